@@ -1,0 +1,139 @@
+#include "sim/activity_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/check.h"
+
+namespace sim {
+
+ResourceId ActivityGraph::add_resource(ResourceSpec spec) {
+  SIM_CHECK(spec.capacity > 0.0 && std::isfinite(spec.capacity));
+  capacities_.push_back(spec.capacity);
+  resources_.push_back({});
+  resources_.back().spec = std::move(spec);
+  return static_cast<ResourceId>(resources_.size() - 1);
+}
+
+// All classes like `spec` are users of each of its resources, so the shortest list of users is the one to search.
+ActivityGraph::ClassId ActivityGraph::class_of(const ActivitySpec& spec, Time now) {
+  const std::vector<User>* fewest = nullptr;
+  for (const Usage& usage : spec.usages) {
+    SIM_CHECK(usage.resource < resources_.size());
+    const std::vector<User>& users = resources_[usage.resource].users;
+    if (fewest == nullptr || users.size() < fewest->size()) fewest = &users;
+  }
+  if (fewest != nullptr) {
+    for (const User& user : *fewest) {
+      if (fits(classes_[user.activity_class], spec)) return user.activity_class;
+    }
+  }
+  return make_class(spec, now);
+}
+
+bool ActivityGraph::fits(const ActivityClass& candidate, const ActivitySpec& spec) const {
+  const ActivitySpec& like = candidate.spec;
+  return like.usages == spec.usages && like.weight == spec.weight && like.cap == spec.cap &&
+         like.in_flight == spec.in_flight && like.fixed_latency == spec.fixed_latency &&
+         like.latency_path == spec.latency_path;
+}
+
+ActivityGraph::ClassId ActivityGraph::make_class(const ActivitySpec& spec, Time now) {
+  SIM_CHECK(spec.weight > 0.0 && std::isfinite(spec.weight));
+  SIM_CHECK(spec.cap > 0.0 && "an activity that cannot progress never ends");
+  SIM_CHECK(spec.in_flight >= 0.0);
+  if (retired_.empty()) {
+    retired_.push_back(static_cast<ClassId>(classes_.size()));
+    classes_.emplace_back();
+  }
+  const ClassId id = retired_.back();
+  retired_.pop_back();
+
+  ActivityClass& made = classes_[id];
+  made.spec = spec;
+  made.clock.reset(now);
+  made.changed = made.depends_on_load = false;
+  made.solved_members = 0;
+  for (const Usage& usage : spec.usages) {
+    SIM_CHECK(usage.coefficient > 0.0 && std::isfinite(usage.coefficient));
+    touch(id, usage.resource, usage.coefficient, now);
+  }
+  made.fixed_cap = spec.cap;
+  if (spec.in_flight > 0.0) {
+    Seconds unloaded = to_seconds(spec.fixed_latency);
+    for (const ResourceId on_path : spec.latency_path) {
+      SIM_CHECK(on_path < resources_.size());
+      const LoadedLatency& latency = resources_[on_path].spec.latency;
+      unloaded += latency.at(0.0);
+      if (!latency.depends_on_load()) continue;
+      made.depends_on_load = true;
+      const auto is_it = [on_path](const Touch& one) { return one.resource == on_path; };
+      if (std::none_of(made.touches.begin(), made.touches.end(), is_it)) touch(id, on_path, 0.0, now);
+    }
+    if (!made.depends_on_load) {
+      made.fixed_cap = std::min(spec.cap, spec.in_flight / unloaded.value());
+    }
+  }
+  made.cap_in_force = made.fixed_cap;
+  SIM_CHECK((!made.touches.empty() || std::isfinite(made.fixed_cap)) && "something must bound the rate");
+  return id;
+}
+
+void ActivityGraph::touch(ClassId id, ResourceId resource, double coefficient, Time now) {
+  Resource& touched = resources_[resource];
+  ActivityClass& toucher = classes_[id];
+  if (coefficient > 0.0 && touched.using_classes++ == 0) touched.busy_since = now;
+  touched.users.push_back({id, static_cast<std::uint32_t>(toucher.touches.size())});
+  toucher.touches.push_back({resource, coefficient, static_cast<std::uint32_t>(touched.users.size() - 1)});
+}
+
+void ActivityGraph::retire(ClassId id, Time now) {
+  ActivityClass& leaving = classes_[id];
+  SIM_CHECK(leaving.clock.members() == 0);
+  const double units = leaving.clock.units(now);
+  for (const Touch& touch : leaving.touches) {
+    Resource& touched = resources_[touch.resource];
+    const User moved = touched.users[touch.position] = touched.users.back();
+    touched.users.pop_back();
+    classes_[moved.activity_class].touches[moved.touch].position = touch.position;
+    touched.served_before += touch.coefficient * units;
+    if (touch.coefficient > 0.0 && --touched.using_classes == 0) touched.busy_before += now - touched.busy_since;
+  }
+  leaving.touches.clear();
+  retired_.push_back(id);
+}
+
+std::span<const ActivityGraph::ClassId> ActivityGraph::part_of_class(ClassId id) {
+  part_.clear();
+  visit(id);
+  complete_part();
+  return part_;
+}
+
+std::span<const ActivityGraph::ClassId> ActivityGraph::part_of_resource(ResourceId id) {
+  part_.clear();
+  if (!resources_[id].users.empty()) visit(resources_[id].users.front().activity_class);
+  complete_part();
+  return part_;
+}
+
+void ActivityGraph::complete_part() {
+  const std::size_t all = classes_.size() - retired_.size();
+  for (std::size_t next = 0; next < part_.size() && part_.size() < all; ++next) {
+    for (const Touch& touch : classes_[part_[next]].touches) visit_users(touch.resource);
+  }
+}
+
+void ActivityGraph::visit(ClassId id) {
+  if (std::exchange(classes_[id].walk, walk_) != walk_) part_.push_back(id);
+}
+
+void ActivityGraph::visit_users(ResourceId id) {
+  Resource& visited = resources_[id];
+  if (visited.users.size() == 1) return;  // its one user led here
+  if (std::exchange(visited.walk, walk_) == walk_) return;
+  for (const User& user : visited.users) visit(user.activity_class);
+}
+
+}  // namespace sim

@@ -1,0 +1,71 @@
+// Gate and Latch: announce to any number of processes that something has happened. Those that wait go on, in order of
+// arrival, through the event queue at the instant it happens. They must outlive the processes that wait at them; their
+// names appear in the message of a Deadlock.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "sim/check.h"
+#include "sim/event_action.h"
+#include "sim/simulator.h"
+
+namespace sim {
+
+// Closed until it is opened, once and for ever.
+class Gate {
+ public:
+  Gate(Simulator& simulator, std::string name) : simulator_(simulator), name_(std::move(name)) {}
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  // Lets everyone through who waits; opening an open gate does nothing.
+  void open() {
+    is_open_ = true;
+    for (const EventAction& go_on : waiters_) simulator_.schedule(simulator_.now(), go_on);
+    waiters_.clear();
+  }
+  bool is_open() const { return is_open_; }
+  // co_await gate.wait(): goes on at once if the gate is open, otherwise when it opens.
+  auto wait() {
+    struct Passage {
+      Gate& gate;
+      bool await_ready() const { return gate.is_open_; }
+      void await_suspend(std::coroutine_handle<> waiter) const {
+        gate.waiters_.push_back(gate.simulator_.suspend(waiter, {"gate", gate.name_}));
+      }
+      void await_resume() const {}
+    };
+    return Passage{*this};
+  }
+
+ private:
+  Simulator& simulator_;
+  std::string name_;
+  bool is_open_ = false;
+  std::deque<EventAction> waiters_;
+};
+
+// A gate that opens when it has been counted down to zero: how one process waits for several.
+class Latch {
+ public:
+  Latch(Simulator& simulator, std::string name, std::uint64_t count)
+      : gate_(simulator, std::move(name)), count_(count) {
+    if (count == 0) gate_.open();
+  }
+  void count_down() {
+    SIM_CHECK(count_ > 0 && "a latch is counted down no further than zero");
+    if (--count_ == 0) gate_.open();
+  }
+  std::uint64_t count() const { return count_; }
+  auto wait() { return gate_.wait(); }
+
+ private:
+  Gate gate_;
+  std::uint64_t count_;
+};
+
+}  // namespace sim

@@ -1,0 +1,149 @@
+// Shared resources in simulated time: activities progress at the fair rates of sim/fair_share.h, solved again only when
+// and where something changes. All changes of one instant fold into one solve, after the ordinary events of that
+// instant.
+//
+// Latency limits: the rates held are the weighted max-min fair allocation under caps of which each latency cap is
+// in_flight over the latency at just the utilisations that this allocation causes. Where several states satisfy this,
+// it is the one that the search, begun at the utilisations held before, comes to.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/activity_graph.h"
+#include "sim/loaded_fair_share.h"
+#include "sim/simulator.h"
+#include "sim/units.h"
+
+namespace sim {
+
+class ResourceNetwork {
+ public:
+  using ResourceId = sim::ResourceId;
+  using ActivityId = std::uint64_t;  // never reused within a run; grows with every start
+
+  // One activity's part in the load of a resource.
+  struct Share {
+    ActivityId activity;
+    std::uint32_t tag;
+    double load;  // units of the resource per second
+  };
+  static constexpr int max_regulations = 32;
+
+  explicit ResourceNetwork(Simulator& simulator) : simulator_(simulator) {}
+  ResourceNetwork(const ResourceNetwork&) = delete;
+  ResourceNetwork& operator=(const ResourceNetwork&) = delete;
+
+  ResourceId add_resource(ResourceSpec spec) { return graph_.add_resource(std::move(spec)); }
+  void set_capacity(ResourceId resource, double units_per_second);
+
+  // Runs `on_done` as an event once the amount is done: the picosecond that follows, or now if there is nothing to do.
+  ActivityId start(const ActivitySpec& spec, EventAction on_done);
+  // co_await network.run(spec): ends when the amount is done.
+  auto run(ActivitySpec spec);
+  // Progress so far is kept; the rest goes on under the new usages, weight, cap, latency path and tag. spec.amount is
+  // ignored. The activity must be live.
+  void reshape(ActivityId activity, const ActivitySpec& spec);
+  void set_cap(ActivityId activity, double cap);
+
+  // A regulator is called after every solve with the rates in place and may change capacities and caps; it returns
+  // whether it did. Solve and regulators repeat until none does, at most max_regulations times an instant.
+  void add_regulator(std::function<bool()> regulator) { regulators_.push_back(std::move(regulator)); }
+  // An observer is called once for every stretch of time over which rates were held, at its end and before anything
+  // changes: it finds all activities live and the state below as it was.
+  void add_observer(std::function<void(Time since, Time until)> observer) { observers_.push_back(std::move(observer)); }
+
+  // Rates and limits are those of the last solve. An activity that is done has rate and remaining amount 0.
+  bool live(ActivityId activity) const { return find(activity) != nullptr; }
+  double rate(ActivityId activity) const;
+  double remaining(ActivityId activity) const;
+  RateLimit limit(ActivityId activity) const;    // the activity must be live
+  std::uint32_t tag(ActivityId activity) const;  // likewise
+
+  const std::string& name(ResourceId resource) const { return graph_.resource(resource).spec.name; }
+  double capacity(ResourceId resource) const { return graph_.capacities()[resource]; }
+  double load(ResourceId resource) const;                // units per second used now
+  double utilisation(ResourceId resource) const;         // load over capacity
+  Seconds latency(ResourceId resource) const;            // at this utilisation
+  double served(ResourceId resource) const;              // units so far
+  Time busy(ResourceId resource) const;                  // for how long so far some activity used it
+  std::vector<Share> shares(ResourceId resource) const;  // oldest activity first
+
+  const LoadedFairShare::Effort& effort() const { return fair_share_.effort(); }
+  // Instants at which regulators still asked for changes when they reached their bound.
+  std::uint64_t unregulated() const { return unregulated_; }
+  Simulator& simulator() { return simulator_; }
+
+ private:
+  using ClassId = ActivityGraph::ClassId;
+  struct Activity {
+    ActivityId id = 0;  // 0: none
+    ClassId activity_class = 0;
+    std::uint32_t tag = 0;
+    double mark = 0.0;
+    EventAction on_done;
+  };
+  struct Run;
+
+  const Activity* find(ActivityId id) const;
+  Activity& live_activity(ActivityId id);
+  double highest_level(ResourceId resource) const;
+  bool is_current(const ServiceClock::Mark& mark, ClassId activity_class) const;
+  void enter(Activity& activity, const ActivitySpec& spec, double amount);
+  double leave(Activity& activity);
+  void note_change(ClassId activity_class);
+
+  void about_to_change();
+  void settle();
+  bool regulate();
+  void solve_changed();
+  void solve(std::span<const ClassId> part);
+  void refresh_due(ClassId activity_class);
+  void schedule_completion();
+  void complete_due();
+  void complete_members(ClassId activity_class);
+
+  Simulator& simulator_;
+  ActivityGraph graph_;
+  LoadedFairShare fair_share_;
+  std::vector<std::function<bool()>> regulators_;
+  std::vector<std::function<void(Time, Time)>> observers_;
+
+  std::vector<Activity> activities_;  // by slot, the low bits of an id
+  std::vector<std::uint32_t> free_slots_;
+  std::uint64_t started_ = 0;
+
+  std::vector<Time> due_;  // by class: when its next member is done at the rates held
+  Time held_since_{0};
+  bool settling_ = false;  // asked for, at the end of this instant
+  std::vector<ClassId> changed_classes_;
+  std::vector<ResourceId> changed_resources_;
+  // The completion event that counts; one scheduled before it that lies later finds another generation and does
+  // nothing.
+  Time next_completion_ = Time::max();
+  std::uint64_t generation_ = 0;
+  std::vector<ActivityId> done_;
+  std::uint64_t unregulated_ = 0;
+};
+
+struct ResourceNetwork::Run {
+  ResourceNetwork& network;
+  ActivitySpec spec;
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> waiter) {
+    const std::string_view where =
+        spec.usages.empty() ? std::string_view{} : network.name(spec.usages.front().resource);
+    network.start(spec, network.simulator_.suspend(waiter, {"its share of", where}));
+  }
+  void await_resume() const {}
+};
+
+inline auto ResourceNetwork::run(ActivitySpec spec) { return Run{*this, std::move(spec)}; }
+
+}  // namespace sim

@@ -1,0 +1,142 @@
+#include "sim/simulator.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+#include "sim/check.h"
+
+namespace sim {
+
+namespace {
+std::string deadlock_message(Time at, const std::vector<Deadlock::Blocked>& blocked) {
+  std::string message = fmt::format("deadlock at {}ps: nothing is left to happen, but", at.count());
+  const char* separator = " ";
+  for (const auto& [process, waits_for] : blocked) {
+    message += fmt::format("{}'{}' waits for {}", separator, process, waits_for);
+    separator = ", ";
+  }
+  return message;
+}
+
+std::string in_words(const Wait& wait) {
+  return wait.name.empty() ? std::string(wait.what) : fmt::format("{} '{}'", wait.what, wait.name);
+}
+}  // namespace
+
+Deadlock::Deadlock(Time at, std::vector<Blocked> blocked)
+    : std::runtime_error(deadlock_message(at, blocked)), blocked_(std::move(blocked)) {}
+
+struct Simulator::Process {
+  Simulator& simulator;
+  std::string name;
+  Task<> body;
+  bool server;
+  std::coroutine_handle<> suspended_at;  // null while it runs
+  Wait wait;
+  std::uint64_t waits = 0;  // begun so far: tells the action that ends this one from a stray one
+  std::list<Process>::iterator self{};
+};
+
+Simulator::Simulator() = default;
+
+Simulator::~Simulator() {
+  while (!processes_.empty()) processes_.pop_front();
+}
+
+void Simulator::schedule(Time at, EventAction action) {
+  SIM_CHECK(at >= now_ && "an event lies in the past");
+  queue_.push(at, action);
+}
+
+void Simulator::at_end_of_instant(EventAction action) { end_of_instant_.push_back(action); }
+
+void Simulator::spawn(std::string name, Task<> process) { start(std::move(name), std::move(process), false); }
+
+void Simulator::spawn_server(std::string name, Task<> process) { start(std::move(name), std::move(process), true); }
+
+void Simulator::start(std::string name, Task<> body, bool server) {
+  const std::coroutine_handle<> beginning = body.coroutine();
+  SIM_CHECK(beginning && !beginning.done() && "a process needs a task that has not run");
+  Process& process = processes_.emplace_back(Process{.simulator = *this,
+                                                     .name = std::move(name),
+                                                     .body = std::move(body),
+                                                     .server = server,
+                                                     .suspended_at = beginning,
+                                                     .wait = {"its first event", ""}});
+  process.self = std::prev(processes_.end());
+  schedule(now_, [&process] { process.simulator.resume(process, 0); });
+}
+
+EventAction Simulator::suspend(std::coroutine_handle<> waiter, Wait wait) {
+  SIM_CHECK(running_ != nullptr && "only a running process can wait");
+  SIM_CHECK(!running_->suspended_at && "a process waits for one thing at a time");
+  running_->suspended_at = waiter;
+  running_->wait = wait;
+  return [process = running_, number = ++running_->waits] { process->simulator.resume(*process, number); };
+}
+
+void Simulator::resume(Process& process, std::uint64_t wait_number) {
+  SIM_CHECK(process.suspended_at && process.waits == wait_number && "a wait ends once");
+  running_ = &process;
+  std::exchange(process.suspended_at, nullptr).resume();
+  running_ = nullptr;
+  if (process.body.coroutine().done()) finish(process);
+}
+
+void Simulator::finish(Process& process) {
+  std::list<Process> finished;  // keeps the process until its exception, if any, is on its way
+  finished.splice(finished.begin(), processes_, process.self);
+  try {
+    process.body.coroutine().promise().take_result();
+  } catch (InternalError& error) {
+    error.locate(now_, process.name);
+    throw;
+  }
+}
+
+void Simulator::run() {
+  struct InRun {
+    bool& flag;
+    explicit InRun(bool& in_run) : flag(in_run) { flag = true; }
+    ~InRun() { flag = false; }
+  };
+  SIM_CHECK(!in_run_ && "run() is not called from within a run");
+  const InRun in_run(in_run_);
+  try {
+    while (run_next_event()) {
+    }
+  } catch (InternalError& error) {
+    error.locate(now_, "");
+    throw;
+  }
+  require_all_finished();
+}
+
+bool Simulator::run_next_event() {
+  EventAction action;
+  if (!end_of_instant_.empty() && (queue_.empty() || queue_.next_time() > now_)) {
+    action = end_of_instant_.front();
+    end_of_instant_.pop_front();
+  } else if (!queue_.empty()) {
+    const Event event = queue_.pop();
+    now_ = event.at;
+    action = event.action;
+  } else {
+    return false;
+  }
+  ++events_executed_;
+  action();
+  return true;
+}
+
+void Simulator::require_all_finished() const {
+  std::vector<Deadlock::Blocked> blocked;
+  for (const Process& process : processes_) {
+    if (!process.server) blocked.push_back({process.name, in_words(process.wait)});
+  }
+  if (!blocked.empty()) throw Deadlock(now_, std::move(blocked));
+}
+
+}  // namespace sim

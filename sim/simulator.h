@@ -1,0 +1,112 @@
+// One simulation: the clock, the event queue and the processes that run on them. Knows nothing of what it simulates.
+// Events run in order of (time, sequence of scheduling), so the same input gives the same run everywhere.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/check.h"
+#include "sim/event_queue.h"
+#include "sim/frame_pool.h"
+#include "sim/task.h"
+#include "sim/units.h"
+
+namespace sim {
+
+// What a suspended process waits for, in words for an error message: "an item of channel" "gpu0.doorbells". Both texts
+// are kept by reference and must live as long as the wait.
+struct Wait {
+  std::string_view what;
+  std::string_view name;
+};
+
+// The run ended although processes still wait: nothing is left that could wake them.
+class Deadlock : public std::runtime_error {
+ public:
+  struct Blocked {
+    std::string process;
+    std::string waits_for;
+  };
+  Deadlock(Time at, std::vector<Blocked> blocked);
+  const std::vector<Blocked>& blocked() const { return blocked_; }  // in the order they were spawned
+
+ private:
+  std::vector<Blocked> blocked_;
+};
+
+class Simulator {
+ public:
+  Simulator();
+  ~Simulator();  // destroys the frames of unfinished processes, in the order they were spawned
+  Simulator(const Simulator&) = delete;
+  Simulator& operator=(const Simulator&) = delete;
+
+  Time now() const { return now_; }
+  // Runs `action` at `at` (not before now), after everything already scheduled for that instant.
+  void schedule(Time at, EventAction action);
+  // Runs `action` before time advances, once no scheduled event is left at this instant. Events that it schedules for
+  // now run before the next action of this kind, which may be one that they asked for.
+  void at_end_of_instant(EventAction action);
+
+  // Starts a process that nobody awaits, through an event at this instant. An exception that leaves it ends run() with
+  // that exception.
+  void spawn(std::string name, Task<> process);
+  // The same for a process that serves others for ever: a run may end while it waits for work.
+  void spawn_server(std::string name, Task<> process);
+  // Runs until no event is left. Throws Deadlock if spawned processes, other than servers, are then still waiting. May
+  // be called again, after an exception too: it goes on where the last run ended.
+  void run();
+
+  // co_await simulator.delay(d): the awaiting process goes on `duration` (>= 0) later, after everything already
+  // scheduled for that instant.
+  auto delay(Time duration);
+
+  // For await_suspend of awaitables: notes what the running process waits for and returns the action that lets it go on
+  // at `waiter`. The action is run once, as an event.
+  EventAction suspend(std::coroutine_handle<> waiter, Wait wait);
+
+  // Events run so far, those at the end of an instant included.
+  std::uint64_t events_executed() const { return events_executed_; }
+  FramePool& frame_pool() { return frame_pool_; }
+
+ private:
+  struct Process;
+  void start(std::string name, Task<> body, bool server);
+  void resume(Process& process, std::uint64_t wait_number);
+  void finish(Process& process);
+  bool run_next_event();
+  void require_all_finished() const;
+
+  FramePool frame_pool_;  // first, as everything else may own frames
+  EventQueue queue_;
+  std::deque<EventAction> end_of_instant_;
+  std::list<Process> processes_;  // unfinished, in order of spawning
+  Process* running_ = nullptr;
+  Time now_{0};
+  std::uint64_t events_executed_ = 0;
+  bool in_run_ = false;
+};
+
+inline auto Simulator::delay(Time duration) {
+  SIM_CHECK(duration >= Time::zero() && duration <= Time::max() - now_ &&
+            "a delay ends between now and the end of time");
+  struct Delay {
+    Simulator& simulator;
+    Time duration;
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> waiter) {
+      simulator.schedule(simulator.now() + duration, simulator.suspend(waiter, {"the end of a delay", ""}));
+    }
+    void await_resume() const {}
+  };
+  return Delay{*this, duration};
+}
+
+}  // namespace sim

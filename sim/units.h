@@ -1,0 +1,139 @@
+// Quantities with a dimension, simulated time, and their textual form ("896MiB", "48 GB/s", "2.2us").
+// The only place where a number meets a unit: nothing else in the project converts.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sim {
+
+// Simulated time: a whole number of picoseconds, good for 107 days.
+using Time = std::chrono::duration<std::int64_t, std::pico>;
+
+// A real number of bytes^B * flops^F * joules^J * seconds^T. Additive within a dimension;
+// products and quotients carry the right dimension; a dimensionless result is a plain double.
+template <int B, int F, int J, int T>
+class Quantity {
+ public:
+  constexpr Quantity() = default;
+  constexpr explicit Quantity(double value) : value_(value) {}
+  // The magnitude in base units: bytes, flops, joules, seconds and their products.
+  constexpr double value() const { return value_; }
+
+  constexpr auto operator<=>(const Quantity&) const = default;
+  constexpr Quantity operator-() const { return Quantity(-value_); }
+  constexpr Quantity& operator+=(Quantity other) {
+    value_ += other.value_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    value_ -= other.value_;
+    return *this;
+  }
+  constexpr Quantity& operator*=(double factor) {
+    value_ *= factor;
+    return *this;
+  }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
+  friend constexpr Quantity operator*(Quantity a, double b) { return Quantity(a.value_ * b); }
+  friend constexpr Quantity operator*(double a, Quantity b) { return Quantity(a * b.value_); }
+  friend constexpr Quantity operator/(Quantity a, double b) { return Quantity(a.value_ / b); }
+
+ private:
+  double value_ = 0.0;
+};
+
+namespace detail {
+template <int B, int F, int J, int T>
+constexpr auto make_quantity(double value) {
+  if constexpr (B == 0 && F == 0 && J == 0 && T == 0) {
+    return value;
+  } else {
+    return Quantity<B, F, J, T>(value);
+  }
+}
+}  // namespace detail
+
+template <int B1, int F1, int J1, int T1, int B2, int F2, int J2, int T2>
+constexpr auto operator*(Quantity<B1, F1, J1, T1> a, Quantity<B2, F2, J2, T2> b) {
+  return detail::make_quantity<B1 + B2, F1 + F2, J1 + J2, T1 + T2>(a.value() * b.value());
+}
+template <int B1, int F1, int J1, int T1, int B2, int F2, int J2, int T2>
+constexpr auto operator/(Quantity<B1, F1, J1, T1> a, Quantity<B2, F2, J2, T2> b) {
+  return detail::make_quantity<B1 - B2, F1 - F2, J1 - J2, T1 - T2>(a.value() / b.value());
+}
+template <int B, int F, int J, int T>
+constexpr auto operator/(double a, Quantity<B, F, J, T> b) {
+  return Quantity<-B, -F, -J, -T>(a / b.value());
+}
+
+using Bytes = Quantity<1, 0, 0, 0>;
+using Flops = Quantity<0, 1, 0, 0>;
+using Joules = Quantity<0, 0, 1, 0>;
+using Seconds = Quantity<0, 0, 0, 1>;  // a duration that is not yet rounded to Time
+using BytesPerSecond = Quantity<1, 0, 0, -1>;
+using FlopsPerSecond = Quantity<0, 1, 0, -1>;
+using Hertz = Quantity<0, 0, 0, -1>;
+using Watts = Quantity<0, 0, 1, -1>;
+using JoulesPerByte = Quantity<-1, 0, 1, 0>;
+using JoulesPerFlop = Quantity<0, -1, 1, 0>;
+
+// Rounds up to the next picosecond, as a computed duration is never free; what is whole but for rounding errors of the
+// computation stays as it is. Saturates at Time::max().
+Time to_time(Seconds duration);
+constexpr Seconds to_seconds(Time time) { return Seconds(static_cast<double>(time.count()) * 1e-12); }
+constexpr double to_microseconds(Time time) { return static_cast<double>(time.count()) * 1e-6; }
+
+constexpr Bytes operator""_B(unsigned long long v) { return Bytes(static_cast<double>(v)); }
+constexpr Bytes operator""_KiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1024.0); }
+constexpr Bytes operator""_MiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1048576.0); }
+constexpr Bytes operator""_GiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1073741824.0); }
+constexpr BytesPerSecond operator""_GBps(long double v) { return BytesPerSecond(static_cast<double>(v) * 1e9); }
+constexpr Time operator""_ns(unsigned long long v) { return Time(static_cast<std::int64_t>(v) * 1'000); }
+constexpr Time operator""_us(unsigned long long v) { return Time(static_cast<std::int64_t>(v) * 1'000'000); }
+
+// The dimensions a text can be asked to have.
+enum class Dimension {
+  number,
+  bytes,
+  bytes_per_second,
+  time,
+  frequency,
+  power,
+  energy_per_byte,
+  energy_per_flop,
+  flops_per_second
+};
+
+// A parsed text in base units (bytes, seconds, hertz, watts, joules per byte or flop), or why it is none.
+struct ParsedQuantity {
+  double value = 0.0;
+  std::string error;  // empty when parsed; else one sentence naming what would be accepted
+  bool ok() const { return error.empty(); }
+};
+
+// Reads "number unit" (blanks between them optional) of the dimension asked for, in any locale. Units:
+//   bytes             B, KB, MB, GB, TB (powers of ten), KiB, MiB, GiB, TiB (powers of two)
+//   bytes_per_second  the same with /s
+//   time              ps, ns, us, ms, s
+//   frequency         Hz, kHz, MHz, GHz
+//   power             mW, W, kW
+//   energy_per_byte   pJ/B, nJ/B, uJ/B, mJ/B, J/B, pJ/bit
+//   energy_per_flop   fJ/flop, pJ/flop, nJ/flop, J/flop
+//   flops_per_second  flops/s, FLOP/s, KFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s
+//   number            none
+// A bare number where a unit is due, a unit of another dimension, a negative or non-finite number and trailing text are
+// errors. A size must be a whole number of bytes below 2^53, a time less than Time::max().
+ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
+
+// The shortest text that parse_quantity reads back as the same whole number of bytes, with B, KiB, MiB, GiB or TiB:
+// 939524096 -> "896MiB", 1000 -> "1000B".
+std::string to_string(Bytes bytes);
+// At most three significant digits, with the fitting unit: "12.3us", "2ms".
+std::string to_string(Time time);
+
+}  // namespace sim

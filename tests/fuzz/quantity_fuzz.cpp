@@ -1,0 +1,36 @@
+// Arbitrary text as a quantity of any dimension: it is parsed into a finite number that is not negative, or explained.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "sim/units.h"
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  if (size == 0) return 0;
+  // The first byte chooses the dimension.
+  constexpr int dimensions = static_cast<int>(sim::Dimension::flops_per_second) + 1;
+  const auto dimension = static_cast<sim::Dimension>(bytes[0] % dimensions);
+  const std::string_view text(reinterpret_cast<const char*>(bytes) + 1, size - 1);
+
+  const sim::ParsedQuantity quantity = sim::parse_quantity(text, dimension);
+  if (!quantity.ok()) return 0;
+  require(std::isfinite(quantity.value) && quantity.value >= 0.0);
+  if (dimension == sim::Dimension::bytes) {
+    require(quantity.value < 0x1p53 && std::floor(quantity.value) == quantity.value);
+    // The text of a size reads back as the same size.
+    const sim::ParsedQuantity again = sim::parse_quantity(to_string(sim::Bytes(quantity.value)), dimension);
+    require(again.ok() && again.value == quantity.value);
+  }
+  if (dimension == sim::Dimension::time) require(sim::to_time(sim::Seconds(quantity.value)) >= sim::Time::zero());
+  return 0;
+}

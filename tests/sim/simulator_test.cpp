@@ -1,0 +1,371 @@
+#include "sim/simulator.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <coroutine>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/channel.h"
+#include "sim/gate.h"
+#include "sim/semaphore.h"
+
+namespace sim {
+namespace {
+
+using Log = std::vector<std::string>;
+
+template <class Action>
+std::string message_of(Action action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+Task<> sleep_and_note(Simulator& simulator, Log& log, std::string name, Time first, Time second) {
+  log.push_back(name + " starts");
+  co_await simulator.delay(first);
+  log.push_back(name + " wakes");
+  co_await simulator.delay(second);
+  log.push_back(name + " ends");
+}
+
+TEST(Simulator, TimeIsThatOfTheRunningEvent) {
+  Simulator simulator;
+  std::vector<Time> seen;
+  const auto look = [&simulator, &seen] { seen.push_back(simulator.now()); };
+  simulator.schedule(Time(7), look);
+  simulator.schedule(Time(3), look);
+  EXPECT_EQ(simulator.now(), Time(0));
+  simulator.run();
+  EXPECT_EQ(seen, (std::vector<Time>{Time(3), Time(7)}));
+  EXPECT_EQ(simulator.now(), Time(7));
+  EXPECT_EQ(simulator.events_executed(), 2u);
+}
+
+// At one tick before a delay ends nothing has happened, at the tick it has: an event that was scheduled for 99 sees the
+// process asleep, and one for 100, scheduled after the delay began, sees it awake.
+TEST(Simulator, ADelayEndsAtItsTickAndNotBefore) {
+  Simulator simulator;
+  Log log;
+  std::vector<std::size_t> entries;
+  const auto look = [&log, &entries] { entries.push_back(log.size()); };
+  simulator.spawn("p", sleep_and_note(simulator, log, "p", Time(100), Time(50)));
+  simulator.schedule(Time(1), [] {});
+  struct Later {
+    static Task<> look_at(Simulator& s, std::vector<std::size_t>& seen, const Log& watched) {
+      co_await s.delay(Time(99));
+      seen.push_back(watched.size());
+      co_await s.delay(Time(1));
+      seen.push_back(watched.size());
+    }
+  };
+  simulator.spawn("q", Later::look_at(simulator, entries, log));
+  simulator.schedule(Time(150), look);
+  simulator.run();
+  // At 99: "p starts". At 100: "p wakes" too, as p's event for 100 was scheduled before q's. At 150 the look was
+  // scheduled before p's last delay began and so comes first.
+  EXPECT_EQ(entries, (std::vector<std::size_t>{1, 2, 2}));
+  EXPECT_EQ(log, (Log{"p starts", "p wakes", "p ends"}));
+  EXPECT_EQ(simulator.now(), Time(150));
+}
+
+TEST(Simulator, ADelayOfZeroLetsWhatIsScheduledForTheInstantRunFirst) {
+  Simulator simulator;
+  Log log;
+  simulator.spawn("a", sleep_and_note(simulator, log, "a", Time(0), Time(0)));
+  simulator.spawn("b", sleep_and_note(simulator, log, "b", Time(0), Time(0)));
+  simulator.run();
+  EXPECT_EQ(log, (Log{"a starts", "b starts", "a wakes", "b wakes", "a ends", "b ends"}));
+  EXPECT_EQ(simulator.now(), Time(0));
+}
+
+TEST(Simulator, AProcessStartsThroughTheQueueInOrderOfSpawning) {
+  Simulator simulator;
+  Log log;
+  simulator.spawn("a", sleep_and_note(simulator, log, "a", Time(5), Time(5)));
+  EXPECT_TRUE(log.empty());
+  simulator.spawn("b", sleep_and_note(simulator, log, "b", Time(5), Time(5)));
+  simulator.run();
+  EXPECT_EQ(log, (Log{"a starts", "b starts", "a wakes", "b wakes", "a ends", "b ends"}));
+}
+
+TEST(Simulator, RunMayBeCalledAgainAfterMoreSpawns) {
+  Simulator simulator;
+  Log log;
+  simulator.spawn("a", sleep_and_note(simulator, log, "a", Time(5), Time(5)));
+  simulator.run();
+  simulator.spawn("b", sleep_and_note(simulator, log, "b", Time(1), Time(1)));
+  simulator.run();
+  EXPECT_EQ(log, (Log{"a starts", "a wakes", "a ends", "b starts", "b wakes", "b ends"}));
+  EXPECT_EQ(simulator.now(), Time(12));
+}
+
+TEST(Simulator, TwoSimulatorsInOneProcessDoNotMeet) {
+  Simulator one;
+  Simulator other;
+  Log log_one;
+  Log log_other;
+  one.spawn("a", sleep_and_note(one, log_one, "a", Time(5), Time(5)));
+  other.spawn("a", sleep_and_note(other, log_other, "a", Time(50), Time(50)));
+  other.run();
+  EXPECT_EQ(one.now(), Time(0));
+  EXPECT_TRUE(log_one.empty());
+  one.run();
+  EXPECT_EQ(one.now(), Time(10));
+  EXPECT_EQ(other.now(), Time(100));
+  EXPECT_EQ(log_one, log_other);
+}
+
+TEST(EndOfInstant, ItComesAfterAllEventsOfTheInstantAndBeforeTimeAdvances) {
+  struct Model {
+    Simulator simulator;
+    Log log;
+    void ordinary() {
+      log.push_back("ordinary");
+      simulator.at_end_of_instant([this] { log.push_back("end at " + to_string(simulator.now())); });
+      simulator.schedule(simulator.now(), [this] { log.push_back("scheduled for now"); });
+    }
+  };
+  Model model;
+  model.simulator.schedule(Time(5), [&model] { model.ordinary(); });
+  model.simulator.schedule(Time(5), [&model] { model.log.push_back("second"); });
+  model.simulator.schedule(Time(6), [&model] { model.log.push_back("next instant"); });
+  model.simulator.run();
+  EXPECT_EQ(model.log, (Log{"ordinary", "second", "scheduled for now", "end at 5ps", "next instant"}));
+}
+
+TEST(EndOfInstant, EventsItSchedulesForNowRunBeforeTheNextEndOfInstant) {
+  struct Model {
+    Simulator simulator;
+    Log log;
+    void first_end() {
+      log.push_back("first end");
+      simulator.schedule(simulator.now(), [this] {
+        log.push_back("event");
+        simulator.at_end_of_instant([this] { log.push_back("third end"); });
+      });
+    }
+  };
+  Model model;
+  model.simulator.at_end_of_instant([&model] { model.first_end(); });
+  model.simulator.at_end_of_instant([&model] { model.log.push_back("second end"); });
+  model.simulator.schedule(Time(1), [&model] { model.log.push_back("next instant"); });
+  model.simulator.run();
+  EXPECT_EQ(model.log, (Log{"first end", "event", "second end", "third end", "next instant"}));
+  EXPECT_EQ(model.simulator.events_executed(), 5u);
+}
+
+TEST(EndOfInstant, TheLastInstantOfARunHasAnEndToo) {
+  Simulator simulator;
+  Log log;
+  simulator.schedule(Time(9), [] {});
+  simulator.run();
+  simulator.at_end_of_instant([&log] { log.push_back("end"); });
+  simulator.run();
+  EXPECT_EQ(log, (Log{"end"}));
+  EXPECT_EQ(simulator.now(), Time(9));
+}
+
+struct Waiting {
+  static Task<> pop(Simulator& simulator, Channel<int>& channel) {
+    co_await simulator.delay(Time(5));
+    co_await channel.pop();
+  }
+  static Task<> push_two(Simulator&, Channel<int>& channel) {
+    co_await channel.push(1);
+    co_await channel.push(2);
+  }
+  static Task<> acquire(Simulator&, Semaphore& semaphore) { co_await semaphore.acquire(); }
+  static Task<> pass(Simulator&, Gate& gate) { co_await gate.wait(); }
+};
+
+TEST(Deadlock, EachBlockedProcessIsNamedWithWhatItWaitsFor) {
+  Simulator simulator;
+  Channel<int> doorbells(simulator, "gpu0.doorbells");
+  Channel<int> packets(simulator, "gpu0.packets", 1);
+  Semaphore slots(simulator, "slots", 0);
+  Gate ready(simulator, "ready");
+  simulator.spawn("engine", Waiting::pop(simulator, doorbells));
+  simulator.spawn("host", Waiting::push_two(simulator, packets));
+  simulator.spawn("copy", Waiting::acquire(simulator, slots));
+  simulator.spawn("kernel", Waiting::pass(simulator, ready));
+  try {
+    simulator.run();
+    FAIL() << "no deadlock";
+  } catch (const Deadlock& deadlock) {
+    EXPECT_STREQ(deadlock.what(),
+                 "deadlock at 5ps: nothing is left to happen, but "
+                 "'engine' waits for an item of channel 'gpu0.doorbells', "
+                 "'host' waits for room in channel 'gpu0.packets', "
+                 "'copy' waits for a permit of semaphore 'slots', "
+                 "'kernel' waits for gate 'ready'");
+    ASSERT_EQ(deadlock.blocked().size(), 4u);
+    EXPECT_EQ(deadlock.blocked()[3].process, "kernel");
+    EXPECT_EQ(deadlock.blocked()[3].waits_for, "gate 'ready'");
+  }
+}
+
+TEST(Deadlock, AServerMayWaitForWorkWhenTheRunEnds) {
+  Simulator simulator;
+  Channel<int> doorbells(simulator, "doorbells");
+  simulator.spawn_server("engine", Waiting::pop(simulator, doorbells));
+  EXPECT_NO_THROW(simulator.run());
+}
+
+TEST(Deadlock, ServersAreNotListedAmongTheBlocked) {
+  Simulator simulator;
+  Channel<int> doorbells(simulator, "doorbells");
+  Gate ready(simulator, "ready");
+  simulator.spawn_server("engine", Waiting::pop(simulator, doorbells));
+  simulator.spawn("kernel", Waiting::pass(simulator, ready));
+  EXPECT_EQ(message_of([&] { simulator.run(); }),
+            "deadlock at 5ps: nothing is left to happen, but 'kernel' waits for gate 'ready'");
+}
+
+TEST(Deadlock, ABlockedProcessGoesOnInALaterRun) {
+  Simulator simulator;
+  Gate ready(simulator, "ready");
+  simulator.spawn("kernel", Waiting::pass(simulator, ready));
+  EXPECT_THROW(simulator.run(), Deadlock);
+  ready.open();
+  EXPECT_NO_THROW(simulator.run());
+}
+
+struct Failing {
+  static Task<> fail(Simulator& simulator) {
+    co_await simulator.delay(Time(3));
+    throw std::runtime_error("no such engine");
+  }
+  static Task<> fail_check(Simulator& simulator) {
+    co_await simulator.delay(Time(3));
+    SIM_CHECK(simulator.now() == Time(4));
+  }
+};
+
+TEST(SimulatorErrors, AnExceptionThatLeavesAProcessEndsTheRun) {
+  Simulator simulator;
+  Log log;
+  simulator.spawn("failing", Failing::fail(simulator));
+  simulator.spawn("p", sleep_and_note(simulator, log, "p", Time(2), Time(2)));
+  EXPECT_EQ(message_of([&] { simulator.run(); }), "no such engine");
+  EXPECT_EQ(simulator.now(), Time(3));
+  EXPECT_EQ(log, (Log{"p starts", "p wakes"}));
+  // The other process has lost nothing.
+  simulator.run();
+  EXPECT_EQ(log, (Log{"p starts", "p wakes", "p ends"}));
+}
+
+TEST(SimulatorErrors, AnExceptionOfAPlainEventEndsTheRun) {
+  Simulator simulator;
+  simulator.schedule(Time(1), [] { throw std::runtime_error("event"); });
+  EXPECT_EQ(message_of([&] { simulator.run(); }), "event");
+}
+
+TEST(SimulatorErrors, AFailedCheckTellsTimeAndProcess) {
+  Simulator simulator;
+  simulator.spawn("gpu0.sdma3", Failing::fail_check(simulator));
+  const std::string message = message_of([&] { simulator.run(); });
+  EXPECT_EQ(message.rfind("check failed: simulator.now() == Time(4) (sim/simulator_test.cpp:", 0), 0u) << message;
+  EXPECT_TRUE(message.ends_with(" at 3ps in process 'gpu0.sdma3'")) << message;
+}
+
+TEST(SimulatorErrors, AFailedCheckInAPlainEventTellsTheTime) {
+  Simulator simulator;
+  simulator.schedule(Time(6), [] { SIM_CHECK(false); });
+  EXPECT_TRUE(message_of([&] { simulator.run(); }).ends_with(" at 6ps"));
+}
+
+TEST(SimulatorErrors, SchedulingInThePastIsRefused) {
+  Simulator simulator;
+  simulator.schedule(Time(5), [&simulator] { simulator.schedule(Time(4), {}); });
+  EXPECT_NE(message_of([&] { simulator.run(); }).find("an event lies in the past"), std::string::npos);
+}
+
+TEST(SimulatorErrors, ADelayIsNeitherNegativeNorBeyondTheEndOfTime) {
+  Simulator simulator;
+  const char* const sentence = "a delay ends between now and the end of time";
+  EXPECT_NE(message_of([&] { (void)simulator.delay(Time(-1)); }).find(sentence), std::string::npos);
+  EXPECT_NO_THROW((void)simulator.delay(Time::max()));
+  simulator.schedule(Time(1), [] {});
+  simulator.run();
+  EXPECT_NE(message_of([&] { (void)simulator.delay(Time::max()); }).find(sentence), std::string::npos);
+}
+
+TEST(SimulatorErrors, RunIsNotCalledFromWithinARun) {
+  Simulator simulator;
+  simulator.schedule(Time(1), [&simulator] { simulator.run(); });
+  EXPECT_NE(message_of([&] { simulator.run(); }).find("run() is not called from within a run"), std::string::npos);
+}
+
+TEST(SimulatorErrors, AProcessNeedsATask) {
+  Simulator simulator;
+  EXPECT_NE(message_of([&] { simulator.spawn("p", Task<>()); }).find("a process needs a task that has not run"),
+            std::string::npos);
+}
+
+TEST(SimulatorErrors, OnlyARunningProcessCanWait) {
+  Simulator simulator;
+  EXPECT_NE(message_of([&] {
+              (void)simulator.suspend(std::noop_coroutine(), {"nothing", ""});
+            }).find("only a running process can wait"),
+            std::string::npos);
+}
+
+// An awaitable of which both a time-out and an answer go off, as a careless model might have it.
+struct EndsTwice {
+  Simulator& simulator;
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> waiter) const {
+    const EventAction go_on = simulator.suspend(waiter, {"an answer", ""});
+    simulator.schedule(Time(1), go_on);
+    simulator.schedule(Time(1), go_on);
+  }
+  void await_resume() const {}
+};
+
+struct Careless {
+  static Task<> wait(Simulator& simulator, Gate& gate) {
+    co_await EndsTwice{simulator};
+    co_await gate.wait();
+  }
+};
+
+// The second event would end the wait at the gate, which is shut.
+TEST(SimulatorErrors, AWaitThatEndsTwiceIsRefused) {
+  Simulator simulator;
+  Gate gate(simulator, "gate");
+  simulator.spawn("p", Careless::wait(simulator, gate));
+  EXPECT_NE(message_of([&] { simulator.run(); }).find("a wait ends once"), std::string::npos);
+}
+
+// However delays are drawn, wake-ups are in order of time, and of spawning among equals.
+RC_GTEST_PROP(SimulatorProperty, ProcessesWakeInOrderOfTimeThenSpawning, ()) {
+  struct Sleeper {
+    static Task<> sleep(Simulator& simulator, std::vector<std::pair<Time, int>>& woken, Time duration, int number) {
+      co_await simulator.delay(duration);
+      woken.emplace_back(simulator.now(), number);
+    }
+  };
+  const auto durations = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 20));
+  Simulator simulator;
+  std::vector<std::pair<Time, int>> woken;
+  int number = 0;
+  for (const int duration : durations) {
+    simulator.spawn("sleeper", Sleeper::sleep(simulator, woken, Time(duration), number++));
+  }
+  simulator.run();
+  RC_ASSERT(woken.size() == durations.size());
+  RC_ASSERT(std::is_sorted(woken.begin(), woken.end()));
+  for (const auto& [at, who] : woken) RC_ASSERT(at == Time(durations[static_cast<std::size_t>(who)]));
+}
+
+}  // namespace
+}  // namespace sim
