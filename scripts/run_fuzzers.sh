@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds every fuzz target and lets all run at once for a number of seconds (60 unless given). Inputs that break one are
+# left in build/fuzz/findings/, those that reached new code in build/fuzz/corpus/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+
+cmake --preset fuzz
+cmake --build --preset fuzz
+
+running=()
+for source in tests/fuzz/*_fuzz.cpp; do
+  target=$(basename "$source" .cpp)
+  corpora=("build/fuzz/corpus/$target")
+  [ ! -d "tests/fuzz/corpus/$target" ] || corpora+=("tests/fuzz/corpus/$target")
+  mkdir -p "${corpora[0]}" "build/fuzz/findings/$target"
+  # libFuzzer adds what it finds to the first corpus and only reads the others.
+  "build/fuzz/$target" -max_total_time="$seconds" -timeout=5 -print_final_stats=1 \
+    -artifact_prefix="build/fuzz/findings/$target/" "${corpora[@]}" >"build/fuzz/$target.log" 2>&1 &
+  running+=("$!:$target")
+done
+
+failed=0
+for entry in "${running[@]}"; do
+  target=${entry#*:}
+  if wait "${entry%%:*}"; then
+    echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "build/fuzz/$target.log") inputs, none broke it"
+  else
+    tail -n 60 "build/fuzz/$target.log"
+    echo "error: $target failed; the input is in build/fuzz/findings/$target/" >&2
+    failed=1
+  fi
+done
+exit "$failed"
