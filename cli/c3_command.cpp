@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "study/answers.h"
+
+namespace cli {
+
+namespace {
+
+constexpr auto description = "Predict a GEMM and a collective running at once (C3), under one or more strategies";
+constexpr auto examples =
+    "Examples:\n"
+    "  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB\n"
+    "  c3sim c3 --gemm 16384x16384x8192 --collective all_to_all --bytes 512MiB --strategy c3_sp,conccl --format json\n"
+    "Times are in microseconds, from the first launch; speedups are over RCCL and GEMM one after the other, alone.";
+
+}  // namespace
+
+C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
+  CLI::App& command = *app.add_subcommand("c3", description);
+  command.footer(examples);
+  command.add_option("--gemm", gemm_, "GEMM on every GPU, in BLAS order, two bytes per element")
+      ->type_name("MxNxK")
+      ->required();
+  command.add_option("--collective", collective_, "Collective over all GPUs")
+      ->type_name("all_gather|all_to_all|all_reduce|reduce_scatter|broadcast")
+      ->required();
+  command.add_option("--bytes", bytes_, "Whole array of one GPU, with its unit: 896MiB")->type_name("SIZE")->required();
+  command.add_option("--strategy", strategies_, "Strategies, separated by commas, or all that the collective permits")
+      ->type_name("serial|c3_base|c3_sp|c3_rp|c3_sp_rp|c3_best|conccl|conccl_rp|all");
+  session.add_run_options(command);
+  command.callback([this] { run(); });
+}
+
+void C3Command::run() {
+  Arguments arguments;
+  study::Scenario scenario;
+  scenario.gemm = arguments.gemm("--gemm", gemm_);
+  scenario.collective = arguments.choice("--collective", collective_, study::collective_choices());
+  scenario.bytes = arguments.size("--bytes", bytes_);
+  const auto asked = arguments.choice_list("--strategy", strategies_, study::strategy_choices());
+  const study::Platform platform = session_.platform(arguments);
+  study::Testbed testbed(platform.spec);
+
+  scenario.name = fmt::format("{}_{}_{}", models::to_string(scenario.gemm), models::to_string(scenario.collective),
+                              sim::to_string(scenario.bytes));
+  if (std::string reason = testbed.why_impossible(scenario.gemm); !reason.empty()) arguments.fault("--gemm", reason);
+  std::vector<study::Strategy> strategies;
+  std::vector<std::string> warnings;
+  for (const study::Strategy strategy : asked) {
+    const std::string reason = testbed.why_impossible(study::collective_of(scenario, strategy, testbed.platform()));
+    if (reason.empty()) {
+      strategies.push_back(strategy);
+    } else if (strategies_ == "all") {
+      warnings.push_back(fmt::format("{} is left out: {}", to_string(strategy), reason));
+    } else {
+      arguments.fault("--collective", fmt::format("{}: {}", to_string(strategy), reason));
+    }
+  }
+  if (strategies.empty() && !warnings.empty()) arguments.fault("--collective", warnings.front());
+  arguments.check();
+
+  study::Results results = study::answer_c3(testbed, scenario, strategies);
+  results.warnings.insert(results.warnings.end(), warnings.begin(), warnings.end());
+  session_.answer(testbed, platform, std::move(results));
+}
+
+}  // namespace cli

@@ -1,0 +1,16 @@
+// The command line of c3sim, apart from the process it runs in.
+#pragma once
+
+#include <ostream>
+
+namespace cli {
+
+// Exit codes. A failed check (1) belongs to commands that check.
+enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3 };
+
+// Answers one command line: results go to `out`, everything else to `err`; a progress bar is drawn on `err` only where
+// that is a terminal. Never throws.
+ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+                          bool err_is_terminal = false);
+
+}  // namespace cli

@@ -1,0 +1,114 @@
+// The commands of c3sim. Each registers its subcommand and options with the application and, when the command line
+// names it, answers through the session. All must live until the command line has been parsed.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <string>
+
+#include "cli/session.h"
+#include "sim/config.h"
+
+namespace cli {
+
+// How a GEMM and a collective fare together.
+class C3Command {
+ public:
+  C3Command(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  Session& session_;
+  std::string gemm_;
+  std::string collective_;
+  std::string bytes_;
+  std::string strategies_ = "all";
+};
+
+// How long a GEMM takes alone.
+class GemmCommand {
+ public:
+  GemmCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  Session& session_;
+  std::string gemm_;
+  std::string cus_;
+};
+
+// How long a collective takes alone.
+class CollectiveCommand {
+ public:
+  CollectiveCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  Session& session_;
+  std::string collective_;
+  std::string backend_ = "rccl";
+  std::string variant_;
+  bool prelaunch_ = false;
+  std::string cus_;
+  std::string bytes_;
+};
+
+// How long one copy between two GPUs takes.
+class CopyCommand {
+ public:
+  CopyCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  Session& session_;
+  std::string from_;
+  std::string to_;
+  std::string bytes_;
+  std::string engine_;
+  bool phases_ = false;
+};
+
+// An experiment file.
+class RunCommand {
+ public:
+  RunCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  void run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform);
+
+  Session& session_;
+  std::filesystem::path file_;
+};
+
+// Every parameter of a platform.
+class PlatformCommand {
+ public:
+  PlatformCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  Session& session_;
+  std::string name_;
+};
+
+// Scripts by which shells complete command lines of c3sim.
+class CompletionCommand {
+ public:
+  CompletionCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  const CLI::App& app_;
+  Session& session_;
+  std::string shell_;
+};
+
+}  // namespace cli

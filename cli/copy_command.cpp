@@ -1,0 +1,51 @@
+#include "cli/commands.h"
+#include "study/answers.h"
+
+namespace cli {
+
+namespace {
+
+constexpr auto description =
+    "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases";
+constexpr auto examples =
+    "Examples:\n"
+    "  c3sim copy --from gpu0 --to gpu1 --bytes 64MiB --phases\n"
+    "  c3sim copy --from gpu0 --to gpu1 --bytes 1KiB:64MiB:x2 --engine 4 --format csv\n"
+    "Times are in microseconds: control (the host writes packets and rings the doorbell), schedule (the engine "
+    "fetches\n"
+    "and decodes), copy, completion (the signal travels to the host, which sees it).";
+
+}  // namespace
+
+CopyCommand::CopyCommand(CLI::App& app, Session& session) : session_(session) {
+  CLI::App& command = *app.add_subcommand("copy", description);
+  command.footer(examples);
+  command.add_option("--from", from_, "Source: gpu0, or host")->type_name("gpuN|host")->required();
+  command.add_option("--to", to_, "Destination: gpu1, or host")->type_name("gpuN|host")->required();
+  command.add_option("--bytes", bytes_, "Sizes and ranges, separated by commas")
+      ->type_name("SIZE|LOW:HIGH:xFACTOR")
+      ->required();
+  command.add_option("--engine", engine_, "Engine of the source (the recommended one unless given)")->type_name("N");
+  command.add_flag("--phases", phases_, "Show the four phases in tables; CSV and JSON always have them");
+  session.add_run_options(command);
+  command.callback([this] { run(); });
+}
+
+void CopyCommand::run() {
+  Arguments arguments;
+  const std::vector<sim::Bytes> sizes = arguments.sizes("--bytes", bytes_);
+  const study::Platform platform = session_.platform(arguments);
+  study::Testbed testbed(platform.spec);
+
+  models::SdmaCopySpec copy;
+  copy.from = arguments.device("--from", from_, platform.spec.gpus);
+  copy.to = arguments.device("--to", to_, platform.spec.gpus);
+  if (!engine_.empty()) copy.engine = arguments.integer("--engine", engine_, 0, platform.spec.gpu.sdma.engines - 1);
+  arguments.check();
+  copy.bytes = sizes.front();
+  if (std::string reason = testbed.why_impossible(copy); !reason.empty()) arguments.fault("--to", reason);
+  arguments.check();
+  session_.answer(testbed, platform, study::answer_copy(testbed, copy, sizes, phases_));
+}
+
+}  // namespace cli

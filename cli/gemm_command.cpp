@@ -1,0 +1,49 @@
+#include "cli/commands.h"
+#include "study/answers.h"
+#include "study/cu_partition.h"
+
+namespace cli {
+
+namespace {
+
+constexpr auto description = "Predict a GEMM alone, on all CUs or on fewer";
+constexpr auto examples =
+    "Examples:\n"
+    "  c3sim gemm --gemm 8192x8192x8192\n"
+    "  c3sim gemm --gemm 8192x57344x8192 --cus 304,272,240 --format csv\n"
+    "Times are in microseconds, launch included; rates in TFLOP/s of one GPU.";
+
+}  // namespace
+
+GemmCommand::GemmCommand(CLI::App& app, Session& session) : session_(session) {
+  CLI::App& command = *app.add_subcommand("gemm", description);
+  command.footer(examples);
+  command.add_option("--gemm", gemm_, "GEMM on every GPU, in BLAS order, two bytes per element")
+      ->type_name("MxNxK")
+      ->required();
+  command
+      .add_option("--cus", cus_, "CUs of each GPU, as many on every XCD; counts separated by commas (all unless given)")
+      ->type_name("COUNTS");
+  session.add_run_options(command);
+  command.callback([this] { run(); });
+}
+
+void GemmCommand::run() {
+  Arguments arguments;
+  const models::GemmShape shape = arguments.gemm("--gemm", gemm_);
+  const study::Platform platform = session_.platform(arguments);
+  study::Testbed testbed(platform.spec);
+
+  const int all = platform.spec.gpu.cus();
+  const std::vector<int> cus = cus_.empty() ? std::vector{all} : arguments.integers("--cus", cus_, 1, all);
+  if (std::string reason = testbed.why_impossible(shape); !reason.empty()) arguments.fault("--gemm", reason);
+  arguments.check();
+  for (const int count : cus) {
+    if (std::string reason = study::why_no_mask(platform.spec, count); !reason.empty())
+      arguments.fault("--cus", reason);
+  }
+  arguments.check();
+  session_.answer(testbed, platform, study::answer_gemm(testbed, shape, cus));
+}
+
+}  // namespace cli

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "sim/config.h"
+#include "sim/output_file.h"
+#include "study/bar_chart.h"
+#include "study/c3_study_file.h"
+#include "study/c3_study_tables.h"
+#include "study/experiment.h"
+
+namespace cli {
+
+namespace {
+
+constexpr auto description = "Run an experiment file: operations on streams, or a study of C3";
+constexpr auto examples =
+    "Examples:\n"
+    "  c3sim run configs/experiments/conccl.yaml --out out/conccl\n"
+    "  c3sim run configs/experiments/layer_overlap.yaml --platform h200 --format json\n"
+    "With --out, the folder also gets the experiment and, for a study, a picture.";
+
+}  // namespace
+
+RunCommand::RunCommand(CLI::App& app, Session& session) : session_(session) {
+  CLI::App& command = *app.add_subcommand("run", description);
+  command.footer(examples);
+  command.add_option("FILE", file_, "Experiment, in YAML")->type_name("FILE")->required();
+  session.add_run_options(command);
+  command.callback([this] { run(); });
+}
+
+void RunCommand::run() {
+  Arguments arguments;
+  sim::Config config = sim::Config::from_file(file_);
+  sim::Section root = config.root();
+  const study::Platform platform = session_.platform(arguments, root.text("platform", "mi300x"));
+  study::Testbed testbed(platform.spec);
+  if (study::holds_c3_study(root)) {
+    run_study(config, testbed, platform);
+  } else {
+    const study::Experiment experiment = study::read_experiment(root, testbed);
+    config.finish();
+    session_.answer(testbed, platform, study::run_experiment(testbed, experiment));
+  }
+  if (!session_.out_folder().empty()) sim::write_file(session_.out_folder() / "experiment.yaml", config.resolved());
+}
+
+void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform) {
+  const study::C3Study study = study::read_c3_study(config.root(), testbed);
+  config.finish();
+  const std::vector<study::StudyResult> results = study::run_study(testbed, study, session_.progress());
+  study::Results answer = study::study_results(study, results, platform.spec.name);
+  if (!session_.out_folder().empty()) {
+    const std::string problem = study::draw(study::fraction_chart(study, results, platform.spec.name),
+                                            session_.out_folder(), "fraction_of_ideal");
+    if (!problem.empty()) answer.warnings.push_back(problem);
+  }
+  session_.answer(testbed, platform, std::move(answer));
+}
+
+}  // namespace cli

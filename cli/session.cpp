@@ -1,0 +1,90 @@
+#include "cli/session.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "sim/output_file.h"
+
+namespace cli {
+
+namespace {
+
+std::vector<study::Choice<study::Format>> format_choices() {
+  return {{"table", study::Format::table}, {"csv", study::Format::csv}, {"json", study::Format::json}};
+}
+
+}  // namespace
+
+void Session::add_platform_options(CLI::App& command) {
+  command.add_option("--platform", platform_, "Platform by its name or its file (mi300x unless given)")
+      ->type_name("NAME|FILE");
+  command
+      .add_option("--set", assignments_,
+                  "Change one parameter of the platform, checked as the file is: --set gpu.sdma.engines=32 "
+                  "(may be given again)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--format", format_name_, "How results are written on stdout")->type_name("table|csv|json");
+  command
+      .add_option("--out", out_folder_, "Folder that gets the results as CSV and JSON and the platform they are for")
+      ->type_name("DIR");
+}
+
+void Session::add_run_options(CLI::App& command) { add_platform_options(command); }
+
+void Session::check_options(Arguments& arguments) {
+  format_ = arguments.choice("--format", format_name_, format_choices());
+  std::error_code absent;
+  if (std::filesystem::exists(out_folder_, absent) && !std::filesystem::is_directory(out_folder_, absent)) {
+    arguments.fault("--out",
+                    in_quotes(out_folder_.string()) + " is a file: a folder, or a name for a new one, is accepted");
+  }
+}
+
+study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
+  check_options(arguments);
+  arguments.check();
+  const std::filesystem::path file =
+      study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
+  return study::read_platform(file, assignments_);
+}
+
+std::vector<std::filesystem::path> Session::config_folders() {
+  std::vector<std::filesystem::path> folders;
+  if (const char* const asked = std::getenv("C3SIM_CONFIGS"); asked != nullptr && *asked != '\0') {
+    folders.emplace_back(asked);
+  }
+  folders.emplace_back(C3SIM_CONFIGS_DIR);
+  folders.emplace_back("configs");
+  return folders;
+}
+
+std::function<void(std::size_t done, std::size_t of)> Session::progress() {
+  if (!err_is_terminal_) return {};
+  return [this](std::size_t done, std::size_t of) {
+    constexpr std::size_t width = 40;
+    const std::size_t filled = done * width / of;
+    err_ << fmt::format("\r[{:#<{}}{:.<{}}] {}/{}", "", filled, "", width - filled, done, of);
+    err_ << (done == of ? "\r\x1b[K" : "") << std::flush;  // a full bar makes room for the results
+  };
+}
+
+void Session::warn(std::string_view sentence) { err_ << "warning: " << sentence << '\n'; }
+
+void Session::answer(const study::Platform& platform, const study::Results& results) {
+  if (!out_folder_.empty()) {
+    study::save(results, out_folder_);
+    sim::write_file(out_folder_ / "platform.yaml", platform.resolved);
+  }
+  for (const std::string& warning : results.warnings) warn(warning);
+  study::write(results, format_, out_);
+  if (!out_.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");
+}
+
+void Session::answer(study::Testbed&, const study::Platform& platform, study::Results results) {
+  answer(platform, results);
+}
+
+}  // namespace cli

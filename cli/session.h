@@ -1,0 +1,68 @@
+// What all commands share: the options that each of them has, the platform these name, and where answers go.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "study/platform_file.h"
+#include "study/results.h"
+#include "study/testbed.h"
+
+namespace cli {
+
+class Session {
+ public:
+  Session(std::ostream& out, std::ostream& err, bool err_is_terminal)
+      : out_(out), err_(err), err_is_terminal_(err_is_terminal) {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  std::ostream& out() { return out_; }
+
+  // Options of commands that read a platform, and those of commands that simulate.
+  void add_platform_options(CLI::App& command);
+  void add_run_options(CLI::App& command);
+
+  // Checks the shared options, throws what `arguments` has gathered, and reads the platform that was asked for: by
+  // --platform, or `preset` without it. Throws sim::ConfigError.
+  study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x");
+
+  // Draws how far a long answer is, where the person can see it.
+  std::function<void(std::size_t done, std::size_t of)> progress();
+
+  void warn(std::string_view sentence);
+
+  // Writes the answer as --format says and --out asks, and adds what --explain and --trace ask for.
+  void answer(study::Testbed& testbed, const study::Platform& platform, study::Results results);
+  // The same for an answer that no simulation gave.
+  void answer(const study::Platform& platform, const study::Results& results);
+
+  // The folder of --out; empty without it.
+  const std::filesystem::path& out_folder() const { return out_folder_; }
+
+  // Folders that hold platforms/: $C3SIM_CONFIGS, that of the installation, and ./configs.
+  static std::vector<std::filesystem::path> config_folders();
+
+ private:
+  void check_options(Arguments& arguments);
+
+  std::ostream& out_;
+  std::ostream& err_;
+  bool err_is_terminal_;
+
+  std::string platform_;
+  std::vector<std::string> assignments_;
+  std::string format_name_ = "table";
+  study::Format format_ = study::Format::table;
+  std::filesystem::path out_folder_;
+  std::filesystem::path trace_file_;
+  bool explain_ = false;
+};
+
+}  // namespace cli

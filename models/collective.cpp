@@ -1,0 +1,92 @@
+#include "models/collective.h"
+
+#include "models/node.h"
+#include "models/rccl_kernel.h"
+#include "models/sdma_collective.h"
+
+#include <fmt/format.h>
+
+namespace models {
+
+std::string_view to_string(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::all_to_all:
+      return "all_to_all";
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+  }
+  return "";
+}
+
+std::string_view to_string(Backend backend) { return backend == Backend::rccl ? "rccl" : "sdma"; }
+
+std::string_view to_string(SdmaVariant variant) {
+  switch (variant) {
+    case SdmaVariant::pcpy:
+      return "pcpy";
+    case SdmaVariant::bcst:
+      return "bcst";
+    case SdmaVariant::swap:
+      return "swap";
+    case SdmaVariant::b2b:
+      return "b2b";
+  }
+  return "";
+}
+
+sim::BytesPerSecond bus_bandwidth(const CollectiveSpec& spec, sim::Time time) {
+  const double peers_share = static_cast<double>(spec.gpus - 1) / static_cast<double>(spec.gpus);
+  double factor = peers_share;
+  if (spec.kind == CollectiveKind::all_reduce) factor = 2.0 * peers_share;
+  if (spec.kind == CollectiveKind::broadcast) factor = 1.0;
+  return factor * spec.bytes / sim::to_seconds(time);
+}
+
+std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
+  const PlatformSpec& platform = node.spec();
+  if (spec.gpus < 2 || spec.gpus > platform.gpus) {
+    return fmt::format("{} GPUs cannot take part: 2 to {} are accepted", spec.gpus, platform.gpus);
+  }
+  if (spec.bytes < sim::Bytes(spec.gpus)) {
+    return fmt::format("{} cannot be split over {} GPUs: at least a byte for each is due", sim::to_string(spec.bytes),
+                       spec.gpus);
+  }
+  if (spec.backend == Backend::sdma) return why_impossible_on_sdma(spec, platform.gpu.sdma, spec.gpus);
+  if (spec.prelaunch) return "prelaunch is for SDMA: kernels have no queue of commands to hold back";
+  const int xcds = platform.gpu.memory.xcds;
+  if (spec.cus && (*spec.cus < xcds || *spec.cus > platform.gpu.cus() || *spec.cus % xcds != 0)) {
+    return fmt::format("{} CUs cannot be had: a multiple of {}, one per XCD, from {} to {} is accepted", *spec.cus,
+                       xcds, xcds, platform.gpu.cus());
+  }
+  return {};
+}
+
+CollectiveRun::CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask)
+    : node_(node), spec_(spec), mask_(mask) {
+  if (spec.cus) mask_ = {0, *spec.cus / node.spec().gpu.memory.xcds};
+  if (spec.backend == Backend::sdma) {
+    sdma_ = std::make_unique<SdmaCollective>(spec, node.host(), node.copy_engines());
+  }
+}
+
+CollectiveRun::~CollectiveRun() = default;
+
+sim::Task<> CollectiveRun::prepare() {
+  if (sdma_) co_await sdma_->prepare();
+}
+
+sim::Task<> CollectiveRun::run() {
+  if (!sdma_) {
+    co_await run_rccl_collective(node_, spec_, mask_);
+    co_return;
+  }
+  co_await sdma_->run();
+}
+
+}  // namespace models

@@ -1,0 +1,67 @@
+// Collective operations over the GPUs of a node, by kernels (RCCL) or by copy engines (SDMA): one call, whatever runs it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/cu_mask.h"
+#include "sim/task.h"
+#include "sim/units.h"
+
+namespace models {
+
+class Node;
+class SdmaCollective;
+
+enum class CollectiveKind { all_gather, all_to_all, all_reduce, reduce_scatter, broadcast };
+enum class Backend { rccl, sdma };
+enum class SdmaVariant { pcpy, bcst, swap, b2b };
+
+struct CollectiveSpec {
+  CollectiveKind kind = CollectiveKind::all_gather;
+  Backend backend = Backend::rccl;
+  sim::Bytes bytes;                       // the whole array of one GPU, gathered, exchanged or reduced
+  int gpus = 8;                           // the first `gpus` of the node take part
+  SdmaVariant variant = SdmaVariant::pcpy;
+  bool prelaunch = false;                 // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
+  int engines = 1;                        // SDMA b2b: engines per GPU that share the copies
+  std::optional<int> cus;                 // RCCL: CUs of each GPU that its kernels are confined to
+  bool graph = false;                     // RCCL: launched from a captured graph
+};
+
+// The name used on the command line and in results: "all_gather", "rccl", "pcpy".
+std::string_view to_string(CollectiveKind kind);
+std::string_view to_string(Backend backend);
+std::string_view to_string(SdmaVariant variant);
+
+// Why `spec` cannot run on `node`'s platform (a variant the collective has not, too many GPUs ...), in one sentence that
+// says what would be accepted; empty if it can.
+std::string why_impossible(const CollectiveSpec& spec, const Node& node);
+
+// Bus bandwidth as RCCL's tests define it: the payload per GPU and link direction over the time. 7/8 * bytes / time for
+// all-gather, all-to-all and reduce-scatter on 8 GPUs, twice that for all-reduce, bytes / time for broadcast.
+sim::BytesPerSecond bus_bandwidth(const CollectiveSpec& spec, sim::Time time);
+
+// A collective about to run, with CUs of the mask if it has kernels. Must be possible, and outlive its run.
+class CollectiveRun {
+ public:
+  CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask);
+  ~CollectiveRun();
+  CollectiveRun(const CollectiveRun&) = delete;
+  CollectiveRun& operator=(const CollectiveRun&) = delete;
+
+  // What is not timed: with prelaunch, queues the commands and ends when all engines wait at their POLLs.
+  sim::Task<> prepare();
+  // From the host's first instruction to its knowledge that all GPUs have finished.
+  sim::Task<> run();
+
+ private:
+  Node& node_;
+  CollectiveSpec spec_;
+  CuMask mask_;
+  std::unique_ptr<SdmaCollective> sdma_;  // null for RCCL
+};
+
+}  // namespace models

@@ -1,0 +1,174 @@
+#include "models/dispatcher.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "models/limits.h"
+#include "sim/check.h"
+
+namespace models {
+
+namespace {
+// Shares of a CU are counted in whole parts, so that every workgroups-per-CU up to 16 divides a CU exactly.
+constexpr int parts_of_a_cu = 720'720;
+}  // namespace
+
+double Cohort::busiest_share() const {
+  return static_cast<double>(*std::max_element(per_xcd.begin(), per_xcd.end())) / static_cast<double>(size());
+}
+
+DispatchSpec DispatchSpec::read(sim::Section section) {
+  static constexpr std::array<std::pair<std::string_view, DispatchPolicy>, 2> policies{
+      {{"oldest_first", DispatchPolicy::oldest_first}, {"rotation", DispatchPolicy::rotation}}};
+  DispatchSpec spec;
+  spec.policy = section.choice<DispatchPolicy>("policy", policies);
+  spec.quantum = section.time("quantum", limits::latency);
+  spec.workgroup_launch = section.time("workgroup_launch", limits::latency);
+  return spec;
+}
+
+// A kernel in its queue: what each XCD still has to place of it, and the cohort now being put together.
+struct Dispatcher::Queue {
+  Queue(KernelSpec kernel_spec, CohortBody cohort_body, sim::Simulator& simulator, std::string name)
+      : kernel(std::move(kernel_spec)), body(std::move(cohort_body)), done(simulator, std::move(name)) {}
+
+  KernelSpec kernel;
+  CohortBody body;
+  std::vector<int> pending;  // workgroups not yet placed, by XCD
+  std::vector<int> placed;   // workgroups placed so far, by XCD
+  int unfinished = 0;        // workgroups that have not retired
+  Cohort forming;
+  sim::Gate done;
+
+  int share_of_cu() const { return parts_of_a_cu / kernel.workgroups_per_cu; }
+
+  // The next workgroup dealt to the XCD joins the cohort that is forming.
+  void place_next(int xcd, int cu) {
+    const std::size_t x = static_cast<std::size_t>(xcd);
+    const int workgroup = xcd + static_cast<int>(pending.size()) * placed[x];
+    forming.placements.push_back({workgroup, static_cast<std::int16_t>(xcd), static_cast<std::int16_t>(cu)});
+    forming.per_xcd.resize(pending.size(), 0);
+    ++forming.per_xcd[x];
+    ++placed[x];
+    --pending[x];
+  }
+};
+
+Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name)
+    : simulator_(simulator), spec_(spec), cus_per_xcd_(cus_per_xcd), name_(std::move(name)) {
+  xcds_.resize(static_cast<std::size_t>(xcds));
+  for (Xcd& xcd : xcds_) xcd.free_parts.assign(static_cast<std::size_t>(cus_per_xcd), parts_of_a_cu);
+}
+
+Dispatcher::~Dispatcher() = default;
+
+sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
+  SIM_CHECK(kernel.workgroups > 0 && kernel.workgroups_per_cu > 0);
+  SIM_CHECK(kernel.mask.all() || (kernel.mask.begin < kernel.mask.end && kernel.mask.end <= cus_per_xcd_));
+  const auto position =
+      queues_.emplace(queues_.end(), std::move(kernel), std::move(body), simulator_, "retirement of a kernel on " + name_);
+  Queue& queue = *position;
+  const int count = queue.kernel.workgroups;
+  for (int xcd = 0; xcd < xcds(); ++xcd) queue.pending.push_back(count / xcds() + (xcd < count % xcds() ? 1 : 0));
+  queue.placed.assign(xcds_.size(), 0);
+  queue.unfinished = count;
+  request_dispatch();
+  co_await queue.done.wait();
+  for (Xcd& xcd : xcds_) {
+    if (xcd.turn == &queue) xcd.turn = nullptr;
+  }
+  queues_.erase(position);
+}
+
+// Arrivals and retirements of one instant are seen together.
+void Dispatcher::request_dispatch() {
+  if (dispatch_requested_) return;
+  dispatch_requested_ = true;
+  simulator_.schedule(simulator_.now(), [this] { dispatch(); });
+}
+
+void Dispatcher::dispatch() {
+  dispatch_requested_ = false;
+  for (int xcd = 0; xcd < xcds(); ++xcd) dispatch_xcd(xcd);
+  for (Queue& queue : queues_) {
+    if (queue.forming.placements.empty()) continue;
+    simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::exchange(queue.forming, Cohort{})));
+  }
+}
+
+void Dispatcher::dispatch_xcd(int index) {
+  Xcd& xcd = xcds_[static_cast<std::size_t>(index)];
+  Queue* holder = turn_holder(xcd);
+  if (holder == nullptr) return;
+  place(*holder, index);
+  // What the turn holder cannot use (nothing left to place, or no room for a workgroup of its size) goes to the others,
+  // by priority, then age.
+  std::vector<Queue*> others;
+  for (Queue& queue : queues_) {
+    if (&queue != holder && queue.pending[static_cast<std::size_t>(index)] > 0) others.push_back(&queue);
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [](const Queue* a, const Queue* b) { return a->kernel.priority > b->kernel.priority; });
+  for (Queue* queue : others) place(*queue, index);
+}
+
+Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
+  const std::size_t index = static_cast<std::size_t>(&xcd - xcds_.data());
+  int priority = std::numeric_limits<int>::min();
+  for (const Queue& queue : queues_) {
+    if (queue.pending[index] > 0) priority = std::max(priority, queue.kernel.priority);
+  }
+  const auto waits = [&](const Queue& queue) { return queue.pending[index] > 0 && queue.kernel.priority == priority; };
+  const bool keeps_turn = xcd.turn != nullptr && waits(*xcd.turn);
+  const bool expired = spec_.policy == DispatchPolicy::rotation && simulator_.now() - xcd.turn_began >= spec_.quantum;
+  if (keeps_turn && !expired) return xcd.turn;
+
+  // The next one by age behind the queue that had the turn, round to that queue itself; the oldest where none had it.
+  auto start = queues_.begin();
+  if (keeps_turn) {
+    start = std::find_if(queues_.begin(), queues_.end(), [&](const Queue& queue) { return &queue == xcd.turn; });
+    ++start;
+  }
+  auto next = std::find_if(start, queues_.end(), waits);
+  if (next == queues_.end()) next = std::find_if(queues_.begin(), queues_.end(), waits);
+  xcd.turn = next == queues_.end() ? nullptr : &*next;
+  xcd.turn_began = simulator_.now();
+  return xcd.turn;
+}
+
+// Spreads the workgroups: one on each of the CUs with the most room that the mask allows, by index, then again.
+void Dispatcher::place(Queue& queue, int xcd_index) {
+  const std::size_t x = static_cast<std::size_t>(xcd_index);
+  std::vector<int>& free_parts = xcds_[x].free_parts;
+  const auto begin = free_parts.begin() + (queue.kernel.mask.all() ? 0 : queue.kernel.mask.begin);
+  const auto end = queue.kernel.mask.all() ? free_parts.end() : free_parts.begin() + queue.kernel.mask.end;
+  const int share = queue.share_of_cu();
+  while (queue.pending[x] > 0) {
+    const int most = *std::max_element(begin, end);
+    if (most < share) return;
+    for (auto cu = begin; cu != end && queue.pending[x] > 0; ++cu) {
+      if (*cu != most) continue;
+      *cu -= share;
+      queue.place_next(xcd_index, static_cast<int>(cu - free_parts.begin()));
+    }
+  }
+}
+
+sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
+  co_await simulator_.delay(spec_.workgroup_launch);
+  co_await queue.body(cohort);
+  retire(queue, cohort);
+  queue.unfinished -= cohort.size();
+  if (queue.unfinished == 0) queue.done.open();
+}
+
+void Dispatcher::retire(const Queue& queue, const Cohort& cohort) {
+  for (const Cohort::Placement& placement : cohort.placements) {
+    xcds_[static_cast<std::size_t>(placement.xcd)].free_parts[static_cast<std::size_t>(placement.cu)] +=
+        queue.share_of_cu();
+  }
+  request_dispatch();
+}
+
+}  // namespace models

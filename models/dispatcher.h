@@ -1,0 +1,68 @@
+// Places the workgroups of queued kernels on the CUs of one GPU. A kernel's workgroups are dealt to the XCDs in turn when
+// it is enqueued; on each XCD the queues compete for the CUs that have room whenever workgroups arrive or retire.
+#pragma once
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "models/kernel.h"
+#include "sim/gate.h"
+#include "sim/config.h"
+#include "sim/simulator.h"
+
+namespace models {
+
+// Which of several queues with the same priority an XCD serves.
+enum class DispatchPolicy {
+  oldest_first,  // the kernel that came first, until its last workgroup has been placed
+  rotation       // the same, but a queue that has held the turn for a quantum passes it on
+};
+
+struct DispatchSpec {
+  DispatchPolicy policy = DispatchPolicy::oldest_first;
+  sim::Time quantum{0};           // rotation: how long a queue keeps its turn while others wait
+  sim::Time workgroup_launch{0};  // from the decision to place a cohort until its first instruction
+
+  static DispatchSpec read(sim::Section section);
+};
+
+class Dispatcher {
+ public:
+  Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name);
+  ~Dispatcher();
+
+  // Queues the kernel, runs `body` for each cohort of its workgroups, and ends when the last one has retired. The kernel's
+  // mask must leave it at least one CU per XCD.
+  sim::Task<> run(KernelSpec kernel, CohortBody body);
+
+  int xcds() const { return static_cast<int>(xcds_.size()); }
+  int cus_per_xcd() const { return cus_per_xcd_; }
+  sim::Simulator& simulator() { return simulator_; }
+
+ private:
+  struct Queue;
+  struct Xcd {
+    std::vector<int> free_parts;  // of each CU
+    Queue* turn = nullptr;        // rotation: whose turn it is
+    sim::Time turn_began{0};
+  };
+
+  void request_dispatch();
+  void dispatch();
+  void dispatch_xcd(int index);
+  Queue* turn_holder(Xcd& xcd);
+  void place(Queue& queue, int xcd_index);
+  sim::Task<> run_cohort(Queue& queue, Cohort cohort);
+  void retire(const Queue& queue, const Cohort& cohort);
+
+  sim::Simulator& simulator_;
+  DispatchSpec spec_;
+  int cus_per_xcd_;
+  std::string name_;
+  std::vector<Xcd> xcds_;
+  std::list<Queue> queues_;  // by arrival
+  bool dispatch_requested_ = false;
+};
+
+}  // namespace models

@@ -1,0 +1,77 @@
+#include "models/fabric.h"
+
+#include <array>
+
+#include "models/limits.h"
+
+namespace models {
+
+namespace {
+std::string gpu_name(int gpu) { return "gpu" + std::to_string(gpu); }
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+}  // namespace
+
+FabricSpec FabricSpec::read(sim::Section section, int gpus) {
+  static constexpr std::array<std::pair<std::string_view, Topology>, 2> topologies{
+      {{"mesh", Topology::mesh}, {"switch", Topology::fabric_switch}}};
+  FabricSpec spec;
+  spec.gpus = gpus;
+  spec.topology = section.choice<Topology>("topology", topologies);
+  spec.link_rate = section.rate("link_rate", limits::rate);
+  spec.reverse_share = section.number("reverse_share", 0.0, 1.0);
+  spec.latency = section.time("latency", limits::latency);
+  sim::Section host = section.section("host");
+  spec.host_to_device_rate = host.rate("to_device_rate", limits::rate);
+  spec.device_to_host_rate = host.rate("from_device_rate", limits::rate);
+  spec.host_latency = host.time("latency", limits::latency);
+  return spec;
+}
+
+Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network) : spec_(spec) {
+  const double rate = spec.link_rate.value();
+  for (int from = 0; from < spec.gpus; ++from) {
+    if (spec.topology == Topology::fabric_switch) {
+      out_.push_back(network.add_resource({gpu_name(from) + ".port_out", rate, {}}));
+      in_.push_back(network.add_resource({gpu_name(from) + ".port_in", rate, {}}));
+    } else {
+      for (int to = 0; to < spec.gpus; ++to) {
+        // The unused diagonal keeps the index simple.
+        out_.push_back(network.add_resource({gpu_name(from) + ".link_to_" + gpu_name(to), rate, {}}));
+      }
+    }
+    to_host_.push_back(network.add_resource({gpu_name(from) + ".to_host", spec.device_to_host_rate.value(), {}}));
+    from_host_.push_back(network.add_resource({gpu_name(from) + ".from_host", spec.host_to_device_rate.value(), {}}));
+  }
+}
+
+void Fabric::add(UsageList& usages, int from, int to, double bytes) const {
+  usages.add(link(from, to), bytes);
+  usages.add(link(to, from), bytes * spec_.reverse_share);
+  if (spec_.topology == Topology::fabric_switch) {
+    usages.add(in_[index(to)], bytes);
+    usages.add(in_[index(from)], bytes * spec_.reverse_share);
+  }
+}
+
+void Fabric::add_to_host(UsageList& usages, int gpu, double bytes) const { usages.add(to_host_[index(gpu)], bytes); }
+
+void Fabric::add_from_host(UsageList& usages, int gpu, double bytes) const {
+  usages.add(from_host_[index(gpu)], bytes);
+}
+
+std::vector<sim::ResourceNetwork::ResourceId> Fabric::ports(int gpu) const {
+  if (spec_.topology == Topology::fabric_switch) return {out_[index(gpu)], in_[index(gpu)]};
+  std::vector<sim::ResourceNetwork::ResourceId> links;
+  for (int peer = 0; peer < spec_.gpus; ++peer) {
+    if (peer == gpu) continue;
+    links.push_back(link(gpu, peer));
+    links.push_back(link(peer, gpu));
+  }
+  return links;
+}
+
+sim::ResourceNetwork::ResourceId Fabric::link(int from, int to) const {
+  return spec_.topology == Topology::fabric_switch ? out_[index(from)] : out_[index(from * spec_.gpus + to)];
+}
+
+}  // namespace models

@@ -1,0 +1,53 @@
+// The links between GPUs (a full mesh, or ports of a switch) and from each GPU to the host. Each direction of a link is a
+// resource of its own; acknowledgements and requests take a little of the opposite direction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/usage_list.h"
+#include "sim/config.h"
+#include "sim/resource_network.h"
+
+namespace models {
+
+enum class Topology { mesh, fabric_switch };
+
+struct FabricSpec {
+  Topology topology = Topology::mesh;
+  int gpus = 0;
+  sim::BytesPerSecond link_rate;       // mesh: one link, one way, as payload; switch: one GPU's port, one way
+  double reverse_share = 0.0;          // bytes the opposite direction carries per payload byte (acknowledgements, requests)
+  sim::Time latency{0};                // one way, from one GPU's memory system into another's
+  sim::BytesPerSecond host_to_device_rate;
+  sim::BytesPerSecond device_to_host_rate;
+  sim::Time host_latency{0};
+
+  static FabricSpec read(sim::Section section, int gpus);
+};
+
+class Fabric {
+ public:
+  Fabric(const FabricSpec& spec, sim::ResourceNetwork& network);
+
+  // `bytes` of payload per unit of progress travel from one GPU to another (0 <= from, to < gpus, from != to). Who
+  // asked for them (a push or a pull) does not change what the links carry.
+  void add(UsageList& usages, int from, int to, double bytes) const;
+  void add_to_host(UsageList& usages, int gpu, double bytes) const;
+  void add_from_host(UsageList& usages, int gpu, double bytes) const;
+
+  const FabricSpec& spec() const { return spec_; }
+  // Every resource that carries what one GPU sends to or receives from the others.
+  std::vector<sim::ResourceNetwork::ResourceId> ports(int gpu) const;
+  // The directed link (mesh) or the sender's port (switch) that payload from one GPU to another leaves by.
+  sim::ResourceNetwork::ResourceId link(int from, int to) const;
+
+ private:
+  FabricSpec spec_;
+  std::vector<sim::ResourceNetwork::ResourceId> out_;  // mesh: from * gpus + to; switch: by GPU
+  std::vector<sim::ResourceNetwork::ResourceId> in_;   // switch: by GPU
+  std::vector<sim::ResourceNetwork::ResourceId> to_host_;
+  std::vector<sim::ResourceNetwork::ResourceId> from_host_;
+};
+
+}  // namespace models

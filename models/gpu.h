@@ -1,0 +1,59 @@
+// One GPU put together: memory system, dispatcher, clock and power. Its copy engines reach into other GPUs, so
+// the node puts them in place.
+#pragma once
+
+#include "models/cache_sharing.h"
+#include "models/dispatcher.h"
+#include "models/fabric.h"
+#include "models/gemm.h"
+#include "models/memory.h"
+#include "models/power.h"
+#include "models/sdma_spec.h"
+#include "sim/resource_network.h"
+#include "sim/simulator.h"
+
+namespace models {
+
+struct GpuSpec {
+  int cus_per_xcd = 0;
+  MemorySpec memory;  // holds the number of XCDs
+  DispatchSpec dispatch;
+  GemmSpec gemm;
+  PowerSpec power;
+  SdmaSpec sdma;
+
+  int cus() const { return memory.xcds * cus_per_xcd; }
+  // Of all CUs at the highest clock, in operations per second.
+  double peak_flops() const { return cus() * gemm.flops_per_cycle_per_cu * power.highest_clock.value(); }
+
+  // `gpus` is the size of the node.
+  static GpuSpec read(sim::Section section, int gpus);
+};
+
+class Gpu {
+ public:
+  Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, const Fabric& fabric);
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  int index() const { return index_; }
+  const GpuSpec& spec() const { return spec_; }
+  sim::Simulator& simulator() { return network_.simulator(); }
+  sim::ResourceNetwork& network() { return network_; }
+  Memory& memory() { return memory_; }
+  CacheSharing& cache_sharing() { return cache_sharing_; }
+  const CacheSharing& cache_sharing() const { return cache_sharing_; }
+  Dispatcher& dispatcher() { return dispatcher_; }
+  PowerGovernor& governor() { return governor_; }
+
+ private:
+  int index_;
+  const GpuSpec& spec_;
+  sim::ResourceNetwork& network_;
+  Memory memory_;
+  CacheSharing cache_sharing_;
+  Dispatcher dispatcher_;
+  PowerGovernor governor_;
+};
+
+}  // namespace models

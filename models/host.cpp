@@ -1,0 +1,50 @@
+#include "models/host.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "models/limits.h"
+
+namespace models {
+
+HostSpec HostSpec::read(sim::Section section) {
+  static constexpr std::array<std::pair<std::string_view, HostThreads>, 2> threads{
+      {{"one", HostThreads::one}, {"per_gpu", HostThreads::per_gpu}}};
+  static constexpr std::array<std::pair<std::string_view, HostWait>, 2> waits{
+      {{"polling", HostWait::polling}, {"interrupt", HostWait::interrupt}}};
+  HostSpec spec;
+  spec.threads = section.choice<HostThreads>("threads", threads);
+  spec.wait = section.choice<HostWait>("wait", waits);
+  spec.submission = SubmissionCosts::read(section);
+  spec.interrupt_latency = section.time("interrupt_latency", limits::latency);
+  spec.kernel_launch = section.time("kernel_launch", limits::latency);
+  spec.graph_launch = section.time("graph_launch", limits::latency);
+  spec.kernel_notice = section.time("kernel_notice", limits::latency);
+  return spec;
+}
+
+Host::Host(const HostSpec& spec, sim::Simulator& simulator, int gpus) : simulator_(simulator), spec_(spec) {
+  const int count = spec.threads == HostThreads::one ? 1 : gpus;
+  for (int i = 0; i < count; ++i) {
+    threads_.push_back(
+        std::make_unique<SubmittingThread>(simulator, "host.thread" + std::to_string(i), spec.submission));
+  }
+}
+
+SubmittingThread& Host::thread_of(int gpu) {
+  return *threads_[spec_.threads == HostThreads::one ? 0 : static_cast<std::size_t>(gpu)];
+}
+
+sim::Task<> Host::launch_kernel(int gpu, bool graph) {
+  return thread_of(gpu).work(graph ? spec_.graph_launch : spec_.kernel_launch);
+}
+
+sim::Task<> Host::notice_kernel_end(int /*gpu*/) { co_await simulator_.delay(spec_.kernel_notice); }
+
+sim::Task<> Host::see(int gpu, MemoryWord& word, Condition condition) {
+  const sim::Time delay = spec_.wait == HostWait::interrupt ? spec_.interrupt_latency : sim::Time(0);
+  return thread_of(gpu).see(word, condition, delay);
+}
+
+}  // namespace models

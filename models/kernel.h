@@ -1,0 +1,44 @@
+// A kernel as the dispatcher sees it: how many workgroups, what each needs of a CU, and what a group of them does once it
+// has been placed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/cu_mask.h"
+#include "sim/task.h"
+#include "sim/units.h"
+
+namespace models {
+
+// What one workgroup holds of its CU while it is resident, as a share of the CU (LDS, registers, wave slots: the scarcest
+// of them decides): 1 / workgroups per CU.
+struct KernelSpec {
+  std::string name;
+  int workgroups = 0;
+  int workgroups_per_cu = 1;
+  CuMask mask;
+  int priority = 0;  // higher goes first
+};
+
+// Workgroups of one kernel that were placed at the same instant on one GPU: they run alike and retire together.
+struct Cohort {
+  struct Placement {
+    std::int32_t workgroup;
+    std::int16_t xcd;
+    std::int16_t cu;
+  };
+  std::vector<Placement> placements;
+  std::vector<int> per_xcd;  // workgroups on each XCD
+
+  int size() const { return static_cast<int>(placements.size()); }
+  // The share of the workgroups that sits on the XCD with most of them.
+  double busiest_share() const;
+};
+
+// Runs the workgroups of a cohort to their end. Called once per cohort.
+using CohortBody = std::function<sim::Task<>(const Cohort& cohort)>;
+
+}  // namespace models

@@ -1,0 +1,66 @@
+// The memory system of one GPU: per XCD an L2 and a port to its I/O die, then the memory-side Infinity Cache and HBM,
+// both interleaved over all I/O dies. Tells what traffic costs at each level; sharing is the resource network's business.
+// The L2s, and the ports, are pooled: kernels are dealt evenly to the XCDs, so all are equally loaded; a kernel that sits
+// on some XCDs only pays for the busiest one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/usage_list.h"
+#include "sim/config.h"
+#include "sim/resource_network.h"
+
+namespace models {
+
+struct MemorySpec {
+  int xcds = 0;
+  sim::Bytes l2_capacity;                 // of one XCD
+  sim::BytesPerSecond l2_rate;            // of one XCD
+  sim::BytesPerSecond port_rate;          // between one XCD and its I/O die
+  sim::Bytes cache_capacity;              // Infinity Cache of the GPU
+  sim::BytesPerSecond cache_rate;         // Infinity Cache of the GPU
+  sim::BytesPerSecond hbm_rate;           // peak of the data bus
+  double hbm_read_efficiency = 1.0;       // share of the peak that pure reads reach
+  double hbm_write_efficiency = 1.0;      // share of the peak that pure writes reach
+  sim::Time cache_latency{0};             // a load that hits the Infinity Cache, unloaded
+  sim::Time hbm_latency{0};               // the part HBM adds to a load that misses it, unloaded
+  double queueing_factor = 0.0;           // strength of loaded latency at the Infinity Cache and HBM
+
+  static MemorySpec read(sim::Section section, int xcds);
+};
+
+// Bytes that one unit of progress moves at a point of the hierarchy.
+struct Traffic {
+  double reads = 0.0;
+  double writes = 0.0;
+  double cache_hits = 0.0;  // share of these bytes that the Infinity Cache serves or absorbs, 0..1
+};
+
+class Memory {
+ public:
+  Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name);
+
+  // Traffic that starts below the L2s: copy engines, and what other GPUs read or write here.
+  void add_below_l2(UsageList& usages, Traffic traffic) const;
+  // Traffic of workgroups: `l2_bytes` pass through the L2s, `beyond` leaves them. `busiest_share` of it comes from the XCD
+  // that has most of it; evenly_spread() where all have the same.
+  void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
+  double evenly_spread() const { return 1.0 / spec_.xcds; }
+
+  const MemorySpec& spec() const { return spec_; }
+  sim::ResourceNetwork::ResourceId cache() const { return cache_; }
+  sim::ResourceNetwork::ResourceId hbm() const { return hbm_; }
+  sim::ResourceNetwork::ResourceId l2() const { return l2_; }
+  // The resources whose loaded latency a memory access sees, in order.
+  std::vector<std::uint32_t> latency_path() const { return {cache_, hbm_}; }
+
+ private:
+  MemorySpec spec_;
+  sim::ResourceNetwork::ResourceId l2_;
+  sim::ResourceNetwork::ResourceId ports_;
+  sim::ResourceNetwork::ResourceId cache_;
+  sim::ResourceNetwork::ResourceId hbm_;
+};
+
+}  // namespace models

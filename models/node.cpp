@@ -1,0 +1,44 @@
+#include "models/node.h"
+
+#include <string>
+
+namespace models {
+
+Node::Node(sim::Simulator& simulator, const PlatformSpec& spec)
+    : simulator_(simulator),
+      spec_(spec),
+      network_(simulator),
+      fabric_(spec.fabric, network_),
+      host_(spec.host, simulator, spec.gpus) {
+  for (int gpu = 0; gpu < spec.gpus; ++gpu) {
+    gpus_.push_back(std::make_unique<Gpu>(gpu, spec.gpu, network_, fabric_));
+  }
+  // Engines write into the memories of all GPUs.
+  std::vector<Memory*> memories;
+  for (const auto& gpu : gpus_) memories.push_back(&gpu->memory());
+  for (int gpu = 0; gpu < spec.gpus; ++gpu) {
+    sdma_.push_back(std::make_unique<SdmaComplex>(spec.gpu.sdma, gpu, network_, memories, fabric_));
+    copy_engines_.push_back(sdma_.back().get());
+  }
+}
+
+namespace {
+
+sim::Task<> launch_gemm(Node& node, int gpu, GemmShape shape, CuMask mask, sim::Latch& finished) {
+  co_await node.host().launch_kernel(gpu, false);
+  co_await run_gemm_kernel(node.gpu(gpu), shape, mask);
+  co_await node.host().notice_kernel_end(gpu);
+  finished.count_down();
+}
+
+}  // namespace
+
+sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask) {
+  sim::Latch finished(node.simulator(), "all GPUs to finish a GEMM", static_cast<std::uint64_t>(node.gpus()));
+  for (int gpu = 0; gpu < node.gpus(); ++gpu) {
+    node.simulator().spawn("gemm on gpu" + std::to_string(gpu), launch_gemm(node, gpu, shape, mask, finished));
+  }
+  co_await finished.wait();
+}
+
+}  // namespace models

@@ -1,0 +1,46 @@
+// A node: its GPUs, the fabric between them and the host that drives them. The place where the machine is put together.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/fabric.h"
+#include "models/gpu.h"
+#include "models/host.h"
+#include "models/platform_spec.h"
+#include "models/sdma_complex.h"
+#include "sim/resource_network.h"
+#include "sim/simulator.h"
+
+namespace models {
+
+class Node {
+ public:
+  Node(sim::Simulator& simulator, const PlatformSpec& spec);
+
+  sim::Simulator& simulator() { return simulator_; }
+  sim::ResourceNetwork& network() { return network_; }
+  const PlatformSpec& spec() const { return spec_; }
+  int gpus() const { return static_cast<int>(gpus_.size()); }
+  Gpu& gpu(int index) { return *gpus_[static_cast<std::size_t>(index)]; }
+  Fabric& fabric() { return fabric_; }
+  Host& host() { return host_; }
+  // The SDMA engines of each GPU.
+  std::span<SdmaComplex* const> copy_engines() const { return copy_engines_; }
+
+ private:
+  sim::Simulator& simulator_;
+  const PlatformSpec& spec_;
+  sim::ResourceNetwork network_;
+  Fabric fabric_;
+  Host host_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<std::unique_ptr<SdmaComplex>> sdma_;
+  std::vector<SdmaComplex*> copy_engines_;
+};
+
+// Runs the same GEMM on every GPU, from the host's first instruction to the host's knowledge that all have finished.
+sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask);
+
+}  // namespace models

@@ -1,0 +1,18 @@
+#include "models/platform_spec.h"
+
+namespace models {
+
+PlatformSpec PlatformSpec::read(sim::Config& config) {
+  sim::Section root = config.root();
+  PlatformSpec spec;
+  spec.name = root.name("name");
+  spec.gpus = static_cast<int>(root.integer("gpus", 2, 64));
+  spec.fabric = FabricSpec::read(root.section("fabric"), spec.gpus);
+  spec.host = HostSpec::read(root.section("host"));
+  spec.gpu = GpuSpec::read(root.section("gpu"), spec.gpus);
+  spec.rccl = RcclSpec::read(root.section("rccl"));
+  config.finish();
+  return spec;
+}
+
+}  // namespace models

@@ -1,0 +1,26 @@
+// A platform: every parameter of a node, read from one file in which each has a unit, a source and a kind.
+#pragma once
+
+#include <string>
+
+#include "models/fabric.h"
+#include "models/gpu.h"
+#include "models/host.h"
+#include "models/rccl_kernel.h"
+#include "sim/config.h"
+
+namespace models {
+
+struct PlatformSpec {
+  std::string name;
+  int gpus = 0;
+  FabricSpec fabric;
+  HostSpec host;
+  GpuSpec gpu;
+  RcclSpec rccl;
+
+  // Reads and checks all of it: throws sim::ConfigError with every fault.
+  static PlatformSpec read(sim::Config& config);
+};
+
+}  // namespace models

@@ -1,0 +1,69 @@
+// Board power of one GPU and the governor that holds it under the cap by slowing the engine clock. Power is what is
+// always burnt plus energy per operation and per byte at each level; energy of an operation grows with the clock, since a
+// faster clock needs a higher voltage.
+#pragma once
+
+#include <vector>
+
+#include "models/memory.h"
+#include "sim/config.h"
+#include "sim/resource_network.h"
+
+namespace models {
+
+struct PowerSpec {
+  sim::Watts cap;
+  sim::Watts idle;                   // at the lowest clock
+  sim::Watts clock_tree;             // added at the highest clock, in proportion to the clock
+  sim::JoulesPerFlop matrix_energy;  // of a matrix operation at the reference clock
+  sim::Hertz reference_clock;
+  double voltage_exponent = 0.0;     // energy of an operation grows as clock^exponent
+  sim::Watts busy_workgroup;         // of one workgroup that moves data, at the highest clock
+  sim::JoulesPerByte l2_energy;
+  sim::JoulesPerByte cache_energy;
+  sim::JoulesPerByte hbm_energy;
+  sim::JoulesPerByte link_energy;    // per byte sent or received
+  sim::Hertz lowest_clock;
+  sim::Hertz highest_clock;
+  sim::Hertz matrix_clock;           // the highest while matrix pipes are busy: a limit of each CU's own supply
+
+  static PowerSpec read(sim::Section section);
+};
+
+class PowerGovernor {
+ public:
+  // `links` are the resources whose load is what this GPU sends and receives.
+  PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
+                std::vector<sim::ResourceNetwork::ResourceId> links);
+
+  // Matrix operations whose rate is bounded by `flops_per_cycle` at the engine clock: their cap follows the clock.
+  void add_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle);
+  void remove_matrix_work(sim::ResourceNetwork::ActivityId activity);
+  void add_busy_workgroups(int count) { busy_workgroups_ += count; }
+
+  sim::Hertz clock() const { return clock_; }
+  // Board power at the rates the network has now.
+  sim::Watts power() const;
+  // Moves the clock to where power meets the cap, or to the highest clock that the work allows. True if that changed any rate: to be asked
+  // again after the next solve.
+  bool regulate();
+
+ private:
+  struct MatrixWork {
+    sim::ResourceNetwork::ActivityId activity;
+    double flops_per_cycle;
+  };
+  sim::Watts power_at(sim::Hertz clock, double clock_bound_flops, double other_flops, sim::Watts traffic) const;
+  sim::Watts traffic_power() const;
+  void set_clock(sim::Hertz clock);
+
+  PowerSpec spec_;
+  sim::ResourceNetwork& network_;
+  const Memory& memory_;
+  std::vector<sim::ResourceNetwork::ResourceId> links_;
+  std::vector<MatrixWork> matrix_work_;
+  int busy_workgroups_ = 0;
+  sim::Hertz clock_;
+};
+
+}  // namespace models

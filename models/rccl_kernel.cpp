@@ -1,0 +1,223 @@
+#include "models/rccl_kernel.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "models/limits.h"
+#include "models/node.h"
+
+namespace models {
+
+namespace {
+constexpr int full_node = 8;  // what RcclCollectiveSpec::steps counts for
+
+constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kinds{
+    {{"all_gather", CollectiveKind::all_gather},
+     {"all_to_all", CollectiveKind::all_to_all},
+     {"all_reduce", CollectiveKind::all_reduce},
+     {"reduce_scatter", CollectiveKind::reduce_scatter},
+     {"broadcast", CollectiveKind::broadcast}}};
+constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "simple"};
+
+RcclCollectiveSpec read_collective(sim::Section section) {
+  RcclCollectiveSpec spec;
+  spec.workgroups = static_cast<int>(section.integer("workgroups", 1, 4096));
+  spec.workgroups_per_cu = static_cast<int>(section.integer("workgroups_per_cu", 1, 16));
+  spec.steps = section.number("steps", 0.0, 1e3);
+  spec.ll_limit = section.bytes("ll_limit", {sim::Bytes(0.0), limits::capacity.high});
+  spec.ll128_limit = section.bytes("ll128_limit", {sim::Bytes(0.0), limits::capacity.high});
+  spec.sender_reads = section.number("sender_reads", 0.0, 16.0);
+  spec.sender_writes = section.number("sender_writes", 0.0, 16.0);
+  spec.receiver_reads = section.number("receiver_reads", 0.0, 16.0);
+  spec.receiver_writes = section.number("receiver_writes", 0.0, 16.0);
+  spec.buffer_share = section.number("buffer_share", 0.0, 1.0);
+  return spec;
+}
+}  // namespace
+
+RcclSpec RcclSpec::read(sim::Section section) {
+  RcclSpec spec;
+  spec.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
+  spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
+  sim::Section protocols = section.section("protocols");
+  for (std::size_t i = 0; i < protocol_names.size(); ++i) {
+    sim::Section protocol = protocols.section(protocol_names[i]);
+    spec.protocols[i].step_latency = protocol.time("step_latency", limits::latency);
+    spec.protocols[i].link_efficiency = protocol.number("link_efficiency", 0.01, 1.0);
+  }
+  sim::Section collectives = section.section("collectives");
+  for (const auto& [name, kind] : kinds) {
+    spec.collectives[static_cast<std::size_t>(kind)] = read_collective(collectives.section(name));
+  }
+  return spec;
+}
+
+const RcclProtocolSpec& RcclSpec::protocol(CollectiveKind kind, sim::Bytes bytes) const {
+  const RcclCollectiveSpec& limits = collective(kind);
+  return protocols[bytes <= limits.ll_limit ? 0 : bytes <= limits.ll128_limit ? 1 : 2];
+}
+
+sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to) {
+  if (from == to) return sim::Bytes(0.0);
+  const sim::Bytes slice = spec.bytes / static_cast<double>(spec.gpus);
+  switch (spec.kind) {
+    case CollectiveKind::all_gather:
+    case CollectiveKind::all_to_all:
+    case CollectiveKind::reduce_scatter:
+      return slice;
+    case CollectiveKind::all_reduce:
+      return 2.0 * slice;
+    case CollectiveKind::broadcast:  // GPU 0 deals parts to the others, which pass them on to each other
+      return to == 0 ? sim::Bytes(0.0) : spec.bytes / static_cast<double>(spec.gpus - 1);
+  }
+  return sim::Bytes(0.0);
+}
+
+namespace {
+
+class RcclRun {
+ public:
+  RcclRun(Node& node, const CollectiveSpec& spec, CuMask mask)
+      : node_(node),
+        spec_(spec),
+        mask_(mask),
+        library_(node.spec().rccl),
+        collective_(library_.collective(spec.kind)),
+        protocol_(library_.protocol(spec.kind, spec.bytes)),
+        finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(spec.gpus)),
+        arrivals_(static_cast<std::size_t>(collective_.workgroups), 0) {
+    for (int channel = 0; channel < collective_.workgroups; ++channel) {
+      moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
+    }
+    cache_.resize(static_cast<std::size_t>(spec.gpus));
+  }
+
+  sim::Task<> run();
+
+ private:
+  sim::Task<> run_on(int gpu);
+  sim::Task<> run_channels(int gpu, const Cohort& cohort);
+  sim::Task<> move_data(std::vector<int> channels);
+  sim::ActivitySpec flow(int from, int to, double share) const;
+  void start_ready_channels();
+  void enter_caches();
+  void leave_caches();
+
+  Node& node_;
+  CollectiveSpec spec_;
+  CuMask mask_;
+  const RcclSpec& library_;
+  const RcclCollectiveSpec& collective_;
+  const RcclProtocolSpec& protocol_;
+  sim::Latch finished_;
+  std::vector<int> arrivals_;  // by channel: GPUs that have placed it
+  std::vector<int> ready_;     // channels placed everywhere, not yet moving
+  std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
+  std::vector<CacheSharing::Handle> cache_;        // by GPU
+  int moving_ = 0;                                 // groups of channels
+};
+
+sim::Task<> RcclRun::run() {
+  for (int gpu = 0; gpu < spec_.gpus; ++gpu) node_.simulator().spawn("rccl on gpu" + std::to_string(gpu), run_on(gpu));
+  co_await finished_.wait();
+}
+
+sim::Task<> RcclRun::run_on(int gpu) {
+  co_await node_.host().launch_kernel(gpu, spec_.graph);
+  KernelSpec kernel;
+  kernel.name = "rccl";
+  kernel.workgroups = collective_.workgroups;
+  kernel.workgroups_per_cu = collective_.workgroups_per_cu;
+  kernel.mask = mask_;
+  CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
+  co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
+  co_await node_.host().notice_kernel_end(gpu);
+  finished_.count_down();
+}
+
+// A cohort of channels on one GPU holds its CUs until all its data has moved, waiting for the other GPUs included.
+sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
+  node_.gpu(gpu).governor().add_busy_workgroups(cohort.size());
+  for (const Cohort::Placement& placement : cohort.placements) {
+    if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < spec_.gpus) continue;
+    if (ready_.empty()) node_.simulator().at_end_of_instant([this] { start_ready_channels(); });
+    ready_.push_back(placement.workgroup);
+  }
+  for (const Cohort::Placement& placement : cohort.placements) {
+    co_await moved_[static_cast<std::size_t>(placement.workgroup)]->wait();
+  }
+  node_.gpu(gpu).governor().add_busy_workgroups(-cohort.size());
+}
+
+void RcclRun::start_ready_channels() {
+  node_.simulator().spawn("rccl channels", move_data(std::exchange(ready_, {})));
+}
+
+sim::Task<> RcclRun::move_data(std::vector<int> channels) {
+  const double peers = static_cast<double>(spec_.gpus - 1);
+  const double steps = collective_.steps * peers / (full_node - 1);
+  co_await node_.simulator().delay(sim::to_time(steps * sim::to_seconds(protocol_.step_latency)));
+  if (moving_++ == 0) enter_caches();
+  const double share = static_cast<double>(channels.size()) / static_cast<double>(collective_.workgroups);
+  sim::Latch arrived(node_.simulator(), "data of channels", static_cast<std::uint64_t>(spec_.gpus * (spec_.gpus - 1)));
+  for (int from = 0; from < spec_.gpus; ++from) {
+    for (int to = 0; to < spec_.gpus; ++to) {
+      if (from != to) node_.network().start(flow(from, to, share), [&arrived] { arrived.count_down(); });
+    }
+  }
+  co_await arrived.wait();
+  if (--moving_ == 0) leave_caches();
+  for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();
+}
+
+// What a share of all channels moves from one GPU to another; one unit is a byte of payload.
+sim::ActivitySpec RcclRun::flow(int from, int to, double share) const {
+  const Memory& sender = node_.gpu(from).memory();
+  const Memory& receiver = node_.gpu(to).memory();
+  const double hits = collective_.buffer_share;
+  UsageList usages;
+  node_.fabric().add(usages, from, to, 1.0 / protocol_.link_efficiency);
+  sender.add_from_xcds(usages, sender.evenly_spread(), collective_.sender_reads + collective_.sender_writes,
+                       {collective_.sender_reads, collective_.sender_writes, hits});
+  receiver.add_from_xcds(usages, receiver.evenly_spread(), collective_.receiver_reads + collective_.receiver_writes,
+                         {collective_.receiver_reads, collective_.receiver_writes, hits});
+  receiver.add_below_l2(usages, {0.0, 1.0, hits});
+
+  sim::ActivitySpec flow;
+  flow.amount = share * payload_between(spec_, from, to).value();
+  flow.usages = std::move(usages).take();
+  const double workgroups = share * collective_.workgroups / static_cast<double>(spec_.gpus - 1);
+  flow.in_flight = workgroups * library_.workgroup_in_flight.value() / collective_.memory_bytes();
+  flow.fixed_latency = library_.workgroup_latency;
+  flow.latency_path = sender.latency_path();
+  for (const auto resource : receiver.latency_path()) flow.latency_path.push_back(resource);
+  return flow;
+}
+
+// Fills at the rate of an undisturbed collective: its payload at the links' rate.
+void RcclRun::enter_caches() {
+  for (int gpu = 0; gpu < spec_.gpus; ++gpu) {
+    double links = 0.0;
+    for (int peer = 0; peer < spec_.gpus; ++peer) {
+      if (peer != gpu) links += node_.network().capacity(node_.fabric().link(gpu, peer));
+    }
+    const double bytes = collective_.memory_bytes();
+    cache_[static_cast<std::size_t>(gpu)] = node_.gpu(gpu).cache_sharing().enter(
+        {sim::BytesPerSecond(links * bytes), sim::BytesPerSecond(links * bytes), nullptr});
+  }
+}
+
+void RcclRun::leave_caches() {
+  for (int gpu = 0; gpu < spec_.gpus; ++gpu) {
+    node_.gpu(gpu).cache_sharing().leave(cache_[static_cast<std::size_t>(gpu)]);
+  }
+}
+
+}  // namespace
+
+sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, CuMask mask) {
+  RcclRun run(node, spec, mask);
+  co_await run.run();
+}
+
+}  // namespace models

@@ -1,0 +1,64 @@
+// One SDMA engine: a front end that serves its queues in turn, fetches and decodes packets in order, and a data mover that
+// streams one transfer after the other. The set-up of a transfer runs while the one before still streams.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/sdma_data_path.h"
+#include "models/sdma_queue.h"
+#include "models/sdma_spec.h"
+#include "sim/channel.h"
+#include "sim/resource_network.h"
+#include "sim/simulator.h"
+
+namespace models {
+
+class SdmaEngine {
+ public:
+  SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network, const SdmaDataPath& path);
+  SdmaEngine(const SdmaEngine&) = delete;
+  SdmaEngine& operator=(const SdmaEngine&) = delete;
+
+  int gpu() const { return identity_.gpu; }
+  int index() const { return identity_.index; }
+  const std::string& name() const { return name_; }
+  int queues() const { return static_cast<int>(queues_.size()); }
+  SdmaQueue& queue(int number) { return queues_[static_cast<std::size_t>(number)]->queue; }
+  sim::ResourceNetwork::ResourceId payload() const { return identity_.payload; }
+  sim::Simulator& simulator() { return simulator_; }
+
+ private:
+  // A queue and how far the engine is with it.
+  struct ServedQueue {
+    ServedQueue(SdmaEngine& engine, const std::string& name);
+    SdmaQueue queue;
+    MemoryWord transfers_under_way;  // that a completion packet must wait for
+    bool in_service = false;
+  };
+
+  void start_service(ServedQueue& served);
+  sim::Task<> serve(ServedQueue& served);
+  sim::Task<> run(ServedQueue& served, QueuedCommand queued);
+  sim::Task<> start_transfer(ServedQueue& served, QueuedCommand queued);
+  sim::Task<> stream(ServedQueue& served, QueuedCommand queued);
+  sim::Task<> poll(ServedQueue& served, const QueuedCommand& queued);
+  sim::Task<> complete(ServedQueue& served, const SdmaCommand& command);
+  void deliver(const TransferCommand& transfer);
+  // Of a read of ring or polled word, and of a completion write: shorter where it stays on the GPU.
+  sim::Time read_latency() const;
+  sim::Time write_latency(sim::Time to_host) const;
+
+  const SdmaSpec& spec_;
+  SdmaDataPath::Engine identity_;
+  sim::Simulator& simulator_;
+  sim::ResourceNetwork& network_;
+  const SdmaDataPath& path_;
+  std::string name_;
+  sim::Semaphore front_end_;   // held by the queue whose turn it is
+  sim::Semaphore data_mover_;  // held by the transfer that streams
+  std::vector<std::unique_ptr<ServedQueue>> queues_;
+};
+
+}  // namespace models

@@ -1,0 +1,81 @@
+// The commands of an SDMA engine as the runtime queues them: sizes, limits and names of their packets.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/delivery_ledger.h"
+#include "models/memory_word.h"
+#include "sim/channel.h"
+#include "sim/config_section.h"
+
+namespace models {
+
+// When an engine came to a transfer and was through with it; over all of them if several note their times here.
+struct TransferTimes {
+  sim::Time fetched = sim::Time::max();  // the first packet has reached the engine
+  sim::Time finished{0};                 // the last byte is written and acknowledged
+
+  void note_fetched(sim::Time at) { fetched = std::min(fetched, at); }
+  void note_finished(sim::Time at) { finished = std::max(finished, at); }
+};
+
+enum class TransferKind {
+  copy,    // COPY_LINEAR: the source to the destination; with several destinations a broadcast
+  swap,    // SWAP_LINEAR: source and destination exchange their bytes in place
+  reduce,  // COPY_LINEAR of a future engine: the source is added to the destination
+};
+
+// One transfer of any size. Above the packet limit it stands for as many packets as it takes: they run alike, one behind
+// the other, and are simulated as one activity.
+struct TransferCommand {
+  TransferKind kind = TransferKind::copy;
+  BufferRange source;
+  std::vector<BufferRange> destinations;  // each as long as the source; swap and reduce have one
+  DeliveryLedger* ledger = nullptr;       // told of what has been written, if anyone keeps book
+  TransferTimes* times = nullptr;         // filled in, if anyone asks
+};
+struct PollCommand {  // POLL_REGMEM: the queue waits until the word meets the condition
+  MemoryWord* word;
+  Condition condition;
+  sim::Latch* reached = nullptr;  // counted down when the engine starts polling
+};
+struct AtomicCommand {  // ATOMIC ADD64, once the transfers before it are done
+  MemoryWord* word;
+  std::int64_t addend;
+};
+struct FenceCommand {  // FENCE: a 32-bit write, once the transfers before it are done
+  MemoryWord* word;
+  std::int32_t value;
+};
+struct TimestampCommand {  // TIMESTAMP get global, once the transfers before it are done
+  sim::Time* destination;
+};
+struct TrapCommand {  // TRAP: an interrupt message that sets `event`, on which a sleeping thread waits
+  MemoryWord* event;
+};
+using SdmaCommand =
+    std::variant<TransferCommand, PollCommand, AtomicCommand, FenceCommand, TimestampCommand, TrapCommand>;
+
+// The packets' sizes in a ring, and how much one of them can transfer.
+struct PacketFormat {
+  sim::Bytes transfer_limit;
+  sim::Bytes copy, swap;
+  sim::Bytes broadcast_destination;  // by which a copy grows for each destination after the first
+  sim::Bytes poll, atomic, fence, timestamp, trap;
+
+  static PacketFormat read(sim::Section section);
+
+  std::int64_t packets(const SdmaCommand& command) const;
+  sim::Bytes packet_bytes(const SdmaCommand& command) const;  // of one of them
+  sim::Bytes ring_bytes(const SdmaCommand& command) const;    // of all of them
+  // The command in pieces of at most `room` ring bytes each, in order; `room` holds at least one of its packets.
+  std::vector<SdmaCommand> pieces(const SdmaCommand& command, sim::Bytes room) const;
+};
+
+std::string_view packet_name(const SdmaCommand& command);  // "POLL_REGMEM"
+
+}  // namespace models

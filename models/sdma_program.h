@@ -1,0 +1,38 @@
+// What an SDMA collective queues on which engine: the transfers of each variant, and what must have arrived in the end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/collective.h"
+#include "models/delivery_ledger.h"
+#include "models/sdma_spec.h"
+
+namespace models {
+
+// Transfers that share one submission to a queue and one completion.
+struct EngineProgram {
+  int gpu = 0;
+  int engine = 0;
+  int queue = 0;
+  std::vector<TransferCommand> transfers;
+};
+
+// The steps of a collective, one after the other: all-reduce is reduce-scatter and all-gather, every other is one step.
+std::vector<CollectiveKind> sdma_steps(CollectiveKind kind);
+
+// The programs of one step, in the order in which a thread submits them: GPU by GPU. DMA-Latte (arXiv 2511.06605):
+//   pcpy  one copy per peer, each on the engine recommended for it
+//   bcst  one broadcast per broadcast_width peers
+//   swap  one exchange per pair of GPUs, run by one of the two so that none runs more than half of its peers, rounded up
+//   b2b   all copies back to back on `engines` engines
+// `spec` must be possible. The array is padded to a multiple of the number of GPUs.
+std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma);
+
+// What the collective is defined to deliver in this step, whatever the variant.
+void expect_deliveries(CollectiveKind step, const CollectiveSpec& spec, DeliveryLedger& ledger);
+
+// Why these engines cannot run the collective, in one sentence that says what would be accepted; empty if they can.
+std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus);
+
+}  // namespace models

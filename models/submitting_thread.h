@@ -1,0 +1,55 @@
+// Whoever writes packets, rings doorbells and looks at completion words: a thread of the host, or a wavefront of a GPU
+// that drives its engines itself. A serial resource: what it does, it does one thing after the other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/memory_word.h"
+#include "sim/channel.h"
+#include "sim/config_section.h"
+#include "sim/task.h"
+
+namespace models {
+
+struct SubmissionCosts {
+  sim::Time command_write{0};      // build a command
+  sim::Time packet_write{0};       // write one of its packets into a ring
+  sim::Time doorbell{0};           // write pointer and doorbell store
+  sim::Time doorbell_interval{0};  // least time between two doorbells of one thread: an uncached store must drain first
+  sim::Time word_write{0};         // write a word that an engine polls
+  sim::Time word_check{0};         // see that a word which a device wrote has changed: a miss in the thread's cache
+
+  static SubmissionCosts read(sim::Section section);
+};
+
+class SubmittingThread {
+ public:
+  SubmittingThread(sim::Simulator& simulator, std::string name, const SubmissionCosts& costs);
+
+  // Occupies the thread for `duration`, after whatever it was asked to do before.
+  sim::Task<> work(sim::Time duration);
+  sim::Task<> write_command(std::int64_t packets);
+  // Ends when the store has left the thread.
+  sim::Task<> ring_doorbell();
+  sim::Task<> write_word(MemoryWord& word, std::int64_t value);
+  // Waits for the condition without occupying the thread, then takes the time of noticing it. A word that meets its
+  // condition only `delay` after the last write (an interrupt under way) is noticed no earlier.
+  sim::Task<> see(MemoryWord& word, Condition condition, sim::Time delay);
+
+  sim::Simulator& simulator() { return simulator_; }
+  const std::string& name() const { return name_; }
+  sim::Time busy() const { return busy_; }  // time occupied so far
+
+ private:
+  sim::Task<> occupy_until(sim::Time end);
+
+  sim::Simulator& simulator_;
+  std::string name_;
+  SubmissionCosts costs_;
+  sim::Semaphore free_;
+  sim::Time next_doorbell_{0};  // the earliest
+  sim::Time busy_{0};
+};
+
+}  // namespace models

@@ -1,0 +1,85 @@
+// A study of C3: every pair of a GEMM and an array size, with every collective, under every strategy; and the averages
+// by which the paper sums it up.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/strategy.h"
+
+namespace study {
+
+// Which of the two isolated operations of a pair is the longer one.
+enum class LengthClass { g_long, c_long, gc_equal };
+std::string_view to_string(LengthClass length_class);  // "G-long", "C-long", "GC-equal", as in the paper's Table II
+std::span<const LengthClass> all_length_classes();
+
+// An operation is the longer one if it takes more than `longer_by` (>= 1) times as long as the other.
+LengthClass classify(sim::Time gemm, sim::Time collective, double longer_by);
+
+struct StudyPair {
+  std::string name;  // "mb1_896MiB"
+  models::GemmShape gemm;
+  sim::Bytes bytes;
+  LengthClass length_class = LengthClass::gc_equal;  // as published: the groups of the averages
+};
+
+// What was published of one strategy; what was not is absent. Fractions are of ideal, 0 to 1 and beyond.
+struct PublishedCollective {
+  models::CollectiveKind kind = models::CollectiveKind::all_gather;
+  std::optional<double> lowest_fraction;  // over the three classes
+  std::optional<double> highest_fraction;
+  std::optional<double> speedup;
+};
+struct PublishedStrategy {
+  Strategy strategy = Strategy::serial;
+  std::optional<double> fraction;
+  std::optional<double> speedup;
+  std::optional<double> highest_speedup;
+  std::vector<PublishedCollective> collectives;
+};
+
+struct C3Study {
+  std::string name;
+  std::vector<StudyPair> pairs;
+  std::vector<models::CollectiveKind> collectives;
+  std::vector<Strategy> strategies;
+  double longer_by = 1.15;
+  std::vector<PublishedStrategy> published;
+};
+
+struct StudyResult {
+  C3Result c3;
+  LengthClass length_class = LengthClass::gc_equal;
+};
+
+// One result per pair, collective and strategy, the strategy varying fastest. `progress`, if any, is called after each
+// with how many of how many are done.
+std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study,
+                                   const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+
+// The scenarios of a study that an average is taken over.
+struct Selection {
+  Strategy strategy = Strategy::serial;
+  std::optional<models::CollectiveKind> collective;  // none: all
+  std::optional<LengthClass> length_class;           // none: all
+};
+
+struct Average {
+  double speedup = 0.0;
+  double ideal_speedup = 0.0;
+  double fraction_of_ideal = 0.0;  // of these two
+  double mean_fraction = 0.0;      // mean of the scenarios' own fractions
+  double highest_speedup = 0.0;    // of one scenario
+  std::size_t scenarios = 0;
+};
+
+// Speedups are averaged within each group of a collective and a class, then over the groups: the paper's stated 1.13x =
+// 21 % of 1.6x is a ratio of means, and its ideal of 1.6x is that of the groups it plots. All zero without a scenario.
+Average average(std::span<const StudyResult> results, const Selection& selection);
+
+}  // namespace study

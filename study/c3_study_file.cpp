@@ -1,0 +1,119 @@
+#include "study/c3_study_file.h"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/nearest_name.h"
+#include "study/choices.h"
+
+namespace study {
+
+namespace {
+
+constexpr std::size_t most_pairs = 10'000;
+constexpr sim::Limits<sim::Bytes> sizes{sim::Bytes(1.0), largest_array};
+
+using Gemms = std::map<std::string, models::GemmShape>;
+
+Gemms read_gemms(sim::Section section) {
+  Gemms gemms;
+  for (const std::string& name : section.keys()) {
+    const models::ParsedGemmShape parsed = models::parse_gemm_shape(section.text(name));
+    if (!parsed.ok()) section.fault(name, parsed.error);
+    gemms[name] = parsed.shape;
+  }
+  return gemms;
+}
+
+StudyPair read_pair(sim::Section section, const Gemms& gemms) {
+  StudyPair pair;
+  const std::string gemm = section.name("gemm");
+  if (const auto found = gemms.find(gemm); found != gemms.end()) {
+    pair.gemm = found->second;
+  } else {
+    std::vector<std::string> known;
+    for (const auto& [name, shape] : gemms) known.push_back(name);
+    section.fault("gemm", "'" + gemm + "' is not among the GEMMs of this file" + sim::name_hint(gemm, known));
+  }
+  pair.bytes = section.bytes("bytes", sizes);
+  pair.length_class = section.choice<LengthClass>("class", length_class_choices());
+  pair.name = gemm + "_" + sim::to_string(pair.bytes);
+  return pair;
+}
+
+// The alternatives that a list names, each once.
+template <class T>
+std::vector<T> read_choices(sim::Section section, std::string_view key, const std::vector<Choice<T>>& choices) {
+  std::vector<std::string> known;
+  for (const auto& [name, value] : choices) known.emplace_back(name);
+  std::vector<T> chosen;
+  for (const std::string& name : section.names(key)) {
+    const auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& it) { return it.first == name; });
+    if (found == choices.end()) {
+      section.fault(key, "'" + name + "' is not known" + sim::name_hint(name, known));
+    } else if (std::find(chosen.begin(), chosen.end(), found->second) != chosen.end()) {
+      section.fault(key, "'" + name + "' is named twice");
+    } else {
+      chosen.push_back(found->second);
+    }
+  }
+  if (chosen.empty()) section.fault(key, "at least one is needed" + sim::name_hint("", known));
+  return chosen;
+}
+
+std::optional<double> read_published(sim::Section section, std::string_view key, double high) {
+  if (!section.has(key)) return {};
+  return section.number(key, -high, high);
+}
+
+std::vector<PublishedStrategy> read_published(sim::Section section) {
+  section.text("source");  // for readers of the file; a published figure without one is a fault
+  std::vector<PublishedStrategy> published;
+  for (sim::Section entry : section.list("strategies")) {
+    PublishedStrategy strategy;
+    strategy.strategy = entry.choice<Strategy>("strategy", strategy_choices());
+    strategy.fraction = read_published(entry, "fraction", 10.0);
+    strategy.speedup = read_published(entry, "speedup", 10.0);
+    strategy.highest_speedup = read_published(entry, "highest_speedup", 10.0);
+    for (const auto& [name, kind] : collective_choices()) {
+      if (!entry.has(name)) continue;
+      sim::Section figures = entry.section(name);
+      strategy.collectives.push_back({kind, read_published(figures, "lowest_fraction", 10.0),
+                                      read_published(figures, "highest_fraction", 10.0),
+                                      read_published(figures, "speedup", 10.0)});
+    }
+    published.push_back(std::move(strategy));
+  }
+  return published;
+}
+
+}  // namespace
+
+bool holds_c3_study(sim::Section root) { return root.has("pairs"); }
+
+C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
+  C3Study study;
+  study.name = root.name("name");
+  study.longer_by = root.number("longer_by", 1.0, 10.0);
+  const Gemms gemms = read_gemms(root.section("gemms"));
+  study.collectives = read_choices(root, "collectives", collective_choices());
+  study.strategies = read_choices(root, "strategies", strategy_choices());
+  std::vector<sim::Section> pairs = root.list("pairs");
+  if (pairs.size() > most_pairs) {
+    root.fault("pairs", "at most " + std::to_string(most_pairs) + " pairs are accepted");
+    return study;
+  }
+  for (sim::Section& pair : pairs) study.pairs.push_back(read_pair(pair, gemms));
+  if (root.has("published")) study.published = read_published(root.section("published"));
+
+  for (const models::CollectiveKind kind : study.collectives) {
+    for (const Strategy strategy : study.strategies) {
+      const Scenario scenario{.name = {}, .gemm = {}, .collective = kind, .bytes = largest_array};
+      const std::string reason = testbed.why_impossible(collective_of(scenario, strategy, testbed.platform()));
+      if (!reason.empty()) root.fault("collectives", std::string(to_string(strategy)) + ": " + reason);
+    }
+  }
+  return study;
+}
+
+}  // namespace study

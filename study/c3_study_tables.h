@@ -1,0 +1,28 @@
+// A study of C3 in tables: what was predicted beside what was published.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "study/bar_chart.h"
+#include "study/c3_study.h"
+#include "study/results.h"
+
+namespace study {
+
+// One row per strategy: averages over all scenarios.
+ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> results);
+
+// One row per strategy: percent of ideal by collective and class, beside the published range over the classes.
+ResultTable class_table(const C3Study& study, std::span<const StudyResult> results);
+
+// One row per pair: how long each operation takes alone, and which is the longer one as predicted and as published.
+ResultTable pair_table(const C3Study& study, std::span<const StudyResult> results);
+
+// The tables above behind that of all results, which text leaves out.
+Results study_results(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);
+
+// Percent of ideal by strategy, predicted beside published.
+BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);
+
+}  // namespace study

@@ -1,0 +1,42 @@
+// The names that the command line and experiment files use for the alternatives of the models and of this layer.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/collective.h"
+#include "study/c3_study.h"
+#include "study/strategy.h"
+
+namespace study {
+
+// An alternative by its name, in the form that sim::Section::choice takes.
+template <class T>
+using Choice = std::pair<std::string_view, T>;
+
+// The alternatives, each under the name that its to_string gives.
+template <class T>
+std::vector<Choice<T>> choices_of(std::span<const T> alternatives) {
+  std::vector<Choice<T>> choices;
+  for (const T alternative : alternatives) choices.emplace_back(to_string(alternative), alternative);
+  return choices;
+}
+
+inline std::vector<Choice<models::CollectiveKind>> collective_choices() {
+  using enum models::CollectiveKind;
+  return choices_of<models::CollectiveKind>(std::array{all_gather, all_to_all, all_reduce, reduce_scatter, broadcast});
+}
+inline std::vector<Choice<models::Backend>> backend_choices() {
+  return choices_of<models::Backend>(std::array{models::Backend::rccl, models::Backend::sdma});
+}
+inline std::vector<Choice<models::SdmaVariant>> variant_choices() {
+  using enum models::SdmaVariant;
+  return choices_of<models::SdmaVariant>(std::array{pcpy, bcst, swap, b2b});
+}
+inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
+inline std::vector<Choice<LengthClass>> length_class_choices() { return choices_of(all_length_classes()); }
+
+}  // namespace study

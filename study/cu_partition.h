@@ -1,0 +1,28 @@
+// Splitting the CUs of every GPU between a collective and a GEMM by the CU masks of their streams. A mask holds as many
+// CUs of each XCD.
+#pragma once
+
+#include <string>
+
+#include "models/cu_mask.h"
+#include "models/platform_spec.h"
+
+namespace study {
+
+struct CuPartition {
+  models::CuMask collective;  // default: every CU, for both
+  models::CuMask gemm;
+  int reserved = 0;  // CUs per GPU that the GEMM may not use
+};
+
+// Why no stream can be given `cus` CUs of each GPU, in one sentence that says what would be accepted; empty if one can.
+std::string why_no_mask(const models::PlatformSpec& platform, int cus);
+// The first `cus` CUs, which why_no_mask allows.
+models::CuMask first_cus(const models::PlatformSpec& platform, int cus);
+
+// The same for a partition, which must leave the GEMM at least one CU of every XCD.
+std::string why_no_reservation(const models::PlatformSpec& platform, int cus);
+// The first `cus` CUs for the collective, the others for the GEMM.
+CuPartition reserve(const models::PlatformSpec& platform, int cus);
+
+}  // namespace study

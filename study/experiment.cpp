@@ -1,0 +1,164 @@
+#include "study/experiment.h"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/nearest_name.h"
+#include "study/choices.h"
+
+namespace study {
+
+namespace {
+
+constexpr std::size_t most_operations = 10'000;
+constexpr sim::Limits<sim::Bytes> sizes{sim::Bytes(1.0), largest_array};
+
+models::GemmShape read_gemm(sim::Section operation) {
+  const models::ParsedGemmShape parsed = models::parse_gemm_shape(operation.text("gemm"));
+  if (!parsed.ok()) operation.fault("gemm", parsed.error);
+  return parsed.shape;
+}
+
+models::CollectiveSpec read_collective(sim::Section section, const models::PlatformSpec& platform) {
+  models::CollectiveSpec spec;
+  spec.kind = section.choice<models::CollectiveKind>("kind", collective_choices());
+  spec.bytes = section.bytes("bytes", sizes);
+  spec.backend = section.choice<models::Backend>("backend", backend_choices(), models::Backend::rccl);
+  spec.variant = section.choice<models::SdmaVariant>("variant", variant_choices(), models::SdmaVariant::pcpy);
+  spec.prelaunch = section.flag("prelaunch", false);
+  if (section.has("workgroups")) {
+    spec.cus = static_cast<int>(section.integer("workgroups", 1, platform.gpu.cus()));
+  }
+  spec.gpus = platform.gpus;
+  return spec;
+}
+
+models::SdmaCopySpec read_copy(sim::Section section, const models::PlatformSpec& platform) {
+  models::SdmaCopySpec copy;
+  copy.from = static_cast<int>(section.integer("from", 0, platform.gpus - 1));
+  copy.to = static_cast<int>(section.integer("to", 0, platform.gpus - 1));
+  copy.bytes = section.bytes("bytes", sizes);
+  if (section.has("engine")) copy.engine = static_cast<int>(section.integer("engine", 0, 1'000'000));
+  return copy;
+}
+
+Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
+  const int kinds = int{operation.has("gemm")} + int{operation.has("collective")} + int{operation.has("copy")};
+  if (kinds != 1) {
+    operation.fault("name", "an operation has exactly one of the keys gemm, collective and copy");
+  }
+  if (operation.has("collective")) return read_collective(operation.section("collective"), platform);
+  if (operation.has("copy")) return read_copy(operation.section("copy"), platform);
+  return operation.has("gemm") ? read_gemm(operation) : models::GemmShape{1, 1, 1};
+}
+
+models::CuMask read_mask(sim::Section operation, const models::PlatformSpec& platform) {
+  if (!operation.has("cus")) return {};
+  const std::vector<int> ends = operation.integers("cus", 0, platform.gpu.cus());
+  const int xcds = platform.gpu.memory.xcds;
+  if (ends.size() != 2 || ends[0] >= ends[1] || ends[0] % xcds != 0 || ends[1] % xcds != 0) {
+    operation.fault("cus", "two multiples of " + std::to_string(xcds) +
+                               ", the first below the second, are accepted: as many CUs on each XCD");
+    return {};
+  }
+  if (ends[1] - ends[0] == platform.gpu.cus()) return {};
+  return {ends[0] / xcds, ends[1] / xcds};
+}
+
+// Operations by name and the last one of each stream, as far as the list has been read.
+struct Places {
+  std::map<std::string, std::size_t> by_name;
+  std::map<std::string, std::size_t> last_of_stream;
+};
+
+std::vector<std::size_t> read_after(sim::Section section, const Operation& operation, const Places& places) {
+  std::vector<std::size_t> after;
+  if (const auto last = places.last_of_stream.find(operation.stream); last != places.last_of_stream.end()) {
+    after.push_back(last->second);
+  }
+  if (!section.has("after")) return after;
+  std::vector<std::string> known;
+  for (const auto& [name, place] : places.by_name) known.push_back(name);
+  for (const std::string& name : section.names("after")) {
+    const auto found = places.by_name.find(name);
+    if (found == places.by_name.end()) {
+      section.fault("after", "no operation before this one is named '" + name + "'" + sim::name_hint(name, known));
+    } else {
+      after.push_back(found->second);
+    }
+  }
+  std::sort(after.begin(), after.end());
+  after.erase(std::unique(after.begin(), after.end()), after.end());
+  return after;
+}
+
+std::string kind_of_work(const Work& work) {
+  if (std::holds_alternative<models::CollectiveSpec>(work)) return "collective";
+  return std::holds_alternative<models::SdmaCopySpec>(work) ? "copy" : "gemm";
+}
+
+}  // namespace
+
+Experiment read_experiment(sim::Section root, const Testbed& testbed) {
+  Experiment experiment;
+  experiment.name = root.name("name");
+  std::vector<sim::Section> sections = root.list("operations");
+  if (sections.empty()) root.fault("operations", "an experiment has at least one operation");
+  if (sections.size() > most_operations) {
+    root.fault("operations", "at most " + std::to_string(most_operations) + " operations are accepted");
+    return experiment;
+  }
+  Places places;
+  for (sim::Section& section : sections) {
+    Operation operation;
+    operation.name = section.name("name");
+    operation.stream = section.name("stream");
+    operation.work = read_work(section, testbed.platform());
+    operation.mask = read_mask(section, testbed.platform());
+    operation.after = read_after(section, operation, places);
+    if (const std::string reason = testbed.why_impossible(operation.work); !reason.empty()) {
+      section.fault(kind_of_work(operation.work), reason);
+    }
+    const std::size_t place = experiment.schedule.size();
+    if (!places.by_name.emplace(operation.name, place).second) {
+      section.fault("name", "an operation before this one has the same name");
+    }
+    places.last_of_stream[operation.stream] = place;
+    experiment.schedule.push_back(std::move(operation));
+  }
+  return experiment;
+}
+
+Results run_experiment(Testbed& testbed, const Experiment& experiment) {
+  const Timeline timeline = testbed.run(experiment.schedule);
+  ResultTable operations({{"operation", "operation", ""},
+                          {"stream", "stream", ""},
+                          {"work", "work", ""},
+                          {"start_us", "start", "us"},
+                          {"end_us", "end", "us"},
+                          {"time_us", "time", "us"},
+                          {"alone_us", "alone", "us"},
+                          {"slowdown", "slowdown", "", 3}});
+  sim::Time serial{0};
+  for (std::size_t i = 0; i < experiment.schedule.size(); ++i) {
+    const Operation& operation = experiment.schedule[i];
+    const Span& span = timeline.operations[i];
+    const sim::Time alone = testbed.alone(operation.work, operation.mask);
+    serial += alone;
+    operations.add_row({operation.name, operation.stream, to_string(operation.work), sim::to_microseconds(span.start),
+                        sim::to_microseconds(span.end), sim::to_microseconds(span.end - span.start),
+                        sim::to_microseconds(alone), sim::to_seconds(span.end - span.start) / sim::to_seconds(alone)});
+  }
+  ResultTable overlap({{"experiment", "experiment", ""},
+                       {"makespan_us", "makespan", "us"},
+                       {"serial_us", "one after another", "us"},
+                       {"speedup", "speedup", "", 3}});
+  overlap.add_row({experiment.name, sim::to_microseconds(timeline.makespan()), sim::to_microseconds(serial),
+                   sim::to_seconds(serial) / sim::to_seconds(timeline.makespan())});
+  return {testbed.platform().name,
+          {{"results", "", std::move(operations)}, {"overlap", "", std::move(overlap)}},
+          {},
+          {{experiment.name, experiment.schedule}}};
+}
+
+}  // namespace study

@@ -1,0 +1,36 @@
+// An experiment file that lists operations on streams: what runs, in which order, and what waits for what.
+//
+//   name: gather_behind_gemm
+//   platform: mi300x
+//   operations:
+//     - {name: up, stream: compute, gemm: 8192x57344x8192, cus: [64, 304]}
+//     - {name: gather, stream: communication, collective: {kind: all_gather, bytes: 896MiB, backend: sdma}}
+//     - {name: hop, stream: communication, after: [up], copy: {from: 0, to: 1, bytes: 64MiB}}
+//
+// Operations of one stream run one after another, as listed; `after` names earlier operations that must have ended,
+// too. `cus: [first, end]` confines an operation's kernels to these CUs of every GPU, counted across its XCDs: as many
+// of each.
+#pragma once
+
+#include <string>
+
+#include "sim/config_section.h"
+#include "study/results.h"
+#include "study/testbed.h"
+
+namespace study {
+
+struct Experiment {
+  std::string name;
+  Schedule schedule;
+};
+
+// Reads an experiment for the platform of the testbed; what is wrong is recorded with the section. The caller has read
+// `platform` and finishes the configuration.
+Experiment read_experiment(sim::Section root, const Testbed& testbed);
+
+// One row per operation: when it ran and how much longer it took than alone ("results"); and how much the streams
+// gained over running everything one after another ("overlap").
+Results run_experiment(Testbed& testbed, const Experiment& experiment);
+
+}  // namespace study

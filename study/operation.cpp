@@ -1,0 +1,39 @@
+#include "study/operation.h"
+
+#include <fmt/format.h>
+
+namespace study {
+
+namespace {
+
+std::string words(const models::GemmShape& shape) { return "gemm " + models::to_string(shape); }
+
+std::string words(const models::CollectiveSpec& spec) {
+  std::string text(models::to_string(spec.backend));
+  if (spec.backend == models::Backend::sdma) {
+    text += fmt::format(" {}", models::to_string(spec.variant));
+    if (spec.prelaunch) text += " prelaunched";
+    if (spec.engines != 1) text += fmt::format(" on {} engines", spec.engines);
+  }
+  if (spec.graph) text += " graph-launched";
+  if (spec.cus) text += fmt::format(" with {} workgroups", *spec.cus);
+  return fmt::format("{} {} of {} over {} GPUs", text, models::to_string(spec.kind), sim::to_string(spec.bytes),
+                     spec.gpus);
+}
+
+std::string words(const models::SdmaCopySpec& copy) {
+  std::string text =
+      fmt::format("copy {} to {} of {}", device_name(copy.from), device_name(copy.to), sim::to_string(copy.bytes));
+  if (copy.engine) text += fmt::format(" by engine {}", *copy.engine);
+  return text;
+}
+
+}  // namespace
+
+std::string device_name(int device) { return device == models::host_device ? "host" : fmt::format("gpu{}", device); }
+
+std::string to_string(const Work& work) {
+  return std::visit([](const auto& kind) { return words(kind); }, work);
+}
+
+}  // namespace study

@@ -1,0 +1,42 @@
+// What a node can be asked to do: a GEMM on every GPU, a collective over all of them, or one copy by an SDMA engine;
+// and when each piece of such work may start.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/collective.h"
+#include "models/cu_mask.h"
+#include "models/gemm_shape.h"
+#include "models/sdma_copy.h"
+#include "sim/units.h"
+
+namespace study {
+
+// More than any GPU holds: beyond it, a size is a slip of the pen.
+inline constexpr sim::Bytes largest_array = sim::Bytes(1099511627776.0);  // 1 TiB
+
+using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec>;
+
+// The work in words: "gemm 8192x8192x8192", "rccl all_gather of 896MiB", "copy gpu0 to gpu1 of 1MiB". Equal words mean
+// equal work.
+std::string to_string(const Work& work);
+
+// "gpu0", or "host".
+std::string device_name(int device);
+
+// One piece of work within a schedule. The host launches it when everything in `after` has ended; what may start at the
+// same instant is launched in the order of the schedule.
+struct Operation {
+  std::string name;
+  Work work;
+  models::CuMask mask;             // CUs its kernels may use
+  std::string stream;              // where it is queued, for people; `after` holds what the stream's order asks for
+  std::vector<std::size_t> after;  // places in the schedule, all before its own
+};
+
+using Schedule = std::vector<Operation>;
+
+}  // namespace study

@@ -1,0 +1,54 @@
+#include "study/platform_file.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+#include "sim/config.h"
+#include "sim/config_text.h"
+#include "sim/nearest_name.h"
+
+namespace study {
+
+namespace {
+
+bool is_path(const std::string& text) {
+  const std::filesystem::path path(text);
+  return text.find('/') != std::string::npos || path.extension() == ".yaml" || path.extension() == ".yml";
+}
+
+}  // namespace
+
+std::filesystem::path find_platform(const std::string& name_or_path, const std::string& where,
+                                    std::span<const std::filesystem::path> config_folders) {
+  if (is_path(name_or_path)) return name_or_path;
+  for (const std::filesystem::path& folder : config_folders) {
+    const std::filesystem::path file = folder / "platforms" / (name_or_path + ".yaml");
+    std::error_code absent;
+    if (sim::is_name(name_or_path) && std::filesystem::is_regular_file(file, absent)) return file;
+  }
+  throw sim::ConfigError({{where, "",
+                           "no platform is named '" + name_or_path.substr(0, 80) + "'" +
+                               sim::name_hint(name_or_path, platform_names(config_folders)) +
+                               "; a file is accepted too, by a path with '/' or '.yaml' in it"}});
+}
+
+std::vector<std::string> platform_names(std::span<const std::filesystem::path> config_folders) {
+  std::set<std::string> names;
+  for (const std::filesystem::path& folder : config_folders) {
+    std::error_code absent;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "platforms", absent)) {
+      if (entry.path().extension() == ".yaml") names.insert(entry.path().stem().string());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments) {
+  sim::Config config = sim::Config::from_file(file, sim::Sources::required);
+  for (const std::string& assignment : assignments) config.set(assignment);
+  models::PlatformSpec spec = models::PlatformSpec::read(config);
+  return {std::move(spec), config.parameters(), config.resolved()};
+}
+
+}  // namespace study

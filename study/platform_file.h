@@ -1,0 +1,33 @@
+// Finds and reads platform files: by their path, or by their name in the folders of platforms that are searched.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/platform_spec.h"
+#include "sim/config_parameter.h"
+
+namespace study {
+
+// A platform as asked for, with what the person who asked may want to see of it.
+struct Platform {
+  models::PlatformSpec spec;
+  std::vector<sim::Parameter> parameters;  // as read, assignments included
+  std::string resolved;                    // the file with the assignments in it
+};
+
+// A text with a '/' or an ending of ".yaml" or ".yml" is a path; any other is a name, and NAME.yaml is looked for in
+// the folder "platforms" of each configuration folder, the first that has it. Throws sim::ConfigError with `where` as
+// the place of the fault and the nearest known name.
+std::filesystem::path find_platform(const std::string& name_or_path, const std::string& where,
+                                    std::span<const std::filesystem::path> config_folders);
+
+// The platforms that can be named, in alphabetical order, each once.
+std::vector<std::string> platform_names(std::span<const std::filesystem::path> config_folders);
+
+// Reads a platform file with assignments such as "gpu.sdma.engines=32". Throws sim::ConfigError with all its faults.
+Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments);
+
+}  // namespace study

@@ -1,0 +1,57 @@
+#include "study/results.h"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/output_file.h"
+
+namespace study {
+
+namespace {
+
+void write_tables(const Results& results, std::ostream& out) {
+  bool first = true;
+  for (const NamedTable& named : results.tables) {
+    if (!named.in_text) continue;
+    if (!first) out << '\n';
+    first = false;
+    if (!named.title.empty()) out << named.title << '\n';
+    named.table.write_text(out);
+  }
+}
+
+void write_json(const Results& results, std::ostream& out) {
+  nlohmann::ordered_json object;
+  object["platform"] = results.platform;
+  for (const NamedTable& named : results.tables) object[named.key] = named.table.to_json();
+  object["warnings"] = results.warnings;
+  // A name in a file may hold bytes that are no UTF-8: they are replaced, so that the output stays JSON.
+  out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+void write(const Results& results, Format format, std::ostream& out) {
+  switch (format) {
+    case Format::table:
+      return write_tables(results, out);
+    case Format::csv:
+      return results.tables.front().table.write_csv(out);
+    case Format::json:
+      return write_json(results, out);
+  }
+}
+
+void save(const Results& results, const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
+  for (const NamedTable& named : results.tables) {
+    std::ostringstream csv;
+    named.table.write_csv(csv);
+    sim::write_file(directory / (named.key + ".csv"), csv.str());
+  }
+  std::ostringstream json;
+  write_json(results, json);
+  sim::write_file(directory / "results.json", json.str());
+}
+
+}  // namespace study

@@ -1,0 +1,44 @@
+// What a question is answered with: the platform it was asked of, tables, and what the reader should be warned of.
+#pragma once
+
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "study/operation.h"
+#include "study/result_table.h"
+
+namespace study {
+
+enum class Format { table, csv, json };
+
+struct NamedTable {
+  std::string key;    // key in JSON, stem of the CSV file: "results"
+  std::string title;  // heading in text; none where empty
+  ResultTable table;
+  bool in_text = true;  // false: too long to be read, for files and programs
+};
+
+// A schedule that the results come from, for those who want to see how it went.
+struct NamedRun {
+  std::string name;
+  Schedule schedule;
+};
+
+struct Results {
+  std::string platform;
+  std::vector<NamedTable> tables;     // never empty; the first is the answer, the others explain it
+  std::vector<std::string> warnings;  // legal but outside what the platform is known for, once each
+  std::vector<NamedRun> runs;
+};
+
+// Text: every table to be read, under its title. CSV: the first table. JSON: one object with "platform", every table by
+// its key, and "warnings".
+void write(const Results& results, Format format, std::ostream& out);
+
+// Leaves results.json and one <key>.csv per table in `directory`, which is made where it is missing. Throws
+// std::system_error where the file system refuses.
+void save(const Results& results, const std::filesystem::path& directory);
+
+}  // namespace study

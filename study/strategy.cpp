@@ -1,0 +1,167 @@
+#include "study/strategy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/check.h"
+#include "study/cu_partition.h"
+
+namespace study {
+
+namespace {
+
+struct NamedStrategy {
+  Strategy strategy;
+  std::string_view name;
+};
+constexpr std::array names{
+    NamedStrategy{Strategy::serial, "serial"},     NamedStrategy{Strategy::c3_base, "c3_base"},
+    NamedStrategy{Strategy::c3_sp, "c3_sp"},       NamedStrategy{Strategy::c3_rp, "c3_rp"},
+    NamedStrategy{Strategy::c3_sp_rp, "c3_sp_rp"}, NamedStrategy{Strategy::c3_best, "c3_best"},
+    NamedStrategy{Strategy::conccl, "conccl"},     NamedStrategy{Strategy::conccl_rp, "conccl_rp"},
+};
+constexpr auto strategies = [] {
+  std::array<Strategy, names.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = names[i].strategy;
+  return all;
+}();
+
+constexpr int largest_reservation = 128;  // ConCCL section V-B sweeps powers of two; a mask holds a CU per XCD
+constexpr int smallest_reservation = 8;
+
+enum class Order { gemm_first, collective_first };
+
+bool on_copy_engines(Strategy strategy) { return strategy == Strategy::conccl || strategy == Strategy::conccl_rp; }
+
+// What all strategies of a scenario are measured against.
+C3Result yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
+  C3Result result;
+  result.scenario = scenario;
+  result.strategy = strategy;
+  result.chosen = strategy;
+  result.isolated_gemm = testbed.alone(scenario.gemm);
+  result.isolated_collective = testbed.alone(collective_of(scenario, Strategy::serial, testbed.platform()));
+  result.collective_alone = testbed.alone(collective_of(scenario, strategy, testbed.platform()));
+  return result;
+}
+
+Operation gemm_of(const Scenario& scenario, models::CuMask mask) {
+  return {.name = "gemm", .work = scenario.gemm, .mask = mask, .stream = "compute", .after = {}};
+}
+
+Operation collective_operation(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform,
+                               models::CuMask mask) {
+  return {.name = "collective",
+          .work = collective_of(scenario, strategy, platform),
+          .mask = mask,
+          .stream = "communication",
+          .after = {}};
+}
+
+// One after the other takes the sum of the isolated times.
+C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
+  C3Result result = yardsticks(testbed, scenario, Strategy::serial);
+  result.schedule = {gemm_of(scenario, {}), collective_operation(scenario, Strategy::serial, testbed.platform(), {})};
+  result.schedule.back().after = {0};
+  result.gemm = result.isolated_gemm;
+  result.collective = result.serial();
+  result.makespan = result.serial();
+  return result;
+}
+
+C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strategy, Order order, CuPartition cus) {
+  C3Result result = yardsticks(testbed, scenario, strategy);
+  const Operation gemm = gemm_of(scenario, cus.gemm);
+  const Operation collective = collective_operation(scenario, strategy, testbed.platform(), cus.collective);
+  const bool gemm_first = order == Order::gemm_first;
+  result.schedule = gemm_first ? Schedule{gemm, collective} : Schedule{collective, gemm};
+  const Timeline& timeline = testbed.run(result.schedule);
+  result.gemm = timeline.operations[gemm_first ? 0 : 1].end;
+  result.collective = timeline.operations[gemm_first ? 1 : 0].end;
+  result.makespan = timeline.makespan();
+  result.reserved_cus = cus.reserved;
+  return result;
+}
+
+// The first of equally fast ones wins, which is the smallest reservation and the simplest strategy.
+void keep_faster(C3Result& best, const C3Result& candidate) {
+  if (best.makespan == sim::Time::zero() || candidate.makespan < best.makespan) best = candidate;
+}
+
+C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strategy strategy, Order order) {
+  C3Result best;
+  for (const int cus : cu_reservations(testbed.platform())) {
+    keep_faster(best, run_together(testbed, scenario, strategy, order, reserve(testbed.platform(), cus)));
+  }
+  return best;
+}
+
+C3Result run_best_kernel_strategy(Testbed& testbed, const Scenario& scenario) {
+  C3Result best;
+  for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::c3_rp, Strategy::c3_sp_rp}) {
+    keep_faster(best, run_strategy(testbed, scenario, strategy));
+  }
+  best.strategy = Strategy::c3_best;
+  return best;
+}
+
+// ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best.
+CuPartition conccl_partition(Testbed& testbed, const models::GemmShape& gemm) {
+  if (!testbed.is_memory_bound(gemm)) return {};
+  return reserve(testbed.platform(), testbed.platform().gpu.memory.xcds);
+}
+
+}  // namespace
+
+std::string_view to_string(Strategy strategy) { return names[static_cast<std::size_t>(strategy)].name; }
+
+std::span<const Strategy> all_strategies() { return strategies; }
+
+double C3Result::speedup() const { return sim::to_seconds(serial()) / sim::to_seconds(makespan); }
+
+double C3Result::ideal_speedup() const {
+  return sim::to_seconds(serial()) / sim::to_seconds(std::max(isolated_gemm, isolated_collective));
+}
+
+models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy,
+                                     const models::PlatformSpec& platform) {
+  models::CollectiveSpec spec;
+  spec.kind = scenario.collective;
+  spec.backend = on_copy_engines(strategy) ? models::Backend::sdma : models::Backend::rccl;
+  spec.variant = models::SdmaVariant::pcpy;
+  spec.bytes = scenario.bytes;
+  spec.gpus = platform.gpus;
+  return spec;
+}
+
+std::vector<int> cu_reservations(const models::PlatformSpec& platform) {
+  std::vector<int> reservations;
+  for (int cus = smallest_reservation; cus <= largest_reservation; cus *= 2) {
+    if (why_no_reservation(platform, cus).empty()) reservations.push_back(cus);
+  }
+  return reservations;
+}
+
+C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
+  switch (strategy) {
+    case Strategy::serial:
+      return run_serially(testbed, scenario);
+    case Strategy::c3_base:
+      return run_together(testbed, scenario, strategy, Order::gemm_first, {});
+    case Strategy::c3_sp:
+      return run_together(testbed, scenario, strategy, Order::collective_first, {});
+    case Strategy::c3_rp:
+      return run_best_reservation(testbed, scenario, strategy, Order::gemm_first);
+    case Strategy::c3_sp_rp:
+      return run_best_reservation(testbed, scenario, strategy, Order::collective_first);
+    case Strategy::c3_best:
+      return run_best_kernel_strategy(testbed, scenario);
+    case Strategy::conccl:
+      return run_together(testbed, scenario, strategy, Order::gemm_first, {});
+    case Strategy::conccl_rp:
+      return run_together(testbed, scenario, strategy, Order::gemm_first, conccl_partition(testbed, scenario.gemm));
+  }
+  SIM_CHECK(false && "every strategy is handled");
+}
+
+}  // namespace study

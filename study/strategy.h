@@ -1,0 +1,68 @@
+// The ways to run a GEMM and a collective of one node at once (C3) that ConCCL (arXiv 2412.14335) compares, and what
+// each makes of a scenario.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/testbed.h"
+
+namespace study {
+
+enum class Strategy {
+  serial,     // GEMM, then RCCL
+  c3_base,    // GEMM launched first, RCCL right behind
+  c3_sp,      // RCCL launched first
+  c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best power of two from 8 to 128
+  c3_sp_rp,   // c3_sp with CUs reserved likewise
+  c3_best,    // the fastest of the four above
+  conccl,     // the collective on SDMA engines, one copy per peer, both launched at once
+  conccl_rp,  // conccl, and one CU of every XCD kept from GEMMs that are memory-bound
+};
+
+std::string_view to_string(Strategy strategy);
+std::span<const Strategy> all_strategies();  // in the order above
+
+// One GEMM per GPU and one collective over all GPUs, independent of each other.
+struct Scenario {
+  std::string name;
+  models::GemmShape gemm;
+  models::CollectiveKind collective = models::CollectiveKind::all_gather;
+  sim::Bytes bytes;  // the whole array of one GPU
+};
+
+struct C3Result {
+  Scenario scenario;
+  Strategy strategy = Strategy::serial;
+  Strategy chosen = Strategy::serial;  // c3_best: the one that was fastest; otherwise `strategy`
+  int reserved_cus = 0;                // per GPU, kept from the GEMM
+
+  Schedule schedule;  // what was run
+
+  sim::Time makespan{0};
+  sim::Time gemm{0};                 // its end within the run
+  sim::Time collective{0};           // its end within the run
+  sim::Time isolated_gemm{0};        // alone, on all CUs
+  sim::Time isolated_collective{0};  // RCCL's, alone
+  sim::Time collective_alone{0};     // the one that the strategy uses, alone
+
+  sim::Time serial() const { return isolated_gemm + isolated_collective; }
+  // Against the serial run, as the paper counts.
+  double speedup() const;
+  // Of the longer of GEMM and RCCL with the other for nothing.
+  double ideal_speedup() const;
+  double fraction_of_ideal() const { return (speedup() - 1.0) / (ideal_speedup() - 1.0); }
+};
+
+// The collective that a strategy runs. Whether the platform can is for Testbed::why_impossible.
+models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform);
+
+// The CU reservations that c3_rp and c3_sp_rp try: powers of two from 8 to 128 with as many CUs on every XCD, at least
+// one, and at least one left for the GEMM.
+std::vector<int> cu_reservations(const models::PlatformSpec& platform);
+
+C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);
+
+}  // namespace study

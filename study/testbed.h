@@ -1,0 +1,61 @@
+// A node under test: every question is put to a fresh, idle node of one platform, and simulated once however often it
+// is asked.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/node.h"
+#include "models/platform_spec.h"
+#include "sim/simulator.h"
+#include "sim/units.h"
+#include "study/operation.h"
+
+namespace study {
+
+// From the launch of an operation to the host's knowledge of its end, counted from the start of the run.
+struct Span {
+  sim::Time start{0};
+  sim::Time end{0};
+  std::optional<models::SdmaCopyPhases> phases;  // of copies
+};
+
+struct Timeline {
+  std::vector<Span> operations;  // by place in the schedule
+  sim::Time makespan() const;    // the latest end
+};
+
+class Testbed {
+ public:
+  explicit Testbed(models::PlatformSpec platform);
+  Testbed(const Testbed&) = delete;
+  Testbed& operator=(const Testbed&) = delete;
+
+  const models::PlatformSpec& platform() const { return platform_; }
+
+  // Why no schedule may hold this work on this platform, in one sentence that says what would be accepted; empty if one
+  // may.
+  std::string why_impossible(const Work& work) const;
+
+  // Whether the GEMM is one of the paper's "mb": see models::is_memory_bound.
+  bool is_memory_bound(const models::GemmShape& shape);
+
+  // Plays the schedule, all of it possible work. The result stays valid for the life of the testbed.
+  const Timeline& run(const Schedule& schedule);
+
+  // How long the work takes with the node to itself.
+  sim::Time alone(const Work& work, models::CuMask mask = {});
+
+  std::size_t simulations() const { return timelines_.size(); }
+
+ private:
+  models::PlatformSpec platform_;
+  sim::Simulator idle_simulator_;  // of a node that is asked about and never run
+  models::Node idle_node_;
+  std::map<std::string, Timeline> timelines_;  // by the schedule in words
+};
+
+}  // namespace study

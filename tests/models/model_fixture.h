@@ -1,0 +1,136 @@
+// A small machine with round numbers, for expectations that are derived by hand, and ways to run parts of it alone.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/node.h"
+#include "models/usage_list.h"
+#include "sim/config.h"
+#include "sim/resource_network.h"
+#include "sim/simulator.h"
+
+namespace models {
+
+inline std::string mi300x_file() { return std::string(C3SIM_SOURCE_DIR) + "/configs/platforms/mi300x.yaml"; }
+
+inline PlatformSpec mi300x(const std::vector<std::string>& assignments = {}) {
+  sim::Config config = sim::Config::from_file(mi300x_file(), sim::Sources::required);
+  for (const std::string& assignment : assignments) config.set(assignment);
+  return PlatformSpec::read(config);
+}
+
+// Two XCDs. No latency, so that only bandwidth counts.
+inline MemorySpec round_memory() {
+  using sim::operator""_MiB;
+  using sim::operator""_GBps;
+  MemorySpec spec;
+  spec.xcds = 2;
+  spec.l2_capacity = 4_MiB;
+  spec.l2_rate = 4000.0_GBps;
+  spec.port_rate = 1000.0_GBps;
+  spec.cache_capacity = 64_MiB;
+  spec.cache_rate = 3000.0_GBps;
+  spec.hbm_rate = 1000.0_GBps;
+  spec.hbm_read_efficiency = 0.8;
+  spec.hbm_write_efficiency = 0.5;
+  return spec;
+}
+
+// 1 pJ a flop at 1 GHz and nothing for bytes, far below the cap: matrix work runs at 1 GHz, all else at 2.
+inline PowerSpec round_power() {
+  PowerSpec spec;
+  spec.cap = sim::Watts(1e4);
+  spec.idle = sim::Watts(100.0);
+  spec.clock_tree = sim::Watts(20.0);
+  spec.matrix_energy = sim::JoulesPerFlop(1e-12);
+  spec.reference_clock = sim::Hertz(1e9);
+  spec.voltage_exponent = 1.0;
+  spec.busy_workgroup = sim::Watts(2.0);
+  spec.lowest_clock = sim::Hertz(0.1e9);
+  spec.highest_clock = sim::Hertz(2e9);
+  spec.matrix_clock = sim::Hertz(1e9);
+  return spec;
+}
+
+// 1000 flops a cycle per CU, half of which tiles of 128x128 reach: 0.5 TFLOP/s per CU at 1 GHz.
+inline GemmSpec round_gemm() {
+  GemmSpec spec;
+  spec.flops_per_cycle_per_cu = 1000.0;
+  spec.reuse_sharpness = 4.0;
+  spec.kernels = {{"square", 0, 0.0, 128, 128, 1, 0.5, 64, 1024}};
+  return spec;
+}
+
+// Eight channels; LL, LL128 and Simple have 1, 2 and 4 us a step and a quarter, a half and all of the links.
+inline RcclSpec round_rccl() {
+  using sim::operator""_KiB;
+  using sim::operator""_us;
+  using sim::operator""_MiB;
+  RcclSpec spec;
+  spec.protocols = {{{1_us, 0.25}, {2_us, 0.5}, {4_us, 1.0}}};
+  spec.collectives.fill({8, 1, 7.0, 1_KiB, 1_MiB, 1.0, 0.0, 1.0, 1.0, 0.0});
+  spec.workgroup_in_flight = sim::Bytes(1e9);
+  return spec;
+}
+
+// Four GPUs of 2 x 4 CUs, links of 10 GB/s each way, a host thread for each GPU. Launching a kernel takes 4 us of the
+// host and 1 us of the dispatcher, learning of its end 2 us.
+inline PlatformSpec round_platform() {
+  using sim::operator""_us;
+  using sim::operator""_GBps;
+  PlatformSpec p;
+  p.name = "round";
+  p.gpus = p.fabric.gpus = 4;
+  p.fabric.link_rate = p.fabric.host_to_device_rate = p.fabric.device_to_host_rate = 10.0_GBps;
+  p.host.threads = HostThreads::per_gpu;
+  p.host.kernel_launch = 4_us;
+  p.host.graph_launch = 1_us;
+  p.host.kernel_notice = 2_us;
+  p.gpu.cus_per_xcd = 4;
+  p.gpu.memory = round_memory();
+  p.gpu.dispatch.workgroup_launch = 1_us;
+  p.gpu.gemm = round_gemm();
+  p.gpu.power = round_power();
+  p.rccl = round_rccl();
+  return p;
+}
+
+inline sim::Task<> note_end(sim::Simulator& simulator, sim::Task<> task, sim::Time& end) {
+  co_await std::move(task);
+  end = simulator.now();
+}
+
+// How long the task takes when it starts now.
+inline sim::Time time_of(sim::Simulator& simulator, sim::Task<> task) {
+  const sim::Time start = simulator.now();
+  sim::Time end{0};
+  simulator.spawn("test", note_end(simulator, std::move(task), end));
+  simulator.run();
+  return end - start;
+}
+
+// The rates per second at which activities with these usages run while all of them do.
+inline std::vector<double> rates_together(sim::ResourceNetwork& network, std::vector<UsageList> lists) {
+  std::vector<sim::ResourceNetwork::ActivityId> activities;
+  for (UsageList& list : lists) {
+    sim::ActivitySpec spec;
+    spec.amount = 1e6;
+    spec.usages = std::move(list).take();
+    activities.push_back(network.start(spec, [] {}));
+  }
+  std::vector<double> rates;
+  const auto look = [&network, &activities, &rates] {
+    for (const auto activity : activities) rates.push_back(network.rate(activity));
+  };
+  network.simulator().schedule(network.simulator().now() + sim::Time(1), [&look] { look(); });
+  network.simulator().run();
+  return rates;
+}
+
+inline double rate_alone(sim::ResourceNetwork& network, UsageList list) {
+  return rates_together(network, {std::move(list)}).front();
+}
+
+}  // namespace models

@@ -1,0 +1,138 @@
+#include "models/node.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "models/rccl_kernel.h"
+#include "tests/models/model_fixture.h"
+
+namespace models {
+namespace {
+
+constexpr GemmShape one_wave{1024, 128, 1000};  // of the round machine: 65.536 us
+constexpr double gemm_us = 1.0 + 65.536;        // with the dispatcher's part of the launch
+
+double gemm_microseconds(const PlatformSpec& platform, GemmShape shape, CuMask mask = {}) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  return sim::to_microseconds(time_of(simulator, run_gemm(node, shape, mask)));
+}
+
+double rccl_microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  return sim::to_microseconds(time_of(simulator, run_rccl_collective(node, spec, mask)));
+}
+
+// 4 us to launch, the kernel, 2 us to notice its end, on all GPUs at once.
+TEST(Node, AGemmOnEveryGpuTakesTheTimeOfOneWhereEachHasItsThread) {
+  EXPECT_NEAR(gemm_microseconds(round_platform(), one_wave), 4.0 + gemm_us + 2.0, 1e-5);
+}
+
+// The last of four GPUs is launched after 16 us.
+TEST(Node, OneThreadLaunchesOneGpuAfterTheOther) {
+  PlatformSpec platform = round_platform();
+  platform.host.threads = HostThreads::one;
+  EXPECT_NEAR(gemm_microseconds(platform, one_wave), 16.0 + gemm_us + 2.0, 1e-5);
+}
+
+TEST(Node, EveryGpuDoesTheSameWork) {
+  sim::Simulator simulator;
+  const PlatformSpec platform = round_platform();
+  Node node(simulator, platform);
+  time_of(simulator, run_gemm(node, one_wave, {}));
+  const auto hbm = [&node](int gpu) { return node.network().served(node.gpu(gpu).memory().hbm()); };
+  for (int gpu = 0; gpu < node.gpus(); ++gpu) EXPECT_EQ(hbm(gpu), hbm(0));
+  EXPECT_GT(hbm(0), 0.0);
+}
+
+TEST(Node, TheSameRunTakesTheSameTimeToThePicosecond) {
+  const PlatformSpec platform = mi300x();
+  sim::Simulator simulators[2];
+  Node first(simulators[0], platform);
+  Node second(simulators[1], platform);  // two at a time, in one process
+  const GemmShape shape{8192, 8192, 1024};
+  EXPECT_EQ(time_of(simulators[0], run_gemm(first, shape, {})), time_of(simulators[1], run_gemm(second, shape, {})));
+}
+
+// gemm_mi300x.csv: 708 TFLOP/s of bf16 at 750 W.
+TEST(Mi300x, ReachesTheMaxAchievableRateOfMatrixProducts) {
+  const GemmShape shape{4096, 4864, 32896};
+  const double tflops = shape.flops().value() / gemm_microseconds(mi300x(), shape) / 1e6;
+  EXPECT_NEAR(tflops, 708.0, 0.03 * 708.0);
+}
+
+struct Measured {
+  double bytes;
+  double us;
+};
+
+// Sizes and out-of-place times of a file of rccl-tests.
+std::vector<Measured> read_measured(const std::string& name) {
+  std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/validate/reference/mi300x/" + name);
+  std::vector<Measured> rows;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    Measured row{};
+    char comma = 0;
+    if (fields >> row.bytes >> comma >> row.us) rows.push_back(row);
+  }
+  return rows;
+}
+
+// The rows from 128 to 512 B are a plateau of the published run, slower than those below and above.
+TEST(Mi300x, AllReduceTakesTheMeasuredTime) {
+  // The published run had a process for each GPU.
+  const PlatformSpec platform = mi300x({"host.threads=per_gpu"});
+  const std::vector<Measured> rows = read_measured("rccl_allreduce_8xmi300x_amdblog.csv");
+  ASSERT_EQ(rows.size(), 32u);
+  for (const Measured& row : rows) {
+    if (row.bytes < 1024) continue;
+    CollectiveSpec spec;
+    spec.kind = CollectiveKind::all_reduce;
+    spec.bytes = sim::Bytes(row.bytes);
+    const double tolerance = row.bytes >= 1048576 ? 0.1 : 0.2;
+    EXPECT_NEAR(rccl_microseconds(platform, spec) / row.us, 1.0, tolerance) << row.bytes << " B, " << row.us << " us";
+  }
+}
+
+// The GEMM's time if the CUs that its last wave leaves idle did their part.
+double without_idle_cus(const PlatformSpec& platform, const GemmShape& shape, double us) {
+  const GemmPlan plan = plan_gemm(platform.gpu.gemm, shape);
+  const double waves = static_cast<double>(plan.workgroups()) / (platform.gpu.cus() * plan.kernel.workgroups_per_cu);
+  return us * waves / std::ceil(waves);
+}
+
+// A GEMM and an all-gather at once take no less than the longer of them, and no more than one after the other. What an
+// all-gather delays no longer ends in waves: the GEMM may gain the idle part of its last one.
+TEST(Mi300x, ConcurrentComputeAndCommunicationLiesBetweenMaximumAndSum) {
+  const PlatformSpec platform = mi300x();
+  for (const GemmShape& shape : {GemmShape{8192, 8192, 8192}, {8192, 57344, 8192}}) {
+    const double gemm = gemm_microseconds(platform, shape);
+    for (const double bytes : {64.0 * 1048576, 896.0 * 1048576}) {
+      CollectiveSpec spec;
+      spec.bytes = sim::Bytes(bytes);
+      const double collective = rccl_microseconds(platform, spec);
+      sim::Simulator simulator;
+      Node node(simulator, platform);
+      sim::Time gemm_end{0};
+      sim::Time collective_end{0};
+      simulator.spawn("gemm", note_end(simulator, run_gemm(node, shape, {}), gemm_end));
+      simulator.spawn("all-gather", note_end(simulator, run_rccl_collective(node, spec, {}), collective_end));
+      simulator.run();
+      const double both = sim::to_microseconds(std::max(gemm_end, collective_end));
+      EXPECT_GE(both, std::max(without_idle_cus(platform, shape, gemm), collective))
+          << to_string(shape) << " " << bytes;
+      EXPECT_LE(both, gemm + collective) << to_string(shape) << " " << bytes;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace models

@@ -1,0 +1,63 @@
+#include "models/sdma_spec.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/models/sdma_fixture.h"
+
+namespace models {
+namespace {
+
+// The faults of the platform file's sdma section after an assignment; empty if it is accepted.
+std::string faults_after(const std::string& assignment) {
+  sim::Config config = sim::Config::from_file(std::string(C3SIM_SOURCE_DIR) + "/configs/platforms/mi300x.yaml");
+  config.set(assignment);
+  SdmaSpec::read(config.root().section("gpu").section("sdma"), 8);
+  try {
+    config.finish();
+  } catch (const sim::ConfigError& error) {
+    for (const sim::Fault& fault : error.faults()) {
+      if (fault.path.rfind("gpu.sdma", 0) == 0) return fault.path + ": " + fault.what;
+    }
+  }
+  return {};
+}
+
+TEST(SdmaSpec, ReadsTheMi300x) {
+  const SdmaSpec sdma = CopyPlatform::mi300x().sdma;
+  EXPECT_EQ(sdma.engines, 16);
+  EXPECT_EQ(sdma.host_engines, 2);
+  EXPECT_EQ(sdma.queues_per_engine, 8);
+  // sdma_recommended_engine_map_gfx942.csv
+  EXPECT_EQ(sdma.recommended_engine(0, 1), 14);
+  EXPECT_EQ(sdma.recommended_engine(7, 2), 8);
+  EXPECT_EQ(sdma.recommended_engine(3, host_device), sdma.to_host_engine);
+  EXPECT_EQ(sdma.recommended_engine(host_device, 3), sdma.from_host_engine);
+}
+
+TEST(SdmaSpec, FewerEnginesAreRecommendedInTurn) {
+  SdmaSpec sdma = CopyPlatform::mi300x().sdma;
+  sdma.engines = 8;  // 2 to 7 serve the links
+  EXPECT_EQ(sdma.recommended_engine(0, 2), 2 + (12 - 2) % 6);
+  EXPECT_EQ(sdma.recommended_engine(0, 3), 2);
+}
+
+TEST(SdmaSpec, ARingSmallerThanAPacketIsTheUsersFault) {
+  EXPECT_EQ(faults_after("gpu.sdma.ring=4KiB"), "");
+  EXPECT_EQ(faults_after("gpu.sdma.ring=32B"), "gpu.sdma.ring: a ring of 32B is smaller than the largest packet, 36B");
+}
+
+TEST(SdmaSpec, AnEngineMapOfAnotherNodeIsTheUsersFault) {
+  EXPECT_EQ(faults_after("gpu.sdma.engine_map=[[-1, 2], [2, -1]]"),
+            "gpu.sdma.engine_map: one row and one column for each of the 8 GPUs");
+}
+
+TEST(SdmaSpec, LinksNeedAnEngineOfTheirOwn) {
+  EXPECT_NE(faults_after("gpu.sdma.host_engines=16").find("fewer than the engines"), std::string::npos);
+}
+
+TEST(SdmaSpec, AHostEngineThatDoesNotExistIsTheUsersFault) {
+  EXPECT_NE(faults_after("gpu.sdma.to_host_engine=16"), "");
+}
+
+}  // namespace
+}  // namespace models

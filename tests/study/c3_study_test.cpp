@@ -1,0 +1,105 @@
+#include "study/c3_study.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "study/c3_study_tables.h"
+
+namespace study {
+namespace {
+
+using models::CollectiveKind;
+using sim::operator""_us;
+
+// A scenario whose GEMM takes 100 us and whose collective `collective`, run at once in `makespan`.
+StudyResult result(CollectiveKind kind, LengthClass length_class, sim::Time collective, sim::Time makespan) {
+  StudyResult result;
+  result.c3.scenario = {"pair", {1024, 1024, 1024}, kind, sim::Bytes(1024.0)};
+  result.c3.strategy = Strategy::c3_sp;
+  result.c3.isolated_gemm = 100_us;
+  result.c3.isolated_collective = collective;
+  result.c3.makespan = makespan;
+  result.length_class = length_class;
+  return result;
+}
+
+TEST(C3Study, AnOperationIsLongFromMoreThanTheRatioOn) {
+  EXPECT_EQ(classify(116_us, 100_us, 1.15), LengthClass::g_long);
+  EXPECT_EQ(classify(115_us, 100_us, 1.15), LengthClass::gc_equal);
+  EXPECT_EQ(classify(100_us, 115_us, 1.15), LengthClass::gc_equal);
+  EXPECT_EQ(classify(100_us, 116_us, 1.15), LengthClass::c_long);
+}
+
+TEST(C3Study, FractionOfIdealIsZeroForSerialAndOneForTheLonger) {
+  EXPECT_DOUBLE_EQ(result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, 160_us).c3.fraction_of_ideal(), 0.0);
+  EXPECT_DOUBLE_EQ(result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, 100_us).c3.fraction_of_ideal(), 1.0);
+}
+
+TEST(C3Study, SpeedupsAreAveragedWithinGroupsFirst) {
+  // One group holds two scenarios with speedups 200/125 = 1.6 and 200/200 = 1 (mean 1.3), another holds one with
+  // 150/100 = 1.5. Over groups: (1.3 + 1.5) / 2 = 1.4, where over scenarios it would be 4.1 / 3. The ideals are 2 and
+  // 1.5, so 1.75 over groups, and the fraction is 0.4 / 0.75. The scenarios' own fractions are 0.6, 0 and 1: mean 1.6/3.
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us),
+                            result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 200_us),
+                            result(CollectiveKind::all_to_all, LengthClass::g_long, 50_us, 100_us)};
+  const Average mean = average(results, {Strategy::c3_sp, {}, {}});
+  EXPECT_NEAR(mean.speedup, 1.4, 1e-12);
+  EXPECT_NEAR(mean.ideal_speedup, 1.75, 1e-12);
+  EXPECT_NEAR(mean.fraction_of_ideal, 0.4 / 0.75, 1e-12);
+  EXPECT_NEAR(mean.mean_fraction, 1.6 / 3.0, 1e-12);
+  EXPECT_NEAR(mean.highest_speedup, 1.6, 1e-12);
+  EXPECT_EQ(mean.scenarios, 3U);
+}
+
+TEST(C3Study, AnAverageTakesOnlyWhatIsSelected) {
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us),
+                            result(CollectiveKind::all_to_all, LengthClass::g_long, 50_us, 100_us)};
+  EXPECT_NEAR(average(results, {Strategy::c3_sp, CollectiveKind::all_gather, {}}).speedup, 1.6, 1e-12);
+  EXPECT_NEAR(average(results, {Strategy::c3_sp, {}, LengthClass::g_long}).speedup, 1.5, 1e-12);
+  EXPECT_EQ(average(results, {Strategy::conccl, {}, {}}).scenarios, 0U);
+  EXPECT_EQ(average(results, {Strategy::conccl, {}, {}}).speedup, 0.0);
+}
+
+C3Study study_of_one_pair() {
+  C3Study study;
+  study.name = "one";
+  study.pairs = {{"pair", {1024, 1024, 1024}, sim::Bytes(1024.0), LengthClass::gc_equal}};
+  study.collectives = {CollectiveKind::all_gather};
+  study.strategies = {Strategy::c3_sp};
+  study.published = {{Strategy::c3_sp, 0.42, {}, 1.3, {{CollectiveKind::all_gather, 0.38, 0.67, {}}}}};
+  return study;
+}
+
+TEST(C3StudyTables, StandBesideThePublishedFigures) {
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
+  const ResultTable by_strategy = strategy_table(study_of_one_pair(), results);
+  ASSERT_EQ(by_strategy.rows().size(), 1U);
+  // Columns: strategy, of ideal, published, mean of scenarios, speedup, published (not said), highest, published, ideal.
+  EXPECT_EQ(by_strategy.rows()[0][0], Cell(std::string("c3_sp")));
+  EXPECT_NEAR(std::get<double>(by_strategy.rows()[0][1]), 60.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(by_strategy.rows()[0][2]), 42.0, 1e-9);
+  EXPECT_EQ(by_strategy.rows()[0][5], Cell());
+  EXPECT_EQ(by_strategy.rows()[0][7], Cell(1.3));
+}
+
+TEST(C3StudyTables, ClassesWithoutAScenarioStayBlank) {
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
+  const ResultTable by_class = class_table(study_of_one_pair(), results);
+  const std::vector<Cell>& row = by_class.rows().at(0);
+  EXPECT_EQ(row[1], Cell());  // G-long
+  EXPECT_EQ(row[2], Cell());  // C-long
+  EXPECT_NEAR(std::get<double>(row[3]), 60.0, 1e-9);
+  EXPECT_EQ(row[4], Cell(std::string("38 to 67")));
+}
+
+TEST(C3StudyTables, PairsShowTheClassThatFollowsFromTheirTimes) {
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 50_us, 125_us)};
+  const std::vector<Cell> row = pair_table(study_of_one_pair(), results).rows().at(0);
+  EXPECT_EQ(row[1], Cell(std::string("GC-equal")));
+  EXPECT_EQ(row[2], Cell(100.0));
+  EXPECT_EQ(row[4], Cell(std::string("G-long")));
+}
+
+}  // namespace
+}  // namespace study

@@ -1,0 +1,46 @@
+#include "study/cu_partition.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/study/test_platform.h"
+
+namespace study {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CuPartitionTest : public testing::Test {
+ protected:
+  const models::PlatformSpec platform_ = mi300x().spec;  // 8 XCDs of 38 CUs
+};
+
+TEST_F(CuPartitionTest, MasksHoldAsManyCusOfEachXcd) {
+  EXPECT_THAT(why_no_mask(platform_, 8), IsEmpty());
+  EXPECT_THAT(why_no_mask(platform_, 304), IsEmpty());
+  EXPECT_THAT(why_no_mask(platform_, 12), HasSubstr("multiples of 8 from 8 to 304 are accepted"));
+  EXPECT_THAT(why_no_mask(platform_, 0), HasSubstr("0 CUs cannot be used"));
+  EXPECT_THAT(why_no_mask(platform_, 312), HasSubstr("multiples of 8 from 8 to 304"));
+  EXPECT_THAT(why_no_mask(platform_, -8), HasSubstr("-8 CUs cannot be used"));
+}
+
+TEST_F(CuPartitionTest, AReservationLeavesTheGemmACuOfEveryXcd) {
+  EXPECT_THAT(why_no_reservation(platform_, 296), IsEmpty());
+  EXPECT_THAT(why_no_reservation(platform_, 304), HasSubstr("from 8 to 296"));
+}
+
+TEST_F(CuPartitionTest, AllCusAreNoMask) {
+  EXPECT_EQ(first_cus(platform_, 304), models::CuMask{});
+  EXPECT_EQ(first_cus(platform_, 240), (models::CuMask{0, 30}));
+}
+
+TEST_F(CuPartitionTest, TheTwoPartsOfAReservationMeetAndDoNotOverlap) {
+  const CuPartition partition = reserve(platform_, 64);
+  EXPECT_EQ(partition.collective, (models::CuMask{0, 8}));
+  EXPECT_EQ(partition.gemm, (models::CuMask{8, 38}));
+  EXPECT_EQ(partition.reserved, 64);
+}
+
+}  // namespace
+}  // namespace study

@@ -1,0 +1,96 @@
+#include "study/strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/study/test_platform.h"
+
+namespace study {
+namespace {
+
+using ::testing::ElementsAre;
+using sim::operator""_MiB;
+
+const Scenario small{"small", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB};
+
+class StrategyTest : public testing::Test {
+ protected:
+  C3Result run(Strategy strategy) { return run_strategy(testbed_, small, strategy); }
+
+  Testbed testbed_{mi300x().spec};
+};
+
+TEST_F(StrategyTest, SerialIsTheSumOfTheIsolatedTimesAndNoSpeedup) {
+  const C3Result result = run(Strategy::serial);
+  EXPECT_EQ(result.makespan, result.isolated_gemm + result.isolated_collective);
+  EXPECT_DOUBLE_EQ(result.speedup(), 1.0);
+  EXPECT_DOUBLE_EQ(result.fraction_of_ideal(), 0.0);
+}
+
+TEST_F(StrategyTest, NoStrategyBeatsTheLongerOfItsOwnOperations) {
+  for (const Strategy strategy : all_strategies()) {
+    const C3Result result = run(strategy);
+    // Reserving CUs can speed a GEMM up by better sharing of caches, though by no more than a few percent.
+    const sim::Time longer = std::max(result.isolated_gemm, result.collective_alone);
+    EXPECT_GE(sim::to_seconds(result.makespan), 0.95 * sim::to_seconds(longer)) << to_string(strategy);
+    EXPECT_EQ(result.makespan, std::max(result.gemm, result.collective)) << to_string(strategy);
+  }
+}
+
+TEST_F(StrategyTest, TheBestIsTheFastestOfTheKernelStrategies) {
+  sim::Time fastest = sim::Time::max();
+  for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::c3_rp, Strategy::c3_sp_rp}) {
+    fastest = std::min(fastest, run(strategy).makespan);
+  }
+  const C3Result best = run(Strategy::c3_best);
+  EXPECT_EQ(best.makespan, fastest);
+  EXPECT_EQ(best.strategy, Strategy::c3_best);
+  EXPECT_EQ(run(best.chosen).makespan, fastest);
+}
+
+TEST_F(StrategyTest, ReservationsAreThePowersOfTwoWithACuPerXcd) {
+  EXPECT_THAT(cu_reservations(testbed_.platform()), ElementsAre(8, 16, 32, 64, 128));
+}
+
+TEST_F(StrategyTest, AReservationIsTheFastestOfThoseTried) {
+  const C3Result best = run(Strategy::c3_rp);
+  EXPECT_THAT(cu_reservations(testbed_.platform()), testing::Contains(best.reserved_cus));
+  const Operation& gemm = best.schedule[0];
+  const Operation& collective = best.schedule[1];
+  EXPECT_EQ(collective.mask, (models::CuMask{0, best.reserved_cus / 8}));
+  EXPECT_EQ(gemm.mask, (models::CuMask{best.reserved_cus / 8, 38}));
+}
+
+TEST_F(StrategyTest, LaunchOrderIsTheOrderOfTheSchedule) {
+  EXPECT_EQ(run(Strategy::c3_base).schedule[0].name, "gemm");
+  EXPECT_EQ(run(Strategy::c3_sp).schedule[0].name, "collective");
+}
+
+TEST_F(StrategyTest, ConcclRunsTheCollectiveOnCopyEnginesAgainstRcclsSerialTime) {
+  const C3Result result = run(Strategy::conccl);
+  EXPECT_EQ(collective_of(small, Strategy::conccl, testbed_.platform()).backend, models::Backend::sdma);
+  EXPECT_EQ(result.isolated_collective, run(Strategy::serial).isolated_collective);
+  EXPECT_NE(result.collective_alone, result.isolated_collective);
+  EXPECT_EQ(result.reserved_cus, 0);
+}
+
+TEST_F(StrategyTest, ConcclKeepsCusFromMemoryBoundGemmsOnly) {
+  for (const models::GemmShape& shape : {models::GemmShape{8192, 57344, 8192}, models::GemmShape{8192, 8192, 8192}}) {
+    Scenario scenario = small;
+    scenario.gemm = shape;
+    EXPECT_EQ(run_strategy(testbed_, scenario, Strategy::conccl_rp).reserved_cus,
+              testbed_.is_memory_bound(shape) ? 8 : 0)
+        << models::to_string(shape);
+  }
+}
+
+TEST_F(StrategyTest, EveryStrategyHasItsName) {
+  std::vector<std::string_view> names;
+  for (const Strategy strategy : all_strategies()) names.push_back(to_string(strategy));
+  EXPECT_THAT(names, ElementsAre("serial", "c3_base", "c3_sp", "c3_rp", "c3_sp_rp", "c3_best", "conccl", "conccl_rp"));
+}
+
+}  // namespace
+}  // namespace study

@@ -1,0 +1,86 @@
+#include "study/testbed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/study/test_platform.h"
+
+namespace study {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using sim::operator""_MiB;
+
+const models::GemmShape gemm{4096, 4096, 4096};
+const models::SdmaCopySpec copy{0, 1, 64_MiB, {}};
+
+Operation operation(std::string name, Work work, std::vector<std::size_t> after = {}) {
+  return {.name = std::move(name), .work = work, .mask = {}, .stream = "s", .after = std::move(after)};
+}
+
+class TestbedTest : public testing::Test {
+ protected:
+  Testbed testbed_{mi300x().spec};
+};
+
+TEST_F(TestbedTest, TheSameQuestionIsSimulatedOnceWhateverItsName) {
+  const sim::Time first = testbed_.run({operation("a", copy)}).makespan();
+  EXPECT_EQ(testbed_.run({operation("b", copy)}).makespan(), first);
+  EXPECT_EQ(testbed_.alone(copy), first);
+  EXPECT_EQ(testbed_.simulations(), 1U);
+}
+
+TEST_F(TestbedTest, AnotherMaskIsAnotherQuestion) {
+  EXPECT_NE(testbed_.alone(gemm), testbed_.alone(gemm, {0, 19}));
+  EXPECT_EQ(testbed_.simulations(), 2U);
+}
+
+TEST_F(TestbedTest, AnOperationStartsWhenThoseBeforeItHaveEnded) {
+  const Timeline timeline = testbed_.run({operation("a", copy), operation("b", gemm, {0}), operation("c", copy, {0, 1})});
+  EXPECT_EQ(timeline.operations[0].start, sim::Time(0));
+  EXPECT_EQ(timeline.operations[1].start, timeline.operations[0].end);
+  EXPECT_EQ(timeline.operations[2].start, timeline.operations[1].end);
+  EXPECT_EQ(timeline.makespan(), timeline.operations[2].end);
+}
+
+TEST_F(TestbedTest, TwoTestbedsGiveTheSameTimes) {
+  Testbed other(mi300x().spec);
+  const Schedule schedule{operation("a", gemm), operation("b", copy)};
+  EXPECT_EQ(testbed_.run(schedule).makespan(), other.run(schedule).makespan());
+}
+
+TEST_F(TestbedTest, ThePhasesOfACopyMakeUpItsTime) {
+  const Span span = testbed_.run({operation("a", copy)}).operations[0];
+  ASSERT_TRUE(span.phases.has_value());
+  EXPECT_EQ(span.phases->total(), span.end - span.start);
+}
+
+TEST_F(TestbedTest, SaysWhyWorkIsImpossible) {
+  EXPECT_THAT(testbed_.why_impossible(gemm), IsEmpty());
+  EXPECT_THAT(testbed_.why_impossible(copy), IsEmpty());
+  EXPECT_THAT(testbed_.why_impossible(models::GemmShape{1 << 24, 1 << 24, 1}), HasSubstr("does not fit"));
+  EXPECT_FALSE(testbed_.why_impossible(models::SdmaCopySpec{3, 3, 1_MiB, {}}).empty());
+  EXPECT_FALSE(testbed_.why_impossible(models::SdmaCopySpec{0, 8, 1_MiB, {}}).empty());
+  models::CollectiveSpec swap;
+  swap.backend = models::Backend::sdma;
+  swap.variant = models::SdmaVariant::swap;
+  swap.bytes = 1_MiB;
+  EXPECT_FALSE(testbed_.why_impossible(swap).empty());
+}
+
+TEST_F(TestbedTest, WordsTellWorkApart) {
+  models::CollectiveSpec collective;
+  collective.bytes = 896_MiB;
+  EXPECT_EQ(to_string(gemm), "gemm 4096x4096x4096");
+  EXPECT_EQ(to_string(collective), "rccl all_gather of 896MiB over 8 GPUs");
+  collective.cus = 32;
+  EXPECT_THAT(to_string(collective), HasSubstr("32 workgroups"));
+  collective.backend = models::Backend::sdma;
+  collective.prelaunch = true;
+  EXPECT_THAT(to_string(collective), HasSubstr("sdma pcpy prelaunched"));
+  EXPECT_EQ(to_string(models::SdmaCopySpec{0, models::host_device, 1_MiB, 1}), "copy gpu0 to host of 1MiB by engine 1");
+}
+
+}  // namespace
+}  // namespace study
