@@ -30,7 +30,7 @@ CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_
           "place, all copies on one engine")
       ->type_name("pcpy|bcst|swap|b2b");
   command.add_flag("--prelaunch", prelaunch_, "SDMA: commands are queued beforehand and wait for a word from the host");
-  command.add_option("--cus", cus_, "RCCL: workgroups, each of which takes a CU (the platform's choice unless given)")
+  command.add_option("--cus", cus_, "RCCL: CUs of each GPU that its kernels are confined to (all unless given)")
       ->type_name("COUNT");
   command.add_option("--bytes", bytes_, "Whole array of one GPU: sizes and ranges, separated by commas")
       ->type_name("SIZE|LOW:HIGH:xFACTOR")

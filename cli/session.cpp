@@ -6,6 +6,9 @@
 #include <system_error>
 
 #include "sim/output_file.h"
+#include "sim/trace.h"
+#include "study/explanation.h"
+#include "study/run_trace.h"
 
 namespace cli {
 
@@ -32,11 +35,19 @@ void Session::add_platform_options(CLI::App& command) {
       ->type_name("DIR");
 }
 
-void Session::add_run_options(CLI::App& command) { add_platform_options(command); }
+void Session::add_run_options(CLI::App& command) {
+  add_platform_options(command);
+  command.add_option("--trace", trace_file_, "File for a trace of every run, to be opened with ui.perfetto.dev")
+      ->type_name("FILE");
+  command.add_flag("--explain", explain_, "Add where the time went: what held the work back, and who shared it");
+}
 
 void Session::check_options(Arguments& arguments) {
   format_ = arguments.choice("--format", format_name_, format_choices());
   std::error_code absent;
+  if (std::filesystem::is_directory(trace_file_, absent)) {
+    arguments.fault("--trace", in_quotes(trace_file_.string()) + " is a folder: the name of a file is accepted");
+  }
   if (std::filesystem::exists(out_folder_, absent) && !std::filesystem::is_directory(out_folder_, absent)) {
     arguments.fault("--out",
                     in_quotes(out_folder_.string()) + " is a file: a folder, or a name for a new one, is accepted");
@@ -83,7 +94,18 @@ void Session::answer(const study::Platform& platform, const study::Results& resu
   if (!out_.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");
 }
 
-void Session::answer(study::Testbed&, const study::Platform& platform, study::Results results) {
+void Session::answer(study::Testbed& testbed, const study::Platform& platform, study::Results results) {
+  if (explain_) {
+    results.tables.push_back({"explanation", "Where the time went", study::explain(testbed, results.runs)});
+  }
+  if (!trace_file_.empty()) {
+    sim::OutputFile file(trace_file_);
+    {
+      sim::PerfettoTrace trace(file.stream());
+      study::trace_runs(testbed, results.runs, trace);
+    }
+    file.commit();
+  }
   answer(platform, results);
 }
 

@@ -48,6 +48,13 @@ sim::BytesPerSecond bus_bandwidth(const CollectiveSpec& spec, sim::Time time) {
   return factor * spec.bytes / sim::to_seconds(time);
 }
 
+bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads) {
+  if (spec.gpus != gpus || spec.kind == CollectiveKind::broadcast) return false;
+  if (spec.backend == Backend::rccl) return true;
+  // A swap is run by one GPU of a pair; one host thread comes to one GPU after the other.
+  return spec.variant != SdmaVariant::swap && spec.host_threads.value_or(platform_threads) == HostThreads::per_gpu;
+}
+
 std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   const PlatformSpec& platform = node.spec();
   if (spec.gpus < 2 || spec.gpus > platform.gpus) {

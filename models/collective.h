@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/cu_mask.h"
+#include "models/host.h"
 #include "sim/task.h"
 #include "sim/units.h"
 
@@ -28,8 +29,12 @@ struct CollectiveSpec {
   bool prelaunch = false;                 // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
   int engines = 1;                        // SDMA b2b: engines per GPU that share the copies
   std::optional<int> cus;                 // RCCL: CUs of each GPU that its kernels are confined to
+  std::optional<HostThreads> host_threads;  // instead of the platform's
   bool graph = false;                     // RCCL: launched from a captured graph
 };
+
+// Whether all GPUs of a node of `gpus` do the same at the same time, so that one can stand for all.
+bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads);
 
 // The name used on the command line and in results: "all_gather", "rccl", "pcpy".
 std::string_view to_string(CollectiveKind kind);

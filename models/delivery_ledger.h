@@ -1,5 +1,5 @@
-// The book of a collective: which bytes are due where, and which have been written. Holds the simulated copies to what a
-// real one would be checked for: every destination byte arrives once, from the right place.
+// The book of a collective: which bytes are due where, and which have been written. Holds the simulated copies to what
+// a real one would be checked for: every destination byte arrives once, from the right place.
 #pragma once
 
 #include <compare>
@@ -33,8 +33,8 @@ class DeliveryLedger {
  public:
   void expect(const BufferRange& destination, const BufferRange& source);
   void deliver(const BufferRange& destination, const BufferRange& source);
-  // Fails a SIM_CHECK unless exactly what was expected has been delivered, each byte once; pieces in any order and of any
-  // size. Several sources for one destination byte are right only where they were expected (a reduction).
+  // Fails a SIM_CHECK unless exactly what was expected has been delivered, each byte once; pieces in any order and of
+  // any size. Several sources for one destination byte are right only where they were expected (a reduction).
   void require_complete() const;
 
  private:

@@ -38,18 +38,19 @@ struct Dispatcher::Queue {
   std::vector<int> pending;  // workgroups not yet placed, by XCD
   std::vector<int> placed;   // workgroups placed so far, by XCD
   int unfinished = 0;        // workgroups that have not retired
-  Cohort forming;
+  std::vector<Cohort> forming;  // workgroups that come to the same CU at the same instant are in different cohorts
   sim::Gate done;
 
   int share_of_cu() const { return parts_of_a_cu / kernel.workgroups_per_cu; }
 
-  // The next workgroup dealt to the XCD joins the cohort that is forming.
-  void place_next(int xcd, int cu) {
+  // The next workgroup dealt to the XCD joins a cohort that is forming.
+  void place_next(std::size_t cohort, int xcd, int cu) {
     const std::size_t x = static_cast<std::size_t>(xcd);
     const int workgroup = xcd + static_cast<int>(pending.size()) * placed[x];
-    forming.placements.push_back({workgroup, static_cast<std::int16_t>(xcd), static_cast<std::int16_t>(cu)});
-    forming.per_xcd.resize(pending.size(), 0);
-    ++forming.per_xcd[x];
+    if (cohort >= forming.size()) forming.resize(cohort + 1);
+    forming[cohort].placements.push_back({workgroup, static_cast<std::int16_t>(xcd), static_cast<std::int16_t>(cu)});
+    forming[cohort].per_xcd.resize(pending.size(), 0);
+    ++forming[cohort].per_xcd[x];
     ++placed[x];
     --pending[x];
   }
@@ -92,8 +93,9 @@ void Dispatcher::dispatch() {
   dispatch_requested_ = false;
   for (int xcd = 0; xcd < xcds(); ++xcd) dispatch_xcd(xcd);
   for (Queue& queue : queues_) {
-    if (queue.forming.placements.empty()) continue;
-    simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::exchange(queue.forming, Cohort{})));
+    for (Cohort& cohort : std::exchange(queue.forming, {})) {
+      simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::move(cohort)));
+    }
   }
 }
 
@@ -144,13 +146,13 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
   const auto begin = free_parts.begin() + (queue.kernel.mask.all() ? 0 : queue.kernel.mask.begin);
   const auto end = queue.kernel.mask.all() ? free_parts.end() : free_parts.begin() + queue.kernel.mask.end;
   const int share = queue.share_of_cu();
-  while (queue.pending[x] > 0) {
+  for (std::size_t cohort = 0; queue.pending[x] > 0; ++cohort) {
     const int most = *std::max_element(begin, end);
     if (most < share) return;
     for (auto cu = begin; cu != end && queue.pending[x] > 0; ++cu) {
       if (*cu != most) continue;
       *cu -= share;
-      queue.place_next(xcd_index, static_cast<int>(cu - free_parts.begin()));
+      queue.place_next(cohort, xcd_index, static_cast<int>(cu - free_parts.begin()));
     }
   }
 }

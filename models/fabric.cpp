@@ -1,6 +1,7 @@
 #include "models/fabric.h"
 
 #include <array>
+#include <utility>
 
 #include "models/limits.h"
 
@@ -27,9 +28,10 @@ FabricSpec FabricSpec::read(sim::Section section, int gpus) {
   return spec;
 }
 
-Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network) : spec_(spec) {
+Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated)
+    : spec_(spec), simulated_(simulated) {
   const double rate = spec.link_rate.value();
-  for (int from = 0; from < spec.gpus; ++from) {
+  for (int from = 0; from < simulated; ++from) {
     if (spec.topology == Topology::fabric_switch) {
       out_.push_back(network.add_resource({gpu_name(from) + ".port_out", rate, {}}));
       in_.push_back(network.add_resource({gpu_name(from) + ".port_in", rate, {}}));
@@ -48,15 +50,15 @@ void Fabric::add(UsageList& usages, int from, int to, double bytes) const {
   usages.add(link(from, to), bytes);
   usages.add(link(to, from), bytes * spec_.reverse_share);
   if (spec_.topology == Topology::fabric_switch) {
-    usages.add(in_[index(to)], bytes);
-    usages.add(in_[index(from)], bytes * spec_.reverse_share);
+    usages.add(in_[index(stand_in(to))], bytes);
+    usages.add(in_[index(stand_in(from))], bytes * spec_.reverse_share);
   }
 }
 
-void Fabric::add_to_host(UsageList& usages, int gpu, double bytes) const { usages.add(to_host_[index(gpu)], bytes); }
+void Fabric::add_to_host(UsageList& usages, int gpu, double bytes) const { usages.add(to_host_[index(stand_in(gpu))], bytes); }
 
 void Fabric::add_from_host(UsageList& usages, int gpu, double bytes) const {
-  usages.add(from_host_[index(gpu)], bytes);
+  usages.add(from_host_[index(stand_in(gpu))], bytes);
 }
 
 std::vector<sim::ResourceNetwork::ResourceId> Fabric::ports(int gpu) const {
@@ -71,7 +73,10 @@ std::vector<sim::ResourceNetwork::ResourceId> Fabric::ports(int gpu) const {
 }
 
 sim::ResourceNetwork::ResourceId Fabric::link(int from, int to) const {
-  return spec_.topology == Topology::fabric_switch ? out_[index(from)] : out_[index(from * spec_.gpus + to)];
+  if (spec_.topology == Topology::fabric_switch) return out_[index(stand_in(from))];
+  // Seen from the GPU that stands for all, what a peer sends it is what it sends that peer.
+  if (from >= simulated_) std::swap(from, to);
+  return out_[index(from * spec_.gpus + to)];
 }
 
 }  // namespace models

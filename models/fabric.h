@@ -28,7 +28,9 @@ struct FabricSpec {
 
 class Fabric {
  public:
-  Fabric(const FabricSpec& spec, sim::ResourceNetwork& network);
+  // `simulated` GPUs: all, or the first alone where it stands for all (see Node). Its links to the others then carry
+  // what any GPU's links carry, in both directions.
+  Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated);
 
   // `bytes` of payload per unit of progress travel from one GPU to another (0 <= from, to < gpus, from != to). Who
   // asked for them (a push or a pull) does not change what the links carry.
@@ -43,7 +45,10 @@ class Fabric {
   sim::ResourceNetwork::ResourceId link(int from, int to) const;
 
  private:
+  int stand_in(int gpu) const { return gpu < simulated_ ? gpu : 0; }
+
   FabricSpec spec_;
+  int simulated_;
   std::vector<sim::ResourceNetwork::ResourceId> out_;  // mesh: from * gpus + to; switch: by GPU
   std::vector<sim::ResourceNetwork::ResourceId> in_;   // switch: by GPU
   std::vector<sim::ResourceNetwork::ResourceId> to_host_;

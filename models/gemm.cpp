@@ -4,10 +4,14 @@
 #include <cmath>
 
 #include "models/gpu.h"
+#include "models/limits.h"
 
 namespace models {
 
 namespace {
+
+// The oldest workgroup of a CU leaves something to the others.
+constexpr double most_of_a_cu = 0.99;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -48,6 +52,9 @@ GemmSpec GemmSpec::read(sim::Section section) {
     kernel.tile_n = static_cast<int>(row.integer("tile_n", 16, 1024));
     kernel.workgroups_per_cu = static_cast<int>(row.integer("workgroups_per_cu", 1, 16));
     kernel.efficiency = row.number("efficiency", 0.01, 1.0);
+    kernel.alone_share = row.number("alone_share", 0.1, 1.0);
+    kernel.oldest_share = row.number("oldest_share", 1.0 / kernel.workgroups_per_cu, most_of_a_cu);
+    kernel.in_flight = row.bytes("in_flight", limits::capacity);
     kernel.l2_drift = row.integer("l2_drift", 1, 1 << 24);
     kernel.cache_drift = row.integer("cache_drift", 1, 1 << 24);
     spec.kernels.push_back(std::move(kernel));
@@ -153,6 +160,7 @@ class GemmRun {
   sim::Task<> run_wave(const Cohort& cohort);
   sim::ActivitySpec activity(const Cohort& cohort) const;
   void reshape_waves();
+  void share_matrix_pipes();
   CacheSharing::Client cache_client();
 
   Gpu& gpu_;
@@ -195,25 +203,59 @@ sim::ActivitySpec GemmRun::activity(const Cohort& cohort) const {
   sim::ActivitySpec activity;
   activity.amount = static_cast<double>(cohort.size()) * plan_.workgroup_flops();
   activity.usages = std::move(usages).take();
+  // Where a memory is full, it serves requesters in proportion to what they have under way.
+  activity.weight = static_cast<double>(cohort.size()) * plan_.kernel.in_flight.value() / traffic.l2;
   return activity;
 }
 
 sim::Task<> GemmRun::run_wave(const Cohort& cohort) {
   for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] += cohort.per_xcd[xcd];
-  const double cus = static_cast<double>(cohort.size()) / plan_.kernel.workgroups_per_cu;
-  const double flops_per_cycle = cus * gpu_.spec().gemm.flops_per_cycle_per_cu * plan_.kernel.efficiency;
   sim::Gate done(gpu_.simulator(), "a wave of a GEMM");
   const sim::ResourceNetwork::ActivityId id = gpu_.network().start(activity(cohort), [&done] { done.open(); });
-  waves_.push_back({&cohort, id, flops_per_cycle});
-  gpu_.governor().add_matrix_work(id, flops_per_cycle);
+  waves_.push_back({&cohort, id, 0.0});
+  share_matrix_pipes();
   co_await done.wait();
   gpu_.governor().remove_matrix_work(id);
   std::erase_if(waves_, [id](const Wave& wave) { return wave.activity == id; });
+  share_matrix_pipes();
   for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] -= cohort.per_xcd[xcd];
+}
+
+// A CU issues from its oldest workgroup first, so workgroups of one CU that started together run apart: one is in the
+// middle of its tile when the other ends.
+void GemmRun::share_matrix_pipes() {
+  const GpuSpec& spec = gpu_.spec();
+  const GemmKernelSpec& kernel = plan_.kernel;
+  const auto cu_of = [&spec](const Cohort::Placement& placement) {
+    return static_cast<std::size_t>(placement.xcd * spec.cus_per_xcd + placement.cu);
+  };
+  std::vector<int> residents(static_cast<std::size_t>(spec.cus()), 0);
+  for (const Wave& wave : waves_) {
+    for (const Cohort::Placement& placement : wave.cohort->placements) ++residents[cu_of(placement)];
+  }
+  std::vector<bool> has_oldest(residents.size(), false);
+  for (Wave& wave : waves_) {  // by age
+    if (!gpu_.network().live(wave.activity)) continue;  // ended at this instant
+    double cus = 0.0;
+    for (const Cohort::Placement& placement : wave.cohort->placements) {
+      const std::size_t cu = cu_of(placement);
+      if (residents[cu] == 1) {
+        cus += kernel.alone_share;
+      } else {
+        cus += has_oldest[cu] ? (1.0 - kernel.oldest_share) / (residents[cu] - 1) : kernel.oldest_share;
+        has_oldest[cu] = true;
+      }
+    }
+    const double flops_per_cycle = cus * spec.gemm.flops_per_cycle_per_cu * kernel.efficiency;
+    if (flops_per_cycle == wave.flops_per_cycle) continue;
+    wave.flops_per_cycle = flops_per_cycle;
+    gpu_.governor().set_matrix_work(wave.activity, flops_per_cycle);
+  }
 }
 
 void GemmRun::reshape_waves() {
   for (const Wave& wave : waves_) {
+    if (!gpu_.network().live(wave.activity)) continue;  // ended at this instant
     sim::ActivitySpec changed = activity(*wave.cohort);
     changed.cap = wave.flops_per_cycle * gpu_.governor().clock().value();
     gpu_.network().reshape(wave.activity, std::move(changed));

@@ -3,6 +3,7 @@
 // have drifted apart along k when they read it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,10 @@ struct GemmKernelSpec {
   int tile_m = 0;
   int tile_n = 0;
   int workgroups_per_cu = 1;
-  double efficiency = 0.0;             // share of the matrix peak at the actual clock, in the middle of a tile
+  double efficiency = 0.0;             // share of the matrix peak at the actual clock that a CU's workgroups reach
+  double alone_share = 1.0;            // of that, what a workgroup reaches that has a CU for itself
+  double oldest_share = 1.0;           // of that, what the oldest of several workgroups of a CU takes
+  sim::Bytes in_flight;                // operands that one workgroup keeps under way
   std::int64_t l2_drift = 0;           // elements of k between the first and the last workgroup of an XCD
   std::int64_t cache_drift = 0;        // the same over the whole GPU
 };

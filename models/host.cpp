@@ -30,6 +30,10 @@ Host::Host(const HostSpec& spec, sim::Simulator& simulator, int gpus) : simulato
     threads_.push_back(
         std::make_unique<SubmittingThread>(simulator, "host.thread" + std::to_string(i), spec.submission));
   }
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    launchers_.push_back(
+        std::make_unique<SubmittingThread>(simulator, "host.launcher" + std::to_string(gpu), spec.submission));
+  }
 }
 
 SubmittingThread& Host::thread_of(int gpu) {
@@ -37,7 +41,7 @@ SubmittingThread& Host::thread_of(int gpu) {
 }
 
 sim::Task<> Host::launch_kernel(int gpu, bool graph) {
-  return thread_of(gpu).work(graph ? spec_.graph_launch : spec_.kernel_launch);
+  return launchers_[static_cast<std::size_t>(gpu)]->work(graph ? spec_.graph_launch : spec_.kernel_launch);
 }
 
 sim::Task<> Host::notice_kernel_end(int /*gpu*/) { co_await simulator_.delay(spec_.kernel_notice); }

@@ -1,4 +1,5 @@
-// The host: the threads that drive the GPUs, and what its runtime charges for launching kernels and learning of their end.
+// The host: the threads that drive the GPUs, and what its runtime charges for launching kernels and learning of their
+// end.
 #pragma once
 
 #include <memory>
@@ -10,8 +11,8 @@
 
 namespace models {
 
-enum class HostThreads { one, per_gpu };       // one thread loops over all GPUs, or each GPU has its own
-enum class HostWait { polling, interrupt };    // how a thread learns that an engine has finished
+enum class HostThreads { one, per_gpu };     // one thread loops over all GPUs, or each GPU has its own
+enum class HostWait { polling, interrupt };  // how a thread learns that an engine has finished
 
 struct HostSpec {
   HostThreads threads = HostThreads::one;
@@ -34,7 +35,8 @@ class Host {
   // The thread that drives GPU `gpu` (0 <= gpu < gpus).
   SubmittingThread& thread_of(int gpu);
 
-  // Launches a kernel, alone or as all of a captured graph: occupies the thread of `gpu`, ends when the command left it.
+  // Launches a kernel, alone or as all of a captured graph: occupies the thread of `gpu`, ends when the command left
+  // it.
   sim::Task<> launch_kernel(int gpu, bool graph);
   // From the end of a kernel of `gpu` until the waiting thread knows. Occupies nobody.
   sim::Task<> notice_kernel_end(int gpu);
@@ -47,6 +49,8 @@ class Host {
   sim::Simulator& simulator_;
   HostSpec spec_;
   std::vector<std::unique_ptr<SubmittingThread>> threads_;
+  // Kernels are launched by one process per GPU, as RCCL's users do, whoever drives the engines.
+  std::vector<std::unique_ptr<SubmittingThread>> launchers_;  // by GPU
 };
 
 }  // namespace models

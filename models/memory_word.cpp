@@ -6,9 +6,12 @@ namespace models {
 
 bool Condition::holds_for(std::int64_t value) const {
   switch (comparison) {
-    case Comparison::equal: return value == reference;
-    case Comparison::at_least: return value >= reference;
-    case Comparison::at_most: return value <= reference;
+    case Comparison::equal:
+      return value == reference;
+    case Comparison::at_least:
+      return value >= reference;
+    case Comparison::at_most:
+      return value <= reference;
   }
   return false;
 }

@@ -1,5 +1,5 @@
-// A word of memory that one side writes and another waits on: a completion signal, the word that releases a queued POLL.
-// The value changes at the instant of the write; what it takes to see the change is the watcher's cost.
+// A word of memory that one side writes and another waits on: a completion signal, the word that releases a queued
+// POLL. The value changes at the instant of the write; what it takes to see the change is the watcher's cost.
 #pragma once
 
 #include <coroutine>

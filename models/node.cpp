@@ -4,19 +4,20 @@
 
 namespace models {
 
-Node::Node(sim::Simulator& simulator, const PlatformSpec& spec)
+Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetry)
     : simulator_(simulator),
       spec_(spec),
       network_(simulator),
-      fabric_(spec.fabric, network_),
+      fabric_(spec.fabric, network_, symmetry == Symmetry::none ? spec.gpus : 1),
       host_(spec.host, simulator, spec.gpus) {
-  for (int gpu = 0; gpu < spec.gpus; ++gpu) {
+  const int simulated = symmetry == Symmetry::none ? spec.gpus : 1;
+  for (int gpu = 0; gpu < simulated; ++gpu) {
     gpus_.push_back(std::make_unique<Gpu>(gpu, spec.gpu, network_, fabric_));
   }
   // Engines write into the memories of all GPUs.
   std::vector<Memory*> memories;
-  for (const auto& gpu : gpus_) memories.push_back(&gpu->memory());
-  for (int gpu = 0; gpu < spec.gpus; ++gpu) {
+  for (int i = 0; i < spec.gpus; ++i) memories.push_back(&gpu(i).memory());
+  for (int gpu = 0; gpu < simulated; ++gpu) {
     sdma_.push_back(std::make_unique<SdmaComplex>(spec.gpu.sdma, gpu, network_, memories, fabric_));
     copy_engines_.push_back(sdma_.back().get());
   }
@@ -34,8 +35,8 @@ sim::Task<> launch_gemm(Node& node, int gpu, GemmShape shape, CuMask mask, sim::
 }  // namespace
 
 sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask) {
-  sim::Latch finished(node.simulator(), "all GPUs to finish a GEMM", static_cast<std::uint64_t>(node.gpus()));
-  for (int gpu = 0; gpu < node.gpus(); ++gpu) {
+  sim::Latch finished(node.simulator(), "all GPUs to finish a GEMM", static_cast<std::uint64_t>(node.simulated()));
+  for (int gpu = 0; gpu < node.simulated(); ++gpu) {
     node.simulator().spawn("gemm on gpu" + std::to_string(gpu), launch_gemm(node, gpu, shape, mask, finished));
   }
   co_await finished.wait();

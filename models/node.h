@@ -15,18 +15,27 @@
 
 namespace models {
 
+// How many GPUs are simulated one by one.
+enum class Symmetry {
+  none,       // all of them
+  all_alike,  // one: all GPUs do the same at the same time, so that what one sends, another sends to it
+};
+
 class Node {
  public:
-  Node(sim::Simulator& simulator, const PlatformSpec& spec);
+  Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetry = Symmetry::none);
 
   sim::Simulator& simulator() { return simulator_; }
   sim::ResourceNetwork& network() { return network_; }
   const PlatformSpec& spec() const { return spec_; }
-  int gpus() const { return static_cast<int>(gpus_.size()); }
-  Gpu& gpu(int index) { return *gpus_[static_cast<std::size_t>(index)]; }
+  int gpus() const { return spec_.gpus; }
+  // GPUs that are there: 0 to simulated() - 1.
+  int simulated() const { return static_cast<int>(gpus_.size()); }
+  // The GPU, or the one that stands for it.
+  Gpu& gpu(int index) { return *gpus_[static_cast<std::size_t>(index < simulated() ? index : 0)]; }
   Fabric& fabric() { return fabric_; }
   Host& host() { return host_; }
-  // The SDMA engines of each GPU.
+  // The SDMA engines of each simulated GPU.
   std::span<SdmaComplex* const> copy_engines() const { return copy_engines_; }
 
  private:

@@ -40,8 +40,14 @@ PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& networ
                              std::vector<sim::ResourceNetwork::ResourceId> links)
     : spec_(spec), network_(network), memory_(memory), links_(std::move(links)), clock_(spec.highest_clock) {}
 
-void PowerGovernor::add_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle) {
-  matrix_work_.push_back({activity, flops_per_cycle});
+void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle) {
+  const auto known = std::find_if(matrix_work_.begin(), matrix_work_.end(),
+                                  [activity](const MatrixWork& work) { return work.activity == activity; });
+  if (known == matrix_work_.end()) {
+    matrix_work_.push_back({activity, flops_per_cycle});
+  } else {
+    known->flops_per_cycle = flops_per_cycle;
+  }
   network_.set_cap(activity, flops_per_cycle * clock_.value());
 }
 
@@ -99,7 +105,9 @@ bool PowerGovernor::regulate() {
 
 void PowerGovernor::set_clock(sim::Hertz clock) {
   clock_ = clock;
-  for (const MatrixWork& work : matrix_work_) network_.set_cap(work.activity, work.flops_per_cycle * clock.value());
+  for (const MatrixWork& work : matrix_work_) {
+    if (network_.live(work.activity)) network_.set_cap(work.activity, work.flops_per_cycle * clock.value());
+  }
 }
 
 }  // namespace models

@@ -37,7 +37,8 @@ class PowerGovernor {
                 std::vector<sim::ResourceNetwork::ResourceId> links);
 
   // Matrix operations whose rate is bounded by `flops_per_cycle` at the engine clock: their cap follows the clock.
-  void add_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle);
+  // Setting it again changes the bound.
+  void set_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle);
   void remove_matrix_work(sim::ResourceNetwork::ActivityId activity);
   void add_busy_workgroups(int count) { busy_workgroups_ += count; }
 

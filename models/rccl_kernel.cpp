@@ -84,12 +84,13 @@ class RcclRun {
         library_(node.spec().rccl),
         collective_(library_.collective(spec.kind)),
         protocol_(library_.protocol(spec.kind, spec.bytes)),
-        finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(spec.gpus)),
+        gpus_(std::min(spec.gpus, node.simulated())),
+        finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(gpus_)),
         arrivals_(static_cast<std::size_t>(collective_.workgroups), 0) {
     for (int channel = 0; channel < collective_.workgroups; ++channel) {
       moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
     }
-    cache_.resize(static_cast<std::size_t>(spec.gpus));
+    cache_.resize(static_cast<std::size_t>(gpus_));
   }
 
   sim::Task<> run();
@@ -109,6 +110,7 @@ class RcclRun {
   const RcclSpec& library_;
   const RcclCollectiveSpec& collective_;
   const RcclProtocolSpec& protocol_;
+  int gpus_;  // of those that take part, the simulated ones
   sim::Latch finished_;
   std::vector<int> arrivals_;  // by channel: GPUs that have placed it
   std::vector<int> ready_;     // channels placed everywhere, not yet moving
@@ -118,7 +120,7 @@ class RcclRun {
 };
 
 sim::Task<> RcclRun::run() {
-  for (int gpu = 0; gpu < spec_.gpus; ++gpu) node_.simulator().spawn("rccl on gpu" + std::to_string(gpu), run_on(gpu));
+  for (int gpu = 0; gpu < gpus_; ++gpu) node_.simulator().spawn("rccl on gpu" + std::to_string(gpu), run_on(gpu));
   co_await finished_.wait();
 }
 
@@ -139,7 +141,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
 sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
   node_.gpu(gpu).governor().add_busy_workgroups(cohort.size());
   for (const Cohort::Placement& placement : cohort.placements) {
-    if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < spec_.gpus) continue;
+    if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < gpus_) continue;
     if (ready_.empty()) node_.simulator().at_end_of_instant([this] { start_ready_channels(); });
     ready_.push_back(placement.workgroup);
   }
@@ -159,8 +161,8 @@ sim::Task<> RcclRun::move_data(std::vector<int> channels) {
   co_await node_.simulator().delay(sim::to_time(steps * sim::to_seconds(protocol_.step_latency)));
   if (moving_++ == 0) enter_caches();
   const double share = static_cast<double>(channels.size()) / static_cast<double>(collective_.workgroups);
-  sim::Latch arrived(node_.simulator(), "data of channels", static_cast<std::uint64_t>(spec_.gpus * (spec_.gpus - 1)));
-  for (int from = 0; from < spec_.gpus; ++from) {
+  sim::Latch arrived(node_.simulator(), "data of channels", static_cast<std::uint64_t>(gpus_ * (spec_.gpus - 1)));
+  for (int from = 0; from < gpus_; ++from) {
     for (int to = 0; to < spec_.gpus; ++to) {
       if (from != to) node_.network().start(flow(from, to, share), [&arrived] { arrived.count_down(); });
     }
@@ -188,6 +190,7 @@ sim::ActivitySpec RcclRun::flow(int from, int to, double share) const {
   flow.usages = std::move(usages).take();
   const double workgroups = share * collective_.workgroups / static_cast<double>(spec_.gpus - 1);
   flow.in_flight = workgroups * library_.workgroup_in_flight.value() / collective_.memory_bytes();
+  flow.weight = workgroups * library_.workgroup_in_flight.value();
   flow.fixed_latency = library_.workgroup_latency;
   flow.latency_path = sender.latency_path();
   for (const auto resource : receiver.latency_path()) flow.latency_path.push_back(resource);
@@ -196,7 +199,7 @@ sim::ActivitySpec RcclRun::flow(int from, int to, double share) const {
 
 // Fills at the rate of an undisturbed collective: its payload at the links' rate.
 void RcclRun::enter_caches() {
-  for (int gpu = 0; gpu < spec_.gpus; ++gpu) {
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
     double links = 0.0;
     for (int peer = 0; peer < spec_.gpus; ++peer) {
       if (peer != gpu) links += node_.network().capacity(node_.fabric().link(gpu, peer));
@@ -208,7 +211,7 @@ void RcclRun::enter_caches() {
 }
 
 void RcclRun::leave_caches() {
-  for (int gpu = 0; gpu < spec_.gpus; ++gpu) {
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
     node_.gpu(gpu).cache_sharing().leave(cache_[static_cast<std::size_t>(gpu)]);
   }
 }

@@ -1,6 +1,8 @@
 #include "models/sdma_collective.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -23,27 +25,33 @@ void add_once(std::vector<Thread*>& threads, Thread& thread) {
 
 SdmaCollective::SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines)
     : spec_(spec), host_(host), engines_(engines.begin(), engines.end()) {
-  SIM_CHECK(why_impossible_on_sdma(spec, engines_.front()->spec(), static_cast<int>(engines_.size())).empty());
+  SIM_CHECK(why_impossible_on_sdma(spec, engines_.front()->spec(), spec.gpus).empty());
   for (const CollectiveKind kind : sdma_steps(spec.kind)) add_step(kind);
 }
 
 void SdmaCollective::add_step(CollectiveKind kind) {
   const SdmaSpec& sdma = engines_.front()->spec();
   sim::Simulator& simulator = host_.simulator();
+  std::set<std::array<int, 3>> queues;
   Step step;
   step.kind = kind;
   for (EngineProgram& program : sdma_programs(kind, spec_, sdma)) {
+    if (program.gpu >= static_cast<int>(engines_.size())) {
+      step.mirrored.push_back(std::move(program));
+      continue;
+    }
     const std::string name = engines_[static_cast<std::size_t>(program.gpu)]->engine(program.engine).name();
     QueuedProgram queued;
     queued.signal = std::make_unique<MemoryWord>(simulator, "completion of " + name, signal_start(sdma.completion));
     queued.event = std::make_unique<MemoryWord>(simulator, "interrupt of " + name, 0);
     queued.record = {program.gpu, program.engine, program.queue, {}, {}, {}, {}};
+    queued.first_in_queue = queues.insert({program.gpu, program.engine, program.queue}).second;
     queued.program = std::move(program);
     step.programs.push_back(std::move(queued));
   }
   const std::string name(to_string(kind));
   step.release = std::make_unique<MemoryWord>(simulator, "release of " + name, 0);
-  step.polling = std::make_unique<sim::Latch>(simulator, "POLLs of " + name, step.programs.size());
+  step.polling = std::make_unique<sim::Latch>(simulator, "POLLs of " + name, queues.size());
   expect_deliveries(kind, spec_, step.ledger);
   steps_.push_back(std::move(step));
 }
@@ -68,6 +76,9 @@ sim::Task<sim::Time> SdmaCollective::run() {
       co_await submit(step);
     }
     co_await wait_for_completions(step);
+    for (const EngineProgram& program : step.mirrored) {
+      for (const TransferCommand& transfer : program.transfers) book_delivery(transfer, step.ledger);
+    }
     step.ledger.require_complete();
   }
   co_return simulator().now() - start;
@@ -104,7 +115,9 @@ sim::Task<> SdmaCollective::write_program(Step& step, QueuedProgram& queued, Sub
   SdmaQueue& queue = queue_of(queued);
   std::vector<SdmaCommand> commands;
   if (spec_.prelaunch) {
-    commands.emplace_back(PollCommand{step.release.get(), {Comparison::equal, released}, step.polling.get()});
+    // A second program of the same queue comes to its POLL only after the first one has run.
+    sim::Latch* reached = queued.first_in_queue ? step.polling.get() : nullptr;
+    commands.emplace_back(PollCommand{step.release.get(), {Comparison::equal, released}, reached});
   }
   for (TransferCommand& transfer : queued.program.transfers) {
     transfer.ledger = &step.ledger;
@@ -146,7 +159,8 @@ sim::Task<> SdmaCollective::wait_by(Step& step, const SubmittingThread& thread, 
   for (QueuedProgram& queued : step.programs) {
     SdmaComplex& engines = engines_of(queued);
     if (&engines.waiter(host_) != &thread) continue;
-    const bool sleeps = host_.spec().wait == HostWait::interrupt && engines.spec().completion_seen_by == Initiator::host;
+    const bool sleeps =
+        host_.spec().wait == HostWait::interrupt && engines.spec().completion_seen_by == Initiator::host;
     const Condition event{Comparison::equal, 1};
     const Condition done{Comparison::equal, signal_end(engines.spec().completion)};
     co_await engines.see_completion(host_, sleeps ? *queued.event : *queued.signal, sleeps ? event : done);

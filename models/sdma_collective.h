@@ -1,5 +1,5 @@
-// A collective on SDMA engines, from the first packet written to the last completion word seen. Checks what it moved: every
-// run holds each destination byte to having been written exactly once, from the right place.
+// A collective on SDMA engines, from the first packet written to the last completion word seen. Checks what it moved:
+// every run holds each destination byte to having been written exactly once, from the right place.
 #pragma once
 
 #include <memory>
@@ -27,16 +27,16 @@ struct ProgramRecord {
 
 class SdmaCollective {
  public:
-  // `engines` are those of all GPUs of the node, by index. why_impossible_on_sdma must be empty for `spec`.
+  // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma must be empty for `spec`.
   SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines);
   SdmaCollective(const SdmaCollective&) = delete;
   SdmaCollective& operator=(const SdmaCollective&) = delete;
 
-  // Before the clock runs: with prelaunch, queues everything behind POLLs and ends when all engines wait at them. Without,
-  // does nothing.
+  // Before the clock runs: with prelaunch, queues everything behind POLLs and ends when all engines wait at them.
+  // Without, does nothing.
   sim::Task<> prepare();
-  // The timed part, once and after prepare(): submits everything, or with prelaunch releases it; ends when whoever waits
-  // knows of all completions. Returns the time that it took.
+  // The timed part, once and after prepare(): submits everything, or with prelaunch releases it; ends when whoever
+  // waits knows of all completions. Returns the time that it took.
   sim::Task<sim::Time> run();
 
   // In order of submission, step by step; complete once run() has ended.
@@ -46,6 +46,7 @@ class SdmaCollective {
  private:
   struct QueuedProgram {
     EngineProgram program;
+    bool first_in_queue = true;
     std::unique_ptr<MemoryWord> signal;  // what its completion packet changes
     std::unique_ptr<MemoryWord> event;   // what its TRAP sets, if the host sleeps
     ProgramRecord record;
@@ -53,8 +54,9 @@ class SdmaCollective {
   struct Step {
     CollectiveKind kind;
     std::vector<QueuedProgram> programs;
-    std::unique_ptr<MemoryWord> release;   // what the POLLs wait for
-    std::unique_ptr<sim::Latch> polling;   // POLLs that engines have come to
+    std::vector<EngineProgram> mirrored;   // of GPUs that one which is simulated stands for
+    std::unique_ptr<MemoryWord> release;  // what the POLLs wait for
+    std::unique_ptr<sim::Latch> polling;  // queues that have not come to their first POLL
     DeliveryLedger ledger;
   };
 

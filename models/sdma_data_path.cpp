@@ -61,9 +61,12 @@ double SdmaDataPath::engine_cost(const TransferCommand& transfer, const Engine& 
                                 : from == to || engine.index == spec_.recommended_engine(engine.gpu, peer);
   const double penalty = recommended ? 1.0 : host ? spec_.host_direction_penalty : spec_.affinity_penalty;
   switch (transfer.kind) {
-    case TransferKind::copy: return penalty * written * (written > 1.0 ? spec_.broadcast_cost : 1.0);
-    case TransferKind::swap: return penalty * 2.0 * spec_.swap_cost;
-    case TransferKind::reduce: return penalty * spec_.reduce_cost;
+    case TransferKind::copy:
+      return penalty * written * (written > 1.0 ? spec_.broadcast_cost : 1.0);
+    case TransferKind::swap:
+      return penalty * 2.0 * spec_.swap_cost;
+    case TransferKind::reduce:
+      return penalty * spec_.reduce_cost;
   }
   return penalty;
 }
@@ -91,6 +94,7 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
     activity.cap = (spec_.packets.transfer_limit / sim::to_seconds(spec_.transfer_setup)).value();
   }
   activity.in_flight = spec_.bytes_in_flight.value() / (reads_destination ? 2.0 : 1.0);
+  activity.weight = spec_.bytes_in_flight.value();
   activity.fixed_latency = travel(transfer);
   const auto see = [&](int device) {
     if (device == host_device) return;

@@ -93,13 +93,8 @@ sim::Task<> SdmaEngine::stream(ServedQueue& served, QueuedCommand queued) {
   served.queue.release(queued);
   co_await simulator_.delay(path_.completion_latency(transfer));
   if (transfer.times != nullptr) transfer.times->note_finished(simulator_.now());
-  if (transfer.ledger != nullptr) deliver(transfer);
+  if (transfer.ledger != nullptr) book_delivery(transfer, *transfer.ledger);
   served.transfers_under_way.add(-1);
-}
-
-void SdmaEngine::deliver(const TransferCommand& transfer) {
-  for (const BufferRange& destination : transfer.destinations) transfer.ledger->deliver(destination, transfer.source);
-  if (transfer.kind == TransferKind::swap) transfer.ledger->deliver(transfer.source, transfer.destinations.front());
 }
 
 sim::Task<> SdmaEngine::poll(ServedQueue& served, const QueuedCommand& queued) {

@@ -1,5 +1,5 @@
-// One SDMA engine: a front end that serves its queues in turn, fetches and decodes packets in order, and a data mover that
-// streams one transfer after the other. The set-up of a transfer runs while the one before still streams.
+// One SDMA engine: a front end that serves its queues in turn, fetches and decodes packets in order, and a data mover
+// that streams one transfer after the other. The set-up of a transfer runs while the one before still streams.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,6 @@ class SdmaEngine {
   sim::Task<> stream(ServedQueue& served, QueuedCommand queued);
   sim::Task<> poll(ServedQueue& served, const QueuedCommand& queued);
   sim::Task<> complete(ServedQueue& served, const SdmaCommand& command);
-  void deliver(const TransferCommand& transfer);
   // Of a read of ring or polled word, and of a completion write: shorter where it stays on the GPU.
   sim::Time read_latency() const;
   sim::Time write_latency(sim::Time to_host) const;

@@ -43,16 +43,16 @@ std::int64_t PacketFormat::packets(const SdmaCommand& command) const {
 }
 
 sim::Bytes PacketFormat::packet_bytes(const SdmaCommand& command) const {
-  return std::visit(Overloaded{[&](const TransferCommand& transfer) {
-                                 if (transfer.kind == TransferKind::swap) return swap;
-                                 const auto further = static_cast<double>(transfer.destinations.size()) - 1.0;
-                                 return copy + further * broadcast_destination;
-                               },
-                               [&](const PollCommand&) { return poll; }, [&](const AtomicCommand&) { return atomic; },
-                               [&](const FenceCommand&) { return fence; },
-                               [&](const TimestampCommand&) { return timestamp; },
-                               [&](const TrapCommand&) { return trap; }},
-                    command);
+  return std::visit(
+      Overloaded{[&](const TransferCommand& transfer) {
+                   if (transfer.kind == TransferKind::swap) return swap;
+                   const auto further = static_cast<double>(transfer.destinations.size()) - 1.0;
+                   return copy + further * broadcast_destination;
+                 },
+                 [&](const PollCommand&) { return poll; }, [&](const AtomicCommand&) { return atomic; },
+                 [&](const FenceCommand&) { return fence; }, [&](const TimestampCommand&) { return timestamp; },
+                 [&](const TrapCommand&) { return trap; }},
+      command);
 }
 
 sim::Bytes PacketFormat::ring_bytes(const SdmaCommand& command) const {
@@ -79,16 +79,20 @@ std::vector<SdmaCommand> PacketFormat::pieces(const SdmaCommand& command, sim::B
 }
 
 std::string_view packet_name(const SdmaCommand& command) {
-  return std::visit(
-      Overloaded{[](const TransferCommand& transfer) -> std::string_view {
-                   return transfer.kind == TransferKind::swap ? "SWAP_LINEAR" : "COPY_LINEAR";
-                 },
-                 [](const PollCommand&) -> std::string_view { return "POLL_REGMEM"; },
-                 [](const AtomicCommand&) -> std::string_view { return "ATOMIC"; },
-                 [](const FenceCommand&) -> std::string_view { return "FENCE"; },
-                 [](const TimestampCommand&) -> std::string_view { return "TIMESTAMP"; },
-                 [](const TrapCommand&) -> std::string_view { return "TRAP"; }},
-      command);
+  return std::visit(Overloaded{[](const TransferCommand& transfer) -> std::string_view {
+                                 return transfer.kind == TransferKind::swap ? "SWAP_LINEAR" : "COPY_LINEAR";
+                               },
+                               [](const PollCommand&) -> std::string_view { return "POLL_REGMEM"; },
+                               [](const AtomicCommand&) -> std::string_view { return "ATOMIC"; },
+                               [](const FenceCommand&) -> std::string_view { return "FENCE"; },
+                               [](const TimestampCommand&) -> std::string_view { return "TIMESTAMP"; },
+                               [](const TrapCommand&) -> std::string_view { return "TRAP"; }},
+                    command);
+}
+
+void book_delivery(const TransferCommand& transfer, DeliveryLedger& ledger) {
+  for (const BufferRange& destination : transfer.destinations) ledger.deliver(destination, transfer.source);
+  if (transfer.kind == TransferKind::swap) ledger.deliver(transfer.source, transfer.destinations.front());
 }
 
 }  // namespace models

@@ -29,8 +29,8 @@ enum class TransferKind {
   reduce,  // COPY_LINEAR of a future engine: the source is added to the destination
 };
 
-// One transfer of any size. Above the packet limit it stands for as many packets as it takes: they run alike, one behind
-// the other, and are simulated as one activity.
+// One transfer of any size. Above the packet limit it stands for as many packets as it takes: they run alike, one
+// behind the other, and are simulated as one activity.
 struct TransferCommand {
   TransferKind kind = TransferKind::copy;
   BufferRange source;
@@ -38,6 +38,9 @@ struct TransferCommand {
   DeliveryLedger* ledger = nullptr;       // told of what has been written, if anyone keeps book
   TransferTimes* times = nullptr;         // filled in, if anyone asks
 };
+// Enters what the transfer has written.
+void book_delivery(const TransferCommand& transfer, DeliveryLedger& ledger);
+
 struct PollCommand {  // POLL_REGMEM: the queue waits until the word meets the condition
   MemoryWord* word;
   Condition condition;

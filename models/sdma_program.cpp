@@ -22,10 +22,18 @@ class ProgramBuilder {
     for (int gpu = 0; gpu < spec_.gpus; ++gpu) {
       if (step_ == CollectiveKind::broadcast && gpu != 0) continue;
       switch (spec_.variant) {
-        case SdmaVariant::pcpy: add_copies(gpu, 1); break;
-        case SdmaVariant::bcst: add_copies(gpu, static_cast<std::size_t>(sdma_.broadcast_width)); break;
-        case SdmaVariant::swap: add_swaps(gpu); break;
-        case SdmaVariant::b2b: add_back_to_back(gpu); break;
+        case SdmaVariant::pcpy:
+          add_copies(gpu, 1);
+          break;
+        case SdmaVariant::bcst:
+          add_copies(gpu, static_cast<std::size_t>(sdma_.broadcast_width));
+          break;
+        case SdmaVariant::swap:
+          add_swaps(gpu);
+          break;
+        case SdmaVariant::b2b:
+          add_back_to_back(gpu);
+          break;
       }
     }
     return std::move(programs_);
@@ -114,14 +122,18 @@ class ProgramBuilder {
 
 std::string variants_of(CollectiveKind kind) {
   switch (kind) {
-    case CollectiveKind::all_to_all: return "pcpy, swap or b2b";
+    case CollectiveKind::all_to_all:
+      return "pcpy, swap or b2b";
     case CollectiveKind::reduce_scatter:
-    case CollectiveKind::all_reduce: return "pcpy or b2b";
-    default: return "pcpy, bcst or b2b";
+    case CollectiveKind::all_reduce:
+      return "pcpy or b2b";
+    default:
+      return "pcpy, bcst or b2b";
   }
 }
 
-// Everything queued behind a POLL must fit in its ring: the thread that would wait for room is the one that releases it.
+// Everything queued behind a POLL must fit in its ring: the thread that would wait for room is the one that releases
+// it.
 std::string why_not_prelaunched(const CollectiveSpec& spec, const SdmaSpec& sdma) {
   std::map<std::array<int, 3>, sim::Bytes> queued;  // by GPU, engine and queue
   for (const CollectiveKind step : sdma_steps(spec.kind)) {
@@ -163,7 +175,8 @@ void expect_deliveries(CollectiveKind step, const CollectiveSpec& spec, Delivery
           ledger.expect({to, output, to * chunk, chunk}, {from, input, to * chunk, chunk});
           break;
         case CollectiveKind::broadcast:
-          if (from == 0) ledger.expect({to, output, sim::Bytes(0.0), spec.bytes}, {0, output, sim::Bytes(0.0), spec.bytes});
+          if (from == 0)
+            ledger.expect({to, output, sim::Bytes(0.0), spec.bytes}, {0, output, sim::Bytes(0.0), spec.bytes});
           break;
         default:
           ledger.expect({to, output, from * chunk, chunk}, {from, output, from * chunk, chunk});
@@ -178,7 +191,8 @@ std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& s
   const bool reduces = spec.kind == CollectiveKind::reduce_scatter || spec.kind == CollectiveKind::all_reduce;
   const bool exchanges = spec.kind == CollectiveKind::all_to_all;
   if (spec.gpus < 2 || spec.gpus > gpus) {
-    return "a collective takes 2 to " + std::to_string(gpus) + " GPUs of this platform, not " + std::to_string(spec.gpus);
+    return "a collective takes 2 to " + std::to_string(gpus) + " GPUs of this platform, not " +
+           std::to_string(spec.gpus);
   }
   if (spec.bytes < sim::Bytes(1.0)) return "a collective moves at least one byte";
   if (reduces && !sdma.reduction) {

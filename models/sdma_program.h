@@ -24,7 +24,7 @@ std::vector<CollectiveKind> sdma_steps(CollectiveKind kind);
 // The programs of one step, in the order in which a thread submits them: GPU by GPU. DMA-Latte (arXiv 2511.06605):
 //   pcpy  one copy per peer, each on the engine recommended for it
 //   bcst  one broadcast per broadcast_width peers
-//   swap  one exchange per pair of GPUs, run by one of the two so that none runs more than half of its peers, rounded up
+//   swap  one exchange per pair of GPUs, run by one of the two: each GPU runs at most half of its peers, rounded up
 //   b2b   all copies back to back on `engines` engines
 // `spec` must be possible. The array is padded to a multiple of the number of GPUs.
 std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma);

@@ -77,8 +77,8 @@ void read_future(SdmaSpec& spec, sim::Section& section) {
 void require_room_for_packets(const SdmaSpec& spec, sim::Section& section) {
   const PacketFormat& packets = spec.packets;
   const sim::Bytes broadcast = packets.copy + (spec.broadcast_width - 1) * packets.broadcast_destination;
-  const sim::Bytes largest = std::max({broadcast, packets.swap, packets.poll, packets.atomic, packets.fence,
-                                       packets.timestamp, packets.trap});
+  const sim::Bytes largest =
+      std::max({broadcast, packets.swap, packets.poll, packets.atomic, packets.fence, packets.timestamp, packets.trap});
   if (spec.ring < largest) {
     section.fault("ring", "a ring of " + sim::to_string(spec.ring) + " is smaller than the largest packet, " +
                               sim::to_string(largest));
@@ -91,7 +91,8 @@ SdmaSpec SdmaSpec::read(sim::Section section, int gpus) {
   SdmaSpec spec;
   spec.engines = static_cast<int>(section.integer("engines", 2, 1024));
   spec.host_engines = static_cast<int>(section.integer("host_engines", 1, 1023));
-  if (spec.host_engines >= spec.engines) section.fault("host_engines", "fewer than the engines, some of which serve links");
+  if (spec.host_engines >= spec.engines)
+    section.fault("host_engines", "fewer than the engines, some of which serve links");
   spec.queues_per_engine = static_cast<int>(section.integer("queues_per_engine", 1, 1024));
   spec.packets = PacketFormat::read(section.section("packets"));
   spec.ring = section.bytes("ring", limits::capacity);

@@ -10,7 +10,7 @@
 
 namespace models {
 
-enum class Initiator { host, gpu };       // who submits commands, or waits for their completion
+enum class Initiator { host, gpu };  // who submits commands, or waits for their completion
 enum class SdmaCompletion { atomic, fence };
 
 struct SdmaSpec {
@@ -37,29 +37,29 @@ struct SdmaSpec {
   double broadcast_cost = 1.0;            // engine time per byte written, relative to a copy's
   double swap_cost = 1.0;
   double reduce_cost = 1.0;
-  int broadcast_width = 1;                // destinations of one broadcast packet
-  sim::Bytes bytes_in_flight;             // read and not yet written, per engine
-  double cache_hits = 0.0;                // share of its memory traffic that the Infinity Cache serves
-  bool l2_writeback = false;              // write dirty lines back first: engines read below the L2s
+  int broadcast_width = 1;     // destinations of one broadcast packet
+  sim::Bytes bytes_in_flight;  // read and not yet written, per engine
+  double cache_hits = 0.0;     // share of its memory traffic that the Infinity Cache serves
+  bool l2_writeback = false;   // write dirty lines back first: engines read below the L2s
   sim::Time l2_writeback_time{0};
 
   // Affinity.
   std::vector<std::vector<int>> engine_map;  // recommended engine by source and destination GPU
-  double affinity_penalty = 1.0;             // engine time per byte on any other engine, relative to the recommended one
+  double affinity_penalty = 1.0;  // engine time per byte on any other engine, relative to the recommended one
   int to_host_engine = 0;
   int from_host_engine = 0;
-  double host_direction_penalty = 1.0;       // the same for the other engine, to and from the host
+  double host_direction_penalty = 1.0;  // the same for the other engine, to and from the host
 
   // What a future engine could do.
   SdmaCompletion completion = SdmaCompletion::atomic;
-  bool batched_doorbell = false;             // one doorbell announces all that was written for a GPU
+  bool batched_doorbell = false;  // one doorbell announces all that was written for a GPU
   Initiator submitted_by = Initiator::host;
   Initiator completion_seen_by = Initiator::host;
   bool reduction = false;
   SubmissionCosts gpu_submission;
   sim::Time gpu_doorbell_latency{0};
-  sim::Time gpu_read_latency{0};             // a read of a ring or word in the GPU's own memory
-  sim::Time gpu_completion_latency{0};       // from an ATOMIC or FENCE to the new value in the GPU's own memory
+  sim::Time gpu_read_latency{0};        // a read of a ring or word in the GPU's own memory
+  sim::Time gpu_completion_latency{0};  // from an ATOMIC or FENCE to the new value in the GPU's own memory
 
   // `gpus` is the size of the node, which engine_map must fit.
   static SdmaSpec read(sim::Section section, int gpus);

@@ -1,8 +1,8 @@
 // Weighted max-min fair rates with caps for activities that use several resources at once. Pure: no time, no events.
 //
-// The allocation is the one of Bertsekas and Gallager (Data Networks, 2nd ed., section 6.5.2) with weights: the rates of
-// all activities rise together, in proportion to their weights, until an activity reaches its cap or a resource that it
-// uses is full; those stop there and the others go on. No rate can then be raised without lowering one that is, per
+// The allocation is the one of Bertsekas and Gallager (Data Networks, 2nd ed., section 6.5.2) with weights: the rates
+// of all activities rise together, in proportion to their weights, until an activity reaches its cap or a resource that
+// it uses is full; those stop there and the others go on. No rate can then be raised without lowering one that is, per
 // weight, no larger.
 #pragma once
 

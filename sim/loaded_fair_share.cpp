@@ -43,7 +43,9 @@ void LoadedFairShare::search_latencies(ActivityGraph& graph, std::span<const Act
       ++effort_.unconverged;
       break;
     }
-    search_.step(utilisations_);
+    measure_response(graph, part);
+    search_.step(offered_, damping_);
+    if (solves == max_solves - 1) search_.give_up();
   }
   for (std::size_t i = 0; i < part.size(); ++i) graph.activity_class(part[i]).cap_in_force = flows_[i].cap;
   for (std::size_t k = 0; k < unknowns_.size(); ++k) {
@@ -100,6 +102,36 @@ void LoadedFairShare::measure_utilisations(const ActivityGraph& graph) {
   }
 }
 
+// How the unknowns respond to the point of the search. Where a resource is full its utilisation does not move with the
+// latency caps; what the flows that these hold would offer it does, and points to where the resource is full no more.
+void LoadedFairShare::measure_response(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
+  offered_.assign(unknowns_.size(), 0.0);
+  damping_.assign(unknowns_.size(), 0.0);
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const ActivityClass& one = graph.activity_class(part[i]);
+    const bool held_by_latency = one.depends_on_load && flows_[i].cap < one.fixed_cap;
+    double steepness = 0.0;  // of the latency cap against a rise of all unknowns, relative to it
+    if (held_by_latency) {
+      for (const ResourceId on_path : one.spec.latency_path) {
+        const std::uint32_t unknown = unknown_index_[on_path];
+        if (unknown == known) continue;
+        const Seconds slope = graph.resource(on_path).spec.latency.slope(search_.point()[unknown]);
+        steepness += slope.value() * flows_[i].cap / one.spec.in_flight;
+      }
+    }
+    for (const Usage& usage : flows_[i].usages) {
+      const std::uint32_t unknown = unknown_index_[usage.resource];
+      if (unknown == known) continue;
+      const bool follows_cap = held_by_latency && (held_by_cap(i) || utilisations_[unknown] >= 1.0 - tolerance);
+      const double part_of_capacity = usage.coefficient * flows_[i].members *
+                                      (follows_cap ? flows_[i].cap : rates_[i]) / graph.capacities()[usage.resource];
+      offered_[unknown] += part_of_capacity;
+      if (follows_cap) damping_[unknown] += part_of_capacity * steepness;
+    }
+  }
+  for (double& damping : damping_) damping = 1.0 / (1.0 + damping);
+}
+
 // The latency caps at the utilisations that the rates cause are those that the rates were found with, or hold nobody
 // back.
 bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) const {
@@ -107,9 +139,8 @@ bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const Act
     const ActivityClass& one = graph.activity_class(part[i]);
     if (!one.depends_on_load) continue;
     const double caused = std::min(one.fixed_cap, latency_cap(graph, one, utilisations_));
-    const bool held_back = rates_[i] >= flows_[i].cap * (1.0 - tolerance);
     if (rates_[i] > caused * (1.0 + tolerance)) return false;
-    if (held_back && flows_[i].cap < caused * (1.0 - tolerance)) return false;
+    if (held_by_cap(i) && flows_[i].cap < caused * (1.0 - tolerance)) return false;
   }
   return true;
 }

@@ -298,6 +298,7 @@ void ResourceNetwork::complete_members(ClassId activity_class) {
     }
     clock.drop_first();
   }
+  refresh_due(activity_class);  // a mark that was left, by an activity reshaped when it was due, is due no more
 }
 
 }  // namespace sim

@@ -87,6 +87,19 @@ std::vector<PublishedStrategy> read_published(sim::Section section) {
   return published;
 }
 
+// Why the platform cannot run one of the pair's scenarios; empty if it can run all.
+std::string why_impossible(const C3Study& study, const StudyPair& pair, const Testbed& testbed) {
+  if (std::string reason = testbed.why_impossible(pair.gemm); !reason.empty()) return reason;
+  for (const models::CollectiveKind kind : study.collectives) {
+    const Scenario scenario{pair.name, pair.gemm, kind, pair.bytes};
+    for (const Strategy strategy : study.strategies) {
+      const std::string reason = testbed.why_impossible(collective_of(scenario, strategy, testbed.platform()));
+      if (!reason.empty()) return std::string(to_string(strategy)) + ": " + reason;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 bool holds_c3_study(sim::Section root) { return root.has("pairs"); }
@@ -103,16 +116,13 @@ C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
     root.fault("pairs", "at most " + std::to_string(most_pairs) + " pairs are accepted");
     return study;
   }
-  for (sim::Section& pair : pairs) study.pairs.push_back(read_pair(pair, gemms));
-  if (root.has("published")) study.published = read_published(root.section("published"));
-
-  for (const models::CollectiveKind kind : study.collectives) {
-    for (const Strategy strategy : study.strategies) {
-      const Scenario scenario{.name = {}, .gemm = {}, .collective = kind, .bytes = largest_array};
-      const std::string reason = testbed.why_impossible(collective_of(scenario, strategy, testbed.platform()));
-      if (!reason.empty()) root.fault("collectives", std::string(to_string(strategy)) + ": " + reason);
+  for (sim::Section& section : pairs) {
+    study.pairs.push_back(read_pair(section, gemms));
+    if (const std::string reason = why_impossible(study, study.pairs.back(), testbed); !reason.empty()) {
+      section.fault("bytes", reason);
     }
   }
+  if (root.has("published")) study.published = read_published(root.section("published"));
   return study;
 }
 

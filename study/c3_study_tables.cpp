@@ -29,11 +29,6 @@ PublishedCollective published_of(const PublishedStrategy& published, models::Col
   return found == published.collectives.end() ? PublishedCollective{} : *found;
 }
 
-Cell range_cell(const PublishedCollective& published) {
-  if (!published.lowest_fraction || !published.highest_fraction) return {};
-  return fmt::format("{:.0f} to {:.0f}", *published.lowest_fraction * 100.0, *published.highest_fraction * 100.0);
-}
-
 // The result of any strategy: isolated times do not depend on it.
 const C3Result* find_result(std::span<const StudyResult> results, const StudyPair& pair, models::CollectiveKind kind) {
   for (const StudyResult& result : results) {
@@ -65,33 +60,33 @@ ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> re
 }
 
 ResultTable class_table(const C3Study& study, std::span<const StudyResult> results) {
-  std::vector<Column> columns{{"strategy", "strategy", ""}};
-  for (const models::CollectiveKind kind : study.collectives) {
-    const std::string name = text(models::to_string(kind));
-    for (const LengthClass length_class : all_length_classes()) {
-      const std::string heading = fmt::format("{} {}", name, to_string(length_class));
-      columns.push_back({fmt::format("{}_{}_percent", name, to_string(length_class)), heading, "%", 0});
-    }
-    columns.push_back({name + "_published_percent", "published", "%"});
-    columns.push_back({name + "_speedup", "speedup", ""});
-    columns.push_back({name + "_published_speedup", "published", ""});
+  std::vector<Column> columns{{"collective", "collective", ""}, {"strategy", "strategy", ""}};
+  for (const LengthClass length_class : all_length_classes()) {
+    const std::string name = text(to_string(length_class));
+    columns.push_back({name + "_percent", name, "%", 0});
   }
+  columns.push_back({"published_lowest_percent", "published lowest", "%", 0});
+  columns.push_back({"published_highest_percent", "highest", "%", 0});
+  columns.push_back({"speedup", "speedup", ""});
+  columns.push_back({"published_speedup", "published", ""});
   ResultTable table(std::move(columns));
-  for (const Strategy strategy : study.strategies) {
-    std::vector<Cell> row;
-    row.emplace_back(text(to_string(strategy)));
-    for (const models::CollectiveKind kind : study.collectives) {
+  for (const models::CollectiveKind kind : study.collectives) {
+    for (const Strategy strategy : study.strategies) {
+      std::vector<Cell> row;
+      row.emplace_back(text(models::to_string(kind)));
+      row.emplace_back(text(to_string(strategy)));
       for (const LengthClass length_class : all_length_classes()) {
         const Average mean = average(results, {strategy, kind, length_class});
         row.emplace_back();
         if (mean.scenarios > 0) row.back() = mean.fraction_of_ideal * 100.0;
       }
       const PublishedCollective published = published_of(published_of(study, strategy), kind);
-      row.push_back(range_cell(published));
+      row.push_back(optional_cell(published.lowest_fraction, 100.0));
+      row.push_back(optional_cell(published.highest_fraction, 100.0));
       row.emplace_back(average(results, {strategy, kind, {}}).speedup);
       row.push_back(optional_cell(published.speedup));
+      table.add_row(std::move(row));
     }
-    table.add_row(std::move(row));
   }
   return table;
 }

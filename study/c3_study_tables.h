@@ -13,7 +13,7 @@ namespace study {
 // One row per strategy: averages over all scenarios.
 ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> results);
 
-// One row per strategy: percent of ideal by collective and class, beside the published range over the classes.
+// One row per collective and strategy: percent of ideal by class, beside the published range over the classes.
 ResultTable class_table(const C3Study& study, std::span<const StudyResult> results);
 
 // One row per pair: how long each operation takes alone, and which is the longer one as predicted and as published.

@@ -26,9 +26,6 @@ models::CollectiveSpec read_collective(sim::Section section, const models::Platf
   spec.backend = section.choice<models::Backend>("backend", backend_choices(), models::Backend::rccl);
   spec.variant = section.choice<models::SdmaVariant>("variant", variant_choices(), models::SdmaVariant::pcpy);
   spec.prelaunch = section.flag("prelaunch", false);
-  if (section.has("workgroups")) {
-    spec.cus = static_cast<int>(section.integer("workgroups", 1, platform.gpu.cus()));
-  }
   spec.gpus = platform.gpus;
   return spec;
 }

@@ -13,10 +13,12 @@ std::string words(const models::CollectiveSpec& spec) {
   if (spec.backend == models::Backend::sdma) {
     text += fmt::format(" {}", models::to_string(spec.variant));
     if (spec.prelaunch) text += " prelaunched";
+    if (spec.host_threads == models::HostThreads::one) text += " by one thread";
+    if (spec.host_threads == models::HostThreads::per_gpu) text += " by a thread per GPU";
     if (spec.engines != 1) text += fmt::format(" on {} engines", spec.engines);
   }
   if (spec.graph) text += " graph-launched";
-  if (spec.cus) text += fmt::format(" with {} workgroups", *spec.cus);
+  if (spec.cus) text += fmt::format(" on {} CUs", *spec.cus);
   return fmt::format("{} {} of {} over {} GPUs", text, models::to_string(spec.kind), sim::to_string(spec.bytes),
                      spec.gpus);
 }

@@ -19,11 +19,17 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
+// What rounds to zero has no sign.
+std::string text_number(double value, int decimals) {
+  const std::string text = fmt::format("{:.{}f}", value, decimals);
+  return text.find_first_not_of("-0.") == std::string::npos && text.front() == '-' ? text.substr(1) : text;
+}
+
 std::string text_cell(const Cell& cell, int decimals) {
   return std::visit(Overloaded{[](std::monostate) { return std::string(); },
                                [](bool value) { return std::string(value ? "yes" : "no"); },
                                [](std::int64_t value) { return fmt::format("{}", value); },
-                               [decimals](double value) { return fmt::format("{:.{}f}", value, decimals); },
+                               [decimals](double value) { return text_number(value, decimals); },
                                [](const std::string& value) { return value; }},
                     cell);
 }

@@ -131,6 +131,8 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
   spec.variant = models::SdmaVariant::pcpy;
   spec.bytes = scenario.bytes;
   spec.gpus = platform.gpus;
+  // Whoever launches a GPU's GEMM also drives its engines.
+  spec.host_threads = models::HostThreads::per_gpu;
   return spec;
 }
 

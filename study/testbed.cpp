@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 
 #include "models/node.h"
 #include "sim/gate.h"
@@ -23,43 +24,95 @@ std::string identity(const Schedule& schedule) {
   return text;
 }
 
-sim::Task<> perform(models::Node& node, models::GemmShape shape, models::CuMask mask, Span&) {
-  return models::run_gemm(node, shape, mask);
-}
-
-sim::Task<> perform(models::Node& node, models::CollectiveSpec spec, models::CuMask mask, Span& span) {
-  models::CollectiveRun collective(node, spec, mask);
-  co_await collective.prepare();
-  span.start = node.simulator().now();
-  co_await collective.run();
-}
-
-sim::Task<> perform(models::Node& node, models::SdmaCopySpec copy, models::CuMask, Span& span) {
-  span.phases = co_await models::run_sdma_copy(node.host(), node.copy_engines(), copy);
-}
-
-sim::Task<> play(models::Node& node, const Operation& operation, std::deque<sim::Gate>& ended, sim::Gate& own,
-                 Span& span) {
-  for (const std::size_t earlier : operation.after) co_await ended[earlier].wait();
-  span.start = node.simulator().now();
-  co_await std::visit([&](const auto& work) { return perform(node, work, operation.mask, span); }, operation.work);
-  span.end = node.simulator().now();
-  own.open();
-}
-
-Timeline simulate(const models::PlatformSpec& platform, const Schedule& schedule) {
-  sim::Simulator simulator;
-  models::Node node(simulator, platform);
-  Timeline timeline;
-  timeline.operations.resize(schedule.size());
-  std::deque<sim::Gate> ended;
-  for (const Operation& operation : schedule) ended.emplace_back(simulator, operation.name + " has ended");
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    simulator.spawn(schedule[i].name, play(node, schedule[i], ended, ended[i], timeline.operations[i]));
+models::HostThreads host_threads(const models::PlatformSpec& platform, const Schedule& schedule) {
+  for (const Operation& operation : schedule) {
+    const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
+    if (spec && spec->host_threads) return *spec->host_threads;
   }
-  simulator.run();
-  return timeline;
+  return platform.host.threads;
 }
+
+models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule& schedule) {
+  platform.host.threads = host_threads(platform, schedule);
+  return platform;
+}
+
+// One GPU may stand for all if no operation tells them apart.
+models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedule& schedule) {
+  for (const Operation& operation : schedule) {
+    const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
+    const bool alike = spec ? models::is_symmetric(*spec, platform.gpus, platform.host.threads)
+                            : std::holds_alternative<models::GemmShape>(operation.work);
+    if (!alike) return models::Symmetry::none;
+  }
+  return models::Symmetry::all_alike;
+}
+
+// A schedule while it is being played on a node of its own.
+class Play {
+ public:
+  Play(const models::PlatformSpec& platform, const Schedule& schedule, Testbed::Attach attach)
+      : platform_(platform_for(platform, schedule)),
+        schedule_(schedule),
+        attach_(std::move(attach)),
+        node_(simulator_, platform_, symmetry_of(platform_, schedule)),
+        prepared_(simulator_, "commands to be queued beforehand") {
+    for (const Operation& operation : schedule) {
+      ended_.emplace_back(simulator_, "the end of " + operation.name);
+      const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
+      collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, operation.mask) : nullptr);
+    }
+    timeline_.operations.resize(schedule.size());
+  }
+
+  Timeline run() {
+    simulator_.spawn("preparation", prepare());
+    for (std::size_t place = 0; place < schedule_.size(); ++place) {
+      simulator_.spawn(schedule_[place].name, play(place));
+    }
+    simulator_.run();
+    return std::move(timeline_);
+  }
+
+ private:
+  // What is queued beforehand is not timed: the clock of the timeline starts when all of it is in place.
+  sim::Task<> prepare() {
+    for (const auto& collective : collectives_) {
+      if (collective) co_await collective->prepare();
+    }
+    origin_ = simulator_.now();
+    if (attach_) attach_(node_, origin_);
+    prepared_.open();
+  }
+
+  sim::Task<> play(std::size_t place) {
+    const Operation& operation = schedule_[place];
+    Span& span = timeline_.operations[place];
+    co_await prepared_.wait();
+    for (const std::size_t earlier : operation.after) co_await ended_[earlier].wait();
+    span.start = simulator_.now() - origin_;
+    if (const auto* shape = std::get_if<models::GemmShape>(&operation.work)) {
+      co_await models::run_gemm(node_, *shape, operation.mask);
+    } else if (const auto* copy = std::get_if<models::SdmaCopySpec>(&operation.work)) {
+      span.phases = co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), *copy);
+    } else {
+      co_await collectives_[place]->run();
+    }
+    span.end = simulator_.now() - origin_;
+    ended_[place].open();
+  }
+
+  models::PlatformSpec platform_;
+  const Schedule& schedule_;
+  Testbed::Attach attach_;
+  sim::Simulator simulator_;
+  models::Node node_;
+  std::vector<std::unique_ptr<models::CollectiveRun>> collectives_;  // by place; null for other work
+  sim::Gate prepared_;
+  std::deque<sim::Gate> ended_;  // by place
+  sim::Time origin_{0};
+  Timeline timeline_;
+};
 
 std::string reason_against(const models::GemmShape& shape, const models::Node&) {
   if (shape.compulsory_bytes() <= largest_array) return {};
@@ -90,7 +143,11 @@ const Timeline& Testbed::run(const Schedule& schedule) {
   std::string key = identity(schedule);
   const auto known = timelines_.find(key);
   if (known != timelines_.end()) return known->second;
-  return timelines_.emplace(std::move(key), simulate(platform_, schedule)).first->second;
+  return timelines_.emplace(std::move(key), Play(platform_, schedule, {}).run()).first->second;
+}
+
+Timeline Testbed::watch(const Schedule& schedule, const Attach& attach) const {
+  return Play(platform_, schedule, attach).run();
 }
 
 sim::Time Testbed::alone(const Work& work, models::CuMask mask) {

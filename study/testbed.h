@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ class Testbed {
 
   // Plays the schedule, all of it possible work. The result stays valid for the life of the testbed.
   const Timeline& run(const Schedule& schedule);
+
+  // Plays the schedule anew, with `attach` called once commands queued beforehand are in place, at `origin` of the
+  // node's clock: what it adds to the node sees all that is timed.
+  using Attach = std::function<void(models::Node& node, sim::Time origin)>;
+  Timeline watch(const Schedule& schedule, const Attach& attach) const;
 
   // How long the work takes with the node to itself.
   sim::Time alone(const Work& work, models::CuMask mask = {});

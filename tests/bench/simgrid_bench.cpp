@@ -1,8 +1,8 @@
-// The fluid engine beside SimGrid 3.32 on the same flows: flows per second of real time and, for every workload, whether
-// both find the same finishing times. Ends with 1 if they do not.
+// The fluid engine beside SimGrid 3.32 on the same flows: flows per second of real time and, for every workload,
+// whether both find the same finishing times. Ends with 1 if they do not.
 //
-// SimGrid runs its network model CM02 without TCP corrections, in its fastest mode; a memory is a link that the routes of
-// its host share. Each place in the window is an actor that sends one flow after the other.
+// SimGrid runs its network model CM02 without TCP corrections, in its fastest mode; a memory is a link that the routes
+// of its host share. Each place in the window is an actor that sends one flow after the other.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -108,18 +108,12 @@ void time_simgrid(benchmark::State& state, Workload workload, SimGridMesh& mesh,
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  std::vector<std::string> words = {"simgrid",
-                                    "--cfg=network/model:CM02",
-                                    "--cfg=network/optim:Full",
-                                    "--cfg=network/latency-factor:1",
-                                    "--cfg=network/bandwidth-factor:1",
-                                    "--cfg=network/weight-S:0",
-                                    "--cfg=network/TCP-gamma:0",
-                                    "--cfg=network/crosstraffic:0",
-                                    // A thousandth of its usual grain, which is as coarse as the gaps between ends.
-                                    "--cfg=surf/precision:1e-12",
-                                    "--cfg=contexts/stack-size:16",
-                                    "--log=root.threshold:warning"};
+  std::vector<std::string> words = {
+      "simgrid", "--cfg=network/model:CM02", "--cfg=network/optim:Full", "--cfg=network/latency-factor:1",
+      "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--cfg=network/TCP-gamma:0",
+      "--cfg=network/crosstraffic:0",
+      // A thousandth of its usual grain, which is as coarse as the gaps between ends.
+      "--cfg=surf/precision:1e-12", "--cfg=contexts/stack-size:16", "--log=root.threshold:warning"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -75,7 +75,8 @@ RC_GTEST_PROP(DeliveryLedgerProperty, AnyPartitionInAnyOrderIsComplete, ()) {
   std::rotate(pieces.begin(), pieces.begin() + *rc::gen::inRange<long>(0, static_cast<long>(pieces.size())),
               pieces.end());
   ledger.expect(range(3, 0, 1000), range(4, 7000, 1000));
-  for (const auto& [begin, end] : pieces) ledger.deliver(range(3, begin, end - begin), range(4, 7000 + begin, end - begin));
+  for (const auto& [begin, end] : pieces)
+    ledger.deliver(range(3, begin, end - begin), range(4, 7000 + begin, end - begin));
   ledger.require_complete();
 }
 

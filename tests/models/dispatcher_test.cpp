@@ -111,7 +111,7 @@ TEST(Dispatcher, WorkgroupsAreDealtToXcdsInTurn) {
   Gpu2x4 gpu(oldest_first());
   gpu.launch(0_us, kernel("a", 5), 10_us);
   gpu.run();
-  ASSERT_EQ(gpu.starts().size(), 1u) << "what starts together is one cohort";
+  ASSERT_EQ(gpu.starts().size(), 1u) << "what starts together on CUs of its own is one cohort";
   const Cohort& cohort = gpu.starts().front().cohort;
   for (const Cohort::Placement& placement : cohort.placements) EXPECT_EQ(placement.xcd, placement.workgroup % xcds);
   EXPECT_EQ(cohort.per_xcd, (std::vector<int>{3, 2}));
@@ -189,6 +189,21 @@ TEST(Dispatcher, TwoWorkgroupsShareACuWhereEachNeedsHalf) {
   gpu.run();
   EXPECT_EQ(gpu.end("a"), 11_us);
   EXPECT_EQ(gpu.most_parts_held(), parts_of_a_cu);
+}
+
+// Only those alike run alike: of two on a CU one is ahead of the other.
+TEST(Dispatcher, WorkgroupsOfOneCuAreInDifferentCohorts) {
+  Gpu2x4 gpu(oldest_first());
+  KernelSpec a = kernel("a", 16);
+  a.workgroups_per_cu = 2;
+  gpu.launch(0_us, a, 10_us);
+  gpu.run();
+  ASSERT_EQ(gpu.starts().size(), 2u);
+  for (const Gpu2x4::Start& start : gpu.starts()) {
+    std::set<std::pair<int, int>> cus;
+    for (const Cohort::Placement& placement : start.cohort.placements) cus.insert({placement.xcd, placement.cu});
+    EXPECT_EQ(cus.size(), 8u);
+  }
 }
 
 TEST(Dispatcher, AKernelFillsTheHalvesThatAnotherLeaves) {

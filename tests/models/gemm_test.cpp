@@ -93,10 +93,17 @@ TEST(GemmTime, AMaskMakesMoreWaves) {
   EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {3, 4}).us, 4.0 * (launch_us + tile_us), 1e-5);
 }
 
+// Alone on its CU, a workgroup of this kernel reaches half of the matrix pipes; of two, the older takes three quarters.
+// It ends after 4/3 of a tile's time, when the younger has done a third of its tile; the rest takes that, alone,
+// another 4/3.
 TEST(GemmTime, WorkgroupsThatShareACuShareItsMatrixPipes) {
   PlatformSpec platform = round_platform();
-  platform.gpu.gemm.kernels.front().workgroups_per_cu = 2;
-  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
+  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
+  kernel.workgroups_per_cu = 2;
+  kernel.alone_share = 0.5;
+  kernel.oldest_share = 0.75;
+  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + 8.0 / 3.0 * tile_us, 1e-5);
 }
 
 TEST(GemmTime, FollowsTheMatrixClock) {
@@ -274,7 +281,7 @@ flops_per_cycle_per_cu: 2048
 reuse_sharpness: 4
 kernels:
   - {name: wide, least_n: 1, least_n_over_m: 0, tile_m: 128, tile_n: 128, workgroups_per_cu: 1, efficiency: 0.5,
-     l2_drift: 1, cache_drift: 1}
+     alone_share: 1, oldest_share: 1, l2_drift: 1, cache_drift: 1}
 )";
   EXPECT_EQ(sim::faults_of(text, [](sim::Section section) { GemmSpec::read(section); }),
             "f.yaml:4:1: kernels: needs a last row for every shape: least_n 0 and least_n_over_m 0");

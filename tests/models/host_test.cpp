@@ -30,6 +30,10 @@ sim::Task<> ring(Host& host, int gpu, int times, sim::Time& end) {
   for (int i = 0; i < times; ++i) co_await host.thread_of(gpu).ring_doorbell();
   end = host.simulator().now();
 }
+sim::Task<> work(Host& host, int gpu, sim::Time duration, sim::Time& end) {
+  co_await host.thread_of(gpu).work(duration);
+  end = host.simulator().now();
+}
 sim::Task<> launch(Host& host, int gpu, bool graph, sim::Time& end) {
   co_await host.launch_kernel(gpu, graph);
   end = host.simulator().now();
@@ -52,11 +56,11 @@ sim::Task<> see(Host& host, MemoryWord& word, sim::Time& end) {
   end = host.simulator().now();
 }
 
-TEST(Host, OneThreadLaunchesForAllGpusInTurn) {
+TEST(Host, OneThreadWorksForAllGpusInTurn) {
   sim::Simulator simulator;
   Host host(spec(), simulator, 8);
   sim::Time ends[3];
-  for (int gpu = 0; gpu < 3; ++gpu) simulator.spawn("launch", launch(host, gpu, false, ends[gpu]));
+  for (int gpu = 0; gpu < 3; ++gpu) simulator.spawn("work", work(host, gpu, 50_ns, ends[gpu]));
   simulator.run();
   EXPECT_EQ(host.threads(), 1);
   EXPECT_EQ(ends[0], 50_ns);
@@ -65,16 +69,28 @@ TEST(Host, OneThreadLaunchesForAllGpusInTurn) {
   EXPECT_EQ(host.thread_of(7).busy(), 150_ns);
 }
 
-TEST(Host, AThreadPerGpuLaunchesAtOnce) {
+TEST(Host, AThreadPerGpuWorksAtOnce) {
   sim::Simulator simulator;
   Host host(spec(HostThreads::per_gpu), simulator, 8);
-  sim::Time kernel, graph;
-  simulator.spawn("launch", launch(host, 0, false, kernel));
-  simulator.spawn("launch", launch(host, 1, true, graph));
+  sim::Time ends[2];
+  for (int gpu = 0; gpu < 2; ++gpu) simulator.spawn("work", work(host, gpu, 50_ns, ends[gpu]));
   simulator.run();
   EXPECT_EQ(host.threads(), 8);
+  EXPECT_EQ(ends[0], 50_ns);
+  EXPECT_EQ(ends[1], 50_ns);
+}
+
+TEST(Host, KernelsOfDifferentGpusAreLaunchedAtOnceWhoeverDrivesTheEngines) {
+  sim::Simulator simulator;
+  Host host(spec(), simulator, 8);
+  sim::Time kernel, graph, behind;
+  simulator.spawn("kernel", launch(host, 0, false, kernel));
+  simulator.spawn("graph", launch(host, 1, true, graph));
+  simulator.spawn("behind", launch(host, 1, false, behind));
+  simulator.run();
   EXPECT_EQ(kernel, 50_ns);
   EXPECT_EQ(graph, 20_ns);
+  EXPECT_EQ(behind, 70_ns);  // one GPU's launches still follow each other
 }
 
 TEST(Host, DoorbellsOfOneThreadAreAnIntervalApart) {

@@ -59,7 +59,12 @@ inline GemmSpec round_gemm() {
   GemmSpec spec;
   spec.flops_per_cycle_per_cu = 1000.0;
   spec.reuse_sharpness = 4.0;
-  spec.kernels = {{"square", 0, 0.0, 128, 128, 1, 0.5, 64, 1024}};
+  GemmKernelSpec& square = spec.kernels.emplace_back();
+  square.name = "square";
+  square.tile_m = square.tile_n = 128;
+  square.efficiency = 0.5;
+  square.l2_drift = 64;
+  square.cache_drift = 1024;
   return spec;
 }
 

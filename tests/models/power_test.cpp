@@ -47,7 +47,7 @@ class GovernedGpu {
     work.amount = 1e18;
     work.cap = 1e15;  // until the governor knows of it
     work_ = network_.start(work, [this] { governor_.remove_matrix_work(work_); });
-    governor_.add_matrix_work(work_, flops_per_cycle);
+    governor_.set_matrix_work(work_, flops_per_cycle);
     return work_;
   }
   void add_traffic(sim::ResourceNetwork::ResourceId resource, double bytes_per_second) {
@@ -127,6 +127,13 @@ TEST(PowerGovernor, MatrixWorkRunsAtTheSettledClock) {
   const double rate_over_clock =
       gpu.settled([&gpu, work] { return gpu.network().rate(work) / gpu.governor().clock().value(); });
   EXPECT_NEAR(rate_over_clock, 1e5, 1e-3);
+}
+
+TEST(PowerGovernor, MatrixWorkThatIsSetAgainReplacesWhatItWas) {
+  GovernedGpu gpu(tight());
+  const auto work = gpu.add_matrix_work(1e5);
+  gpu.governor().set_matrix_work(work, 1e4);
+  EXPECT_DOUBLE_EQ(gpu.settled([&gpu, work] { return gpu.network().rate(work); }), 1e4 * 1.5e9);
 }
 
 // 1e12 B/s at 40 pJ/B leave 160 of the 200 W: 100 f^2 + 10 f = 160 at f = (-10 + sqrt(100 + 64000)) / 200 = 1.2159.

@@ -1,5 +1,5 @@
-// Does every collective deliver everything once, in the commands its variant is known by; do future engines change it in
-// the direction that physics says?
+// Does every collective deliver everything once, in the commands its variant is known by; do future engines change it
+// in the direction that physics says?
 #include "models/sdma_collective.h"
 
 #include <gtest/gtest.h>
@@ -156,8 +156,7 @@ TEST(SdmaCollective, AllReduceIsReduceScatterAndAllGather) {
   const auto time = [&](CollectiveKind kind) {
     return time_on(platform, sdma_collective(kind, SdmaVariant::pcpy, false, 1_GiB));
   };
-  EXPECT_EQ(time(CollectiveKind::all_reduce),
-            time(CollectiveKind::reduce_scatter) + time(CollectiveKind::all_gather));
+  EXPECT_EQ(time(CollectiveKind::all_reduce), time(CollectiveKind::reduce_scatter) + time(CollectiveKind::all_gather));
 }
 
 // Each change of an engine or its host, a collective that it must make faster, or slower.
@@ -189,8 +188,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         WhatIf{"batched_doorbell", [](auto& p) { p.sdma.batched_doorbell = true; }, SdmaVariant::pcpy, 64_KiB, true},
         WhatIf{"gpu_doorbells", [](auto& p) { p.sdma.submitted_by = Initiator::gpu; }, SdmaVariant::pcpy, 64_KiB, true},
-        WhatIf{"gpu_waits", [](auto& p) { p.sdma.completion_seen_by = Initiator::gpu; }, SdmaVariant::b2b, 64_KiB, true},
-        WhatIf{"thread_per_gpu", [](auto& p) { p.host.threads = HostThreads::per_gpu; }, SdmaVariant::pcpy, 64_KiB, true},
+        WhatIf{"gpu_waits", [](auto& p) { p.sdma.completion_seen_by = Initiator::gpu; }, SdmaVariant::b2b, 64_KiB,
+               true},
+        WhatIf{"thread_per_gpu", [](auto& p) { p.host.threads = HostThreads::per_gpu; }, SdmaVariant::pcpy, 64_KiB,
+               true},
         WhatIf{"interrupts", [](auto& p) { p.host.wait = HostWait::interrupt; }, SdmaVariant::b2b, 64_KiB, false},
         WhatIf{"wider_broadcast", [](auto& p) { p.sdma.broadcast_width = 4; }, SdmaVariant::bcst, 64_KiB, true},
         WhatIf{"broadcast_rate", [](auto& p) { p.sdma.broadcast_cost = 0.5; }, SdmaVariant::bcst, 1_GiB, true},
@@ -223,8 +224,9 @@ TEST(SdmaCollective, SaysWhyItIsImpossible) {
             "a GPU has 14 engines for its links, so b2b runs on 1 to that many, not 15");
   EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::pcpy, [](CollectiveSpec& spec) { spec.engines = 2; }),
             "a number of engines is a choice of b2b alone");
-  EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::pcpy, [](CollectiveSpec& spec) { spec.bytes = sim::Bytes(0); }),
-            "a collective moves at least one byte");
+  EXPECT_EQ(
+      why(CollectiveKind::all_gather, SdmaVariant::pcpy, [](CollectiveSpec& spec) { spec.bytes = sim::Bytes(0); }),
+      "a collective moves at least one byte");
 }
 
 TEST(SdmaCollective, PrelaunchMustFitInTheRing) {

@@ -11,8 +11,8 @@ using sim::operator""_ns;
 using sim::operator""_us;
 using sim::operator""_MiB;
 
-// CopyPlatform::round(): two commands of 65 ns and a doorbell of 2 ns; 32 ns to the engine and 64 ns to fetch; 256 ns of
-// set-up, 10 bytes per ns, 512 + 2 * 16 ns; the ATOMIC, decoded meanwhile, 2048 ns under way and seen within 8 ns.
+// CopyPlatform::round(): two commands of 65 ns and a doorbell of 2 ns; 32 ns to the engine and 64 ns to fetch; 256 ns
+// of set-up, 10 bytes per ns, 512 + 2 * 16 ns; the ATOMIC, decoded meanwhile, 2048 ns under way and seen within 8 ns.
 TEST(SdmaCopy, PhasesAreTheStepsOfTheCommand) {
   CopyNode node(CopyPlatform::round());
   const SdmaCopyPhases phases = node.run(SdmaCopySpec{0, 1, sim::Bytes(1e6), {}});

@@ -1,4 +1,5 @@
-// A node without compute: memories, links, SDMA engines and host of a platform, for tests of copies and their collectives.
+// A node without compute: memories, links, SDMA engines and host of a platform, for tests of copies and their
+// collectives.
 #pragma once
 
 #include <memory>
@@ -86,7 +87,7 @@ class CopyNode {
   explicit CopyNode(CopyPlatform platform)
       : platform_(std::move(platform)),
         network_(simulator_),
-        fabric_(platform_.fabric, network_),
+        fabric_(platform_.fabric, network_, platform_.gpus),
         host_(platform_.host, simulator_, platform_.gpus) {
     for (int gpu = 0; gpu < platform_.gpus; ++gpu) {
       memories_.push_back(std::make_unique<Memory>(platform_.memory, network_, "gpu" + std::to_string(gpu)));

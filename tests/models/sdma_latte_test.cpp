@@ -105,8 +105,9 @@ TEST(DmaLatte, LargeVariantsMeetTheirAsymptotes) {
   EXPECT_NEAR(all_to_all_us(SdmaVariant::pcpy) / all_to_all_us(SdmaVariant::swap), 0.52, 0.015);
 }
 
-// A gap that stays: from 128 KiB to 1 MiB every variant is measured faster against pcpy than it comes out here, by up to a
-// fifth, as if baseline pcpy alone took longer there than at 1 KiB. No published time tells why. Closing it fails here.
+// A gap that stays: from 128 KiB to 1 MiB every variant is measured faster against pcpy than it comes out here, by up
+// to a fifth, as if baseline pcpy alone took longer there than at 1 KiB. No published time tells why. Closing it fails
+// here.
 TEST(DmaLatte, MiddleSizesAreStillUnderestimated) {
   const auto rows = table("sdma_allgather_speedup_mi300x_dmalatte.csv");
   const auto row = std::find_if(rows.begin(), rows.end(), [](const auto& cells) { return cells[0] == 262144; });

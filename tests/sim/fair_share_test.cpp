@@ -41,10 +41,11 @@ TEST(FairShare, SplitsAResourceEvenlyBetweenEqualFlows) {
 }
 
 // The linear network of Bertsekas and Gallager: links of 1, 2 and 1, one long flow over all, one short flow on each.
-// Links 0 and 2 fill first, at 1/2 for each flow on them, the long one among them; link 1 leaves 2 - 1/2 to its short flow.
+// Links 0 and 2 fill first, at 1/2 for each flow on them, the long one among them; link 1 leaves 2 - 1/2 to its short
+// flow.
 TEST(FairShare, GivesTheLongFlowOfALinearNetworkTheShareOfItsTightestLink) {
-  const std::vector<double> rates = fair_rates(
-      {1.0, 2.0, 1.0}, {{{{0, 1.0}, {1, 1.0}, {2, 1.0}}}, {{{0, 1.0}}}, {{{1, 1.0}}}, {{{2, 1.0}}}});
+  const std::vector<double> rates =
+      fair_rates({1.0, 2.0, 1.0}, {{{{0, 1.0}, {1, 1.0}, {2, 1.0}}}, {{{0, 1.0}}}, {{{1, 1.0}}}, {{{2, 1.0}}}});
   EXPECT_EQ(rates, (std::vector<double>{0.5, 0.5, 1.5, 0.5}));
 }
 
@@ -194,8 +195,7 @@ RC_GTEST_PROP(FairShareProperty, EveryFlowIsAtItsCapOrHasABottleneck, ()) {
     bool held = rates[i] >= flow.cap * (1.0 - 1e-12);
     for (const sim::Usage& usage : flow.usages) {
       const std::uint32_t r = usage.resource;
-      held |= load[r] >= network.capacities[r] * (1.0 - 1e-9) &&
-              rates[i] / flow.weight >= highest[r] * (1.0 - 1e-9);
+      held |= load[r] >= network.capacities[r] * (1.0 - 1e-9) && rates[i] / flow.weight >= highest[r] * (1.0 - 1e-9);
     }
     RC_ASSERT(held);
   }
@@ -227,8 +227,8 @@ RC_GTEST_PROP(FairShareProperty, RenamingResourcesAndReorderingFlowsRenamesAndRe
   }
 }
 
-// In one network more bandwidth may lower a single flow's rate: a flow freed elsewhere takes more here. What cannot fall
-// is the smallest rate per weight, which max-min fairness makes as large as the capacities allow.
+// In one network more bandwidth may lower a single flow's rate: a flow freed elsewhere takes more here. What cannot
+// fall is the smallest rate per weight, which max-min fairness makes as large as the capacities allow.
 RC_GTEST_PROP(FairShareProperty, MoreCapacityNeverLowersTheSmallestRatePerWeight, ()) {
   Network network = random_network(*rc::gen::arbitrary<std::uint32_t>());
   const auto smallest = [&network] {

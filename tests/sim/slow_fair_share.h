@@ -43,7 +43,8 @@ inline std::vector<double> fair_rates(const std::vector<double>& capacities, con
     for (std::size_t i = 0; i < flows.size(); ++i) {
       if (stopped[i]) continue;
       bool stops = static_cast<long double>(flows[i].cap) / flows[i].weight <= level;
-      for (std::size_t r = 0; r < capacities.size(); ++r) stops |= flows[i].coefficients[r] > 0.0 && full_at[r] <= level;
+      for (std::size_t r = 0; r < capacities.size(); ++r)
+        stops |= flows[i].coefficients[r] > 0.0 && full_at[r] <= level;
       if (!stops) continue;
       stopped[i] = true;
       rates[i] = static_cast<double>(level * flows[i].weight);

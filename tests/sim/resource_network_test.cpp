@@ -1,0 +1,499 @@
+#include "sim/resource_network.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/check.h"
+#include "tests/sim/slow_fair_share.h"
+
+namespace {
+
+using sim::ActivitySpec;
+using sim::RateLimit;
+using sim::ResourceNetwork;
+using sim::Simulator;
+using sim::Time;
+using namespace std::chrono_literals;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+ActivitySpec transfer(double amount, std::vector<sim::Usage> usages) {
+  ActivitySpec spec;
+  spec.amount = amount;
+  spec.usages = std::move(usages);
+  return spec;
+}
+
+// A network of resources r0, r1, … and the times at which the activities started through it ended.
+struct World {
+  Simulator simulator;
+  ResourceNetwork network{simulator};
+  std::map<std::uint64_t, Time> ended;  // by number of the start
+  std::uint64_t starts = 0;
+  int resources = 0;
+
+  explicit World(const std::vector<double>& capacities) {
+    for (const double capacity : capacities) network.add_resource({"r" + std::to_string(resources++), capacity, {}});
+  }
+  ResourceNetwork::ActivityId start(const ActivitySpec& spec) {
+    return network.start(spec, [this, number = starts++] { ended[number] = simulator.now(); });
+  }
+  void at(Time time, std::function<void()> action) {
+    simulator.schedule(time, [kept = &actions.emplace_back(std::move(action))] { (*kept)(); });
+  }
+  std::deque<std::function<void()>> actions;
+};
+
+// 3 units at 1 per second.
+TEST(ResourceNetwork, RunsALoneActivityAtTheRateOfItsTightestResource) {
+  World world({4.0, 1.0, 2.0});
+  world.start(transfer(3.0, {{0, 1.0}, {1, 1.0}, {2, 1.0}}));
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(3s));
+}
+
+// 1/3 s is 333333333333.3 ps: not done one picosecond before the next whole one, done at it.
+TEST(ResourceNetwork, RoundsCompletionsUpToAPicosecond) {
+  World world({3.0});
+  world.start(transfer(1.0, {{0, 1.0}}));
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(333'333'333'334));
+}
+
+TEST(ResourceNetwork, TakesAtLeastAPicosecondForTheSmallestAmountAndNoneForNone) {
+  World world({1e12});
+  world.start(transfer(1e-300, {{0, 1.0}}));
+  world.start(transfer(0.0, {{0, 1.0}}));
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(1));
+  EXPECT_EQ(world.ended[1], Time(0));
+}
+
+// Two flows of 1 and 3 units through 1 unit per second: at 1/2 each until the first ends at 2 s; the second, with 2 to
+// go, ends at 4 s.
+TEST(ResourceNetwork, GivesTheRestToThoseWhoStay) {
+  World world({1.0});
+  world.start(transfer(1.0, {{0, 1.0}}));
+  world.start(transfer(3.0, {{0, 1.0}}));
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(2s));
+  EXPECT_EQ(world.ended[1], Time(4s));
+}
+
+// The second arrives at 1 s, when the first has 1 of 2 to go; both at 1/2 until 3 s; the second then has 1 of 2 to go.
+TEST(ResourceNetwork, SharesFromTheInstantOfAnArrival) {
+  World world({1.0});
+  world.start(transfer(2.0, {{0, 1.0}}));
+  world.at(1s, [&world] { world.start(transfer(2.0, {{0, 1.0}})); });
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(3s));
+  EXPECT_EQ(world.ended[1], Time(4s));
+}
+
+TEST(ResourceNetwork, EndsEqualActivitiesTogetherInTheOrderOfTheirStart) {
+  Simulator simulator;
+  ResourceNetwork network(simulator);
+  network.add_resource({"r0", 7.0, {}});
+  std::vector<int> order;
+  for (int i = 0; i < 5; ++i) {
+    struct Note {
+      std::vector<int>* order;
+      int number;
+      void operator()() const { order->push_back(number); }
+    };
+    network.start(transfer(1.0, {{0, 1.0}}), Note{&order, i});
+  }
+  simulator.run();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(simulator.now(), sim::to_time(sim::Seconds(5.0 / 7.0)));
+}
+
+// At 1 s, 1 of 2 units is done on resource 0 (1 per second); the other goes over resource 1 (4 per second) in 0.25 s.
+TEST(ResourceNetwork, ReshapingKeepsProgress) {
+  World world({1.0, 4.0});
+  const auto id = world.start(transfer(2.0, {{0, 1.0}}));
+  world.at(1s, [&world, id] { world.network.reshape(id, transfer(0.0, {{1, 1.0}})); });
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(1250ms));
+  EXPECT_DOUBLE_EQ(world.network.served(0), 1.0);
+  EXPECT_DOUBLE_EQ(world.network.served(1), 1.0);
+}
+
+// There and back within an instant, with the same left to do: one end, at 2 s.
+TEST(ResourceNetwork, EndsAnActivityReshapedToAndFroOnce) {
+  World world({1.0, 4.0});
+  const auto id = world.start(transfer(2.0, {{0, 1.0}}));
+  world.start(transfer(2.0, {{1, 1.0}}));
+  world.at(1s, [&world, id] {
+    world.network.reshape(id, transfer(0.0, {{1, 1.0}}));
+    world.network.reshape(id, transfer(0.0, {{0, 1.0}}));
+  });
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(2s));
+  EXPECT_EQ(world.ended[1], Time(500ms));
+  EXPECT_DOUBLE_EQ(world.network.served(0), 2.0);
+}
+
+// 4 units on 2 per second, capped at 1 from 1 s on: 2 done at 1 s, 2 more take 2 s. The cap is lifted again at 2 s: the
+// last unit takes 0.5 s.
+TEST(ResourceNetwork, FollowsACapThatComesAndGoes) {
+  World world({2.0});
+  const auto id = world.start(transfer(4.0, {{0, 1.0}}));
+  world.at(1s, [&world, id] { world.network.set_cap(id, 1.0); });
+  world.at(2s, [&world, id] { world.network.set_cap(id, infinity); });
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(2500ms));
+}
+
+// 4 units: 2 in the first second at 2 per second, then 2 at 1/2 per second.
+TEST(ResourceNetwork, FollowsACapacityThatChanges) {
+  World world({2.0});
+  world.start(transfer(4.0, {{0, 1.0}}));
+  world.at(1s, [&world] { world.network.set_capacity(0, 0.5); });
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(5s));
+}
+
+TEST(ResourceNetwork, SolvesOnceForAllChangesOfAnInstant) {
+  World world({1.0, 1.0});
+  for (int i = 0; i < 10; ++i) world.start(transfer(1.0 + i, {{0, 1.0}, {1, 1.0 + i}}));
+  world.at(0s, [&world] { world.network.set_capacity(0, 3.0); });
+  world.at(1ns, [&world] {
+    EXPECT_EQ(world.network.effort().solves, 1u);
+    EXPECT_EQ(world.network.effort().classes, 10u);
+  });
+  world.simulator.run();
+}
+
+// Resources 0 and 1 on the one hand, 2 on the other: what happens at 2 is no concern of the first.
+TEST(ResourceNetwork, SolvesOnlyThePartThatIsConnectedWithAChange) {
+  World world({1.0, 1.0, 1.0});
+  world.start(transfer(100.0, {{0, 1.0}}));
+  world.start(transfer(100.0, {{0, 1.0}, {1, 1.0}}));
+  world.start(transfer(100.0, {{1, 1.0}}));
+  world.start(transfer(100.0, {{2, 1.0}}));
+  world.at(1s, [&world] { world.start(transfer(1.0, {{2, 2.0}})); });
+  std::uint64_t before = 0;
+  world.at(500ms, [&world, &before] { before = world.network.effort().classes; });
+  std::uint64_t after = 0;
+  world.at(1500ms, [&world, &after] { after = world.network.effort().classes; });
+  world.simulator.run();
+  EXPECT_EQ(before, 4u);
+  EXPECT_EQ(after - before, 2u);
+}
+
+// One member ends and an equal one starts, fifty times over: the rates are found twice, when it begins and when it
+// ends.
+TEST(ResourceNetwork, SolvesNothingWhenAnEqualActivityTakesOver) {
+  struct Relay {
+    World& world;
+    int left = 50;
+    void next() {
+      if (left-- > 0) world.network.start(transfer(1.0, {{0, 1.0}}), [this] { next(); });
+    }
+  };
+  World world({2.0, 1.0});
+  world.start(transfer(1000.0, {{0, 1.0}, {1, 1.0}}));
+  Relay relay{world};
+  relay.next();
+  world.simulator.run();
+  EXPECT_EQ(world.network.effort().solves, 2u);
+  // 50 units at 1 per second, then the other flow goes on at 1 per second, its limit on resource 1.
+  EXPECT_EQ(world.ended[0], Time(1000s));
+}
+
+sim::Task<> send_twice(ResourceNetwork& network, std::vector<Time>& ended) {
+  const std::vector<sim::Usage> link{{0, 1.0}};
+  co_await network.run(transfer(1.0, link));
+  ended.push_back(network.simulator().now());
+  co_await network.run(transfer(2.0, link));
+  ended.push_back(network.simulator().now());
+}
+
+TEST(ResourceNetwork, LetsAProcessAwaitAnActivity) {
+  Simulator simulator;
+  ResourceNetwork network(simulator);
+  network.add_resource({"link", 1.0, {}});
+  std::vector<Time> ended;
+  simulator.spawn("sender", send_twice(network, ended));
+  simulator.run();
+  EXPECT_EQ(ended, (std::vector<Time>{1s, 3s}));
+}
+
+TEST(ResourceNetwork, SaysWhatHoldsAnActivityBack) {
+  World world({4.0, 10.0});
+  ActivitySpec capped = transfer(100.0, {{1, 1.0}});
+  capped.cap = 2.0;
+  ActivitySpec latent = transfer(100.0, {{1, 1.0}});
+  latent.in_flight = 1.0;
+  latent.fixed_latency = Time(500ms);
+  const auto at_cap = world.start(capped);
+  const auto at_latency = world.start(latent);
+  const auto over_both = world.start(transfer(100.0, {{0, 1.0}, {1, 1.0}}));
+  world.at(1s, [&] {
+    EXPECT_EQ(world.network.limit(at_cap), (RateLimit{RateLimit::Kind::cap, 0}));
+    EXPECT_EQ(world.network.limit(at_latency), (RateLimit{RateLimit::Kind::latency, 0}));
+    EXPECT_EQ(world.network.limit(over_both), (RateLimit{RateLimit::Kind::resource, 0}));
+  });
+  world.simulator.run();
+}
+
+// A reads at 2 units of memory per unit of progress beside B: 2 * x + x = 12 per second, x = 4, so 8 and 4. At 1 s.
+TEST(ResourceNetwork, AccountsForEveryUnitOfAResource) {
+  World world({12.0});
+  ActivitySpec a = transfer(8.0, {{0, 2.0}});
+  a.tag = 7;
+  ActivitySpec b = transfer(4.0, {{0, 1.0}});
+  b.tag = 9;
+  const auto id_a = world.start(a);
+  const auto id_b = world.start(b);
+  world.at(500ms, [&] {
+    EXPECT_DOUBLE_EQ(world.network.rate(id_a), 4.0);
+    EXPECT_DOUBLE_EQ(world.network.remaining(id_a), 6.0);
+    EXPECT_DOUBLE_EQ(world.network.load(0), 12.0);
+    EXPECT_DOUBLE_EQ(world.network.utilisation(0), 1.0);
+    EXPECT_DOUBLE_EQ(world.network.served(0), 6.0);
+    const std::vector<ResourceNetwork::Share> shares = world.network.shares(0);
+    ASSERT_EQ(shares.size(), 2u);
+    EXPECT_EQ(shares[0].activity, id_a);
+    EXPECT_EQ(shares[0].tag, 7u);
+    EXPECT_DOUBLE_EQ(shares[0].load, 8.0);
+    EXPECT_EQ(shares[1].activity, id_b);
+    EXPECT_DOUBLE_EQ(shares[1].load, 4.0);
+  });
+  world.simulator.run();
+  // B ends at 1 s; A has 4 of 8 to go, at 6 per second.
+  EXPECT_EQ(world.ended[1], Time(1s));
+  EXPECT_EQ(world.ended[0], sim::to_time(sim::Seconds(5.0 / 3.0)));
+  EXPECT_DOUBLE_EQ(world.network.served(0), 20.0);
+  EXPECT_EQ(world.network.busy(0), world.ended[0]);
+  EXPECT_FALSE(world.network.live(id_a));
+  EXPECT_EQ(world.network.rate(id_a), 0.0);
+  EXPECT_EQ(world.network.remaining(id_a), 0.0);
+}
+
+TEST(ResourceNetwork, CountsBusyTimeOnlyWhileAResourceIsUsed) {
+  World world({1.0});
+  world.start(transfer(1.0, {{0, 1.0}}));
+  world.at(5s, [&world] { world.start(transfer(2.0, {{0, 1.0}})); });
+  world.simulator.run();
+  EXPECT_EQ(world.simulator.now(), Time(7s));
+  EXPECT_EQ(world.network.busy(0), Time(3s));
+}
+
+// Rates change at 0, 2 and 4 s (as in GivesTheRestToThoseWhoStay); what is seen in between adds up to all 4 units.
+TEST(ResourceNetwork, ShowsObserversEveryStretchOfHeldRatesOnce) {
+  World world({1.0});
+  std::vector<Time> borders;
+  double units = 0.0;
+  world.network.add_observer([&](Time since, Time until) {
+    borders.push_back(until);
+    units += world.network.load(0) * sim::to_seconds(until - since).value();
+    EXPECT_EQ(world.network.shares(0).size(), until <= Time(2s) ? 2u : 1u);
+  });
+  world.start(transfer(1.0, {{0, 1.0}}));
+  world.start(transfer(3.0, {{0, 1.0}}));
+  world.simulator.run();
+  EXPECT_EQ(borders, (std::vector<Time>{2s, 4s}));
+  EXPECT_DOUBLE_EQ(units, 4.0);
+}
+
+// A governor that lowers the capacity to 8 over the number of flows: with two of them 4, so that each gets 2.
+TEST(ResourceNetwork, RepeatsSolveAndRegulatorsUntilNoneChangesAnything) {
+  World world({100.0});
+  int calls = 0;
+  world.network.add_regulator([&] {
+    ++calls;
+    const double wanted = 8.0 / std::max<double>(1.0, static_cast<double>(world.network.shares(0).size()));
+    if (world.network.capacity(0) == wanted) return false;
+    world.network.set_capacity(0, wanted);
+    return true;
+  });
+  const auto id = world.start(transfer(2.0, {{0, 1.0}}));
+  world.start(transfer(2.0, {{0, 1.0}}));
+  world.at(500ms, [&] { EXPECT_DOUBLE_EQ(world.network.rate(id), 2.0); });
+  world.simulator.run();
+  EXPECT_EQ(world.ended[0], Time(1s));
+  EXPECT_EQ(world.network.unregulated(), 0u);
+  EXPECT_EQ(calls, 4);  // two at the start, two when both have left
+}
+
+TEST(ResourceNetwork, StopsRegulatorsThatNeverSettle) {
+  World world({1.0});
+  world.network.add_regulator([&] {
+    world.network.set_capacity(0, world.network.capacity(0) == 1.0 ? 2.0 : 1.0);
+    return true;
+  });
+  world.start(transfer(1.0, {{0, 1.0}}));
+  world.simulator.run();
+  EXPECT_EQ(world.network.unregulated(), 2u);
+}
+
+TEST(ResourceNetwork, RefusesActivitiesThatCouldNeverEndOrNeedNoTime) {
+  World world({1.0});
+  EXPECT_THROW(world.start(transfer(1.0, {})), sim::InternalError);  // nothing bounds its rate
+  EXPECT_THROW(world.start(transfer(-1.0, {{0, 1.0}})), sim::InternalError);
+  EXPECT_THROW(world.start(transfer(1.0, {{1, 1.0}})), sim::InternalError);
+  EXPECT_THROW(world.start(transfer(1.0, {{0, 0.0}})), sim::InternalError);
+  ActivitySpec stopped = transfer(1.0, {{0, 1.0}});
+  stopped.cap = 0.0;
+  EXPECT_THROW(world.start(stopped), sim::InternalError);
+  EXPECT_THROW(world.network.set_capacity(0, 0.0), sim::InternalError);
+}
+
+// A run of random transfers over random resources, some starting late.
+struct Scenario {
+  std::vector<double> capacities;
+  struct Transfer {
+    ActivitySpec spec;
+    Time start;
+  };
+  std::vector<Transfer> transfers;
+};
+
+// Up to 6 resources and 14 transfers. Values come from a few round ones half of the time, so that ends coincide and
+// classes have several members; times are about a second.
+Scenario random_scenario(std::uint32_t seed) {
+  std::mt19937 draw(seed);
+  const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw()) % limit; };
+  const auto value = [&] { return below(2) == 0 ? 1.0 + below(3) : std::exp2(below(4000) / 800.0 - 2.0); };
+  Scenario run;
+  run.capacities.resize(1 + below(6));
+  for (double& capacity : run.capacities) capacity = 5.0 * value();
+  run.transfers.resize(1 + below(14));
+  for (Scenario::Transfer& one : run.transfers) {
+    one.spec.amount = value();
+    for (std::uint32_t r = 0; r < run.capacities.size(); ++r) {
+      if (below(2) == 0) one.spec.usages.push_back({r, value()});
+    }
+    if (one.spec.usages.empty() || below(4) == 0) one.spec.cap = value();
+    if (below(3) == 0) one.spec.weight = value();
+    if (below(3) == 0) one.start = Time(100ms) * static_cast<int>(below(10));
+  }
+  return run;
+}
+
+struct Outcome {
+  std::vector<Time> ended;
+  std::vector<double> served;
+};
+
+Outcome simulate(const Scenario& run) {
+  World world(run.capacities);
+  Outcome outcome{std::vector<Time>(run.transfers.size()), {}};
+  for (std::size_t i = 0; i < run.transfers.size(); ++i) {
+    world.at(run.transfers[i].start, [&world, &run, &outcome, i] {
+      world.network.start(run.transfers[i].spec,
+                          [ended = &outcome.ended[i], simulator = &world.simulator] { *ended = simulator->now(); });
+    });
+  }
+  world.simulator.run();
+  for (std::uint32_t r = 0; r < run.capacities.size(); ++r) outcome.served.push_back(world.network.served(r));
+  return outcome;
+}
+
+double seconds(Time time) { return sim::to_seconds(time).value(); }
+
+TEST(ResourceNetwork, AgreesWithAnEventByEventModelOnThousandsOfRuns) {
+  for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+    const Scenario run = random_scenario(seed);
+    std::vector<slow::Flow> flows;
+    for (const Scenario::Transfer& one : run.transfers) {
+      slow::Flow flow{std::vector<double>(run.capacities.size(), 0.0), one.spec.weight, one.spec.cap, one.spec.amount,
+                      seconds(one.start)};
+      for (const sim::Usage& usage : one.spec.usages) flow.coefficients[usage.resource] = usage.coefficient;
+      flows.push_back(flow);
+    }
+    const Outcome outcome = simulate(run);
+    const std::vector<double> expected = slow::finishing_times(run.capacities, flows);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(seconds(outcome.ended[i]), expected[i], 1e-9 * expected[i]) << "transfer " << i << " of run " << seed;
+    }
+  }
+}
+
+RC_GTEST_PROP(ResourceNetworkProperty, NoTransferBeatsItsAmountOverItsTightestResource, ()) {
+  const Scenario run = random_scenario(*rc::gen::arbitrary<std::uint32_t>());
+  const Outcome outcome = simulate(run);
+  for (std::size_t i = 0; i < run.transfers.size(); ++i) {
+    const auto& [spec, start] = run.transfers[i];
+    double fastest = spec.cap;
+    for (const sim::Usage& usage : spec.usages) {
+      fastest = std::min(fastest, run.capacities[usage.resource] / usage.coefficient);
+    }
+    RC_ASSERT(seconds(outcome.ended[i] - start) >= spec.amount / fastest * (1.0 - 1e-14));
+  }
+}
+
+RC_GTEST_PROP(ResourceNetworkProperty, ResourcesServeExactlyWhatTheTransfersAmountTo, ()) {
+  const Scenario run = random_scenario(*rc::gen::arbitrary<std::uint32_t>());
+  const Outcome outcome = simulate(run);
+  std::vector<double> expected(run.capacities.size(), 0.0);
+  for (const auto& [spec, start] : run.transfers) {
+    for (const sim::Usage& usage : spec.usages) expected[usage.resource] += usage.coefficient * spec.amount;
+  }
+  for (std::size_t r = 0; r < expected.size(); ++r) {
+    RC_ASSERT(std::abs(outcome.served[r] - expected[r]) <= 1e-9 * expected[r]);
+  }
+}
+
+// True of one resource, whatever the weights, caps and arrivals: at each moment no more transfers are live than with
+// less bandwidth, so that each live one has a share at least as large. (Over several resources it is not: a transfer
+// that ends sooner on one may let its successor take more of another.)
+RC_GTEST_PROP(ResourceNetworkProperty, MoreBandwidthOfASingleResourceDelaysNoTransfer, ()) {
+  Scenario run = random_scenario(*rc::gen::arbitrary<std::uint32_t>());
+  run.capacities.resize(1);
+  for (Scenario::Transfer& one : run.transfers) one.spec.usages = {{0, one.spec.weight}};
+  const Outcome before = simulate(run);
+  run.capacities[0] *= 1.0 + *rc::gen::inRange(0, 200) / 100.0;
+  const Outcome after = simulate(run);
+  // Each of up to 28 rounded changes may cost a picosecond.
+  for (std::size_t i = 0; i < before.ended.size(); ++i) RC_ASSERT(after.ended[i] <= before.ended[i] + Time(28));
+}
+
+// True of any network: with all capacities and caps larger by a factor, and nothing arriving late, all times shrink by
+// it.
+RC_GTEST_PROP(ResourceNetworkProperty, MoreBandwidthEverywhereShortensEveryTransferAlike, ()) {
+  Scenario run = random_scenario(*rc::gen::arbitrary<std::uint32_t>());
+  for (Scenario::Transfer& one : run.transfers) one.start = Time(0);
+  const Outcome before = simulate(run);
+  const double factor = 1.0 + *rc::gen::inRange(0, 200) / 100.0;
+  for (double& capacity : run.capacities) capacity *= factor;
+  for (Scenario::Transfer& one : run.transfers) one.spec.cap *= factor;
+  const Outcome after = simulate(run);
+  for (std::size_t i = 0; i < before.ended.size(); ++i) {
+    RC_ASSERT(std::abs(seconds(after.ended[i]) * factor - seconds(before.ended[i])) <= 1e-9 * seconds(before.ended[i]));
+  }
+}
+
+RC_GTEST_PROP(ResourceNetworkProperty, RenamingResourcesAndReorderingTransfersChangesNoTime, ()) {
+  const Scenario run = random_scenario(*rc::gen::arbitrary<std::uint32_t>());
+  Scenario renamed = run;
+  const auto resources = static_cast<std::uint32_t>(run.capacities.size());
+  std::reverse(renamed.capacities.begin(), renamed.capacities.end());
+  std::reverse(renamed.transfers.begin(), renamed.transfers.end());
+  for (Scenario::Transfer& one : renamed.transfers) {
+    for (sim::Usage& usage : one.spec.usages) usage.resource = resources - 1 - usage.resource;
+  }
+  const Outcome outcome = simulate(run);
+  const Outcome other = simulate(renamed);
+  for (std::size_t i = 0; i < outcome.ended.size(); ++i) {
+    const double there = seconds(other.ended[other.ended.size() - 1 - i]);
+    RC_ASSERT(std::abs(there - seconds(outcome.ended[i])) <= 1e-9 * there);
+  }
+}
+
+}  // namespace
