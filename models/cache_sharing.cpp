@@ -13,7 +13,7 @@ void CacheSharing::leave(Handle client) {
   notify_all_but(clients_.end());
 }
 
-double CacheSharing::share(Handle client, sim::BytesPerSecond Client::* fill) const {
+double CacheSharing::share(Handle client, sim::BytesPerSecond Client::*fill) const {
   sim::BytesPerSecond all;
   for (const Client& other : clients_) all += other.*fill;
   return all.value() > 0.0 ? (*client).*fill / all : 1.0;

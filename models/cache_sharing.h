@@ -1,5 +1,5 @@
-// Who holds how much of the caches of one GPU. Under least-recently-used replacement a stream's share of a cache follows
-// its share of the fills, so every kernel declares how fast it fills each level while it runs undisturbed.
+// Who holds how much of the caches of one GPU. Under least-recently-used replacement a stream's share of a cache
+// follows its share of the fills, so every kernel declares how fast it fills each level while it runs undisturbed.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace models {
 class CacheSharing {
  public:
   struct Client {
-    sim::BytesPerSecond l2_fill;     // over all L2s of the GPU
-    sim::BytesPerSecond cache_fill;  // Infinity Cache
+    sim::BytesPerSecond l2_fill;      // over all L2s of the GPU
+    sim::BytesPerSecond cache_fill;   // Infinity Cache
     std::function<void()> on_change;  // called when another client enters or leaves; may be empty
   };
   using Handle = std::list<Client>::iterator;
@@ -26,7 +26,7 @@ class CacheSharing {
   double cache_share(Handle client) const { return share(client, &Client::cache_fill); }
 
  private:
-  double share(Handle client, sim::BytesPerSecond Client::* fill) const;
+  double share(Handle client, sim::BytesPerSecond Client::*fill) const;
   void notify_all_but(Handle client);
 
   std::list<Client> clients_;

@@ -1,10 +1,11 @@
 #include "models/collective.h"
 
+#include <fmt/format.h>
+
 #include "models/node.h"
 #include "models/rccl_kernel.h"
 #include "models/sdma_collective.h"
-
-#include <fmt/format.h>
+#include "models/stream_fill.h"
 
 namespace models {
 
@@ -93,6 +94,9 @@ sim::Task<> CollectiveRun::run() {
     co_await run_rccl_collective(node_, spec_, mask_);
     co_return;
   }
+  // Engines read each byte and write it, below the L2s.
+  const double fills = 2.0 * (1.0 - node_.spec().gpu.sdma.cache_hits);
+  const StreamFill caches(node_, {0.0, fills});
   co_await sdma_->run();
 }
 

@@ -1,4 +1,5 @@
-// Collective operations over the GPUs of a node, by kernels (RCCL) or by copy engines (SDMA): one call, whatever runs it.
+// Collective operations over the GPUs of a node, by kernels (RCCL) or by copy engines (SDMA): one call, whatever runs
+// it.
 #pragma once
 
 #include <memory>
@@ -23,14 +24,14 @@ enum class SdmaVariant { pcpy, bcst, swap, b2b };
 struct CollectiveSpec {
   CollectiveKind kind = CollectiveKind::all_gather;
   Backend backend = Backend::rccl;
-  sim::Bytes bytes;                       // the whole array of one GPU, gathered, exchanged or reduced
-  int gpus = 8;                           // the first `gpus` of the node take part
+  sim::Bytes bytes;  // the whole array of one GPU, gathered, exchanged or reduced
+  int gpus = 8;      // the first `gpus` of the node take part
   SdmaVariant variant = SdmaVariant::pcpy;
-  bool prelaunch = false;                 // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
-  int engines = 1;                        // SDMA b2b: engines per GPU that share the copies
-  std::optional<int> cus;                 // RCCL: CUs of each GPU that its kernels are confined to
+  bool prelaunch = false;  // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
+  int engines = 1;         // SDMA b2b: engines per GPU that share the copies
+  std::optional<int> cus;  // RCCL: CUs of each GPU that its kernels are confined to
   std::optional<HostThreads> host_threads;  // instead of the platform's
-  bool graph = false;                     // RCCL: launched from a captured graph
+  bool graph = false;                       // RCCL: launched from a captured graph
 };
 
 // Whether all GPUs of a node of `gpus` do the same at the same time, so that one can stand for all.
@@ -41,8 +42,8 @@ std::string_view to_string(CollectiveKind kind);
 std::string_view to_string(Backend backend);
 std::string_view to_string(SdmaVariant variant);
 
-// Why `spec` cannot run on `node`'s platform (a variant the collective has not, too many GPUs ...), in one sentence that
-// says what would be accepted; empty if it can.
+// Why `spec` cannot run on `node`'s platform (a variant the collective has not, too many GPUs ...), in one sentence
+// that says what would be accepted; empty if it can.
 std::string why_impossible(const CollectiveSpec& spec, const Node& node);
 
 // Bus bandwidth as RCCL's tests define it: the payload per GPU and link direction over the time. 7/8 * bytes / time for

@@ -35,9 +35,9 @@ struct Dispatcher::Queue {
 
   KernelSpec kernel;
   CohortBody body;
-  std::vector<int> pending;  // workgroups not yet placed, by XCD
-  std::vector<int> placed;   // workgroups placed so far, by XCD
-  int unfinished = 0;        // workgroups that have not retired
+  std::vector<int> pending;     // workgroups not yet placed, by XCD
+  std::vector<int> placed;      // workgroups placed so far, by XCD
+  int unfinished = 0;           // workgroups that have not retired
   std::vector<Cohort> forming;  // workgroups that come to the same CU at the same instant are in different cohorts
   sim::Gate done;
 
@@ -67,8 +67,8 @@ Dispatcher::~Dispatcher() = default;
 sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
   SIM_CHECK(kernel.workgroups > 0 && kernel.workgroups_per_cu > 0);
   SIM_CHECK(kernel.mask.all() || (kernel.mask.begin < kernel.mask.end && kernel.mask.end <= cus_per_xcd_));
-  const auto position =
-      queues_.emplace(queues_.end(), std::move(kernel), std::move(body), simulator_, "retirement of a kernel on " + name_);
+  const auto position = queues_.emplace(queues_.end(), std::move(kernel), std::move(body), simulator_,
+                                        "retirement of a kernel on " + name_);
   Queue& queue = *position;
   const int count = queue.kernel.workgroups;
   for (int xcd = 0; xcd < xcds(); ++xcd) queue.pending.push_back(count / xcds() + (xcd < count % xcds() ? 1 : 0));

@@ -1,5 +1,5 @@
-// Places the workgroups of queued kernels on the CUs of one GPU. A kernel's workgroups are dealt to the XCDs in turn when
-// it is enqueued; on each XCD the queues compete for the CUs that have room whenever workgroups arrive or retire.
+// Places the workgroups of queued kernels on the CUs of one GPU. A kernel's workgroups are dealt to the XCDs in turn
+// when it is enqueued; on each XCD the queues compete for the CUs that have room whenever workgroups arrive or retire.
 #pragma once
 
 #include <list>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/kernel.h"
-#include "sim/gate.h"
 #include "sim/config.h"
+#include "sim/gate.h"
 #include "sim/simulator.h"
 
 namespace models {
@@ -32,8 +32,8 @@ class Dispatcher {
   Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name);
   ~Dispatcher();
 
-  // Queues the kernel, runs `body` for each cohort of its workgroups, and ends when the last one has retired. The kernel's
-  // mask must leave it at least one CU per XCD.
+  // Queues the kernel, runs `body` for each cohort of its workgroups, and ends when the last one has retired. The
+  // kernel's mask must leave it at least one CU per XCD.
   sim::Task<> run(KernelSpec kernel, CohortBody body);
 
   int xcds() const { return static_cast<int>(xcds_.size()); }

@@ -55,7 +55,9 @@ void Fabric::add(UsageList& usages, int from, int to, double bytes) const {
   }
 }
 
-void Fabric::add_to_host(UsageList& usages, int gpu, double bytes) const { usages.add(to_host_[index(stand_in(gpu))], bytes); }
+void Fabric::add_to_host(UsageList& usages, int gpu, double bytes) const {
+  usages.add(to_host_[index(stand_in(gpu))], bytes);
+}
 
 void Fabric::add_from_host(UsageList& usages, int gpu, double bytes) const {
   usages.add(from_host_[index(stand_in(gpu))], bytes);
@@ -70,6 +72,10 @@ std::vector<sim::ResourceNetwork::ResourceId> Fabric::ports(int gpu) const {
     links.push_back(link(peer, gpu));
   }
   return links;
+}
+
+sim::BytesPerSecond Fabric::rate_out() const {
+  return spec_.topology == Topology::fabric_switch ? spec_.link_rate : (spec_.gpus - 1) * spec_.link_rate;
 }
 
 sim::ResourceNetwork::ResourceId Fabric::link(int from, int to) const {

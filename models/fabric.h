@@ -1,5 +1,5 @@
-// The links between GPUs (a full mesh, or ports of a switch) and from each GPU to the host. Each direction of a link is a
-// resource of its own; acknowledgements and requests take a little of the opposite direction.
+// The links between GPUs (a full mesh, or ports of a switch) and from each GPU to the host. Each direction of a link is
+// a resource of its own; acknowledgements and requests take a little of the opposite direction.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ enum class Topology { mesh, fabric_switch };
 struct FabricSpec {
   Topology topology = Topology::mesh;
   int gpus = 0;
-  sim::BytesPerSecond link_rate;       // mesh: one link, one way, as payload; switch: one GPU's port, one way
-  double reverse_share = 0.0;          // bytes the opposite direction carries per payload byte (acknowledgements, requests)
-  sim::Time latency{0};                // one way, from one GPU's memory system into another's
+  sim::BytesPerSecond link_rate;  // mesh: one link, one way, as payload; switch: one GPU's port, one way
+  double reverse_share = 0.0;     // bytes the opposite direction carries per payload byte (acknowledgements, requests)
+  sim::Time latency{0};           // one way, from one GPU's memory system into another's
   sim::BytesPerSecond host_to_device_rate;
   sim::BytesPerSecond device_to_host_rate;
   sim::Time host_latency{0};
@@ -41,6 +41,8 @@ class Fabric {
   const FabricSpec& spec() const { return spec_; }
   // Every resource that carries what one GPU sends to or receives from the others.
   std::vector<sim::ResourceNetwork::ResourceId> ports(int gpu) const;
+  // What one GPU can send to all others at once.
+  sim::BytesPerSecond rate_out() const;
   // The directed link (mesh) or the sender's port (switch) that payload from one GPU to another leaves by.
   sim::ResourceNetwork::ResourceId link(int from, int to) const;
 

@@ -30,8 +30,8 @@ double panel_extent(const GemmPlan& plan, double residents) {
   return rows * tile_m + columns * tile_n;
 }
 
-// The share of re-reads that still find their line: all while the window they span is far below the capacity held, none far
-// above it.
+// The share of re-reads that still find their line: all while the window they span is far below the capacity held, none
+// far above it.
 double reuse(double window_bytes, double capacity_bytes, double sharpness) {
   if (capacity_bytes <= 0.0) return 0.0;
   return 1.0 / (1.0 + std::pow(window_bytes / capacity_bytes, sharpness));
@@ -65,9 +65,7 @@ GemmSpec GemmSpec::read(sim::Section section) {
   return spec;
 }
 
-double GemmPlan::workgroup_flops() const {
-  return 2.0 * kernel.tile_m * kernel.tile_n * static_cast<double>(shape.k);
-}
+double GemmPlan::workgroup_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * static_cast<double>(shape.k); }
 
 double GemmPlan::workgroup_l2_bytes() const {
   return GemmShape::element_bytes * ((kernel.tile_m + kernel.tile_n) * static_cast<double>(shape.k) +
@@ -97,13 +95,14 @@ GemmTraffic gemm_traffic(const GemmPlan& plan, const GemmSpec& spec, const Memor
   // L2: what one resident fetches, others of its XCD may find, if they come before it is pushed out.
   const double l2_window_k = std::min(k, static_cast<double>(plan.kernel.l2_drift));
   double all = 0.0;
-  double beyond = 0.0;       // panel bytes per k element that leave the L2s
+  double beyond = 0.0;  // panel bytes per k element that leave the L2s
   for (const int count : residents) {
     if (count == 0) continue;
     const double extent = panel_extent(plan, count);
     const double requested = static_cast<double>(count) * (plan.kernel.tile_m + plan.kernel.tile_n);
     const double unique = std::min(extent, requested);
-    const double kept = reuse(element * extent * l2_window_k, l2_share * memory.l2_capacity.value(), spec.reuse_sharpness);
+    const double kept =
+        reuse(element * extent * l2_window_k, l2_share * memory.l2_capacity.value(), spec.reuse_sharpness);
     beyond += unique + (requested - unique) * (1.0 - kept);
     all += count;
   }
@@ -196,8 +195,8 @@ CacheSharing::Client GemmRun::cache_client() {
 sim::ActivitySpec GemmRun::activity(const Cohort& cohort) const {
   const GpuSpec& spec = gpu_.spec();
   const CacheSharing& sharing = gpu_.cache_sharing();
-  const GemmTraffic traffic = gemm_traffic(plan_, spec.gemm, spec.memory, residents_, sharing.l2_share(cache_),
-                                           sharing.cache_share(cache_));
+  const GemmTraffic traffic =
+      gemm_traffic(plan_, spec.gemm, spec.memory, residents_, sharing.l2_share(cache_), sharing.cache_share(cache_));
   UsageList usages;
   gpu_.memory().add_from_xcds(usages, cohort.busiest_share(), traffic.l2, traffic.beyond_l2);
   sim::ActivitySpec activity;
@@ -234,7 +233,7 @@ void GemmRun::share_matrix_pipes() {
     for (const Cohort::Placement& placement : wave.cohort->placements) ++residents[cu_of(placement)];
   }
   std::vector<bool> has_oldest(residents.size(), false);
-  for (Wave& wave : waves_) {  // by age
+  for (Wave& wave : waves_) {                           // by age
     if (!gpu_.network().live(wave.activity)) continue;  // ended at this instant
     double cus = 0.0;
     for (const Cohort::Placement& placement : wave.cohort->placements) {

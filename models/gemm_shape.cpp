@@ -24,9 +24,9 @@ std::string to_string(const GemmShape& shape) { return fmt::format("{}x{}x{}", s
 ParsedGemmShape parse_gemm_shape(std::string_view text) {
   ParsedGemmShape parsed;
   const auto fail = [&] {
-    parsed.error = fmt::format(
-        "'{}' is no GEMM shape: write MxNxK with three whole numbers from 1 to {}, such as 8192x57344x8192",
-        text.substr(0, 80), largest_extent);
+    parsed.error =
+        fmt::format("'{}' is no GEMM shape: write MxNxK with three whole numbers from 1 to {}, such as 8192x57344x8192",
+                    text.substr(0, 80), largest_extent);
     return parsed;
   };
   std::array<std::int64_t*, 3> extents{&parsed.shape.m, &parsed.shape.n, &parsed.shape.k};

@@ -1,5 +1,5 @@
-// A kernel as the dispatcher sees it: how many workgroups, what each needs of a CU, and what a group of them does once it
-// has been placed.
+// A kernel as the dispatcher sees it: how many workgroups, what each needs of a CU, and what a group of them does once
+// it has been placed.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace models {
 
-// What one workgroup holds of its CU while it is resident, as a share of the CU (LDS, registers, wave slots: the scarcest
-// of them decides): 1 / workgroups per CU.
+// What one workgroup holds of its CU while it is resident, as a share of the CU (LDS, registers, wave slots: the
+// scarcest of them decides): 1 / workgroups per CU.
 struct KernelSpec {
   std::string name;
   int workgroups = 0;

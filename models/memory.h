@@ -1,7 +1,7 @@
 // The memory system of one GPU: per XCD an L2 and a port to its I/O die, then the memory-side Infinity Cache and HBM,
-// both interleaved over all I/O dies. Tells what traffic costs at each level; sharing is the resource network's business.
-// The L2s, and the ports, are pooled: kernels are dealt evenly to the XCDs, so all are equally loaded; a kernel that sits
-// on some XCDs only pays for the busiest one.
+// both interleaved over all I/O dies. Tells what traffic costs at each level; sharing is the resource network's
+// business. The L2s, and the ports, are pooled: kernels are dealt evenly to the XCDs, so all are equally loaded; a
+// kernel that sits on some XCDs only pays for the busiest one.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ namespace models {
 
 struct MemorySpec {
   int xcds = 0;
-  sim::Bytes l2_capacity;                 // of one XCD
-  sim::BytesPerSecond l2_rate;            // of one XCD
-  sim::BytesPerSecond port_rate;          // between one XCD and its I/O die
-  sim::Bytes cache_capacity;              // Infinity Cache of the GPU
-  sim::BytesPerSecond cache_rate;         // Infinity Cache of the GPU
-  sim::BytesPerSecond hbm_rate;           // peak of the data bus
-  double hbm_read_efficiency = 1.0;       // share of the peak that pure reads reach
-  double hbm_write_efficiency = 1.0;      // share of the peak that pure writes reach
-  sim::Time cache_latency{0};             // a load that hits the Infinity Cache, unloaded
-  sim::Time hbm_latency{0};               // the part HBM adds to a load that misses it, unloaded
-  double queueing_factor = 0.0;           // strength of loaded latency at the Infinity Cache and HBM
+  sim::Bytes l2_capacity;             // of one XCD
+  sim::BytesPerSecond l2_rate;        // of one XCD
+  sim::BytesPerSecond port_rate;      // between one XCD and its I/O die
+  sim::Bytes cache_capacity;          // Infinity Cache of the GPU
+  sim::BytesPerSecond cache_rate;     // Infinity Cache of the GPU
+  sim::BytesPerSecond hbm_rate;       // peak of the data bus
+  double hbm_read_efficiency = 1.0;   // share of the peak that pure reads reach
+  double hbm_write_efficiency = 1.0;  // share of the peak that pure writes reach
+  sim::Time cache_latency{0};         // a load that hits the Infinity Cache, unloaded
+  sim::Time hbm_latency{0};           // the part HBM adds to a load that misses it, unloaded
+  double queueing_factor = 0.0;       // strength of loaded latency at the Infinity Cache and HBM
 
   static MemorySpec read(sim::Section section, int xcds);
 };
@@ -43,8 +43,8 @@ class Memory {
 
   // Traffic that starts below the L2s: copy engines, and what other GPUs read or write here.
   void add_below_l2(UsageList& usages, Traffic traffic) const;
-  // Traffic of workgroups: `l2_bytes` pass through the L2s, `beyond` leaves them. `busiest_share` of it comes from the XCD
-  // that has most of it; evenly_spread() where all have the same.
+  // Traffic of workgroups: `l2_bytes` pass through the L2s, `beyond` leaves them. `busiest_share` of it comes from the
+  // XCD that has most of it; evenly_spread() where all have the same.
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
   double evenly_spread() const { return 1.0 / spec_.xcds; }
 

@@ -100,7 +100,7 @@ bool PowerGovernor::regulate() {
   }
   if (std::abs(high / clock_ - 1.0) <= clock_tolerance) return false;
   set_clock(high);
-  return !matrix_work_.empty();
+  return !matrix_work_.empty() || !listeners_.empty();
 }
 
 void PowerGovernor::set_clock(sim::Hertz clock) {
@@ -108,6 +108,7 @@ void PowerGovernor::set_clock(sim::Hertz clock) {
   for (const MatrixWork& work : matrix_work_) {
     if (network_.live(work.activity)) network_.set_cap(work.activity, work.flops_per_cycle * clock.value());
   }
+  for (const auto& on_change : listeners_) on_change();
 }
 
 }  // namespace models

@@ -1,8 +1,10 @@
 // Board power of one GPU and the governor that holds it under the cap by slowing the engine clock. Power is what is
-// always burnt plus energy per operation and per byte at each level; energy of an operation grows with the clock, since a
-// faster clock needs a higher voltage.
+// always burnt plus energy per operation and per byte at each level; energy of an operation grows with the clock, since
+// a faster clock needs a higher voltage.
 #pragma once
 
+#include <functional>
+#include <list>
 #include <vector>
 
 #include "models/memory.h"
@@ -17,15 +19,15 @@ struct PowerSpec {
   sim::Watts clock_tree;             // added at the highest clock, in proportion to the clock
   sim::JoulesPerFlop matrix_energy;  // of a matrix operation at the reference clock
   sim::Hertz reference_clock;
-  double voltage_exponent = 0.0;     // energy of an operation grows as clock^exponent
-  sim::Watts busy_workgroup;         // of one workgroup that moves data, at the highest clock
+  double voltage_exponent = 0.0;  // energy of an operation grows as clock^exponent
+  sim::Watts busy_workgroup;      // of one workgroup that moves data, at the highest clock
   sim::JoulesPerByte l2_energy;
   sim::JoulesPerByte cache_energy;
   sim::JoulesPerByte hbm_energy;
-  sim::JoulesPerByte link_energy;    // per byte sent or received
+  sim::JoulesPerByte link_energy;  // per byte sent or received
   sim::Hertz lowest_clock;
   sim::Hertz highest_clock;
-  sim::Hertz matrix_clock;           // the highest while matrix pipes are busy: a limit of each CU's own supply
+  sim::Hertz matrix_clock;  // the highest while matrix pipes are busy: a limit of each CU's own supply
 
   static PowerSpec read(sim::Section section);
 };
@@ -42,11 +44,20 @@ class PowerGovernor {
   void remove_matrix_work(sim::ResourceNetwork::ActivityId activity);
   void add_busy_workgroups(int count) { busy_workgroups_ += count; }
 
+  // Calls `on_change` whenever the clock has moved, until it is removed.
+  using Listener = std::list<std::function<void()>>::iterator;
+  Listener add_listener(std::function<void()> on_change) {
+    return listeners_.insert(listeners_.end(), std::move(on_change));
+  }
+  void remove_listener(Listener listener) { listeners_.erase(listener); }
+
   sim::Hertz clock() const { return clock_; }
+  // How much longer than at the highest clock a fixed number of cycles takes.
+  double slowdown() const { return spec_.highest_clock / clock_; }
   // Board power at the rates the network has now.
   sim::Watts power() const;
-  // Moves the clock to where power meets the cap, or to the highest clock that the work allows. True if that changed any rate: to be asked
-  // again after the next solve.
+  // Moves the clock to where power meets the cap, or to the highest clock that the work allows. True if that changed
+  // any rate: to be asked again after the next solve.
   bool regulate();
 
  private:
@@ -63,6 +74,7 @@ class PowerGovernor {
   const Memory& memory_;
   std::vector<sim::ResourceNetwork::ResourceId> links_;
   std::vector<MatrixWork> matrix_work_;
+  std::list<std::function<void()>> listeners_;
   int busy_workgroups_ = 0;
   sim::Hertz clock_;
 };

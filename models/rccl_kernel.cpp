@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "models/limits.h"
 #include "models/node.h"
+#include "models/stream_fill.h"
 
 namespace models {
 
@@ -90,7 +92,6 @@ class RcclRun {
     for (int channel = 0; channel < collective_.workgroups; ++channel) {
       moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
     }
-    cache_.resize(static_cast<std::size_t>(gpus_));
   }
 
   sim::Task<> run();
@@ -99,10 +100,16 @@ class RcclRun {
   sim::Task<> run_on(int gpu);
   sim::Task<> run_channels(int gpu, const Cohort& cohort);
   sim::Task<> move_data(std::vector<int> channels);
-  sim::ActivitySpec flow(int from, int to, double share) const;
+  // What a share of all channels moves from one GPU to another.
+  struct Flow {
+    int from;
+    int to;
+    double share;
+    sim::ResourceNetwork::ActivityId activity;
+  };
+  sim::ActivitySpec describe(const Flow& flow) const;
+  void follow_clock(int gpu);
   void start_ready_channels();
-  void enter_caches();
-  void leave_caches();
 
   Node& node_;
   CollectiveSpec spec_;
@@ -112,16 +119,24 @@ class RcclRun {
   const RcclProtocolSpec& protocol_;
   int gpus_;  // of those that take part, the simulated ones
   sim::Latch finished_;
-  std::vector<int> arrivals_;  // by channel: GPUs that have placed it
-  std::vector<int> ready_;     // channels placed everywhere, not yet moving
+  std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
+  std::vector<int> ready_;                         // channels placed everywhere, not yet moving
   std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
-  std::vector<CacheSharing::Handle> cache_;        // by GPU
+  std::optional<StreamFill> caches_;               // while data moves
+  std::vector<Flow> flows_;                        // under way
   int moving_ = 0;                                 // groups of channels
 };
 
 sim::Task<> RcclRun::run() {
+  std::vector<PowerGovernor::Listener> listeners;
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
+    listeners.push_back(node_.gpu(gpu).governor().add_listener([this, gpu] { follow_clock(gpu); }));
+  }
   for (int gpu = 0; gpu < gpus_; ++gpu) node_.simulator().spawn("rccl on gpu" + std::to_string(gpu), run_on(gpu));
   co_await finished_.wait();
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
+    node_.gpu(gpu).governor().remove_listener(listeners[static_cast<std::size_t>(gpu)]);
+  }
 }
 
 sim::Task<> RcclRun::run_on(int gpu) {
@@ -151,68 +166,66 @@ sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
   node_.gpu(gpu).governor().add_busy_workgroups(-cohort.size());
 }
 
-void RcclRun::start_ready_channels() {
-  node_.simulator().spawn("rccl channels", move_data(std::exchange(ready_, {})));
-}
+void RcclRun::start_ready_channels() { node_.simulator().spawn("rccl channels", move_data(std::exchange(ready_, {}))); }
 
 sim::Task<> RcclRun::move_data(std::vector<int> channels) {
   const double peers = static_cast<double>(spec_.gpus - 1);
   const double steps = collective_.steps * peers / (full_node - 1);
   co_await node_.simulator().delay(sim::to_time(steps * sim::to_seconds(protocol_.step_latency)));
-  if (moving_++ == 0) enter_caches();
+  if (moving_++ == 0) {
+    const double bytes = collective_.memory_bytes();
+    caches_.emplace(node_, StreamFill::PerPayload{bytes, bytes * (1.0 - collective_.buffer_share)});
+  }
   const double share = static_cast<double>(channels.size()) / static_cast<double>(collective_.workgroups);
   sim::Latch arrived(node_.simulator(), "data of channels", static_cast<std::uint64_t>(gpus_ * (spec_.gpus - 1)));
   for (int from = 0; from < gpus_; ++from) {
     for (int to = 0; to < spec_.gpus; ++to) {
-      if (from != to) node_.network().start(flow(from, to, share), [&arrived] { arrived.count_down(); });
+      if (from == to) continue;
+      Flow flow{from, to, share, 0};
+      flow.activity = node_.network().start(describe(flow), [&arrived] { arrived.count_down(); });
+      flows_.push_back(flow);
     }
   }
   co_await arrived.wait();
-  if (--moving_ == 0) leave_caches();
+  std::erase_if(flows_, [this](const Flow& flow) { return !node_.network().live(flow.activity); });
+  if (--moving_ == 0) caches_.reset();
   for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();
 }
 
-// What a share of all channels moves from one GPU to another; one unit is a byte of payload.
-sim::ActivitySpec RcclRun::flow(int from, int to, double share) const {
-  const Memory& sender = node_.gpu(from).memory();
-  const Memory& receiver = node_.gpu(to).memory();
+// One unit is a byte of payload.
+sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
+  Gpu& sending_gpu = node_.gpu(flow.from);
+  const Memory& sender = sending_gpu.memory();
+  const Memory& receiver = node_.gpu(flow.to).memory();
   const double hits = collective_.buffer_share;
   UsageList usages;
-  node_.fabric().add(usages, from, to, 1.0 / protocol_.link_efficiency);
+  node_.fabric().add(usages, flow.from, flow.to, 1.0 / protocol_.link_efficiency);
   sender.add_from_xcds(usages, sender.evenly_spread(), collective_.sender_reads + collective_.sender_writes,
                        {collective_.sender_reads, collective_.sender_writes, hits});
   receiver.add_from_xcds(usages, receiver.evenly_spread(), collective_.receiver_reads + collective_.receiver_writes,
                          {collective_.receiver_reads, collective_.receiver_writes, hits});
   receiver.add_below_l2(usages, {0.0, 1.0, hits});
 
-  sim::ActivitySpec flow;
-  flow.amount = share * payload_between(spec_, from, to).value();
-  flow.usages = std::move(usages).take();
-  const double workgroups = share * collective_.workgroups / static_cast<double>(spec_.gpus - 1);
-  flow.in_flight = workgroups * library_.workgroup_in_flight.value() / collective_.memory_bytes();
-  flow.weight = workgroups * library_.workgroup_in_flight.value();
-  flow.fixed_latency = library_.workgroup_latency;
-  flow.latency_path = sender.latency_path();
-  for (const auto resource : receiver.latency_path()) flow.latency_path.push_back(resource);
-  return flow;
+  sim::ActivitySpec activity;
+  activity.amount = flow.share * payload_between(spec_, flow.from, flow.to).value();
+  activity.usages = std::move(usages).take();
+  const double workgroups = flow.share * collective_.workgroups / static_cast<double>(spec_.gpus - 1);
+  const double in_flight = workgroups * library_.workgroup_in_flight.value();
+  activity.weight = in_flight;
+  activity.in_flight = in_flight / collective_.memory_bytes();
+  activity.fixed_latency =
+      sim::to_time(sending_gpu.governor().slowdown() * sim::to_seconds(library_.workgroup_latency));
+  activity.latency_path = sender.latency_path();
+  for (const auto resource : receiver.latency_path()) activity.latency_path.push_back(resource);
+  return activity;
 }
 
-// Fills at the rate of an undisturbed collective: its payload at the links' rate.
-void RcclRun::enter_caches() {
-  for (int gpu = 0; gpu < gpus_; ++gpu) {
-    double links = 0.0;
-    for (int peer = 0; peer < spec_.gpus; ++peer) {
-      if (peer != gpu) links += node_.network().capacity(node_.fabric().link(gpu, peer));
+// A copy loop takes its cycles: what slows the GEMM's clock slows the channels beside it.
+void RcclRun::follow_clock(int gpu) {
+  for (const Flow& flow : flows_) {
+    if (flow.from == gpu && node_.network().live(flow.activity)) {
+      node_.network().reshape(flow.activity, describe(flow));
     }
-    const double bytes = collective_.memory_bytes();
-    cache_[static_cast<std::size_t>(gpu)] = node_.gpu(gpu).cache_sharing().enter(
-        {sim::BytesPerSecond(links * bytes), sim::BytesPerSecond(links * bytes), nullptr});
-  }
-}
-
-void RcclRun::leave_caches() {
-  for (int gpu = 0; gpu < gpus_; ++gpu) {
-    node_.gpu(gpu).cache_sharing().leave(cache_[static_cast<std::size_t>(gpu)]);
   }
 }
 

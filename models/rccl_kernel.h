@@ -1,5 +1,5 @@
-// Collectives by kernels, as RCCL runs them: a kernel per GPU whose workgroups are channels. A channel moves its slice of
-// the data once all GPUs have placed it; a protocol by size trades latency per step against bandwidth; received data
+// Collectives by kernels, as RCCL runs them: a kernel per GPU whose workgroups are channels. A channel moves its slice
+// of the data once all GPUs have placed it; a protocol by size trades latency per step against bandwidth; received data
 // passes through buffers, so more bytes move in the memories than over the links.
 #pragma once
 
@@ -19,13 +19,13 @@ struct RcclProtocolSpec {
 
 // One collective of the library.
 struct RcclCollectiveSpec {
-  int workgroups = 0;         // channels
+  int workgroups = 0;  // channels
   int workgroups_per_cu = 1;
-  double steps = 0.0;         // dependent steps before data flows at full rate, on a full node
-  sim::Bytes ll_limit;        // largest array sent by protocol LL
-  sim::Bytes ll128_limit;     // largest array sent by protocol LL128; Simple above
-  // In the memories, per byte of payload over a link: where it is sent from, and where it arrives, the latter without the
-  // write that comes over the link.
+  double steps = 0.0;      // dependent steps before data flows at full rate, on a full node
+  sim::Bytes ll_limit;     // largest array sent by protocol LL
+  sim::Bytes ll128_limit;  // largest array sent by protocol LL128; Simple above
+  // In the memories, per byte of payload over a link: where it is sent from, and where it arrives, the latter without
+  // the write that comes over the link.
   double sender_reads = 0.0;
   double sender_writes = 0.0;
   double receiver_reads = 0.0;
@@ -38,8 +38,8 @@ struct RcclCollectiveSpec {
 struct RcclSpec {
   std::array<RcclProtocolSpec, 3> protocols;      // LL, LL128, Simple
   std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
-  sim::Bytes workgroup_in_flight;  // memory traffic that one workgroup keeps in flight
-  sim::Time workgroup_latency{0};  // a step of its copy loop beyond the memories: issue, fabric, flags
+  sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight
+  sim::Time workgroup_latency{0};                 // a step of its copy loop beyond the memories: issue, fabric, flags
 
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {
     return collectives[static_cast<std::size_t>(kind)];

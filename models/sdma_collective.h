@@ -27,7 +27,8 @@ struct ProgramRecord {
 
 class SdmaCollective {
  public:
-  // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma must be empty for `spec`.
+  // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma
+  // must be empty for `spec`.
   SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines);
   SdmaCollective(const SdmaCollective&) = delete;
   SdmaCollective& operator=(const SdmaCollective&) = delete;
@@ -54,7 +55,7 @@ class SdmaCollective {
   struct Step {
     CollectiveKind kind;
     std::vector<QueuedProgram> programs;
-    std::vector<EngineProgram> mirrored;   // of GPUs that one which is simulated stands for
+    std::vector<EngineProgram> mirrored;  // of GPUs that one which is simulated stands for
     std::unique_ptr<MemoryWord> release;  // what the POLLs wait for
     std::unique_ptr<sim::Latch> polling;  // queues that have not come to their first POLL
     DeliveryLedger ledger;

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::array length_classes{LengthClass::g_long, LengthClass::c_long, LengthClass::gc_equal};
 
-// Sums over the scenarios of one collective and class.
+// Sums over the scenarios of one collective and class. A gain is a speedup less one.
 struct Group {
-  double speedup = 0.0;
-  double ideal_speedup = 0.0;
+  double gain = 0.0;
+  double ideal_gain = 0.0;
   double scenarios = 0.0;
 };
 
@@ -62,20 +62,23 @@ Average average(std::span<const StudyResult> results, const Selection& selection
   for (const StudyResult& result : results) {
     if (!selected(result, selection)) continue;
     Group& group = groups[{result.c3.scenario.collective, result.length_class}];
-    group.speedup += result.c3.speedup();
-    group.ideal_speedup += result.c3.ideal_speedup();
+    group.gain += result.c3.speedup() - 1.0;
+    group.ideal_gain += result.c3.ideal_speedup() - 1.0;
     group.scenarios += 1.0;
     average.mean_fraction += result.c3.fraction_of_ideal();
     average.highest_speedup = std::max(average.highest_speedup, result.c3.speedup());
     ++average.scenarios;
   }
   if (groups.empty()) return average;
+  Group mean;
   for (const auto& [key, group] : groups) {
-    average.speedup += group.speedup / group.scenarios / static_cast<double>(groups.size());
-    average.ideal_speedup += group.ideal_speedup / group.scenarios / static_cast<double>(groups.size());
+    mean.gain += group.gain / group.scenarios / static_cast<double>(groups.size());
+    mean.ideal_gain += group.ideal_gain / group.scenarios / static_cast<double>(groups.size());
   }
+  average.speedup = 1.0 + mean.gain;
+  average.ideal_speedup = 1.0 + mean.ideal_gain;
+  average.fraction_of_ideal = mean.gain / mean.ideal_gain;
   average.mean_fraction /= static_cast<double>(average.scenarios);
-  average.fraction_of_ideal = (average.speedup - 1.0) / (average.ideal_speedup - 1.0);
   return average;
 }
 

@@ -5,6 +5,8 @@
 #include <compare>
 #include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "models/node.h"
 #include "sim/resource_network.h"
@@ -39,13 +41,13 @@ struct Held {
 class Watch {
  public:
   explicit Watch(models::Node& node) : node_(node) {
-    for (int gpu = 0; gpu < node.gpus(); ++gpu) {
+    for (int gpu = 0; gpu < node.simulated(); ++gpu) {
       const models::Memory& memory = node.gpu(gpu).memory();
       add(memory.l2(), Bottleneck::l2, Worker::gemm);
       add(memory.cache(), Bottleneck::infinity_cache, Worker::gemm);
       add(memory.hbm(), Bottleneck::hbm, Worker::gemm);
     }
-    for (int from = 0; from < node.gpus(); ++from) {
+    for (int from = 0; from < node.simulated(); ++from) {
       for (int to = 0; to < node.gpus(); ++to) {
         if (from != to) add(node.fabric().link(from, to), Bottleneck::link, Worker::rccl);
       }
@@ -70,7 +72,12 @@ class Watch {
   void add(sim::ResourceId resource, Bottleneck bottleneck, Worker worker) {
     watched_.emplace(resource, Watched{bottleneck, worker});
   }
+  // The HBMs that each activity uses.
+  using Memories = std::map<ResourceNetwork::ActivityId, std::vector<sim::ResourceId>>;
+
   Bottleneck bottleneck_of(ResourceNetwork::ActivityId activity) const;
+  // What holds the activity back together with others: a full resource, or the HBMs whose load makes it wait.
+  std::vector<sim::ResourceId> contended(ResourceNetwork::ActivityId activity, const Memories& memories) const;
 
   models::Node& node_;
   std::map<sim::ResourceId, Watched> watched_;
@@ -85,13 +92,23 @@ Bottleneck Watch::bottleneck_of(ResourceNetwork::ActivityId activity) const {
   return found == watched_.end() ? Bottleneck::other : found->second.bottleneck;
 }
 
+std::vector<sim::ResourceId> Watch::contended(ResourceNetwork::ActivityId activity, const Memories& memories) const {
+  const sim::RateLimit limit = node_.network().limit(activity);
+  if (limit.kind == sim::RateLimit::Kind::resource) return {limit.resource};
+  const auto found = memories.find(activity);
+  const bool waits_for_memory = limit.kind == sim::RateLimit::Kind::latency && found != memories.end();
+  return waits_for_memory ? found->second : std::vector<sim::ResourceId>{};
+}
+
 void Watch::operator()(sim::Time since, sim::Time until) {
   const ResourceNetwork& network = node_.network();
   std::map<ResourceNetwork::ActivityId, Worker> workers;
+  Memories memories;
   for (const auto& [resource, watched] : watched_) {
     for (const ResourceNetwork::Share& share : network.shares(resource)) {
       Worker& worker = workers.emplace(share.activity, watched.worker).first->second;
       worker = std::max(worker, watched.worker);
+      if (watched.bottleneck == Bottleneck::hbm) memories[share.activity].push_back(resource);
     }
   }
   std::array<double, worker_names.size()> activities{};
@@ -102,11 +119,11 @@ void Watch::operator()(sim::Time since, sim::Time until) {
     const Bottleneck bottleneck = bottleneck_of(activity);
     Held& held = held_[{worker, bottleneck}];
     held.seconds += seconds / activities[index(worker)];
-    const sim::RateLimit limit = network.limit(activity);
-    if (limit.kind != sim::RateLimit::Kind::resource) continue;
-    for (const ResourceNetwork::Share& share : network.shares(limit.resource)) {
-      const auto sharer = workers.find(share.activity);
-      if (sharer != workers.end()) held.load[index(sharer->second)] += share.load * seconds;
+    for (const sim::ResourceId resource : contended(activity, memories)) {
+      for (const ResourceNetwork::Share& share : network.shares(resource)) {
+        const auto sharer = workers.find(share.activity);
+        if (sharer != workers.end()) held.load[index(sharer->second)] += share.load * seconds;
+      }
     }
   }
 }

@@ -18,7 +18,7 @@ class UtilisationCounters {
 
   void operator()(sim::Time since, sim::Time) {
     const sim::Time at = std::max(since, origin_) - origin_;
-    for (int gpu = 0; gpu < node_.gpus(); ++gpu) {
+    for (int gpu = 0; gpu < node_.simulated(); ++gpu) {
       const std::string name = "gpu" + std::to_string(gpu);
       const models::Memory& memory = node_.gpu(gpu).memory();
       show(name + " HBM [%]", at, node_.network().utilisation(memory.hbm()));

@@ -32,14 +32,17 @@ TEST(C3Study, AnOperationIsLongFromMoreThanTheRatioOn) {
 }
 
 TEST(C3Study, FractionOfIdealIsZeroForSerialAndOneForTheLonger) {
-  EXPECT_DOUBLE_EQ(result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, 160_us).c3.fraction_of_ideal(), 0.0);
-  EXPECT_DOUBLE_EQ(result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, 100_us).c3.fraction_of_ideal(), 1.0);
+  EXPECT_DOUBLE_EQ(result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, 160_us).c3.fraction_of_ideal(),
+                   0.0);
+  EXPECT_DOUBLE_EQ(result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, 100_us).c3.fraction_of_ideal(),
+                   1.0);
 }
 
 TEST(C3Study, SpeedupsAreAveragedWithinGroupsFirst) {
   // One group holds two scenarios with speedups 200/125 = 1.6 and 200/200 = 1 (mean 1.3), another holds one with
   // 150/100 = 1.5. Over groups: (1.3 + 1.5) / 2 = 1.4, where over scenarios it would be 4.1 / 3. The ideals are 2 and
-  // 1.5, so 1.75 over groups, and the fraction is 0.4 / 0.75. The scenarios' own fractions are 0.6, 0 and 1: mean 1.6/3.
+  // 1.5, so 1.75 over groups, and the fraction is 0.4 / 0.75. The scenarios' own fractions are 0.6, 0 and 1:
+  // mean 1.6/3.
   const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us),
                             result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 200_us),
                             result(CollectiveKind::all_to_all, LengthClass::g_long, 50_us, 100_us)};
@@ -75,7 +78,8 @@ TEST(C3StudyTables, StandBesideThePublishedFigures) {
   const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
   const ResultTable by_strategy = strategy_table(study_of_one_pair(), results);
   ASSERT_EQ(by_strategy.rows().size(), 1U);
-  // Columns: strategy, of ideal, published, mean of scenarios, speedup, published (not said), highest, published, ideal.
+  // Columns: strategy, of ideal, published, mean of scenarios, speedup, published (not said), highest, published,
+  // ideal.
   EXPECT_EQ(by_strategy.rows()[0][0], Cell(std::string("c3_sp")));
   EXPECT_NEAR(std::get<double>(by_strategy.rows()[0][1]), 60.0, 1e-9);
   EXPECT_NEAR(std::get<double>(by_strategy.rows()[0][2]), 42.0, 1e-9);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "sim/config.h"
-#include "study/c3_study_file.h"
 #include "tests/study/test_platform.h"
 
 namespace study {
@@ -12,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class ExperimentTest : public testing::Test {
  protected:
@@ -43,12 +43,71 @@ TEST_F(ExperimentTest, StreamsAndAfterBecomeDependencies) {
       "  - {name: a, stream: s, gemm: 1024x1024x1024, cus: [64, 304]}\n"
       "  - {name: b, stream: t, collective: {kind: all_gather, bytes: 1MiB, backend: sdma, variant: b2b}}\n"
       "  - {name: c, stream: s, after: [b], copy: {from: 0, to: 1, bytes: 4KiB}}\n"
-      "  - {name: d, stream: s, after: [c]}\n"
-      "    \n"s.substr(0, 0));
-  ASSERT_EQ(experiment.schedule.size(), 3U);
+      "  - {name: d, stream: t, after: [b], gemm: 1024x1024x1024, cus: [0, 304]}\n");
+  ASSERT_EQ(experiment.schedule.size(), 4U);
   EXPECT_EQ(experiment.schedule[0].mask, (models::CuMask{8, 38}));
-  EXPECT_THAT(experiment.schedule[0].after, ElementsAre());
+  EXPECT_THAT(experiment.schedule[0].after, IsEmpty());
+  EXPECT_THAT(experiment.schedule[1].after, IsEmpty());
   EXPECT_THAT(experiment.schedule[2].after, ElementsAre(0U, 1U));
+  EXPECT_THAT(experiment.schedule[3].after, ElementsAre(1U));
+  EXPECT_EQ(experiment.schedule[3].mask, models::CuMask{});
+}
+
+TEST_F(ExperimentTest, RunningAloneIsNoSlowdown) {
+  const Experiment experiment =
+      read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, gemm: 4096x4096x4096}\n");
+  const Results results = run_experiment(testbed_, experiment);
+  EXPECT_EQ(results.tables[0].table.rows().at(0).back(), Cell(1.0));  // slowdown
+  EXPECT_EQ(results.tables[1].table.rows().at(0).back(), Cell(1.0));  // speedup
+}
+
+TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
+  const auto speedup = [this](const std::string& second_stream) {
+    const Experiment experiment = read(
+        "name: test\nplatform: mi300x\noperations:\n"
+        "  - {name: a, stream: s, gemm: 8192x8192x8192}\n"
+        "  - {name: b, stream: " +
+        second_stream + ", collective: {kind: all_gather, bytes: 512MiB, backend: sdma}}\n");
+    return std::get<double>(run_experiment(testbed_, experiment).tables[1].table.rows().at(0).back());
+  };
+  EXPECT_NEAR(speedup("s"), 1.0, 1e-9);
+  EXPECT_GT(speedup("t"), 1.1);
+}
+
+TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
+  EXPECT_THAT(faults("  - {name: a, stream: s}\n"), HasSubstr("exactly one of the keys gemm, collective and copy"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
+              HasSubstr("exactly one of the keys"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8192x8192}\n"),
+              HasSubstr("test.yaml:4:25: operations[0].gemm: '8192x8192' is no GEMM shape"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [0, 12]}\n"), HasSubstr("two multiples of 8"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [8, 8]}\n"), HasSubstr("two multiples of 8"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [0, 312]}\n"), HasSubstr("312"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, after: [b]}\n"),
+              HasSubstr("no operation before this one is named 'b'"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1}\n  - {name: a, stream: s, gemm: 1x1x1}\n"),
+              HasSubstr("same name"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 8, bytes: 1B}}\n"), HasSubstr("copy.to"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 1, to: 1, bytes: 1B}}\n"), HasSubstr("itself"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 1}}\n"), HasSubstr("unit"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 2000GiB}}\n"), HasSubstr("1TiB"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: all_gather, bytes: 1MiB, backend: sdma, variant: "
+                     "swap}}\n"),
+              HasSubstr("swap"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: allgather, bytes: 1MiB}}\n"),
+              HasSubstr("did you mean 'all_gather'?"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, gem: 1}\n"), HasSubstr("gem"));
+}
+
+TEST_F(ExperimentTest, TellsAllFaultsOfAFileAtOnce) {
+  const std::string told =
+      faults("  - {name: a, stream: s, gemm: 0x1x1}\n  - {name: b, stream: s, copy: {from: 0, to: 9, bytes: 1B}}\n");
+  EXPECT_THAT(told, HasSubstr("operations[0].gemm"));
+  EXPECT_THAT(told, HasSubstr("operations[1].copy.to"));
+}
+
+TEST_F(ExperimentTest, NoOperationsAreNoExperiment) {
+  EXPECT_THAT(faults("  []\n"), HasSubstr("at least one operation"));
 }
 
 }  // namespace

@@ -44,8 +44,9 @@ TEST(ResultTable, CsvHasEveryColumnByItsKeyAndBlanksWhereNothingIsToBeSaid) {
 }
 
 TEST(ResultTable, JsonKeepsColumnOrderTypesAndNulls) {
-  EXPECT_EQ(example().to_json().dump(),
-            R"([{"name":"a","time_us":12.25,"bytes":1024},{"name":"long one","time_us":null,"bytes":9007199254740991}])");
+  EXPECT_EQ(
+      example().to_json().dump(),
+      R"([{"name":"a","time_us":12.25,"bytes":1024},{"name":"long one","time_us":null,"bytes":9007199254740991}])");
 }
 
 TEST(ResultTable, NumbersReadBackFromCsvAsTheSameDouble) {

@@ -37,7 +37,8 @@ TEST_F(TestbedTest, AnotherMaskIsAnotherQuestion) {
 }
 
 TEST_F(TestbedTest, AnOperationStartsWhenThoseBeforeItHaveEnded) {
-  const Timeline timeline = testbed_.run({operation("a", copy), operation("b", gemm, {0}), operation("c", copy, {0, 1})});
+  const Timeline timeline =
+      testbed_.run({operation("a", copy), operation("b", gemm, {0}), operation("c", copy, {0, 1})});
   EXPECT_EQ(timeline.operations[0].start, sim::Time(0));
   EXPECT_EQ(timeline.operations[1].start, timeline.operations[0].end);
   EXPECT_EQ(timeline.operations[2].start, timeline.operations[1].end);

@@ -1,0 +1,29 @@
+// The hold that a collective has on the caches of all GPUs while it streams through them.
+#pragma once
+
+#include <vector>
+
+#include "models/cache_sharing.h"
+
+namespace models {
+
+class Node;
+
+class StreamFill {
+ public:
+  // Bytes filled at each level per byte of payload, at the rate at which the links of a GPU can carry payload.
+  struct PerPayload {
+    double l2 = 0.0;
+    double cache = 0.0;
+  };
+  StreamFill(Node& node, PerPayload fills);
+  ~StreamFill();
+  StreamFill(const StreamFill&) = delete;
+  StreamFill& operator=(const StreamFill&) = delete;
+
+ private:
+  Node& node_;
+  std::vector<CacheSharing::Handle> clients_;  // by simulated GPU
+};
+
+}  // namespace models

@@ -1,0 +1,102 @@
+#include "study/answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <sstream>
+
+#include "study/explanation.h"
+#include "study/run_trace.h"
+#include "tests/study/test_platform.h"
+
+namespace study {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using sim::operator""_MiB;
+
+const Scenario scenario{"small", {8192, 8192, 8192}, models::CollectiveKind::all_gather, 256_MiB};
+
+std::vector<std::string> keys_of(const Results& results) {
+  std::vector<std::string> keys;
+  for (const Column& column : results.tables.front().table.columns()) keys.push_back(column.key);
+  return keys;
+}
+
+double number(const Results& results, std::size_t row, const std::string& key) {
+  const auto keys = keys_of(results);
+  const auto place = std::find(keys.begin(), keys.end(), key) - keys.begin();
+  return std::get<double>(results.tables.front().table.rows().at(row).at(static_cast<std::size_t>(place)));
+}
+
+class AnswersTest : public testing::Test {
+ protected:
+  Testbed testbed_{mi300x().spec};
+};
+
+// Programs read these by name: a change breaks them.
+TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
+  EXPECT_THAT(keys_of(answer_c3(testbed_, scenario, std::array{Strategy::serial})),
+              ElementsAre("scenario", "gemm", "collective", "bytes", "strategy", "makespan_us", "gemm_us",
+                          "collective_us", "isolated_gemm_us", "isolated_collective_us", "collective_alone_us",
+                          "serial_us", "speedup", "ideal_speedup", "fraction_of_ideal", "chosen", "reserved_cus"));
+  EXPECT_THAT(keys_of(answer_gemm(testbed_, {1024, 1024, 1024}, std::array{304})),
+              ElementsAre("gemm", "cus", "time_us", "tflops"));
+  EXPECT_THAT(keys_of(answer_collective(testbed_, {}, std::array{1_MiB})),
+              ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps"));
+  EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
+              ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us"));
+}
+
+TEST_F(AnswersTest, RatesFollowFromTimes) {
+  // 2 * 8192^3 operations are 1.0995e12; in t us that is 1.0995e6 / t TFLOP/s.
+  const Results gemm = answer_gemm(testbed_, {8192, 8192, 8192}, std::array{304, 152});
+  EXPECT_NEAR(number(gemm, 0, "tflops"), 1.099511627776e6 / number(gemm, 0, "time_us"), 1e-6);
+  EXPECT_GT(number(gemm, 1, "time_us"), number(gemm, 0, "time_us"));
+  // 7/8 of 256 MiB are 234.88 MB; in t us that is 234881.024 / t GB/s.
+  const Results collective = answer_collective(testbed_, {}, std::array{256_MiB});
+  EXPECT_NEAR(number(collective, 0, "busbw_GBps"), 234881.024 / number(collective, 0, "time_us"), 1e-6);
+}
+
+TEST_F(AnswersTest, ExplanationsAccountForTheTimeThatWorkIsActive) {
+  const Results results = answer_c3(testbed_, scenario, std::array{Strategy::conccl});
+  const ResultTable table = explain(testbed_, results.runs);
+  double gemm = 0.0;
+  double sdma = 0.0;
+  for (const auto& row : table.rows()) {
+    (row[1] == Cell(std::string("GEMM")) ? gemm : sdma) += std::get<double>(row[3]);
+    EXPECT_EQ(row[0], Cell(std::string("conccl")));
+  }
+  // All but launches, notices, the gaps between waves and what engines do between commands.
+  EXPECT_LE(gemm, number(results, 0, "gemm_us"));
+  EXPECT_GE(gemm, 0.95 * number(results, 0, "gemm_us"));
+  EXPECT_LE(sdma, number(results, 0, "collective_us"));
+  EXPECT_GE(sdma, 0.9 * number(results, 0, "collective_us"));
+}
+
+TEST_F(AnswersTest, ExplanationsNameWhoSharesABottleneck) {
+  const Results results = answer_c3(testbed_, scenario, std::array{Strategy::conccl});
+  bool shared = false;
+  for (const auto& row : explain(testbed_, results.runs).rows()) {
+    shared = shared || row[4] == Cell(std::string("SDMA")) || row[4] == Cell(std::string("GEMM"));
+  }
+  EXPECT_TRUE(shared);
+}
+
+TEST_F(AnswersTest, TracesShowOperationsOnTheirStreamsAndUtilisations) {
+  const Results results = answer_c3(testbed_, scenario, std::array{Strategy::c3_sp});
+  std::ostringstream out;
+  {
+    sim::PerfettoTrace trace(out);
+    trace_runs(testbed_, results.runs, trace);
+  }
+  EXPECT_THAT(out.str(), HasSubstr("c3_sp"));
+  EXPECT_THAT(out.str(), HasSubstr("communication"));
+  EXPECT_THAT(out.str(), HasSubstr("gemm 8192x8192x8192"));
+  EXPECT_THAT(out.str(), HasSubstr("gpu0 HBM [%]"));
+}
+
+}  // namespace
+}  // namespace study
