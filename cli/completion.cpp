@@ -16,14 +16,16 @@ std::string long_name(const CLI::Option& option) {
 }
 
 // "table|csv|json" lists the values themselves: lower-case words. "NAME|FILE" and "MxNxK" say what they are.
-std::vector<std::string_view> values_of(std::string_view type_name) {
-  if (type_name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_|") != std::string_view::npos) return {};
-  return type_name.empty() ? std::vector<std::string_view>{} : split(type_name, '|');
+std::vector<std::string> values_of(const std::string& type_name) {
+  if (type_name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_|") != std::string::npos) return {};
+  std::vector<std::string> values;
+  for (const std::string_view value : split(type_name, '|')) values.emplace_back(value);
+  return type_name.empty() ? std::vector<std::string>{} : values;
 }
 
 bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
 
-bool names_a_path(std::string_view type_name) {
+bool names_a_path(const std::string& type_name) {
   return type_name.find("FILE") != std::string_view::npos || type_name == "DIR";
 }
 
@@ -55,8 +57,8 @@ std::string zsh_text(std::string_view text) {
   return result;
 }
 
-std::string zsh_values(std::string_view type_name) {
-  const std::vector<std::string_view> values = values_of(type_name);
+std::string zsh_values(const std::string& type_name) {
+  const std::vector<std::string> values = values_of(type_name);
   if (!values.empty()) return fmt::format("({})", fmt::join(values, " "));
   return names_a_path(type_name) ? "_files" : " ";
 }
@@ -72,9 +74,11 @@ std::string bash_completion(const CLI::App& app) {
     options += fmt::format("    {}) words='{}' ;;\n", command->get_name(), names_of(options_of(*command)));
     for (const CLI::Option* option : command->get_options()) {
       const std::string key = option->get_lnames().empty() ? "" : long_name(*option);
-      const std::vector<std::string_view> known = values_of(option->get_type_name());
+      const std::vector<std::string> known = values_of(option->get_type_name());
       if (takes_value(*option) && !known.empty()) {
         values += fmt::format("    '{} {}') words='{}' ;;\n", command->get_name(), key, fmt::join(known, " "));
+      } else if (takes_value(*option) && !key.empty() && !names_a_path(option->get_type_name())) {
+        values += fmt::format("    '{} {}') return ;;\n", command->get_name(), key);
       } else if (takes_value(*option) && !key.empty()) {
         values +=
             fmt::format("    '{} {}') COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", command->get_name(), key);

@@ -96,8 +96,9 @@ sim::Task<> CollectiveRun::run() {
   }
   // Engines read each byte and write it, below the L2s.
   const double fills = 2.0 * (1.0 - node_.spec().gpu.sdma.cache_hits);
-  const StreamFill caches(node_, {0.0, fills});
+  StreamFill caches(node_, {0.0, fills});
   co_await sdma_->run();
+  caches.leave();
 }
 
 }  // namespace models

@@ -28,6 +28,7 @@ struct FabricSpec {
 
 class Fabric {
  public:
+  Fabric(const FabricSpec& spec, sim::ResourceNetwork& network) : Fabric(spec, network, spec.gpus) {}
   // `simulated` GPUs: all, or the first alone where it stands for all (see Node). Its links to the others then carry
   // what any GPU's links carry, in both directions.
   Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated);

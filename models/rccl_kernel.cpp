@@ -188,7 +188,7 @@ sim::Task<> RcclRun::move_data(std::vector<int> channels) {
   }
   co_await arrived.wait();
   std::erase_if(flows_, [this](const Flow& flow) { return !node_.network().live(flow.activity); });
-  if (--moving_ == 0) caches_.reset();
+  if (--moving_ == 0) caches_->leave();
   for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();
 }
 

@@ -11,7 +11,7 @@ StreamFill::StreamFill(Node& node, PerPayload fills) : node_(node) {
   }
 }
 
-StreamFill::~StreamFill() {
+void StreamFill::leave() {
   for (int gpu = 0; gpu < node_.simulated(); ++gpu) {
     node_.gpu(gpu).cache_sharing().leave(clients_[static_cast<std::size_t>(gpu)]);
   }

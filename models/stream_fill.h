@@ -17,9 +17,8 @@ class StreamFill {
     double cache = 0.0;
   };
   StreamFill(Node& node, PerPayload fills);
-  ~StreamFill();
-  StreamFill(const StreamFill&) = delete;
-  StreamFill& operator=(const StreamFill&) = delete;
+  // To be called once. Not left to the destructor: a run that fails is taken down after its node.
+  void leave();
 
  private:
   Node& node_;

@@ -55,6 +55,7 @@ ActivityGraph::ClassId ActivityGraph::make_class(const ActivitySpec& spec, Time 
   made.clock.reset(now);
   made.changed = made.depends_on_load = false;
   made.solved_members = 0;
+  add_to_part(new_part(), id);
   for (const Usage& usage : spec.usages) {
     SIM_CHECK(usage.coefficient > 0.0 && std::isfinite(usage.coefficient));
     touch(id, usage.resource, usage.coefficient, now);
@@ -83,6 +84,7 @@ ActivityGraph::ClassId ActivityGraph::make_class(const ActivitySpec& spec, Time 
 void ActivityGraph::touch(ClassId id, ResourceId resource, double coefficient, Time now) {
   Resource& touched = resources_[resource];
   ActivityClass& toucher = classes_[id];
+  if (!touched.users.empty()) join(toucher.part, classes_[touched.users.front().activity_class].part);
   if (coefficient > 0.0 && touched.using_classes++ == 0) touched.busy_since = now;
   touched.users.push_back({id, static_cast<std::uint32_t>(toucher.touches.size())});
   toucher.touches.push_back({resource, coefficient, static_cast<std::uint32_t>(touched.users.size() - 1)});
@@ -101,39 +103,77 @@ void ActivityGraph::retire(ClassId id, Time now) {
     if (touch.coefficient > 0.0 && --touched.using_classes == 0) touched.busy_before += now - touched.busy_since;
   }
   leaving.touches.clear();
+  leave_part(id);
   retired_.push_back(id);
 }
 
 std::span<const ActivityGraph::ClassId> ActivityGraph::part_of_class(ClassId id) {
-  part_.clear();
-  visit(id);
-  complete_part();
-  return part_;
+  const Part& part = parts_[classes_[id].part];
+  if (part.departures > part.classes.size()) take_apart(classes_[id].part);
+  return parts_[classes_[id].part].classes;
 }
 
 std::span<const ActivityGraph::ClassId> ActivityGraph::part_of_resource(ResourceId id) {
-  part_.clear();
-  if (!resources_[id].users.empty()) visit(resources_[id].users.front().activity_class);
-  complete_part();
-  return part_;
+  const std::vector<User>& users = resources_[id].users;
+  if (users.empty()) return {};
+  return part_of_class(users.front().activity_class);
 }
 
-void ActivityGraph::complete_part() {
-  const std::size_t all = classes_.size() - retired_.size();
-  for (std::size_t next = 0; next < part_.size() && part_.size() < all; ++next) {
-    for (const Touch& touch : classes_[part_[next]].touches) visit_users(touch.resource);
+std::uint32_t ActivityGraph::new_part() {
+  if (free_parts_.empty()) {
+    free_parts_.push_back(static_cast<std::uint32_t>(parts_.size()));
+    parts_.emplace_back();
   }
+  const std::uint32_t part = free_parts_.back();
+  free_parts_.pop_back();
+  parts_[part].classes.clear();
+  parts_[part].departures = 0;
+  return part;
 }
 
-void ActivityGraph::visit(ClassId id) {
-  if (std::exchange(classes_[id].walk, walk_) != walk_) part_.push_back(id);
+void ActivityGraph::add_to_part(std::uint32_t part, ClassId id) {
+  classes_[id].part = part;
+  classes_[id].place_in_part = static_cast<std::uint32_t>(parts_[part].classes.size());
+  parts_[part].classes.push_back(id);
 }
 
-void ActivityGraph::visit_users(ResourceId id) {
-  Resource& visited = resources_[id];
-  if (visited.users.size() == 1) return;  // its one user led here
-  if (std::exchange(visited.walk, walk_) == walk_) return;
-  for (const User& user : visited.users) visit(user.activity_class);
+void ActivityGraph::join(std::uint32_t one, std::uint32_t other) {
+  if (one == other) return;
+  if (parts_[one].classes.size() < parts_[other].classes.size()) std::swap(one, other);
+  for (const ClassId id : parts_[other].classes) add_to_part(one, id);
+  parts_[one].departures += parts_[other].departures;
+  free_parts_.push_back(other);
+}
+
+void ActivityGraph::leave_part(ClassId id) {
+  Part& part = parts_[classes_[id].part];
+  const std::uint32_t place = classes_[id].place_in_part;
+  part.classes[place] = part.classes.back();
+  classes_[part.classes[place]].place_in_part = place;
+  part.classes.pop_back();
+  ++part.departures;
+  if (part.classes.empty()) free_parts_.push_back(classes_[id].part);
+}
+
+void ActivityGraph::take_apart(std::uint32_t part) {
+  ++walk_;
+  to_visit_.assign(parts_[part].classes.begin(), parts_[part].classes.end());
+  free_parts_.push_back(part);
+  for (const ClassId start : to_visit_) {
+    if (classes_[start].walk == walk_) continue;
+    const std::uint32_t connected = new_part();
+    const auto visit = [this, connected](ClassId id) {
+      if (std::exchange(classes_[id].walk, walk_) != walk_) add_to_part(connected, id);
+    };
+    visit(start);
+    for (std::size_t next = 0; next < parts_[connected].classes.size(); ++next) {
+      for (const Touch& touch : classes_[parts_[connected].classes[next]].touches) {
+        Resource& reached = resources_[touch.resource];
+        if (std::exchange(reached.walk, walk_) == walk_) continue;
+        for (const User& user : reached.users) visit(user.activity_class);
+      }
+    }
+  }
 }
 
 }  // namespace sim

@@ -78,6 +78,9 @@ class ActivityGraph {
     bool depends_on_load = false;      // has a latency limit that varies, besides
     bool changed = false;              // since the last solve
     std::uint32_t solved_members = 0;  // at the last solve
+    std::uint64_t solved = 0;          // which solve that was
+    std::uint32_t part = 0;
+    std::uint32_t place_in_part = 0;
     std::uint64_t walk = 0;
   };
 
@@ -94,26 +97,34 @@ class ActivityGraph {
   // Forgets a class without members. Its id, and its memory, will serve another.
   void retire(ClassId id, Time now);
 
-  // Walks visit each connected part once: a walk begins, then each call returns the classes of the part that holds the
-  // class or resource, none if this walk has been there. Valid until the next call.
-  void begin_walk() { ++walk_; }
+  // The classes connected with this one, itself among them; for a resource, with its users. Valid until a class is
+  // made. After classes have been retired a part may hold several that are connected no more, but never for long: once
+  // as many have gone as are left, it is taken apart.
   std::span<const ClassId> part_of_class(ClassId id);
   std::span<const ClassId> part_of_resource(ResourceId id);
 
  private:
+  struct Part {
+    std::vector<ClassId> classes;
+    std::size_t departures = 0;  // since it was known to be connected
+  };
   bool fits(const ActivityClass& candidate, const ActivitySpec& spec) const;
   ClassId make_class(const ActivitySpec& spec, Time now);
   void touch(ClassId id, ResourceId resource, double coefficient, Time now);
-  void visit(ClassId id);
-  void visit_users(ResourceId id);
-  void complete_part();
+  void join(std::uint32_t one, std::uint32_t other);
+  void leave_part(ClassId id);
+  void take_apart(std::uint32_t part);
+  std::uint32_t new_part();
+  void add_to_part(std::uint32_t part, ClassId id);
 
   std::deque<Resource> resources_;  // names stay where they are
   std::vector<double> capacities_;
   std::vector<ActivityClass> classes_;
   std::vector<ClassId> retired_;
+  std::vector<Part> parts_;
+  std::vector<std::uint32_t> free_parts_;
   std::uint64_t walk_ = 0;
-  std::vector<ClassId> part_;
+  std::vector<ClassId> to_visit_;
 };
 
 }  // namespace sim

@@ -1,6 +1,7 @@
 #include "sim/fair_share.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/check.h"
 
@@ -16,13 +17,14 @@ void FairShareSolver::solve(std::span<const double> capacities, std::span<const 
                             std::span<double> rates) {
   add_up_claims(capacities, classes);
   open(capacities, classes);
-  while (!unsettled_.empty()) {
-    const std::size_t before = unsettled_.size();
+  while (unsettled_count_ > 0) {
+    const std::size_t before = unsettled_count_;
     raise_levels();
     find_tightest();
-    settle(rates);
-    SIM_CHECK(unsettled_.size() < before && "capacities, coefficients, weights and caps are positive numbers");
+    settle();
+    SIM_CHECK(unsettled_count_ < before && "capacities, coefficients, weights and caps are positive numbers");
   }
+  for (std::size_t i = 0; i < classes.size(); ++i) rates[i] = classes[i].weight * flows_[i].level;
 }
 
 void FairShareSolver::add_up_claims(std::span<const double> capacities, std::span<const FlowClass> classes) {
@@ -37,43 +39,58 @@ void FairShareSolver::add_up_claims(std::span<const double> capacities, std::spa
     }
     usages += flow.usages.size();
   }
-  edges_.resize(usages);
-  shared_.resize(usages / 2);
-  unsettled_.resize(classes.size());
+  if (edges_.size() < usages) edges_.resize(usages);
+  if (shared_.size() < usages) shared_.resize(usages);
+  if (flows_.size() < classes.size()) {
+    flows_.resize(classes.size());
+    unsettled_.resize(classes.size());
+  }
 }
 
-// A resource used but once only caps that class. What is left in shared_ and edges_ is what classes compete for.
+// A resource used but once only caps that class. What is left in shared_ and edges_ is what classes compete for. Those
+// that stop at a cap before any of their resources could fill are settled on the way.
 void FairShareSolver::open(std::span<const double> capacities, std::span<const FlowClass> classes) {
   Claim* const claims = claims_.data();
-  std::uint32_t edges = 0;
-  std::uint32_t shared = 0;
+  Shared* const all_shared = shared_.data();
+  std::uint32_t shared_count = 0;
+  Edge* next_edge = edges_.data();
+  std::uint32_t* left = unsettled_.data();
   for (std::uint32_t i = 0; i < classes.size(); ++i) {
     const FlowClass& flow = classes[i];
     const double per_coefficient = flow.members * flow.weight;
-    Unsettled& opened = unsettled_[i];
-    opened = {flow.cap / flow.weight, 0.0, flow.weight, i, edges, edges};
+    double cap_level = flow.cap / flow.weight;
+    double level = std::numeric_limits<double>::infinity();
+    const Edge* const edges = next_edge;
     for (const Usage& usage : flow.usages) {
       Claim& claim = claims[usage.resource];
       if (claim.usages == 1) {
-        opened.cap_level = std::min(opened.cap_level, capacities[usage.resource] / claim.demand);
+        cap_level = std::min(cap_level, capacities[usage.resource] / claim.demand);
         claim = {};
         continue;
       }
       if (claim.shared_index == UINT32_MAX) {
-        shared_[shared] = {0.0, capacities[usage.resource], claim.demand, usage.resource, true};
-        claim.shared_index = shared++;
+        const double capacity = capacities[usage.resource];
+        all_shared[shared_count] = {capacity / claim.demand, capacity, 0.0, usage.resource, true};
+        claim.shared_index = shared_count++;
       }
-      edges_[edges++] = {usage.coefficient * per_coefficient, claim.shared_index};
+      Shared* const shared = all_shared + claim.shared_index;
+      level = std::min(level, shared->level);
+      *next_edge++ = {usage.coefficient * per_coefficient, shared};
     }
-    opened.last_edge = edges;
+    const bool settled = cap_level <= level;
+    flows_[i] = {cap_level, std::min(cap_level, level), edges, static_cast<std::size_t>(next_edge - edges)};
+    settle_edges(flows_[i], settled);
+    *left = i;
+    left += settled ? 0 : 1;
   }
-  shared_.resize(shared);
-  for (const Shared& one : shared_) claims[one.resource] = {};
+  shared_count_ = shared_count;
+  unsettled_count_ = static_cast<std::size_t>(left - unsettled_.data());
+  for (const Shared& shared : std::span(shared_).first(shared_count_)) claims[shared.resource] = {};
 }
 
 // In exact arithmetic levels never fall; rounding must not make them.
 void FairShareSolver::raise_levels() {
-  for (Shared& shared : shared_) {
+  for (Shared& shared : std::span(shared_).first(shared_count_)) {
     if (shared.demand > 0.0) shared.level = std::max(shared.level, shared.remaining / shared.demand);
     shared.demand = 0.0;
     shared.tightest = true;
@@ -81,45 +98,39 @@ void FairShareSolver::raise_levels() {
 }
 
 void FairShareSolver::find_tightest() {
-  Shared* const all_shared = shared_.data();
-  const Edge* const edges = edges_.data();
-  for (Unsettled& flow : unsettled_) {
+  for (const std::uint32_t i : std::span(unsettled_).first(unsettled_count_)) {
+    Flow& flow = flows_[i];
+    const std::span<const Edge> edges(flow.edges, flow.edge_count);
     double level = flow.cap_level;
-    for (std::uint32_t e = flow.first_edge; e != flow.last_edge; ++e) {
-      level = std::min(level, all_shared[edges[e].shared_index].level);
-    }
+    for (const Edge& edge : edges) level = std::min(level, edge.shared->level);
     flow.level = level;
-    for (std::uint32_t e = flow.first_edge; e != flow.last_edge; ++e) {
-      Shared& shared = all_shared[edges[e].shared_index];
-      shared.tightest &= shared.level <= level;
-    }
+    for (const Edge& edge : edges) edge.shared->tightest &= edge.shared->level <= level;
   }
 }
 
-// Demands are added up afresh from those who go on: taking away what settled would leave the rounding of large demands
-// behind in small ones.
-void FairShareSolver::settle(std::span<double> rates) {
-  Shared* const all_shared = shared_.data();
-  const Edge* const edges = edges_.data();
-  Unsettled* left = unsettled_.data();
-  for (const Unsettled& flow : unsettled_) {
+// A resource that is the tightest for all of its classes is so for this one: they have the same level.
+void FairShareSolver::settle() {
+  std::uint32_t* left = unsettled_.data();
+  for (const std::uint32_t i : std::span(unsettled_).first(unsettled_count_)) {
+    const Flow& flow = flows_[i];
     bool settled = flow.level == flow.cap_level;
-    for (std::uint32_t e = flow.first_edge; e != flow.last_edge; ++e) {
-      const Shared& shared = all_shared[edges[e].shared_index];
-      settled |= shared.tightest & (shared.level == flow.level);
-    }
-    const double taken = settled ? flow.level : 0.0;
-    const double waiting = settled ? 0.0 : 1.0;
-    for (std::uint32_t e = flow.first_edge; e != flow.last_edge; ++e) {
-      Shared& shared = all_shared[edges[e].shared_index];
-      shared.remaining -= edges[e].demand * taken;
-      shared.demand += edges[e].demand * waiting;
-    }
-    rates[flow.index] = flow.weight * flow.level;  // overwritten until it is settled
-    *left = flow;
+    for (const Edge& edge : std::span(flow.edges, flow.edge_count)) settled |= edge.shared->tightest;
+    settle_edges(flow, settled);
+    *left = i;
     left += settled ? 0 : 1;
   }
-  unsettled_.resize(static_cast<std::size_t>(left - unsettled_.data()));
+  unsettled_count_ = static_cast<std::size_t>(left - unsettled_.data());
+}
+
+// Multiplies where a branch would be wrong half of the time. Demands are added up afresh from those who go on: taking
+// away what settled would leave the rounding of large demands behind in small ones.
+inline void FairShareSolver::settle_edges(const Flow& flow, bool settled) {
+  const auto taken = static_cast<double>(settled);
+  const double going_on = 1.0 - taken;
+  for (const Edge& edge : std::span(flow.edges, flow.edge_count)) {
+    edge.shared->remaining -= edge.demand * flow.level * taken;
+    edge.shared->demand += edge.demand * going_on;
+  }
 }
 
 }  // namespace sim

@@ -25,7 +25,7 @@ struct Usage {
 struct FlowClass {
   std::span<const Usage> usages;
   double weight = 1.0;   // > 0: rates rise in proportion to it
-  double cap;            // largest rate of one member, > 0, may be infinite
+  double cap = 0.0;      // largest rate of one member, > 0, may be infinite
   double members = 1.0;  // > 0
 };
 
@@ -38,12 +38,6 @@ class FairShareSolver {
   void solve(std::span<const double> capacities, std::span<const FlowClass> classes, std::span<double> rates);
 
  private:
-  // What all classes together ask of one resource; as here by default between solves.
-  struct Claim {
-    double demand = 0.0;  // units per second at level 1, that is, a rate of 1 per weight
-    std::uint32_t usages = 0;
-    std::uint32_t shared_index = UINT32_MAX;
-  };
   // A resource with several usages.
   struct Shared {
     double level;      // the rate per weight at which the unsettled classes would fill it
@@ -52,30 +46,39 @@ class FairShareSolver {
     std::uint32_t resource;
     bool tightest;  // for each of its unsettled classes
   };
+  // What all classes together ask of one resource; as here by default between solves.
+  struct Claim {
+    double demand = 0.0;  // units per second at level 1, that is, a rate of 1 per weight
+    std::uint32_t usages = 0;
+    std::uint32_t shared_index = UINT32_MAX;
+  };
   struct Edge {
     double demand;
-    std::uint32_t shared_index;
+    Shared* shared;
   };
-  // A class whose rate is not settled: it stops at `cap_level` whatever the shared resources do.
-  struct Unsettled {
+  // A class of this solve. Whatever the shared resources do, it stops at `cap_level`.
+  struct Flow {
     double cap_level;
-    double level;
-    double weight;
-    std::uint32_t index;
-    std::uint32_t first_edge;
-    std::uint32_t last_edge;
+    double level;  // final once the class is settled
+    const Edge* edges;
+    std::size_t edge_count;
   };
 
   void add_up_claims(std::span<const double> capacities, std::span<const FlowClass> classes);
   void open(std::span<const double> capacities, std::span<const FlowClass> classes);
   void raise_levels();
   void find_tightest();
-  void settle(std::span<double> rates);
+  void settle();
+  static void settle_edges(const Flow& flow, bool settled);
 
   std::vector<Claim> claims_;  // by resource
-  std::vector<Shared> shared_;
+  // Scratch of one solve; where there is a count, that many entries are in use and the rest is memory to grow into.
   std::vector<Edge> edges_;
-  std::vector<Unsettled> unsettled_;
+  std::vector<Flow> flows_;
+  std::vector<Shared> shared_;
+  std::size_t shared_count_ = 0;
+  std::vector<std::uint32_t> unsettled_;  // indices of flows
+  std::size_t unsettled_count_ = 0;
 };
 
 }  // namespace sim

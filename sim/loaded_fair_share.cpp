@@ -9,11 +9,11 @@ constexpr std::uint32_t known = UINT32_MAX;
 }
 
 std::span<const double> LoadedFairShare::solve(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
-  flows_.clear();
+  flows_.resize(part.size());
   bool depends_on_load = false;
-  for (const ActivityGraph::ClassId id : part) {
-    const ActivityClass& one = graph.activity_class(id);
-    flows_.push_back({one.spec.usages, one.spec.weight, one.fixed_cap, static_cast<double>(one.clock.members())});
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const ActivityClass& one = graph.activity_class(part[i]);
+    flows_[i] = {one.spec.usages, one.spec.weight, one.fixed_cap, static_cast<double>(one.clock.members())};
     depends_on_load |= one.depends_on_load;
   }
   rates_.resize(part.size());
@@ -43,9 +43,7 @@ void LoadedFairShare::search_latencies(ActivityGraph& graph, std::span<const Act
       ++effort_.unconverged;
       break;
     }
-    measure_response(graph, part);
-    search_.step(offered_, damping_);
-    if (solves == max_solves - 1) search_.give_up();
+    search_.step(utilisations_);
   }
   for (std::size_t i = 0; i < part.size(); ++i) graph.activity_class(part[i]).cap_in_force = flows_[i].cap;
   for (std::size_t k = 0; k < unknowns_.size(); ++k) {
@@ -100,36 +98,6 @@ void LoadedFairShare::measure_utilisations(const ActivityGraph& graph) {
   for (std::size_t k = 0; k < unknowns_.size(); ++k) {
     utilisations_[k] = std::min(1.0, utilisations_[k] / graph.capacities()[unknowns_[k]]);
   }
-}
-
-// How the unknowns respond to the point of the search. Where a resource is full its utilisation does not move with the
-// latency caps; what the flows that these hold would offer it does, and points to where the resource is full no more.
-void LoadedFairShare::measure_response(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
-  offered_.assign(unknowns_.size(), 0.0);
-  damping_.assign(unknowns_.size(), 0.0);
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    const ActivityClass& one = graph.activity_class(part[i]);
-    const bool held_by_latency = one.depends_on_load && flows_[i].cap < one.fixed_cap;
-    double steepness = 0.0;  // of the latency cap against a rise of all unknowns, relative to it
-    if (held_by_latency) {
-      for (const ResourceId on_path : one.spec.latency_path) {
-        const std::uint32_t unknown = unknown_index_[on_path];
-        if (unknown == known) continue;
-        const Seconds slope = graph.resource(on_path).spec.latency.slope(search_.point()[unknown]);
-        steepness += slope.value() * flows_[i].cap / one.spec.in_flight;
-      }
-    }
-    for (const Usage& usage : flows_[i].usages) {
-      const std::uint32_t unknown = unknown_index_[usage.resource];
-      if (unknown == known) continue;
-      const bool follows_cap = held_by_latency && (held_by_cap(i) || utilisations_[unknown] >= 1.0 - tolerance);
-      const double part_of_capacity = usage.coefficient * flows_[i].members *
-                                      (follows_cap ? flows_[i].cap : rates_[i]) / graph.capacities()[usage.resource];
-      offered_[unknown] += part_of_capacity;
-      if (follows_cap) damping_[unknown] += part_of_capacity * steepness;
-    }
-  }
-  for (double& damping : damping_) damping = 1.0 / (1.0 + damping);
 }
 
 // The latency caps at the utilisations that the rates cause are those that the rates were found with, or hold nobody

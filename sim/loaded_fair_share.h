@@ -22,8 +22,8 @@ class LoadedFairShare {
     std::uint64_t classes = 0;      // summed over solves
     std::uint64_t unconverged = 0;  // parts whose latencies were still off by more than `tolerance` after max_solves
   };
-  static constexpr int max_solves = 40;
-  static constexpr double tolerance = 1e-9;  // of a latency cap
+  static constexpr int max_solves = 100;
+  static constexpr double tolerance = 1e-6;  // of a latency cap
 
   // The rates of one member of each class of the part, in the part's order; valid until the next call. Leaves the
   // latency caps in the graph.
@@ -38,7 +38,6 @@ class LoadedFairShare {
   void find_unknowns(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
   void set_latency_caps(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
   void measure_utilisations(const ActivityGraph& graph);
-  void measure_response(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
   bool consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) const;
   bool held_by_cap(std::size_t i) const { return rates_[i] >= flows_[i].cap * (1.0 - tolerance); }
   double latency_cap(const ActivityGraph& graph, const ActivityClass& limited,
@@ -52,8 +51,6 @@ class LoadedFairShare {
   std::vector<ResourceId> unknowns_;
   std::vector<std::uint32_t> unknown_index_;  // by resource, its place in unknowns_ if it is one
   std::vector<double> utilisations_;          // those that the rates cause
-  std::vector<double> offered_;               // those that they would cause if no unknown could be full
-  std::vector<double> damping_;
   Effort effort_;
 };
 

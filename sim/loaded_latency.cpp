@@ -20,11 +20,4 @@ Seconds LoadedLatency::at(double utilisation) const {
   return to_seconds(unloaded) * (1.0 + factor * queue);
 }
 
-Seconds LoadedLatency::slope(double utilisation) const {
-  const double room = 1.0 - std::min(utilisation, ceiling);
-  double growth = exponent * power(utilisation, exponent - 1.0) / room;
-  if (utilisation < ceiling) growth += power(utilisation, exponent) / (room * room);
-  return to_seconds(unloaded) * (factor * growth);
-}
-
 }  // namespace sim

@@ -17,8 +17,6 @@ struct LoadedLatency {
   bool depends_on_load() const { return unloaded > Time(0) && factor > 0.0; }
   // `utilisation` is in [0, 1].
   Seconds at(double utilisation) const;
-  // By how much the latency grows per utilisation, there.
-  Seconds slope(double utilisation) const;
 };
 
 }  // namespace sim

@@ -160,7 +160,7 @@ ResourceNetwork::Activity& ResourceNetwork::live_activity(ActivityId id) {
 // False for a mark that an activity left behind as it was reshaped.
 bool ResourceNetwork::is_current(const ServiceClock::Mark& mark, ClassId activity_class) const {
   const Activity* activity = find(mark.activity);
-  return activity != nullptr && activity->activity_class == activity_class && activity->mark == mark.at;
+  return activity != nullptr && activity->activity_class == activity_class && activity->entry == mark.entry;
 }
 
 void ResourceNetwork::enter(Activity& activity, const ActivitySpec& spec, double amount) {
@@ -168,14 +168,14 @@ void ResourceNetwork::enter(Activity& activity, const ActivitySpec& spec, double
   if (due_.size() <= entered) due_.resize(entered + 1, Time::max());
   activity.activity_class = entered;
   activity.tag = spec.tag;
-  activity.mark = graph_.activity_class(entered).clock.enter(simulator_.now(), amount, activity.id).at;
+  activity.mark = graph_.activity_class(entered).clock.enter(simulator_.now(), amount, activity.id, ++activity.entry).at;
   note_change(entered);
 }
 
 double ResourceNetwork::leave(Activity& activity) {
   const double to_go = graph_.activity_class(activity.activity_class).clock.leave(simulator_.now(), activity.mark);
   note_change(activity.activity_class);
-  activity.mark = std::numeric_limits<double>::quiet_NaN();  // so that the mark left behind is not current
+  ++activity.entry;  // so that the mark left behind is not current
   return to_go;
 }
 
@@ -215,6 +215,7 @@ bool ResourceNetwork::regulate() {
 
 // A class whose members changed but not in number leaves all rates as they are.
 void ResourceNetwork::solve_changed() {
+  ++solve_;
   for (const ClassId id : changed_classes_) {
     const ActivityGraph::ActivityClass& one = graph_.activity_class(id);
     if (one.clock.members() > 0) continue;
@@ -222,7 +223,6 @@ void ResourceNetwork::solve_changed() {
     graph_.retire(id, simulator_.now());
     due_[id] = Time::max();
   }
-  graph_.begin_walk();
   for (const ResourceId id : changed_resources_) solve(graph_.part_of_resource(id));
   for (const ClassId id : changed_classes_) {
     ActivityGraph::ActivityClass& one = graph_.activity_class(id);
@@ -235,11 +235,13 @@ void ResourceNetwork::solve_changed() {
   changed_resources_.clear();
 }
 
+// A part is solved once, however many changes it saw.
 void ResourceNetwork::solve(std::span<const ClassId> part) {
-  if (part.empty()) return;
+  if (part.empty() || graph_.activity_class(part.front()).solved == solve_) return;
   const std::span<const double> rates = fair_share_.solve(graph_, part);
   for (std::size_t i = 0; i < part.size(); ++i) {
     ActivityGraph::ActivityClass& one = graph_.activity_class(part[i]);
+    one.solved = solve_;
     one.solved_members = one.clock.members();
     if (rates[i] == one.clock.rate()) continue;
     one.clock.set_rate(simulator_.now(), rates[i]);

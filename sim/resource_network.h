@@ -86,6 +86,7 @@ class ResourceNetwork {
     ActivityId id = 0;  // 0: none
     ClassId activity_class = 0;
     std::uint32_t tag = 0;
+    std::uint32_t entry = 0;  // how often it has entered a class
     double mark = 0.0;
     EventAction on_done;
   };
@@ -121,7 +122,8 @@ class ResourceNetwork {
 
   std::vector<Time> due_;  // by class: when its next member is done at the rates held
   Time held_since_{0};
-  bool settling_ = false;  // asked for, at the end of this instant
+  bool settling_ = false;    // asked for, at the end of this instant
+  std::uint64_t solve_ = 0;  // counts rounds of solving what changed
   std::vector<ClassId> changed_classes_;
   std::vector<ResourceId> changed_resources_;
   // The completion event that counts; one scheduled before it that lies later finds another generation and does

@@ -24,10 +24,10 @@ void ServiceClock::set_rate(Time now, double rate) {
   rate_ = rate;
 }
 
-ServiceClock::Mark ServiceClock::enter(Time now, double amount, std::uint64_t activity) {
+ServiceClock::Mark ServiceClock::enter(Time now, double amount, std::uint64_t activity, std::uint32_t entry) {
   advance(now);
   ++members_;
-  marks_.push_back({service_ + amount, activity});
+  marks_.push_back({service_ + amount, activity, entry});
   const Mark mark = marks_.back();
   std::push_heap(marks_.begin(), marks_.end(), later);
   return mark;

@@ -15,6 +15,7 @@ class ServiceClock {
   struct Mark {
     double at;
     std::uint64_t activity;
+    std::uint32_t entry;  // tells apart the marks of an activity that left and came back
   };
 
   std::uint32_t members() const { return members_; }
@@ -26,7 +27,7 @@ class ServiceClock {
   void set_rate(Time now, double rate);
 
   // Lets a member in that has `amount` to go.
-  Mark enter(Time now, double amount, std::uint64_t activity);
+  Mark enter(Time now, double amount, std::uint64_t activity, std::uint32_t entry);
   // A member goes elsewhere; its mark stays behind until drop_first(). Returns what it had to go.
   double leave(Time now, double mark);
   // A member's mark is reached.

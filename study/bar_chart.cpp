@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "sim/output_file.h"
@@ -42,8 +43,11 @@ std::string script_of(const BarChart& chart, const std::string& stem, const std:
   script += "set xtics noenhanced nomirror\nset ytics nomirror\nset grid ytics\nset border 3\nset key top left\n";
   script += "set datafile missing 'NaN'\n";
   script += fmt::format("data = {}\n", quoted(stem + ".dat"));
-  script += "plot data using 2:xtic(1) title 'predicted' linecolor rgb '#d55e00', ";
-  script += "data using 3 title 'published' linecolor rgb '#7f7f7f'\n";
+  script += "plot data using 2:xtic(1) title 'predicted' linecolor rgb '#d55e00'";
+  const bool has_published =
+      std::any_of(chart.bars.begin(), chart.bars.end(), [](const Bar& bar) { return bar.published.has_value(); });
+  if (has_published) script += ", data using 3 title 'published' linecolor rgb '#7f7f7f'";
+  script += '\n';
   return script;
 }
 

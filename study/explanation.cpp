@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>

@@ -89,8 +89,10 @@ void keep_faster(C3Result& best, const C3Result& candidate) {
 }
 
 C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strategy strategy, Order order) {
+  const std::vector<int> reservations = cu_reservations(testbed.platform());
+  if (reservations.empty()) return run_together(testbed, scenario, strategy, order, {});
   C3Result best;
-  for (const int cus : cu_reservations(testbed.platform())) {
+  for (const int cus : reservations) {
     keep_faster(best, run_together(testbed, scenario, strategy, order, reserve(testbed.platform(), cus)));
   }
   return best;

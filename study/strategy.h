@@ -60,7 +60,7 @@ struct C3Result {
 models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform);
 
 // The CU reservations that c3_rp and c3_sp_rp try: powers of two from 8 to 128 with as many CUs on every XCD, at least
-// one, and at least one left for the GEMM.
+// one, and at least one left for the GEMM. On a platform too small for any, the two strategies reserve nothing.
 std::vector<int> cu_reservations(const models::PlatformSpec& platform);
 
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);

@@ -1,24 +1,24 @@
 // How many flows per second of real time the fluid engine gets through.
 #include <benchmark/benchmark.h>
 
-#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "tests/bench/mesh_flows.h"
 
 namespace {
 
-void mesh(benchmark::State& state, std::size_t flow_count, std::size_t window) {
-  const std::vector<bench::Flow> flows = bench::make_flows(flow_count);
+void mesh(benchmark::State& state, const bench::Workload& workload) {
+  const std::vector<bench::Flow> flows = bench::make_flows(workload);
   for (auto _ : state) {
-    const bench::MeshRun run(flows, window);
+    const bench::MeshRun run(workload, flows);
     benchmark::DoNotOptimize(run.ended().data());
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(flow_count));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(flows.size()));
 }
 
-BENCHMARK_CAPTURE(mesh, window_of_56, 100'000, 56)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(mesh, all_100000_at_once, 100'000, 100'000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(mesh, 56_live, bench::workloads[0])->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(mesh, 100000_live, bench::workloads[1])->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

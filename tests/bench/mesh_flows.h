@@ -2,18 +2,20 @@
 // link of its own direction and through the memories of both its hosts.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "sim/resource_network.h"
 #include "sim/simulator.h"
+#include "sim/units.h"
 
 namespace bench {
 
 constexpr std::uint32_t hosts = 8;
 constexpr double link_bytes_per_second = 46.55e9;
-// About half of the memories are full at any time, so that flows are held back now by a link, now by a memory.
+// Over half of the memories are full at any time, so that flows are held back now by a link, now by a memory.
 constexpr double memory_bytes_per_second = 400e9;
 
 struct Flow {
@@ -22,15 +24,29 @@ struct Flow {
   double bytes;
 };
 
-// Pairs and sizes (1 to 64 MB) from a fixed linear congruential generator (Knuth, MMIX).
-inline std::vector<Flow> make_flows(std::size_t count) {
+// At most `window` flows are live; as one ends the next one starts. They come in rounds: the first `window` flows of a
+// round start together when the last flow of the round before has ended. Without rounds two simulators could not be
+// compared for long, since the system is chaotic: what starts a picosecond apart ends 500 ps apart a thousand flows
+// later.
+struct Workload {
+  const char* name;
+  std::size_t rounds;
+  std::size_t flows_per_round;
+  std::size_t window;
+
+  std::size_t flows() const { return rounds * flows_per_round; }
+};
+constexpr Workload workloads[] = {{"56_live", 200, 500, 56}, {"100000_live", 1, 100'000, 100'000}};
+
+// Pairs and sizes (1 to 64 MB) from a fixed linear congruential generator (Knuth's MMIX).
+inline std::vector<Flow> make_flows(const Workload& workload) {
   std::uint64_t state = 20260;
   const auto draw = [&state](std::uint32_t below) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return static_cast<std::uint32_t>((state >> 33) % below);
   };
   std::vector<Flow> flows;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < workload.flows(); ++i) {
     const std::uint32_t from = draw(hosts);
     const std::uint32_t to = (from + 1 + draw(hosts - 1)) % hosts;
     flows.push_back({from, to, 1e6 + draw(63'000'000)});
@@ -38,38 +54,56 @@ inline std::vector<Flow> make_flows(std::size_t count) {
   return flows;
 }
 
-// Runs the flows with at most `window` of them live, the next one starting as one ends.
+// Runs a workload in the fluid engine.
 class MeshRun {
  public:
-  MeshRun(const std::vector<Flow>& flows, std::size_t window) : flows_(flows), ended_(flows.size()) {
+  MeshRun(const Workload& workload, const std::vector<Flow>& flows)
+      : workload_(workload), flows_(flows), ended_(flows.size()) {
     for (std::uint32_t host = 0; host < hosts; ++host) network_.add_resource({"memory", memory_bytes_per_second, {}});
     for (std::uint32_t link = 0; link < hosts * hosts; ++link) {
       network_.add_resource({"link", link_bytes_per_second, {}});
       specs_.emplace_back();
       specs_.back().usages = {{hosts + link, 1.0}, {link / hosts, 1.0}, {link % hosts, 1.0}};
     }
-    for (std::size_t i = 0; i < window && i < flows_.size(); ++i) start_next();
+    start_round();
     simulator_.run();
   }
-  // When each flow ended, in seconds.
+  // When each flow ended, in seconds from the start of its round.
   const std::vector<double>& ended() const { return ended_; }
-  const sim::ResourceNetwork& network() const { return network_; }
 
  private:
+  void start_round() {
+    round_start_ = simulator_.now();
+    round_end_ = next_ + workload_.flows_per_round;
+    for (std::size_t i = 0; i < std::min(workload_.window, workload_.flows_per_round); ++i) start_next();
+  }
+
   void start_next() {
     const std::size_t flow = next_++;
     sim::ActivitySpec& spec = specs_[flows_[flow].from * hosts + flows_[flow].to];
     spec.amount = flows_[flow].bytes;
-    network_.start(spec, [this, flow] {
-      ended_[flow] = sim::to_seconds(simulator_.now()).value();
-      if (next_ < flows_.size()) start_next();
-    });
+    ++live_;
+    network_.start(spec, [this, flow] { end(flow); });
   }
 
+  void end(std::size_t flow) {
+    ended_[flow] = sim::to_seconds(simulator_.now() - round_start_).value();
+    --live_;
+    if (next_ < round_end_) {
+      start_next();
+    } else if (live_ == 0 && next_ < flows_.size()) {
+      start_round();
+    }
+  }
+
+  const Workload& workload_;
   const std::vector<Flow>& flows_;
   std::vector<double> ended_;
   std::vector<sim::ActivitySpec> specs_;  // by link
   std::size_t next_ = 0;
+  std::size_t round_end_ = 0;
+  std::size_t live_ = 0;
+  sim::Time round_start_{0};
   sim::Simulator simulator_;
   sim::ResourceNetwork network_{simulator_};
 };

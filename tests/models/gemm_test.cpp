@@ -281,7 +281,7 @@ flops_per_cycle_per_cu: 2048
 reuse_sharpness: 4
 kernels:
   - {name: wide, least_n: 1, least_n_over_m: 0, tile_m: 128, tile_n: 128, workgroups_per_cu: 1, efficiency: 0.5,
-     alone_share: 1, oldest_share: 1, l2_drift: 1, cache_drift: 1}
+     alone_share: 1, oldest_share: 1, in_flight: 1 B, l2_drift: 1, cache_drift: 1}
 )";
   EXPECT_EQ(sim::faults_of(text, [](sim::Section section) { GemmSpec::read(section); }),
             "f.yaml:4:1: kernels: needs a last row for every shape: least_n 0 and least_n_over_m 0");

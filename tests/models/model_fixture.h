@@ -63,6 +63,7 @@ inline GemmSpec round_gemm() {
   square.name = "square";
   square.tile_m = square.tile_n = 128;
   square.efficiency = 0.5;
+  square.in_flight = sim::Bytes(1.0);
   square.l2_drift = 64;
   square.cache_drift = 1024;
   return spec;

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "models/collective.h"
 #include "models/rccl_kernel.h"
+#include "sim/gate.h"
 #include "tests/models/model_fixture.h"
 
 namespace models {
@@ -35,11 +37,47 @@ TEST(Node, AGemmOnEveryGpuTakesTheTimeOfOneWhereEachHasItsThread) {
   EXPECT_NEAR(gemm_microseconds(round_platform(), one_wave), 4.0 + gemm_us + 2.0, 1e-5);
 }
 
-// The last of four GPUs is launched after 16 us.
-TEST(Node, OneThreadLaunchesOneGpuAfterTheOther) {
+// One process per GPU launches its kernels, however many threads drive the copy engines.
+TEST(Node, KernelsAreLaunchedOnAllGpusAtOnce) {
   PlatformSpec platform = round_platform();
   platform.host.threads = HostThreads::one;
-  EXPECT_NEAR(gemm_microseconds(platform, one_wave), 16.0 + gemm_us + 2.0, 1e-5);
+  EXPECT_NEAR(gemm_microseconds(platform, one_wave), 4.0 + gemm_us + 2.0, 1e-5);
+}
+
+sim::Task<> beside_each_other(CollectiveRun& collective, sim::Latch& ended) {
+  co_await collective.run();
+  ended.count_down();
+}
+
+sim::Task<> gemm_and_collective(Node& node, GemmShape shape, CollectiveRun& collective) {
+  sim::Latch ended(node.simulator(), "the collective", 1);
+  node.simulator().spawn("collective", beside_each_other(collective, ended));
+  co_await run_gemm(node, shape, {});
+  co_await ended.wait();
+}
+
+double concurrent_microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, Symmetry symmetry) {
+  sim::Simulator simulator;
+  Node node(simulator, platform, symmetry);
+  CollectiveRun collective(node, spec, {});
+  return sim::to_microseconds(time_of(simulator, gemm_and_collective(node, {8192, 8192, 8192}, collective)));
+}
+
+// By symmetry the fair allocation gives all GPUs the same rates, so the quotient has the same solution.
+TEST(Mi300x, OneGpuThatStandsForAllTakesTheTimeOfAll) {
+  PlatformSpec platform = mi300x();
+  platform.host.threads = HostThreads::per_gpu;
+  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+    for (const Backend backend : {Backend::rccl, Backend::sdma}) {
+      CollectiveSpec spec;
+      spec.kind = kind;
+      spec.backend = backend;
+      spec.bytes = sim::Bytes(256.0 * 1048576.0);
+      const double all = concurrent_microseconds(platform, spec, Symmetry::none);
+      EXPECT_NEAR(concurrent_microseconds(platform, spec, Symmetry::all_alike), all, 2e-3 * all)
+          << to_string(kind) << " by " << to_string(backend);
+    }
+  }
 }
 
 TEST(Node, EveryGpuDoesTheSameWork) {

@@ -42,7 +42,7 @@ class GovernedGpu {
   sim::ResourceNetwork::ResourceId link() const { return link_; }
 
   // Matrix work of so many operations per cycle that needs no memory.
-  sim::ResourceNetwork::ActivityId add_matrix_work(double flops_per_cycle) {
+  sim::ResourceNetwork::ActivityId set_matrix_work(double flops_per_cycle) {
     sim::ActivitySpec work;
     work.amount = 1e18;
     work.cap = 1e15;  // until the governor knows of it
@@ -113,17 +113,17 @@ TEST(PowerGovernor, BusyWorkgroupsDrawPowerWhileTheyAreThere) {
 // 100 + 10 f + 100 f^2 = 300: f = (-10 + sqrt(100 + 80000)) / 200 = 1.3651.
 TEST(PowerGovernor, TheClockSettlesWherePowerMeetsTheCap) {
   GovernedGpu gpu(tight());
-  gpu.add_matrix_work(1e5);
+  gpu.set_matrix_work(1e5);
   EXPECT_NEAR(gpu.settled_clock(), 1.3651e9, 1.3651e9 * clock_step);
   GovernedGpu again(tight());
-  again.add_matrix_work(1e5);
+  again.set_matrix_work(1e5);
   // Power changes by (10 f + 200 f^2) W per relative change of the clock: 386 W.
   EXPECT_NEAR(again.settled_power(), 300.0, 386.0 * clock_step);
 }
 
 TEST(PowerGovernor, MatrixWorkRunsAtTheSettledClock) {
   GovernedGpu gpu(tight());
-  const auto work = gpu.add_matrix_work(1e5);
+  const auto work = gpu.set_matrix_work(1e5);
   const double rate_over_clock =
       gpu.settled([&gpu, work] { return gpu.network().rate(work) / gpu.governor().clock().value(); });
   EXPECT_NEAR(rate_over_clock, 1e5, 1e-3);
@@ -131,7 +131,7 @@ TEST(PowerGovernor, MatrixWorkRunsAtTheSettledClock) {
 
 TEST(PowerGovernor, MatrixWorkThatIsSetAgainReplacesWhatItWas) {
   GovernedGpu gpu(tight());
-  const auto work = gpu.add_matrix_work(1e5);
+  const auto work = gpu.set_matrix_work(1e5);
   gpu.governor().set_matrix_work(work, 1e4);
   EXPECT_DOUBLE_EQ(gpu.settled([&gpu, work] { return gpu.network().rate(work); }), 1e4 * 1.5e9);
 }
@@ -141,7 +141,7 @@ TEST(PowerGovernor, WhatTrafficBurnsComputationLoses) {
   PowerSpec spec = tight();
   spec.hbm_energy = sim::JoulesPerByte(40e-12);
   GovernedGpu gpu(spec);
-  gpu.add_matrix_work(1e5);
+  gpu.set_matrix_work(1e5);
   gpu.add_traffic(gpu.memory().hbm(), 1e12);
   EXPECT_NEAR(gpu.settled_clock(), 1.2159e9, 1.2159e9 * clock_step);
 }
@@ -149,7 +149,7 @@ TEST(PowerGovernor, WhatTrafficBurnsComputationLoses) {
 // 1e4 flops a cycle draw 22.5 W at 1.5 GHz: the cap allows more, the pipes do not.
 TEST(PowerGovernor, MatrixWorkNeverRunsAboveTheMatrixClock) {
   GovernedGpu gpu(tight());
-  gpu.add_matrix_work(1e4);
+  gpu.set_matrix_work(1e4);
   EXPECT_DOUBLE_EQ(gpu.settled_clock(), 1.5e9);
 }
 
@@ -161,7 +161,7 @@ TEST(PowerGovernor, WithoutMatrixWorkTheClockIsTheHighest) {
 
 TEST(PowerGovernor, TheClockReturnsWhenMatrixWorkHasEnded) {
   GovernedGpu gpu(tight());
-  gpu.add_matrix_work(1e5);
+  gpu.set_matrix_work(1e5);
   EXPECT_LT(gpu.settled_clock(), 1.4e9);  // goes on until the work is done
   gpu.add_traffic(gpu.link(), 1e9);
   EXPECT_DOUBLE_EQ(gpu.settled_clock(), 2e9);
@@ -172,7 +172,7 @@ TEST(PowerGovernor, ACapThatCannotBeKeptLeavesTheLowestClock) {
   PowerSpec spec = tight();
   spec.hbm_energy = sim::JoulesPerByte(250e-12);
   GovernedGpu gpu(spec);
-  gpu.add_matrix_work(1e5);
+  gpu.set_matrix_work(1e5);
   gpu.add_traffic(gpu.memory().hbm(), 1e12);
   EXPECT_NEAR(gpu.settled_clock(), 0.1e9, 0.1e9 * clock_step);
 }
@@ -182,7 +182,7 @@ RC_GTEST_PROP(PowerMonotony, MorePerCycleOrMoreTrafficNeverRaisesTheClockAndNeve
   const double traffic = 1e10 * *rc::gen::inRange(1, 80);
   const auto state = [](double flops, double bytes) {
     GovernedGpu gpu(tight());
-    gpu.add_matrix_work(flops);
+    gpu.set_matrix_work(flops);
     gpu.add_traffic(gpu.memory().hbm(), bytes);
     std::pair<double, double> clock_and_power;
     gpu.settled([&gpu, &clock_and_power] {
@@ -206,7 +206,7 @@ RC_GTEST_PROP(PowerMonotony, ALowerCapNeverRaisesTheEnergyOfAnOperation, ()) {
     PowerSpec spec = tight();
     spec.cap = sim::Watts(watts);
     GovernedGpu gpu(spec);
-    const auto work = gpu.add_matrix_work(1e5);
+    const auto work = gpu.set_matrix_work(1e5);
     return gpu.settled([&gpu, work] {
       // Without what is always burnt: 100 W and the clock tree.
       const double clock = gpu.governor().clock().value();

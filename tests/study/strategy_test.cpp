@@ -63,6 +63,12 @@ TEST_F(StrategyTest, AReservationIsTheFastestOfThoseTried) {
   EXPECT_EQ(gemm.mask, (models::CuMask{best.reserved_cus / 8, 38}));
 }
 
+TEST_F(StrategyTest, NothingIsReservedWhereNothingWouldBeLeft) {
+  Testbed tiny(mi300x({"gpu.cus_per_xcd=1"}).spec);
+  EXPECT_THAT(cu_reservations(tiny.platform()), testing::IsEmpty());
+  EXPECT_EQ(run_strategy(tiny, small, Strategy::c3_rp).makespan, run_strategy(tiny, small, Strategy::c3_base).makespan);
+}
+
 TEST_F(StrategyTest, LaunchOrderIsTheOrderOfTheSchedule) {
   EXPECT_EQ(run(Strategy::c3_base).schedule[0].name, "gemm");
   EXPECT_EQ(run(Strategy::c3_sp).schedule[0].name, "collective");

@@ -73,14 +73,15 @@ TEST_F(TestbedTest, SaysWhyWorkIsImpossible) {
 TEST_F(TestbedTest, WordsTellWorkApart) {
   models::CollectiveSpec collective;
   collective.bytes = 896_MiB;
-  EXPECT_EQ(to_string(gemm), "gemm 4096x4096x4096");
-  EXPECT_EQ(to_string(collective), "rccl all_gather of 896MiB over 8 GPUs");
+  EXPECT_EQ(to_string(Work(gemm)), "gemm 4096x4096x4096");
+  EXPECT_EQ(to_string(Work(collective)), "rccl all_gather of 896MiB over 8 GPUs");
   collective.cus = 32;
-  EXPECT_THAT(to_string(collective), HasSubstr("32 workgroups"));
+  EXPECT_THAT(to_string(Work(collective)), HasSubstr("on 32 CUs"));
   collective.backend = models::Backend::sdma;
   collective.prelaunch = true;
-  EXPECT_THAT(to_string(collective), HasSubstr("sdma pcpy prelaunched"));
-  EXPECT_EQ(to_string(models::SdmaCopySpec{0, models::host_device, 1_MiB, 1}), "copy gpu0 to host of 1MiB by engine 1");
+  EXPECT_THAT(to_string(Work(collective)), HasSubstr("sdma pcpy prelaunched"));
+  EXPECT_EQ(to_string(Work(models::SdmaCopySpec{0, models::host_device, 1_MiB, 1})),
+            "copy gpu0 to host of 1MiB by engine 1");
 }
 
 }  // namespace

@@ -1,0 +1,246 @@
+#include "cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_cli.h"
+
+namespace cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::vector<std::string> small_c3{"c3",      "--gemm", "4096x4096x4096", "--collective", "all_gather",
+                                        "--bytes", "64MiB",  "--format",       "json"};
+
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::filesystem::path empty_folder(const std::string& name) {
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("command_line_" + name);
+  std::filesystem::remove_all(folder);
+  return folder;
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::filesystem::path written(const std::string& name, const std::string& text) {
+  std::filesystem::path file = std::filesystem::path(testing::TempDir()) / name;
+  std::ofstream(file) << text;
+  return file;
+}
+
+// Exit code 2, nothing on stdout, and `what` on stderr.
+void expect_fault(const std::vector<std::string>& arguments, const std::string& what) {
+  const Answer answer = run_cli(arguments);
+  EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
+  EXPECT_THAT(answer.out, IsEmpty()) << testing::PrintToString(arguments);
+  EXPECT_THAT(answer.err, HasSubstr(what)) << testing::PrintToString(arguments);
+}
+
+TEST(CommandLine, HelpAndVersionGoToStdout) {
+  for (const char* const command : {"c3", "gemm", "collective", "copy", "run", "platform", "completion"}) {
+    const Answer answer = run_cli({command, "--help"});
+    EXPECT_EQ(answer.code, ExitCode::fine);
+    EXPECT_THAT(answer.out, HasSubstr(std::string("c3sim ") + command)) << "an example";
+    EXPECT_THAT(answer.err, IsEmpty());
+  }
+  EXPECT_THAT(run_cli({"--version"}).out, StartsWith("c3sim "));
+  EXPECT_THAT(run_cli({"--help"}).out, HasSubstr("Exit codes"));
+}
+
+TEST(CommandLine, EveryQuestionHasATableCsvAndJson) {
+  const std::vector<std::vector<std::string>> questions{
+      {"c3", "--gemm", "4096x4096x4096", "--collective", "all_to_all", "--bytes", "64MiB", "--strategy", "c3_sp"},
+      {"gemm", "--gemm", "4096x4096x4096", "--cus", "304,240"},
+      {"collective", "--collective", "all_reduce", "--bytes", "1MiB:4MiB:x2"},
+      {"collective", "--collective", "all_gather", "--backend", "sdma", "--variant", "bcst", "--prelaunch", "--bytes",
+       "1MiB"},
+      {"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1KiB", "--phases"},
+      {"copy", "--from", "host", "--to", "gpu1", "--bytes", "1KiB"},
+      {"platform"}};
+  for (const auto& question : questions) {
+    const Answer table = run_cli(question);
+    EXPECT_EQ(table.code, ExitCode::fine) << table.err;
+    const Answer csv = run_cli(with(question, {"--format", "csv"}));
+    EXPECT_THAT(csv.out, HasSubstr(",")) << question[0];
+    const Answer json = run_cli(with(question, {"--format", "json"}));
+    ASSERT_TRUE(nlohmann::json::accept(json.out)) << json.out << json.err;
+    const auto parsed = nlohmann::json::parse(json.out);
+    EXPECT_EQ(parsed["platform"], "mi300x");
+    EXPECT_FALSE(parsed["results"].empty());
+  }
+}
+
+TEST(CommandLine, TheSameQuestionGetsTheSameBytes) { EXPECT_EQ(run_cli(small_c3).out, run_cli(small_c3).out); }
+
+TEST(CommandLine, SetChangesTheAnswer) {
+  EXPECT_NE(run_cli(small_c3).out, run_cli(with(small_c3, {"--set", "fabric.link_rate=60 GB/s"})).out);
+  EXPECT_THAT(run_cli({"platform", "--set", "gpu.cus_per_xcd=30", "--format", "csv"}).out,
+              HasSubstr("gpu.cus_per_xcd,30,,what_if"));
+}
+
+TEST(CommandLine, AllLeavesOutWhatACollectiveDoesNotPermitAndSaysSo) {
+  // Copy engines do not add.
+  const Answer answer =
+      run_cli({"c3", "--gemm", "4096x4096x4096", "--collective", "reduce_scatter", "--bytes", "64MiB"});
+  EXPECT_EQ(answer.code, ExitCode::fine);
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("c3_sp"), Not(HasSubstr("conccl"))));
+  EXPECT_THAT(answer.err, HasSubstr("warning: conccl is left out"));
+  expect_fault(
+      {"c3", "--gemm", "4096x4096x4096", "--collective", "reduce_scatter", "--bytes", "64MiB", "--strategy", "conccl"},
+      "--collective: conccl: ");
+}
+
+TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
+  const std::filesystem::path folder = empty_folder("out");
+  const std::filesystem::path trace = std::filesystem::path(testing::TempDir()) / "command_line_trace.json";
+  const Answer answer = run_cli(
+      with(small_c3, {"--strategy", "c3_sp", "--out", folder.string(), "--trace", trace.string(), "--explain"}));
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_EQ(content(folder / "results.json"), answer.out);
+  EXPECT_THAT(content(folder / "results.csv"), HasSubstr("fraction_of_ideal"));
+  EXPECT_THAT(content(folder / "explanation.csv"), HasSubstr("bottleneck"));
+  EXPECT_THAT(content(folder / "platform.yaml"), HasSubstr("mi300x"));
+  EXPECT_TRUE(nlohmann::json::accept(content(trace)));
+  EXPECT_FALSE(std::filesystem::exists(trace.string() + ".partial"));
+}
+
+TEST(CommandLine, TheResolvedPlatformGivesTheSameAnswer) {
+  const std::filesystem::path folder = empty_folder("resolved");
+  const std::vector<std::string> changed = with(small_c3, {"--set", "gpu.cus_per_xcd=30"});
+  const Answer first = run_cli(with(changed, {"--out", folder.string()}));
+  const Answer again = run_cli(with(small_c3, {"--platform", (folder / "platform.yaml").string()}));
+  EXPECT_EQ(first.out, again.out) << again.err;
+}
+
+TEST(CommandLine, RunsTheExampleExperiment) {
+  const Answer answer = run_cli({"run", C3SIM_SOURCE_DIR "/configs/experiments/layer_overlap.yaml"});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("down_projection"));
+}
+
+TEST(CommandLine, RunsAStudyAndLeavesAPicture) {
+  const std::filesystem::path folder = empty_folder("study");
+  const std::filesystem::path file = written(
+      "small_study.yaml",
+      "name: small\nplatform: mi300x\nlonger_by: 1.15\ngemms: {cb1: 4096x4096x4096}\ncollectives: [all_gather]\n"
+      "strategies: [c3_base, conccl]\npairs:\n  - {gemm: cb1, bytes: 64MiB, class: C-long}\n");
+  const Answer answer = run_cli({"run", file.string(), "--out", folder.string()}, true);
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("c3_base"));
+  EXPECT_THAT(answer.err, HasSubstr("2/2"));  // the progress bar
+  for (const char* const name : {"fraction_of_ideal.svg", "results.csv", "by_strategy.csv", "by_class.csv", "pairs.csv",
+                                 "results.json", "experiment.yaml", "platform.yaml"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  }
+}
+
+TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {
+  const std::filesystem::path folder = empty_folder("configs");
+  std::filesystem::create_directories(folder / "platforms");
+  std::ofstream(folder / "platforms" / "mine.yaml") << content(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml");
+  setenv("C3SIM_CONFIGS", folder.c_str(), 1);
+  const Answer answer = run_cli({"platform", "mine"});
+  unsetenv("C3SIM_CONFIGS");
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+}
+
+TEST(CommandLineFaults, UnknownWordsGetTheNearestName) {
+  expect_fault({"gem"}, "'gem' is no command; did you mean 'gemm'?");
+  expect_fault({"gemm", "--gem", "1x1x1"}, "'--gem' is no option of gemm; did you mean '--gemm'?");
+  expect_fault({"gemm", "--gemm", "1x1x1", "surplus"}, "'surplus' is not expected of gemm");
+  expect_fault({}, "error: ");
+  expect_fault({"gemm"}, "--gemm is required");
+  expect_fault({"gemm", "--gemm"}, "--gemm");
+  expect_fault({"platform", "mi300"}, "did you mean 'mi300x'?");
+  expect_fault({"completion", "fish"}, "SHELL: 'fish' is not known; known are: bash, zsh");
+  expect_fault(with(small_c3, {"--strategy", "concl"}), "--strategy: 'concl' is not known; did you mean 'conccl'?");
+  expect_fault({"gemm", "--gemm", "1x1x1", "--format", "jso"}, "--format: 'jso' is not known; did you mean 'json'?");
+  expect_fault({"gemm", "--gemm", "1x1x1", "--set", "gpu.sdma.engine=32"}, "did you mean");
+  expect_fault({"gemm", "--gemm", "1x1x1", "--set", "nonsense"}, "--set nonsense");
+}
+
+TEST(CommandLineFaults, AbsurdShapesSizesAndCounts) {
+  for (const char* const shape : {"8192", "8192x8192", "0x1x1", "-1x1x1", "1x1x1x1", "1.5x1x1", "axbxc", "",
+                                  "99999999999999999999x1x1", "16777217x1x1", "8192X8192X8192"}) {
+    expect_fault({"gemm", "--gemm", shape}, "--gemm");
+  }
+  expect_fault({"gemm", "--gemm", "16777216x16777216x16777216"}, "does not fit");
+  for (const char* const cus : {"0", "12", "312", "-8", "8,,16", "all"}) {
+    expect_fault({"gemm", "--gemm", "1x1x1", "--cus", cus}, "--cus");
+  }
+  expect_fault({"collective", "--collective", "all_gather", "--bytes", "64"}, "--bytes");
+  expect_fault({"collective", "--collective", "all_gather", "--bytes", "7B"}, "7B cannot be split over 8 GPUs");
+  expect_fault({"collective", "--collective", "all_gather", "--bytes", "1MiB", "--cus", "12"}, "CUs");
+}
+
+TEST(CommandLineFaults, WhatACollectiveCannotDo) {
+  const auto collective = [](const std::string& kind, const std::vector<std::string>& more) {
+    return with({"collective", "--collective", kind, "--bytes", "1MiB"}, more);
+  };
+  expect_fault(collective("all_gather", {"--backend", "sdma", "--variant", "swap"}), "swap");
+  expect_fault(collective("all_to_all", {"--backend", "sdma", "--variant", "bcst"}), "bcst");
+  expect_fault(collective("all_gather", {"--variant", "pcpy"}), "--variant: RCCL has no variants");
+  expect_fault(collective("all_gather", {"--prelaunch"}), "--prelaunch: RCCL is not prelaunched");
+  expect_fault(collective("all_gather", {"--backend", "sdma", "--cus", "8"}), "--cus: copy engines take no CUs");
+  expect_fault(collective("all_gathering", {}), "did you mean 'all_gather'?");
+}
+
+TEST(CommandLineFaults, WhatACopyCannotDo) {
+  const auto copy = [](const std::string& from, const std::string& to, const std::vector<std::string>& more) {
+    return with({"copy", "--from", from, "--to", to, "--bytes", "1MiB"}, more);
+  };
+  expect_fault(copy("gpu0", "gpu8", {}), "--to: there is no 'gpu8': gpu0 to gpu7 and host are accepted");
+  expect_fault(copy("gpu3", "gpu3", {}), "--to: ");
+  expect_fault(copy("host", "host", {}), "--to: ");
+  expect_fault(copy("gpu0", "gpu1", {"--engine", "16"}), "--engine: ");
+  expect_fault(copy("gpu0", "gpu1", {"--engine", "two"}), "--engine: ");
+}
+
+TEST(CommandLineFaults, TellsAllFaultsOfACommandLineAtOnce) {
+  const Answer answer = run_cli({"c3", "--gemm", "1x", "--collective", "gather", "--bytes", "12", "--strategy", "x"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("--gemm: "), HasSubstr("--collective: "), HasSubstr("--bytes: "),
+                                HasSubstr("--strategy: ")));
+}
+
+TEST(CommandLineFaults, FilesThatAreNoExperiments) {
+  expect_fault({"run", "/nonexistent.yaml"}, "/nonexistent.yaml");
+  expect_fault({"run", testing::TempDir()}, testing::TempDir());
+  expect_fault({"run", written("empty.yaml", "").string()}, "empty.yaml");
+  expect_fault({"run", written("binary.yaml", std::string("\x7f\x45LF\0\1\2", 7)).string()}, "binary.yaml");
+  expect_fault({"run", written("deep.yaml", std::string(100'000, '[')).string()}, "deep.yaml");
+  expect_fault({"run", written("huge.yaml", std::string(std::size_t{2} << 20, 'a')).string()}, "huge.yaml");
+  expect_fault({"run", written("list.yaml", "- a\n").string()}, "list.yaml");
+  expect_fault({"run", written("other.yaml", "name: x\nplatform: mi300x\noperation: []\n").string()}, "operation");
+  expect_fault({"run", written("where.yaml", "name: x\nplatform: mi200x\noperations: []\n").string()},
+               "no platform is named 'mi200x'; did you mean 'mi300x'?");
+  expect_fault({"gemm", "--gemm", "1x1x1", "--platform", written("no_platform.yaml", "name: x\n").string()},
+               "no_platform.yaml");
+}
+
+TEST(CommandLineFaults, PlacesThatCannotBeWrittenTo) {
+  const std::string file = written("a_file", "kept").string();
+  expect_fault(with(small_c3, {"--out", file}), "--out: ");
+  expect_fault(with(small_c3, {"--trace", testing::TempDir()}), "--trace: ");
+  EXPECT_EQ(content(file), "kept");
+  expect_fault(with(small_c3, {"--strategy", "serial", "--trace", "/nonexistent/trace.json"}), "/nonexistent");
+}
+
+}  // namespace
+}  // namespace cli
