@@ -53,8 +53,8 @@ GemmSpec GemmSpec::read(sim::Section section) {
     kernel.workgroups_per_cu = static_cast<int>(row.integer("workgroups_per_cu", 1, 16));
     kernel.efficiency = row.number("efficiency", 0.01, 1.0);
     kernel.alone_share = row.number("alone_share", 0.1, 1.0);
-    kernel.oldest_share = row.number("oldest_share", 1.0 / kernel.workgroups_per_cu,
-                                     kernel.workgroups_per_cu == 1 ? 1.0 : most_of_a_cu);
+    kernel.oldest_share =
+        row.number("oldest_share", 1.0 / kernel.workgroups_per_cu, kernel.workgroups_per_cu == 1 ? 1.0 : most_of_a_cu);
     kernel.in_flight = row.bytes("in_flight", limits::capacity);
     kernel.l2_drift = row.integer("l2_drift", 1, 1 << 24);
     kernel.cache_drift = row.integer("cache_drift", 1, 1 << 24);

@@ -168,7 +168,8 @@ void ResourceNetwork::enter(Activity& activity, const ActivitySpec& spec, double
   if (due_.size() <= entered) due_.resize(entered + 1, Time::max());
   activity.activity_class = entered;
   activity.tag = spec.tag;
-  activity.mark = graph_.activity_class(entered).clock.enter(simulator_.now(), amount, activity.id, ++activity.entry).at;
+  activity.mark =
+      graph_.activity_class(entered).clock.enter(simulator_.now(), amount, activity.id, ++activity.entry).at;
   note_change(entered);
 }
 
