@@ -85,7 +85,7 @@ std::string bash_completion(const CLI::App& app) {
       }
     }
   }
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   return fmt::format(
       "# bash completion of {0}\n"
       "_{0}() {{\n"
@@ -123,7 +123,7 @@ std::string zsh_completion(const CLI::App& app) {
     }
     cases += "\n      ;;\n";
   }
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   return fmt::format(
       "#compdef {0}\n"
       "_{0}() {{\n"

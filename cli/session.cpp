@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 
 #include "sim/output_file.h"
 #include "sim/trace.h"
@@ -84,7 +85,8 @@ std::function<void(std::size_t done, std::size_t of)> Session::progress() {
 
 void Session::warn(std::string_view sentence) { err_ << "warning: " << sentence << '\n'; }
 
-void Session::answer(const study::Platform& platform, const study::Results& results) {
+void Session::answer(const study::Platform& platform, study::Results results) {
+  results.warnings.insert(results.warnings.begin(), platform.warnings.begin(), platform.warnings.end());
   if (!out_folder_.empty()) {
     study::save(results, out_folder_);
     sim::write_file(out_folder_ / "platform.yaml", platform.resolved);
@@ -106,7 +108,7 @@ void Session::answer(study::Testbed& testbed, const study::Platform& platform, s
     }
     file.commit();
   }
-  answer(platform, results);
+  answer(platform, std::move(results));
 }
 
 }  // namespace cli

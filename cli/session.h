@@ -41,7 +41,7 @@ class Session {
   // Writes the answer as --format says and --out asks, and adds what --explain and --trace ask for.
   void answer(study::Testbed& testbed, const study::Platform& platform, study::Results results);
   // The same for an answer that no simulation gave.
-  void answer(const study::Platform& platform, const study::Results& results);
+  void answer(const study::Platform& platform, study::Results results);
 
   // The folder of --out; empty without it.
   const std::filesystem::path& out_folder() const { return out_folder_; }

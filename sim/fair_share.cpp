@@ -15,9 +15,8 @@ namespace sim {
 // they select between values where they could branch.
 void FairShareSolver::solve(std::span<const double> capacities, std::span<const FlowClass> classes,
                             std::span<double> rates) {
-  reserve(capacities, classes);
   add_up_claims(capacities, classes);
-  settle_capped(classes.size());
+  open(capacities, classes);
   while (unsettled_count_ > 0) {
     const std::size_t before = unsettled_count_;
     raise_levels();
@@ -28,85 +27,71 @@ void FairShareSolver::solve(std::span<const double> capacities, std::span<const 
   for (std::size_t i = 0; i < classes.size(); ++i) rates[i] = classes[i].weight * flows_[i].level;
 }
 
-void FairShareSolver::reserve(std::span<const double> capacities, std::span<const FlowClass> classes) {
+void FairShareSolver::add_up_claims(std::span<const double> capacities, std::span<const FlowClass> classes) {
+  if (claims_.size() < capacities.size()) claims_.resize(capacities.size());
+  Claim* const claims = claims_.data();
   std::size_t usages = 0;
-  for (const FlowClass& flow : classes) usages += flow.usages.size();
-  if (claim_of_.size() < capacities.size()) claim_of_.resize(capacities.size(), nullptr);
-  if (edges_.size() < usages) {
-    edges_.resize(usages);
-    claimed_.resize(usages);
-    contested_.resize(usages);
+  for (const FlowClass& flow : classes) {
+    const double per_coefficient = flow.members * flow.weight;
+    for (const Usage& usage : flow.usages) {
+      claims[usage.resource].demand += usage.coefficient * per_coefficient;
+      ++claims[usage.resource].usages;
+    }
+    usages += flow.usages.size();
   }
+  if (edges_.size() < usages) edges_.resize(usages);
+  if (shared_.size() < usages) shared_.resize(usages);
   if (flows_.size() < classes.size()) {
     flows_.resize(classes.size());
     unsettled_.resize(classes.size());
   }
 }
 
-void FairShareSolver::add_up_claims(std::span<const double> capacities, std::span<const FlowClass> classes) {
-  Claimed** const claim_of = claim_of_.data();
-  Claimed* next_claimed = claimed_.data();
-  Claimed** next_contested = contested_.data();
+// A resource used but once only caps that class. What is left in shared_ and edges_ is what classes compete for. Those
+// that stop at a cap before any of their resources could fill are settled on the way.
+void FairShareSolver::open(std::span<const double> capacities, std::span<const FlowClass> classes) {
+  Claim* const claims = claims_.data();
+  Shared* next_shared = shared_.data();
   Edge* next_edge = edges_.data();
-  Flow* next_flow = flows_.data();
-  for (const FlowClass& flow : classes) {
-    *next_flow++ = {flow.cap / flow.weight, 0.0, next_edge, flow.usages.size()};
-    const double per_coefficient = flow.members * flow.weight;
-    for (const Usage& usage : flow.usages) {
-      const double demand = usage.coefficient * per_coefficient;
-      Claimed* claimed = claim_of[usage.resource];
-      if (claimed == nullptr) {
-        claim_of[usage.resource] = claimed = next_claimed++;
-        *claimed = {0.0, capacities[usage.resource], demand, 1, true};
-      } else {
-        claimed->demand += demand;
-        if (++claimed->usages == 2) *next_contested++ = claimed;
-      }
-      *next_edge++ = {demand, claimed};
-    }
-  }
-  contested_count_ = static_cast<std::size_t>(next_contested - contested_.data());
-  for (Claimed* claimed = claimed_.data(); claimed != next_claimed; ++claimed) {
-    claimed->level = claimed->remaining / claimed->demand;
-  }
-  for (Claimed* claimed : std::span(contested_).first(contested_count_)) claimed->demand = 0.0;
-  for (const FlowClass& flow : classes) {
-    for (const Usage& usage : flow.usages) claim_of[usage.resource] = nullptr;
-  }
-}
-
-// A resource used but once only caps its class and is forgotten. Classes that stop at a cap before any of their
-// contested resources could fill are settled at once.
-void FairShareSolver::settle_capped(std::size_t classes) {
   std::uint32_t* left = unsettled_.data();
-  for (std::uint32_t i = 0; i < classes; ++i) {
-    Flow& flow = flows_[i];
+  for (std::uint32_t i = 0; i < classes.size(); ++i) {
+    const FlowClass& flow = classes[i];
+    const double per_coefficient = flow.members * flow.weight;
+    double cap_level = flow.cap / flow.weight;
     double level = std::numeric_limits<double>::infinity();
-    Edge* contested = flow.edges;
-    for (const Edge& edge : std::span(flow.edges, flow.edge_count)) {
-      if (edge.claimed->usages == 1) {
-        flow.cap_level = std::min(flow.cap_level, edge.claimed->level);
-      } else {
-        level = std::min(level, edge.claimed->level);
-        *contested++ = edge;
+    const Edge* const edges = next_edge;
+    for (const Usage& usage : flow.usages) {
+      Claim& claim = claims[usage.resource];
+      if (claim.usages == 1) {
+        cap_level = std::min(cap_level, capacities[usage.resource] / claim.demand);
+        claim = {};
+        continue;
       }
+      if (claim.shared == nullptr) {
+        const double capacity = capacities[usage.resource];
+        *next_shared = {capacity / claim.demand, capacity, 0.0, usage.resource, true};
+        claim.shared = next_shared++;
+      }
+      level = std::min(level, claim.shared->level);
+      *next_edge++ = {usage.coefficient * per_coefficient, claim.shared};
     }
-    flow.edge_count = static_cast<std::size_t>(contested - flow.edges);
-    flow.level = std::min(level, flow.cap_level);
-    const bool settled = flow.cap_level <= level;
-    settle_edges(flow, settled);
+    const bool settled = cap_level <= level;
+    flows_[i] = {cap_level, std::min(cap_level, level), edges, static_cast<std::size_t>(next_edge - edges)};
+    settle_edges(flows_[i], settled);
     *left = i;
     left += settled ? 0 : 1;
   }
+  shared_count_ = static_cast<std::size_t>(next_shared - shared_.data());
   unsettled_count_ = static_cast<std::size_t>(left - unsettled_.data());
+  for (const Shared& shared : std::span(shared_).first(shared_count_)) claims[shared.resource] = {};
 }
 
 // In exact arithmetic levels never fall; rounding must not make them.
 void FairShareSolver::raise_levels() {
-  for (Claimed* claimed : std::span(contested_).first(contested_count_)) {
-    if (claimed->demand > 0.0) claimed->level = std::max(claimed->level, claimed->remaining / claimed->demand);
-    claimed->demand = 0.0;
-    claimed->tightest = true;
+  for (Shared& shared : std::span(shared_).first(shared_count_)) {
+    if (shared.demand > 0.0) shared.level = std::max(shared.level, shared.remaining / shared.demand);
+    shared.demand = 0.0;
+    shared.tightest = true;
   }
 }
 
@@ -115,9 +100,9 @@ void FairShareSolver::find_tightest() {
     Flow& flow = flows_[i];
     const std::span<const Edge> edges(flow.edges, flow.edge_count);
     double level = flow.cap_level;
-    for (const Edge& edge : edges) level = std::min(level, edge.claimed->level);
+    for (const Edge& edge : edges) level = std::min(level, edge.shared->level);
     flow.level = level;
-    for (const Edge& edge : edges) edge.claimed->tightest &= edge.claimed->level <= level;
+    for (const Edge& edge : edges) edge.shared->tightest &= edge.shared->level <= level;
   }
 }
 
@@ -127,7 +112,7 @@ void FairShareSolver::settle() {
   for (const std::uint32_t i : std::span(unsettled_).first(unsettled_count_)) {
     const Flow& flow = flows_[i];
     bool settled = flow.level == flow.cap_level;
-    for (const Edge& edge : std::span(flow.edges, flow.edge_count)) settled |= edge.claimed->tightest;
+    for (const Edge& edge : std::span(flow.edges, flow.edge_count)) settled |= edge.shared->tightest;
     settle_edges(flow, settled);
     *left = i;
     left += settled ? 0 : 1;
@@ -142,8 +127,8 @@ inline void FairShareSolver::settle_edges(const Flow& flow, bool settled) {
   const double going_on = 1.0 - taken;
   const double level = flow.level * taken;
   for (const Edge& edge : std::span(flow.edges, flow.edge_count)) {
-    edge.claimed->remaining -= edge.demand * level;
-    edge.claimed->demand += edge.demand * going_on;
+    edge.shared->remaining -= edge.demand * level;
+    edge.shared->demand += edge.demand * going_on;
   }
 }
 

@@ -38,41 +38,45 @@ class FairShareSolver {
   void solve(std::span<const double> capacities, std::span<const FlowClass> classes, std::span<double> rates);
 
  private:
-  // A resource that some class uses. Its level is the rate per weight at which its unsettled classes would fill it.
-  struct Claimed {
-    double level;
+  // A resource with several usages.
+  struct Shared {
+    double level;      // the rate per weight at which the unsettled classes would fill it
     double remaining;  // capacity that settled classes leave
-    double demand;     // of the unsettled ones, at a rate of 1 per weight
-    std::uint32_t usages;
+    double demand;     // of the unsettled ones, at level 1
+    std::uint32_t resource;
     bool tightest;  // for each of its unsettled classes
+  };
+  // What all classes together ask of one resource; as here by default between solves.
+  struct Claim {
+    double demand = 0.0;  // units per second at level 1, that is, a rate of 1 per weight
+    std::size_t usages = 0;
+    Shared* shared = nullptr;
   };
   struct Edge {
     double demand;
-    Claimed* claimed;
+    Shared* shared;
   };
-  // A class of this solve. Whatever the contested resources do, it stops at `cap_level`.
+  // A class of this solve. Whatever the shared resources do, it stops at `cap_level`.
   struct Flow {
     double cap_level;
     double level;  // final once the class is settled
-    Edge* edges;   // to contested resources
+    const Edge* edges;
     std::size_t edge_count;
   };
 
-  void reserve(std::span<const double> capacities, std::span<const FlowClass> classes);
   void add_up_claims(std::span<const double> capacities, std::span<const FlowClass> classes);
-  void settle_capped(std::size_t classes);
+  void open(std::span<const double> capacities, std::span<const FlowClass> classes);
   void raise_levels();
   void find_tightest();
   void settle();
   static void settle_edges(const Flow& flow, bool settled);
 
-  std::vector<Claimed*> claim_of_;  // by resource; null between solves
+  std::vector<Claim> claims_;  // by resource
   // Scratch of one solve; where there is a count, that many entries are in use and the rest is memory to grow into.
   std::vector<Edge> edges_;
   std::vector<Flow> flows_;
-  std::vector<Claimed> claimed_;
-  std::vector<Claimed*> contested_;  // those with several usages
-  std::size_t contested_count_ = 0;
+  std::vector<Shared> shared_;
+  std::size_t shared_count_ = 0;
   std::vector<std::uint32_t> unsettled_;  // indices of flows
   std::size_t unsettled_count_ = 0;
 };

@@ -86,7 +86,7 @@ using JoulesPerFlop = Quantity<0, -1, 1, 0>;
 // computation stays as it is. Saturates at Time::max().
 Time to_time(Seconds duration);
 constexpr Seconds to_seconds(Time time) { return Seconds(static_cast<double>(time.count()) * 1e-12); }
-constexpr double to_microseconds(Time time) { return static_cast<double>(time.count()) * 1e-6; }
+constexpr double to_microseconds(Time time) { return static_cast<double>(time.count()) / 1e6; }
 
 constexpr Bytes operator""_B(unsigned long long v) { return Bytes(static_cast<double>(v)); }
 constexpr Bytes operator""_KiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1024.0); }

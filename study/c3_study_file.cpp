@@ -45,6 +45,7 @@ StudyPair read_pair(sim::Section section, const Gemms& gemms) {
 template <class T>
 std::vector<T> read_choices(sim::Section section, std::string_view key, const std::vector<Choice<T>>& choices) {
   std::vector<std::string> known;
+  known.reserve(choices.size());
   for (const auto& [name, value] : choices) known.emplace_back(name);
   std::vector<T> chosen;
   for (const std::string& name : section.names(key)) {

@@ -23,7 +23,7 @@ std::filesystem::path find_platform(const std::string& name_or_path, const std::
                                     std::span<const std::filesystem::path> config_folders) {
   if (is_path(name_or_path)) return name_or_path;
   for (const std::filesystem::path& folder : config_folders) {
-    const std::filesystem::path file = folder / "platforms" / (name_or_path + ".yaml");
+    std::filesystem::path file = folder / "platforms" / (name_or_path + ".yaml");
     std::error_code absent;
     if (sim::is_name(name_or_path) && std::filesystem::is_regular_file(file, absent)) return file;
   }
@@ -48,7 +48,9 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   sim::Config config = sim::Config::from_file(file, sim::Sources::required);
   for (const std::string& assignment : assignments) config.set(assignment);
   models::PlatformSpec spec = models::PlatformSpec::read(config);
-  return {std::move(spec), config.parameters(), config.resolved()};
+  std::vector<std::string> warnings;
+  for (const sim::Fault& warning : config.warnings()) warnings.push_back(warning.where + ": " + warning.what);
+  return {std::move(spec), config.parameters(), config.resolved(), std::move(warnings)};
 }
 
 }  // namespace study

@@ -16,6 +16,7 @@ struct Platform {
   models::PlatformSpec spec;
   std::vector<sim::Parameter> parameters;  // as read, assignments included
   std::string resolved;                    // the file with the assignments in it
+  std::vector<std::string> warnings;       // assignments that leave the range of their parameter
 };
 
 // A text with a '/' or an ending of ".yaml" or ".yml" is a path; any other is a name, and NAME.yaml is looked for in

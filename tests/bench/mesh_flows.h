@@ -15,7 +15,7 @@ namespace bench {
 
 constexpr std::uint32_t hosts = 8;
 constexpr double link_bytes_per_second = 46.55e9;
-// Over half of the memories are full at any time, so that flows are held back now by a link, now by a memory.
+// One or two of the memories are full at any time and hold back every sixth flow; links hold back the others.
 constexpr double memory_bytes_per_second = 400e9;
 
 struct Flow {
