@@ -114,12 +114,13 @@ void time_simgrid(benchmark::State& state, const bench::Workload& workload, SimG
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  std::vector<std::string> words = {
-      "simgrid", "--cfg=network/model:CM02", "--cfg=network/optim:Full", "--cfg=network/latency-factor:1",
-      "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--cfg=network/TCP-gamma:0",
-      "--cfg=network/crosstraffic:0",
-      // A thousandth of its usual grain, which is as coarse as the gaps between ends.
-      "--cfg=surf/precision:1e-12", "--cfg=contexts/stack-size:16", "--log=root.threshold:warning"};
+  std::vector<std::string> words = {"simgrid", "--cfg=network/model:CM02", "--cfg=network/optim:Full",
+                                    "--cfg=network/latency-factor:1", "--cfg=network/bandwidth-factor:1",
+                                    "--cfg=network/weight-S:0", "--cfg=network/TCP-gamma:0",
+                                    "--cfg=network/crosstraffic:0",
+                                    // A thousandth of its usual grain, which is as coarse as the gaps between ends.
+                                    "--cfg=surf/precision:1e-12", "--cfg=contexts/stack-size:16",
+                                    "--cfg=contexts/guard-size:0", "--log=root.threshold:warning"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

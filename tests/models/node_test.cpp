@@ -140,6 +140,36 @@ TEST(Mi300x, AllReduceTakesTheMeasuredTime) {
   }
 }
 
+// babelstream_mi300x.csv: copy at 4.26 TB/s, dot (reads alone) at 3.88 to 3.93 TB/s.
+TEST(Mi300x, MemoryStreamsAtTheMeasuredRates) {
+  sim::Simulator simulator;
+  const PlatformSpec platform = mi300x();
+  Node node(simulator, platform);
+  const Memory& memory = node.gpu(0).memory();
+  UsageList copy;
+  memory.add_from_xcds(copy, memory.evenly_spread(), 1.0, {0.5, 0.5, 0.0});
+  EXPECT_NEAR(rate_alone(node.network(), std::move(copy)), 4.26e12, 0.15 * 4.26e12);
+  UsageList dot;
+  memory.add_from_xcds(dot, memory.evenly_spread(), 1.0, {1.0, 0.0, 0.0});
+  EXPECT_NEAR(rate_alone(node.network(), std::move(dot)), 3.9e12, 0.15 * 3.9e12);
+}
+
+// transferbench_a2a_8xmi300x_amdblog.csv: 46.55 GB/s on each of 56 links at once, 48.4 on one alone (_p2p_unidir).
+TEST(Mi300x, LinksCarryTheMeasuredRatesAloneAndTogether) {
+  sim::Simulator simulator;
+  const PlatformSpec platform = mi300x();
+  Node node(simulator, platform);
+  std::vector<UsageList> all(56);
+  std::size_t next = 0;
+  for (int from = 0; from < 8; ++from) {
+    for (int to = 0; to < 8; ++to) {
+      if (from != to) node.fabric().add(all[next++], from, to, 1.0);
+    }
+  }
+  EXPECT_NEAR(rate_alone(node.network(), all.front()), 48.4e9, 0.01 * 48.4e9);
+  for (const double rate : rates_together(node.network(), std::move(all))) EXPECT_NEAR(rate, 46.55e9, 0.01 * 46.55e9);
+}
+
 // The GEMM's time if the CUs that its last wave leaves idle did their part.
 double without_idle_cus(const PlatformSpec& platform, const GemmShape& shape, double us) {
   const GemmPlan plan = plan_gemm(platform.gpu.gemm, shape);
