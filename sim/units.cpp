@@ -145,14 +145,14 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
 Time to_time(Seconds duration) {
   const double picoseconds = duration.value() * 1e12;
   SIM_CHECK(picoseconds > -0x1p63 && "a duration is a number");
+  if (picoseconds >= 0x1p63) return Time::max();
   // 2.2e-6 s times 1e12 is a little more than 2200000: what lies within a few roundings of a whole picosecond is meant
   // to be that picosecond.
-  const double nearest = std::nearbyint(picoseconds);
   const double roundings = 8 * std::numeric_limits<double>::epsilon() * std::abs(picoseconds);
-  const bool whole = nearest != 0.0 && std::abs(picoseconds - nearest) <= roundings;
-  const double rounded = whole ? nearest : std::ceil(picoseconds);
-  if (rounded >= 0x1p63) return Time::max();
-  return Time(static_cast<std::int64_t>(rounded));
+  const auto whole = static_cast<std::int64_t>(picoseconds);  // towards zero
+  const double beyond = picoseconds - static_cast<double>(whole);
+  if (beyond > 0.0) return Time(whole != 0 && beyond <= roundings ? whole : whole + 1);
+  return Time(beyond < 0.0 && 1.0 + beyond <= roundings ? whole - 1 : whole);
 }
 
 std::string to_string(Bytes bytes) {
