@@ -227,7 +227,8 @@ void GemmRun::share_matrix_pipes() {
   const GpuSpec& spec = gpu_.spec();
   const GemmKernelSpec& kernel = plan_.kernel;
   const auto cu_of = [&spec](const Cohort::Placement& placement) {
-    return static_cast<std::size_t>(placement.xcd * spec.cus_per_xcd + placement.cu);
+    return static_cast<std::size_t>(placement.xcd) * static_cast<std::size_t>(spec.cus_per_xcd) +
+           static_cast<std::size_t>(placement.cu);
   };
   std::vector<int> residents(static_cast<std::size_t>(spec.cus()), 0);
   for (const Wave& wave : waves_) {
@@ -259,7 +260,7 @@ void GemmRun::reshape_waves() {
     if (!gpu_.network().live(wave.activity)) continue;  // ended at this instant
     sim::ActivitySpec changed = activity(*wave.cohort);
     changed.cap = wave.flops_per_cycle * gpu_.governor().clock().value();
-    gpu_.network().reshape(wave.activity, std::move(changed));
+    gpu_.network().reshape(wave.activity, changed);
   }
 }
 

@@ -16,6 +16,7 @@ Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetr
   }
   // Engines write into the memories of all GPUs.
   std::vector<Memory*> memories;
+  memories.reserve(static_cast<std::size_t>(spec.gpus));
   for (int i = 0; i < spec.gpus; ++i) memories.push_back(&gpu(i).memory());
   for (int gpu = 0; gpu < simulated; ++gpu) {
     sdma_.push_back(std::make_unique<SdmaComplex>(spec.gpu.sdma, gpu, network_, memories, fabric_));

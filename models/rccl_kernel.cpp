@@ -129,6 +129,7 @@ class RcclRun {
 
 sim::Task<> RcclRun::run() {
   std::vector<PowerGovernor::Listener> listeners;
+  listeners.reserve(static_cast<std::size_t>(gpus_));
   for (int gpu = 0; gpu < gpus_; ++gpu) {
     listeners.push_back(node_.gpu(gpu).governor().add_listener([this, gpu] { follow_clock(gpu); }));
   }

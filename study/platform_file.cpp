@@ -48,8 +48,10 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   sim::Config config = sim::Config::from_file(file, sim::Sources::required);
   for (const std::string& assignment : assignments) config.set(assignment);
   models::PlatformSpec spec = models::PlatformSpec::read(config);
+  const std::vector<sim::Fault> faults = config.warnings();
   std::vector<std::string> warnings;
-  for (const sim::Fault& warning : config.warnings()) warnings.push_back(warning.where + ": " + warning.what);
+  warnings.reserve(faults.size());
+  for (const sim::Fault& warning : faults) warnings.push_back(warning.where + ": " + warning.what);
   return {std::move(spec), config.parameters(), config.resolved(), std::move(warnings)};
 }
 
