@@ -68,11 +68,6 @@ GemmSpec GemmSpec::read(sim::Section section) {
 
 double GemmPlan::workgroup_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * static_cast<double>(shape.k); }
 
-double GemmPlan::workgroup_l2_bytes() const {
-  return GemmShape::element_bytes * ((kernel.tile_m + kernel.tile_n) * static_cast<double>(shape.k) +
-                                     static_cast<double>(kernel.tile_m) * kernel.tile_n);
-}
-
 GemmPlan plan_gemm(const GemmSpec& spec, const GemmShape& shape) {
   const auto fits = [&shape](const GemmKernelSpec& kernel) {
     return shape.n >= kernel.least_n &&
@@ -131,11 +126,20 @@ GemmTraffic gemm_traffic(const GemmPlan& plan, const GemmSpec& spec, const Memor
   return traffic;
 }
 
-bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
-  const GpuSpec& spec = gpu.spec();
+namespace {
+
+// Of the kernel with the GPU and its caches to itself.
+GemmTraffic undisturbed_traffic(const GemmPlan& plan, const GpuSpec& spec) {
   const int residents = spec.cus_per_xcd * plan.kernel.workgroups_per_cu;
   const std::vector<int> full(static_cast<std::size_t>(spec.memory.xcds), residents);
-  const GemmTraffic traffic = gemm_traffic(plan, spec.gemm, spec.memory, full, 1.0, 1.0);
+  return gemm_traffic(plan, spec.gemm, spec.memory, full, 1.0, 1.0);
+}
+
+}  // namespace
+
+bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
+  const GpuSpec& spec = gpu.spec();
+  const GemmTraffic traffic = undisturbed_traffic(plan, spec);
   const double flops_per_byte = 1.0 / (traffic.beyond_l2.reads + traffic.beyond_l2.writes);
   return flops_per_byte < spec.peak_flops() / spec.memory.hbm_rate.value();
 }
@@ -185,8 +189,7 @@ sim::Task<> GemmRun::run(CuMask mask) {
 // Fill rates of the undisturbed kernel: its traffic on the whole GPU at the matrix rate of the highest clock.
 CacheSharing::Client GemmRun::cache_client() {
   const GpuSpec& spec = gpu_.spec();
-  const std::vector<int> full(residents_.size(), spec.cus_per_xcd * plan_.kernel.workgroups_per_cu);
-  const GemmTraffic traffic = gemm_traffic(plan_, spec.gemm, spec.memory, full, 1.0, 1.0);
+  const GemmTraffic traffic = undisturbed_traffic(plan_, spec);
   const double rate = plan_.kernel.efficiency * spec.peak_flops();
   const double beyond = traffic.beyond_l2.reads + traffic.beyond_l2.writes;
   return {sim::BytesPerSecond(rate * beyond), sim::BytesPerSecond(rate * beyond * (1.0 - traffic.beyond_l2.cache_hits)),

@@ -50,8 +50,7 @@ struct GemmPlan {
   std::int64_t tiles_n = 0;
 
   std::int64_t workgroups() const { return tiles_m * tiles_n; }
-  double workgroup_flops() const;     // of a full tile, padding included
-  double workgroup_l2_bytes() const;  // read and written through the L2 by a tile
+  double workgroup_flops() const;  // of a full tile, padding included
 };
 GemmPlan plan_gemm(const GemmSpec& spec, const GemmShape& shape);
 
