@@ -27,6 +27,13 @@ class InternalError : public std::exception {
   bool located_ = false;
 };
 
+// Whether this build checks invariants whose check costs about as much as the work (C3SIM_DEBUG_CHECKS: dev and asan).
+#ifdef C3SIM_DEBUG_CHECKS
+inline constexpr bool debug_checks = true;
+#else
+inline constexpr bool debug_checks = false;
+#endif
+
 namespace detail {
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);
 }  // namespace detail

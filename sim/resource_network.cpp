@@ -248,6 +248,19 @@ void ResourceNetwork::solve(std::span<const ClassId> part) {
     one.clock.set_rate(simulator_.now(), rates[i]);
     refresh_due(part[i]);
   }
+  if constexpr (debug_checks) check_rates(part);
+}
+
+// No activity beats its cap, no resource serves more than it can.
+void ResourceNetwork::check_rates(std::span<const ClassId> part) const {
+  constexpr double rounding = 1.0 + 1e-9;
+  for (const ClassId id : part) {
+    const ActivityGraph::ActivityClass& one = graph_.activity_class(id);
+    SIM_CHECK(one.clock.rate() <= one.cap_in_force * rounding && "a rate is within its cap");
+    for (const Usage& usage : one.spec.usages) {
+      SIM_CHECK(load(usage.resource) <= capacity(usage.resource) * rounding && "a load is within its capacity");
+    }
+  }
 }
 
 void ResourceNetwork::refresh_due(ClassId activity_class) {

@@ -105,6 +105,7 @@ class ResourceNetwork {
   bool regulate();
   void solve_changed();
   void solve(std::span<const ClassId> part);
+  void check_rates(std::span<const ClassId> part) const;
   void refresh_due(ClassId activity_class);
   void schedule_completion();
   void complete_due();

@@ -1,0 +1,42 @@
+// A network to try: activities started through it, and when they ended.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/resource_network.h"
+
+namespace sim::testing {
+
+inline ActivitySpec transfer(double amount, std::vector<Usage> usages) {
+  ActivitySpec spec;
+  spec.amount = amount;
+  spec.usages = std::move(usages);
+  return spec;
+}
+// A network of resources r0, r1, … and the times at which the activities started through it ended.
+struct World {
+  Simulator simulator;
+  ResourceNetwork network{simulator};
+  std::map<std::uint64_t, Time> ended;  // by number of the start
+  std::uint64_t starts = 0;
+  int resources = 0;
+
+  explicit World(const std::vector<double>& capacities) {
+    for (const double capacity : capacities) network.add_resource({"r" + std::to_string(resources++), capacity, {}});
+  }
+  ResourceNetwork::ActivityId start(const ActivitySpec& spec) {
+    return network.start(spec, [this, number = starts++] { ended[number] = simulator.now(); });
+  }
+  void at(Time time, std::function<void()> action) {
+    simulator.schedule(time, [kept = &actions.emplace_back(std::move(action))] { (*kept)(); });
+  }
+  std::deque<std::function<void()>> actions;
+};
+
+}  // namespace sim::testing
