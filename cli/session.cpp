@@ -9,6 +9,7 @@
 #include "sim/output_file.h"
 #include "sim/trace.h"
 #include "study/explanation.h"
+#include "study/gemm_profiles.h"
 #include "study/run_trace.h"
 
 namespace cli {
@@ -40,6 +41,11 @@ void Session::add_run_options(CLI::App& command) {
   add_platform_options(command);
   command.add_option("--trace", trace_file_, "File for a trace of every run, to be opened with ui.perfetto.dev")
       ->type_name("FILE");
+  command
+      .add_option("--profiles", profiles_file_,
+                  "Measured GEMMs (time, bytes at L2, Infinity Cache and HBM) that stand in for the estimate; "
+                  "docs/model.md shows the form")
+      ->type_name("FILE");
   command.add_flag("--explain", explain_, "Add where the time went: what held the work back, and who shared it");
 }
 
@@ -60,7 +66,15 @@ study::Platform Session::platform(Arguments& arguments, const std::string& prese
   arguments.check();
   const std::filesystem::path file =
       study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
-  return study::read_platform(file, assignments_);
+  study::Platform platform = study::read_platform(file, assignments_);
+  if (!profiles_file_.empty()) {
+    platform.spec.gpu.gemm.profiles = study::read_gemm_profiles(sim::Config::from_file(profiles_file_), platform.spec);
+    for (const models::GemmProfile& profile : platform.spec.gpu.gemm.profiles) {
+      platform.warnings.push_back("GEMM " + models::to_string(profile.shape) + " follows its profile in " +
+                                  profiles_file_.string() + ", not the estimate");
+    }
+  }
+  return platform;
 }
 
 std::vector<std::filesystem::path> Session::config_folders() {

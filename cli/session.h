@@ -62,6 +62,7 @@ class Session {
   study::Format format_ = study::Format::table;
   std::filesystem::path out_folder_;
   std::filesystem::path trace_file_;
+  std::filesystem::path profiles_file_;
   bool explain_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/gemm_traffic.h"
 #include "tests/models/model_fixture.h"
 #include "tests/sim/config_faults.h"
 
@@ -66,8 +67,8 @@ TEST(GemmPlan, TilesAtTheEdgeArePadded) {
   const GemmPlan plan = plan_gemm(round_gemm(), {129, 300, 10});
   EXPECT_EQ(plan.tiles_m, 2);
   EXPECT_EQ(plan.tiles_n, 3);
-  EXPECT_EQ(plan.workgroups(), 6);
-  EXPECT_DOUBLE_EQ(plan.workgroup_flops(), 327'680.0);
+  EXPECT_EQ(plan.pieces(), 6);
+  EXPECT_DOUBLE_EQ(plan.piece_flops(), 327'680.0);
 }
 
 TEST(GemmTime, OfASmallProductIsTheLaunchAndOnePaddedTile) {
@@ -165,11 +166,11 @@ TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
 TEST(GemmTraffic, WithoutCachesEveryTileReadsItsPanelsFromHbm) {
   const GemmPlan plan = plan_gemm(round_gemm(), {1024, 1024, 1000});
   const std::vector<int> residents{4, 4};
-  const GemmTraffic traffic = gemm_traffic(plan, round_gemm(), round_memory(), residents, 0.0, 0.0);
-  EXPECT_DOUBLE_EQ(traffic.beyond_l2.reads * plan.workgroup_flops(), panel_bytes);
-  EXPECT_DOUBLE_EQ(traffic.beyond_l2.writes * plan.workgroup_flops(), tile_bytes);
+  const GemmTraffic traffic = estimate_traffic(plan, round_gemm(), round_memory(), {residents, 0.0, 0.0});
+  EXPECT_DOUBLE_EQ(traffic.beyond_l2.reads * plan.piece_flops(), panel_bytes);
+  EXPECT_DOUBLE_EQ(traffic.beyond_l2.writes * plan.piece_flops(), tile_bytes);
   EXPECT_DOUBLE_EQ(traffic.beyond_l2.cache_hits, 0.0);
-  EXPECT_DOUBLE_EQ(traffic.l2 * plan.workgroup_flops(), panel_bytes + tile_bytes);
+  EXPECT_DOUBLE_EQ(traffic.l2 * plan.piece_flops(), panel_bytes + tile_bytes);
 }
 
 // The window of R tiles kept in a square is 2 B * 2 sqrt(R) * 128 * drift. As long as it fits into 4 MiB, a larger
@@ -179,7 +180,8 @@ TEST(GemmTraffic, FewerResidentsShareBetterOnlyWhereTheL2OverflowsAndMoreOnlyWhe
     GemmSpec spec = round_gemm();
     spec.kernels.front().l2_drift = drift;
     const GemmPlan plan = plan_gemm(spec, {65536, 65536, 65536});
-    return gemm_traffic(plan, spec, round_memory(), std::vector<int>{residents, residents}, 1.0, 1.0).beyond_l2.reads;
+    const std::vector<int> both{residents, residents};
+    return estimate_traffic(plan, spec, round_memory(), {both}).beyond_l2.reads;
   };
   EXPECT_GT(reads(64, 74), reads(64, 76));      // 0.3 MB
   EXPECT_LT(reads(4096, 74), reads(4096, 76));  // 18 MB
@@ -196,8 +198,8 @@ TEST(GemmTraffic, ALaterWaveFindsPanelsOfEarlierOnesOnlyWhereTheOperandsFit) {
   const GemmPlan plan = plan_gemm(round_gemm(), {512, 512, 1'000'000});
   const std::vector<int> residents{4, 4};
   const auto hbm_reads = [&](MemorySpec memory) {
-    const GemmTraffic traffic = gemm_traffic(plan, round_gemm(), memory, residents, 1.0, 1.0);
-    return 16.0 * (hbm_bytes(traffic) * plan.workgroup_flops() - tile_bytes);
+    const GemmTraffic traffic = estimate_traffic(plan, round_gemm(), memory, {residents});
+    return 16.0 * (hbm_bytes(traffic) * plan.piece_flops() - tile_bytes);
   };
   MemorySpec large = round_memory();
   large.cache_capacity = sim::Bytes(1e14);
@@ -222,13 +224,13 @@ RandomGemm random_gemm() {
   kernel.cache_drift = *rc::gen::inRange(1, 10'000);
   const GemmShape shape{*rc::gen::inRange(257, 20'000), *rc::gen::inRange(257, 20'000), *rc::gen::inRange(1, 20'000)};
   random.plan = plan_gemm(random.spec, shape);
-  const int most = static_cast<int>(std::min<std::int64_t>(80, random.plan.workgroups() / 2));
+  const int most = static_cast<int>(std::min<std::int64_t>(80, random.plan.pieces() / 2));
   random.residents = {*rc::gen::inRange(1, most + 1), *rc::gen::inRange(0, most + 1)};
   return random;
 }
 
 GemmTraffic traffic_of(const RandomGemm& g, double l2_share, double cache_share) {
-  return gemm_traffic(g.plan, g.spec, g.memory, g.residents, l2_share, cache_share);
+  return estimate_traffic(g.plan, g.spec, g.memory, {g.residents, l2_share, cache_share});
 }
 
 double random_share() { return *rc::gen::inRange(0, 101) / 100.0; }
@@ -238,7 +240,7 @@ constexpr double rounding = 1e-9;
 RC_GTEST_PROP(GemmTraffic, LiesBetweenTheCompulsoryBytesAndNoReuseAtAll, ()) {
   const RandomGemm g = random_gemm();
   const GemmTraffic traffic = traffic_of(g, random_share(), random_share());
-  const double flops = g.plan.workgroup_flops() * static_cast<double>(g.plan.workgroups());
+  const double flops = g.plan.piece_flops() * static_cast<double>(g.plan.pieces());
   const GemmShape& shape = g.plan.shape;
   const double operands = element * static_cast<double>(shape.k) * static_cast<double>(shape.m + shape.n);
   const double no_reuse = traffic.l2 - traffic.beyond_l2.writes;

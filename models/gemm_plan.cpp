@@ -1,0 +1,69 @@
+#include "models/gemm_plan.h"
+
+#include <algorithm>
+
+#include "models/limits.h"
+
+namespace models {
+
+namespace {
+
+// The oldest workgroup of a CU leaves something to the others.
+constexpr double most_of_a_cu = 0.99;
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+GemmSpec GemmSpec::read(sim::Section section) {
+  GemmSpec spec;
+  spec.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6);
+  spec.reuse_sharpness = section.number("reuse_sharpness", 0.1, 32.0);
+  for (sim::Section row : section.list("kernels")) {
+    GemmKernelSpec kernel;
+    kernel.name = row.text("name");
+    kernel.least_n = row.integer("least_n", 0, 1 << 24);
+    kernel.least_n_over_m = row.number("least_n_over_m", 0.0, 1e6);
+    kernel.tile_m = static_cast<int>(row.integer("tile_m", 16, 1024));
+    kernel.tile_n = static_cast<int>(row.integer("tile_n", 16, 1024));
+    kernel.split_k = static_cast<int>(row.integer("split_k", 1, 256, 1));
+    kernel.persistent = row.flag("persistent", false);
+    kernel.workgroups_per_cu = static_cast<int>(row.integer("workgroups_per_cu", 1, 16));
+    kernel.efficiency = row.number("efficiency", 0.01, 1.0);
+    kernel.alone_share = row.number("alone_share", 0.1, 1.0);
+    kernel.oldest_share =
+        row.number("oldest_share", 1.0 / kernel.workgroups_per_cu, kernel.workgroups_per_cu == 1 ? 1.0 : most_of_a_cu);
+    kernel.in_flight = row.bytes("in_flight", limits::capacity);
+    kernel.l2_drift = row.integer("l2_drift", 1, 1 << 24);
+    kernel.cache_drift = row.integer("cache_drift", 1, 1 << 24);
+    spec.kernels.push_back(std::move(kernel));
+  }
+  if (spec.kernels.empty() || spec.kernels.back().least_n > 0 || spec.kernels.back().least_n_over_m > 0.0) {
+    section.fault("kernels", "needs a last row for every shape: least_n 0 and least_n_over_m 0");
+  }
+  return spec;
+}
+
+double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }
+
+std::int64_t GemmPlan::workgroups(std::int64_t slots) const {
+  return kernel.persistent ? std::min(slots, pieces()) : pieces();
+}
+
+GemmPlan plan_gemm(const GemmSpec& spec, const GemmShape& shape) {
+  const auto fits = [&shape](const GemmKernelSpec& kernel) {
+    return shape.n >= kernel.least_n &&
+           static_cast<double>(shape.n) >= kernel.least_n_over_m * static_cast<double>(shape.m);
+  };
+  GemmPlan plan;
+  plan.shape = shape;
+  plan.kernel = *std::find_if(spec.kernels.begin(), spec.kernels.end(), fits);
+  plan.tiles_m = ceil_divide(shape.m, plan.kernel.tile_m);
+  plan.tiles_n = ceil_divide(shape.n, plan.kernel.tile_n);
+  for (const GemmProfile& profile : spec.profiles) {
+    if (profile.shape == shape) plan.profile = profile;
+  }
+  return plan;
+}
+
+}  // namespace models

@@ -1,0 +1,52 @@
+// What a GEMM moves at each level of the memory hierarchy. It follows from how many resident tiles share a panel of A
+// or B, and how far they have drifted apart along k when they read it.
+#pragma once
+
+#include <span>
+
+#include "models/gemm_plan.h"
+#include "models/memory.h"
+
+namespace models {
+
+// Bytes per operation of resident workgroups at each level.
+struct GemmTraffic {
+  double l2 = 0.0;
+  Traffic beyond_l2;
+
+  double beyond_l2_bytes() const { return beyond_l2.reads + beyond_l2.writes; }
+  double hbm_bytes() const { return beyond_l2_bytes() * (1.0 - beyond_l2.cache_hits); }
+};
+
+// What a kernel has of CUs and caches: its workgroups on each XCD (0 for one that has none), and its shares of the
+// capacities.
+struct GemmFooting {
+  std::span<const int> residents;
+  double l2_share = 1.0;
+  double cache_share = 1.0;
+};
+
+GemmTraffic estimate_traffic(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory,
+                             const GemmFooting& footing);
+
+// The traffic of one plan on one machine: the estimate; or, where the plan has a profile, that, corrected by what the
+// estimate says of the difference between a footing and the undisturbed kernel.
+class GemmTrafficModel {
+ public:
+  GemmTrafficModel(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory, int cus_per_xcd);
+
+  // With all CUs and caches to itself.
+  const GemmTraffic& undisturbed() const { return undisturbed_; }
+  GemmTraffic on(const GemmFooting& footing) const;
+
+ private:
+  GemmTraffic correct(const GemmTraffic& estimated) const;
+
+  const GemmPlan& plan_;
+  const GemmSpec& spec_;
+  const MemorySpec& memory_;
+  GemmTraffic estimated_;  // undisturbed
+  GemmTraffic undisturbed_;
+};
+
+}  // namespace models

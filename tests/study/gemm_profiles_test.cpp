@@ -1,0 +1,89 @@
+#include "study/gemm_profiles.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "study/testbed.h"
+#include "tests/study/test_platform.h"
+
+namespace study {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class GemmProfiles : public testing::Test {
+ protected:
+  static std::string file(const std::string& time, const std::string& l2, const std::string& cache,
+                          const std::string& hbm) {
+    return "profiles:\n  - gemm: 8192x8192x8192\n    time: " + time + "\n    l2: " + l2 +
+           "\n    infinity_cache: " + cache + "\n    hbm: " + hbm + "\n    source: a profiler\n";
+  }
+  std::vector<models::GemmProfile> read(const std::string& text) {
+    return read_gemm_profiles(sim::Config::from_text(text, "profiles.yaml"), platform_.spec);
+  }
+  std::string faults(const std::string& text) {
+    try {
+      read(text);
+    } catch (const sim::ConfigError& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  Platform platform_ = mi300x();
+};
+
+// The kernel takes 2000 us; launch and notice come on top.
+TEST_F(GemmProfiles, GiveTheKernelItsMeasuredTime) {
+  platform_.spec.gpu.gemm.profiles = read(file("2000 us", "14 GB", "2 GB", "1 GB"));
+  const models::HostSpec& host = platform_.spec.host;
+  const sim::Time launch = host.kernel_launch + host.kernel_notice;
+  Testbed testbed(platform_.spec);
+  const sim::Time alone = testbed.alone(models::GemmShape{8192, 8192, 8192});
+  EXPECT_NEAR(sim::to_microseconds(alone - launch), 2000.0, 0.1);
+}
+
+// 10 GB of HBM at 4 TB/s take 2.5 ms: the time is the memory's, at whatever efficiency.
+TEST_F(GemmProfiles, AllowKernelsThatAMemoryBounds) {
+  const auto profiles = read(file("4000 us", "14 GB", "11 GB", "10 GB"));
+  platform_.spec.gpu.gemm.profiles = profiles;
+  Testbed testbed(platform_.spec);
+  EXPECT_NEAR(sim::to_microseconds(testbed.alone(models::GemmShape{8192, 8192, 8192})), 4000.0, 20.0);
+}
+
+TEST_F(GemmProfiles, NeedEveryLevel) {
+  EXPECT_THAT(faults("profiles:\n  - gemm: 8192x8192x8192\n    time: 2 ms\n    l2: 14 GB\n    source: x\n"),
+              AllOf(HasSubstr("infinity_cache"), HasSubstr("hbm"), HasSubstr("profiles.yaml:2:5")));
+}
+
+// A, B and C are 3 * 8192^2 * 2 B = 384 MiB; the L2s hold 32 MiB of them, the Infinity Cache another 256 MiB.
+TEST_F(GemmProfiles, AreRefusedBelowTheCompulsoryBytes) {
+  EXPECT_THAT(faults(file("2 ms", "383 MiB", "383 MiB", "96 MiB")), HasSubstr("l2"));
+  EXPECT_THAT(faults(file("2 ms", "384 MiB", "351 MiB", "96 MiB")), HasSubstr("infinity_cache"));
+  EXPECT_THAT(faults(file("2 ms", "384 MiB", "352 MiB", "95 MiB")), HasSubstr("hbm"));
+  EXPECT_EQ(faults(file("2 ms", "384 MiB", "352 MiB", "96 MiB")), "");
+}
+
+TEST_F(GemmProfiles, AreRefusedIfALevelPassesMoreThanTheOneBefore) {
+  EXPECT_THAT(faults(file("2 ms", "1 GB", "2 GB", "0.5 GB")), HasSubstr("more than the"));
+}
+
+// 1.1 Tflop at 304 CUs * 2048 flops a cycle and 1.21 GHz take 1.46 ms.
+TEST_F(GemmProfiles, AreRefusedIfFasterThanThePlatform) {
+  EXPECT_THAT(faults(file("1.4 ms", "14 GB", "2 GB", "1 GB")), AllOf(HasSubstr("time"), HasSubstr("full matrix rate")));
+}
+
+TEST_F(GemmProfiles, AreRefusedTwiceForAShapeAndForNone) {
+  const std::string one = file("2 ms", "14 GB", "2 GB", "1 GB");
+  EXPECT_THAT(faults(one + one.substr(one.find("  - gemm"))), HasSubstr("has a profile already"));
+  EXPECT_THAT(faults("profiles: []\n"), HasSubstr("needs at least one GEMM"));
+  std::string no_shape = one;
+  no_shape.replace(one.find("8192x8192x8192"), 14, "8192x8192");
+  EXPECT_THAT(faults(no_shape), HasSubstr("MxNxK"));
+}
+
+}  // namespace
+}  // namespace study
