@@ -29,6 +29,7 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
   command.add_option("--strategy", strategies_, "Strategies, separated by commas, or all that the collective permits")
       ->type_name("serial|c3_base|c3_sp|c3_rp|c3_sp_rp|c3_best|conccl|conccl_rp|all");
   session.add_run_options(command);
+  session.add_without_option(command);
   command.callback([this] { run(); });
 }
 

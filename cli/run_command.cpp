@@ -26,6 +26,7 @@ RunCommand::RunCommand(CLI::App& app, Session& session) : session_(session) {
   command.footer(examples);
   command.add_option("FILE", file_, "Experiment, in YAML")->type_name("FILE")->required();
   session.add_run_options(command);
+  session.add_without_option(command);
   command.callback([this] { run(); });
 }
 

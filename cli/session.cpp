@@ -49,6 +49,22 @@ void Session::add_run_options(CLI::App& command) {
   command.add_flag("--explain", explain_, "Add where the time went: what held the work back, and who shared it");
 }
 
+void Session::add_without_option(CLI::App& command) {
+  command
+      .add_option("--without", without_,
+                  "Mechanisms of interference, separated by commas, that the machine is to be without, or all")
+      ->type_name("cu_loss|dispatch_wait|l2|infinity_cache|hbm|loaded_latency|link|clock|all");
+}
+
+models::Mechanisms Session::mechanisms_left_out(Arguments& arguments) const {
+  models::Mechanisms mechanisms;
+  if (without_.empty()) return mechanisms;
+  for (const models::Mechanism mechanism : arguments.choice_list("--without", without_, study::mechanism_choices())) {
+    mechanisms.add(mechanism);
+  }
+  return mechanisms;
+}
+
 void Session::check_options(Arguments& arguments) {
   format_ = arguments.choice("--format", format_name_, format_choices());
   std::error_code absent;
@@ -63,6 +79,7 @@ void Session::check_options(Arguments& arguments) {
 
 study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
   check_options(arguments);
+  const models::Mechanisms without = mechanisms_left_out(arguments);
   arguments.check();
   const std::filesystem::path file =
       study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
@@ -73,6 +90,10 @@ study::Platform Session::platform(Arguments& arguments, const std::string& prese
       platform.warnings.push_back("GEMM " + models::to_string(profile.shape) + " follows its profile in " +
                                   profiles_file_.string() + ", not the estimate");
     }
+  }
+  platform.spec.without = without;
+  if (!without_.empty()) {
+    platform.warnings.push_back("--without " + without_ + ": no real machine, but what one would be without it");
   }
   return platform;
 }

@@ -28,6 +28,8 @@ class Session {
   // Options of commands that read a platform, and those of commands that simulate.
   void add_platform_options(CLI::App& command);
   void add_run_options(CLI::App& command);
+  // The option of commands that ask what interference costs.
+  void add_without_option(CLI::App& command);
 
   // Checks the shared options, throws what `arguments` has gathered, and reads the platform that was asked for: by
   // --platform, or `preset` without it. Throws sim::ConfigError.
@@ -51,6 +53,7 @@ class Session {
 
  private:
   void check_options(Arguments& arguments);
+  models::Mechanisms mechanisms_left_out(Arguments& arguments) const;
 
   std::ostream& out_;
   std::ostream& err_;
@@ -58,6 +61,7 @@ class Session {
 
   std::string platform_;
   std::vector<std::string> assignments_;
+  std::string without_;
   std::string format_name_ = "table";
   study::Format format_ = study::Format::table;
   std::filesystem::path out_folder_;

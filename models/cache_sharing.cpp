@@ -13,7 +13,8 @@ void CacheSharing::leave(Handle client) {
   notify_all_but(clients_.end());
 }
 
-double CacheSharing::share(Handle client, sim::BytesPerSecond Client::*fill) const {
+double CacheSharing::share(Handle client, sim::BytesPerSecond Client::*fill, Mechanism level) const {
+  if (without_.has(level)) return 1.0;
   sim::BytesPerSecond all;
   for (const Client& other : clients_) all += other.*fill;
   return all.value() > 0.0 ? (*client).*fill / all : 1.0;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 
+#include "models/interference.h"
 #include "sim/units.h"
 
 namespace models {
@@ -18,17 +19,21 @@ class CacheSharing {
   };
   using Handle = std::list<Client>::iterator;
 
+  // `without`: the levels of which every client holds all.
+  explicit CacheSharing(Mechanisms without = {}) : without_(without) {}
+
   Handle enter(Client client);
   void leave(Handle client);
 
   // The share of the capacity that the client holds, 0..1.
-  double l2_share(Handle client) const { return share(client, &Client::l2_fill); }
-  double cache_share(Handle client) const { return share(client, &Client::cache_fill); }
+  double l2_share(Handle client) const { return share(client, &Client::l2_fill, Mechanism::l2); }
+  double cache_share(Handle client) const { return share(client, &Client::cache_fill, Mechanism::infinity_cache); }
 
  private:
-  double share(Handle client, sim::BytesPerSecond Client::*fill) const;
+  double share(Handle client, sim::BytesPerSecond Client::*fill, Mechanism level) const;
   void notify_all_but(Handle client);
 
+  Mechanisms without_;
   std::list<Client> clients_;
 };
 

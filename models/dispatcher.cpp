@@ -12,6 +12,11 @@ namespace models {
 namespace {
 // Shares of a CU are counted in whole parts, so that every workgroups-per-CU up to 16 divides a CU exactly.
 constexpr int parts_of_a_cu = 720'720;
+
+// GEMMs and collectives look at the CUs each for themselves; in a real machine they see the same.
+std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::gemm ? 0 : 1; }
+
+bool holds(CuMask mask, int cu) { return mask.all() || (mask.begin <= cu && cu < mask.end); }
 }  // namespace
 
 double Cohort::busiest_share() const {
@@ -56,10 +61,15 @@ struct Dispatcher::Queue {
   }
 };
 
-Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name)
-    : simulator_(simulator), spec_(spec), cus_per_xcd_(cus_per_xcd), name_(std::move(name)) {
+Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name,
+                       Mechanisms without)
+    : simulator_(simulator),
+      spec_(spec),
+      cus_per_xcd_(cus_per_xcd),
+      apart_{without.has(Mechanism::cu_loss), without.has(Mechanism::dispatch_wait)},
+      name_(std::move(name)) {
   xcds_.resize(static_cast<std::size_t>(xcds));
-  for (Xcd& xcd : xcds_) xcd.free_parts.assign(static_cast<std::size_t>(cus_per_xcd), parts_of_a_cu);
+  for (Xcd& xcd : xcds_) xcd.free_parts.fill(std::vector<int>(static_cast<std::size_t>(cus_per_xcd), parts_of_a_cu));
 }
 
 Dispatcher::~Dispatcher() = default;
@@ -142,18 +152,30 @@ Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
 // Spreads the workgroups: one on each of the CUs with the most room that the mask allows, by index, then again.
 void Dispatcher::place(Queue& queue, int xcd_index) {
   const std::size_t x = static_cast<std::size_t>(xcd_index);
-  std::vector<int>& free_parts = xcds_[x].free_parts;
-  const auto begin = free_parts.begin() + (queue.kernel.mask.all() ? 0 : queue.kernel.mask.begin);
-  const auto end = queue.kernel.mask.all() ? free_parts.end() : free_parts.begin() + queue.kernel.mask.end;
+  const std::size_t view = view_of(queue.kernel);
+  const std::vector<int>& free_parts = xcds_[x].free_parts[view];
+  const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.mask;
+  const auto begin = free_parts.begin() + (mask.all() ? 0 : mask.begin);
+  const auto end = mask.all() ? free_parts.end() : free_parts.begin() + mask.end;
   const int share = queue.share_of_cu();
   for (std::size_t cohort = 0; queue.pending[x] > 0; ++cohort) {
     const int most = *std::max_element(begin, end);
     if (most < share) return;
-    for (auto cu = begin; cu != end && queue.pending[x] > 0; ++cu) {
-      if (*cu != most) continue;
-      *cu -= share;
-      queue.place_next(cohort, xcd_index, static_cast<int>(cu - free_parts.begin()));
+    for (auto it = begin; it != end && queue.pending[x] > 0; ++it) {
+      if (*it != most) continue;
+      const int cu = static_cast<int>(it - free_parts.begin());
+      take(queue.kernel, xcds_[x], cu, share);
+      queue.place_next(cohort, xcd_index, cu);
     }
+  }
+}
+
+// Takes room on a CU, or gives it back where `parts` is negative. A view that is apart does not see the other tenant,
+// and neither sees the other where its mask would not let it be.
+void Dispatcher::take(const KernelSpec& kernel, Xcd& xcd, int cu, int parts) {
+  for (std::size_t view = 0; view < xcd.free_parts.size(); ++view) {
+    const bool seen = view == view_of(kernel) || (!apart_[view] && holds(kernel.mask, cu));
+    if (seen) xcd.free_parts[view][static_cast<std::size_t>(cu)] -= parts;
   }
 }
 
@@ -167,8 +189,7 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
 
 void Dispatcher::retire(const Queue& queue, const Cohort& cohort) {
   for (const Cohort::Placement& placement : cohort.placements) {
-    xcds_[static_cast<std::size_t>(placement.xcd)].free_parts[static_cast<std::size_t>(placement.cu)] +=
-        queue.share_of_cu();
+    take(queue.kernel, xcds_[static_cast<std::size_t>(placement.xcd)], placement.cu, -queue.share_of_cu());
   }
   request_dispatch();
 }

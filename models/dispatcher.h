@@ -2,6 +2,7 @@
 // when it is enqueued; on each XCD the queues compete for the CUs that have room whenever workgroups arrive or retire.
 #pragma once
 
+#include <array>
 #include <list>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ struct DispatchSpec {
 
 class Dispatcher {
  public:
-  Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name);
+  Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name,
+             Mechanisms without = {});
   ~Dispatcher();
 
   // Queues the kernel, runs `body` for each cohort of its workgroups, and ends when the last one has retired. The
@@ -43,8 +45,8 @@ class Dispatcher {
  private:
   struct Queue;
   struct Xcd {
-    std::vector<int> free_parts;  // of each CU
-    Queue* turn = nullptr;        // rotation: whose turn it is
+    std::array<std::vector<int>, 2> free_parts;  // of each CU, by view
+    Queue* turn = nullptr;                       // rotation: whose turn it is
     sim::Time turn_began{0};
   };
 
@@ -53,12 +55,14 @@ class Dispatcher {
   void dispatch_xcd(int index);
   Queue* turn_holder(Xcd& xcd);
   void place(Queue& queue, int xcd_index);
+  void take(const KernelSpec& kernel, Xcd& xcd, int cu, int parts);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
   void retire(const Queue& queue, const Cohort& cohort);
 
   sim::Simulator& simulator_;
   DispatchSpec spec_;
   int cus_per_xcd_;
+  std::array<bool, 2> apart_;  // by view: sees its own workgroups alone, on all CUs
   std::string name_;
   std::vector<Xcd> xcds_;
   std::list<Queue> queues_;  // by arrival

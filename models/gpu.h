@@ -2,10 +2,14 @@
 // the node puts them in place.
 #pragma once
 
+#include <array>
+#include <optional>
+#include <vector>
+
 #include "models/cache_sharing.h"
 #include "models/dispatcher.h"
-#include "models/fabric.h"
 #include "models/gemm.h"
+#include "models/interference.h"
 #include "models/memory.h"
 #include "models/power.h"
 #include "models/sdma_spec.h"
@@ -32,7 +36,9 @@ struct GpuSpec {
 
 class Gpu {
  public:
-  Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, const Fabric& fabric);
+  // `links` carry what this GPU sends and receives; `without`: see models/interference.h.
+  Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vector<sim::ResourceId> links,
+      Mechanisms without);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
@@ -40,20 +46,24 @@ class Gpu {
   const GpuSpec& spec() const { return spec_; }
   sim::Simulator& simulator() { return network_.simulator(); }
   sim::ResourceNetwork& network() { return network_; }
-  Memory& memory() { return memory_; }
+  // Memory and clock as a tenant sees them: the same for all but in a counterfactual machine.
+  Memory& memory(Tenant tenant = Tenant::gemm) { return memories_[static_cast<std::size_t>(tenant)]; }
   CacheSharing& cache_sharing() { return cache_sharing_; }
   const CacheSharing& cache_sharing() const { return cache_sharing_; }
   Dispatcher& dispatcher() { return dispatcher_; }
-  PowerGovernor& governor() { return governor_; }
+  PowerGovernor& governor(Tenant tenant = Tenant::gemm) {
+    return tenant == Tenant::rccl && rccl_governor_ ? *rccl_governor_ : governor_;
+  }
 
  private:
   int index_;
   const GpuSpec& spec_;
   sim::ResourceNetwork& network_;
-  Memory memory_;
+  std::array<Memory, tenants> memories_;
   CacheSharing cache_sharing_;
   Dispatcher dispatcher_;
   PowerGovernor governor_;
+  std::optional<PowerGovernor> rccl_governor_;  // where clocks are apart
 };
 
 }  // namespace models

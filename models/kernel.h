@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/cu_mask.h"
+#include "models/interference.h"
 #include "sim/task.h"
 #include "sim/units.h"
 
@@ -21,6 +22,7 @@ struct KernelSpec {
   int workgroups_per_cu = 1;
   CuMask mask;
   int priority = 0;  // higher goes first
+  Tenant tenant = Tenant::gemm;
 };
 
 // Workgroups of one kernel that were placed at the same instant on one GPU: they run alike and retire together.

@@ -24,24 +24,39 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   return spec;
 }
 
-Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name)
+namespace {
+TenantResource::Apart apart(Mechanism bandwidth, Mechanisms without) {
+  return {without.has(bandwidth), without.has(Mechanism::loaded_latency), without.has(Mechanism::clock)};
+}
+}  // namespace
+
+Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without)
     : spec_(spec),
-      l2_(network.add_resource({name + ".l2", spec.xcds * spec.l2_rate.value(), {}})),
-      ports_(network.add_resource({name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}})),
-      cache_(network.add_resource(
-          {name + ".infinity_cache", spec.cache_rate.value(), {spec.cache_latency, spec.queueing_factor}})),
-      hbm_(network.add_resource({name + ".hbm", spec.hbm_rate.value(), {spec.hbm_latency, spec.queueing_factor}})) {}
+      l2_(network, {name + ".l2", spec.xcds * spec.l2_rate.value(), {}}, apart(Mechanism::l2, without)),
+      ports_(network, {name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}}, apart(Mechanism::l2, without)),
+      cache_(network, {name + ".infinity_cache", spec.cache_rate.value(), {spec.cache_latency, spec.queueing_factor}},
+             apart(Mechanism::infinity_cache, without)),
+      hbm_(network, {name + ".hbm", spec.hbm_rate.value(), {spec.hbm_latency, spec.queueing_factor}},
+           apart(Mechanism::hbm, without)) {}
+
+Memory Memory::seen_by_another(sim::ResourceNetwork& network) const {
+  Memory other = *this;
+  for (TenantResource* const level : {&other.l2_, &other.ports_, &other.cache_, &other.hbm_}) {
+    *level = level->seen_by_another(network);
+  }
+  return other;
+}
 
 void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
-  usages.add(cache_, traffic.reads + traffic.writes);
+  cache_.add(usages, traffic.reads + traffic.writes);
   const double misses = 1.0 - traffic.cache_hits;
-  usages.add(hbm_, misses * (traffic.reads / spec_.hbm_read_efficiency + traffic.writes / spec_.hbm_write_efficiency));
+  hbm_.add(usages, misses * (traffic.reads / spec_.hbm_read_efficiency + traffic.writes / spec_.hbm_write_efficiency));
 }
 
 void Memory::add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const {
   const double unevenness = busiest_share * spec_.xcds;
-  usages.add(l2_, unevenness * l2_bytes);
-  usages.add(ports_, unevenness * (beyond.reads + beyond.writes));
+  l2_.add(usages, unevenness * l2_bytes);
+  ports_.add(usages, unevenness * (beyond.reads + beyond.writes));
   add_below_l2(usages, beyond);
 }
 

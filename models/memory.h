@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/tenant_resource.h"
 #include "models/usage_list.h"
 #include "sim/config.h"
 #include "sim/resource_network.h"
@@ -39,7 +40,10 @@ struct Traffic {
 
 class Memory {
  public:
-  Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name);
+  // As one tenant sees it; `without`: what tenants do not share.
+  Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without = {});
+  // The same memory as another tenant sees it.
+  Memory seen_by_another(sim::ResourceNetwork& network) const;
 
   // Traffic that starts below the L2s: copy engines, and what other GPUs read or write here.
   void add_below_l2(UsageList& usages, Traffic traffic) const;
@@ -49,18 +53,19 @@ class Memory {
   double evenly_spread() const { return 1.0 / spec_.xcds; }
 
   const MemorySpec& spec() const { return spec_; }
-  sim::ResourceNetwork::ResourceId cache() const { return cache_; }
-  sim::ResourceNetwork::ResourceId hbm() const { return hbm_; }
-  sim::ResourceNetwork::ResourceId l2() const { return l2_; }
+  // What this tenant's power depends on.
+  sim::ResourceNetwork::ResourceId cache() const { return cache_.power(); }
+  sim::ResourceNetwork::ResourceId hbm() const { return hbm_.power(); }
+  sim::ResourceNetwork::ResourceId l2() const { return l2_.power(); }
   // The resources whose loaded latency a memory access sees, in order.
-  std::vector<std::uint32_t> latency_path() const { return {cache_, hbm_}; }
+  std::vector<std::uint32_t> latency_path() const { return {cache_.latency(), hbm_.latency()}; }
 
  private:
   MemorySpec spec_;
-  sim::ResourceNetwork::ResourceId l2_;
-  sim::ResourceNetwork::ResourceId ports_;
-  sim::ResourceNetwork::ResourceId cache_;
-  sim::ResourceNetwork::ResourceId hbm_;
+  TenantResource l2_;
+  TenantResource ports_;
+  TenantResource cache_;
+  TenantResource hbm_;
 };
 
 }  // namespace models

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,7 +34,9 @@ class Node {
   int simulated() const { return static_cast<int>(gpus_.size()); }
   // The GPU, or the one that stands for it.
   Gpu& gpu(int index) { return *gpus_[static_cast<std::size_t>(index < simulated() ? index : 0)]; }
-  Fabric& fabric() { return fabric_; }
+  Fabric& fabric(Tenant tenant = Tenant::rccl) {
+    return tenant == Tenant::sdma && sdma_fabric_ ? *sdma_fabric_ : fabric_;
+  }
   Host& host() { return host_; }
   // The SDMA engines of each simulated GPU.
   std::span<SdmaComplex* const> copy_engines() const { return copy_engines_; }
@@ -43,6 +46,7 @@ class Node {
   const PlatformSpec& spec_;
   sim::ResourceNetwork network_;
   Fabric fabric_;
+  std::optional<Fabric> sdma_fabric_;  // where links are apart
   Host host_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<std::unique_ptr<SdmaComplex>> sdma_;

@@ -6,6 +6,7 @@
 #include "models/fabric.h"
 #include "models/gpu.h"
 #include "models/host.h"
+#include "models/interference.h"
 #include "models/rccl_kernel.h"
 #include "sim/config.h"
 
@@ -18,6 +19,7 @@ struct PlatformSpec {
   HostSpec host;
   GpuSpec gpu;
   RcclSpec rccl;
+  Mechanisms without;  // of interference; in no file: a question, not a machine
 
   // Reads and checks all of it: throws sim::ConfigError with every fault.
   static PlatformSpec read(sim::Config& config);

@@ -131,12 +131,12 @@ sim::Task<> RcclRun::run() {
   std::vector<PowerGovernor::Listener> listeners;
   listeners.reserve(static_cast<std::size_t>(gpus_));
   for (int gpu = 0; gpu < gpus_; ++gpu) {
-    listeners.push_back(node_.gpu(gpu).governor().add_listener([this, gpu] { follow_clock(gpu); }));
+    listeners.push_back(node_.gpu(gpu).governor(Tenant::rccl).add_listener([this, gpu] { follow_clock(gpu); }));
   }
   for (int gpu = 0; gpu < gpus_; ++gpu) node_.simulator().spawn("rccl on gpu" + std::to_string(gpu), run_on(gpu));
   co_await finished_.wait();
   for (int gpu = 0; gpu < gpus_; ++gpu) {
-    node_.gpu(gpu).governor().remove_listener(listeners[static_cast<std::size_t>(gpu)]);
+    node_.gpu(gpu).governor(Tenant::rccl).remove_listener(listeners[static_cast<std::size_t>(gpu)]);
   }
 }
 
@@ -147,6 +147,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
   kernel.workgroups = collective_.workgroups;
   kernel.workgroups_per_cu = collective_.workgroups_per_cu;
   kernel.mask = mask_;
+  kernel.tenant = Tenant::rccl;
   CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
   co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
   co_await node_.host().notice_kernel_end(gpu);
@@ -155,7 +156,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
 
 // A cohort of channels on one GPU holds its CUs until all its data has moved, waiting for the other GPUs included.
 sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
-  node_.gpu(gpu).governor().add_busy_workgroups(cohort.size());
+  node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(cohort.size());
   for (const Cohort::Placement& placement : cohort.placements) {
     if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < gpus_) continue;
     if (ready_.empty()) node_.simulator().at_end_of_instant([this] { start_ready_channels(); });
@@ -164,7 +165,7 @@ sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
   for (const Cohort::Placement& placement : cohort.placements) {
     co_await moved_[static_cast<std::size_t>(placement.workgroup)]->wait();
   }
-  node_.gpu(gpu).governor().add_busy_workgroups(-cohort.size());
+  node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(-cohort.size());
 }
 
 void RcclRun::start_ready_channels() { node_.simulator().spawn("rccl channels", move_data(std::exchange(ready_, {}))); }
@@ -196,11 +197,11 @@ sim::Task<> RcclRun::move_data(std::vector<int> channels) {
 // One unit is a byte of payload.
 sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
   Gpu& sending_gpu = node_.gpu(flow.from);
-  const Memory& sender = sending_gpu.memory();
-  const Memory& receiver = node_.gpu(flow.to).memory();
+  const Memory& sender = sending_gpu.memory(Tenant::rccl);
+  const Memory& receiver = node_.gpu(flow.to).memory(Tenant::rccl);
   const double hits = collective_.buffer_share;
   UsageList usages;
-  node_.fabric().add(usages, flow.from, flow.to, 1.0 / protocol_.link_efficiency);
+  node_.fabric(Tenant::rccl).add(usages, flow.from, flow.to, 1.0 / protocol_.link_efficiency);
   sender.add_from_xcds(usages, sender.evenly_spread(), collective_.sender_reads + collective_.sender_writes,
                        {collective_.sender_reads, collective_.sender_writes, hits});
   receiver.add_from_xcds(usages, receiver.evenly_spread(), collective_.receiver_reads + collective_.receiver_writes,
@@ -215,7 +216,7 @@ sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
   activity.weight = in_flight;
   activity.in_flight = in_flight / collective_.memory_bytes();
   activity.fixed_latency =
-      sim::to_time(sending_gpu.governor().slowdown() * sim::to_seconds(library_.workgroup_latency));
+      sim::to_time(sending_gpu.governor(Tenant::rccl).slowdown() * sim::to_seconds(library_.workgroup_latency));
   activity.latency_path = sender.latency_path();
   for (const auto resource : receiver.latency_path()) activity.latency_path.push_back(resource);
   return activity;

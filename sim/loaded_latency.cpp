@@ -16,7 +16,8 @@ double power(double base, double exponent) {
 }  // namespace
 
 Seconds LoadedLatency::at(double utilisation) const {
-  const double queue = power(utilisation, exponent) / (1.0 - std::min(utilisation, ceiling));
+  const double load = std::min(1.0, utilisation / full_at);
+  const double queue = power(load, exponent) / (1.0 - std::min(load, ceiling));
   return to_seconds(unloaded) * (1.0 + factor * queue);
 }
 

@@ -5,7 +5,8 @@
 
 namespace sim {
 
-// Latency at utilisation u: unloaded * (1 + factor * u^exponent / (1 - min(u, ceiling))). It is the mean wait of a
+// Latency at utilisation u, counted as u / full_at, at most 1: unloaded * (1 + factor * u^exponent / (1 - min(u,
+// ceiling))). It is the mean wait of a
 // queue (Kleinrock, Queueing Systems I, section 5.7: u / (1 - u) of a service time, up to a factor), cut off where
 // finite buffers hold requests back at their source: increasing, continuous, finite at u = 1.
 struct LoadedLatency {
@@ -13,6 +14,7 @@ struct LoadedLatency {
   double factor = 0.0;    // >= 0; 0: latency does not depend on load
   double exponent = 2.0;  // >= 1
   double ceiling = 0.95;  // in [0, 1)
+  double full_at = 1.0;   // in (0, 1]; below 1: a capacity wider than what latency follows
 
   bool depends_on_load() const { return unloaded > Time(0) && factor > 0.0; }
   // `utilisation` is in [0, 1].

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/collective.h"
+#include "models/interference.h"
 #include "study/c3_study.h"
 #include "study/strategy.h"
 
@@ -37,6 +38,9 @@ inline std::vector<Choice<models::SdmaVariant>> variant_choices() {
   return choices_of<models::SdmaVariant>(std::array{pcpy, bcst, swap, b2b});
 }
 inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
+inline std::vector<Choice<models::Mechanism>> mechanism_choices() {
+  return choices_of<models::Mechanism>(models::all_mechanisms);
+}
 inline std::vector<Choice<LengthClass>> length_class_choices() { return choices_of(all_length_classes()); }
 
 }  // namespace study

@@ -54,6 +54,16 @@ TEST(CacheSharing, OthersLearnOfAnArrivalAndADepartureWhenSharesHaveChanged) {
   EXPECT_EQ(seen, (std::vector<double>{0.25, 1.0}));
 }
 
+TEST(CacheSharing, ALevelThatEachHasOfItsOwnIsHeldWhole) {
+  Mechanisms without;
+  without.add(Mechanism::l2);
+  CacheSharing sharing(without);
+  const auto a = sharing.enter(filling(1.0_GBps, 1.0_GBps));
+  sharing.enter(filling(3.0_GBps, 3.0_GBps));
+  EXPECT_DOUBLE_EQ(sharing.l2_share(a), 1.0);
+  EXPECT_DOUBLE_EQ(sharing.cache_share(a), 0.25);
+}
+
 TEST(CacheSharing, WhoHasLeftIsToldNothing) {
   CacheSharing sharing;
   int calls = 0;

@@ -1,0 +1,30 @@
+#include "models/tenant_resource.h"
+
+#include <utility>
+
+namespace models {
+
+namespace {
+
+// As wide as all tenants could ever need, and as slow as `spec` is at the same load: a meter that holds nobody back.
+sim::ResourceSpec meter_of(sim::ResourceSpec spec) {
+  spec.capacity *= static_cast<double>(tenants);
+  spec.latency.full_at = 1.0 / static_cast<double>(tenants);
+  return spec;
+}
+
+}  // namespace
+
+TenantResource::TenantResource(sim::ResourceNetwork& network, sim::ResourceSpec spec, Apart apart)
+    : spec_(std::move(spec)),
+      apart_(apart),
+      together_(network.add_resource(apart.bandwidth ? meter_of(spec_) : spec_)),
+      own_(apart.bandwidth || apart.latency || apart.power ? network.add_resource(spec_) : together_) {}
+
+TenantResource TenantResource::seen_by_another(sim::ResourceNetwork& network) const {
+  TenantResource other = *this;
+  if (own_ != together_) other.own_ = network.add_resource(spec_);
+  return other;
+}
+
+}  // namespace models
