@@ -11,10 +11,13 @@
 #include "study/explanation.h"
 #include "study/gemm_profiles.h"
 #include "study/run_trace.h"
+#include "study/slowdown.h"
 
 namespace cli {
 
 namespace {
+
+constexpr std::size_t most_bars = 40;  // that a picture holds
 
 std::vector<study::Choice<study::Format>> format_choices() {
   return {{"table", study::Format::table}, {"csv", study::Format::csv}, {"json", study::Format::json}};
@@ -131,9 +134,20 @@ void Session::answer(const study::Platform& platform, study::Results results) {
   if (!out_.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");
 }
 
+void Session::explain_slowdowns(const models::PlatformSpec& platform, study::Results& results) {
+  const std::vector<study::Slowdown> slowdowns = study::split_slowdowns(platform, results.runs);
+  results.tables.push_back(
+      {"slowdown", "Why operations are slower than alone: their slowdown by mechanism", slowdown_table(slowdowns)});
+  if (out_folder_.empty() || slowdowns.size() > most_bars) return;
+  const std::string problem =
+      study::draw(study::slowdown_chart(slowdowns, results.tables.front().title), out_folder_, "slowdown");
+  if (!problem.empty()) results.warnings.push_back(problem);
+}
+
 void Session::answer(study::Testbed& testbed, const study::Platform& platform, study::Results results) {
   if (explain_) {
     results.tables.push_back({"explanation", "Where the time went", study::explain(testbed, results.runs)});
+    explain_slowdowns(testbed.platform(), results);
   }
   if (!trace_file_.empty()) {
     sim::OutputFile file(trace_file_);

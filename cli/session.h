@@ -54,6 +54,7 @@ class Session {
  private:
   void check_options(Arguments& arguments);
   models::Mechanisms mechanisms_left_out(Arguments& arguments) const;
+  void explain_slowdowns(const models::PlatformSpec& platform, study::Results& results);
 
   std::ostream& out_;
   std::ostream& err_;

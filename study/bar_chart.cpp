@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "sim/output_file.h"
 
@@ -24,29 +24,43 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
+// The colours of the series: of Okabe and Ito, which people tell apart however they see colours, and greys.
+constexpr std::array<std::string_view, 9> colours{"#d55e00", "#7f7f7f", "#0072b2", "#e69f00", "#56b4e9",
+                                                  "#009e73", "#cc79a7", "#f0e442", "#000000"};
+
 std::string data_of(const BarChart& chart) {
-  std::string text = "label predicted published\n";
+  std::string text = "label";
+  for (const std::string& series : chart.series) text += ' ' + quoted(series);
+  text += '\n';
   for (const Bar& bar : chart.bars) {
-    const std::string published = bar.published ? fmt::format("{}", *bar.published) : "NaN";
-    text += fmt::format("{} {} {}\n", quoted(bar.label), bar.predicted, published);
+    text += quoted(bar.label);
+    for (const std::optional<double>& value : bar.values) text += value ? fmt::format(" {}", *value) : " NaN";
+    text += '\n';
   }
   return text;
 }
 
 std::string script_of(const BarChart& chart, const std::string& stem, const std::string& picture) {
+  constexpr std::size_t most_level_labels = 8;
+  const bool stacked = chart.layout == BarChart::Layout::stacked;
+  const bool crowded = chart.bars.size() > most_level_labels;
   std::string script;
-  script += "set terminal svg size 900,480 font 'sans-serif,14' background 'white'\n";
+  script += fmt::format("set terminal svg size {},480 font 'sans-serif,14' background 'white'\n",
+                        crowded || stacked ? 1200 : 900);
   script += fmt::format("set output {}\n", quoted(picture));
   script += fmt::format("set title {} noenhanced\n", quoted(chart.title));
   script += fmt::format("set ylabel {} noenhanced\n", quoted(chart.value_axis));
-  script += "set style data histograms\nset style histogram clustered gap 1\nset style fill solid 0.9 noborder\n";
-  script += "set xtics noenhanced nomirror\nset ytics nomirror\nset grid ytics\nset border 3\nset key top left\n";
+  script += fmt::format("set style data histograms\nset style histogram {}\nset style fill solid 0.9 noborder\n",
+                        stacked ? "rowstacked\nset boxwidth 0.7" : "clustered gap 1");
+  script += fmt::format("set xtics noenhanced nomirror {}\n", crowded ? "rotate by 35 right" : "");
+  script += fmt::format("set ytics nomirror\nset grid ytics\nset border 3\nset key {} noenhanced\n",
+                        stacked ? "outside right" : "top left");
   script += "set datafile missing 'NaN'\n";
   script += fmt::format("data = {}\n", quoted(stem + ".dat"));
-  script += "plot data using 2:xtic(1) title 'predicted' linecolor rgb '#d55e00'";
-  const bool has_published =
-      std::any_of(chart.bars.begin(), chart.bars.end(), [](const Bar& bar) { return bar.published.has_value(); });
-  if (has_published) script += ", data using 3 title 'published' linecolor rgb '#7f7f7f'";
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    script += fmt::format("{} using {}{} title {} linecolor rgb '{}'", i == 0 ? "plot data" : ", data", i + 2,
+                          i == 0 ? ":xtic(1)" : "", quoted(chart.series[i]), colours[i % colours.size()]);
+  }
   script += '\n';
   return script;
 }

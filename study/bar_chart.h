@@ -1,4 +1,4 @@
-// A bar chart drawn by gnuplot: for each label a predicted bar beside a published one.
+// A bar chart drawn by gnuplot: for each label the values of several series, beside or on top of each other.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +10,16 @@ namespace study {
 
 struct Bar {
   std::string label;
-  double predicted = 0.0;
-  std::optional<double> published;  // no bar where absent
+  std::vector<std::optional<double>> values;  // by series; no bar where absent
 };
 
 struct BarChart {
+  enum class Layout { clustered, stacked };  // stacked: what is negative lies below the axis
+
   std::string title;
   std::string value_axis;  // what the bars measure, with the unit
+  Layout layout = Layout::clustered;
+  std::vector<std::string> series;
   std::vector<Bar> bars;
 };
 

@@ -142,11 +142,15 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
 }
 
 BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform) {
-  BarChart chart{fmt::format("{} on {}", study.name, platform), "fraction of ideal speedup [%]", {}};
+  BarChart chart{.title = fmt::format("{} on {}", study.name, platform),
+                 .value_axis = "fraction of ideal speedup [%]",
+                 .series = {"predicted", "published"},
+                 .bars = {}};
   for (const Strategy strategy : study.strategies) {
     const std::optional<double> published = published_of(study, strategy).fraction;
-    chart.bars.push_back({text(to_string(strategy)), average(results, {strategy, {}, {}}).fraction_of_ideal * 100.0,
-                          published ? std::optional(*published * 100.0) : std::nullopt});
+    chart.bars.push_back({text(to_string(strategy)),
+                          {average(results, {strategy, {}, {}}).fraction_of_ideal * 100.0,
+                           published ? std::optional(*published * 100.0) : std::nullopt}});
   }
   return chart;
 }

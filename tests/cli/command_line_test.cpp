@@ -102,6 +102,14 @@ TEST(CommandLine, AWhatIfOutsideTheRangeOfItsParameterIsAnsweredWithAWarning) {
   EXPECT_EQ(answer.err, "warning: " + warning + "\n");
 }
 
+TEST(CommandLine, WithoutAMechanismAnotherMachineAnswersAndThatIsSaid) {
+  const std::vector<std::string> base = with(small_c3, {"--strategy", "c3_base"});
+  const Answer answer = run_cli(with(base, {"--without", "dispatch_wait,clock"}));
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_NE(answer.out, run_cli(base).out);
+  EXPECT_EQ(answer.err, "warning: --without dispatch_wait,clock: no real machine, but what one would be without it\n");
+}
+
 TEST(CommandLine, AllLeavesOutWhatACollectiveDoesNotPermitAndSaysSo) {
   // Copy engines do not add.
   const Answer answer =
@@ -123,6 +131,8 @@ TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
   EXPECT_EQ(content(folder / "results.json"), answer.out);
   EXPECT_THAT(content(folder / "results.csv"), HasSubstr("fraction_of_ideal"));
   EXPECT_THAT(content(folder / "explanation.csv"), HasSubstr("bottleneck"));
+  EXPECT_THAT(content(folder / "slowdown.csv"), HasSubstr("cu_loss_percent"));
+  EXPECT_THAT(content(folder / "slowdown.svg"), HasSubstr("infinity_cache"));
   EXPECT_THAT(content(folder / "platform.yaml"), HasSubstr("mi300x"));
   EXPECT_TRUE(nlohmann::json::accept(content(trace)));
   EXPECT_FALSE(std::filesystem::exists(trace.string() + ".partial"));
@@ -178,6 +188,8 @@ TEST(CommandLineFaults, UnknownWordsGetTheNearestName) {
   expect_fault({"platform", "mi300"}, "did you mean 'mi300x'?");
   expect_fault({"completion", "fish"}, "SHELL: 'fish' is not known; known are: bash, zsh");
   expect_fault(with(small_c3, {"--strategy", "concl"}), "--strategy: 'concl' is not known; did you mean 'conccl'?");
+  expect_fault(with(small_c3, {"--without", "cu_los"}), "--without: 'cu_los' is not known; did you mean 'cu_loss'?");
+  expect_fault(with(small_c3, {"--without", "l2,l2"}), "--without: 'l2' is named twice");
   expect_fault({"gemm", "--gemm", "1x1x1", "--format", "jso"}, "--format: 'jso' is not known; did you mean 'json'?");
   expect_fault({"gemm", "--gemm", "1x1x1", "--set", "gpu.sdma.engine=32"}, "did you mean");
   expect_fault({"gemm", "--gemm", "1x1x1", "--set", "nonsense"}, "--set nonsense");
@@ -240,6 +252,25 @@ TEST(CommandLineFaults, FilesThatAreNoExperiments) {
                "no platform is named 'mi200x'; did you mean 'mi300x'?");
   expect_fault({"gemm", "--gemm", "1x1x1", "--platform", written("no_platform.yaml", "name: x\n").string()},
                "no_platform.yaml");
+}
+
+TEST(CommandLineFaults, WhatLeavesNothingToRunOnIsSaidBeforeAnythingIsWritten) {
+  const std::filesystem::path folder = empty_folder("nothing_left");
+  expect_fault(with(small_c3, {"--out", folder.string(), "--set", "gpu.power.cap=166 W"}),
+               "gpu.power.cap: leaves nothing above idle and clock_tree power");
+  const auto partition = [](const std::string& cus) {
+    return written("partition.yaml",
+                   "name: x\nplatform: mi300x\noperations:\n  - {name: a, stream: s, gemm: "
+                   "8192x8192x8192, cus: " +
+                       cus + "}\n")
+        .string();
+  };
+  for (const char* const cus : {"[304, 304]", "[8, 8]", "[16, 8]", "[304, 312]", "[0, 4]"}) {
+    expect_fault({"run", partition(cus), "--out", folder.string()}, "operations[0].cus: ");
+  }
+  expect_fault(with(small_c3, {"--out", folder.string(), "--without", "cache"}), "--without: 'cache' is not known");
+  expect_fault(with(small_c3, {"--out", folder.string(), "--strategy", "c3"}), "--strategy: 'c3' is not known");
+  EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST(CommandLineFaults, PlacesThatCannotBeWrittenTo) {

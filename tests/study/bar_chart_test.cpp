@@ -22,7 +22,10 @@ std::filesystem::path empty_folder(const std::string& name) {
   return folder;
 }
 
-const BarChart chart{"a study", "fraction of ideal [%]", {{"c3_base", 20.5, 21.0}, {"conccl", 66.0, {}}}};
+const BarChart chart{.title = "a study",
+                     .value_axis = "fraction of ideal [%]",
+                     .series = {"predicted", "published"},
+                     .bars = {{"c3_base", {20.5, 21.0}}, {"conccl", {66.0, {}}}}};
 
 TEST(BarChart, LeavesAPictureWithItsDataAndScript) {
   const std::filesystem::path folder = empty_folder("picture");
@@ -31,6 +34,16 @@ TEST(BarChart, LeavesAPictureWithItsDataAndScript) {
   EXPECT_THAT(content(folder / "fraction.dat"), HasSubstr("\"conccl\" 66 NaN"));
   EXPECT_THAT(content(folder / "fraction.gp"), HasSubstr("a study"));
   EXPECT_FALSE(std::filesystem::exists(folder / "fraction.svg.partial"));
+}
+
+TEST(BarChart, StacksWhatIsToBeAddedUp) {
+  const std::filesystem::path folder = empty_folder("stacked");
+  BarChart stacked = chart;
+  stacked.layout = BarChart::Layout::stacked;
+  stacked.bars[0].values[1] = -3.0;
+  ASSERT_EQ(draw(stacked, folder, "parts"), "");
+  EXPECT_THAT(content(folder / "parts.gp"), HasSubstr("rowstacked"));
+  EXPECT_THAT(content(folder / "parts.svg"), HasSubstr("published"));
 }
 
 TEST(BarChart, TheSameChartGivesTheSamePicture) {

@@ -1,0 +1,17 @@
+// The same work on many independent inputs, over all cores.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace study {
+
+using Progress = std::function<void(std::size_t done, std::size_t of)>;
+
+// Calls work(0) to work(count - 1), each once, on as many threads as the machine has cores. What a call leaves may
+// depend on its index alone, so that results do not depend on threads. `progress`, if any, is called after each, never
+// by two threads at once. If calls throw, the exception of the lowest index comes out, after all have ended.
+void for_each_index(std::size_t count, const std::function<void(std::size_t index)>& work,
+                    const Progress& progress = {});
+
+}  // namespace study
