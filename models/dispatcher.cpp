@@ -10,9 +10,6 @@
 namespace models {
 
 namespace {
-// Shares of a CU are counted in whole parts, so that every workgroups-per-CU up to 16 divides a CU exactly.
-constexpr int parts_of_a_cu = 720'720;
-
 // GEMMs and collectives look at the CUs each for themselves; in a real machine they see the same.
 std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::gemm ? 0 : 1; }
 
@@ -46,8 +43,6 @@ struct Dispatcher::Queue {
   std::vector<Cohort> forming;  // workgroups that come to the same CU at the same instant are in different cohorts
   sim::Gate done;
 
-  int share_of_cu() const { return parts_of_a_cu / kernel.workgroups_per_cu; }
-
   // The next workgroup dealt to the XCD joins a cohort that is forming.
   void place_next(std::size_t cohort, int xcd, int cu) {
     const std::size_t x = static_cast<std::size_t>(xcd);
@@ -61,21 +56,22 @@ struct Dispatcher::Queue {
   }
 };
 
-Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name,
-                       Mechanisms without)
+Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, CuResources cu,
+                       std::string name, Mechanisms without)
     : simulator_(simulator),
       spec_(spec),
       cus_per_xcd_(cus_per_xcd),
       apart_{without.has(Mechanism::cu_loss), without.has(Mechanism::dispatch_wait)},
       name_(std::move(name)) {
   xcds_.resize(static_cast<std::size_t>(xcds));
-  for (Xcd& xcd : xcds_) xcd.free_parts.fill(std::vector<int>(static_cast<std::size_t>(cus_per_xcd), parts_of_a_cu));
+  for (Xcd& xcd : xcds_) xcd.room.fill(std::vector<CuResources>(static_cast<std::size_t>(cus_per_xcd), cu));
 }
 
 Dispatcher::~Dispatcher() = default;
 
 sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
-  SIM_CHECK(kernel.workgroups > 0 && kernel.workgroups_per_cu > 0);
+  SIM_CHECK(kernel.workgroups > 0);
+  SIM_CHECK(kernel.workgroup != CuResources{} && "a workgroup needs something of its CU");
   SIM_CHECK(kernel.mask.all() || (kernel.mask.begin < kernel.mask.end && kernel.mask.end <= cus_per_xcd_));
   const auto position = queues_.emplace(queues_.end(), std::move(kernel), std::move(body), simulator_,
                                         "retirement of a kernel on " + name_);
@@ -153,29 +149,37 @@ Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
 void Dispatcher::place(Queue& queue, int xcd_index) {
   const std::size_t x = static_cast<std::size_t>(xcd_index);
   const std::size_t view = view_of(queue.kernel);
-  const std::vector<int>& free_parts = xcds_[x].free_parts[view];
+  const std::vector<CuResources>& room = xcds_[x].room[view];
   const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.mask;
-  const auto begin = free_parts.begin() + (mask.all() ? 0 : mask.begin);
-  const auto end = mask.all() ? free_parts.end() : free_parts.begin() + mask.end;
-  const int share = queue.share_of_cu();
+  const int begin = mask.all() ? 0 : mask.begin;
+  const int end = mask.all() ? cus_per_xcd_ : mask.end;
+  const auto fit_on = [&](int cu) {
+    return workgroups_that_fit(room[static_cast<std::size_t>(cu)], queue.kernel.workgroup);
+  };
   for (std::size_t cohort = 0; queue.pending[x] > 0; ++cohort) {
-    const int most = *std::max_element(begin, end);
-    if (most < share) return;
-    for (auto it = begin; it != end && queue.pending[x] > 0; ++it) {
-      if (*it != most) continue;
-      const int cu = static_cast<int>(it - free_parts.begin());
-      take(queue.kernel, xcds_[x], cu, share);
+    int most = 0;
+    for (int cu = begin; cu < end; ++cu) most = std::max(most, fit_on(cu));
+    if (most == 0) return;
+    for (int cu = begin; cu < end && queue.pending[x] > 0; ++cu) {
+      if (fit_on(cu) != most) continue;
+      change_room(queue.kernel, xcds_[x], cu, Change::take);
       queue.place_next(cohort, xcd_index, cu);
     }
   }
 }
 
-// Takes room on a CU, or gives it back where `parts` is negative. A view that is apart does not see the other tenant,
-// and neither sees the other where its mask would not let it be.
-void Dispatcher::take(const KernelSpec& kernel, Xcd& xcd, int cu, int parts) {
-  for (std::size_t view = 0; view < xcd.free_parts.size(); ++view) {
+// Of one workgroup. A view that is apart does not see the other tenant, and neither sees the other where its mask would
+// not let it be.
+void Dispatcher::change_room(const KernelSpec& kernel, Xcd& xcd, int cu, Change change) {
+  for (std::size_t view = 0; view < xcd.room.size(); ++view) {
     const bool seen = view == view_of(kernel) || (!apart_[view] && holds(kernel.mask, cu));
-    if (seen) xcd.free_parts[view][static_cast<std::size_t>(cu)] -= parts;
+    if (!seen) continue;
+    CuResources& room = xcd.room[view][static_cast<std::size_t>(cu)];
+    if (change == Change::take) {
+      room -= kernel.workgroup;
+    } else {
+      room += kernel.workgroup;
+    }
   }
 }
 
@@ -189,7 +193,7 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
 
 void Dispatcher::retire(const Queue& queue, const Cohort& cohort) {
   for (const Cohort::Placement& placement : cohort.placements) {
-    take(queue.kernel, xcds_[static_cast<std::size_t>(placement.xcd)], placement.cu, -queue.share_of_cu());
+    change_room(queue.kernel, xcds_[static_cast<std::size_t>(placement.xcd)], placement.cu, Change::give_back);
   }
   request_dispatch();
 }

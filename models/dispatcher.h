@@ -30,8 +30,8 @@ struct DispatchSpec {
 
 class Dispatcher {
  public:
-  Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, std::string name,
-             Mechanisms without = {});
+  Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, CuResources cu,
+             std::string name, Mechanisms without = {});
   ~Dispatcher();
 
   // Queues the kernel, runs `body` for each cohort of its workgroups, and ends when the last one has retired. The
@@ -45,8 +45,8 @@ class Dispatcher {
  private:
   struct Queue;
   struct Xcd {
-    std::array<std::vector<int>, 2> free_parts;  // of each CU, by view
-    Queue* turn = nullptr;                       // rotation: whose turn it is
+    std::array<std::vector<CuResources>, 2> room;  // on each CU, by view
+    Queue* turn = nullptr;                         // rotation: whose turn it is
     sim::Time turn_began{0};
   };
 
@@ -55,7 +55,8 @@ class Dispatcher {
   void dispatch_xcd(int index);
   Queue* turn_holder(Xcd& xcd);
   void place(Queue& queue, int xcd_index);
-  void take(const KernelSpec& kernel, Xcd& xcd, int cu, int parts);
+  enum class Change { take, give_back };
+  void change_room(const KernelSpec& kernel, Xcd& xcd, int cu, Change change);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
   void retire(const Queue& queue, const Cohort& cohort);
 

@@ -10,7 +10,7 @@ namespace models {
 
 bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
   const GpuSpec& spec = gpu.spec();
-  const GemmTrafficModel traffic(plan, spec.gemm, spec.memory, spec.cus_per_xcd);
+  const GemmTrafficModel traffic(plan, spec.gemm, spec.memory, spec.slots(spec.cus_per_xcd, plan.kernel.workgroup));
   return 1.0 / traffic.undisturbed().beyond_l2_bytes() < spec.peak_flops() / spec.memory.hbm_rate.value();
 }
 
@@ -22,7 +22,8 @@ class GemmRun {
   GemmRun(Gpu& gpu, GemmPlan plan)
       : gpu_(gpu),
         plan_(std::move(plan)),
-        traffic_(plan_, gpu.spec().gemm, gpu.spec().memory, gpu.spec().cus_per_xcd),
+        traffic_(plan_, gpu.spec().gemm, gpu.spec().memory,
+                 gpu.spec().slots(gpu.spec().cus_per_xcd, plan_.kernel.workgroup)),
         residents_(static_cast<std::size_t>(gpu.spec().memory.xcds), 0) {}
 
   sim::Task<> run(CuMask mask);
@@ -56,7 +57,7 @@ sim::Task<> GemmRun::run(CuMask mask) {
   KernelSpec kernel;
   kernel.name = "gemm";
   kernel.workgroups = static_cast<int>(workgroups);
-  kernel.workgroups_per_cu = plan_.kernel.workgroups_per_cu;
+  kernel.workgroup = plan_.kernel.workgroup;
   kernel.mask = mask;
   cache_ = gpu_.cache_sharing().enter(cache_client());
   CohortBody body = [this](const Cohort& cohort) { return run_wave(cohort); };
@@ -67,7 +68,7 @@ sim::Task<> GemmRun::run(CuMask mask) {
 // Workgroups that fit at once on the CUs that the mask allows.
 std::int64_t GemmRun::slots(CuMask mask) const {
   const int cus = mask.all() ? gpu_.spec().cus_per_xcd : mask.end - mask.begin;
-  return std::int64_t{gpu_.spec().memory.xcds} * cus * plan_.kernel.workgroups_per_cu;
+  return gpu_.spec().slots(gpu_.spec().memory.xcds * cus, plan_.kernel.workgroup);
 }
 
 // Fill rates of the undisturbed kernel: its traffic on the whole GPU at the matrix rate of the highest clock.

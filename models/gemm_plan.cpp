@@ -15,7 +15,7 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / 
 
 }  // namespace
 
-GemmSpec GemmSpec::read(sim::Section section) {
+GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu) {
   GemmSpec spec;
   spec.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6);
   spec.reuse_sharpness = section.number("reuse_sharpness", 0.1, 32.0);
@@ -28,11 +28,12 @@ GemmSpec GemmSpec::read(sim::Section section) {
     kernel.tile_n = static_cast<int>(row.integer("tile_n", 16, 1024));
     kernel.split_k = static_cast<int>(row.integer("split_k", 1, 256, 1));
     kernel.persistent = row.flag("persistent", false);
-    kernel.workgroups_per_cu = static_cast<int>(row.integer("workgroups_per_cu", 1, 16));
+    kernel.workgroup = CuResources::read(row);
+    check_fits(row, kernel.workgroup, cu);
     kernel.efficiency = row.number("efficiency", 0.01, 1.0);
     kernel.alone_share = row.number("alone_share", 0.1, 1.0);
-    kernel.oldest_share =
-        row.number("oldest_share", 1.0 / kernel.workgroups_per_cu, kernel.workgroups_per_cu == 1 ? 1.0 : most_of_a_cu);
+    const int per_cu = std::max(1, workgroups_that_fit(cu, kernel.workgroup));
+    kernel.oldest_share = row.number("oldest_share", 1.0 / per_cu, per_cu == 1 ? 1.0 : most_of_a_cu);
     kernel.in_flight = row.bytes("in_flight", limits::capacity);
     kernel.l2_drift = row.integer("l2_drift", 1, 1 << 24);
     kernel.cache_drift = row.integer("cache_drift", 1, 1 << 24);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/cu_resources.h"
 #include "models/gemm_shape.h"
 #include "sim/config.h"
 
@@ -18,9 +19,9 @@ struct GemmKernelSpec {
   double least_n_over_m = 0.0;  // ... and at least this n / m
   int tile_m = 0;
   int tile_n = 0;
-  int split_k = 1;          // workgroups that share the contraction of a tile and add up their parts
-  bool persistent = false;  // only as many workgroups as fit, which divide all the work evenly (Stream-K)
-  int workgroups_per_cu = 1;
+  int split_k = 1;               // workgroups that share the contraction of a tile and add up their parts
+  bool persistent = false;       // only as many workgroups as fit, which divide all the work evenly (Stream-K)
+  CuResources workgroup;         // what each needs of its CU
   double efficiency = 0.0;       // share of the matrix peak at the actual clock that a CU's workgroups reach
   double alone_share = 1.0;      // of that, what a workgroup reaches that has a CU for itself
   double oldest_share = 1.0;     // of that, what the oldest of several workgroups of a CU takes
@@ -45,7 +46,7 @@ struct GemmSpec {
   std::vector<GemmKernelSpec> kernels;
   std::vector<GemmProfile> profiles;  // of shapes that have one
 
-  static GemmSpec read(sim::Section section);
+  static GemmSpec read(sim::Section section, const CuResources& cu);
 };
 
 // A shape with the kernel chosen for it.

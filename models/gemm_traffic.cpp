@@ -94,9 +94,9 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const GemmSpec& spec, const M
 }
 
 GemmTrafficModel::GemmTrafficModel(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory,
-                                   int cus_per_xcd)
+                                   int slots_per_xcd)
     : plan_(plan), spec_(spec), memory_(memory) {
-  const std::vector<int> full(static_cast<std::size_t>(memory.xcds), cus_per_xcd * plan.kernel.workgroups_per_cu);
+  const std::vector<int> full(static_cast<std::size_t>(memory.xcds), slots_per_xcd);
   estimated_ = estimate_traffic(plan, spec, memory, {full});
   undisturbed_ = correct(estimated_);
 }

@@ -33,7 +33,8 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const GemmSpec& spec, const M
 // estimate says of the difference between a footing and the undisturbed kernel.
 class GemmTrafficModel {
  public:
-  GemmTrafficModel(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory, int cus_per_xcd);
+  // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD.
+  GemmTrafficModel(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory, int slots_per_xcd);
 
   // With all CUs and caches to itself.
   const GemmTraffic& undisturbed() const { return undisturbed_; }

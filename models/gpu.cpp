@@ -18,7 +18,8 @@ GpuSpec GpuSpec::read(sim::Section section, int gpus) {
   spec.cus_per_xcd = static_cast<int>(section.integer("cus_per_xcd", 1, 1024));
   spec.memory = MemorySpec::read(section.section("memory"), xcds);
   spec.dispatch = DispatchSpec::read(section.section("dispatch"));
-  spec.gemm = GemmSpec::read(section.section("gemm"));
+  spec.cu = CuResources::read(section.section("cu"));
+  spec.gemm = GemmSpec::read(section.section("gemm"), spec.cu);
   spec.power = PowerSpec::read(section.section("power"));
   spec.sdma = SdmaSpec::read(section.section("sdma"), gpus);
   return spec;
@@ -31,7 +32,8 @@ Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vec
       network_(network),
       memories_(seen_by_all(Memory(spec.memory, network, gpu_name(index), without), network)),
       cache_sharing_(without),
-      dispatcher_(network.simulator(), spec.dispatch, spec.memory.xcds, spec.cus_per_xcd, gpu_name(index), without),
+      dispatcher_(network.simulator(), spec.dispatch, spec.memory.xcds, spec.cus_per_xcd, spec.cu, gpu_name(index),
+                  without),
       governor_(spec.power, network, memory(Tenant::gemm),
                 without.has(Mechanism::clock) ? std::vector<sim::ResourceId>() : links) {
   network.add_regulator([this] { return governor_.regulate(); });

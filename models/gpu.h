@@ -20,6 +20,7 @@ namespace models {
 
 struct GpuSpec {
   int cus_per_xcd = 0;
+  CuResources cu;
   MemorySpec memory;  // holds the number of XCDs
   DispatchSpec dispatch;
   GemmSpec gemm;
@@ -27,6 +28,8 @@ struct GpuSpec {
   SdmaSpec sdma;
 
   int cus() const { return memory.xcds * cus_per_xcd; }
+  // Workgroups of the kind that fit on that many CUs.
+  int slots(int on_cus, const CuResources& workgroup) const { return on_cus * workgroups_that_fit(cu, workgroup); }
   // Of all CUs at the highest clock, in operations per second.
   double peak_flops() const { return cus() * gemm.flops_per_cycle_per_cu * power.highest_clock.value(); }
 

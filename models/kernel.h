@@ -8,18 +8,17 @@
 #include <vector>
 
 #include "models/cu_mask.h"
+#include "models/cu_resources.h"
 #include "models/interference.h"
 #include "sim/task.h"
 #include "sim/units.h"
 
 namespace models {
 
-// What one workgroup holds of its CU while it is resident, as a share of the CU (LDS, registers, wave slots: the
-// scarcest of them decides): 1 / workgroups per CU.
 struct KernelSpec {
   std::string name;
   int workgroups = 0;
-  int workgroups_per_cu = 1;
+  CuResources workgroup;  // what each of them needs of its CU
   CuMask mask;
   int priority = 0;  // higher goes first
   Tenant tenant = Tenant::gemm;

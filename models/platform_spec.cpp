@@ -10,7 +10,7 @@ PlatformSpec PlatformSpec::read(sim::Config& config) {
   spec.fabric = FabricSpec::read(root.section("fabric"), spec.gpus);
   spec.host = HostSpec::read(root.section("host"));
   spec.gpu = GpuSpec::read(root.section("gpu"), spec.gpus);
-  spec.rccl = RcclSpec::read(root.section("rccl"));
+  spec.rccl = RcclSpec::read(root.section("rccl"), spec.gpu.cu);
   config.finish();
   return spec;
 }

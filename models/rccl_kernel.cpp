@@ -21,10 +21,11 @@ constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kinds{
      {"broadcast", CollectiveKind::broadcast}}};
 constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "simple"};
 
-RcclCollectiveSpec read_collective(sim::Section section) {
+RcclCollectiveSpec read_collective(sim::Section section, const CuResources& cu) {
   RcclCollectiveSpec spec;
   spec.workgroups = static_cast<int>(section.integer("workgroups", 1, 4096));
-  spec.workgroups_per_cu = static_cast<int>(section.integer("workgroups_per_cu", 1, 16));
+  spec.workgroup = CuResources::read(section);
+  check_fits(section, spec.workgroup, cu);
   spec.steps = section.number("steps", 0.0, 1e3);
   spec.ll_limit = section.bytes("ll_limit", {sim::Bytes(0.0), limits::capacity.high});
   spec.ll128_limit = section.bytes("ll128_limit", {sim::Bytes(0.0), limits::capacity.high});
@@ -37,7 +38,7 @@ RcclCollectiveSpec read_collective(sim::Section section) {
 }
 }  // namespace
 
-RcclSpec RcclSpec::read(sim::Section section) {
+RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   RcclSpec spec;
   spec.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
   spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
@@ -49,7 +50,7 @@ RcclSpec RcclSpec::read(sim::Section section) {
   }
   sim::Section collectives = section.section("collectives");
   for (const auto& [name, kind] : kinds) {
-    spec.collectives[static_cast<std::size_t>(kind)] = read_collective(collectives.section(name));
+    spec.collectives[static_cast<std::size_t>(kind)] = read_collective(collectives.section(name), cu);
   }
   return spec;
 }
@@ -145,7 +146,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
   KernelSpec kernel;
   kernel.name = "rccl";
   kernel.workgroups = collective_.workgroups;
-  kernel.workgroups_per_cu = collective_.workgroups_per_cu;
+  kernel.workgroup = collective_.workgroup;
   kernel.mask = mask_;
   kernel.tenant = Tenant::rccl;
   CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/collective.h"
+#include "models/cu_resources.h"
 #include "models/memory.h"
 #include "sim/config.h"
 
@@ -19,8 +20,8 @@ struct RcclProtocolSpec {
 
 // One collective of the library.
 struct RcclCollectiveSpec {
-  int workgroups = 0;  // channels
-  int workgroups_per_cu = 1;
+  int workgroups = 0;      // channels
+  CuResources workgroup;   // what each needs of its CU
   double steps = 0.0;      // dependent steps before data flows at full rate, on a full node
   sim::Bytes ll_limit;     // largest array sent by protocol LL
   sim::Bytes ll128_limit;  // largest array sent by protocol LL128; Simple above
@@ -46,7 +47,7 @@ struct RcclSpec {
   }
   const RcclProtocolSpec& protocol(CollectiveKind kind, sim::Bytes bytes) const;
 
-  static RcclSpec read(sim::Section section);
+  static RcclSpec read(sim::Section section, const CuResources& cu);
 };
 
 // From the host's launch on every GPU until the host knows that all have finished.

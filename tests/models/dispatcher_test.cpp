@@ -20,13 +20,18 @@ using sim::operator""_us;
 constexpr sim::Time tick{1};
 constexpr int xcds = 2;
 constexpr int cus_per_xcd = 4;
-constexpr int parts_of_a_cu = 12;  // divisible by one to four workgroups
+// Of LDS on a CU; divisible by one to sixteen workgroups.
+constexpr int parts_of_a_cu = 720'720;
 
 DispatchSpec oldest_first() { return {DispatchPolicy::oldest_first, sim::Time(0), 1_us}; }
 DispatchSpec rotation(sim::Time quantum) { return {DispatchPolicy::rotation, quantum, 1_us}; }
 
+// What a workgroup needs of which so many fit a CU.
+CuResources one_of(int workgroups) { return {parts_of_a_cu / workgroups, 0, 0}; }
+
 KernelSpec kernel(std::string name, int workgroups) {
   KernelSpec spec;
+  spec.workgroup = one_of(1);
   spec.name = std::move(name);
   spec.workgroups = workgroups;
   return spec;
@@ -42,7 +47,7 @@ class Gpu2x4 {
     Cohort cohort;
   };
 
-  explicit Gpu2x4(DispatchSpec spec) : dispatcher_(simulator_, spec, xcds, cus_per_xcd, "gpu0") {}
+  explicit Gpu2x4(DispatchSpec spec) : dispatcher_(simulator_, spec, xcds, cus_per_xcd, one_of(1), "gpu0") {}
 
   void launch(sim::Time at, KernelSpec spec, sim::Time duration) {
     const std::string name = spec.name;
@@ -69,7 +74,7 @@ class Gpu2x4 {
   static sim::Task<> run_kernel(Gpu2x4& gpu, sim::Time at, KernelSpec spec, sim::Time duration) {
     co_await gpu.simulator_.delay(at);
     const std::string name = spec.name;
-    const int parts = parts_of_a_cu / spec.workgroups_per_cu;
+    const int parts = static_cast<int>(spec.workgroup.lds);
     CohortBody body = [&gpu, name, parts, duration](const Cohort& cohort) {
       return run_cohort(gpu, name, parts, duration, cohort);
     };
@@ -121,7 +126,7 @@ TEST(Dispatcher, WorkgroupsAreDealtToXcdsInTurn) {
 TEST(Dispatcher, WorkgroupsSpreadOverCusBeforeTheyShareOne) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec a = kernel("a", 8);
-  a.workgroups_per_cu = 4;
+  a.workgroup = one_of(4);
   gpu.launch(0_us, a, 10_us);
   gpu.run();
   EXPECT_EQ(gpu.most_parts_held(), parts_of_a_cu / 4);
@@ -184,18 +189,30 @@ TEST(Dispatcher, AMaskWithoutCusOfThisGpuIsOurMistake) {
 TEST(Dispatcher, TwoWorkgroupsShareACuWhereEachNeedsHalf) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec a = kernel("a", 16);
-  a.workgroups_per_cu = 2;
+  a.workgroup = one_of(2);
   gpu.launch(0_us, a, 10_us);
   gpu.run();
   EXPECT_EQ(gpu.end("a"), 11_us);
   EXPECT_EQ(gpu.most_parts_held(), parts_of_a_cu);
 }
 
+TEST(Dispatcher, KernelsShareACuAsFarAsEveryResourceAllows) {
+  EXPECT_EQ(workgroups_that_fit({64, 512, 32}, {24, 256, 4}), 2) << "two by registers, two by LDS, eight by waves";
+  EXPECT_EQ(workgroups_that_fit({64, 512, 32}, {24, 128, 4}), 2) << "by LDS";
+  EXPECT_EQ(workgroups_that_fit({64, 512, 32}, {8, 64, 16}), 2) << "by waves";
+  CuResources room{64, 512, 32};
+  room -= {24, 256, 4};
+  EXPECT_EQ(workgroups_that_fit(room, {32, 128, 4}), 1) << "of 40 left of LDS";
+  EXPECT_EQ(workgroups_that_fit(room, {41, 128, 4}), 0);
+  room += {24, 256, 4};
+  EXPECT_EQ(room, (CuResources{64, 512, 32}));
+}
+
 // Only those alike run alike: of two on a CU one is ahead of the other.
 TEST(Dispatcher, WorkgroupsOfOneCuAreInDifferentCohorts) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec a = kernel("a", 16);
-  a.workgroups_per_cu = 2;
+  a.workgroup = one_of(2);
   gpu.launch(0_us, a, 10_us);
   gpu.run();
   ASSERT_EQ(gpu.starts().size(), 2u);
@@ -209,7 +226,7 @@ TEST(Dispatcher, WorkgroupsOfOneCuAreInDifferentCohorts) {
 TEST(Dispatcher, AKernelFillsTheHalvesThatAnotherLeaves) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec a = kernel("a", 8);
-  a.workgroups_per_cu = 2;
+  a.workgroup = one_of(2);
   KernelSpec b = a;
   b.name = "b";
   gpu.launch(0_us, a, 10_us);
@@ -302,7 +319,7 @@ TEST(Dispatcher, AHigherPriorityGoesFirstAtTheNextRetirement) {
 TEST(Dispatcher, WhatTheTurnHolderCannotUseGoesByPriority) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec half = kernel("half", 8);
-  half.workgroups_per_cu = 2;
+  half.workgroup = one_of(2);
   KernelSpec whole = kernel("whole", 8);
   whole.priority = 2;
   KernelSpec low = half;
@@ -345,7 +362,7 @@ RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsO
   std::vector<KernelSpec> specs;
   for (const RandomKernel& random : kernels) {
     KernelSpec spec = kernel("k" + std::to_string(specs.size()), random.workgroups);
-    spec.workgroups_per_cu = random.per_cu;
+    spec.workgroup = one_of(random.per_cu);
     if (random.mask_width > 0) {
       spec.mask = {random.mask_begin, std::min(cus_per_xcd, random.mask_begin + random.mask_width)};
     }
@@ -376,7 +393,7 @@ RC_GTEST_PROP(DispatcherBandwidth, AKernelAloneTakesTheWavesOfItsBusiestXcd, ())
   const int per_cu = *rc::gen::inRange(1, 17);
   Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(1_us)));
   KernelSpec spec = kernel("a", workgroups);
-  spec.workgroups_per_cu = per_cu;
+  spec.workgroup = one_of(per_cu);
   gpu.launch(0_us, spec, 10_us);
   gpu.run();
   const int on_busiest = (workgroups + xcds - 1) / xcds;

@@ -100,7 +100,7 @@ TEST(GemmTime, AMaskMakesMoreWaves) {
 TEST(GemmTime, WorkgroupsThatShareACuShareItsMatrixPipes) {
   PlatformSpec platform = round_platform();
   GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
-  kernel.workgroups_per_cu = 2;
+  kernel.workgroup = part_of_cu(2);
   kernel.alone_share = 0.5;
   kernel.oldest_share = 0.75;
   EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
@@ -282,10 +282,13 @@ TEST(GemmKernelTable, NeedsALastRowForEveryShape) {
 flops_per_cycle_per_cu: 2048
 reuse_sharpness: 4
 kernels:
-  - {name: wide, least_n: 1, least_n_over_m: 0, tile_m: 128, tile_n: 128, workgroups_per_cu: 1, efficiency: 0.5,
-     alone_share: 1, oldest_share: 1, in_flight: 1 B, l2_drift: 1, cache_drift: 1}
+  - {name: wide, least_n: 1, least_n_over_m: 0, tile_m: 128, tile_n: 128, lds: 1 KiB, registers: 1 KiB, waves: 1,
+     efficiency: 0.5, alone_share: 1, oldest_share: 1, in_flight: 1 B, l2_drift: 1, cache_drift: 1}
 )";
-  EXPECT_EQ(sim::faults_of(text, [](sim::Section section) { GemmSpec::read(section); }),
+  EXPECT_EQ(sim::faults_of(text,
+                           [](sim::Section section) {
+                             GemmSpec::read(section, {65536, 524288, 1});
+                           }),
             "f.yaml:4:1: kernels: needs a last row for every shape: least_n 0 and least_n_over_m 0");
 }
 

@@ -165,7 +165,8 @@ TEST(LoadedLatency, CountsAsFullAtLessThanTheCapacity) {
 // workgroups of 20 us arrives behind it.
 struct OneCuPerXcd {
   explicit OneCuPerXcd(Mechanisms mechanisms)
-      : dispatcher(simulator, {DispatchPolicy::oldest_first, sim::Time(0), sim::Time(0)}, 2, 1, "gpu0", mechanisms) {
+      : dispatcher(simulator, {DispatchPolicy::oldest_first, sim::Time(0), sim::Time(0)}, 2, 1, round_cu(), "gpu0",
+                   mechanisms) {
     run("gemm", Tenant::gemm, 4, 10_us, gemm);
     run("rccl", Tenant::rccl, 2, 20_us, rccl);
     simulator.run();
@@ -174,6 +175,7 @@ struct OneCuPerXcd {
     KernelSpec kernel;
     kernel.name = name;
     kernel.workgroups = workgroups;
+    kernel.workgroup = round_cu();
     kernel.tenant = tenant;
     CohortBody body = [this, duration](const Cohort&) { return wait(simulator, duration); };
     simulator.spawn(std::move(name), note_end(simulator, dispatcher.run(std::move(kernel), std::move(body)), end));

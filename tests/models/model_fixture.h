@@ -54,6 +54,10 @@ inline PowerSpec round_power() {
   return spec;
 }
 
+// One workgroup of any kernel fills it, unless the test says otherwise.
+inline CuResources round_cu() { return {720'720, 0, 0}; }
+inline CuResources part_of_cu(int workgroups) { return {720'720 / workgroups, 0, 0}; }
+
 // 1000 flops a cycle per CU, half of which tiles of 128x128 reach: 0.5 TFLOP/s per CU at 1 GHz.
 inline GemmSpec round_gemm() {
   GemmSpec spec;
@@ -62,6 +66,7 @@ inline GemmSpec round_gemm() {
   GemmKernelSpec& square = spec.kernels.emplace_back();
   square.name = "square";
   square.tile_m = square.tile_n = 128;
+  square.workgroup = round_cu();
   square.efficiency = 0.5;
   square.in_flight = sim::Bytes(1.0);
   square.l2_drift = 64;
@@ -76,7 +81,7 @@ inline RcclSpec round_rccl() {
   using sim::operator""_MiB;
   RcclSpec spec;
   spec.protocols = {{{1_us, 0.25}, {2_us, 0.5}, {4_us, 1.0}}};
-  spec.collectives.fill({8, 1, 7.0, 1_KiB, 1_MiB, 1.0, 0.0, 1.0, 1.0, 0.0});
+  spec.collectives.fill({8, round_cu(), 7.0, 1_KiB, 1_MiB, 1.0, 0.0, 1.0, 1.0, 0.0});
   spec.workgroup_in_flight = sim::Bytes(1e9);
   return spec;
 }
@@ -95,6 +100,7 @@ inline PlatformSpec round_platform() {
   p.host.graph_launch = 1_us;
   p.host.kernel_notice = 2_us;
   p.gpu.cus_per_xcd = 4;
+  p.gpu.cu = round_cu();
   p.gpu.memory = round_memory();
   p.gpu.dispatch.workgroup_launch = 1_us;
   p.gpu.gemm = round_gemm();

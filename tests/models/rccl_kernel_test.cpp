@@ -93,7 +93,7 @@ TEST(RcclCus, FewerCusThanChannelsMakeRounds) {
 
 TEST(RcclCus, TwoChannelsOnACuNeedHalfOfTheCus) {
   PlatformSpec platform = round_platform();
-  for (RcclCollectiveSpec& row : platform.rccl.collectives) row.workgroups_per_cu = 2;
+  for (RcclCollectiveSpec& row : platform.rccl.collectives) row.workgroup = part_of_cu(2);
   EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9), {0, 2}),
               launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
 }
