@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "study/answers.h"
+#include "study/variation.h"
 
 namespace cli {
 
@@ -27,9 +28,9 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
       ->required();
   command.add_option("--bytes", bytes_, "Whole array of one GPU, with its unit: 896MiB")->type_name("SIZE")->required();
   command.add_option("--strategy", strategies_, "Strategies, separated by commas, or all that the collective permits")
-      ->type_name("serial|c3_base|c3_sp|c3_rp|c3_sp_rp|c3_best|conccl|conccl_rp|all");
+      ->type_name("serial|c3_base|c3_sp|c3_rp|c3_sp_rp|c3_best|heuristic|conccl|conccl_rp|all");
   session.add_run_options(command);
-  session.add_without_option(command);
+  session.add_c3_options(command);
   command.callback([this] { run(); });
 }
 
@@ -63,6 +64,11 @@ void C3Command::run() {
 
   study::Results results = study::answer_c3(testbed, scenario, strategies);
   results.warnings.insert(results.warnings.end(), warnings.begin(), warnings.end());
+  if (session_.tries_sensitivity()) {
+    const auto vary = study::strategies_that_vary(strategies);
+    results.tables.push_back(study::sensitivity_table(
+        vary, study::vary_parameters(platform, study::question_of(scenario, vary), session_.progress())));
+  }
   session_.answer(testbed, platform, std::move(results));
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/session.h"
 #include "sim/config.h"
+#include "study/bar_chart.h"
 
 namespace cli {
 
@@ -81,6 +82,7 @@ class RunCommand {
   void run();
 
   void run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform);
+  void draw(const study::BarChart& chart, const std::string& stem, study::Results& answer);
 
   Session& session_;
   std::filesystem::path file_;

@@ -26,7 +26,7 @@ RunCommand::RunCommand(CLI::App& app, Session& session) : session_(session) {
   command.footer(examples);
   command.add_option("FILE", file_, "Experiment, in YAML")->type_name("FILE")->required();
   session.add_run_options(command);
-  session.add_without_option(command);
+  session.add_c3_options(command);
   command.callback([this] { run(); });
 }
 
@@ -39,6 +39,10 @@ void RunCommand::run() {
   if (study::holds_c3_study(root)) {
     run_study(config, testbed, platform);
   } else {
+    if (session_.tries_sensitivity()) {
+      arguments.fault("--sensitivity", "the experiment lists operations: a study of C3, with pairs, is accepted");
+      arguments.check();
+    }
     const study::Experiment experiment = study::read_experiment(root, testbed);
     config.finish();
     session_.answer(testbed, platform, study::run_experiment(testbed, experiment));
@@ -46,15 +50,30 @@ void RunCommand::run() {
   if (!session_.out_folder().empty()) sim::write_file(session_.out_folder() / "experiment.yaml", config.resolved());
 }
 
+void RunCommand::draw(const study::BarChart& chart, const std::string& stem, study::Results& answer) {
+  const std::string problem = study::draw(chart, session_.out_folder(), stem);
+  if (!problem.empty()) answer.warnings.push_back(problem);
+}
+
 void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform) {
   const study::C3Study study = study::read_c3_study(config.root(), testbed);
   config.finish();
   const std::vector<study::StudyResult> results = study::run_study(testbed, study, session_.progress());
   study::Results answer = study::study_results(study, results, platform.spec.name);
+  const auto vary = study::strategies_that_vary(study.strategies);
+  const study::Question question = study::question_of(study, vary);
+  if (session_.explains()) {
+    answer.tables.push_back(
+        study::mechanism_table(vary, study::leave_mechanisms_out(platform.spec, question, session_.progress())));
+  }
+  if (session_.tries_sensitivity()) {
+    answer.tables.push_back(
+        study::sensitivity_table(vary, study::vary_parameters(platform, question, session_.progress())));
+  }
   if (!session_.out_folder().empty()) {
-    const std::string problem = study::draw(study::fraction_chart(study, results, platform.spec.name),
-                                            session_.out_folder(), "fraction_of_ideal");
-    if (!problem.empty()) answer.warnings.push_back(problem);
+    draw(study::fraction_chart(study, results, platform.spec.name), "fraction_of_ideal", answer);
+    draw(study::speedup_chart(study, results, study::Figure::kernels), "speedup_by_kernels", answer);
+    draw(study::speedup_chart(study, results, study::Figure::copy_engines), "speedup_by_copy_engines", answer);
   }
   session_.answer(testbed, platform, std::move(answer));
 }

@@ -52,11 +52,13 @@ void Session::add_run_options(CLI::App& command) {
   command.add_flag("--explain", explain_, "Add where the time went: what held the work back, and who shared it");
 }
 
-void Session::add_without_option(CLI::App& command) {
+void Session::add_c3_options(CLI::App& command) {
   command
       .add_option("--without", without_,
                   "Mechanisms of interference, separated by commas, that the machine is to be without, or all")
       ->type_name("cu_loss|dispatch_wait|l2|infinity_cache|hbm|loaded_latency|link|clock|all");
+  command.add_flag("--sensitivity", sensitivity_,
+                   "Add how far the fraction of ideal moves over the range of each assumed or fitted parameter");
 }
 
 models::Mechanisms Session::mechanisms_left_out(Arguments& arguments) const {
@@ -111,7 +113,7 @@ std::vector<std::filesystem::path> Session::config_folders() {
   return folders;
 }
 
-std::function<void(std::size_t done, std::size_t of)> Session::progress() {
+study::Progress Session::progress() {
   if (!err_is_terminal_) return {};
   return [this](std::size_t done, std::size_t of) {
     constexpr std::size_t width = 40;

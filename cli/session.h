@@ -3,13 +3,13 @@
 
 #include <CLI/App.hpp>
 #include <filesystem>
-#include <functional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/arguments.h"
+#include "study/parallel.h"
 #include "study/platform_file.h"
 #include "study/results.h"
 #include "study/testbed.h"
@@ -28,15 +28,15 @@ class Session {
   // Options of commands that read a platform, and those of commands that simulate.
   void add_platform_options(CLI::App& command);
   void add_run_options(CLI::App& command);
-  // The option of commands that ask what interference costs.
-  void add_without_option(CLI::App& command);
+  // Options of commands that predict C3.
+  void add_c3_options(CLI::App& command);
 
   // Checks the shared options, throws what `arguments` has gathered, and reads the platform that was asked for: by
   // --platform, or `preset` without it. Throws sim::ConfigError.
   study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x");
 
   // Draws how far a long answer is, where the person can see it.
-  std::function<void(std::size_t done, std::size_t of)> progress();
+  study::Progress progress();
 
   void warn(std::string_view sentence);
 
@@ -45,6 +45,8 @@ class Session {
   // The same for an answer that no simulation gave.
   void answer(const study::Platform& platform, study::Results results);
 
+  bool explains() const { return explain_; }
+  bool tries_sensitivity() const { return sensitivity_; }
   // The folder of --out; empty without it.
   const std::filesystem::path& out_folder() const { return out_folder_; }
 
@@ -69,6 +71,7 @@ class Session {
   std::filesystem::path trace_file_;
   std::filesystem::path profiles_file_;
   bool explain_ = false;
+  bool sensitivity_ = false;
 };
 
 }  // namespace cli

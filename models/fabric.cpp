@@ -19,6 +19,7 @@ FabricSpec FabricSpec::read(sim::Section section, int gpus) {
   spec.gpus = gpus;
   spec.topology = section.choice<Topology>("topology", topologies);
   spec.link_rate = section.rate("link_rate", limits::rate);
+  spec.peak_link_rate = section.rate("peak_link_rate", limits::rate);
   spec.reverse_share = section.number("reverse_share", 0.0, 1.0);
   spec.latency = section.time("latency", limits::latency);
   sim::Section host = section.section("host");

@@ -39,8 +39,7 @@ LengthClass classify(sim::Time gemm, sim::Time collective, double longer_by) {
   return ratio < 1.0 / longer_by ? LengthClass::c_long : LengthClass::gc_equal;
 }
 
-std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study,
-                                   const std::function<void(std::size_t done, std::size_t of)>& progress) {
+std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress) {
   const std::size_t total = study.pairs.size() * study.collectives.size() * study.strategies.size();
   std::vector<StudyResult> results;
   results.reserve(total);
@@ -80,6 +79,17 @@ Average average(std::span<const StudyResult> results, const Selection& selection
   average.fraction_of_ideal = mean.gain / mean.ideal_gain;
   average.mean_fraction /= static_cast<double>(average.scenarios);
   return average;
+}
+
+Question question_of(const C3Study& study, std::vector<Strategy> strategies) {
+  return [study, strategies = std::move(strategies)](Testbed& testbed) {
+    const std::vector<StudyResult> results = run_study(testbed, study);
+    Fractions fractions;
+    for (const Strategy strategy : strategies) {
+      fractions.push_back(average(results, {strategy, {}, {}}).fraction_of_ideal);
+    }
+    return fractions;
+  };
 }
 
 }  // namespace study

@@ -2,7 +2,6 @@
 // by which the paper sums it up.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "study/strategy.h"
+#include "study/variation.h"
 
 namespace study {
 
@@ -59,8 +59,7 @@ struct StudyResult {
 
 // One result per pair, collective and strategy, the strategy varying fastest. `progress`, if any, is called after each
 // with how many of how many are done.
-std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study,
-                                   const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress = {});
 
 // The scenarios of a study that an average is taken over.
 struct Selection {
@@ -81,5 +80,8 @@ struct Average {
 // Speedups are averaged within each group of a collective and a class, then over the groups: the paper's stated 1.13x =
 // 21 % of 1.6x is a ratio of means, and its ideal of 1.6x is that of the groups it plots. All zero without a scenario.
 Average average(std::span<const StudyResult> results, const Selection& selection);
+
+// What to ask of variations of a platform (study/variation.h): the average fraction of each strategy of the study.
+Question question_of(const C3Study& study, std::vector<Strategy> strategies);
 
 }  // namespace study

@@ -29,12 +29,21 @@ PublishedCollective published_of(const PublishedStrategy& published, models::Col
   return found == published.collectives.end() ? PublishedCollective{} : *found;
 }
 
-// The result of any strategy: isolated times do not depend on it.
-const C3Result* find_result(std::span<const StudyResult> results, const StudyPair& pair, models::CollectiveKind kind) {
+// Of any strategy where none is named: isolated times do not depend on it.
+const C3Result* find_result(std::span<const StudyResult> results, const StudyPair& pair, models::CollectiveKind kind,
+                            std::optional<Strategy> strategy = {}) {
   for (const StudyResult& result : results) {
-    if (result.c3.scenario.name == pair.name && result.c3.scenario.collective == kind) return &result.c3;
+    const bool meant = !strategy || *strategy == result.c3.strategy;
+    if (meant && result.c3.scenario.name == pair.name && result.c3.scenario.collective == kind) return &result.c3;
   }
   return nullptr;
+}
+
+bool belongs_to(Figure figure, Strategy strategy) {
+  if (strategy == Strategy::c3_base) return true;
+  if (strategy == Strategy::serial || strategy == Strategy::heuristic) return false;
+  const bool on_engines = strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
+  return on_engines == (figure == Figure::copy_engines);
 }
 
 }  // namespace
@@ -119,6 +128,28 @@ ResultTable pair_table(const C3Study& study, std::span<const StudyResult> result
   return table;
 }
 
+ResultTable heuristic_table(const C3Study& study, std::span<const StudyResult> results) {
+  ResultTable table({{"collective", "collective", ""},
+                     {"scenarios", "scenarios", ""},
+                     {"right", "right", ""},
+                     {"largest_loss_percent", "largest loss", "%", 1}});
+  for (const models::CollectiveKind kind : study.collectives) {
+    std::int64_t scenarios = 0;
+    std::int64_t right = 0;
+    double loss = 0.0;
+    for (const StudyPair& pair : study.pairs) {
+      const C3Result* const heuristic = find_result(results, pair, kind, Strategy::heuristic);
+      const C3Result* const sweep = find_result(results, pair, kind, Strategy::c3_sp_rp);
+      if (heuristic == nullptr || sweep == nullptr) continue;
+      ++scenarios;
+      right += heuristic->reserved_cus == sweep->reserved_cus ? 1 : 0;
+      loss = std::max(loss, sim::to_seconds(heuristic->makespan) / sim::to_seconds(sweep->makespan) - 1.0);
+    }
+    if (scenarios > 0) table.add_row({text(models::to_string(kind)), scenarios, right, 100.0 * loss});
+  }
+  return table;
+}
+
 Results study_results(const C3Study& study, std::span<const StudyResult> results, const std::string& platform) {
   std::vector<C3Result> all;
   std::vector<NamedRun> runs;
@@ -132,25 +163,59 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
   const std::string averages =
       fmt::format("{} on {}: {} scenarios; mean over collectives and classes, beside the published figure", study.name,
                   platform, scenarios);
-  return {platform,
-          {{"results", "", c3_table(all), false},
-           {"by_strategy", averages, strategy_table(study, results)},
-           {"by_class", "Of ideal by collective and class", class_table(study, results)},
-           {"pairs", "Isolated times and the class that follows from them", pair_table(study, results)}},
-          {},
-          std::move(runs)};
+  std::vector<NamedTable> tables{
+      {"results", "", c3_table(all), false},
+      {"by_strategy", averages, strategy_table(study, results)},
+      {"by_class", "Of ideal by collective and class", class_table(study, results)},
+      {"pairs", "Isolated times and the class that follows from them", pair_table(study, results)}};
+  ResultTable heuristic = heuristic_table(study, results);
+  if (!heuristic.rows().empty()) {
+    tables.push_back({"heuristic", "CUs reserved by heuristic, against the sweep of c3_sp_rp", std::move(heuristic)});
+  }
+  return {platform, std::move(tables), {}, std::move(runs)};
+}
+
+BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, Figure figure) {
+  BarChart chart{.title = study.name + (figure == Figure::kernels ? ": by kernels" : ": by copy engines"),
+                 .value_axis = "mean speedup",
+                 .series = {},
+                 .bars = {}};
+  std::vector<Strategy> strategies;
+  for (const Strategy strategy : study.strategies) {
+    if (!belongs_to(figure, strategy)) continue;
+    strategies.push_back(strategy);
+    chart.series.emplace_back(to_string(strategy));
+  }
+  chart.series.emplace_back("ideal");
+  for (const models::CollectiveKind kind : study.collectives) {
+    for (const LengthClass length_class : all_length_classes()) {
+      Bar bar{fmt::format("{} {}", models::to_string(kind), to_string(length_class)), {}};
+      double ideal = 0.0;
+      for (const Strategy strategy : strategies) {
+        const Average mean = average(results, {strategy, kind, length_class});
+        bar.values.emplace_back(mean.speedup);
+        ideal = mean.ideal_speedup;
+      }
+      bar.values.emplace_back(ideal);
+      if (ideal > 0.0) chart.bars.push_back(std::move(bar));  // a class without a scenario has none
+    }
+  }
+  return chart;
 }
 
 BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform) {
   BarChart chart{.title = fmt::format("{} on {}", study.name, platform),
                  .value_axis = "fraction of ideal speedup [%]",
-                 .series = {"predicted", "published"},
+                 .series = {"predicted"},
                  .bars = {}};
   for (const Strategy strategy : study.strategies) {
-    const std::optional<double> published = published_of(study, strategy).fraction;
-    chart.bars.push_back({text(to_string(strategy)),
-                          {average(results, {strategy, {}, {}}).fraction_of_ideal * 100.0,
-                           published ? std::optional(*published * 100.0) : std::nullopt}});
+    chart.bars.push_back({text(to_string(strategy)), {average(results, {strategy, {}, {}}).fraction_of_ideal * 100.0}});
+  }
+  if (study.published.empty()) return chart;
+  chart.series.emplace_back("published");
+  for (std::size_t i = 0; i < chart.bars.size(); ++i) {
+    const std::optional<double> published = published_of(study, study.strategies[i]).fraction;
+    chart.bars[i].values.push_back(published ? std::optional(*published * 100.0) : std::nullopt);
   }
   return chart;
 }

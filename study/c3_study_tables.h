@@ -19,8 +19,17 @@ ResultTable class_table(const C3Study& study, std::span<const StudyResult> resul
 // One row per pair: how long each operation takes alone, and which is the longer one as predicted and as published.
 ResultTable pair_table(const C3Study& study, std::span<const StudyResult> results);
 
+// One row per collective: for how many scenarios the heuristic reserves as many CUs as the sweep of c3_sp_rp finds
+// best, and how much longer than that it takes at most. No row without both strategies.
+ResultTable heuristic_table(const C3Study& study, std::span<const StudyResult> results);
+
 // The tables above behind that of all results, which text leaves out.
 Results study_results(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);
+
+// Mean speedup by collective and class of the strategies on kernels, or of those on copy engines beside c3_base, with
+// the ideal: what Figures 8 and 10 of the paper show.
+enum class Figure { kernels, copy_engines };
+BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, Figure figure);
 
 // Percent of ideal by strategy, predicted beside published.
 BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);

@@ -33,6 +33,16 @@ std::string why_no_reservation(const models::PlatformSpec& platform, int cus) {
   return why_no_count(platform, cus, platform.gpu.cus() - platform.gpu.memory.xcds);
 }
 
+std::vector<int> cu_reservations(const models::PlatformSpec& platform) {
+  constexpr int smallest = 8;
+  constexpr int largest = 128;
+  std::vector<int> reservations;
+  for (int cus = smallest; cus <= largest; cus *= 2) {
+    if (why_no_reservation(platform, cus).empty()) reservations.push_back(cus);
+  }
+  return reservations;
+}
+
 CuPartition reserve(const models::PlatformSpec& platform, int cus) {
   const int per_xcd = cus / platform.gpu.memory.xcds;
   return {{0, per_xcd}, {per_xcd, platform.gpu.cus_per_xcd}, cus};

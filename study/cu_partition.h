@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/cu_mask.h"
 #include "models/platform_spec.h"
@@ -22,6 +23,8 @@ models::CuMask first_cus(const models::PlatformSpec& platform, int cus);
 
 // The same for a partition, which must leave the GEMM at least one CU of every XCD.
 std::string why_no_reservation(const models::PlatformSpec& platform, int cus);
+// The reservations worth trying: powers of two from 8 to 128 (ConCCL section V-B) that why_no_reservation allows.
+std::vector<int> cu_reservations(const models::PlatformSpec& platform);
 // The first `cus` CUs for the collective, the others for the GEMM.
 CuPartition reserve(const models::PlatformSpec& platform, int cus);
 

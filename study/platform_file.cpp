@@ -55,4 +55,12 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   return {std::move(spec), config.parameters(), config.resolved(), std::move(warnings)};
 }
 
+models::PlatformSpec reassign(const Platform& platform, const std::string& assignment) {
+  sim::Config config = sim::Config::from_text(platform.resolved, platform.spec.name, sim::Sources::required);
+  config.set(assignment);
+  models::PlatformSpec spec = models::PlatformSpec::read(config);
+  spec.without = platform.spec.without;
+  return spec;
+}
+
 }  // namespace study

@@ -5,6 +5,7 @@
 
 #include "sim/check.h"
 #include "study/cu_partition.h"
+#include "study/heuristic.h"
 
 namespace study {
 
@@ -15,21 +16,17 @@ struct NamedStrategy {
   std::string_view name;
 };
 constexpr std::array names{
-    NamedStrategy{Strategy::serial, "serial"},     NamedStrategy{Strategy::c3_base, "c3_base"},
-    NamedStrategy{Strategy::c3_sp, "c3_sp"},       NamedStrategy{Strategy::c3_rp, "c3_rp"},
-    NamedStrategy{Strategy::c3_sp_rp, "c3_sp_rp"}, NamedStrategy{Strategy::c3_best, "c3_best"},
-    NamedStrategy{Strategy::conccl, "conccl"},     NamedStrategy{Strategy::conccl_rp, "conccl_rp"},
+    NamedStrategy{Strategy::serial, "serial"},       NamedStrategy{Strategy::c3_base, "c3_base"},
+    NamedStrategy{Strategy::c3_sp, "c3_sp"},         NamedStrategy{Strategy::c3_rp, "c3_rp"},
+    NamedStrategy{Strategy::c3_sp_rp, "c3_sp_rp"},   NamedStrategy{Strategy::c3_best, "c3_best"},
+    NamedStrategy{Strategy::heuristic, "heuristic"}, NamedStrategy{Strategy::conccl, "conccl"},
+    NamedStrategy{Strategy::conccl_rp, "conccl_rp"},
 };
 constexpr auto strategies = [] {
   std::array<Strategy, names.size()> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = names[i].strategy;
   return all;
 }();
-
-constexpr int largest_reservation = 128;  // ConCCL section V-B sweeps powers of two; a mask holds a CU per XCD
-constexpr int smallest_reservation = 8;
-
-enum class Order { gemm_first, collective_first };
 
 bool on_copy_engines(Strategy strategy) { return strategy == Strategy::conccl || strategy == Strategy::conccl_rp; }
 
@@ -69,11 +66,12 @@ C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
   return result;
 }
 
-C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strategy, Order order, CuPartition cus) {
+C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order,
+                      CuPartition cus) {
   C3Result result = yardsticks(testbed, scenario, strategy);
   const Operation gemm = gemm_of(scenario, cus.gemm);
   const Operation collective = collective_operation(scenario, strategy, testbed.platform(), cus.collective);
-  const bool gemm_first = order == Order::gemm_first;
+  const bool gemm_first = order == LaunchOrder::gemm_first;
   result.schedule = gemm_first ? Schedule{gemm, collective} : Schedule{collective, gemm};
   const Timeline& timeline = testbed.run(result.schedule);
   result.gemm = timeline.operations[gemm_first ? 0 : 1].end;
@@ -88,7 +86,7 @@ void keep_faster(C3Result& best, const C3Result& candidate) {
   if (best.makespan == sim::Time::zero() || candidate.makespan < best.makespan) best = candidate;
 }
 
-C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strategy strategy, Order order) {
+C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order) {
   const std::vector<int> reservations = cu_reservations(testbed.platform());
   if (reservations.empty()) return run_together(testbed, scenario, strategy, order, {});
   C3Result best;
@@ -105,6 +103,12 @@ C3Result run_best_kernel_strategy(Testbed& testbed, const Scenario& scenario) {
   }
   best.strategy = Strategy::c3_best;
   return best;
+}
+
+C3Result run_heuristic(Testbed& testbed, const Scenario& scenario) {
+  const int cus = cus_by_table(testbed, scenario);
+  return run_together(testbed, scenario, Strategy::heuristic, order_by_workgroups(scenario, testbed.platform()),
+                      cus == 0 ? CuPartition{} : reserve(testbed.platform(), cus));
 }
 
 // ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best.
@@ -127,23 +131,7 @@ double C3Result::ideal_speedup() const {
 
 models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy,
                                      const models::PlatformSpec& platform) {
-  models::CollectiveSpec spec;
-  spec.kind = scenario.collective;
-  spec.backend = on_copy_engines(strategy) ? models::Backend::sdma : models::Backend::rccl;
-  spec.variant = models::SdmaVariant::pcpy;
-  spec.bytes = scenario.bytes;
-  spec.gpus = platform.gpus;
-  // Whoever launches a GPU's GEMM also drives its engines.
-  spec.host_threads = models::HostThreads::per_gpu;
-  return spec;
-}
-
-std::vector<int> cu_reservations(const models::PlatformSpec& platform) {
-  std::vector<int> reservations;
-  for (int cus = smallest_reservation; cus <= largest_reservation; cus *= 2) {
-    if (why_no_reservation(platform, cus).empty()) reservations.push_back(cus);
-  }
-  return reservations;
+  return scenario.collective_by(on_copy_engines(strategy) ? models::Backend::sdma : models::Backend::rccl, platform);
 }
 
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
@@ -151,19 +139,22 @@ C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strat
     case Strategy::serial:
       return run_serially(testbed, scenario);
     case Strategy::c3_base:
-      return run_together(testbed, scenario, strategy, Order::gemm_first, {});
+      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, {});
     case Strategy::c3_sp:
-      return run_together(testbed, scenario, strategy, Order::collective_first, {});
+      return run_together(testbed, scenario, strategy, LaunchOrder::collective_first, {});
     case Strategy::c3_rp:
-      return run_best_reservation(testbed, scenario, strategy, Order::gemm_first);
+      return run_best_reservation(testbed, scenario, strategy, LaunchOrder::gemm_first);
     case Strategy::c3_sp_rp:
-      return run_best_reservation(testbed, scenario, strategy, Order::collective_first);
+      return run_best_reservation(testbed, scenario, strategy, LaunchOrder::collective_first);
     case Strategy::c3_best:
       return run_best_kernel_strategy(testbed, scenario);
+    case Strategy::heuristic:
+      return run_heuristic(testbed, scenario);
     case Strategy::conccl:
-      return run_together(testbed, scenario, strategy, Order::gemm_first, {});
+      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, {});
     case Strategy::conccl_rp:
-      return run_together(testbed, scenario, strategy, Order::gemm_first, conccl_partition(testbed, scenario.gemm));
+      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first,
+                          conccl_partition(testbed, scenario.gemm));
   }
   SIM_CHECK(false && "every strategy is handled");
 }

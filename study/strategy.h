@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "study/scenario.h"
 #include "study/testbed.h"
 
 namespace study {
@@ -18,20 +19,13 @@ enum class Strategy {
   c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best power of two from 8 to 128
   c3_sp_rp,   // c3_sp with CUs reserved likewise
   c3_best,    // the fastest of the four above
+  heuristic,  // launch order and reservation as study/heuristic.h decides them, without a sweep
   conccl,     // the collective on SDMA engines, one copy per peer, both launched at once
   conccl_rp,  // conccl, and one CU of every XCD kept from GEMMs that are memory-bound
 };
 
 std::string_view to_string(Strategy strategy);
 std::span<const Strategy> all_strategies();  // in the order above
-
-// One GEMM per GPU and one collective over all GPUs, independent of each other.
-struct Scenario {
-  std::string name;
-  models::GemmShape gemm;
-  models::CollectiveKind collective = models::CollectiveKind::all_gather;
-  sim::Bytes bytes;  // the whole array of one GPU
-};
 
 struct C3Result {
   Scenario scenario;
@@ -59,10 +53,7 @@ struct C3Result {
 // The collective that a strategy runs. Whether the platform can is for Testbed::why_impossible.
 models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform);
 
-// The CU reservations that c3_rp and c3_sp_rp try: powers of two from 8 to 128 with as many CUs on every XCD, at least
-// one, and at least one left for the GEMM. On a platform too small for any, the two strategies reserve nothing.
-std::vector<int> cu_reservations(const models::PlatformSpec& platform);
-
+// On a platform too small for any of cu_reservations, those that reserve CUs reserve none.
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);
 
 }  // namespace study

@@ -110,6 +110,19 @@ TEST(CommandLine, WithoutAMechanismAnotherMachineAnswersAndThatIsSaid) {
   EXPECT_EQ(answer.err, "warning: --without dispatch_wait,clock: no real machine, but what one would be without it\n");
 }
 
+TEST(CommandLine, SensitivityListsEveryUncertainParameterByItsSwing) {
+  const Answer answer = run_cli(with(small_c3, {"--strategy", "serial,conccl", "--sensitivity"}), true);
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.err, HasSubstr("\r["));  // the progress bar
+  const auto rows = nlohmann::json::parse(answer.out)["sensitivity"];
+  ASSERT_GT(rows.size(), 50U);
+  EXPECT_TRUE(rows[0].contains("conccl_low_points"));
+  EXPECT_FALSE(rows[0].contains("serial_low_points"));
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_GE(rows[i - 1]["swing_points"], rows[i]["swing_points"]);
+  expect_fault({"run", C3SIM_SOURCE_DIR "/configs/experiments/layer_overlap.yaml", "--sensitivity"},
+               "--sensitivity: the experiment lists operations");
+}
+
 TEST(CommandLine, AllLeavesOutWhatACollectiveDoesNotPermitAndSaysSo) {
   // Copy engines do not add.
   const Answer answer =
@@ -158,12 +171,13 @@ TEST(CommandLine, RunsAStudyAndLeavesAPicture) {
       "small_study.yaml",
       "name: small\nplatform: mi300x\nlonger_by: 1.15\ngemms: {cb1: 4096x4096x4096}\ncollectives: [all_gather]\n"
       "strategies: [c3_base, conccl]\npairs:\n  - {gemm: cb1, bytes: 64MiB, class: C-long}\n");
-  const Answer answer = run_cli({"run", file.string(), "--out", folder.string()}, true);
+  const Answer answer = run_cli({"run", file.string(), "--out", folder.string(), "--explain"}, true);
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("c3_base"));
   EXPECT_THAT(answer.err, HasSubstr("2/2"));  // the progress bar
-  for (const char* const name : {"fraction_of_ideal.svg", "results.csv", "by_strategy.csv", "by_class.csv", "pairs.csv",
-                                 "results.json", "experiment.yaml", "platform.yaml"}) {
+  for (const char* const name : {"fraction_of_ideal.svg", "speedup_by_kernels.svg", "speedup_by_copy_engines.svg",
+                                 "slowdown.svg", "by_mechanism.csv", "results.csv", "by_strategy.csv", "by_class.csv",
+                                 "pairs.csv", "results.json", "experiment.yaml", "platform.yaml"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
   }
 }

@@ -98,6 +98,50 @@ TEST(C3StudyTables, ClassesWithoutAScenarioStayBlank) {
   EXPECT_NEAR(std::get<double>(row[6]), 67.0, 1e-9);
 }
 
+// The heuristic reserves 32 CUs as the sweep does, and 16 where it takes 64: 110 us instead of 100 are a loss of 10 %.
+TEST(C3StudyTables, TheHeuristicIsHeldAgainstTheSweep) {
+  std::vector<StudyResult> results;
+  const auto add = [&](const std::string& pair, Strategy strategy, int cus, sim::Time makespan) {
+    results.push_back(result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, makespan));
+    results.back().c3.scenario.name = pair;
+    results.back().c3.strategy = strategy;
+    results.back().c3.reserved_cus = cus;
+  };
+  add("pair", Strategy::c3_sp_rp, 32, 120_us);
+  add("pair", Strategy::heuristic, 32, 120_us);
+  add("other", Strategy::c3_sp_rp, 64, 100_us);
+  add("other", Strategy::heuristic, 16, 110_us);
+  C3Study study = study_of_one_pair();
+  study.pairs.push_back(study.pairs.front());
+  study.pairs.back().name = "other";
+  const std::vector<Cell> row = heuristic_table(study, results).rows().at(0);
+  EXPECT_EQ(row[1], Cell(std::int64_t{2}));
+  EXPECT_EQ(row[2], Cell(std::int64_t{1}));
+  EXPECT_NEAR(std::get<double>(row[3]), 10.0, 1e-9);
+  results.resize(1);
+  EXPECT_TRUE(heuristic_table(study, results).rows().empty());
+}
+
+// One bar for the group that has a scenario, of speedup 1.6 where 2 would be ideal.
+TEST(C3StudyTables, SpeedupsAreDrawnByGroupBesideTheIdeal) {
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
+  const BarChart kernels = speedup_chart(study_of_one_pair(), results, Figure::kernels);
+  EXPECT_EQ(kernels.series, (std::vector<std::string>{"c3_sp", "ideal"}));
+  ASSERT_EQ(kernels.bars.size(), 1U);
+  EXPECT_EQ(kernels.bars[0].label, "all_gather GC-equal");
+  EXPECT_NEAR(kernels.bars[0].values[0].value(), 1.6, 1e-12);
+  EXPECT_NEAR(kernels.bars[0].values[1].value(), 2.0, 1e-12);
+  EXPECT_EQ(speedup_chart(study_of_one_pair(), results, Figure::copy_engines).series,
+            (std::vector<std::string>{"ideal"}));
+}
+
+TEST(C3StudyTables, WithoutPublishedFiguresNoneAreDrawn) {
+  C3Study study = study_of_one_pair();
+  EXPECT_EQ(fraction_chart(study, {}, "x").series, (std::vector<std::string>{"predicted", "published"}));
+  study.published.clear();
+  EXPECT_EQ(fraction_chart(study, {}, "x").series, (std::vector<std::string>{"predicted"}));
+}
+
 TEST(C3StudyTables, PairsShowTheClassThatFollowsFromTheirTimes) {
   const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 50_us, 125_us)};
   const std::vector<Cell> row = pair_table(study_of_one_pair(), results).rows().at(0);

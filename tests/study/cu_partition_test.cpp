@@ -30,6 +30,11 @@ TEST_F(CuPartitionTest, AReservationLeavesTheGemmACuOfEveryXcd) {
   EXPECT_THAT(why_no_reservation(platform_, 304), HasSubstr("from 8 to 296"));
 }
 
+TEST_F(CuPartitionTest, ReservationsWorthTryingArePowersOfTwoWithACuPerXcd) {
+  EXPECT_THAT(cu_reservations(platform_), testing::ElementsAre(8, 16, 32, 64, 128));
+  EXPECT_THAT(cu_reservations(mi300x({"gpu.cus_per_xcd=1"}).spec), IsEmpty());
+}
+
 TEST_F(CuPartitionTest, AllCusAreNoMask) {
   EXPECT_EQ(first_cus(platform_, 304), models::CuMask{});
   EXPECT_EQ(first_cus(platform_, 240), (models::CuMask{0, 30}));
