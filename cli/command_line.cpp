@@ -68,6 +68,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     CopyCommand copy(app, session);
     RunCommand run(app, session);
     PlatformCommand platform(app, session);
+    CalibrateCommand calibrate(app, session);
     CompletionCommand completion(app, session);
     app.parse(argc, argv);
     return ExitCode::fine;

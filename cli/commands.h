@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "cli/session.h"
 #include "sim/config.h"
@@ -98,6 +99,19 @@ class PlatformCommand {
 
   Session& session_;
   std::string name_;
+};
+
+// The fit of a platform to isolated measurements.
+class CalibrateCommand {
+ public:
+  CalibrateCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  Session& session_;
+  std::vector<std::filesystem::path> files_;
+  std::filesystem::path out_;
 };
 
 // Scripts by which shells complete command lines of c3sim.

@@ -25,16 +25,20 @@ std::vector<study::Choice<study::Format>> format_choices() {
 
 }  // namespace
 
-void Session::add_platform_options(CLI::App& command) {
+void Session::add_base_options(CLI::App& command) {
   command.add_option("--platform", platform_, "Platform by its name or its file (mi300x unless given)")
       ->type_name("NAME|FILE");
+  command.add_option("--format", format_name_, "How results are written on stdout")->type_name("table|csv|json");
+}
+
+void Session::add_platform_options(CLI::App& command) {
+  add_base_options(command);
   command
       .add_option("--set", assignments_,
                   "Change one parameter of the platform, checked as the file is: --set gpu.sdma.engines=32 "
                   "(may be given again)")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command.add_option("--format", format_name_, "How results are written on stdout")->type_name("table|csv|json");
   command
       .add_option("--out", out_folder_, "Folder that gets the results as CSV and JSON and the platform they are for")
       ->type_name("DIR");
@@ -82,13 +86,15 @@ void Session::check_options(Arguments& arguments) {
   }
 }
 
-study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
+std::filesystem::path Session::platform_file(Arguments& arguments, const std::string& preset) {
   check_options(arguments);
-  const models::Mechanisms without = mechanisms_left_out(arguments);
   arguments.check();
-  const std::filesystem::path file =
-      study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
-  study::Platform platform = study::read_platform(file, assignments_);
+  return study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
+}
+
+study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
+  const models::Mechanisms without = mechanisms_left_out(arguments);
+  study::Platform platform = study::read_platform(platform_file(arguments, preset), assignments_);
   if (!profiles_file_.empty()) {
     platform.spec.gpu.gemm.profiles = study::read_gemm_profiles(sim::Config::from_file(profiles_file_), platform.spec);
     for (const models::GemmProfile& profile : platform.spec.gpu.gemm.profiles) {
@@ -131,6 +137,10 @@ void Session::answer(const study::Platform& platform, study::Results results) {
     study::save(results, out_folder_);
     sim::write_file(out_folder_ / "platform.yaml", platform.resolved);
   }
+  answer(results);
+}
+
+void Session::answer(const study::Results& results) {
   for (const std::string& warning : results.warnings) warn(warning);
   study::write(results, format_, out_);
   if (!out_.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");

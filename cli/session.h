@@ -25,7 +25,9 @@ class Session {
 
   std::ostream& out() { return out_; }
 
-  // Options of commands that read a platform, and those of commands that simulate.
+  // Options of commands that name a platform file, those of commands that read one, and those of commands that
+  // simulate.
+  void add_base_options(CLI::App& command);
   void add_platform_options(CLI::App& command);
   void add_run_options(CLI::App& command);
   // Options of commands that predict C3.
@@ -34,6 +36,8 @@ class Session {
   // Checks the shared options, throws what `arguments` has gathered, and reads the platform that was asked for: by
   // --platform, or `preset` without it. Throws sim::ConfigError.
   study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x");
+  // The same, without reading the file.
+  std::filesystem::path platform_file(Arguments& arguments, const std::string& preset = "mi300x");
 
   // Draws how far a long answer is, where the person can see it.
   study::Progress progress();
@@ -42,8 +46,9 @@ class Session {
 
   // Writes the answer as --format says and --out asks, and adds what --explain and --trace ask for.
   void answer(study::Testbed& testbed, const study::Platform& platform, study::Results results);
-  // The same for an answer that no simulation gave.
+  // The same for an answer that no simulation gave, and for one that no platform as a whole is behind.
   void answer(const study::Platform& platform, study::Results results);
+  void answer(const study::Results& results);
 
   bool explains() const { return explain_; }
   bool tries_sensitivity() const { return sensitivity_; }

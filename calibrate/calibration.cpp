@@ -1,0 +1,167 @@
+#include "calibrate/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "calibrate/least_squares.h"
+#include "calibrate/platform_text.h"
+#include "calibrate/step.h"
+
+namespace calibrate {
+
+namespace {
+
+// A parameter to be fitted, as a place between the ends of its range.
+struct Unknown {
+  sim::Parameter parameter;  // as the base has it
+  std::string unit;
+  double low = 0.0;
+  double high = 0.0;
+
+  std::string at(double share) const { return spell(low + share * (high - low), unit); }
+};
+
+// A step as far as this platform and these measurements go.
+struct Task {
+  const Step* step;
+  std::vector<Unknown> unknowns;
+  std::vector<const Measurement*> measurements;
+
+  std::string source() const {
+    std::set<std::string> files;
+    for (const Measurement* measurement : measurements) files.insert(measurement->file);
+    return fmt::format("{}: {}", fmt::join(files, " and "), step->name);
+  }
+};
+
+Unknown unknown_of(const sim::Parameter& parameter, const PlatformText& platform) {
+  const SpelledNumber value = split_unit(parameter.value);
+  const SpelledNumber low = split_unit(parameter.low);
+  const SpelledNumber high = split_unit(parameter.high);
+  if (low.unit != value.unit || high.unit != value.unit) {
+    throw sim::ConfigError({{platform.place(parameter), parameter.path,
+                             "the range of a parameter that is fitted has the unit of its value"}});
+  }
+  return {parameter, value.unit, low.number, high.number};
+}
+
+std::vector<Task> tasks_for(const PlatformText& platform, std::span<const MeasurementFile> files) {
+  const std::vector<sim::Parameter> parameters = platform.parameters();
+  std::vector<Task> tasks;
+  for (const Step& step : steps()) {
+    Task task{&step, {}, {}};
+    for (const MeasurementFile& file : files) {
+      for (const Measurement& measurement : file.measurements) {
+        if (step.takes(measurement)) task.measurements.push_back(&measurement);
+      }
+    }
+    if (task.measurements.empty()) continue;
+    for (const sim::Parameter& parameter : parameters) {
+      const bool belongs = std::ranges::find(step.parameters, parameter.path) != step.parameters.end();
+      if (belongs && parameter.kind == "fitted") task.unknowns.push_back(unknown_of(parameter, platform));
+    }
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+void require_unknowns(const std::vector<Task>& tasks, const std::filesystem::path& base) {
+  std::vector<std::string_view> could;
+  for (const Task& task : tasks) {
+    if (!task.unknowns.empty()) return;
+    could.insert(could.end(), task.step->parameters.begin(), task.step->parameters.end());
+  }
+  const std::string offer = could.empty() ? "" : fmt::format("; these measurements show {}", fmt::join(could, ", "));
+  throw sim::ConfigError({{base.string(), "", "there is nothing to fit: no parameter of kind fitted" + offer}});
+}
+
+// What the squares are summed of.
+std::vector<double> residuals(const std::vector<Observation>& observations) {
+  std::vector<double> residuals;
+  for (const Observation& observation : observations) {
+    const auto alike = std::ranges::count_if(observations, [&observation](const Observation& other) {
+      return other.subject == observation.subject && other.quantity == observation.quantity;
+    });
+    residuals.push_back(std::log1p(observation.error) / std::sqrt(static_cast<double>(alike)));
+  }
+  return residuals;
+}
+
+void require_observations(const Task& task, const PlatformText& platform) {
+  const std::size_t observations = observe(platform.spec(), task.measurements).size();
+  if (observations >= task.unknowns.size()) return;
+  throw sim::ConfigError({{task.measurements.front()->where, "",
+                           fmt::format("{} observed of {} cannot fit {} parameters", observations, task.step->name,
+                                       task.unknowns.size())}});
+}
+
+// Finds the step's parameters and writes them into the platform.
+void fit(const Task& task, PlatformText& platform) {
+  require_observations(task, platform);
+  const auto at = [&](std::span<const double> point) {
+    std::vector<std::string> assignments;
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      const Unknown& unknown = task.unknowns[i];
+      assignments.push_back(unknown.parameter.path + "=" + unknown.at(point[i]));
+    }
+    return residuals(observe(platform.spec(assignments), task.measurements));
+  };
+  const std::vector<double> found = least_squares(at, std::vector<double>(task.unknowns.size(), 0.5));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Unknown& unknown = task.unknowns[i];
+    platform.replace(unknown.parameter, unknown.at(found[i]), task.source());
+  }
+}
+
+// The parameters of kind fitted, as they are after the fit: those that a step found, and those that none reached.
+void list_parameters(const std::vector<Task>& tasks, const PlatformText& fitted, Calibration& calibration) {
+  for (const sim::Parameter& after : fitted.parameters()) {
+    if (after.kind != "fitted") continue;
+    bool reached = false;
+    for (const Task& task : tasks) {
+      for (const Unknown& unknown : task.unknowns) {
+        if (unknown.parameter.path != after.path) continue;
+        const double value = split_unit(after.value).number;
+        calibration.parameters.push_back({after.path, unknown.parameter.value, after.value, after.low, after.high,
+                                          after.source, value <= unknown.low || value >= unknown.high});
+        reached = true;
+      }
+    }
+    if (!reached) calibration.kept.push_back(after.path);
+  }
+}
+
+}  // namespace
+
+Calibration calibrate(const std::filesystem::path& path, std::span<const MeasurementFile> files,
+                      const std::function<void(std::size_t done, std::size_t of)>& progress) {
+  const PlatformText base(path);
+  const std::vector<Task> tasks = tasks_for(base, files);
+  require_unknowns(tasks, path);
+
+  PlatformText fitted = base;
+  for (const Task& task : tasks) {
+    for (const Unknown& unknown : task.unknowns) {
+      fitted.replace(unknown.parameter, unknown.at(0.5), task.source());
+    }
+  }
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (!tasks[i].unknowns.empty()) fit(tasks[i], fitted);
+    if (progress) progress(i + 1, tasks.size());
+  }
+
+  Calibration calibration;
+  calibration.platform = base.spec().name;
+  calibration.text = fitted.text();
+  list_parameters(tasks, fitted, calibration);
+  for (const Task& task : tasks) {
+    calibration.steps.push_back({std::string(task.step->name), task.unknowns.size(),
+                                 observe(base.spec(), task.measurements), observe(fitted.spec(), task.measurements)});
+  }
+  return calibration;
+}
+
+}  // namespace calibrate
