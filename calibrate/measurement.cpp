@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "calibrate/csv_file.h"
 #include "sim/config_text.h"
 #include "study/choices.h"
 
@@ -17,7 +16,7 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
 constexpr double most_microseconds = 3600e6;  // an hour
 constexpr double least_microseconds = 1e-3;
-constexpr int most_units = 65536;  // CUs, workgroups, peers
+constexpr int most_units = 4096;  // CUs, workgroups, peers
 
 // ConCCL (arXiv 2412.14335), Table I: m x n x k.
 constexpr std::array<std::pair<std::string_view, models::GemmShape>, 7> table_i{{{"cb1", {8192, 8192, 8192}},
@@ -67,8 +66,8 @@ void refuse_predictions(CsvFile& file) {
 
 class RowReader {
  public:
-  RowReader(CsvFile& file, std::size_t row, MeasurementFile& result, bool listed)
-      : file_(file), row_(row), result_(result), listed_(listed) {
+  RowReader(CsvFile& file, std::size_t row, MeasurementFile& result, bool is_listed)
+      : file_(file), row_(row), result_(result), is_listed_(is_listed) {
     measurement_.file = result.name;
     measurement_.where = fmt::format("{}:{}", file.name(), file.line(row));
   }
@@ -76,6 +75,7 @@ class RowReader {
   void read_run() {
     const std::string& kind = text("kind");
     if (kind == "c3" || kind == "dependent") return file_.fault(row_, "kind", concurrent_run);
+    if (text("gemm") != "-" && text("collective") != "-") return leave_out("collective");
     if (kind == "launch") return read_launch();
     if (kind == "gemm") return read_gemm();
     if (kind == "coll") return read_collective();
@@ -100,7 +100,7 @@ class RowReader {
     measurement_.subject = Subject::gemm;
     measurement_.gemm = shape("gemm", text("gemm"));
     measurement_.limit = static_cast<int>(file_.integer(row_, "limit", 1, most_units));
-    if (is_alone("gemm")) add_run();
+    add_run();
   }
 
   void read_collective() {
@@ -119,7 +119,7 @@ class RowReader {
     } else {
       return file_.fault(row_, "how", not_known(how, {"nccl", "nccl_max_ctas", "copy_engine", "copy_engine_graph"}));
     }
-    if (is_alone("gemm")) add_run();
+    add_run();
   }
 
   void read_copies() {
@@ -135,26 +135,18 @@ class RowReader {
 
   void read_stream() {
     measurement_.subject = Subject::stream;
-    if (!is_alone("collective")) return;
     measurement_.bytes = bytes();
     add_run();
   }
 
-  // Whether the row names no second piece of work in that column.
-  bool is_alone(std::string_view column) {
-    const std::string& beside = text(column);
-    if (beside == "-" || (column == "gemm" && measurement_.subject == Subject::gemm)) return true;
-    leave_out_concurrent(column);
-    return false;
-  }
-
-  void leave_out_concurrent(std::string_view column) {
-    if (!listed_) {
+  // A row of computation and communication at once.
+  void leave_out(std::string_view column) {
+    if (is_listed_) {
+      ++result_.concurrent;
+    } else {
       file_.fault(row_, column,
                   std::string(concurrent_run) + " (it passes over one where roles.csv lists the file as calibrate)");
-      return;
     }
-    ++result_.concurrent;
   }
 
   void add_run() {
@@ -197,14 +189,14 @@ class RowReader {
   CsvFile& file_;
   std::size_t row_;
   MeasurementFile& result_;
-  bool listed_;
+  bool is_listed_;
   Measurement measurement_;
 };
 
 // Phases are idle, triad, gemm_SHAPE, nccl_ag_BYTES, ce_ag_BYTES; and c3_... for concurrent ones.
 void RowReader::read_phase() {
   const std::string& phase = text("phase");
-  if (phase.starts_with("c3_")) return leave_out_concurrent("phase");
+  if (phase.starts_with("c3_")) return leave_out("phase");
   if (phase == "idle") {
     measurement_.subject = Subject::idle;
   } else if (phase == "triad") {
@@ -224,24 +216,28 @@ void RowReader::read_phase() {
                        not_known(phase, {"idle", "triad", "gemm_SHAPE", "nccl_ag_BYTES", "ce_ag_BYTES"}));
   }
   measurement_.power = sim::Watts(file_.number(row_, "mean_power_W", 1e-3, 1e5));
-  measurement_.clock = sim::Hertz(file_.number(row_, "mean_sm_clock_MHz", 1.0, 1e5) * 1e6);
+  const sim::Hertz clock(file_.number(row_, "mean_sm_clock_MHz", 1.0, 1e5) * 1e6);
+  if (measurement_.subject == Subject::gemm) measurement_.clock = clock;  // nothing else holds it back
   result_.measurements.push_back(std::move(measurement_));
 }
 
 }  // namespace
 
 MeasurementFile read_measurements(const std::filesystem::path& path) {
-  const bool listed = listed_for_fits(path);
-  CsvFile file = CsvFile::from_file(path);
+  const bool is_listed = listed_for_fits(path);
+  return measurements_of(CsvFile::from_file(path), is_listed);
+}
+
+MeasurementFile measurements_of(CsvFile file, bool is_listed) {
   refuse_predictions(file);
   const bool phases = file.has("phase");
   file.require(phases ? std::vector<std::string>{"phase", "mean_power_W", "mean_sm_clock_MHz"}
                       : std::vector<std::string>{"kind", "gemm", "collective", "bytes", "how", "limit", "all_us"});
   file.check();
   MeasurementFile result;
-  result.name = path.filename().string();
+  result.name = std::filesystem::path(file.name()).filename().string();
   for (std::size_t row = 0; row < file.rows(); ++row) {
-    RowReader reader(file, row, result, listed);
+    RowReader reader(file, row, result, is_listed);
     if (phases) {
       reader.read_phase();
     } else {

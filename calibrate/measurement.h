@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/csv_file.h"
 #include "models/collective.h"
 #include "models/gemm_shape.h"
 #include "sim/units.h"
@@ -56,5 +57,8 @@ struct MeasurementFile {
 // - a concurrent run: of kind c3 or dependent; or of computation beside a collective, unless roles.csv says of the file
 //   that it may be fitted (calibrate): then such a row is left out and counted.
 MeasurementFile read_measurements(const std::filesystem::path& path);
+
+// The same for a file that is already read, of which roles.csv says `calibrate` (is_listed) or nothing.
+MeasurementFile measurements_of(CsvFile file, bool is_listed);
 
 }  // namespace calibrate

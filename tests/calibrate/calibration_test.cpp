@@ -1,0 +1,174 @@
+#include "calibrate/calibration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "calibrate/calibration_report.h"
+#include "calibrate/platform_text.h"
+#include "calibrate/prediction.h"
+#include "sim/config_error.h"
+
+namespace calibrate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
+const std::filesystem::path reference = C3SIM_SOURCE_DIR "/validate/reference/h200x8";
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::filesystem::path written(const std::string& name, const std::string& text) {
+  std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), by);
+}
+
+// What a platform with assignments would have measured of large copies, and of a kernel that does nothing.
+MeasurementFile simulated(const std::vector<std::string>& assignments) {
+  study::Testbed testbed(PlatformText(h200).spec(assignments));
+  MeasurementFile file;
+  file.name = "simulated.csv";
+  for (const double mebibytes : {64.0, 1024.0}) {
+    Measurement copy;
+    copy.file = file.name;
+    copy.where = "simulated.csv:1";
+    copy.subject = Subject::copy;
+    copy.bytes = mebibytes * sim::Bytes(1048576.0);
+    copy.limit = 1;
+    copy.time = predict(testbed, copy).time;
+    file.measurements.push_back(copy);
+  }
+  Measurement empty;
+  empty.file = file.name;
+  empty.subject = Subject::empty_kernel;
+  empty.time = predict(testbed, empty).time;
+  file.measurements.push_back(empty);
+  return file;
+}
+
+const FittedParameter& fitted(const Calibration& calibration, const std::string& path) {
+  return *std::ranges::find(calibration.parameters, path, &FittedParameter::path);
+}
+
+std::string faults_of(const std::filesystem::path& base, std::vector<MeasurementFile> files) {
+  try {
+    calibrate(base, files);
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
+  const std::vector files{simulated({"fabric.link_rate=420 GB/s", "host.kernel_launch=9 us"})};
+  const Calibration calibration = calibrate(h200, files);
+  ASSERT_EQ(calibration.parameters.size(), 2u) << "no step but these two has measurements";
+  EXPECT_NEAR(split_unit(fitted(calibration, "fabric.link_rate").after).number, 420.0, 2.0);
+  EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
+  for (const FittedStep& step : calibration.steps) {
+    for (const Observation& observation : step.after) EXPECT_LT(std::abs(observation.error), 0.005) << step.name;
+  }
+}
+
+TEST(Calibration, NamesMeasurementsAsTheSource) {
+  const Calibration calibration = calibrate(h200, std::vector{simulated({})});
+  EXPECT_EQ(fitted(calibration, "fabric.link_rate").source, "simulated.csv: copies to one peer above 1 MiB");
+  EXPECT_THAT(calibration.text, HasSubstr("source: \"simulated.csv: copies to one peer above 1 MiB\", kind: fitted"));
+}
+
+TEST(Calibration, DoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
+  const std::filesystem::path other = written(
+      "other_start.yaml", replaced(content(h200), "link_rate: {value: 396 GB/s", "link_rate: {value: 450 GB/s"));
+  const std::vector files{simulated({})};
+  EXPECT_EQ(calibrate(other, files).text, calibrate(h200, files).text);
+}
+
+TEST(Calibration, LeavesAloneWhatIsNotFitted) {
+  const std::string assumed = replaced(content(h200), "copies to one peer above 1 MiB\", kind: fitted",
+                                       "copies to one peer above 1 MiB\", kind: assumed");
+  const Calibration calibration = calibrate(written("assumed.yaml", assumed), std::vector{simulated({})});
+  ASSERT_EQ(calibration.parameters.size(), 1u);
+  EXPECT_EQ(calibration.parameters[0].path, "host.kernel_launch");
+}
+
+TEST(Calibration, SaysWhenARangeEndsBeforeTheMeasurement) {
+  // Copies at 300 GB/s, where the range of the port begins at 350.
+  const std::vector files{simulated({"fabric.link_rate=300 GB/s"})};
+  const Calibration calibration = calibrate(h200, files);
+  EXPECT_TRUE(fitted(calibration, "fabric.link_rate").at_limit);
+  EXPECT_THAT(report(calibration, files).warnings, Contains("fabric.link_rate ended where its range ends: 350 GB/s"));
+}
+
+TEST(Calibration, WarnsOfFittedParametersThatNothingMeasures) {
+  const std::vector files{simulated({})};
+  EXPECT_THAT(report(calibrate(h200, files), files).warnings,
+              Contains(AllOf(HasSubstr("nothing here measures them"), HasSubstr("gpu.power.idle"))));
+}
+
+TEST(Calibration, ReportsMedianAndWorstOfEachGroup) {
+  // Errors of 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3.
+  Calibration calibration;
+  const auto observation = [](const char* where, double error) {
+    return Observation{where, Subject::copy, Quantity::time, error};
+  };
+  const std::vector<Observation> three{observation("a", 0.01), observation("b", -0.03), observation("c", 0.02)};
+  calibration.steps.push_back({"copies", 1, three, three});
+  const study::Results results = report(calibration, {});
+  const std::vector<study::Cell>& row = results.tables[1].table.rows().at(0);
+  EXPECT_DOUBLE_EQ(std::get<double>(row[4]), 2.0);
+  EXPECT_DOUBLE_EQ(std::get<double>(row[6]), -3.0);
+  EXPECT_EQ(std::get<std::string>(row[7]), "b");
+}
+
+TEST(Calibration, RefusesToFitNothing) {
+  EXPECT_THAT(faults_of(h200, {}), HasSubstr("there is nothing to fit"));
+  const std::string none = replaced(content(h200), "isolated.csv: an empty kernel\", kind: fitted",
+                                    "isolated.csv: an empty kernel\", kind: assumed");
+  MeasurementFile file = simulated({});
+  file.measurements.erase(file.measurements.begin(), file.measurements.begin() + 2);
+  EXPECT_THAT(faults_of(written("none.yaml", none), {file}),
+              HasSubstr("no parameter of kind fitted; these measurements show host.kernel_launch"));
+}
+
+TEST(Calibration, RefusesMoreParametersThanObservations) {
+  // Latency and command cost from one copy.
+  MeasurementFile file = simulated({});
+  file.measurements.resize(1);
+  file.measurements[0].bytes = sim::Bytes(64.0);
+  EXPECT_THAT(faults_of(h200, {file}), AllOf(HasSubstr("simulated.csv:1: 1 observed"), HasSubstr("fit 2 parameters")));
+}
+
+TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
+  const std::string text = replaced(content(h200), "range: [350 GB/s, 450 GB/s]", "range: [0.35 TB/s, 0.45 TB/s]");
+  EXPECT_THAT(faults_of(written("units.yaml", text), {simulated({})}),
+              HasSubstr("fabric.link_rate: the range of a parameter that is fitted has the unit of its value"));
+}
+
+// configs/platforms/h200.yaml is what this program makes of the isolated measurements, to the byte.
+TEST(FullCalibration, MakesTheFileOfTheSecondMachine) {
+  const std::vector files{read_measurements(reference / "isolated.csv"), read_measurements(reference / "power.csv")};
+  const Calibration calibration = calibrate(h200, files);
+  EXPECT_EQ(calibration.text, content(h200));
+  EXPECT_THAT(calibration.kept, testing::IsEmpty()) << "of kind fitted, and fitted to nothing";
+  for (const FittedParameter& parameter : calibration.parameters) EXPECT_FALSE(parameter.at_limit) << parameter.path;
+}
+
+}  // namespace
+}  // namespace calibrate

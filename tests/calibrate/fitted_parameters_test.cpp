@@ -1,0 +1,106 @@
+// What the platform files of this repository say of their own fits.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "calibrate/csv_file.h"
+#include "study/platform_file.h"
+
+namespace calibrate {
+namespace {
+
+const std::filesystem::path root = C3SIM_SOURCE_DIR;
+
+std::vector<sim::Parameter> parameters_of(const std::string& platform) {
+  return study::read_platform(root / "configs/platforms" / (platform + ".yaml"), {}).parameters;
+}
+
+std::vector<std::string> matches(const std::string& text, const char* pattern) {
+  const std::regex expression(pattern);
+  std::vector<std::string> found;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), expression); at != std::sregex_iterator(); ++at) {
+    found.push_back(at->str());
+  }
+  return found;
+}
+
+// "predict" or "calibrate" by roles.csv; empty where it says nothing.
+std::string role_of(const std::string& file) {
+  const CsvFile roles = CsvFile::from_file(root / "validate/reference/h200x8/roles.csv");
+  for (std::size_t row = 0; row < roles.rows(); ++row) {
+    if (roles.text(row, "file") == file) return roles.text(row, "role");
+  }
+  return "";
+}
+
+class FittedParameters : public testing::TestWithParam<std::string> {};
+
+TEST_P(FittedParameters, ComeFromFilesThatExistAndHoldNoPrediction) {
+  for (const sim::Parameter& parameter : parameters_of(GetParam())) {
+    for (const std::string& file : matches(parameter.source, "[A-Za-z0-9_]+\\.csv")) {
+      const std::filesystem::path reference = root / "validate/reference";
+      const bool exists = std::filesystem::exists(reference / file) ||
+                          std::filesystem::exists(reference / "mi300x" / file) ||
+                          std::filesystem::exists(reference / "h200x8" / file);
+      EXPECT_TRUE(exists) << parameter.path << " names " << file;
+      EXPECT_NE(role_of(file), "predict") << parameter.path << " names " << file;
+    }
+  }
+}
+
+TEST_P(FittedParameters, NameNoClaimThatIsToBePredicted) {
+  const CsvFile claims = CsvFile::from_file(root / "validate/reference/claims.csv");
+  for (const sim::Parameter& parameter : parameters_of(GetParam())) {
+    for (std::string claim : matches(parameter.source, "\\b(conccl|latte|ficco|t3)\\.[a-z_0-9.]+")) {
+      while (claim.back() == '.') claim.pop_back();
+      int known = 0;  // conccl.cb_slowdown stands for conccl.cb_slowdown.32 and .64
+      for (std::size_t row = 0; row < claims.rows(); ++row) {
+        const std::string& id = claims.text(row, "id");
+        if (id != claim && !id.starts_with(claim + ".")) continue;
+        ++known;
+        EXPECT_EQ(claims.text(row, "role"), "calibrate") << parameter.path << " names " << id;
+      }
+      EXPECT_GT(known, 0) << parameter.path << " names " << claim;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters, testing::Values("mi300x", "h200"),
+                         [](const auto& platform) { return platform.param; });
+
+TEST(FittedParameters, OfTheH200ComeFromItsIsolatedMeasurements) {
+  for (const sim::Parameter& parameter : parameters_of("h200")) {
+    if (parameter.kind != "fitted") continue;
+    EXPECT_THAT(parameter.source, testing::MatchesRegex("(isolated|power)\\.csv.*: .*")) << parameter.path;
+  }
+}
+
+// The table of docs/model.md, between its two marks, row by row. Where it fails, what it says is what belongs there.
+TEST(FittedParameters, AreListedInTheDocument) {
+  std::string table = "| parameter | fitted to | value | range |\n|---|---|---|---|\n";
+  for (const std::string platform : {"mi300x", "h200"}) {
+    table += fmt::format("| **{}** | | | |\n", platform);
+    for (const sim::Parameter& parameter : parameters_of(platform)) {
+      if (parameter.kind != "fitted") continue;
+      table += fmt::format("| `{}` | {} | {} | {} to {} |\n", parameter.path, parameter.source, parameter.value,
+                           parameter.low, parameter.high);
+    }
+  }
+  std::ifstream file(root / "docs/model.md");
+  const std::string document{std::istreambuf_iterator<char>(file), {}};
+  const std::string begin = "<!-- fitted parameters -->\n";
+  const std::size_t from = document.find(begin);
+  ASSERT_NE(from, std::string::npos);
+  const std::size_t to = document.find("<!-- end of fitted parameters -->", from);
+  ASSERT_NE(to, std::string::npos);
+  const std::string present = document.substr(from + begin.size(), to - from - begin.size());
+  EXPECT_EQ(present, table);
+}
+
+}  // namespace
+}  // namespace calibrate

@@ -1,0 +1,91 @@
+#include "calibrate/platform_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace calibrate {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+sim::Parameter parameter(const PlatformText& platform, const std::string& path) {
+  const std::vector<sim::Parameter> parameters = platform.parameters();
+  return *std::ranges::find(parameters, path, &sim::Parameter::path);
+}
+
+TEST(SpelledNumber, KeepsItsUnit) {
+  EXPECT_EQ(split_unit("396 GB/s").unit, "GB/s");
+  EXPECT_DOUBLE_EQ(split_unit("2.5us").number, 2.5);
+  EXPECT_EQ(split_unit("2.5us").unit, "us");
+  EXPECT_EQ(split_unit("0.87").unit, "");
+}
+
+TEST(SpelledNumber, HasThreeSignificantDigits) {
+  EXPECT_EQ(spell(395.71, "GB/s"), "396 GB/s");
+  EXPECT_EQ(spell(0.025941, ""), "0.0259");
+  EXPECT_EQ(spell(5253.9, "ns"), "5250 ns");
+}
+
+TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
+  PlatformText platform(h200);
+  const std::string before = platform.text();
+  platform.replace(parameter(platform, "gpu.power.idle"), "90 W", "a new, better source");
+  const sim::Parameter changed = parameter(platform, "gpu.power.idle");
+  EXPECT_EQ(changed.value, "90 W");
+  EXPECT_EQ(changed.source, "a new, better source");
+  EXPECT_EQ(changed.kind, "fitted");
+
+  // Line by line, only the one of the parameter differs.
+  std::istringstream old_lines(before);
+  std::istringstream new_lines(platform.text());
+  std::string old_line;
+  std::string new_line;
+  int differ = 0;
+  while (std::getline(old_lines, old_line) && std::getline(new_lines, new_line)) differ += old_line != new_line;
+  EXPECT_EQ(differ, 1);
+  EXPECT_EQ(platform.text().find('#'), 0u) << "comments stay";
+}
+
+TEST(PlatformText, ReachesParametersInLists) {
+  PlatformText platform(h200);
+  platform.replace(parameter(platform, "gpu.gemm.kernels[0].efficiency"), "0.9", "x");
+  EXPECT_DOUBLE_EQ(platform.spec().gpu.gemm.kernels[0].efficiency, 0.9);
+}
+
+TEST(PlatformText, AssignsWithoutWriting) {
+  const PlatformText platform(h200);
+  EXPECT_EQ(platform.spec(std::vector<std::string>{"gpu.power.idle=90 W"}).gpu.power.idle, sim::Watts(90.0));
+  EXPECT_EQ(platform.text(), content(h200));
+}
+
+TEST(PlatformText, AsksForOneLineWhereAParameterTakesSeveral) {
+  // The idle power of the file, its flow map spread over block lines.
+  std::string text = content(h200);
+  const std::size_t at = text.find("    idle: {");
+  text.replace(at, text.find('\n', at) - at,
+               "    idle:\n      value: 90 W\n      source: x\n      kind: fitted\n      range: [60 W, 125 W]");
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "spread.yaml";
+  std::ofstream(file) << text;
+  PlatformText platform(file);
+  try {
+    platform.replace(parameter(platform, "gpu.power.idle"), "91 W", "x");
+    FAIL() << "no fault was found";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gpu.power.idle: a parameter that is fitted stands on one line"));
+  }
+}
+
+}  // namespace
+}  // namespace calibrate

@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_cli.h"
+
+namespace cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::string reference = C3SIM_SOURCE_DIR "/validate/reference/";
+const std::string columns = "kind,gemm,collective,bytes,how,limit,all_us\n";
+
+std::filesystem::path in_temp(const std::string& name) { return std::filesystem::path(testing::TempDir()) / name; }
+
+std::string written(const std::string& name, const std::string& text) {
+  std::ofstream(in_temp(name)) << text;
+  return in_temp(name).string();
+}
+
+// Exit code 2, `what` on stderr, nothing on stdout and no file written.
+void expect_fault(const std::vector<std::string>& files, const std::string& what,
+                  const std::string& platform = "h200") {
+  const std::filesystem::path out = in_temp("never.yaml");
+  std::vector<std::string> arguments{"calibrate", "--platform", platform, "--out", out.string()};
+  arguments.insert(arguments.begin() + 1, files.begin(), files.end());
+  const Answer answer = run_cli(arguments);
+  EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(files);
+  EXPECT_THAT(answer.out, IsEmpty());
+  EXPECT_THAT(answer.err, HasSubstr(what));
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
+  const std::string file = written("launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
+  const std::string out = in_temp("fitted.yaml").string();
+  const Answer answer = run_cli({"calibrate", file, "--platform", "h200", "--out", out, "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const nlohmann::json report = nlohmann::json::parse(answer.out);
+  // 20 us less 1 us of dispatch and 2 us of notice.
+  EXPECT_EQ(report["results"][0]["parameter"], "host.kernel_launch");
+  EXPECT_EQ(report["results"][0]["before"], "13 us");
+  EXPECT_EQ(report["results"][0]["after"], "17 us");
+  EXPECT_EQ(report["residuals"].size(), 1u);
+  EXPECT_EQ(report["files"][0]["measurements"], 1);
+  EXPECT_THAT(run_cli({"platform", out}).out, HasSubstr("launch.csv: an empty kernel"));
+}
+
+TEST(CalibrateCommand, ReadsTheMeasuredFilesAndRefusesThePredictions) {
+  expect_fault({reference + "h200x8/c3_all_gather.csv"}, "a fit may not read this file");
+  expect_fault({reference + "h200x8/isolated.csv", reference + "h200x8/dependent.csv"}, "marks it predict");
+  expect_fault({reference + "claims.csv"}, "a fit may not read a row marked predict");
+}
+
+TEST(CalibrateCommand, ExplainsFilesThatItCannotRead) {
+  expect_fault({"no/such.csv"}, "no/such.csv");
+  expect_fault({testing::TempDir()}, "it is a folder");
+  expect_fault({written("empty.csv", "")}, "empty.csv:1:1");
+  expect_fault({written("words.csv", columns + "launch,-,-,0,empty_kernel,0,soon\n")}, "words.csv:2:29: all_us");
+  expect_fault({written("unitless.csv", "kind,gemm,collective,bytes,how,limit,all\n")},
+               "all_us: this column is missing");
+}
+
+TEST(CalibrateCommand, ExplainsWhatItCannotFit) {
+  expect_fault({written("none.csv", columns)}, "there is nothing to fit");
+  expect_fault({written("one.csv", columns + "gemm,cb1,-,0,all_sms,132,1400\n")}, "cannot fit 3 parameters");
+  expect_fault({written("many.csv", columns + "gemm,cb1,-,0,sm_target,133,1400\n")}, "many.csv:2");
+}
+
+TEST(CalibrateCommand, ExplainsAPlatformThatItDoesNotKnow) {
+  const std::string file = written("launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
+  expect_fault({file}, "did you mean 'h200'?", "h20");
+  expect_fault({file}, "no/such.yaml", "no/such.yaml");
+}
+
+TEST(CalibrateCommand, RefusesAFileGivenTwice) {
+  const std::string file = written("launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
+  expect_fault({file, file}, "is given twice");
+}
+
+TEST(CalibrateCommand, LeavesNothingWhereItCannotWrite) {
+  const std::string file = written("launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
+  for (const std::string& out : {in_temp("no/such/folder/f.yaml").string(), testing::TempDir()}) {
+    const Answer answer = run_cli({"calibrate", file, "--platform", "h200", "--out", out});
+    EXPECT_EQ(answer.code, ExitCode::users_fault) << out;
+    EXPECT_THAT(answer.out, IsEmpty());
+  }
+  EXPECT_EQ(run_cli({"calibrate", file, "--platform", "h200"}).code, ExitCode::users_fault) << "--out is required";
+}
+
+}  // namespace
+}  // namespace cli
