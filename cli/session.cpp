@@ -8,6 +8,7 @@
 
 #include "sim/output_file.h"
 #include "sim/trace.h"
+#include "study/critical_path.h"
 #include "study/explanation.h"
 #include "study/gemm_profiles.h"
 #include "study/run_trace.h"
@@ -53,7 +54,8 @@ void Session::add_run_options(CLI::App& command) {
                   "Measured GEMMs (time, bytes at L2, Infinity Cache and HBM) that stand in for the estimate; "
                   "docs/model.md shows the form")
       ->type_name("FILE");
-  command.add_flag("--explain", explain_, "Add where the time went: what held the work back, and who shared it");
+  command.add_flag("--explain", explain_,
+                   "Add where the time went: what held the work back, who shared it, and the critical path");
 }
 
 void Session::add_c3_options(CLI::App& command) {
@@ -159,6 +161,9 @@ void Session::explain_slowdowns(const models::PlatformSpec& platform, study::Res
 void Session::answer(study::Testbed& testbed, const study::Platform& platform, study::Results results) {
   if (explain_) {
     results.tables.push_back({"explanation", "Where the time went", study::explain(testbed, results.runs)});
+    for (study::NamedTable& table : study::critical_paths(testbed, results.runs)) {
+      results.tables.push_back(std::move(table));
+    }
     explain_slowdowns(testbed.platform(), results);
   }
   if (!trace_file_.empty()) {

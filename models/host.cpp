@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/limits.h"
+#include "sim/step_log.h"
 
 namespace models {
 
@@ -41,10 +42,16 @@ SubmittingThread& Host::thread_of(int gpu) {
 }
 
 sim::Task<> Host::launch_kernel(int gpu, bool graph) {
-  return launchers_[static_cast<std::size_t>(gpu)]->work(graph ? spec_.graph_launch : spec_.kernel_launch);
+  SubmittingThread& launcher = *launchers_[static_cast<std::size_t>(gpu)];
+  return graph ? launcher.work(spec_.graph_launch, {"launch graph", {}})
+               : launcher.work(spec_.kernel_launch, {"launch kernel", {}});
 }
 
-sim::Task<> Host::notice_kernel_end(int /*gpu*/) { co_await simulator_.delay(spec_.kernel_notice); }
+sim::Task<> Host::notice_kernel_end(int gpu) {
+  sim::OpenStep step(simulator_);
+  co_await simulator_.delay(spec_.kernel_notice);
+  step.end(launchers_[static_cast<std::size_t>(gpu)]->name(), "notice kernel end");
+}
 
 sim::Task<> Host::see(int gpu, MemoryWord& word, Condition condition) {
   const sim::Time delay = spec_.wait == HostWait::interrupt ? spec_.interrupt_latency : sim::Time(0);

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string>
 
+#include "sim/step_log.h"
+
 namespace models {
 
 Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetry)
@@ -33,7 +35,9 @@ namespace {
 
 sim::Task<> launch_gemm(Node& node, int gpu, GemmShape shape, CuMask mask, sim::Latch& finished) {
   co_await node.host().launch_kernel(gpu, false);
+  sim::OpenStep kernel(node.simulator());
   co_await run_gemm_kernel(node.gpu(gpu), shape, mask);
+  if (kernel.recorded()) kernel.end("gpu" + std::to_string(gpu) + ".gemm", "kernel", to_string(shape));
   co_await node.host().notice_kernel_end(gpu);
   finished.count_down();
 }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "models/limits.h"
 #include "models/node.h"
 #include "models/stream_fill.h"
+#include "sim/step_log.h"
 
 namespace models {
 
@@ -89,6 +91,7 @@ class RcclRun {
         protocol_(library_.protocol(spec.kind, spec.bytes)),
         gpus_(std::min(spec.gpus, node.simulated())),
         finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(gpus_)),
+        kernels_(static_cast<std::size_t>(gpus_), sim::OpenStep(node.simulator())),
         arrivals_(static_cast<std::size_t>(collective_.workgroups), 0) {
     for (int channel = 0; channel < collective_.workgroups; ++channel) {
       moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
@@ -110,6 +113,7 @@ class RcclRun {
   };
   sim::ActivitySpec describe(const Flow& flow) const;
   void follow_clock(int gpu);
+  static std::string track(int gpu) { return "gpu" + std::to_string(gpu) + ".rccl"; }
   void start_ready_channels();
 
   Node& node_;
@@ -120,6 +124,7 @@ class RcclRun {
   const RcclProtocolSpec& protocol_;
   int gpus_;  // of those that take part, the simulated ones
   sim::Latch finished_;
+  std::vector<sim::OpenStep> kernels_;             // by GPU, from their launch on
   std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
   std::vector<int> ready_;                         // channels placed everywhere, not yet moving
   std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
@@ -150,7 +155,9 @@ sim::Task<> RcclRun::run_on(int gpu) {
   kernel.mask = mask_;
   kernel.tenant = Tenant::rccl;
   CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
+  sim::OpenStep& step = kernels_[static_cast<std::size_t>(gpu)] = sim::OpenStep(node_.simulator());
   co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
+  step.show(track(gpu), "kernel");
   co_await node_.host().notice_kernel_end(gpu);
   finished_.count_down();
 }
@@ -158,6 +165,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
 // A cohort of channels on one GPU holds its CUs until all its data has moved, waiting for the other GPUs included.
 sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
   node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(cohort.size());
+  sim::OpenStep(kernels_[static_cast<std::size_t>(gpu)]).end(track(gpu), "placement of channels");
   for (const Cohort::Placement& placement : cohort.placements) {
     if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < gpus_) continue;
     if (ready_.empty()) node_.simulator().at_end_of_instant([this] { start_ready_channels(); });
@@ -174,22 +182,35 @@ void RcclRun::start_ready_channels() { node_.simulator().spawn("rccl channels", 
 sim::Task<> RcclRun::move_data(std::vector<int> channels) {
   const double peers = static_cast<double>(spec_.gpus - 1);
   const double steps = collective_.steps * peers / (full_node - 1);
+  sim::OpenStep latency(node_.simulator());
   co_await node_.simulator().delay(sim::to_time(steps * sim::to_seconds(protocol_.step_latency)));
+  latency.end("rccl", "latency of steps",
+              protocol_names[static_cast<std::size_t>(&protocol_ - library_.protocols.data())]);
   if (moving_++ == 0) {
     const double bytes = collective_.memory_bytes();
     caches_.emplace(node_, StreamFill::PerPayload{bytes, bytes * (1.0 - collective_.buffer_share)});
   }
   const double share = static_cast<double>(channels.size()) / static_cast<double>(collective_.workgroups);
-  sim::Latch arrived(node_.simulator(), "data of channels", static_cast<std::uint64_t>(gpus_ * (spec_.gpus - 1)));
+  sim::OpenStep data(node_.simulator());
+  struct Arrivals {
+    sim::Latch latch;
+    sim::ResourceNetwork::ResourceId last_link;
+  };
+  const auto flows = static_cast<std::uint64_t>(gpus_ * (spec_.gpus - 1));
+  Arrivals arrivals{sim::Latch(node_.simulator(), "data of channels", flows), 0};
   for (int from = 0; from < gpus_; ++from) {
     for (int to = 0; to < spec_.gpus; ++to) {
       if (from == to) continue;
       Flow flow{from, to, share, 0};
-      flow.activity = node_.network().start(describe(flow), [&arrived] { arrived.count_down(); });
+      flow.activity = node_.network().start(describe(flow), [&arrivals, link = node_.fabric().link(from, to)] {
+        arrivals.last_link = link;
+        arrivals.latch.count_down();
+      });
       flows_.push_back(flow);
     }
   }
-  co_await arrived.wait();
+  co_await arrivals.latch.wait();
+  data.end(node_.network().name(arrivals.last_link), "data");
   std::erase_if(flows_, [this](const Flow& flow) { return !node_.network().live(flow.activity); });
   if (--moving_ == 0) caches_->leave();
   for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();

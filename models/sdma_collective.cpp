@@ -136,7 +136,7 @@ sim::Task<> SdmaCollective::write_program(Step& step, QueuedProgram& queued, Sub
 }
 
 sim::Task<> SdmaCollective::ring_for_gpu(Step& step, int gpu, SubmittingThread& thread) {
-  co_await thread.ring_doorbell();
+  co_await thread.ring_doorbell("all queues of a GPU");
   for (QueuedProgram& queued : step.programs) {
     if (queued.program.gpu != gpu) continue;
     queue_of(queued).announce(engines_of(queued).doorbell_latency());

@@ -12,6 +12,7 @@
 #include "sim/channel.h"
 #include "sim/resource_network.h"
 #include "sim/simulator.h"
+#include "sim/step_log.h"
 
 namespace models {
 
@@ -38,6 +39,8 @@ class SdmaEngine {
     bool in_service = false;
   };
 
+  // A step with a packet ends, on the track of its queue.
+  static void end(sim::OpenStep& step, const ServedQueue& served, std::string_view kind, const QueuedCommand& queued);
   void start_service(ServedQueue& served);
   sim::Task<> serve(ServedQueue& served);
   sim::Task<> run(ServedQueue& served, QueuedCommand queued);
@@ -45,6 +48,8 @@ class SdmaEngine {
   sim::Task<> stream(ServedQueue& served, QueuedCommand queued);
   sim::Task<> poll(ServedQueue& served, const QueuedCommand& queued);
   sim::Task<> complete(ServedQueue& served, const SdmaCommand& command);
+  // A posted write: `action` changes the word when it arrives.
+  void post(ServedQueue& served, sim::Time latency, const MemoryWord& word, sim::EventAction action);
   // Of a read of ring or polled word, and of a completion write: shorter where it stays on the GPU.
   sim::Time read_latency() const;
   sim::Time write_latency(sim::Time to_host) const;

@@ -3,10 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/step_log.h"
+
 namespace models {
 namespace {
 std::uint64_t whole(sim::Bytes bytes) { return static_cast<std::uint64_t>(bytes.value()); }
 }  // namespace
+
+std::string QueuedCommand::words() const {
+  const std::string last = packets == 1 ? "" : "-" + std::to_string(packet + packets - 1);
+  return (packets == 1 ? "packet " : "packets ") + std::to_string(packet) + last + ' ' +
+         std::string(packet_name(command));
+}
 
 SdmaQueue::SdmaQueue(sim::Simulator& simulator, const PacketFormat& format, sim::Bytes ring, std::string name,
                      sim::EventAction on_visible)
@@ -33,19 +41,23 @@ sim::Task<> SdmaQueue::write_piece(SubmittingThread& thread, SdmaCommand piece, 
     co_await ring_doorbell(thread, latency);
     co_await room_.acquire(whole(bytes));
   }
-  co_await thread.write_command(packets);
-  commands_.push_back({std::move(piece), packets_, written_, written_ + bytes});
-  packets_ += static_cast<std::uint64_t>(packets);
+  std::string subject;  // outlives the work
+  if (simulator_.step_log() != nullptr) subject = name_ + ' ' + std::string(packet_name(piece));
+  co_await thread.write_command(packets, subject);
+  const auto count = static_cast<std::uint64_t>(packets);
+  commands_.push_back({std::move(piece), packets_, count, written_, written_ + bytes});
+  packets_ += count;
   written_ += bytes;
 }
 
 sim::Task<> SdmaQueue::ring_doorbell(SubmittingThread& thread, sim::Time latency) {
-  co_await thread.ring_doorbell();
+  co_await thread.ring_doorbell(name_);
   announce(latency);
 }
 
 void SdmaQueue::announce(sim::Time latency) {
-  simulator_.schedule(simulator_.now() + latency, [this, written = whole(written_)] { become_visible(written); });
+  sim::schedule_step(
+      simulator_, latency, [this, written = whole(written_)] { become_visible(written); }, name_, "doorbell under way");
 }
 
 void SdmaQueue::become_visible(std::uint64_t written) {

@@ -16,8 +16,11 @@ namespace models {
 // A command in a ring, which is taken as an endless line of bytes.
 struct QueuedCommand {
   SdmaCommand command;
-  std::uint64_t packet = 0;  // number of its first packet, from 0
-  sim::Bytes begin, end;     // in the ring
+  std::uint64_t packet = 0;   // number of its first packet, from 0
+  std::uint64_t packets = 1;  // it takes
+  sim::Bytes begin, end;      // in the ring
+
+  std::string words() const;  // "packet 0 POLL_REGMEM", "packets 0-31 COPY_LINEAR"
 };
 
 class SdmaQueue {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "models/memory_word.h"
 #include "sim/channel.h"
@@ -27,11 +28,16 @@ class SubmittingThread {
  public:
   SubmittingThread(sim::Simulator& simulator, std::string name, const SubmissionCosts& costs);
 
+  // What the thread is at, for records: "ring doorbell" "gpu0.sdma2.queue0". The texts live as long as the work.
+  struct Occupation {
+    std::string_view kind;
+    std::string_view subject;
+  };
   // Occupies the thread for `duration`, after whatever it was asked to do before.
-  sim::Task<> work(sim::Time duration);
-  sim::Task<> write_command(std::int64_t packets);
+  sim::Task<> work(sim::Time duration, Occupation occupation);
+  sim::Task<> write_command(std::int64_t packets, std::string_view subject);
   // Ends when the store has left the thread.
-  sim::Task<> ring_doorbell();
+  sim::Task<> ring_doorbell(std::string_view subject);
   sim::Task<> write_word(MemoryWord& word, std::int64_t value);
   // Waits for the condition without occupying the thread, then takes the time of noticing it. A word that meets its
   // condition only `delay` after the last write (an interrupt under way) is noticed no earlier.
@@ -42,7 +48,7 @@ class SubmittingThread {
   sim::Time busy() const { return busy_; }  // time occupied so far
 
  private:
-  sim::Task<> occupy_until(sim::Time end);
+  sim::Task<> occupy_until(sim::Time end, Occupation occupation);
 
   sim::Simulator& simulator_;
   std::string name_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/step_log.h"
 
 namespace sim {
 
@@ -47,10 +48,12 @@ Simulator::~Simulator() {
 
 void Simulator::schedule(Time at, EventAction action) {
   SIM_CHECK(at >= now_ && "an event lies in the past");
-  queue_.push(at, action);
+  queue_.push(at, step_log_ == nullptr ? action : step_log_->carry(action));
 }
 
-void Simulator::at_end_of_instant(EventAction action) { end_of_instant_.push_back(action); }
+void Simulator::at_end_of_instant(EventAction action) {
+  end_of_instant_.push_back(step_log_ == nullptr ? action : step_log_->carry(action));
+}
 
 void Simulator::spawn(std::string name, Task<> process) { start(std::move(name), std::move(process), false); }
 
@@ -127,6 +130,7 @@ bool Simulator::run_next_event() {
     return false;
   }
   ++events_executed_;
+  if (step_log_ != nullptr) step_log_->set_current(StepLog::none);  // unless the action carries a step
   action();
   return true;
 }

@@ -20,6 +20,8 @@
 
 namespace sim {
 
+class StepLog;
+
 // What a suspended process waits for, in words for an error message: "an item of channel" "gpu0.doorbells". Both texts
 // are kept by reference and must live as long as the wait.
 struct Wait {
@@ -72,6 +74,10 @@ class Simulator {
   // at `waiter`. The action is run once, as an event.
   EventAction suspend(std::coroutine_handle<> waiter, Wait wait);
 
+  // From now on the steps of the run are noted in `log`, which must outlive it. See sim/step_log.h.
+  void record(StepLog& log) { step_log_ = &log; }
+  StepLog* step_log() const { return step_log_; }  // null: nobody records
+
   // Events run so far, those at the end of an instant included.
   std::uint64_t events_executed() const { return events_executed_; }
   FramePool& frame_pool() { return frame_pool_; }
@@ -89,6 +95,7 @@ class Simulator {
   std::deque<EventAction> end_of_instant_;
   std::list<Process> processes_;  // unfinished, in order of spawning
   Process* running_ = nullptr;
+  StepLog* step_log_ = nullptr;
   Time now_{0};
   std::uint64_t events_executed_ = 0;
   bool in_run_ = false;

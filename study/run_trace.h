@@ -1,4 +1,5 @@
-// Runs as pictures over time: operations on their streams, and how busy the memories and links of every GPU are.
+// Runs as pictures over time: operations on their streams, every step of host threads, queues, engines and kernels,
+// what each link carries, and how busy the memories of every GPU are.
 #pragma once
 
 #include <span>
@@ -9,8 +10,10 @@
 
 namespace study {
 
-// Plays each run again. It becomes a group of the trace, with a track per stream and the utilisation of HBM, Infinity
-// Cache and the busiest link out of each GPU, in percent, as counters.
+// Plays each run again. It becomes a group of the trace, with a track per stream, per host thread, queue, engine and
+// kernel that had something to do and per link that carried something, and with the utilisation of HBM, Infinity Cache
+// and the busiest link out of each GPU, in percent, as counters. Slices of a track never overlap: where steps do
+// (signals under way, packets in set-up), a track goes on as "gpu0.sdma2.queue0 (2)".
 void trace_runs(Testbed& testbed, std::span<const NamedRun> runs, sim::TraceSink& sink);
 
 }  // namespace study

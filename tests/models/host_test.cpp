@@ -27,11 +27,11 @@ HostSpec spec(HostThreads threads = HostThreads::one) {
 }
 
 sim::Task<> ring(Host& host, int gpu, int times, sim::Time& end) {
-  for (int i = 0; i < times; ++i) co_await host.thread_of(gpu).ring_doorbell();
+  for (int i = 0; i < times; ++i) co_await host.thread_of(gpu).ring_doorbell("queue");
   end = host.simulator().now();
 }
 sim::Task<> work(Host& host, int gpu, sim::Time duration, sim::Time& end) {
-  co_await host.thread_of(gpu).work(duration);
+  co_await host.thread_of(gpu).work(duration, {"work", "here"});
   end = host.simulator().now();
 }
 sim::Task<> launch(Host& host, int gpu, bool graph, sim::Time& end) {
@@ -39,7 +39,7 @@ sim::Task<> launch(Host& host, int gpu, bool graph, sim::Time& end) {
   end = host.simulator().now();
 }
 sim::Task<> write_command(Host& host, std::int64_t packets, sim::Time& end) {
-  co_await host.thread_of(0).write_command(packets);
+  co_await host.thread_of(0).write_command(packets, "queue");
   end = host.simulator().now();
 }
 sim::Task<> notice(Host& host, sim::Time& end) {
