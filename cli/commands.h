@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/session.h"
+#include "models/collective.h"
 #include "sim/config.h"
 #include "study/bar_chart.h"
 
@@ -48,14 +49,23 @@ class CollectiveCommand {
 
  private:
   void run();
+  // Options of one backend are faults with the other.
+  void check_backend(Arguments& arguments, models::Backend backend) const;
+  std::vector<models::CollectiveSpec> asked_for(Arguments& arguments, const study::Testbed& testbed,
+                                                const models::CollectiveSpec& base,
+                                                std::vector<std::string>& warnings) const;
 
   Session& session_;
   std::string collective_;
   std::string backend_ = "rccl";
-  std::string variant_;
-  bool prelaunch_ = false;
-  std::string cus_;
   std::string bytes_;
+  std::string gpus_;
+  std::string variants_;
+  std::string prelaunch_;
+  std::string engines_;
+  std::string host_threads_;
+  std::string cus_;
+  bool graph_ = false;
 };
 
 // How long one copy between two GPUs takes.

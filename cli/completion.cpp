@@ -25,6 +25,9 @@ std::vector<std::string> values_of(const std::string& type_name) {
 
 bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
 
+// A flag that may be given a value.
+bool value_is_optional(const CLI::Option& option) { return option.get_expected_min() == 0; }
+
 bool names_a_path(const std::string& type_name) {
   return type_name.find("FILE") != std::string_view::npos || type_name == "DIR";
 }
@@ -76,7 +79,9 @@ std::string bash_completion(const CLI::App& app) {
       const std::string key = option->get_lnames().empty() ? "" : long_name(*option);
       const std::vector<std::string> known = values_of(option->get_type_name());
       if (takes_value(*option) && !known.empty()) {
-        values += fmt::format("    '{} {}') words='{}' ;;\n", command->get_name(), key, fmt::join(known, " "));
+        const std::string others = value_is_optional(*option) ? ' ' + names_of(options_of(*command)) : "";
+        values +=
+            fmt::format("    '{} {}') words='{}{}' ;;\n", command->get_name(), key, fmt::join(known, " "), others);
       } else if (takes_value(*option) && !key.empty() && !names_a_path(option->get_type_name())) {
         values += fmt::format("    '{} {}') return ;;\n", command->get_name(), key);
       } else if (takes_value(*option) && !key.empty()) {
@@ -115,8 +120,8 @@ std::string zsh_completion(const CLI::App& app) {
       if (option->get_lnames().empty()) {
         cases += fmt::format(" \\\n        '1:{}:{}'", zsh_text(option->get_name()), zsh_values(type));
       } else if (takes_value(*option)) {
-        cases += fmt::format(" \\\n        '{}[{}]:{}:{}'", long_name(*option), zsh_text(option->get_description()),
-                             zsh_text(type), zsh_values(type));
+        cases += fmt::format(" \\\n        '{}[{}]{}{}:{}'", long_name(*option), zsh_text(option->get_description()),
+                             value_is_optional(*option) ? "::" : ":", zsh_text(type), zsh_values(type));
       } else {
         cases += fmt::format(" \\\n        '{}[{}]'", long_name(*option), zsh_text(option->get_description()));
       }

@@ -9,9 +9,12 @@
 
 namespace models {
 
+std::string_view to_string(HostThreads threads) { return threads == HostThreads::one ? "one" : "per_gpu"; }
+
 HostSpec HostSpec::read(sim::Section section) {
-  static constexpr std::array<std::pair<std::string_view, HostThreads>, 2> threads{
-      {{"one", HostThreads::one}, {"per_gpu", HostThreads::per_gpu}}};
+  using enum HostThreads;
+  const std::array<std::pair<std::string_view, HostThreads>, 2> threads{
+      {{to_string(one), one}, {to_string(per_gpu), per_gpu}}};
   static constexpr std::array<std::pair<std::string_view, HostWait>, 2> waits{
       {{"polling", HostWait::polling}, {"interrupt", HostWait::interrupt}}};
   HostSpec spec;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "models/submitting_thread.h"
@@ -13,6 +14,8 @@ namespace models {
 
 enum class HostThreads { one, per_gpu };     // one thread loops over all GPUs, or each GPU has its own
 enum class HostWait { polling, interrupt };  // how a thread learns that an engine has finished
+
+std::string_view to_string(HostThreads threads);  // as in the platform file: "one", "per_gpu"
 
 struct HostSpec {
   HostThreads threads = HostThreads::one;

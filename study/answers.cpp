@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "models/sdma_program.h"
 #include "study/cu_partition.h"
 
 namespace study {
@@ -23,6 +26,16 @@ Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 std::int64_t cus_of(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
   if (spec.backend == models::Backend::sdma) return 0;
   return spec.cus.value_or(platform.rccl.collective(spec.kind).workgroups);
+}
+
+// The engines of one GPU that copy, in the first step.
+std::int64_t engines_of(const models::CollectiveSpec& spec, const models::SdmaSpec& sdma) {
+  std::set<int> engines;
+  for (const models::EngineProgram& program :
+       models::sdma_programs(models::sdma_steps(spec.kind).front(), spec, sdma)) {
+    if (program.gpu == 0) engines.insert(program.engine);
+  }
+  return static_cast<std::int64_t>(engines.size());
 }
 
 }  // namespace
@@ -85,7 +98,7 @@ Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<
   return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
 }
 
-Results answer_collective(Testbed& testbed, models::CollectiveSpec spec, std::span<const sim::Bytes> sizes) {
+Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
   ResultTable table({{"collective", "collective", ""},
                      {"backend", "backend", ""},
                      {"variant", "variant", ""},
@@ -93,18 +106,28 @@ Results answer_collective(Testbed& testbed, models::CollectiveSpec spec, std::sp
                      {"cus", "CUs", ""},
                      {"bytes", "size", "B"},
                      {"time_us", "time", "us"},
-                     {"busbw_GBps", "bus bandwidth", "GB/s"}});
-  const bool has_variant = spec.backend == models::Backend::sdma;
+                     {"busbw_GBps", "bus bandwidth", "GB/s"},
+                     for_programs("gpus"),
+                     for_programs("engines"),
+                     for_programs("host_threads"),
+                     for_programs("graph")});
   std::vector<NamedRun> runs;
-  for (const sim::Bytes size : sizes) {
-    spec.bytes = size;
+  for (const models::CollectiveSpec& spec : collectives) {
+    const bool on_copy_engines = spec.backend == models::Backend::sdma;
     Schedule schedule = only(spec);
     const sim::Time time = testbed.run(schedule).makespan();
+    const models::HostThreads threads = spec.host_threads.value_or(testbed.platform().host.threads);
     table.add_row({text(models::to_string(spec.kind)), text(models::to_string(spec.backend)),
-                   has_variant ? Cell(text(models::to_string(spec.variant))) : Cell(), spec.prelaunch,
-                   cus_of(spec, testbed.platform()), whole_bytes(size), sim::to_microseconds(time),
-                   models::bus_bandwidth(spec, time).value() * 1e-9});
-    runs.push_back({sim::to_string(size), std::move(schedule)});
+                   on_copy_engines ? Cell(text(models::to_string(spec.variant))) : Cell(), spec.prelaunch,
+                   cus_of(spec, testbed.platform()), whole_bytes(spec.bytes), sim::to_microseconds(time),
+                   models::bus_bandwidth(spec, time).value() * 1e-9, std::int64_t{spec.gpus},
+                   on_copy_engines ? Cell(engines_of(spec, testbed.platform().gpu.sdma)) : Cell(),
+                   on_copy_engines ? Cell(text(models::to_string(threads))) : Cell(),
+                   on_copy_engines ? Cell() : Cell(spec.graph)});
+    std::string name = sim::to_string(spec.bytes);
+    if (spec.prelaunch) name = "prelaunched " + name;
+    if (on_copy_engines) name = text(models::to_string(spec.variant)) + ' ' + name;
+    runs.push_back({std::move(name), std::move(schedule)});
   }
   return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
 }

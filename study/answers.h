@@ -16,8 +16,8 @@ ResultTable c3_table(std::span<const C3Result> results);
 // How long a GEMM takes on so many CUs of every GPU: one row per count, each of which why_no_mask allows.
 Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus);
 
-// How long a collective takes alone: one row per size, all of them possible; spec.bytes is ignored.
-Results answer_collective(Testbed& testbed, models::CollectiveSpec spec, std::span<const sim::Bytes> sizes);
+// How long each of the collectives takes alone: one row per collective, all of them possible.
+Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives);
 
 // How long one copy takes alone, and how much of it each of its four phases: one row per size, all of them possible.
 // Text shows the phases only if asked to.

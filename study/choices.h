@@ -37,6 +37,9 @@ inline std::vector<Choice<models::SdmaVariant>> variant_choices() {
   using enum models::SdmaVariant;
   return choices_of<models::SdmaVariant>(std::array{pcpy, bcst, swap, b2b});
 }
+inline std::vector<Choice<models::HostThreads>> host_thread_choices() {
+  return choices_of<models::HostThreads>(std::array{models::HostThreads::one, models::HostThreads::per_gpu});
+}
 inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
 inline std::vector<Choice<models::Mechanism>> mechanism_choices() {
   return choices_of<models::Mechanism>(models::all_mechanisms);

@@ -52,12 +52,12 @@ class TrafficWatch {
 }  // namespace
 
 RunRecord::RunRecord(const Testbed& testbed, const Schedule& schedule, const Testbed::Attach& attach) {
-  timeline_ = testbed.watch(schedule, [this, &attach](models::Node& node, sim::Time origin) {
+  const auto watch = [this, &attach](models::Node& node, sim::Time origin) {
     origin_ = origin;
-    node.simulator().record(steps_);
     node.network().add_observer(TrafficWatch(node, origin, links_, engines_));
     if (attach) attach(node, origin);
-  });
+  };
+  timeline_ = testbed.watch(schedule, watch, &steps_);
 }
 
 std::string RunRecord::bounded_by(const sim::StepLog::Step& step) const {

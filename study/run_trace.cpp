@@ -86,9 +86,11 @@ class Tracks {
 std::vector<sim::StepLog::Step> timed_steps(const RunRecord& record) {
   std::vector<sim::StepLog::Step> steps;
   for (sim::StepLog::StepId id = 1; id <= record.steps().size(); ++id) {
-    const sim::StepLog::Step& step = record.steps().step(id);
+    sim::StepLog::Step step = record.steps().step(id);
     // What goes over a link is drawn from its traffic.
-    if (step.begin >= record.origin() && !record.links().contains(step.track)) steps.push_back(step);
+    if (step.end < record.origin() || record.links().contains(step.track)) continue;
+    step.begin = std::max(step.begin, record.origin());
+    steps.push_back(std::move(step));
   }
   std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
     return std::tie(a.track, a.begin) < std::tie(b.track, b.begin);

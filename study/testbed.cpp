@@ -51,12 +51,13 @@ models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedul
 // A schedule while it is being played on a node of its own.
 class Play {
  public:
-  Play(const models::PlatformSpec& platform, const Schedule& schedule, Testbed::Attach attach)
+  Play(const models::PlatformSpec& platform, const Schedule& schedule, Testbed::Attach attach, sim::StepLog* steps)
       : platform_(platform_for(platform, schedule)),
         schedule_(schedule),
         attach_(std::move(attach)),
         node_(simulator_, platform_, symmetry_of(platform_, schedule)),
         prepared_(simulator_, "commands to be queued beforehand") {
+    if (steps != nullptr) simulator_.record(*steps);
     for (const Operation& operation : schedule) {
       ended_.emplace_back(simulator_, "the end of " + operation.name);
       const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
@@ -143,11 +144,11 @@ const Timeline& Testbed::run(const Schedule& schedule) {
   std::string key = identity(schedule);
   const auto known = timelines_.find(key);
   if (known != timelines_.end()) return known->second;
-  return timelines_.emplace(std::move(key), Play(platform_, schedule, {}).run()).first->second;
+  return timelines_.emplace(std::move(key), Play(platform_, schedule, {}, nullptr).run()).first->second;
 }
 
-Timeline Testbed::watch(const Schedule& schedule, const Attach& attach) const {
-  return Play(platform_, schedule, attach).run();
+Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps) const {
+  return Play(platform_, schedule, attach, steps).run();
 }
 
 sim::Time Testbed::alone(const Work& work, models::CuMask mask) {

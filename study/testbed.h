@@ -12,6 +12,7 @@
 #include "models/node.h"
 #include "models/platform_spec.h"
 #include "sim/simulator.h"
+#include "sim/step_log.h"
 #include "sim/units.h"
 #include "study/operation.h"
 
@@ -48,9 +49,10 @@ class Testbed {
   const Timeline& run(const Schedule& schedule);
 
   // Plays the schedule anew, with `attach` called once commands queued beforehand are in place, at `origin` of the
-  // node's clock: what it adds to the node sees all that is timed.
+  // node's clock: what it adds to the node sees all that is timed. `steps`, if given, gets every step from the start of
+  // the simulation.
   using Attach = std::function<void(models::Node& node, sim::Time origin)>;
-  Timeline watch(const Schedule& schedule, const Attach& attach) const;
+  Timeline watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps = nullptr) const;
 
   // How long the work takes with the node to itself.
   sim::Time alone(const Work& work, models::CuMask mask = {});

@@ -123,6 +123,45 @@ TEST(CommandLine, SensitivityListsEveryUncertainParameterByItsSwing) {
                "--sensitivity: the experiment lists operations");
 }
 
+// One command asks for every variant with and without prelaunch: 2 sizes x 3 variants of all-gather x 2.
+TEST(CommandLine, AllVariantsOfACollectiveComeWithOneCommand) {
+  const Answer answer = run_cli({"collective", "--collective", "all_gather", "--backend", "sdma", "--variant", "all",
+                                 "--prelaunch", "both", "--bytes", "1KiB,1MiB", "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_EQ(nlohmann::json::parse(answer.out)["results"].size(), 12U);
+  EXPECT_THAT(answer.err, HasSubstr("warning: left out: variant swap does not exist for all_gather"));
+}
+
+TEST(CommandLine, OptionsOfACollectiveReachTheModel) {
+  const auto time = [](const std::vector<std::string>& more) {
+    const Answer answer =
+        run_cli(with({"collective", "--collective", "all_gather", "--bytes", "64KiB", "--format", "json"}, more));
+    return nlohmann::json::parse(answer.out)["results"][0]["time_us"].get<double>();
+  };
+  const std::vector<std::string> b2b{"--backend", "sdma", "--variant", "b2b"};
+  // host.kernel_launch of 6 us against host.graph_launch of 1 us.
+  EXPECT_NEAR(time({}) - time({"--graph"}), 5.0, 1e-9);
+  EXPECT_LT(time({"--gpus", "4"}), time({}));
+  EXPECT_LT(time(with(b2b, {"--host-threads", "per_gpu"})), time(with(b2b, {"--host-threads", "one"})));
+  EXPECT_NE(time(with(b2b, {"--engines", "3"})), time(b2b));
+  EXPECT_LT(time(with(b2b, {"--prelaunch"})), time(with(b2b, {"--prelaunch", "no"})));
+}
+
+TEST(CommandLine, ExplainShowsTheCriticalPathInEveryFormat) {
+  const std::vector<std::string> gather{"collective", "--collective", "all_gather", "--backend",
+                                        "sdma",       "--bytes",      "1MiB",       "--explain"};
+  const std::filesystem::path folder = empty_folder("explain");
+  const Answer table = run_cli(with(gather, {"--out", folder.string()}));
+  EXPECT_THAT(table.out, AllOf(HasSubstr("Critical path, step by step"), HasSubstr("ring doorbell"),
+                               HasSubstr("packet 0 COPY_LINEAR"), HasSubstr("engine payload rate")));
+  EXPECT_THAT(content(folder / "critical_path.csv"),
+              StartsWith("run,track,step,subject,start_us,time_us,bounded_by\n"));
+  EXPECT_THAT(content(folder / "critical_path_parts.csv"), StartsWith("run,step,steps,time_us,percent\n"));
+  const auto json = nlohmann::json::parse(run_cli(with(gather, {"--format", "json"})).out);
+  EXPECT_EQ(json["critical_path"].front()["start_us"], 0.0);
+  EXPECT_EQ(json["critical_path"].back()["step"], "check word");
+}
+
 TEST(CommandLine, AllLeavesOutWhatACollectiveDoesNotPermitAndSaysSo) {
   // Copy engines do not add.
   const Answer answer =
@@ -233,6 +272,38 @@ TEST(CommandLineFaults, WhatACollectiveCannotDo) {
   expect_fault(collective("all_gather", {"--prelaunch"}), "--prelaunch: RCCL is not prelaunched");
   expect_fault(collective("all_gather", {"--backend", "sdma", "--cus", "8"}), "--cus: copy engines take no CUs");
   expect_fault(collective("all_gathering", {}), "did you mean 'all_gather'?");
+  expect_fault(collective("all_gather", {"--engines", "2"}), "--engines: RCCL uses no copy engines");
+  expect_fault(collective("all_gather", {"--host-threads", "one"}), "--host-threads: RCCL's kernels are launched by");
+  expect_fault(collective("all_gather", {"--backend", "sdma", "--graph"}), "--graph: copy engines are not launched");
+  expect_fault(collective("all_gather", {"--backend", "sdma", "--host-threads", "two"}), "--host-threads: 'two' is");
+  expect_fault(collective("all_gather", {"--backend", "sdma", "--prelaunch", "maybe"}), "known are: no, yes, both");
+}
+
+TEST(CommandLineFaults, MoreWaysThanEngines) {
+  const std::vector<std::string> b2b{"collective", "--collective", "all_gather", "--backend", "sdma",
+                                     "--variant",  "b2b",          "--bytes",    "1MiB"};
+  expect_fault(with(b2b, {"--ways", "15"}), "--engines: '15': a whole number from 1 to 14 is accepted");
+  expect_fault(with(b2b, {"--ways", "5", "--set", "gpu.sdma.engines=6"}), "a whole number from 1 to 4 is accepted");
+  expect_fault({"collective", "--collective", "all_gather", "--backend", "sdma", "--bytes", "1MiB", "--ways", "2"},
+               "--engines: a number of engines is a choice of b2b");
+}
+
+TEST(CommandLineFaults, GpusThatThePlatformHasNot) {
+  for (const char* const backend : {"rccl", "sdma"}) {
+    for (const char* const gpus : {"0", "1", "9", "-2", "all"}) {
+      expect_fault(
+          {"collective", "--collective", "all_gather", "--backend", backend, "--bytes", "1MiB", "--gpus", gpus},
+          "a whole number from 2 to 8 is accepted");
+    }
+  }
+}
+
+TEST(CommandLineFaults, ARingSmallerThanAPacketOrThanWhatIsQueuedBeforehand) {
+  const std::vector<std::string> prelaunched{"collective", "--collective", "all_gather", "--backend",
+                                             "sdma",       "--prelaunch",  "--bytes",    "16GiB"};
+  expect_fault(with(prelaunched, {"--set", "gpu.sdma.ring=32B"}),
+               "gpu.sdma.ring: a ring of 32B is smaller than the largest packet, 36B");
+  expect_fault(with(prelaunched, {"--set", "gpu.sdma.ring=4KiB"}), "use a larger ring or a smaller array");
 }
 
 TEST(CommandLineFaults, WhatACopyCannotDo) {

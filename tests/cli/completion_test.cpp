@@ -48,6 +48,9 @@ TEST(Completion, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(offered("c3sim copy --format j", 3), "json ");
   EXPECT_EQ(offered("c3sim collective --variant b", 3), "bcst b2b ");
   EXPECT_EQ(offered("c3sim copy --bytes ''", 3), " ");
+  EXPECT_EQ(offered("c3sim collective --host-threads ''", 3), "one per_gpu ");
+  EXPECT_EQ(offered("c3sim collective --prelaunch b", 3), "both ");
+  EXPECT_EQ(offered("c3sim collective --prelaunch --by", 3), "--bytes ");
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ using sim::operator""_MiB;
 
 const Scenario scenario{"small", {8192, 8192, 8192}, models::CollectiveKind::all_gather, 256_MiB};
 
+models::CollectiveSpec all_gather(sim::Bytes bytes) {
+  models::CollectiveSpec spec;
+  spec.bytes = bytes;
+  return spec;
+}
+
 std::vector<std::string> keys_of(const Results& results) {
   std::vector<std::string> keys;
   for (const Column& column : results.tables.front().table.columns()) keys.push_back(column.key);
@@ -45,8 +51,9 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
                           "serial_us", "speedup", "ideal_speedup", "fraction_of_ideal", "chosen", "reserved_cus"));
   EXPECT_THAT(keys_of(answer_gemm(testbed_, {1024, 1024, 1024}, std::array{304})),
               ElementsAre("gemm", "cus", "time_us", "tflops"));
-  EXPECT_THAT(keys_of(answer_collective(testbed_, {}, std::array{1_MiB})),
-              ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps"));
+  EXPECT_THAT(keys_of(answer_collectives(testbed_, std::array{all_gather(1_MiB)})),
+              ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps",
+                          "gpus", "engines", "host_threads", "graph"));
   EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
               ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us"));
 }
@@ -57,7 +64,7 @@ TEST_F(AnswersTest, RatesFollowFromTimes) {
   EXPECT_NEAR(number(gemm, 0, "tflops"), 1.099511627776e6 / number(gemm, 0, "time_us"), 1e-6);
   EXPECT_GT(number(gemm, 1, "time_us"), number(gemm, 0, "time_us"));
   // 7/8 of 256 MiB are 234.88 MB; in t us that is 234881.024 / t GB/s.
-  const Results collective = answer_collective(testbed_, {}, std::array{256_MiB});
+  const Results collective = answer_collectives(testbed_, std::array{all_gather(256_MiB)});
   EXPECT_NEAR(number(collective, 0, "busbw_GBps"), 234881.024 / number(collective, 0, "time_us"), 1e-6);
 }
 
