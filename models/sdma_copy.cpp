@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/completion_signal.h"
 #include "sim/check.h"
 
 namespace models {
@@ -29,8 +30,7 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   SubmittingThread& thread = complex.submitter(host);
   SdmaQueue& queue = complex.engine(spec.engine.value_or(sdma.recommended_engine(spec.from, spec.to))).queue(0);
 
-  MemoryWord signal(simulator, "completion of a copy", 1);
-  MemoryWord event(simulator, "interrupt of a copy", 0);
+  CompletionSignal completion(host, complex, "a copy");
   TransferTimes times;
   DeliveryLedger ledger;
   TransferCommand transfer;
@@ -40,23 +40,14 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   transfer.times = &times;
   ledger.expect(transfer.destinations.front(), transfer.source);
 
-  const bool sleeps = host.spec().wait == HostWait::interrupt && sdma.completion_seen_by == Initiator::host;
   std::vector<SdmaCommand> commands{std::move(transfer)};
-  const bool atomic = sdma.completion == SdmaCompletion::atomic;
-  if (atomic) {
-    commands.emplace_back(AtomicCommand{&signal, -1});
-  } else {
-    commands.emplace_back(FenceCommand{&signal, 0});
-  }
-  if (sleeps) commands.emplace_back(TrapCommand{&event});
+  completion.append_to(commands);
 
   const sim::Time start = simulator.now();
   for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
   co_await queue.ring_doorbell(thread, complex.doorbell_latency());
   const sim::Time submitted = simulator.now();
-  const Condition woken{Comparison::equal, 1};
-  const Condition done{Comparison::equal, 0};
-  co_await complex.see_completion(host, sleeps ? event : signal, sleeps ? woken : done);
+  co_await completion.see();
   ledger.require_complete();
   // With a ring too small for all packets the engine starts while the thread still writes.
   const sim::Time controlled = std::min(submitted, times.fetched);

@@ -1,8 +1,11 @@
 #include "study/experiment.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
+#include "sim/config_error.h"
 #include "sim/nearest_name.h"
 #include "study/choices.h"
 
@@ -11,6 +14,7 @@ namespace study {
 namespace {
 
 constexpr std::size_t most_operations = 10'000;
+constexpr std::int64_t word_values = 2'147'483'647;  // a FENCE writes 32 bits
 constexpr sim::Limits<sim::Bytes> sizes{sim::Bytes(1.0), largest_array};
 
 models::GemmShape read_gemm(sim::Section operation) {
@@ -26,7 +30,9 @@ models::CollectiveSpec read_collective(sim::Section section, const models::Platf
   spec.backend = section.choice<models::Backend>("backend", backend_choices(), models::Backend::rccl);
   spec.variant = section.choice<models::SdmaVariant>("variant", variant_choices(), models::SdmaVariant::pcpy);
   spec.prelaunch = section.flag("prelaunch", false);
-  spec.gpus = platform.gpus;
+  spec.gpus = static_cast<int>(section.integer("gpus", 2, platform.gpus, platform.gpus));
+  spec.engines = static_cast<int>(section.integer("engines", 1, 1024, 1));
+  spec.graph = section.flag("graph", false);
   return spec;
 }
 
@@ -39,11 +45,56 @@ models::SdmaCopySpec read_copy(sim::Section section, const models::PlatformSpec&
   return copy;
 }
 
-Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
-  const int kinds = int{operation.has("gemm")} + int{operation.has("collective")} + int{operation.has("copy")};
-  if (kinds != 1) {
-    operation.fault("name", "an operation has exactly one of the keys gemm, collective and copy");
+models::Condition read_condition(sim::Section& packet) {
+  using Named = std::pair<const char*, models::Comparison>;
+  for (const auto& [name, comparison] :
+       {Named{"at_least", models::Comparison::at_least}, Named{"at_most", models::Comparison::at_most}}) {
+    if (packet.has(name)) return {comparison, packet.integer(name, -word_values, word_values)};
   }
+  return {models::Comparison::equal, packet.integer("equal", -word_values, word_values)};
+}
+
+models::HandWrittenPacket read_packet(sim::Section packet, int gpus) {
+  using enum models::HandWrittenPacket::Kind;
+  models::HandWrittenPacket read;
+  if (packet.has("poll")) {
+    read.kind = poll;
+    read.word = packet.name("poll");
+    read.condition = read_condition(packet);
+  } else if (packet.has("atomic")) {
+    read.kind = atomic;
+    read.word = packet.name("atomic");
+    read.value = packet.integer("add", -word_values, word_values);
+  } else if (packet.has("fence")) {
+    read.kind = fence;
+    read.word = packet.name("fence");
+    read.value = packet.integer("value", -word_values, word_values);
+  } else {
+    read.kind = packet.has("swap") ? swap : copy;
+    read.bytes = packet.bytes(packet.has("swap") ? "swap" : "copy", sizes);
+    read.peer = static_cast<int>(packet.integer(packet.has("swap") ? "with" : "to", 0, gpus - 1));
+  }
+  return read;
+}
+
+models::SdmaPacketList read_packets(sim::Section section, const models::PlatformSpec& platform) {
+  models::SdmaPacketList list;
+  list.gpu = static_cast<int>(section.integer("gpu", 0, platform.gpus - 1));
+  list.engine = static_cast<int>(section.integer("engine", 0, platform.gpu.sdma.engines - 1));
+  list.queue = static_cast<int>(section.integer("queue", 0, platform.gpu.sdma.queues_per_engine - 1, 0));
+  for (sim::Section& packet : section.list("commands")) list.packets.push_back(read_packet(packet, platform.gpus));
+  return list;
+}
+
+constexpr std::array<const char*, 4> kinds_of_work{"gemm", "collective", "copy", "packets"};  // as in Work
+
+Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
+  const auto kinds = std::count_if(kinds_of_work.begin(), kinds_of_work.end(),
+                                   [&operation](const char* kind) { return operation.has(kind); });
+  if (kinds != 1) {
+    operation.fault("name", "an operation has exactly one of the keys gemm, collective, copy and packets");
+  }
+  if (operation.has("packets")) return read_packets(operation.section("packets"), platform);
   if (operation.has("collective")) return read_collective(operation.section("collective"), platform);
   if (operation.has("copy")) return read_copy(operation.section("copy"), platform);
   return operation.has("gemm") ? read_gemm(operation) : models::GemmShape{1, 1, 1};
@@ -89,9 +140,18 @@ std::vector<std::size_t> read_after(sim::Section section, const Operation& opera
   return after;
 }
 
-std::string kind_of_work(const Work& work) {
-  if (std::holds_alternative<models::CollectiveSpec>(work)) return "collective";
-  return std::holds_alternative<models::SdmaCopySpec>(work) ? "copy" : "gemm";
+bool waits_for_others(const Work& work) { return std::holds_alternative<models::SdmaPacketList>(work); }
+
+const Timeline& run(Testbed& testbed, const Experiment& experiment) {
+  const bool may_wait_for_ever =
+      std::any_of(experiment.schedule.begin(), experiment.schedule.end(),
+                  [](const Operation& operation) { return waits_for_others(operation.work); });
+  if (!may_wait_for_ever) return testbed.run(experiment.schedule);
+  try {
+    return testbed.run(experiment.schedule);
+  } catch (const sim::Deadlock& deadlock) {
+    throw sim::ConfigError({{"operations", {}, deadlock.what()}});
+  }
 }
 
 }  // namespace
@@ -114,7 +174,7 @@ Experiment read_experiment(sim::Section root, const Testbed& testbed) {
     operation.mask = read_mask(section, testbed.platform());
     operation.after = read_after(section, operation, places);
     if (const std::string reason = testbed.why_impossible(operation.work); !reason.empty()) {
-      section.fault(kind_of_work(operation.work), reason);
+      section.fault(kinds_of_work[operation.work.index()], reason);
     }
     const std::size_t place = experiment.schedule.size();
     if (!places.by_name.emplace(operation.name, place).second) {
@@ -127,7 +187,7 @@ Experiment read_experiment(sim::Section root, const Testbed& testbed) {
 }
 
 Results run_experiment(Testbed& testbed, const Experiment& experiment) {
-  const Timeline timeline = testbed.run(experiment.schedule);
+  const Timeline timeline = run(testbed, experiment);
   ResultTable operations({{"operation", "operation", ""},
                           {"stream", "stream", ""},
                           {"work", "work", ""},
@@ -140,11 +200,14 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
   for (std::size_t i = 0; i < experiment.schedule.size(); ++i) {
     const Operation& operation = experiment.schedule[i];
     const Span& span = timeline.operations[i];
-    const sim::Time alone = testbed.alone(operation.work, operation.mask);
+    const sim::Time time = span.end - span.start;
+    const bool apart = !waits_for_others(operation.work);
+    const sim::Time alone = apart ? testbed.alone(operation.work, operation.mask) : time;
     serial += alone;
     operations.add_row({operation.name, operation.stream, to_string(operation.work), sim::to_microseconds(span.start),
-                        sim::to_microseconds(span.end), sim::to_microseconds(span.end - span.start),
-                        sim::to_microseconds(alone), sim::to_seconds(span.end - span.start) / sim::to_seconds(alone)});
+                        sim::to_microseconds(span.end), sim::to_microseconds(time),
+                        apart ? Cell(sim::to_microseconds(alone)) : Cell(),
+                        apart ? Cell(sim::to_seconds(time) / sim::to_seconds(alone)) : Cell()});
   }
   ResultTable overlap({{"experiment", "experiment", ""},
                        {"makespan_us", "makespan", "us"},

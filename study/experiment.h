@@ -6,10 +6,15 @@
 //     - {name: up, stream: compute, gemm: 8192x57344x8192, cus: [64, 304]}
 //     - {name: gather, stream: communication, collective: {kind: all_gather, bytes: 896MiB, backend: sdma}}
 //     - {name: hop, stream: communication, after: [up], copy: {from: 0, to: 1, bytes: 64MiB}}
+//     - name: relay
+//       stream: packets
+//       packets: {gpu: 0, engine: 2, commands: [{poll: ready, equal: 1}, {copy: 1MiB, to: 1}, {fence: done, value: 1}]}
 //
 // Operations of one stream run one after another, as listed; `after` names earlier operations that must have ended,
-// too. `cus: [first, end]` confines an operation's kernels to these CUs of every GPU, counted across its XCDs: as many
-// of each.
+// too. Packets are queued as written: {copy: SIZE, to: GPU}, {swap: SIZE, with: GPU}, {poll: WORD,
+// equal|at_least|at_most: VALUE}, {atomic: WORD, add: VALUE}, {fence: WORD, value: VALUE}; words are shared by the
+// experiment and 0 at first. `cus: [first, end]` confines an operation's kernels to these CUs of every GPU, counted
+// across its XCDs: as many of each.
 #pragma once
 
 #include <string>
@@ -30,7 +35,8 @@ struct Experiment {
 Experiment read_experiment(sim::Section root, const Testbed& testbed);
 
 // One row per operation: when it ran and how much longer it took than alone ("results"); and how much the streams
-// gained over running everything one after another ("overlap").
+// gained over running everything one after another ("overlap"). Packets, which may wait for others, are not run alone.
+// Throws sim::ConfigError where packets wait for ever.
 Results run_experiment(Testbed& testbed, const Experiment& experiment);
 
 }  // namespace study

@@ -30,6 +30,8 @@ std::string words(const models::SdmaCopySpec& copy) {
   return text;
 }
 
+std::string words(const models::SdmaPacketList& list) { return models::to_string(list); }
+
 }  // namespace
 
 std::string device_name(int device) { return device == models::host_device ? "host" : fmt::format("gpu{}", device); }

@@ -1,5 +1,5 @@
-// What a node can be asked to do: a GEMM on every GPU, a collective over all of them, or one copy by an SDMA engine;
-// and when each piece of such work may start.
+// What a node can be asked to do: a GEMM on every GPU, a collective over all of them, one copy by an SDMA engine, or
+// packets for one; and when each piece of such work may start.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include "models/cu_mask.h"
 #include "models/gemm_shape.h"
 #include "models/sdma_copy.h"
+#include "models/sdma_packet_list.h"
 #include "sim/units.h"
 
 namespace study {
@@ -18,7 +19,7 @@ namespace study {
 // More than any GPU holds: beyond it, a size is a slip of the pen.
 inline constexpr sim::Bytes largest_array = sim::Bytes(1099511627776.0);  // 1 TiB
 
-using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec>;
+using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList>;
 
 // The work in words: "gemm 8192x8192x8192", "rccl all_gather of 896MiB", "copy gpu0 to gpu1 of 1MiB". Equal words mean
 // equal work.

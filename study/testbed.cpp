@@ -56,6 +56,7 @@ class Play {
         schedule_(schedule),
         attach_(std::move(attach)),
         node_(simulator_, platform_, symmetry_of(platform_, schedule)),
+        words_(simulator_),
         prepared_(simulator_, "commands to be queued beforehand") {
     if (steps != nullptr) simulator_.record(*steps);
     for (const Operation& operation : schedule) {
@@ -96,6 +97,8 @@ class Play {
       co_await models::run_gemm(node_, *shape, operation.mask);
     } else if (const auto* copy = std::get_if<models::SdmaCopySpec>(&operation.work)) {
       span.phases = co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), *copy);
+    } else if (const auto* list = std::get_if<models::SdmaPacketList>(&operation.work)) {
+      co_await models::run_packet_list(node_.host(), node_.copy_engines(), *list, words_);
     } else {
       co_await collectives_[place]->run();
     }
@@ -108,6 +111,7 @@ class Play {
   Testbed::Attach attach_;
   sim::Simulator simulator_;
   models::Node node_;
+  models::NamedWords words_;                                         // of packets written by hand
   std::vector<std::unique_ptr<models::CollectiveRun>> collectives_;  // by place; null for other work
   sim::Gate prepared_;
   std::deque<sim::Gate> ended_;  // by place
@@ -127,6 +131,10 @@ std::string reason_against(const models::CollectiveSpec& spec, const models::Nod
 
 std::string reason_against(const models::SdmaCopySpec& copy, const models::Node& node) {
   return models::why_impossible(copy, node.spec().gpu.sdma, node.gpus());
+}
+
+std::string reason_against(const models::SdmaPacketList& list, const models::Node& node) {
+  return models::why_impossible(list, node.spec().gpu.sdma, node.gpus());
 }
 
 }  // namespace

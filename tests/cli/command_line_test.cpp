@@ -198,7 +198,8 @@ TEST(CommandLine, TheResolvedPlatformGivesTheSameAnswer) {
   EXPECT_EQ(first.out, again.out) << again.err;
 }
 
-TEST(CommandLine, RunsTheExampleExperiment) {
+TEST(CommandLine, RunsTheExampleExperiments) {
+  EXPECT_EQ(run_cli({"run", C3SIM_SOURCE_DIR "/configs/experiments/sdma_handshake.yaml"}).code, ExitCode::fine);
   const Answer answer = run_cli({"run", C3SIM_SOURCE_DIR "/configs/experiments/layer_overlap.yaml"});
   EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("down_projection"));
@@ -356,6 +357,15 @@ TEST(CommandLineFaults, WhatLeavesNothingToRunOnIsSaidBeforeAnythingIsWritten) {
   expect_fault(with(small_c3, {"--out", folder.string(), "--without", "cache"}), "--without: 'cache' is not known");
   expect_fault(with(small_c3, {"--out", folder.string(), "--strategy", "c3"}), "--strategy: 'c3' is not known");
   EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST(CommandLineFaults, PacketsThatWaitForEver) {
+  const std::string file =
+      written("deadlock.yaml",
+              "name: x\nplatform: mi300x\noperations:\n  - {name: a, stream: s, packets: {gpu: 0, engine: 2, commands: "
+              "[{poll: go, equal: 1}]}}\n")
+          .string();
+  expect_fault({"run", file}, "packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value == 1 in word 'go'");
 }
 
 TEST(CommandLineFaults, PlacesThatCannotBeWrittenTo) {

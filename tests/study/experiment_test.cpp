@@ -75,7 +75,8 @@ TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
 }
 
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
-  EXPECT_THAT(faults("  - {name: a, stream: s}\n"), HasSubstr("exactly one of the keys gemm, collective and copy"));
+  EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
+              HasSubstr("exactly one of the keys gemm, collective, copy and packets"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
               HasSubstr("exactly one of the keys"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8192x8192}\n"),
@@ -109,6 +110,52 @@ TEST_F(ExperimentTest, TellsAllFaultsOfAFileAtOnce) {
 
 TEST_F(ExperimentTest, NoOperationsAreNoExperiment) {
   EXPECT_THAT(faults("  []\n"), HasSubstr("at least one operation"));
+}
+
+// Two engines hand a buffer on through words: the second copy starts after the first has ended, and the poll finds the
+// word only after the fence.
+TEST_F(ExperimentTest, PacketsWaitForEachOtherThroughWords) {
+  const Experiment experiment = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 64MiB, to: 1}, {fence: w, value: "
+      "1}]}}\n"
+      "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, queue: 2, commands: [{poll: w, at_least: 1}, {swap: "
+      "4KiB, "
+      "with: 2}, {atomic: w, add: 2}]}}\n");
+  const Results results = run_experiment(testbed_, experiment);
+  const auto& rows = results.tables[0].table.rows();
+  EXPECT_GT(std::get<double>(rows.at(1)[4]), std::get<double>(rows.at(0)[4]));  // ends
+  EXPECT_EQ(rows.at(1)[6], Cell());                                             // nothing to compare with
+}
+
+TEST_F(ExperimentTest, PollsThatWaitForEverAreADeadlockThatNamesEngineQueuePacketAndWord) {
+  const Experiment experiment = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 2, commands: [{poll: left, equal: 1}, {fence: right, value: "
+      "1}]}}\n"
+      "  - {name: b, stream: t, packets: {gpu: 3, engine: 5, queue: 7, commands: [{copy: 4KiB, to: 1}, {poll: right, "
+      "at_most: -1}, {fence: left, value: 1}]}}\n");
+  try {
+    run_experiment(testbed_, experiment);
+    FAIL() << "no deadlock";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("operations: deadlock"));
+    EXPECT_THAT(error.what(), HasSubstr("packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value == 1 in word 'left'"));
+    EXPECT_THAT(error.what(), HasSubstr("packet 1 (POLL_REGMEM) of gpu3.sdma5.queue7: value <= -1 in word 'right'"));
+  }
+}
+
+TEST_F(ExperimentTest, PacketsForEnginesQueuesAndGpusThatDoNotExistAreFaults) {
+  const auto packets = [this](const std::string& where, const std::string& command) {
+    return faults("  - {name: a, stream: s, packets: {" + where + ", commands: [" + command + "]}}\n");
+  };
+  EXPECT_THAT(packets("gpu: 0, engine: 16", "{copy: 1KiB, to: 1}"), HasSubstr("'16' must lie between 0 and 15"));
+  EXPECT_THAT(packets("gpu: 8, engine: 2", "{copy: 1KiB, to: 1}"), HasSubstr("'8' must lie between 0 and 7"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2, queue: 8", "{copy: 1KiB, to: 1}"), HasSubstr("must lie between 0 and 7"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2", "{copy: 1KiB, to: 8}"), HasSubstr("must lie between 0 and 7"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2", "{copy: 1KiB, to: 0}"), HasSubstr("a copy goes to another GPU"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2", "{pol: a, equal: 1}"), HasSubstr("did you mean 'poll'?"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2", "{poll: a}"), HasSubstr("equal: is missing"));
 }
 
 }  // namespace
