@@ -49,6 +49,30 @@ sim::BytesPerSecond bus_bandwidth(const CollectiveSpec& spec, sim::Time time) {
   return factor * spec.bytes / sim::to_seconds(time);
 }
 
+namespace {
+
+bool is_shared(const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  return spec.backend == Backend::sdma && spec.kind == CollectiveKind::all_reduce && !sdma.reduction;
+}
+
+}  // namespace
+
+std::optional<CollectiveSpec> kernel_part(const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  if (spec.backend == Backend::rccl) return spec;
+  if (!is_shared(spec, sdma)) return {};
+  CollectiveSpec part = spec;
+  part.backend = Backend::rccl;
+  part.kind = CollectiveKind::reduce_scatter;
+  return part;
+}
+
+std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  if (spec.backend == Backend::rccl) return {};
+  CollectiveSpec part = spec;
+  if (is_shared(spec, sdma)) part.kind = CollectiveKind::all_gather;
+  return part;
+}
+
 bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads) {
   if (spec.gpus != gpus || spec.kind == CollectiveKind::broadcast) return false;
   if (spec.backend == Backend::rccl) return true;
@@ -65,8 +89,14 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
     return fmt::format("{} cannot be split over {} GPUs: at least a byte for each is due", sim::to_string(spec.bytes),
                        spec.gpus);
   }
-  if (spec.backend == Backend::sdma) return why_impossible_on_sdma(spec, platform.gpu.sdma, spec.gpus);
-  if (spec.prelaunch) return "prelaunch is for SDMA: kernels have no queue of commands to hold back";
+  const SdmaSpec& sdma = platform.gpu.sdma;
+  if (const auto engines = engine_part(spec, sdma)) {
+    const std::string reason = why_impossible_on_sdma(*engines, sdma, spec.gpus);
+    if (!reason.empty()) return is_shared(spec, sdma) ? "the part on copy engines cannot run: " + reason : reason;
+  } else if (spec.prelaunch) {
+    return "prelaunch is for SDMA: kernels have no queue of commands to hold back";
+  }
+  if (!kernel_part(spec, sdma)) return {};
   const int xcds = platform.gpu.memory.xcds;
   if (spec.cus && (*spec.cus < xcds || *spec.cus > platform.gpu.cus() || *spec.cus % xcds != 0)) {
     return fmt::format("{} CUs cannot be had: a multiple of {}, one per XCD, from {} to {} is accepted", *spec.cus,
@@ -76,28 +106,26 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
 }
 
 CollectiveRun::CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask)
-    : node_(node), spec_(spec), mask_(mask) {
+    : node_(node), kernels_(kernel_part(spec, node.spec().gpu.sdma)), mask_(mask) {
   if (spec.cus) mask_ = {0, *spec.cus / node.spec().gpu.memory.xcds};
-  if (spec.backend == Backend::sdma) {
-    sdma_ = std::make_unique<SdmaCollective>(spec, node.host(), node.copy_engines());
+  if (const auto engines = engine_part(spec, node.spec().gpu.sdma)) {
+    engines_ = std::make_unique<SdmaCollective>(*engines, node.host(), node.copy_engines());
   }
 }
 
 CollectiveRun::~CollectiveRun() = default;
 
 sim::Task<> CollectiveRun::prepare() {
-  if (sdma_) co_await sdma_->prepare();
+  if (engines_) co_await engines_->prepare();
 }
 
 sim::Task<> CollectiveRun::run() {
-  if (!sdma_) {
-    co_await run_rccl_collective(node_, spec_, mask_);
-    co_return;
-  }
+  if (kernels_) co_await run_rccl_collective(node_, *kernels_, mask_);
+  if (!engines_) co_return;
   // Engines read each byte and write it, below the L2s.
   const double fills = 2.0 * (1.0 - node_.spec().gpu.sdma.cache_hits);
   StreamFill caches(node_, {0.0, fills});
-  co_await sdma_->run();
+  co_await engines_->run();
   caches.leave();
 }
 

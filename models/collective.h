@@ -16,6 +16,7 @@ namespace models {
 
 class Node;
 class SdmaCollective;
+struct SdmaSpec;
 
 enum class CollectiveKind { all_gather, all_to_all, all_reduce, reduce_scatter, broadcast };
 enum class Backend { rccl, sdma };
@@ -29,10 +30,15 @@ struct CollectiveSpec {
   SdmaVariant variant = SdmaVariant::pcpy;
   bool prelaunch = false;  // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
   int engines = 1;         // SDMA b2b: engines per GPU that share the copies
-  std::optional<int> cus;  // RCCL: CUs of each GPU that its kernels are confined to
+  std::optional<int> cus;  // of each GPU that its kernels are confined to
   std::optional<HostThreads> host_threads;  // instead of the platform's
-  bool graph = false;                       // RCCL: launched from a captured graph
+  bool graph = false;                       // kernels are launched from a captured graph
 };
+
+// What of a collective runs as kernels and what on copy engines, the kernels first. RCCL runs all of it as kernels;
+// SDMA all of it on engines, but for the reduce-scatter of an all-reduce on engines that cannot reduce.
+std::optional<CollectiveSpec> kernel_part(const CollectiveSpec& spec, const SdmaSpec& sdma);
+std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const SdmaSpec& sdma);
 
 // Whether all GPUs of a node of `gpus` do the same at the same time, so that one can stand for all.
 bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads);
@@ -65,9 +71,9 @@ class CollectiveRun {
 
  private:
   Node& node_;
-  CollectiveSpec spec_;
+  std::optional<CollectiveSpec> kernels_;
   CuMask mask_;
-  std::unique_ptr<SdmaCollective> sdma_;  // null for RCCL
+  std::unique_ptr<SdmaCollective> engines_;  // may be null
 };
 
 }  // namespace models

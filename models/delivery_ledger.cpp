@@ -42,7 +42,7 @@ void DeliveryLedger::expect(const BufferRange& destination, const BufferRange& s
 
 void DeliveryLedger::deliver(const BufferRange& destination, const BufferRange& source) {
   SIM_CHECK(destination.bytes == source.bytes);
-  delivered_.push_back({destination, source});
+  if (destination.bytes > sim::Bytes(0.0)) delivered_.push_back({destination, source});
 }
 
 void DeliveryLedger::require_complete() const {

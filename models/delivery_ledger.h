@@ -32,7 +32,7 @@ struct Delivery {
 class DeliveryLedger {
  public:
   void expect(const BufferRange& destination, const BufferRange& source);
-  void deliver(const BufferRange& destination, const BufferRange& source);
+  void deliver(const BufferRange& destination, const BufferRange& source);  // may be empty
   // Fails a SIM_CHECK unless exactly what was expected has been delivered, each byte once; pieces in any order and of
   // any size. Several sources for one destination byte are right only where they were expected (a reduction).
   void require_complete() const;

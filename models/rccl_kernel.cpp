@@ -1,10 +1,12 @@
 #include "models/rccl_kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "models/collective_data.h"
 #include "models/limits.h"
 #include "models/node.h"
 #include "models/stream_fill.h"
@@ -62,20 +64,31 @@ const RcclProtocolSpec& RcclSpec::protocol(CollectiveKind kind, sim::Bytes bytes
   return protocols[bytes <= limits.ll_limit ? 0 : bytes <= limits.ll128_limit ? 1 : 2];
 }
 
+namespace {
+
+// The bytes of a range between two shares of it, given as `first` and `end` of `parts`; adjacent shares meet exactly.
+BufferRange share_of(const BufferRange& whole, int first, int end, int parts) {
+  const auto cut = [&whole, parts](int part) { return sim::Bytes(std::floor(whole.bytes.value() * part / parts)); };
+  return {whole.device, whole.buffer, whole.begin + cut(first), cut(end) - cut(first)};
+}
+
+}  // namespace
+
+std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to) {
+  if (from == to) return {};
+  if (spec.kind != CollectiveKind::broadcast) return deliveries(spec.kind, spec, from, to);
+  // GPU 0 deals parts to the others, which pass them on to each other.
+  if (to == 0) return {};
+  const int part = from == 0 ? to : from;
+  const Delivery whole = deliveries(spec.kind, spec, 0, to).front();
+  return {{share_of(whole.destination, part - 1, part, spec.gpus - 1),
+           share_of(whole.source, part - 1, part, spec.gpus - 1)}};
+}
+
 sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to) {
-  if (from == to) return sim::Bytes(0.0);
-  const sim::Bytes slice = spec.bytes / static_cast<double>(spec.gpus);
-  switch (spec.kind) {
-    case CollectiveKind::all_gather:
-    case CollectiveKind::all_to_all:
-    case CollectiveKind::reduce_scatter:
-      return slice;
-    case CollectiveKind::all_reduce:
-      return 2.0 * slice;
-    case CollectiveKind::broadcast:  // GPU 0 deals parts to the others, which pass them on to each other
-      return to == 0 ? sim::Bytes(0.0) : spec.bytes / static_cast<double>(spec.gpus - 1);
-  }
-  return sim::Bytes(0.0);
+  sim::Bytes payload;
+  for (const Delivery& transfer : rccl_transfers(spec, from, to)) payload += transfer.destination.bytes;
+  return payload;
 }
 
 namespace {
@@ -96,6 +109,7 @@ class RcclRun {
     for (int channel = 0; channel < collective_.workgroups; ++channel) {
       moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
     }
+    expect_deliveries(spec.kind, spec, gpus_, ledger_);
   }
 
   sim::Task<> run();
@@ -112,6 +126,7 @@ class RcclRun {
     sim::ResourceNetwork::ActivityId activity;
   };
   sim::ActivitySpec describe(const Flow& flow) const;
+  void book(const std::vector<int>& channels, int from, int to);
   void follow_clock(int gpu);
   static std::string track(int gpu) { return "gpu" + std::to_string(gpu) + ".rccl"; }
   void start_ready_channels();
@@ -128,6 +143,7 @@ class RcclRun {
   std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
   std::vector<int> ready_;                         // channels placed everywhere, not yet moving
   std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
+  DeliveryLedger ledger_;                          // of the simulated GPUs
   std::optional<StreamFill> caches_;               // while data moves
   std::vector<Flow> flows_;                        // under way
   int moving_ = 0;                                 // groups of channels
@@ -141,6 +157,7 @@ sim::Task<> RcclRun::run() {
   }
   for (int gpu = 0; gpu < gpus_; ++gpu) node_.simulator().spawn("rccl on gpu" + std::to_string(gpu), run_on(gpu));
   co_await finished_.wait();
+  ledger_.require_complete();
   for (int gpu = 0; gpu < gpus_; ++gpu) {
     node_.gpu(gpu).governor(Tenant::rccl).remove_listener(listeners[static_cast<std::size_t>(gpu)]);
   }
@@ -212,8 +229,21 @@ sim::Task<> RcclRun::move_data(std::vector<int> channels) {
   co_await arrivals.latch.wait();
   data.end(node_.network().name(arrivals.last_link), "data");
   std::erase_if(flows_, [this](const Flow& flow) { return !node_.network().live(flow.activity); });
+  for (int from = 0; from < gpus_; ++from) {
+    for (int to = 0; to < spec_.gpus; ++to) book(channels, from, to);
+  }
   if (--moving_ == 0) caches_->leave();
   for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();
+}
+
+// Each channel has its share of every transfer.
+void RcclRun::book(const std::vector<int>& channels, int from, int to) {
+  for (const Delivery& whole : rccl_transfers(spec_, from, to)) {
+    for (const int channel : channels) {
+      ledger_.deliver(share_of(whole.destination, channel, channel + 1, collective_.workgroups),
+                      share_of(whole.source, channel, channel + 1, collective_.workgroups));
+    }
+  }
 }
 
 // One unit is a byte of payload.

@@ -1,6 +1,6 @@
 // Collectives by kernels, as RCCL runs them: a kernel per GPU whose workgroups are channels. A channel moves its slice
 // of the data once all GPUs have placed it; a protocol by size trades latency per step against bandwidth; received data
-// passes through buffers, so more bytes move in the memories than over the links.
+// passes through buffers, so more bytes move in the memories than over the links. Checks what it moved, as SDMA does.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 
 #include "models/collective.h"
 #include "models/cu_resources.h"
+#include "models/delivery_ledger.h"
 #include "models/memory.h"
 #include "sim/config.h"
 
@@ -53,7 +54,8 @@ struct RcclSpec {
 // From the host's launch on every GPU until the host knows that all have finished.
 sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, CuMask mask);
 
-// Payload that `from` sends to `to`, over the whole collective.
+// What `from` sends to `to` over the whole collective, the source of each byte being where it comes from originally.
+std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to);
 sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to);
 
 }  // namespace models

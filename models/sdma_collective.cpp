@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "models/collective_data.h"
 #include "sim/check.h"
 
 namespace models {
@@ -52,7 +53,7 @@ void SdmaCollective::add_step(CollectiveKind kind) {
   const std::string name(to_string(kind));
   step.release = std::make_unique<MemoryWord>(simulator, "release of " + name, 0);
   step.polling = std::make_unique<sim::Latch>(simulator, "POLLs of " + name, queues.size());
-  expect_deliveries(kind, spec_, step.ledger);
+  expect_deliveries(kind, spec_, spec_.gpus, step.ledger);
   steps_.push_back(std::move(step));
 }
 

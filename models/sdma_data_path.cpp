@@ -39,7 +39,7 @@ sim::Time SdmaDataPath::travel(const TransferCommand& transfer) const {
   for (const BufferRange& destination : transfer.destinations) {
     hop = std::max(hop, hop_latency(transfer.source.device, destination.device));
   }
-  return transfer.kind == TransferKind::copy ? 2 * hop : 4 * hop;
+  return transfer.kind == TransferKind::swap ? 4 * hop : 2 * hop;
 }
 
 sim::Time SdmaDataPath::completion_latency(const TransferCommand& transfer) const {
@@ -81,9 +81,7 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
   for (const BufferRange& destination : transfer.destinations) {
     add_memory(usages, destination.device, reads_destination ? 1.0 : 0.0, 1.0);
     add_link(usages, source, destination.device, 1.0);
-    // What a swap brings back, or a reduction reads at a destination that is not the engine's own.
-    const bool fetched = both_ways || (reads_destination && destination.device != engine.gpu);
-    if (fetched) add_link(usages, destination.device, source, 1.0);
+    if (both_ways) add_link(usages, destination.device, source, 1.0);
   }
 
   sim::ActivitySpec activity;

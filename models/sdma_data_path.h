@@ -32,8 +32,7 @@ class SdmaDataPath {
   void add_link(UsageList& usages, int from, int to, double bytes) const;
   sim::Time memory_latency(int device) const;
   sim::Time hop_latency(int from, int to) const;
-  // Hops that a byte makes one after the other: there and back for a write, and once more to read what a swap or a
-  // reduction needs from its destination.
+  // Hops that a byte makes one after the other: there and back for a write or a remote read, both for a swap.
   sim::Time travel(const TransferCommand& transfer) const;
   double engine_cost(const TransferCommand& transfer, const Engine& engine) const;
 

@@ -26,7 +26,7 @@ struct TransferTimes {
 enum class TransferKind {
   copy,    // COPY_LINEAR: the source to the destination; with several destinations a broadcast
   swap,    // SWAP_LINEAR: source and destination exchange their bytes in place
-  reduce,  // COPY_LINEAR of a future engine: the source is added to the destination
+  reduce,  // COPY_LINEAR of a future engine: the source is added to the destination, in the memory of the engine's GPU
 };
 
 // One transfer of any size. Above the packet limit it stands for as many packets as it takes: they run alike, one

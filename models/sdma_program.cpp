@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <utility>
 
+#include "models/collective_data.h"
+
 namespace models {
 namespace {
-
-// The buffers of each GPU. All-gather, broadcast and swap work in place, in the output.
-constexpr int input = 0;
-constexpr int output = 1;
 
 class ProgramBuilder {
  public:
@@ -47,29 +44,14 @@ class ProgramBuilder {
     return peers;
   }
 
-  BufferRange chunk(int device, int buffer, int number) const {
-    if (step_ == CollectiveKind::broadcast) return {device, buffer, sim::Bytes(0.0), spec_.bytes};
-    const sim::Bytes bytes(std::ceil(spec_.bytes.value() / spec_.gpus));
-    return {device, buffer, number * bytes, bytes};
-  }
-
+  // What an engine of `gpu` does for its pair with `peer`: pushes what that one is due, or pulls what it adds.
   TransferCommand transfer(int gpu, int peer) const {
+    const bool reduces = step_ == CollectiveKind::reduce_scatter;
+    const Delivery due = deliveries(step_, spec_, reduces ? peer : gpu, reduces ? gpu : peer).front();
     TransferCommand command;
-    switch (step_) {
-      case CollectiveKind::all_to_all:
-        command.source = chunk(gpu, input, peer);
-        command.destinations = {chunk(peer, output, gpu)};
-        break;
-      case CollectiveKind::reduce_scatter:
-        command.kind = TransferKind::reduce;
-        command.source = chunk(gpu, input, peer);
-        command.destinations = {chunk(peer, output, peer)};
-        break;
-      default:  // all-gather and broadcast
-        command.source = chunk(gpu, output, gpu);
-        command.destinations = {chunk(peer, output, gpu)};
-        break;
-    }
+    command.kind = reduces ? TransferKind::reduce : TransferKind::copy;
+    command.source = due.source;
+    command.destinations = {due.destination};
     return command;
   }
 
@@ -95,10 +77,8 @@ class ProgramBuilder {
       // Pairs of opposite GPUs would be met from both ends.
       if (2 * distance == spec_.gpus && gpu >= distance) continue;
       const int peer = (gpu + distance) % spec_.gpus;
-      TransferCommand command;
+      TransferCommand command = transfer(gpu, peer);
       command.kind = TransferKind::swap;
-      command.source = chunk(gpu, output, peer);
-      command.destinations = {chunk(peer, output, gpu)};
       add(gpu, peer, {std::move(command)});
     }
   }
@@ -159,31 +139,6 @@ std::vector<CollectiveKind> sdma_steps(CollectiveKind kind) {
 
 std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma) {
   return ProgramBuilder(step, spec, sdma).build();
-}
-
-void expect_deliveries(CollectiveKind step, const CollectiveSpec& spec, DeliveryLedger& ledger) {
-  const sim::Bytes chunk(std::ceil(spec.bytes.value() / spec.gpus));
-  const int in = spec.variant == SdmaVariant::swap ? output : input;
-  for (int from = 0; from < spec.gpus; ++from) {
-    for (int to = 0; to < spec.gpus; ++to) {
-      if (from == to) continue;
-      switch (step) {
-        case CollectiveKind::all_to_all:
-          ledger.expect({to, output, from * chunk, chunk}, {from, in, to * chunk, chunk});
-          break;
-        case CollectiveKind::reduce_scatter:
-          ledger.expect({to, output, to * chunk, chunk}, {from, input, to * chunk, chunk});
-          break;
-        case CollectiveKind::broadcast:
-          if (from == 0)
-            ledger.expect({to, output, sim::Bytes(0.0), spec.bytes}, {0, output, sim::Bytes(0.0), spec.bytes});
-          break;
-        default:
-          ledger.expect({to, output, from * chunk, chunk}, {from, output, from * chunk, chunk});
-          break;
-      }
-    }
-  }
 }
 
 std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus) {

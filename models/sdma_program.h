@@ -1,11 +1,10 @@
-// What an SDMA collective queues on which engine: the transfers of each variant, and what must have arrived in the end.
+// What an SDMA collective queues on which engine: the transfers of each variant.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "models/collective.h"
-#include "models/delivery_ledger.h"
 #include "models/sdma_spec.h"
 
 namespace models {
@@ -26,11 +25,10 @@ std::vector<CollectiveKind> sdma_steps(CollectiveKind kind);
 //   bcst  one broadcast per broadcast_width peers
 //   swap  one exchange per pair of GPUs, run by one of the two: each GPU runs at most half of its peers, rounded up
 //   b2b   all copies back to back on `engines` engines
+// A reduction is pulled: engines of the GPU that owns a chunk read the addends of its peers and add them to it, each
+// beginning with another part of the chunk, so that no two add to the same bytes at once.
 // `spec` must be possible. The array is padded to a multiple of the number of GPUs.
 std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma);
-
-// What the collective is defined to deliver in this step, whatever the variant.
-void expect_deliveries(CollectiveKind step, const CollectiveSpec& spec, DeliveryLedger& ledger);
 
 // Why these engines cannot run the collective, in one sentence that says what would be accepted; empty if they can.
 std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus);

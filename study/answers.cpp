@@ -24,8 +24,8 @@ Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 
 // The CUs that a collective's kernels take of each GPU; copy engines take none.
 std::int64_t cus_of(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
-  if (spec.backend == models::Backend::sdma) return 0;
-  return spec.cus.value_or(platform.rccl.collective(spec.kind).workgroups);
+  const auto kernels = models::kernel_part(spec, platform.gpu.sdma);
+  return kernels ? kernels->cus.value_or(platform.rccl.collective(kernels->kind).workgroups) : 0;
 }
 
 // The engines of one GPU that copy, in the first step.

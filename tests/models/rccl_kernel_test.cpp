@@ -181,9 +181,9 @@ TEST(RcclSymmetry, EveryGpuMovesTheSame) {
 // The bus bandwidth counts, for every GPU that receives, what it receives.
 RC_GTEST_PROP(RcclPayload, OfAllPairsIsWhatTheBusBandwidthCounts, ()) {
   CollectiveSpec spec =
-      collective(*rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds))),
-                 *rc::gen::inRange(1, 1'000'000'000));
+      collective(*rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds))), 0.0);
   spec.gpus = *rc::gen::inRange(2, 17);
+  spec.bytes = sim::Bytes(spec.gpus * *rc::gen::inRange(1, 100'000'000));
   double sum = 0.0;
   for (int from = 0; from < spec.gpus; ++from) {
     for (int to = 0; to < spec.gpus; ++to) sum += payload_between(spec, from, to).value();
