@@ -21,6 +21,8 @@ FabricSpec FabricSpec::read(sim::Section section, int gpus) {
   spec.link_rate = section.rate("link_rate", limits::rate);
   spec.peak_link_rate = section.rate("peak_link_rate", limits::rate);
   spec.reverse_share = section.number("reverse_share", 0.0, 1.0);
+  spec.read_cost = section.number("read_cost", 0.1, 10.0);
+  spec.reads_in_flight = section.bytes("reads_in_flight", limits::capacity);
   spec.latency = section.time("latency", limits::latency);
   sim::Section host = section.section("host");
   spec.host_to_device_rate = host.rate("to_device_rate", limits::rate);
@@ -42,17 +44,29 @@ Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simula
         out_.push_back(network.add_resource({gpu_name(from) + ".link_to_" + gpu_name(to), rate, {}}));
       }
     }
+    const double places = (spec.reads_in_flight / sim::to_seconds(std::chrono::microseconds(1))).value();
+    reads_.push_back(network.add_resource({gpu_name(from) + ".remote_reads", places, {}}));
     to_host_.push_back(network.add_resource({gpu_name(from) + ".to_host", spec.device_to_host_rate.value(), {}}));
     from_host_.push_back(network.add_resource({gpu_name(from) + ".from_host", spec.host_to_device_rate.value(), {}}));
   }
 }
 
 void Fabric::add(UsageList& usages, int from, int to, double bytes) const {
+  add_payload(usages, from, to, bytes, bytes * spec_.reverse_share);
+}
+
+void Fabric::add_read(UsageList& usages, int reader, int owner, double bytes, sim::Time memory_latency) const {
+  add_payload(usages, owner, reader, bytes * spec_.read_cost, bytes * spec_.reverse_share);
+  const sim::Time round_trip = 2 * spec_.latency + memory_latency;
+  usages.add(reads_[index(stand_in(reader))], bytes * sim::to_microseconds(round_trip));
+}
+
+void Fabric::add_payload(UsageList& usages, int from, int to, double bytes, double reverse_bytes) const {
   usages.add(link(from, to), bytes);
-  usages.add(link(to, from), bytes * spec_.reverse_share);
+  usages.add(link(to, from), reverse_bytes);
   if (spec_.topology == Topology::fabric_switch) {
     usages.add(in_[index(stand_in(to))], bytes);
-    usages.add(in_[index(stand_in(from))], bytes * spec_.reverse_share);
+    usages.add(in_[index(stand_in(from))], reverse_bytes);
   }
 }
 

@@ -1,5 +1,6 @@
 // The links between GPUs (a full mesh, or ports of a switch) and from each GPU to the host. Each direction of a link is
-// a resource of its own; acknowledgements and requests take a little of the opposite direction.
+// a resource of its own; acknowledgements and requests take a little of the opposite direction. What kernels read from
+// other GPUs is bounded by Little's law besides: every read holds one of a GPU's places for a round trip.
 #pragma once
 
 #include <string>
@@ -19,6 +20,8 @@ struct FabricSpec {
   sim::BytesPerSecond link_rate;       // mesh: one link, one way, as payload; switch: one GPU's port, one way
   sim::BytesPerSecond peak_link_rate;  // what the link signals: of rooflines alone
   double reverse_share = 0.0;  // bytes the opposite direction carries per payload byte (acknowledgements, requests)
+  double read_cost = 1.0;      // link bytes per byte read, relative to a byte written
+  sim::Bytes reads_in_flight;  // that the kernels of one GPU can have asked of others and not yet received
   sim::Time latency{0};        // one way, from one GPU's memory system into another's
   sim::BytesPerSecond host_to_device_rate;
   sim::BytesPerSecond device_to_host_rate;
@@ -39,9 +42,10 @@ class Fabric {
   // what any GPU's links carry, in both directions.
   Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated);
 
-  // `bytes` of payload per unit of progress travel from one GPU to another (0 <= from, to < gpus, from != to). Who
-  // asked for them (a push or a pull) does not change what the links carry.
+  // `bytes` of payload per unit of progress are pushed from one GPU to another (0 <= from, to < gpus, from != to).
   void add(UsageList& usages, int from, int to, double bytes) const;
+  // The same pulled by a kernel of `reader` out of the memory of `owner`, which answers after `memory_latency`.
+  void add_read(UsageList& usages, int reader, int owner, double bytes, sim::Time memory_latency) const;
   void add_to_host(UsageList& usages, int gpu, double bytes) const;
   void add_from_host(UsageList& usages, int gpu, double bytes) const;
 
@@ -54,12 +58,15 @@ class Fabric {
   sim::ResourceNetwork::ResourceId link(int from, int to) const;
 
  private:
+  void add_payload(UsageList& usages, int from, int to, double bytes, double reverse_bytes) const;
   int stand_in(int gpu) const { return gpu < simulated_ ? gpu : 0; }
 
   FabricSpec spec_;
   int simulated_;
   std::vector<sim::ResourceNetwork::ResourceId> out_;  // mesh: from * gpus + to; switch: by GPU
   std::vector<sim::ResourceNetwork::ResourceId> in_;   // switch: by GPU
+  // By GPU: places for reads, each for a microsecond, per second.
+  std::vector<sim::ResourceNetwork::ResourceId> reads_;
   std::vector<sim::ResourceNetwork::ResourceId> to_host_;
   std::vector<sim::ResourceNetwork::ResourceId> from_host_;
 };

@@ -1,5 +1,7 @@
 #include "models/memory.h"
 
+#include <cmath>
+
 #include "models/limits.h"
 
 namespace models {
@@ -10,6 +12,7 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   sim::Section l2 = section.section("l2");
   spec.l2_capacity = l2.bytes("capacity", limits::capacity);
   spec.l2_rate = l2.rate("rate", limits::rate);
+  spec.writeback_rate = l2.rate("writeback_rate", limits::rate);
   spec.port_rate = l2.rate("port_rate", limits::rate);
   sim::Section cache = section.section("infinity_cache");
   spec.cache_capacity = cache.bytes("capacity", limits::capacity);
@@ -45,6 +48,15 @@ Memory Memory::seen_by_another(sim::ResourceNetwork& network) const {
     *level = level->seen_by_another(network);
   }
   return other;
+}
+
+sim::Time Memory::latency(double cache_hits) const {
+  return spec_.cache_latency + sim::to_time((1.0 - cache_hits) * sim::to_seconds(spec_.hbm_latency));
+}
+
+sim::Bytes Memory::dirty_in_l2(sim::Bytes stored) const {
+  const sim::Bytes capacity = spec_.xcds * spec_.l2_capacity;
+  return -std::expm1(-(stored / capacity)) * capacity;
 }
 
 void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {

@@ -16,17 +16,18 @@ namespace models {
 
 struct MemorySpec {
   int xcds = 0;
-  sim::Bytes l2_capacity;             // of one XCD
-  sim::BytesPerSecond l2_rate;        // of one XCD
-  sim::BytesPerSecond port_rate;      // between one XCD and its I/O die
-  sim::Bytes cache_capacity;          // Infinity Cache of the GPU
-  sim::BytesPerSecond cache_rate;     // Infinity Cache of the GPU
-  sim::BytesPerSecond hbm_rate;       // peak of the data bus
-  double hbm_read_efficiency = 1.0;   // share of the peak that pure reads reach
-  double hbm_write_efficiency = 1.0;  // share of the peak that pure writes reach
-  sim::Time cache_latency{0};         // a load that hits the Infinity Cache, unloaded
-  sim::Time hbm_latency{0};           // the part HBM adds to a load that misses it, unloaded
-  double queueing_factor = 0.0;       // strength of loaded latency at the Infinity Cache and HBM
+  sim::Bytes l2_capacity;              // of one XCD
+  sim::BytesPerSecond l2_rate;         // of one XCD
+  sim::BytesPerSecond writeback_rate;  // of lines of other GPUs' memory, from all L2s, at the end of a kernel
+  sim::BytesPerSecond port_rate;       // between one XCD and its I/O die
+  sim::Bytes cache_capacity;           // Infinity Cache of the GPU
+  sim::BytesPerSecond cache_rate;      // Infinity Cache of the GPU
+  sim::BytesPerSecond hbm_rate;        // peak of the data bus
+  double hbm_read_efficiency = 1.0;    // share of the peak that pure reads reach
+  double hbm_write_efficiency = 1.0;   // share of the peak that pure writes reach
+  sim::Time cache_latency{0};          // a load that hits the Infinity Cache, unloaded
+  sim::Time hbm_latency{0};            // the part HBM adds to a load that misses it, unloaded
+  double queueing_factor = 0.0;        // strength of loaded latency at the Infinity Cache and HBM
 
   static MemorySpec read(sim::Section section, int xcds);
 };
@@ -51,6 +52,12 @@ class Memory {
   // XCD that has most of it; evenly_spread() where all have the same.
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
   double evenly_spread() const { return 1.0 / spec_.xcds; }
+
+  // A load that misses the L2s, in an idle memory.
+  sim::Time latency(double cache_hits) const;
+  // Of so many bytes stored through all L2s, those still dirty in them at the end: addresses are spread over the lines
+  // as if at random, so a line is still clean with probability exp(-stored / capacity).
+  sim::Bytes dirty_in_l2(sim::Bytes stored) const;
 
   const MemorySpec& spec() const { return spec_; }
   // What this tenant's power depends on.

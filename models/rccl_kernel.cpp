@@ -23,6 +23,8 @@ constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kinds{
      {"all_reduce", CollectiveKind::all_reduce},
      {"reduce_scatter", CollectiveKind::reduce_scatter},
      {"broadcast", CollectiveKind::broadcast}}};
+constexpr std::array<std::pair<std::string_view, RcclAccess>, 2> accesses{
+    {{"store", RcclAccess::store}, {"load", RcclAccess::load}}};
 constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "simple"};
 
 RcclCollectiveSpec read_collective(sim::Section section, const CuResources& cu) {
@@ -44,6 +46,7 @@ RcclCollectiveSpec read_collective(sim::Section section, const CuResources& cu) 
 
 RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   RcclSpec spec;
+  spec.access = section.choice<RcclAccess>("access", accesses);
   spec.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
   spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
   sim::Section protocols = section.section("protocols");
@@ -253,7 +256,12 @@ sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
   const Memory& receiver = node_.gpu(flow.to).memory(Tenant::rccl);
   const double hits = collective_.buffer_share;
   UsageList usages;
-  node_.fabric(Tenant::rccl).add(usages, flow.from, flow.to, 1.0 / protocol_.link_efficiency);
+  const double link_bytes = 1.0 / protocol_.link_efficiency;
+  if (library_.access == RcclAccess::store) {
+    node_.fabric(Tenant::rccl).add(usages, flow.from, flow.to, link_bytes);
+  } else {
+    node_.fabric(Tenant::rccl).add_read(usages, flow.to, flow.from, link_bytes, sender.latency(hits));
+  }
   sender.add_from_xcds(usages, sender.evenly_spread(), collective_.sender_reads + collective_.sender_writes,
                        {collective_.sender_reads, collective_.sender_writes, hits});
   receiver.add_from_xcds(usages, receiver.evenly_spread(), collective_.receiver_reads + collective_.receiver_writes,

@@ -37,7 +37,10 @@ struct RcclCollectiveSpec {
   double memory_bytes() const { return sender_reads + sender_writes + receiver_reads + receiver_writes + 1.0; }
 };
 
+enum class RcclAccess { store, load };  // whether channels push into the memory of their peers or pull out of it
+
 struct RcclSpec {
+  RcclAccess access = RcclAccess::store;
   std::array<RcclProtocolSpec, 3> protocols;      // LL, LL128, Simple
   std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
   sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight

@@ -100,40 +100,60 @@ sim::Task<> SdmaCollective::submit_by(Step& step, SubmittingThread& thread, sim:
     QueuedProgram& queued = step.programs[i];
     SdmaComplex& engines = engines_of(queued);
     if (&engines.submitter(host_) != &thread) continue;
-    co_await write_program(step, queued, thread);
-    if (!engines.spec().batched_doorbell) {
-      co_await queue_of(queued).ring_doorbell(thread, engines.doorbell_latency());
-      queued.record.submitted = simulator().now();
-    } else if (i + 1 == step.programs.size() || step.programs[i + 1].program.gpu != queued.program.gpu) {
-      co_await ring_for_gpu(step, queued.program.gpu, thread);
+    const bool batched = engines.spec().batched_doorbell;
+    if (outgrows_ring(step, queued)) {
+      // Written as room comes free, while the thread goes on with the next program.
+      simulator().spawn("submission to " + queue_of(queued).name(), submit_program(step, queued, thread));
+    } else if (batched) {
+      co_await write_program(step, queued, thread);
+    } else {
+      co_await submit_program(step, queued, thread);
     }
+    const bool last = i + 1 == step.programs.size() || step.programs[i + 1].program.gpu != queued.program.gpu;
+    if (batched && last) co_await ring_for_gpu(step, queued.program.gpu, thread);
   }
   submitted.count_down();
 }
 
-sim::Task<> SdmaCollective::write_program(Step& step, QueuedProgram& queued, SubmittingThread& thread) {
-  SdmaComplex& engines = engines_of(queued);
-  SdmaQueue& queue = queue_of(queued);
+std::vector<SdmaCommand> SdmaCollective::commands_of(Step& step, QueuedProgram& queued) {
   std::vector<SdmaCommand> commands;
   if (spec_.prelaunch) {
     // A second program of the same queue comes to its POLL only after the first one has run.
     sim::Latch* reached = queued.first_in_queue ? step.polling.get() : nullptr;
     commands.emplace_back(PollCommand{step.release.get(), {Comparison::equal, released}, reached});
   }
-  for (TransferCommand& transfer : queued.program.transfers) {
+  for (TransferCommand transfer : queued.program.transfers) {
     transfer.ledger = &step.ledger;
     transfer.times = &queued.record.transfers;
-    commands.emplace_back(transfer);
+    commands.emplace_back(std::move(transfer));
   }
-  if (engines.spec().completion == SdmaCompletion::atomic) {
+  if (engines_of(queued).spec().completion == SdmaCompletion::atomic) {
     commands.emplace_back(AtomicCommand{queued.signal.get(), -1});
   } else {
     commands.emplace_back(FenceCommand{queued.signal.get(), 1});
   }
   if (host_.spec().wait == HostWait::interrupt) commands.emplace_back(TrapCommand{queued.event.get()});
-  for (SdmaCommand& command : commands) {
-    co_await queue.write(thread, std::move(command), engines.doorbell_latency());
+  return commands;
+}
+
+bool SdmaCollective::outgrows_ring(Step& step, QueuedProgram& queued) {
+  sim::Bytes bytes;
+  for (const SdmaCommand& command : commands_of(step, queued)) {
+    bytes += engines_of(queued).spec().packets.ring_bytes(command);
   }
+  return bytes > queue_of(queued).free();
+}
+
+sim::Task<> SdmaCollective::write_program(Step& step, QueuedProgram& queued, SubmittingThread& thread) {
+  for (SdmaCommand& command : commands_of(step, queued)) {
+    co_await queue_of(queued).write(thread, std::move(command), engines_of(queued).doorbell_latency());
+  }
+}
+
+sim::Task<> SdmaCollective::submit_program(Step& step, QueuedProgram& queued, SubmittingThread& thread) {
+  co_await write_program(step, queued, thread);
+  co_await queue_of(queued).ring_doorbell(thread, engines_of(queued).doorbell_latency());
+  queued.record.submitted = simulator().now();
 }
 
 sim::Task<> SdmaCollective::ring_for_gpu(Step& step, int gpu, SubmittingThread& thread) {

@@ -69,7 +69,11 @@ class SdmaCollective {
   // All submitting threads at once, each its own programs in order; likewise those that wait.
   sim::Task<> submit(Step& step);
   sim::Task<> submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted);
+  std::vector<SdmaCommand> commands_of(Step& step, QueuedProgram& queued);
   sim::Task<> write_program(Step& step, QueuedProgram& queued, SubmittingThread& thread);
+  sim::Task<> submit_program(Step& step, QueuedProgram& queued, SubmittingThread& thread);
+  // Whether its ring has no room for all of it now.
+  bool outgrows_ring(Step& step, QueuedProgram& queued);
   sim::Task<> ring_for_gpu(Step& step, int gpu, SubmittingThread& thread);
   sim::Task<> wait_for_completions(Step& step);
   sim::Task<> wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen);

@@ -25,8 +25,7 @@ void SdmaDataPath::add_link(UsageList& usages, int from, int to, double bytes) c
 
 sim::Time SdmaDataPath::memory_latency(int device) const {
   if (device == host_device) return sim::Time(0);  // part of the latency to the host
-  const MemorySpec& memory = memories_[static_cast<std::size_t>(device)]->spec();
-  return memory.cache_latency + sim::to_time((1.0 - spec_.cache_hits) * sim::to_seconds(memory.hbm_latency));
+  return memories_[static_cast<std::size_t>(device)]->latency(spec_.cache_hits);
 }
 
 sim::Time SdmaDataPath::hop_latency(int from, int to) const {

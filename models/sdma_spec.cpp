@@ -108,9 +108,11 @@ SdmaSpec SdmaSpec::read(sim::Section section, int gpus) {
 int SdmaSpec::recommended_engine(int from, int to) const {
   if (to == host_device) return to_host_engine;
   if (from == host_device) return from_host_engine;
-  const int engine = engine_map[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-  if (engine < engines) return engine;
-  return host_engines + (engine - host_engines) % (engines - host_engines);
+  int highest = 0;
+  for (const std::vector<int>& row : engine_map) highest = std::max(highest, *std::max_element(row.begin(), row.end()));
+  if (highest < engines) return engine_map[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+  const int gpus = static_cast<int>(engine_map.size());
+  return host_engines + (to - from - 1 + gpus) % gpus % (engines - host_engines);
 }
 
 }  // namespace models

@@ -64,8 +64,8 @@ struct SdmaSpec {
   // `gpus` is the size of the node, which engine_map must fit.
   static SdmaSpec read(sim::Section section, int gpus);
 
-  // The recommended engine for transfers between a GPU and a peer; with fewer engines than the map was made for, those
-  // that are there in turn. `to` may be host_device, and so may `from`.
+  // The recommended engine for transfers between a GPU and a peer; with fewer engines than the map was made for, peers
+  // take those that are there in turn. `to` may be host_device, and so may `from`.
   int recommended_engine(int from, int to) const;
 };
 

@@ -21,6 +21,7 @@ FabricSpec spec_of(Topology topology, double reverse_share) {
   spec.gpus = 4;
   spec.link_rate = 10.0_GBps;
   spec.reverse_share = reverse_share;
+  spec.reads_in_flight = sim::Bytes(1e9);
   spec.host_to_device_rate = 20.0_GBps;
   spec.device_to_host_rate = 30.0_GBps;
   return spec;
@@ -71,6 +72,34 @@ TEST_P(FabricReverse, OneDirectionAloneHasTheWholeLink) {
 // Each direction carries r of payload and 0.25 r for the other's payload: r = 10 / 1.25 GB/s.
 TEST_P(FabricReverse, BothDirectionsBusyLoseTheReverseShare) {
   for (const double rate : rates(spec_of(GetParam(), 0.25), {{0, 1}, {1, 0}})) EXPECT_DOUBLE_EQ(rate, 8e9);
+}
+
+// Each read holds its place for 2 * 250 ns of fabric and 500 ns of memory: 12 KB in flight are 12 GB/s.
+TEST(FabricReads, AreBoundByThoseInFlightOverTheRoundTrip) {
+  using sim::operator""_ns;
+  FabricSpec spec = spec_of(Topology::mesh, 0.0);
+  spec.latency = 250_ns;
+  spec.reads_in_flight = sim::Bytes(12e3);
+  spec.read_cost = 0.8;
+  const auto rates_of = [&spec](const std::vector<Path>& reads, const std::vector<Path>& stores) {
+    sim::Simulator simulator;
+    sim::ResourceNetwork network(simulator);
+    const Fabric fabric(spec, network);
+    std::vector<UsageList> lists;
+    for (const Path& path : reads) fabric.add_read(lists.emplace_back(), path.from, path.to, 1.0, 500_ns);
+    for (const Path& path : stores) fabric.add(lists.emplace_back(), path.from, path.to, 1.0);
+    return rates_together(network, std::move(lists));
+  };
+  const auto expect_rates = [](const std::vector<double>& rates, const std::vector<double>& expected) {
+    ASSERT_EQ(rates.size(), expected.size());
+    for (std::size_t i = 0; i < rates.size(); ++i) EXPECT_NEAR(rates[i], expected[i], 1.0);
+  };
+  expect_rates(rates_of({{0, 1}, {0, 2}, {0, 3}}, {}), {4e9, 4e9, 4e9});
+  expect_rates(rates_of({{0, 1}, {1, 2}}, {}), {12e9, 12e9});  // each GPU has its own; 12 < 10 / 0.8
+  expect_rates(rates_of({{0, 1}, {0, 2}, {0, 3}}, {{0, 1}}), {4e9, 4e9, 4e9, 10e9});  // stores hold no places
+  spec.latency = 1_ns;
+  spec.reads_in_flight = sim::Bytes(1e9);
+  expect_rates(rates_of({{0, 1}, {0, 1}}, {}), {6.25e9, 6.25e9});  // the link out of GPU 1, 10 / 0.8
 }
 
 TEST(FabricHost, EachDirectionHasItsOwnRate) {

@@ -96,6 +96,7 @@ inline PlatformSpec round_platform() {
   p.gpus = p.fabric.gpus = 4;
   p.fabric.link_rate = p.fabric.peak_link_rate = p.fabric.host_to_device_rate = p.fabric.device_to_host_rate =
       10.0_GBps;
+  p.fabric.reads_in_flight = sim::Bytes(1e9);
   p.host.threads = HostThreads::per_gpu;
   p.host.kernel_launch = 4_us;
   p.host.graph_launch = 1_us;

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "models/rccl_kernel.h"
 #include "sim/gate.h"
 #include "tests/models/model_fixture.h"
+#include "tests/models/reference_table.h"
 
 namespace models {
 namespace {
@@ -106,37 +105,46 @@ TEST(Mi300x, ReachesTheMaxAchievableRateOfMatrixProducts) {
   EXPECT_NEAR(tflops, 708.0, 0.03 * 708.0);
 }
 
-struct Measured {
-  double bytes;
-  double us;
-};
-
-// Sizes and out-of-place times of a file of rccl-tests.
-std::vector<Measured> read_measured(const std::string& name) {
-  std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/validate/reference/mi300x/" + name);
-  std::vector<Measured> rows;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    Measured row{};
-    char comma = 0;
-    if (fields >> row.bytes >> comma >> row.us) rows.push_back(row);
-  }
-  return rows;
+double all_reduce_us(double bytes, bool graph) {
+  CollectiveSpec spec;
+  spec.kind = CollectiveKind::all_reduce;
+  spec.bytes = sim::Bytes(bytes);
+  spec.graph = graph;
+  return rccl_microseconds(mi300x(), spec);
 }
 
-// The rows from 128 to 512 B are a plateau of the published run, slower than those below and above.
+// The rows below 1 KiB are left out: those from 128 to 512 B are a plateau of the published run, slower than those
+// below and above.
 TEST(Mi300x, AllReduceTakesTheMeasuredTime) {
-  // The published run had a process for each GPU.
-  const PlatformSpec platform = mi300x({"host.threads=per_gpu"});
-  const std::vector<Measured> rows = read_measured("rccl_allreduce_8xmi300x_amdblog.csv");
+  const auto rows = reference_numbers("rccl_allreduce_8xmi300x_amdblog.csv");
   ASSERT_EQ(rows.size(), 32u);
-  for (const Measured& row : rows) {
-    if (row.bytes < 1024) continue;
-    CollectiveSpec spec;
-    spec.kind = CollectiveKind::all_reduce;
-    spec.bytes = sim::Bytes(row.bytes);
-    const double tolerance = row.bytes >= 1048576 ? 0.1 : 0.2;
-    EXPECT_NEAR(rccl_microseconds(platform, spec) / row.us, 1.0, tolerance) << row.bytes << " B, " << row.us << " us";
+  for (const auto& row : rows) {
+    if (row[0] < 1024) continue;
+    const double tolerance = row[0] >= 1048576 ? 0.1 : 0.2;
+    EXPECT_NEAR(all_reduce_us(row[0], false) / row[1], 1.0, tolerance) << row[0] << " B, " << row[1] << " us";
+  }
+}
+
+TEST(Mi300x, AllReduceFromAGraphTakesTheMeasuredTime) {
+  const auto rows = reference_numbers("rccl_allreduce_8xmi300x_amdblog_graph.csv");
+  ASSERT_EQ(rows.size(), 32u);
+  for (const auto& row : rows) {
+    if (row[0] < 1024 || (row[0] >= 2097152 && row[0] <= 4194304)) continue;
+    const double tolerance = row[0] > 1048576 ? 0.1 : 0.2;
+    EXPECT_NEAR(all_reduce_us(row[0], true) / row[1], 1.0, tolerance) << row[0] << " B, " << row[1] << " us";
+  }
+}
+
+// A gap that stays: from 2 MiB on the run launches one operation behind the other, and what a launch takes hides behind
+// the kernel before, with a graph or without: both are measured alike. Here each launch is waited for, so that a graph
+// saves its 5 us at every size, of 35 and 52 us. Closing it fails here.
+TEST(Mi300x, AGraphStillSavesALaunchThatStreamsOfOperationsHide) {
+  const auto plain = reference_numbers("rccl_allreduce_8xmi300x_amdblog.csv");
+  const auto graph = reference_numbers("rccl_allreduce_8xmi300x_amdblog_graph.csv");
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (graph[i][0] != 2097152 && graph[i][0] != 4194304) continue;
+    EXPECT_NEAR(graph[i][1] / plain[i][1], 1.0, 0.01);
+    EXPECT_LT(all_reduce_us(graph[i][0], true), 0.9 * graph[i][1]);
   }
 }
 

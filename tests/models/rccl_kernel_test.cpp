@@ -109,6 +109,29 @@ TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
               launch_us + steps * 4.0 + 1.25e5 + notice_us, 1e-3);
 }
 
+// 12 KB of reads in flight over a round trip of 1 us: 12 GB/s, which three peers share and one does not use up.
+TEST(RcclAccess, ChannelsThatPullAreBoundByTheReadsInFlight) {
+  using sim::operator""_ns;
+  PlatformSpec platform = round_platform();
+  platform.fabric.latency = 500_ns;
+  platform.fabric.reads_in_flight = sim::Bytes(12e3);
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
+  EXPECT_NEAR(microseconds(platform, spec), launch_us + steps * 4.0 + 1e5 + notice_us, 1e-3);
+  platform.rccl.access = RcclAccess::load;
+  EXPECT_NEAR(microseconds(platform, spec), launch_us + steps * 4.0 + 2.5e5 + notice_us, 1e-3);
+  spec.gpus = 2;
+  EXPECT_NEAR(microseconds(platform, spec), launch_us + 1.0 * 4.0 + 2e5 + notice_us, 1e-3);
+}
+
+// run_rccl_collective itself checks that every byte has arrived once.
+RC_GTEST_PROP(RcclDelivery, EveryCollectiveDeliversEverythingOnAnyCus, ()) {
+  CollectiveSpec spec =
+      collective(*rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds))),
+                 *rc::gen::inRange(4, 1'000'000'000));
+  spec.gpus = *rc::gen::inRange(2, gpus + 1);
+  microseconds(round_platform(), spec, {0, *rc::gen::inRange(1, 5)});
+}
+
 // GPU 3 is full of a GEMM of one wave, 1 + 65.536 us long. Its channels are placed then, and all others wait for them.
 TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
   sim::Simulator simulator;

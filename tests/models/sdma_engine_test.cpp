@@ -51,7 +51,7 @@ void expect_at(sim::Time actual, sim::Time expected) {
   EXPECT_LE(actual, expected + sim::Time(4));
 }
 
-TEST(SdmaPacket, FenceWritesItsValue) {
+TEST(PacketsDoWhatTheySay, FenceWritesItsValue) {
   CopyNode node(CopyPlatform::round());
   MemoryWord word(node.simulator(), "word", 0);
   run(node, {FenceCommand{&word, 42}});
@@ -59,7 +59,7 @@ TEST(SdmaPacket, FenceWritesItsValue) {
   EXPECT_EQ(word.written_at(), start(1) + decode + 2048_ns);
 }
 
-TEST(SdmaPacket, AtomicAdds) {
+TEST(PacketsDoWhatTheySay, AtomicAdds) {
   CopyNode node(CopyPlatform::round());
   MemoryWord word(node.simulator(), "word", 5);
   run(node, {AtomicCommand{&word, -1}, AtomicCommand{&word, -1}});
@@ -67,7 +67,7 @@ TEST(SdmaPacket, AtomicAdds) {
   EXPECT_EQ(word.written_at(), start(2) + 2 * decode + 2048_ns);  // writes are posted: only decoding adds up
 }
 
-TEST(SdmaPacket, TrapSetsItsEvent) {
+TEST(PacketsDoWhatTheySay, TrapSetsItsEvent) {
   CopyNode node(CopyPlatform::round());
   MemoryWord event(node.simulator(), "event", 0);
   run(node, {TrapCommand{&event}});
@@ -75,14 +75,14 @@ TEST(SdmaPacket, TrapSetsItsEvent) {
   EXPECT_EQ(event.written_at(), start(1) + decode + 2048_ns);
 }
 
-TEST(SdmaPacket, TimestampIsTakenWhenTheCopiesBeforeAreDone) {
+TEST(PacketsDoWhatTheySay, TimestampIsTakenWhenTheCopiesBeforeAreDone) {
   CopyNode node(CopyPlatform::round());
   sim::Time stamp;
   run(node, {copy(100), TimestampCommand{&stamp}});
   expect_at(stamp, start(2) + setup + 10_ns + acknowledgement);
 }
 
-TEST(SdmaPacket, PollOfAWordThatIsThereCostsOneRead) {
+TEST(PacketsDoWhatTheySay, PollOfAWordThatIsThereCostsOneRead) {
   CopyNode node(CopyPlatform::round());
   MemoryWord word(node.simulator(), "release", 1);
   sim::Time stamp;
@@ -91,7 +91,7 @@ TEST(SdmaPacket, PollOfAWordThatIsThereCostsOneRead) {
 }
 
 // Reads see the word 32 ns after they leave and are 64 + 1024 ns apart.
-TEST(SdmaPacket, PollSeesAWriteAtItsNextReadAndNotBefore) {
+TEST(GatesAreTight, APollSeesAWriteAtItsNextReadAndNotBefore) {
   const sim::Time second_look = start(2) + decode + 32_ns + 1088_ns;
   const auto stamp_after_write_at = [](sim::Time at) {
     CopyNode node(CopyPlatform::round());
@@ -107,7 +107,33 @@ TEST(SdmaPacket, PollSeesAWriteAtItsNextReadAndNotBefore) {
   EXPECT_EQ(stamp_after_write_at(second_look + 1_ns), seen + 1088_ns);
 }
 
-TEST(SdmaPacket, BroadcastReadsOnceAndWritesTwice) {
+// A completion packet, decoded long before, goes out when the last byte is acknowledged: at that tick, not one before.
+TEST(GatesAreTight, ACompletionLeavesWithTheAcknowledgementOfTheLastByte) {
+  for (const bool atomic : {true, false}) {
+    CopyNode node(CopyPlatform::round());
+    MemoryWord word(node.simulator(), "completion", 0);
+    TransferTimes first, last;
+    const SdmaCommand completion = atomic ? SdmaCommand(AtomicCommand{&word, 1}) : SdmaCommand(FenceCommand{&word, 1});
+    run(node, {copy(1e6, &first), copy(1e4, &last), completion});
+    EXPECT_LT(first.finished, last.finished);
+    EXPECT_EQ(word.written_at(), last.finished + 2048_ns);
+  }
+}
+
+TEST(PacketsDoWhatTheySay, AReductionReadsBothAndWritesItsOwn) {
+  CopyNode node(CopyPlatform::round());
+  TransferTimes times;
+  TransferCommand command = copy(1e6, &times, 1, 0);  // by an engine of GPU 0
+  command.kind = TransferKind::reduce;
+  run(node, {command}, 2);
+  expect_at(times.finished, start(1) + setup + 100_us + acknowledgement);
+  EXPECT_NEAR(node.network().served(node.memory(1).hbm()), 1e6, 1);
+  EXPECT_NEAR(node.network().served(node.memory(0).hbm()), 2e6, 1);
+  EXPECT_NEAR(node.network().served(node.fabric().link(1, 0)), 1e6, 1);
+  EXPECT_EQ(node.network().served(node.fabric().link(0, 1)), 0.0);
+}
+
+TEST(PacketsDoWhatTheySay, BroadcastReadsOnceAndWritesTwice) {
   CopyPlatform platform = CopyPlatform::round();
   platform.gpus = platform.fabric.gpus = 3;
   platform.sdma.engine_map = {{-1, 2, 3}, {2, -1, 3}, {2, 3, -1}};
@@ -123,7 +149,7 @@ TEST(SdmaPacket, BroadcastReadsOnceAndWritesTwice) {
   EXPECT_NEAR(node.network().served(node.memory(2).hbm()), 1e6, 1);
 }
 
-TEST(SdmaPacket, SwapMovesBothWaysThroughOneEngine) {
+TEST(PacketsDoWhatTheySay, SwapMovesBothWaysThroughOneEngine) {
   CopyNode node(CopyPlatform::round());
   TransferTimes times;
   TransferCommand command = copy(1e6, &times);
@@ -136,7 +162,7 @@ TEST(SdmaPacket, SwapMovesBothWaysThroughOneEngine) {
   EXPECT_NEAR(node.network().served(node.fabric().link(1, 0)), 1e6, 1);
 }
 
-TEST(SdmaCopyLimits, ASmallCopyTakesItsLatencies) {
+TEST(CopiesMeetTheirLimits, ASmallCopyTakesItsLatencies) {
   CopyNode node(CopyPlatform::round());
   TransferTimes times;
   run(node, {copy(1, &times)});
@@ -144,7 +170,7 @@ TEST(SdmaCopyLimits, ASmallCopyTakesItsLatencies) {
   expect_at(times.finished, start(1) + setup + sim::Time(100) + acknowledgement);
 }
 
-TEST(SdmaCopyLimits, ALargeCopyTakesItsBytesOverTheRateWhateverTheNumberOfPackets) {
+TEST(CopiesMeetTheirLimits, ALargeCopyTakesItsBytesOverTheRateWhateverTheNumberOfPackets) {
   CopyNode node(CopyPlatform::round());
   TransferTimes times;
   run(node, {copy(2e7, &times)});
@@ -152,7 +178,7 @@ TEST(SdmaCopyLimits, ALargeCopyTakesItsBytesOverTheRateWhateverTheNumberOfPacket
   expect_at(times.finished, start(1) + 19_ns + setup + 2000_us + acknowledgement);
 }
 
-TEST(SdmaCopyLimits, SetUpOfPacketsBoundsTheRateOfAFastEngine) {
+TEST(CopiesMeetTheirLimits, SetUpOfPacketsBoundsTheRateOfAFastEngine) {
   CopyPlatform platform = CopyPlatform::round();
   platform.sdma.payload_rate = platform.fabric.link_rate = sim::BytesPerSecond(1e13);
   platform.memory.hbm_rate = platform.memory.cache_rate = sim::BytesPerSecond(1e15);
@@ -163,7 +189,7 @@ TEST(SdmaCopyLimits, SetUpOfPacketsBoundsTheRateOfAFastEngine) {
   expect_at(times.finished, start(1) + 49_ns + setup + 50 * 256_ns + acknowledgement);
 }
 
-TEST(SdmaCopyLimits, BytesInFlightOverTheLatencyBoundTheRate) {
+TEST(CopiesMeetTheirLimits, BytesInFlightOverTheLatencyBoundTheRate) {
   CopyPlatform platform = CopyPlatform::round();
   platform.sdma.bytes_in_flight = sim::Bytes(64);
   CopyNode node(platform);
@@ -173,7 +199,7 @@ TEST(SdmaCopyLimits, BytesInFlightOverTheLatencyBoundTheRate) {
   expect_at(times.finished, start(1) + setup + 500_us + acknowledgement);
 }
 
-TEST(SdmaCopyLimits, ALoadedMemorySlowsAnEngineWhereBandwidthIsLeft) {
+TEST(CopiesMeetTheirLimits, ALoadedMemorySlowsAnEngineWhereBandwidthIsLeft) {
   CopyPlatform platform = CopyPlatform::mi300x();
   platform.memory.queueing_factor = 0.5;
   platform.sdma.bytes_in_flight = sim::Bytes(128 * 1024);

@@ -52,6 +52,7 @@ inline CopyPlatform CopyPlatform::round() {
   p.gpus = 2;
   p.fabric.gpus = 2;
   p.fabric.link_rate = 10.0_GBps;
+  p.fabric.reads_in_flight = bytes(1e9);
   p.fabric.latency = 16_ns;
   p.fabric.host_to_device_rate = p.fabric.device_to_host_rate = 10.0_GBps;
   p.memory.xcds = 1;

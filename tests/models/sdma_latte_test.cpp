@@ -5,30 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/models/reference_table.h"
 #include "tests/models/sdma_fixture.h"
 
 namespace models {
 namespace {
-
-// The numbers of a reference table, without its comments and heading.
-std::vector<std::vector<double>> table(const std::string& name) {
-  std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/validate/reference/mi300x/" + name);
-  std::vector<std::vector<double>> rows;
-  bool heading = true;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line.front() == '#') continue;
-    if (std::exchange(heading, false)) continue;
-    std::istringstream cells(line);
-    rows.emplace_back();
-    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(std::stod(cell));
-  }
-  return rows;
-}
 
 struct Column {
   SdmaVariant variant;
@@ -56,7 +40,7 @@ std::array<double, 5> speedups(const CopyPlatform& platform, double bytes) {
 
 TEST(DmaLatte, PhasesOfOneCopyAreWithinFourPoints) {
   const CopyPlatform platform = CopyPlatform::mi300x();
-  const auto rows = table("sdma_p2p_phase_pct_mi300x_dmalatte.csv");
+  const auto rows = reference_numbers("sdma_p2p_phase_pct_mi300x_dmalatte.csv");
   ASSERT_EQ(rows.size(), 17U);
   for (const auto& row : rows) {
     CopyNode node(platform);
@@ -72,7 +56,7 @@ TEST(DmaLatte, PhasesOfOneCopyAreWithinFourPoints) {
 // One cell is left out of the errors: 1.58 for prelaunched b2b at 512 KiB lies between 3.58 and 1.84, below b2b itself.
 TEST(DmaLatte, AllGatherVariantsComeOutWithinSixPercentAndInOrder) {
   const CopyPlatform platform = CopyPlatform::mi300x();
-  const auto rows = table("sdma_allgather_speedup_mi300x_dmalatte.csv");
+  const auto rows = reference_numbers("sdma_allgather_speedup_mi300x_dmalatte.csv");
   ASSERT_EQ(rows.size(), 22U);
   std::vector<double> errors;
   int best_right = 0;
@@ -109,7 +93,7 @@ TEST(DmaLatte, LargeVariantsMeetTheirAsymptotes) {
 // to a fifth, as if baseline pcpy alone took longer there than at 1 KiB. No published time tells why. Closing it fails
 // here.
 TEST(DmaLatte, MiddleSizesAreStillUnderestimated) {
-  const auto rows = table("sdma_allgather_speedup_mi300x_dmalatte.csv");
+  const auto rows = reference_numbers("sdma_allgather_speedup_mi300x_dmalatte.csv");
   const auto row = std::find_if(rows.begin(), rows.end(), [](const auto& cells) { return cells[0] == 262144; });
   ASSERT_NE(row, rows.end());
   const double predicted = speedups(CopyPlatform::mi300x(), 262144)[0];

@@ -37,8 +37,9 @@ TEST(SdmaSpec, ReadsTheMi300x) {
 TEST(SdmaSpec, FewerEnginesAreRecommendedInTurn) {
   SdmaSpec sdma = CopyPlatform::mi300x().sdma;
   sdma.engines = 8;  // 2 to 7 serve the links
-  EXPECT_EQ(sdma.recommended_engine(0, 2), 2 + (12 - 2) % 6);
-  EXPECT_EQ(sdma.recommended_engine(0, 3), 2);
+  for (int distance = 1; distance <= 6; ++distance)
+    EXPECT_EQ(sdma.recommended_engine(3, (3 + distance) % 8), 1 + distance);
+  EXPECT_EQ(sdma.recommended_engine(3, 2), 2) << "the seventh peer";
 }
 
 TEST(SdmaSpec, ARingSmallerThanAPacketIsTheUsersFault) {

@@ -1,0 +1,37 @@
+// The measurements of validate/reference/mi300x.
+#pragma once
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace models {
+
+// The cells of a table, row by row, without its comments and heading.
+inline std::vector<std::vector<std::string>> reference_cells(const std::string& name) {
+  std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/validate/reference/mi300x/" + name);
+  std::vector<std::vector<std::string>> rows;
+  bool heading = true;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    if (std::exchange(heading, false)) continue;
+    std::istringstream cells(line);
+    rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  return rows;
+}
+
+// The same where all cells are numbers.
+inline std::vector<std::vector<double>> reference_numbers(const std::string& name) {
+  std::vector<std::vector<double>> rows;
+  for (const auto& cells : reference_cells(name)) {
+    rows.emplace_back();
+    for (const std::string& cell : cells) rows.back().push_back(std::stod(cell));
+  }
+  return rows;
+}
+
+}  // namespace models
