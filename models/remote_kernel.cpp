@@ -21,6 +21,7 @@ class RemoteKernel {
     KernelSpec kernel;
     kernel.name = "remote access";
     kernel.workgroups = spec_.workgroups;
+    kernel.workgroup = node_.spec().gpu.cu;  // one to a CU
     CohortBody body = [this](const Cohort& cohort) {
       return move((spec_.bytes - dirty_) * cohort.size() / static_cast<double>(spec_.workgroups), cohort.size(),
                   std::numeric_limits<double>::infinity());

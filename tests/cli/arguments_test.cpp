@@ -111,7 +111,8 @@ TEST(Arguments, ListsOfChoicesNameEachOnce) {
   Arguments arguments;
   EXPECT_THAT(arguments.choice_list("--strategy", "c3_sp,conccl", study::strategy_choices()),
               ElementsAre(study::Strategy::c3_sp, study::Strategy::conccl));
-  EXPECT_EQ(arguments.choice_list("--strategy", "all", study::strategy_choices()).size(), study::all_strategies().size());
+  EXPECT_EQ(arguments.choice_list("--strategy", "all", study::strategy_choices()).size(),
+            study::all_strategies().size());
   EXPECT_EQ(told(arguments), "");
   arguments.choice_list("--strategy", "c3_sp,c3_sp", study::strategy_choices());
   EXPECT_THAT(told(arguments), HasSubstr("'c3_sp' is named twice"));

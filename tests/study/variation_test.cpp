@@ -46,15 +46,15 @@ TEST(Sensitivity, TakesBothEndsAndPutsTheLargestSwingFirst) {
   EXPECT_EQ(answer.base[1], 0.5);
 }
 
-// One workgroup per CU leaves no "oldest of several": oldest_share 0.52 is then ruled out.
+// With 48 KiB of LDS each, one workgroup fits a CU, which leaves no "oldest of several": oldest_share 0.52 is ruled out.
 TEST(Sensitivity, AnEndThatTheRestRulesOutHasNoAnswer) {
   const SensitivityAnswer answer = vary_parameters(mi300x(), link_energy);
-  const Sensitivity& sensitivity = of(answer, "gpu.gemm.kernels[0].workgroups_per_cu");
-  EXPECT_FALSE(sensitivity.at_low.has_value());
+  const Sensitivity& sensitivity = of(answer, "gpu.gemm.kernels[0].lds");
+  EXPECT_FALSE(sensitivity.at_high.has_value());
   const NamedTable table = sensitivity_table(strategies, answer);
   const auto row = std::ranges::find(table.table.rows(), Cell(sensitivity.parameter),
                                      [](const std::vector<Cell>& cells) { return cells[0]; });
-  EXPECT_EQ((*row)[4], Cell());
+  EXPECT_EQ((*row)[5], Cell());
 }
 
 // At 0.42, 0.40 and 0.45 the swing is 5 points; the changes are -2 and +3.
