@@ -1,5 +1,7 @@
 #include "models/platform_spec.h"
 
+#include <algorithm>
+
 namespace models {
 
 PlatformSpec PlatformSpec::read(sim::Config& config) {
@@ -11,7 +13,11 @@ PlatformSpec PlatformSpec::read(sim::Config& config) {
   spec.host = HostSpec::read(root.section("host"));
   spec.gpu = GpuSpec::read(root.section("gpu"), spec.gpus);
   spec.rccl = RcclSpec::read(root.section("rccl"), spec.gpu.cu);
+  spec.fitted_to = FittedRange::read(root);
   config.finish();
+  const std::vector<sim::Parameter> parameters = config.parameters();
+  spec.what_if = std::any_of(parameters.begin(), parameters.end(),
+                             [](const sim::Parameter& parameter) { return parameter.kind == "what_if"; });
   return spec;
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/fabric.h"
+#include "models/fitted_range.h"
 #include "models/gpu.h"
 #include "models/host.h"
 #include "models/interference.h"
@@ -19,7 +21,9 @@ struct PlatformSpec {
   HostSpec host;
   GpuSpec gpu;
   RcclSpec rccl;
-  Mechanisms without;  // of interference; in no file: a question, not a machine
+  std::vector<FittedRange> fitted_to;
+  bool what_if = false;  // some parameter is not the file's
+  Mechanisms without;    // of interference; in no file: a question, not a machine
 
   // Reads and checks all of it: throws sim::ConfigError with every fault.
   static PlatformSpec read(sim::Config& config);

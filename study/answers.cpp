@@ -6,6 +6,7 @@
 
 #include "models/sdma_program.h"
 #include "study/cu_partition.h"
+#include "study/fidelity.h"
 
 namespace study {
 
@@ -110,7 +111,8 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
                      for_programs("gpus"),
                      for_programs("engines"),
                      for_programs("host_threads"),
-                     for_programs("graph")});
+                     for_programs("graph"),
+                     {"fidelity", "fidelity", ""}});
   std::vector<NamedRun> runs;
   for (const models::CollectiveSpec& spec : collectives) {
     const bool on_copy_engines = spec.backend == models::Backend::sdma;
@@ -123,7 +125,8 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
                    models::bus_bandwidth(spec, time).value() * 1e-9, std::int64_t{spec.gpus},
                    on_copy_engines ? Cell(engines_of(spec, testbed.platform().gpu.sdma)) : Cell(),
                    on_copy_engines ? Cell(text(models::to_string(threads))) : Cell(),
-                   on_copy_engines ? Cell() : Cell(spec.graph)});
+                   on_copy_engines ? Cell() : Cell(spec.graph),
+                   text(to_string(fidelity_of(spec, testbed.platform())))});
     std::string name = sim::to_string(spec.bytes);
     if (spec.prelaunch) name = "prelaunched " + name;
     if (on_copy_engines) name = text(models::to_string(spec.variant)) + ' ' + name;
@@ -141,7 +144,8 @@ Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const
                      {"control_us", "control", "us", 2, phases_in_text},
                      {"schedule_us", "schedule", "us", 2, phases_in_text},
                      {"copy_us", "copy", "us", 2, phases_in_text},
-                     {"completion_us", "completion", "us", 2, phases_in_text}});
+                     {"completion_us", "completion", "us", 2, phases_in_text},
+                     {"fidelity", "fidelity", ""}});
   std::vector<NamedRun> runs;
   for (const sim::Bytes size : sizes) {
     copy.bytes = size;
@@ -150,7 +154,7 @@ Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const
     table.add_row({device_name(copy.from), device_name(copy.to), whole_bytes(size),
                    sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
                    sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
-                   sim::to_microseconds(phases.completion)});
+                   sim::to_microseconds(phases.completion), text(to_string(fidelity_of(copy, testbed.platform())))});
     runs.push_back({sim::to_string(size), std::move(schedule)});
   }
   return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};

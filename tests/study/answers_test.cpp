@@ -53,9 +53,10 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
               ElementsAre("gemm", "cus", "time_us", "tflops"));
   EXPECT_THAT(keys_of(answer_collectives(testbed_, std::array{all_gather(1_MiB)})),
               ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps",
-                          "gpus", "engines", "host_threads", "graph"));
+                          "gpus", "engines", "host_threads", "graph", "fidelity"));
   EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
-              ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us"));
+              ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
+                          "fidelity"));
 }
 
 TEST_F(AnswersTest, RatesFollowFromTimes) {

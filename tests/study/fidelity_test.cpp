@@ -1,0 +1,59 @@
+#include "study/fidelity.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/study/test_platform.h"
+
+namespace study {
+namespace {
+
+using sim::operator""_KiB;
+using sim::operator""_MiB;
+using sim::operator""_GiB;
+
+models::CollectiveSpec collective(models::Backend backend, models::CollectiveKind kind, sim::Bytes bytes) {
+  models::CollectiveSpec spec;
+  spec.backend = backend;
+  spec.kind = kind;
+  spec.bytes = bytes;
+  return spec;
+}
+
+// `fitted_to` of mi300x.yaml: RCCL all-reduce up to 16 GiB, SDMA all-gather from 1 KiB to 2 GiB, copies up to 64 MiB.
+TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
+  using enum models::CollectiveKind;
+  const models::PlatformSpec platform = mi300x().spec;
+  EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, all_reduce, 16_GiB), platform), Fidelity::calibrated);
+  EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, all_reduce, 17_GiB), platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of(collective(models::Backend::sdma, all_gather, 1_KiB), platform), Fidelity::calibrated);
+  EXPECT_EQ(fidelity_of(collective(models::Backend::sdma, all_gather, 4_GiB), platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of(models::SdmaCopySpec{0, 1, 64_MiB, {}}, platform), Fidelity::calibrated);
+  EXPECT_EQ(fidelity_of(models::SdmaCopySpec{0, 1, 65_MiB, {}}, platform), Fidelity::extrapolated);
+}
+
+TEST(Fidelity, IsExtrapolatedToOtherWorkOfTheSameEnginesOrLibrary) {
+  using enum models::CollectiveKind;
+  const models::PlatformSpec platform = mi300x().spec;
+  EXPECT_EQ(fidelity_of(collective(models::Backend::sdma, all_to_all, 1_MiB), platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, broadcast, 1_MiB), platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of(models::SdmaCopySpec{0, models::host_device, 1_MiB, {}}, platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of(models::SdmaCopySpec{0, 1, 1_MiB, 3}, platform), Fidelity::extrapolated);
+  models::CollectiveSpec fewer = collective(models::Backend::sdma, all_gather, 1_MiB);
+  fewer.gpus = 4;
+  EXPECT_EQ(fidelity_of(fewer, platform), Fidelity::extrapolated);
+}
+
+TEST(Fidelity, OfAMachineWithOtherParametersIsExtrapolated) {
+  const auto gather = collective(models::Backend::sdma, models::CollectiveKind::all_gather, 1_MiB);
+  EXPECT_EQ(fidelity_of(gather, mi300x({"gpu.sdma.transfer_setup=0.2us"}).spec), Fidelity::extrapolated);
+}
+
+TEST(Fidelity, IsAssumedWhereNothingWasMeasured) {
+  models::PlatformSpec platform = mi300x().spec;
+  platform.fitted_to.clear();
+  EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_GiB), platform),
+            Fidelity::assumed);
+}
+
+}  // namespace
+}  // namespace study
