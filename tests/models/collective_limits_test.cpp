@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "models/collective.h"
 #include "models/rccl_kernel.h"
-#include "tests/models/model_fixture.h"
+#include "tests/models/collective_fixture.h"
 
 namespace models {
 namespace {
@@ -48,13 +46,6 @@ std::string words(const CollectiveSpec& spec) {
          std::string(to_string(spec.variant)) + " on " + std::to_string(spec.gpus) + " GPUs";
 }
 
-double microseconds(const PlatformSpec& platform, const CollectiveSpec& spec) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  CollectiveRun run(node, spec, {});
-  return sim::to_microseconds(time_of(simulator, run.run()));
-}
-
 // Payload of a link, of an array of 1 byte: a chunk, of an all-reduce two; of a broadcast RCCL deals parts, while
 // engines of GPU 0 send all to everyone.
 double payload(const CollectiveSpec& spec, int from, int to) {
@@ -74,8 +65,7 @@ TEST(BytesAreConserved, OnEveryLinkOfEveryCollective) {
   for (const CollectiveSpec& spec : possible_collectives(platform, bytes)) {
     sim::Simulator simulator;
     Node node(simulator, platform);
-    CollectiveRun run(node, spec, {});
-    time_of(simulator, run.run());
+    time_on(node, spec);
     for (int from = 0; from < 8; ++from) {
       for (int to = 0; to < 8; ++to) {
         if (from == to) continue;
@@ -119,7 +109,7 @@ TEST(CurvesMeetTheirLimits, LargeArraysMoveAtTheRateOfLinksOrEngines) {
     } else {
       seconds = engine_seconds(platform, spec, spec.kind);
     }
-    EXPECT_NEAR(microseconds(platform, spec) / (spec.bytes.value() * seconds * 1e6), 1.0, 0.02) << words(spec);
+    EXPECT_NEAR(microseconds_on(platform, spec) / (spec.bytes.value() * seconds * 1e6), 1.0, 0.02) << words(spec);
   }
 }
 
@@ -127,9 +117,9 @@ TEST(CurvesMeetTheirLimits, LargeArraysMoveAtTheRateOfLinksOrEngines) {
 TEST(CurvesMeetTheirLimits, SmallArraysTakeTheirLatencies) {
   const PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
   for (CollectiveSpec spec : possible_collectives(platform, sim::Bytes(1024))) {
-    const double small = microseconds(platform, spec);
+    const double small = microseconds_on(platform, spec);
     spec.bytes = sim::Bytes(2048);
-    EXPECT_NEAR(microseconds(platform, spec) / small, 1.0, 0.01) << words(spec);
+    EXPECT_NEAR(microseconds_on(platform, spec) / small, 1.0, 0.01) << words(spec);
     EXPECT_GT(small, 5.0) << words(spec);
   }
 }
@@ -140,7 +130,7 @@ TEST(CurvesMeetTheirLimits, MoreBytesNeverTakeLessTime) {
     double before = 0.0;
     for (double bytes = 1024.0; bytes <= 1024.0 * 1048576.0; bytes *= 32.0) {
       spec.bytes = sim::Bytes(bytes);
-      const double time = microseconds(platform, spec);
+      const double time = microseconds_on(platform, spec);
       EXPECT_GE(time, before) << words(spec) << " of " << bytes;
       before = time;
     }

@@ -4,30 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "models/collective_data.h"
-#include "tests/models/model_fixture.h"
+#include "tests/models/collective_fixture.h"
 
 namespace models {
 namespace {
 
 using sim::operator""_KiB;
 using sim::operator""_MiB;
-
-sim::Task<> prepare_and_time(sim::Simulator& simulator, CollectiveRun& run, sim::Time& time) {
-  co_await run.prepare();
-  const sim::Time start = simulator.now();
-  co_await run.run();
-  time = simulator.now() - start;
-}
-
-sim::Time time_on(const PlatformSpec& platform, const CollectiveSpec& spec) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  CollectiveRun run(node, spec, {});
-  sim::Time time{0};
-  simulator.spawn("test", prepare_and_time(simulator, run, time));
-  simulator.run();
-  return time;
-}
 
 CollectiveSpec collective(CollectiveKind kind, Backend backend, sim::Bytes bytes) {
   CollectiveSpec spec;
