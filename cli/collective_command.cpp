@@ -7,7 +7,6 @@ namespace cli {
 
 namespace {
 
-using models::Backend;
 using models::CollectiveSpec;
 
 constexpr auto description = "Predict a collective alone, by RCCL's kernels or by SDMA engines";
@@ -15,6 +14,7 @@ constexpr auto examples =
     "Examples:\n"
     "  c3sim collective --collective all_gather --bytes 1KiB:2GiB:x2\n"
     "  c3sim collective --collective all_reduce --bytes 64KiB --graph\n"
+    "  c3sim collective --collective all_reduce --backend sdma --bytes 64MiB   (RCCL reduces, engines gather)\n"
     "  c3sim collective --collective all_gather --backend sdma --variant bcst --prelaunch --bytes 64KiB,1MiB\n"
     "  c3sim collective --collective all_to_all --backend sdma --variant all --prelaunch both --bytes 1KiB:2GiB:x2\n"
     "  c3sim collective --collective all_gather --backend sdma --variant b2b --engines 4 --gpus 6 --bytes 1MiB\n"
@@ -61,22 +61,25 @@ CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_
       .add_option("--host-threads", host_threads_,
                   "SDMA: one host thread drives all GPUs, or each GPU has its own (as the platform says unless given)")
       ->type_name("one|per_gpu");
-  command.add_option("--cus", cus_, "RCCL: CUs of each GPU that its kernels are confined to (all unless given)")
+  command.add_option("--cus", cus_, "CUs of each GPU that RCCL's kernels are confined to (all unless given)")
       ->type_name("COUNT");
-  command.add_flag("--graph", graph_, "RCCL: kernels are launched from a captured graph");
+  command.add_flag("--graph", graph_, "RCCL's kernels are launched from a captured graph");
   session.add_run_options(command);
   command.callback([this] { run(); });
 }
 
-void CollectiveCommand::check_backend(Arguments& arguments, Backend backend) const {
-  if (backend == Backend::rccl) {
+// Options of kernels where all runs on copy engines, and the other way round. An all-reduce may have parts on both.
+void CollectiveCommand::check_parts(Arguments& arguments, const CollectiveSpec& spec,
+                                    const models::SdmaSpec& sdma) const {
+  if (!models::engine_part(spec, sdma)) {
     if (!variants_.empty()) arguments.fault("--variant", "RCCL has no variants: --backend sdma has");
     if (!prelaunch_.empty()) arguments.fault("--prelaunch", "RCCL is not prelaunched: --backend sdma can be");
     if (!engines_.empty()) arguments.fault("--engines", "RCCL uses no copy engines: --backend sdma does");
     if (!host_threads_.empty()) {
       arguments.fault("--host-threads", "RCCL's kernels are launched by a thread per GPU: --backend sdma has a choice");
     }
-  } else {
+  }
+  if (!models::kernel_part(spec, sdma)) {
     if (!cus_.empty()) arguments.fault("--cus", "copy engines take no CUs: --backend rccl does");
     if (graph_) arguments.fault("--graph", "copy engines are not launched from graphs: --backend rccl can be");
   }
@@ -129,9 +132,9 @@ void CollectiveCommand::run() {
   if (!host_threads_.empty()) {
     spec.host_threads = arguments.choice("--host-threads", host_threads_, study::host_thread_choices());
   }
-  check_backend(arguments, spec.backend);
   const study::Platform platform = session_.platform(arguments);
   const models::GpuSpec& gpu = platform.spec.gpu;
+  check_parts(arguments, spec, gpu.sdma);
   study::Testbed testbed(platform.spec);
 
   spec.gpus = platform.spec.gpus;

@@ -50,7 +50,7 @@ class CollectiveCommand {
  private:
   void run();
   // Options of one backend are faults with the other.
-  void check_backend(Arguments& arguments, models::Backend backend) const;
+  void check_parts(Arguments& arguments, const models::CollectiveSpec& spec, const models::SdmaSpec& sdma) const;
   std::vector<models::CollectiveSpec> asked_for(Arguments& arguments, const study::Testbed& testbed,
                                                 const models::CollectiveSpec& base,
                                                 std::vector<std::string>& warnings) const;

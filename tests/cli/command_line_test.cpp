@@ -147,6 +147,22 @@ TEST(CommandLine, OptionsOfACollectiveReachTheModel) {
   EXPECT_LT(time(with(b2b, {"--prelaunch"})), time(with(b2b, {"--prelaunch", "no"})));
 }
 
+// RCCL's part of an all-reduce on SDMA takes the options of kernels, unless the engines reduce.
+TEST(CommandLine, AnAllReduceOnSdmaHasKernelsAndEngines) {
+  const auto result = [](const std::vector<std::string>& more) {
+    const Answer answer = run_cli(
+        with({"collective", "--collective", "all_reduce", "--backend", "sdma", "--bytes", "64MiB", "--format", "json"},
+             more));
+    EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+    return nlohmann::json::parse(answer.out)["results"][0];
+  };
+  EXPECT_EQ(result({"--cus", "8"})["cus"], 8);
+  EXPECT_GT(result({"--cus", "8"})["time_us"], result({"--cus", "64"})["time_us"]);
+  EXPECT_LT(result({"--graph"})["time_us"], result({})["time_us"]);
+  EXPECT_LT(result({"--prelaunch"})["time_us"], result({})["time_us"]);
+  EXPECT_EQ(result({"--set", "gpu.sdma.reduction=true"})["cus"], 0);
+}
+
 TEST(CommandLine, ExplainShowsTheCriticalPathInEveryFormat) {
   const std::vector<std::string> gather{"collective", "--collective", "all_gather", "--backend",
                                         "sdma",       "--bytes",      "1MiB",       "--explain"};
@@ -272,6 +288,9 @@ TEST(CommandLineFaults, WhatACollectiveCannotDo) {
   expect_fault(collective("all_gather", {"--variant", "pcpy"}), "--variant: RCCL has no variants");
   expect_fault(collective("all_gather", {"--prelaunch"}), "--prelaunch: RCCL is not prelaunched");
   expect_fault(collective("all_gather", {"--backend", "sdma", "--cus", "8"}), "--cus: copy engines take no CUs");
+  expect_fault(collective("all_reduce", {"--backend", "sdma", "--cus", "8", "--set", "gpu.sdma.reduction=true"}),
+               "--cus: copy engines take no CUs");
+  expect_fault(collective("reduce_scatter", {"--backend", "sdma"}), "copy engines do not reduce: use the backend rccl");
   expect_fault(collective("all_gathering", {}), "did you mean 'all_gather'?");
   expect_fault(collective("all_gather", {"--engines", "2"}), "--engines: RCCL uses no copy engines");
   expect_fault(collective("all_gather", {"--host-threads", "one"}), "--host-threads: RCCL's kernels are launched by");

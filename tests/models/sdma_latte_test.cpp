@@ -90,7 +90,7 @@ TEST(DmaLatte, LargeVariantsMeetTheirAsymptotes) {
 }
 
 // A gap that stays: from 128 KiB to 1 MiB every variant is measured faster against pcpy than it comes out here, by up
-// to a fifth, as if baseline pcpy alone took 53 us there and 43 at 1 KiB. No cost per command or completion can do
+// to a third, as if baseline pcpy alone took 53 us there and 43 at 1 KiB. No cost per command or completion can do
 // that: bcst gains 2.05 at 128 KiB, and its commands are fewer by 56 / 32 = 1.75; nor can a cost of engines or links,
 // as prelaunched pcpy uses the same ones and does not slow. No published time tells more. Closing it fails here.
 TEST(DmaLatte, MiddleSizesAreStillUnderestimated) {
