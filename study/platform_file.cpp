@@ -60,6 +60,7 @@ models::PlatformSpec reassign(const Platform& platform, const std::string& assig
   config.set(assignment);
   models::PlatformSpec spec = models::PlatformSpec::read(config);
   spec.without = platform.spec.without;
+  spec.gpu.gemm.profiles = platform.spec.gpu.gemm.profiles;
   return spec;
 }
 
