@@ -41,20 +41,23 @@ std::string data_of(const BarChart& chart) {
 }
 
 std::string script_of(const BarChart& chart, const std::string& stem, const std::string& picture) {
-  constexpr std::size_t most_level_labels = 8;
+  constexpr std::size_t most_level_characters = 70;
   const bool stacked = chart.layout == BarChart::Layout::stacked;
-  const bool crowded = chart.bars.size() > most_level_labels;
+  const bool many_series = chart.series.size() > 2;
+  std::size_t characters = 0;
+  for (const Bar& bar : chart.bars) characters += bar.label.size();
   std::string script;
-  script += fmt::format("set terminal svg size {},480 font 'sans-serif,14' background 'white'\n",
-                        crowded || stacked ? 1200 : 900);
+  script +=
+      fmt::format("set terminal svg size {},480 font 'sans-serif,14' background 'white'\n", many_series ? 1200 : 900);
   script += fmt::format("set output {}\n", quoted(picture));
   script += fmt::format("set title {} noenhanced\n", quoted(chart.title));
   script += fmt::format("set ylabel {} noenhanced\n", quoted(chart.value_axis));
   script += fmt::format("set style data histograms\nset style histogram {}\nset style fill solid 0.9 noborder\n",
                         stacked ? "rowstacked\nset boxwidth 0.7" : "clustered gap 1");
-  script += fmt::format("set xtics noenhanced nomirror {}\n", crowded ? "rotate by 35 right" : "");
+  script +=
+      fmt::format("set xtics noenhanced nomirror {}\n", characters > most_level_characters ? "rotate by 35 right" : "");
   script += fmt::format("set ytics nomirror\nset grid ytics\nset border 3\nset key {} noenhanced\n",
-                        stacked ? "outside right" : "top left");
+                        many_series ? "outside right" : "top left");
   script += "set datafile missing 'NaN'\n";
   script += fmt::format("data = {}\n", quoted(stem + ".dat"));
   for (std::size_t i = 0; i < chart.series.size(); ++i) {

@@ -31,8 +31,8 @@ std::vector<std::string> platform_names(std::span<const std::filesystem::path> c
 // Reads a platform file with assignments such as "gpu.sdma.engines=32". Throws sim::ConfigError with all its faults.
 Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments);
 
-// The same platform, what is in no file of it included, with one more assignment. Throws sim::ConfigError where the assignment, or the whole with it, is at
-// fault.
+// The same platform, what is in no file of it included, with one more assignment. Throws sim::ConfigError where the
+// assignment, or the whole with it, is at fault.
 models::PlatformSpec reassign(const Platform& platform, const std::string& assignment);
 
 }  // namespace study
