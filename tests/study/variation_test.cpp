@@ -46,7 +46,8 @@ TEST(Sensitivity, TakesBothEndsAndPutsTheLargestSwingFirst) {
   EXPECT_EQ(answer.base[1], 0.5);
 }
 
-// With 48 KiB of LDS each, one workgroup fits a CU, which leaves no "oldest of several": oldest_share 0.52 is ruled out.
+// With 48 KiB of LDS each, one workgroup fits a CU, which leaves no "oldest of several": oldest_share 0.52 is ruled
+// out.
 TEST(Sensitivity, AnEndThatTheRestRulesOutHasNoAnswer) {
   const SensitivityAnswer answer = vary_parameters(mi300x(), link_energy);
   const Sensitivity& sensitivity = of(answer, "gpu.gemm.kernels[0].lds");
