@@ -1,5 +1,6 @@
 #include "study/fidelity.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/study/test_platform.h"
@@ -53,6 +54,15 @@ TEST(Fidelity, IsAssumedWhereNothingWasMeasured) {
   platform.fitted_to.clear();
   EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_GiB), platform),
             Fidelity::assumed);
+}
+
+TEST(Fidelity, ARangeThatEndsBeforeItBeginsIsAFaultOfThePlatformFile) {
+  try {
+    mi300x({"fitted_to[0].largest=1 B"});
+    FAIL() << "accepted";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("fitted_to[0].largest: is below the smallest"));
+  }
 }
 
 }  // namespace
