@@ -66,7 +66,8 @@ std::map<std::string, std::vector<double>> predicted() {
 
   double right = 0.0;  // of both collectives
   double loss = 0.0;
-  for (const std::vector<Cell>& row : heuristic_table(study, results).rows()) {
+  const ResultTable of_heuristic = heuristic_table(study, results);
+  for (const std::vector<Cell>& row : of_heuristic.rows()) {
     right += static_cast<double>(std::get<std::int64_t>(row[2]));
     loss = std::max(loss, std::get<double>(row[3]) / 100.0);
   }
