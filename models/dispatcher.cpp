@@ -153,17 +153,19 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
   const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.mask;
   const int begin = mask.all() ? 0 : mask.begin;
   const int end = mask.all() ? cus_per_xcd_ : mask.end;
-  const auto fit_on = [&](int cu) {
-    return workgroups_that_fit(room[static_cast<std::size_t>(cu)], queue.kernel.workgroup);
-  };
+  std::vector<int> fits;  // workgroups that each CU has room for
+  for (int cu = begin; cu < end; ++cu) {
+    fits.push_back(workgroups_that_fit(room[static_cast<std::size_t>(cu)], queue.kernel.workgroup));
+  }
   for (std::size_t cohort = 0; queue.pending[x] > 0; ++cohort) {
-    int most = 0;
-    for (int cu = begin; cu < end; ++cu) most = std::max(most, fit_on(cu));
-    if (most == 0) return;
+    const int most = *std::max_element(fits.begin(), fits.end());
+    if (most <= 0) return;
     for (int cu = begin; cu < end && queue.pending[x] > 0; ++cu) {
-      if (fit_on(cu) != most) continue;
+      int& fit = fits[static_cast<std::size_t>(cu - begin)];
+      if (fit != most) continue;
       change_room(queue.kernel, xcds_[x], cu, Change::take);
       queue.place_next(cohort, xcd_index, cu);
+      --fit;
     }
   }
 }
