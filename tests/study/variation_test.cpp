@@ -15,10 +15,6 @@ using sim::operator""_MiB;
 const std::vector<Strategy> strategies{Strategy::c3_base, Strategy::conccl};
 const Scenario small{"small", {8192, 8192, 4096}, models::CollectiveKind::all_to_all, 128_MiB};
 
-const Sensitivity& of(const SensitivityAnswer& answer, const std::string& parameter) {
-  return *std::ranges::find(answer.parameters, parameter, &Sensitivity::parameter);
-}
-
 // A question whose answer is known: the link rate in units of 48.5 GB/s, and a constant.
 Fractions link_rate(Testbed& testbed) { return {testbed.platform().fabric.link_rate.value() / 48.5e9, 0.5}; }
 // Link energy, which is assumed, in pJ/B.
@@ -46,16 +42,20 @@ TEST(Sensitivity, TakesBothEndsAndPutsTheLargestSwingFirst) {
   EXPECT_EQ(answer.base[1], 0.5);
 }
 
-// With 48 KiB of LDS each, one workgroup fits a CU, which leaves no "oldest of several": oldest_share 0.52 is ruled
-// out.
+// The matrix clock must not lie below the lowest clock, 132 MHz.
 TEST(Sensitivity, AnEndThatTheRestRulesOutHasNoAnswer) {
-  const SensitivityAnswer answer = vary_parameters(mi300x(), link_energy);
-  const Sensitivity& sensitivity = of(answer, "gpu.gemm.kernels[0].lds");
-  EXPECT_FALSE(sensitivity.at_high.has_value());
-  const NamedTable table = sensitivity_table(strategies, answer);
-  const auto row = std::ranges::find(table.table.rows(), Cell(sensitivity.parameter),
-                                     [](const std::vector<Cell>& cells) { return cells[0]; });
-  EXPECT_EQ((*row)[5], Cell());
+  Platform platform = mi300x();
+  sim::Parameter clock;
+  clock.path = "gpu.power.matrix_clock";
+  clock.kind = "assumed";
+  clock.low = "100 MHz";
+  clock.high = "1300 MHz";
+  platform.parameters = {clock};
+  const SensitivityAnswer answer = vary_parameters(platform, link_rate);
+  ASSERT_EQ(answer.parameters.size(), 1U);
+  EXPECT_FALSE(answer.parameters[0].at_low.has_value());
+  EXPECT_TRUE(answer.parameters[0].at_high.has_value());
+  EXPECT_EQ(sensitivity_table(strategies, answer).table.rows().at(0).at(4), Cell());
 }
 
 // At 0.42, 0.40 and 0.45 the swing is 5 points; the changes are -2 and +3.
