@@ -99,6 +99,7 @@ std::vector<CollectiveSpec> CollectiveCommand::asked_for(Arguments& arguments, c
   if (base.engines > 1 && std::find(variants.begin(), variants.end(), SdmaVariant::b2b) == variants.end()) {
     arguments.fault("--engines", "a number of engines is a choice of b2b: --variant b2b has it");
   }
+  arguments.check();  // what cannot be read is not asked about
   std::vector<CollectiveSpec> possible;
   for (const SdmaVariant variant : variants) {
     for (const bool prelaunch : prelaunches) {

@@ -8,7 +8,7 @@ namespace {
 std::string gpu_name(int index) { return "gpu" + std::to_string(index); }
 
 std::array<Memory, tenants> seen_by_all(const Memory& first, sim::ResourceNetwork& network) {
-  return {first, first.seen_by_another(network), first.seen_by_another(network)};
+  return {first, first.seen_by_collectives(network), first.seen_by_collectives(network)};
 }
 }  // namespace
 
@@ -31,7 +31,7 @@ Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vec
       spec_(spec),
       network_(network),
       memories_(seen_by_all(Memory(spec.memory, network, gpu_name(index), without), network)),
-      cache_sharing_(without),
+      cache_sharing_(without, spec.memory.collective_channels),
       dispatcher_(network.simulator(), spec.dispatch, spec.memory.xcds, spec.cus_per_xcd, spec.cu, gpu_name(index),
                   without),
       governor_(spec.power, network, memory(Tenant::gemm),

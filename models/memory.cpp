@@ -24,12 +24,23 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.hbm_write_efficiency = hbm.number("write_efficiency", 0.05, 1.0);
   spec.hbm_latency = hbm.time("latency", limits::latency);
   spec.queueing_factor = section.number("queueing_factor", 0.0, 100.0);
+  spec.collective_channels = section.number("collective_channels", 0.0, 0.99);
+  spec.collectives_first = section.flag("collectives_first");
   return spec;
 }
 
 namespace {
 TenantResource::Apart apart(Mechanism bandwidth, Mechanisms without) {
   return {without.has(bandwidth), without.has(Mechanism::loaded_latency), without.has(Mechanism::clock)};
+}
+
+// Below the L2s. A request that overtakes all others waits for those of its own kind alone.
+TenantResource::Apart apart(const MemorySpec& spec, Mechanism bandwidth, Mechanisms without) {
+  TenantResource::Apart level = apart(bandwidth, without);
+  const bool partitioned = spec.collective_channels > 0.0;
+  level.bandwidth = level.bandwidth || partitioned;
+  level.latency = level.latency || partitioned || spec.collectives_first;
+  return level;
 }
 }  // namespace
 
@@ -38,16 +49,21 @@ Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std:
       l2_(network, {name + ".l2", spec.xcds * spec.l2_rate.value(), {}}, apart(Mechanism::l2, without)),
       ports_(network, {name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}}, apart(Mechanism::l2, without)),
       cache_(network, {name + ".infinity_cache", spec.cache_rate.value(), {spec.cache_latency, spec.queueing_factor}},
-             apart(Mechanism::infinity_cache, without)),
+             apart(spec, Mechanism::infinity_cache, without), 1.0 - spec.collective_channels),
       hbm_(network, {name + ".hbm", spec.hbm_rate.value(), {spec.hbm_latency, spec.queueing_factor}},
-           apart(Mechanism::hbm, without)) {}
+           apart(spec, Mechanism::hbm, without), 1.0 - spec.collective_channels) {}
 
-Memory Memory::seen_by_another(sim::ResourceNetwork& network) const {
+Memory Memory::seen_by_collectives(sim::ResourceNetwork& network) const {
   Memory other = *this;
-  for (TenantResource* const level : {&other.l2_, &other.ports_, &other.cache_, &other.hbm_}) {
-    *level = level->seen_by_another(network);
-  }
+  for (TenantResource* const level : {&other.l2_, &other.ports_}) *level = level->seen_by_another(network);
+  const double channels = spec_.collective_channels > 0.0 ? spec_.collective_channels : 1.0;
+  for (TenantResource* const level : {&other.cache_, &other.hbm_}) *level = level->seen_by_another(network, channels);
   return other;
+}
+
+double Memory::collective_weight(double in_flight) const {
+  constexpr double overtakes = 1e6;
+  return spec_.collectives_first ? overtakes * in_flight : in_flight;
 }
 
 sim::Time Memory::latency(double cache_hits) const {

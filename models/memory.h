@@ -28,6 +28,9 @@ struct MemorySpec {
   sim::Time cache_latency{0};          // a load that hits the Infinity Cache, unloaded
   sim::Time hbm_latency{0};            // the part HBM adds to a load that misses it, unloaded
   double queueing_factor = 0.0;        // strength of loaded latency at the Infinity Cache and HBM
+  // What other machines could do (ConCCL, section VII-A):
+  double collective_channels = 0.0;  // share of Infinity Cache and HBM set apart for collectives; 0: all for all
+  bool collectives_first = false;    // requests of collectives overtake those of GEMMs
 
   static MemorySpec read(sim::Section section, int xcds);
 };
@@ -41,10 +44,10 @@ struct Traffic {
 
 class Memory {
  public:
-  // As one tenant sees it; `without`: what tenants do not share.
+  // As a GEMM sees it; `without`: what tenants do not share.
   Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without = {});
-  // The same memory as another tenant sees it.
-  Memory seen_by_another(sim::ResourceNetwork& network) const;
+  // The same memory as a collective sees it.
+  Memory seen_by_collectives(sim::ResourceNetwork& network) const;
 
   // Traffic that starts below the L2s: copy engines, and what other GPUs read or write here.
   void add_below_l2(UsageList& usages, Traffic traffic) const;
@@ -52,6 +55,9 @@ class Memory {
   // XCD that has most of it; evenly_spread() where all have the same.
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
   double evenly_spread() const { return 1.0 / spec_.xcds; }
+
+  // What the requests of a collective with so many bytes in flight weigh where bandwidth is short.
+  double collective_weight(double in_flight) const;
 
   // A load that misses the L2s, in an idle memory.
   sim::Time latency(double cache_hits) const;

@@ -273,7 +273,7 @@ sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
   activity.usages = std::move(usages).take();
   const double workgroups = flow.share * collective_.workgroups / static_cast<double>(spec_.gpus - 1);
   const double in_flight = workgroups * library_.workgroup_in_flight.value();
-  activity.weight = in_flight;
+  activity.weight = sender.collective_weight(in_flight);
   activity.in_flight = in_flight / collective_.memory_bytes();
   activity.fixed_latency =
       sim::to_time(sending_gpu.governor(Tenant::rccl).slowdown() * sim::to_seconds(library_.workgroup_latency));

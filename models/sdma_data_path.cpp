@@ -91,7 +91,7 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
     activity.cap = (spec_.packets.transfer_limit / sim::to_seconds(spec_.transfer_setup)).value();
   }
   activity.in_flight = spec_.bytes_in_flight.value() / (reads_destination ? 2.0 : 1.0);
-  activity.weight = spec_.bytes_in_flight.value();
+  activity.weight = memories_.front()->collective_weight(spec_.bytes_in_flight.value());
   activity.fixed_latency = travel(transfer);
   const auto see = [&](int device) {
     if (device == host_device) return;

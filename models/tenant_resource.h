@@ -17,9 +17,10 @@ class TenantResource {
     bool latency = false;
     bool power = false;
   };
-  TenantResource(sim::ResourceNetwork& network, sim::ResourceSpec spec, Apart apart);
+  // A tenant whose bandwidth is apart has `own_share` of the resource.
+  TenantResource(sim::ResourceNetwork& network, sim::ResourceSpec spec, Apart apart, double own_share = 1.0);
   // The same resource as another tenant sees it.
-  TenantResource seen_by_another(sim::ResourceNetwork& network) const;
+  TenantResource seen_by_another(sim::ResourceNetwork& network, double own_share = 1.0) const;
 
   void add(UsageList& usages, double amount) const {
     usages.add(together_, amount);

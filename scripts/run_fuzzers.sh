@@ -5,12 +5,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 
+targets=()
+for source in tests/fuzz/*_fuzz.cpp; do targets+=("$(basename "$source" .cpp)"); done
 cmake --preset fuzz
-cmake --build --preset fuzz
+cmake --build --preset fuzz --target "${targets[@]}"
 
 running=()
-for source in tests/fuzz/*_fuzz.cpp; do
-  target=$(basename "$source" .cpp)
+for target in "${targets[@]}"; do
   corpora=("build/fuzz/corpus/$target")
   [ ! -d "tests/fuzz/corpus/$target" ] || corpora+=("tests/fuzz/corpus/$target")
   mkdir -p "${corpora[0]}" "build/fuzz/findings/$target"
