@@ -127,9 +127,10 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
                    on_copy_engines ? Cell(text(models::to_string(threads))) : Cell(),
                    on_copy_engines ? Cell() : Cell(spec.graph),
                    text(to_string(fidelity_of(spec, testbed.platform())))});
-    std::string name = sim::to_string(spec.bytes);
-    if (spec.prelaunch) name = "prelaunched " + name;
-    if (on_copy_engines) name = text(models::to_string(spec.variant)) + ' ' + name;
+    std::string name;
+    if (on_copy_engines) name = fmt::format("{} ", models::to_string(spec.variant));
+    if (spec.prelaunch) name += "prelaunched ";
+    name += sim::to_string(spec.bytes);
     runs.push_back({std::move(name), std::move(schedule)});
   }
   return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
