@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "sim/check.h"
-#include "sim/config_text.h"
 #include "sim/nearest_name.h"
 
 namespace calibrate {
@@ -102,30 +101,24 @@ const std::string& CsvFile::text(std::size_t row, std::string_view column) const
   return rows_[row].cells[index(column)].text;
 }
 
-double CsvFile::number(std::size_t row, std::string_view column, double low, double high) {
-  const std::string& cell = text(row, column);
-  const sim::Parsed<double> parsed = sim::parse_number(cell);
+template <class T>
+T CsvFile::within(std::size_t row, std::string_view column, const sim::Parsed<T>& parsed, T low, T high) {
   if (!parsed.error.empty()) {
     fault(row, column, parsed.error);
   } else if (parsed.value < low || parsed.value > high) {
-    fault(row, column, fmt::format("{} must lie between {} and {}", in_quotes(cell), low, high));
+    fault(row, column, fmt::format("{} must lie between {} and {}", in_quotes(text(row, column)), low, high));
   } else {
     return parsed.value;
   }
   return low;
 }
 
+double CsvFile::number(std::size_t row, std::string_view column, double low, double high) {
+  return within(row, column, sim::parse_number(text(row, column)), low, high);
+}
+
 std::int64_t CsvFile::integer(std::size_t row, std::string_view column, std::int64_t low, std::int64_t high) {
-  const std::string& cell = text(row, column);
-  const sim::Parsed<std::int64_t> parsed = sim::parse_integer(cell);
-  if (!parsed.error.empty()) {
-    fault(row, column, parsed.error);
-  } else if (parsed.value < low || parsed.value > high) {
-    fault(row, column, fmt::format("{} must lie between {} and {}", in_quotes(cell), low, high));
-  } else {
-    return parsed.value;
-  }
-  return low;
+  return within(row, column, sim::parse_integer(text(row, column)), low, high);
 }
 
 void CsvFile::fault(std::size_t row, std::string_view column, std::string what) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/config_error.h"
+#include "sim/config_text.h"
 
 namespace calibrate {
 
@@ -56,6 +57,9 @@ class CsvFile {
   static std::vector<Cell> split(std::string_view line);
   std::size_t index(std::string_view column) const;  // the number of columns where there is no such one
   void fault_at(int line, int column, std::string_view path, std::string what);
+  // What was read of a cell; a fault, and the low limit, if it could not be read or lies outside the limits.
+  template <class T>
+  T within(std::size_t row, std::string_view column, const sim::Parsed<T>& parsed, T low, T high);
 
   std::string name_;
   Row header_;

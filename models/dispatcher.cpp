@@ -12,8 +12,6 @@ namespace models {
 namespace {
 // GEMMs and collectives look at the CUs each for themselves; in a real machine they see the same.
 std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::gemm ? 0 : 1; }
-
-bool holds(CuMask mask, int cu) { return mask.all() || (mask.begin <= cu && cu < mask.end); }
 }  // namespace
 
 double Cohort::busiest_share() const {
@@ -174,7 +172,7 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
 // not let it be.
 void Dispatcher::change_room(const KernelSpec& kernel, Xcd& xcd, int cu, Change change) {
   for (std::size_t view = 0; view < xcd.room.size(); ++view) {
-    const bool seen = view == view_of(kernel) || (!apart_[view] && holds(kernel.mask, cu));
+    const bool seen = view == view_of(kernel) || (!apart_[view] && kernel.mask.allows(cu));
     if (!seen) continue;
     CuResources& room = xcd.room[view][static_cast<std::size_t>(cu)];
     if (change == Change::take) {

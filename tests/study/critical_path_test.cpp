@@ -16,14 +16,6 @@ using ::testing::HasSubstr;
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 
-models::CollectiveSpec collective(models::Backend backend, models::CollectiveKind kind, sim::Bytes bytes) {
-  models::CollectiveSpec spec;
-  spec.backend = backend;
-  spec.kind = kind;
-  spec.bytes = bytes;
-  return spec;
-}
-
 struct Explained {
   double time_us = 0.0;
   std::vector<std::vector<Cell>> steps;  // run, track, step, subject, start, time, bounded by

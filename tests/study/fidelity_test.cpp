@@ -12,14 +12,6 @@ using sim::operator""_KiB;
 using sim::operator""_MiB;
 using sim::operator""_GiB;
 
-models::CollectiveSpec collective(models::Backend backend, models::CollectiveKind kind, sim::Bytes bytes) {
-  models::CollectiveSpec spec;
-  spec.backend = backend;
-  spec.kind = kind;
-  spec.bytes = bytes;
-  return spec;
-}
-
 // `fitted_to` of mi300x.yaml: RCCL all-reduce up to 16 GiB, SDMA all-gather from 1 KiB to 2 GiB, copies up to 64 MiB.
 TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
   using enum models::CollectiveKind;

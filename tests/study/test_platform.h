@@ -1,4 +1,4 @@
-// The platform that tests of studies run on: the one of the repository.
+// The platform that tests of studies run on, the one of the repository, and work for it.
 #pragma once
 
 #include "study/platform_file.h"
@@ -7,6 +7,14 @@ namespace study {
 
 inline Platform mi300x(std::vector<std::string> assignments = {}) {
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", assignments);
+}
+
+inline models::CollectiveSpec collective(models::Backend backend, models::CollectiveKind kind, sim::Bytes bytes) {
+  models::CollectiveSpec spec;
+  spec.backend = backend;
+  spec.kind = kind;
+  spec.bytes = bytes;
+  return spec;
 }
 
 }  // namespace study
