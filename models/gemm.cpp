@@ -32,13 +32,16 @@ class GemmRun {
   struct Wave {
     const Cohort* cohort;
     sim::ResourceNetwork::ActivityId activity;
-    double flops_per_cycle;
+  };
+  // What the workgroups of a wave have of their CUs.
+  struct Shares {
+    double matrix_pipes = 0.0;  // in CUs
+    double requests = 0.0;      // under way, in those of a workgroup on average
   };
 
   sim::Task<> run_wave(const Cohort& cohort);
-  sim::ActivitySpec activity(const Cohort& cohort) const;
   void reshape_waves();
-  void share_matrix_pipes();
+  std::vector<Shares> share_cus() const;
   std::int64_t slots(CuMask mask) const;
   CacheSharing::Client cache_client();
 
@@ -79,35 +82,47 @@ CacheSharing::Client GemmRun::cache_client() {
           [this] { reshape_waves(); }};
 }
 
-sim::ActivitySpec GemmRun::activity(const Cohort& cohort) const {
-  const CacheSharing& sharing = gpu_.cache_sharing();
-  const GemmTraffic traffic = traffic_.on({residents_, sharing.l2_share(cache_), sharing.cache_share(cache_)});
-  UsageList usages;
-  gpu_.memory().add_from_xcds(usages, cohort.busiest_share(), traffic.l2, traffic.beyond_l2);
-  sim::ActivitySpec activity;
-  activity.amount = static_cast<double>(cohort.size()) * workgroup_flops_;
-  activity.usages = std::move(usages).take();
-  // Where a memory is full, it serves requesters in proportion to what they have under way.
-  activity.weight = static_cast<double>(cohort.size()) * plan_.kernel.in_flight.value() / traffic.l2;
-  return activity;
-}
-
 sim::Task<> GemmRun::run_wave(const Cohort& cohort) {
   for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] += cohort.per_xcd[xcd];
   sim::Gate done(gpu_.simulator(), "a wave of a GEMM");
-  const sim::ResourceNetwork::ActivityId id = gpu_.network().start(activity(cohort), [&done] { done.open(); });
-  waves_.push_back({&cohort, id, 0.0});
-  share_matrix_pipes();
+  sim::ActivitySpec wave;
+  wave.amount = static_cast<double>(cohort.size()) * workgroup_flops_;
+  wave.cap = gpu_.spec().peak_flops();  // until its share is known, at this same instant
+  waves_.push_back({&cohort, gpu_.network().start(wave, [&done] { done.open(); })});
+  const sim::ResourceNetwork::ActivityId id = waves_.back().activity;
+  reshape_waves();
   co_await done.wait();
   gpu_.governor().remove_matrix_work(id);
-  std::erase_if(waves_, [id](const Wave& wave) { return wave.activity == id; });
-  share_matrix_pipes();
+  std::erase_if(waves_, [id](const Wave& ended) { return ended.activity == id; });
   for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] -= cohort.per_xcd[xcd];
+  reshape_waves();
 }
 
-// A CU issues from its oldest workgroup first, so workgroups of one CU that started together run apart: one is in the
-// middle of its tile when the other ends.
-void GemmRun::share_matrix_pipes() {
+// What a wave moves depends on who is resident and on the caches, how fast it may go on what its workgroups have of
+// their CUs.
+void GemmRun::reshape_waves() {
+  std::erase_if(waves_, [this](const Wave& wave) { return !gpu_.network().live(wave.activity); });
+  if (waves_.empty()) return;
+  const CacheSharing& sharing = gpu_.cache_sharing();
+  const GemmTraffic traffic = traffic_.on({residents_, sharing.l2_share(cache_), sharing.cache_share(cache_)});
+  const double flops_per_cycle = gpu_.spec().gemm.flops_per_cycle_per_cu * plan_.efficiency();
+  const std::vector<Shares> shares = share_cus();
+  for (std::size_t i = 0; i < waves_.size(); ++i) {
+    UsageList usages;
+    gpu_.memory().add_from_xcds(usages, waves_[i].cohort->busiest_share(), traffic.l2, traffic.beyond_l2);
+    sim::ActivitySpec wave;
+    wave.usages = std::move(usages).take();
+    // Where a memory is full, it serves requesters in proportion to what they have under way.
+    wave.weight = shares[i].requests * plan_.kernel.in_flight.value() / traffic.l2;
+    wave.cap = shares[i].matrix_pipes * flops_per_cycle * gpu_.governor().clock().value();
+    gpu_.network().reshape(waves_[i].activity, wave);
+    gpu_.governor().set_matrix_work(waves_[i].activity, shares[i].matrix_pipes * flops_per_cycle);
+  }
+}
+
+// A CU issues from its oldest workgroup first, matrix operations and loads alike, so workgroups of one CU that started
+// together run apart: one is in the middle of its tile when the other ends.
+std::vector<GemmRun::Shares> GemmRun::share_cus() const {
   const GpuSpec& spec = gpu_.spec();
   const GemmKernelSpec& kernel = plan_.kernel;
   const auto cu_of = [&spec](const Cohort::Placement& placement) {
@@ -116,36 +131,26 @@ void GemmRun::share_matrix_pipes() {
   };
   std::vector<int> residents(static_cast<std::size_t>(spec.cus()), 0);
   for (const Wave& wave : waves_) {
-    if (!gpu_.network().live(wave.activity)) continue;  // ended at this instant
     for (const Cohort::Placement& placement : wave.cohort->placements) ++residents[cu_of(placement)];
   }
   std::vector<bool> has_oldest(residents.size(), false);
-  for (Wave& wave : waves_) {                           // by age
-    if (!gpu_.network().live(wave.activity)) continue;  // ended at this instant
-    double cus = 0.0;
+  std::vector<Shares> shares;
+  for (const Wave& wave : waves_) {  // by age
+    Shares& sum = shares.emplace_back();
     for (const Cohort::Placement& placement : wave.cohort->placements) {
       const std::size_t cu = cu_of(placement);
       if (residents[cu] == 1) {
-        cus += kernel.alone_share;
-      } else {
-        cus += has_oldest[cu] ? (1.0 - kernel.oldest_share) / (residents[cu] - 1) : kernel.oldest_share;
-        has_oldest[cu] = true;
+        sum.matrix_pipes += kernel.alone_share;
+        sum.requests += 1.0;
+        continue;
       }
+      const double issued = has_oldest[cu] ? (1.0 - kernel.oldest_share) / (residents[cu] - 1) : kernel.oldest_share;
+      has_oldest[cu] = true;
+      sum.matrix_pipes += issued;
+      sum.requests += issued * residents[cu];
     }
-    const double flops_per_cycle = cus * spec.gemm.flops_per_cycle_per_cu * plan_.efficiency();
-    if (flops_per_cycle == wave.flops_per_cycle) continue;
-    wave.flops_per_cycle = flops_per_cycle;
-    gpu_.governor().set_matrix_work(wave.activity, flops_per_cycle);
   }
-}
-
-void GemmRun::reshape_waves() {
-  for (const Wave& wave : waves_) {
-    if (!gpu_.network().live(wave.activity)) continue;  // ended at this instant
-    sim::ActivitySpec changed = activity(*wave.cohort);
-    changed.cap = wave.flops_per_cycle * gpu_.governor().clock().value();
-    gpu_.network().reshape(wave.activity, changed);
-  }
+  return shares;
 }
 
 }  // namespace

@@ -272,9 +272,8 @@ sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
   activity.amount = flow.share * payload_between(spec_, flow.from, flow.to).value();
   activity.usages = std::move(usages).take();
   const double workgroups = flow.share * collective_.workgroups / static_cast<double>(spec_.gpus - 1);
-  const double in_flight = workgroups * library_.workgroup_in_flight.value();
-  activity.weight = sender.collective_weight(in_flight);
-  activity.in_flight = in_flight / collective_.memory_bytes();
+  activity.in_flight = workgroups * library_.workgroup_in_flight.value() / collective_.memory_bytes();
+  activity.weight = sender.collective_weight(activity.in_flight);
   activity.fixed_latency =
       sim::to_time(sending_gpu.governor(Tenant::rccl).slowdown() * sim::to_seconds(library_.workgroup_latency));
   activity.latency_path = sender.latency_path();
