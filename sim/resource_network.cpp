@@ -246,7 +246,7 @@ void ResourceNetwork::solve(std::span<const ClassId> part) {
     one.solved_members = one.clock.members();
     if (rates[i] == one.clock.rate()) continue;
     one.clock.set_rate(simulator_.now(), rates[i]);
-    refresh_due(part[i]);
+    if (!one.changed) refresh_due(part[i]);  // else once all is solved
   }
   if constexpr (debug_checks) check_rates(part);
 }
@@ -270,9 +270,10 @@ void ResourceNetwork::refresh_due(ClassId activity_class) {
 }
 
 void ResourceNetwork::schedule_completion() {
-  const auto first = std::min_element(due_.begin(), due_.end());
-  if (first == due_.end() || *first == Time::max() || *first >= next_completion_) return;
-  next_completion_ = std::max(*first, simulator_.now());
+  Time first = Time::max();
+  for (const Time due : due_) first = std::min(first, due);
+  if (first == Time::max() || first >= next_completion_) return;
+  next_completion_ = std::max(first, simulator_.now());
   simulator_.schedule(next_completion_, [this, generation = ++generation_] {
     if (generation == generation_) complete_due();
   });
