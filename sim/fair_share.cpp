@@ -69,7 +69,7 @@ void FairShareSolver::open(std::span<const double> capacities, std::span<const F
       }
       if (claim.shared == nullptr) {
         const double capacity = capacities[usage.resource];
-        *next_shared = {capacity / claim.demand, capacity, 0.0, usage.resource, true};
+        *next_shared = {capacity, capacity / claim.demand, 0.0, usage.resource, true};
         claim.shared = next_shared++;
       }
       level = std::min(level, claim.shared->level);
