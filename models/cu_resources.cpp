@@ -11,32 +11,18 @@ constexpr sim::Limits<sim::Bytes> storage{sim::Bytes(0.0), sim::Bytes(16777216.0
 
 CuResources CuResources::read(sim::Section section) {
   CuResources resources;
-  resources.lds = static_cast<std::int64_t>(section.bytes("lds", storage).value());
-  resources.registers = static_cast<std::int64_t>(section.bytes("registers", storage).value());
-  resources.waves = section.integer("waves", 1, 1024);
+  resources.lds = static_cast<std::int32_t>(section.bytes("lds", storage).value());
+  resources.registers = static_cast<std::int32_t>(section.bytes("registers", storage).value());
+  resources.waves = static_cast<std::int32_t>(section.integer("waves", 1, 1024));
   return resources;
 }
 
-CuResources& CuResources::operator+=(const CuResources& other) {
-  lds += other.lds;
-  registers += other.registers;
-  waves += other.waves;
-  return *this;
-}
-
-CuResources& CuResources::operator-=(const CuResources& other) {
-  lds -= other.lds;
-  registers -= other.registers;
-  waves -= other.waves;
-  return *this;
-}
-
 int workgroups_that_fit(const CuResources& room, const CuResources& need) {
-  std::int64_t fit = std::numeric_limits<int>::max();
+  std::int32_t fit = std::numeric_limits<std::int32_t>::max();
   if (need.lds > 0) fit = std::min(fit, room.lds / need.lds);
   if (need.registers > 0) fit = std::min(fit, room.registers / need.registers);
   if (need.waves > 0) fit = std::min(fit, room.waves / need.waves);
-  return static_cast<int>(fit);
+  return fit;
 }
 
 void check_fits(sim::Section section, const CuResources& need, const CuResources& cu) {

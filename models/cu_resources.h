@@ -9,14 +9,24 @@
 namespace models {
 
 struct CuResources {
-  std::int64_t lds = 0;        // local data share, in bytes
-  std::int64_t registers = 0;  // vector registers, in bytes
-  std::int64_t waves = 0;      // wave slots
+  std::int32_t lds = 0;        // local data share, in bytes
+  std::int32_t registers = 0;  // vector registers, in bytes
+  std::int32_t waves = 0;      // wave slots
 
   static CuResources read(sim::Section section);
 
-  CuResources& operator+=(const CuResources& other);
-  CuResources& operator-=(const CuResources& other);
+  CuResources& operator+=(const CuResources& other) {
+    lds += other.lds;
+    registers += other.registers;
+    waves += other.waves;
+    return *this;
+  }
+  CuResources& operator-=(const CuResources& other) {
+    lds -= other.lds;
+    registers -= other.registers;
+    waves -= other.waves;
+    return *this;
+  }
   bool operator==(const CuResources&) const = default;
 };
 

@@ -153,7 +153,9 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
   const int end = mask.all() ? cus_per_xcd_ : mask.end;
   std::vector<int> fits;  // workgroups that each CU has room for
   for (int cu = begin; cu < end; ++cu) {
-    fits.push_back(workgroups_that_fit(room[static_cast<std::size_t>(cu)], queue.kernel.workgroup));
+    const std::size_t c = static_cast<std::size_t>(cu);
+    const bool as_before = cu > begin && room[c] == room[c - 1];
+    fits.push_back(as_before ? fits.back() : workgroups_that_fit(room[c], queue.kernel.workgroup));
   }
   for (std::size_t cohort = 0; queue.pending[x] > 0; ++cohort) {
     const int most = *std::max_element(fits.begin(), fits.end());

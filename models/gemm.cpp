@@ -133,7 +133,7 @@ std::vector<GemmRun::Shares> GemmRun::share_cus() const {
   for (const Wave& wave : waves_) {
     for (const Cohort::Placement& placement : wave.cohort->placements) ++residents[cu_of(placement)];
   }
-  std::vector<bool> has_oldest(residents.size(), false);
+  std::vector<char> has_oldest(residents.size(), 0);  // no bits: this is a hot loop
   std::vector<Shares> shares;
   for (const Wave& wave : waves_) {  // by age
     Shares& sum = shares.emplace_back();
@@ -144,8 +144,9 @@ std::vector<GemmRun::Shares> GemmRun::share_cus() const {
         sum.requests += 1.0;
         continue;
       }
-      const double issued = has_oldest[cu] ? (1.0 - kernel.oldest_share) / (residents[cu] - 1) : kernel.oldest_share;
-      has_oldest[cu] = true;
+      const double issued =
+          has_oldest[cu] != 0 ? (1.0 - kernel.oldest_share) / (residents[cu] - 1) : kernel.oldest_share;
+      has_oldest[cu] = 1;
       sum.matrix_pipes += issued;
       sum.requests += issued * residents[cu];
     }

@@ -107,6 +107,20 @@ TEST(GemmTime, WorkgroupsThatShareACuShareItsMatrixPipes) {
   EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + 8.0 / 3.0 * tile_us, 1e-5);
 }
 
+// The same where ports of 1 GB/s hold both back. Eight tiles of an XCD take 9 * 128 rows and columns, so that one moves
+// 9/16 of its panels; the older eight of the GPU have 3/4 of 2 GB/s. Then four tiles take 5 * 128, one 5/8 of its
+// panels, and two thirds of the younger eight are left for 2 GB/s.
+TEST(GemmTime, WorkgroupsThatShareACuShareItsLoadsToo) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
+  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
+  kernel.workgroup = part_of_cu(2);
+  kernel.oldest_share = 0.75;
+  const double older_us = 8.0 * (9.0 / 16.0 * panel_bytes + tile_bytes) / 1.5e3;
+  const double younger_us = 8.0 * 2.0 / 3.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 2e3;
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + older_us + younger_us, 0.1);
+}
+
 TEST(GemmTime, FollowsTheMatrixClock) {
   PlatformSpec platform = round_platform();
   platform.gpu.power.matrix_clock = sim::Hertz(0.5e9);
@@ -140,6 +154,17 @@ TEST(GemmConservation, EveryTileMovesItsPanelsAndItsResultThroughTheL2) {
 TEST(GemmCaches, TilesOfAnXcdShareTheirPanels) {
   EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 512, 1000}).beyond_l2_bytes, 4.0 * panel_bytes + 8.0 * tile_bytes,
               1.0);
+}
+
+// Two workgroups to a CU, side by side all the time: eight tiles of an XCD share the column's panel of B and read eight
+// panels of A, 9 * 128 rows and columns in all, whichever of the two came first.
+TEST(GemmCaches, AWaveSharesWithThoseThatCameAfterIt) {
+  PlatformSpec platform = round_platform();
+  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
+  kernel.workgroup = part_of_cu(2);
+  kernel.oldest_share = 0.5;
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).beyond_l2_bytes,
+              2.0 * 9.0 / 2.0 * panel_bytes + 16.0 * tile_bytes, 100.0);
 }
 
 // A stream that fills the L2s without end leaves the GEMM nothing of them: every tile reads its panels itself.

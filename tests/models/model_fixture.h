@@ -13,13 +13,20 @@
 
 namespace models {
 
-inline std::string mi300x_file() { return std::string(C3SIM_SOURCE_DIR) + "/configs/platforms/mi300x.yaml"; }
+inline std::string platform_file(const std::string& name) {
+  return std::string(C3SIM_SOURCE_DIR) + "/configs/platforms/" + name + ".yaml";
+}
+inline std::string mi300x_file() { return platform_file("mi300x"); }
 
-inline PlatformSpec mi300x(const std::vector<std::string>& assignments = {}) {
-  sim::Config config = sim::Config::from_file(mi300x_file(), sim::Sources::required);
+inline PlatformSpec read_platform(const std::string& file, const std::vector<std::string>& assignments = {}) {
+  sim::Config config = sim::Config::from_file(file, sim::Sources::required);
   for (const std::string& assignment : assignments) config.set(assignment);
   return PlatformSpec::read(config);
 }
+inline PlatformSpec mi300x(const std::vector<std::string>& assignments = {}) {
+  return read_platform(mi300x_file(), assignments);
+}
+inline PlatformSpec h200() { return read_platform(platform_file("h200")); }
 
 // Two XCDs. No latency, so that only bandwidth counts.
 inline MemorySpec round_memory() {

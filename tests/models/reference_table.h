@@ -1,4 +1,4 @@
-// The measurements of validate/reference/mi300x.
+// The measurements of validate/reference.
 #pragma once
 
 #include <fstream>
@@ -10,8 +10,9 @@
 namespace models {
 
 // The cells of a table, row by row, without its comments and heading.
-inline std::vector<std::vector<std::string>> reference_cells(const std::string& name) {
-  std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/validate/reference/mi300x/" + name);
+inline std::vector<std::vector<std::string>> reference_cells(const std::string& name,
+                                                             const std::string& machine = "mi300x") {
+  std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/validate/reference/" + machine + "/" + name);
   std::vector<std::vector<std::string>> rows;
   bool heading = true;
   for (std::string line; std::getline(file, line);) {
