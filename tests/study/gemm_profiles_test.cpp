@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class GemmProfiles : public testing::Test {
  protected:
@@ -57,6 +58,11 @@ TEST_F(GemmProfiles, AllowKernelsThatAMemoryBounds) {
 TEST_F(GemmProfiles, NeedEveryLevel) {
   EXPECT_THAT(faults("profiles:\n  - gemm: 8192x8192x8192\n    time: 2 ms\n    l2: 14 GB\n    source: x\n"),
               AllOf(HasSubstr("infinity_cache"), HasSubstr("hbm"), HasSubstr("profiles.yaml:2:5")));
+}
+
+TEST_F(GemmProfiles, BlameALevelThatIsMissingOnlyOnce) {
+  EXPECT_THAT(faults("profiles:\n  - {gemm: 8192x8192x8192, time: 2 ms, l2: 14 GB, hbm: 0.9 GB, source: x}\n"),
+              AllOf(HasSubstr("infinity_cache: is missing"), Not(HasSubstr("more than the"))));
 }
 
 // A, B and C are 3 * 8192^2 * 2 B = 384 MiB; the L2s hold 32 MiB of them, the Infinity Cache another 256 MiB.
