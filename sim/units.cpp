@@ -147,8 +147,8 @@ Time to_time(Seconds duration) {
   SIM_CHECK(picoseconds > -0x1p63 && "a duration is a number");
   if (picoseconds >= 0x1p63) return Time::max();
   // 2.2e-6 s times 1e12 is a little more than 2200000: what lies within a few roundings of a whole picosecond is meant
-  // to be that picosecond.
-  const double roundings = 8 * std::numeric_limits<double>::epsilon() * std::abs(picoseconds);
+  // to be that picosecond, unless the next one is nearer.
+  const double roundings = std::min(0.5, 8 * std::numeric_limits<double>::epsilon() * std::abs(picoseconds));
   const auto whole = static_cast<std::int64_t>(picoseconds);  // towards zero
   const double beyond = picoseconds - static_cast<double>(whole);
   if (beyond > 0.0) return Time(whole != 0 && beyond <= roundings ? whole : whole + 1);

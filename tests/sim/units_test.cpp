@@ -61,6 +61,14 @@ RC_GTEST_PROP(ToTimeProperty, ATimeInSecondsComesBackUnchanged, ()) {
   RC_ASSERT(to_time(to_seconds(time)) == time);
 }
 
+// Doubles of this size lie a sixteenth of a picosecond apart, so that some come out a little below the whole one.
+TEST(ToTime, ALongTimeInSecondsComesBackUnchanged) {
+  for (std::int64_t back = 1; back <= 1000; ++back) {
+    const Time time((std::int64_t{1} << 49) - back);
+    ASSERT_EQ(to_time(to_seconds(time)), time) << back;
+  }
+}
+
 TEST(ParseQuantity, SizesTakeDecimalAndBinaryUnits) {
   EXPECT_EQ(value_of("512B", Dimension::bytes), 512.0);
   EXPECT_EQ(value_of("2KB", Dimension::bytes), 2e3);
