@@ -39,15 +39,18 @@ void read_data_path(SdmaSpec& spec, sim::Section& section) {
   spec.l2_writeback_time = section.time("l2_writeback_time", limits::latency);
 }
 
-void read_affinity(SdmaSpec& spec, sim::Section& section, int gpus) {
-  const int last = spec.engines - 1;
+// Of an engine map made for a larger node, the first rows and columns.
+void read_engine_map(SdmaSpec& spec, sim::Section& section, int gpus) {
   spec.engine_map = section.integer_matrix("engine_map", -1, 1023);
   const auto size = static_cast<std::size_t>(gpus);
-  if (spec.engine_map.size() != size || spec.engine_map.front().size() != size) {
-    section.fault("engine_map", "one row and one column for each of the " + std::to_string(gpus) + " GPUs");
+  if (spec.engine_map.size() < size || spec.engine_map.front().size() < size) {
+    section.fault("engine_map", "a row and a column for each of the " + std::to_string(gpus) + " GPUs");
+    return;
   }
-  for (std::size_t from = 0; from < spec.engine_map.size(); ++from) {
-    for (std::size_t to = 0; to < spec.engine_map[from].size(); ++to) {
+  spec.engine_map.resize(size);
+  for (std::vector<int>& row : spec.engine_map) row.resize(size);
+  for (std::size_t from = 0; from < size; ++from) {
+    for (std::size_t to = 0; to < size; ++to) {
       if (from != to && spec.engine_map[from][to] < spec.host_engines) {
         section.fault("engine_map", "an engine that serves links (from " + std::to_string(spec.host_engines) +
                                         " on) for every pair of GPUs");
@@ -55,6 +58,11 @@ void read_affinity(SdmaSpec& spec, sim::Section& section, int gpus) {
       }
     }
   }
+}
+
+void read_affinity(SdmaSpec& spec, sim::Section& section, int gpus) {
+  const int last = spec.engines - 1;
+  read_engine_map(spec, section, gpus);
   spec.affinity_penalty = section.number("affinity_penalty", 1.0, 100.0);
   spec.to_host_engine = static_cast<int>(section.integer("to_host_engine", 0, last));
   spec.from_host_engine = static_cast<int>(section.integer("from_host_engine", 0, last));

@@ -61,7 +61,7 @@ struct SdmaSpec {
   sim::Time gpu_read_latency{0};        // a read of a ring or word in the GPU's own memory
   sim::Time gpu_completion_latency{0};  // from an ATOMIC or FENCE to the new value in the GPU's own memory
 
-  // `gpus` is the size of the node, which engine_map must fit.
+  // `gpus` is the size of the node. The engine_map may be that of a larger one: its first rows and columns count.
   static SdmaSpec read(sim::Section section, int gpus);
 
   // The recommended engine for transfers between a GPU and a peer; with fewer engines than the map was made for, peers

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/models/model_fixture.h"
 #include "tests/models/sdma_fixture.h"
 
 namespace models {
@@ -49,7 +50,26 @@ TEST(SdmaSpec, ARingSmallerThanAPacketIsTheUsersFault) {
 
 TEST(SdmaSpec, AnEngineMapOfAnotherNodeIsTheUsersFault) {
   EXPECT_EQ(faults_after("gpu.sdma.engine_map=[[-1, 2], [2, -1]]"),
-            "gpu.sdma.engine_map: one row and one column for each of the 8 GPUs");
+            "gpu.sdma.engine_map: a row and a column for each of the 8 GPUs");
+}
+
+// It is not blamed on the parameters that come after it.
+TEST(SdmaSpec, AnEngineMapThatIsTooSmallIsOneFault) {
+  try {
+    mi300x({"gpus=9"});
+    FAIL() << "nine GPUs have no engine map";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_EQ(error.faults().size(), 1u) << error.what();
+  }
+}
+
+TEST(SdmaSpec, ASmallerNodeHasTheFirstRowsAndColumnsOfTheEngineMap) {
+  const std::vector<std::vector<int>> whole = mi300x().gpu.sdma.engine_map;
+  const std::vector<std::vector<int>> part = mi300x({"gpus=4"}).gpu.sdma.engine_map;
+  ASSERT_EQ(part.size(), 4u);
+  for (std::size_t from = 0; from < 4; ++from) {
+    EXPECT_EQ(part[from], std::vector<int>(whole[from].begin(), whole[from].begin() + 4));
+  }
 }
 
 TEST(SdmaSpec, LinksNeedAnEngineOfTheirOwn) {

@@ -34,13 +34,10 @@ class Errors {
   std::vector<double> errors_;
 };
 
-// Of the H200 node, that many GPUs. Its copy engines serve any peer, so those that are there are dealt in turn.
+// Of the H200 node, that many GPUs.
 models::PlatformSpec h200(int gpus) {
-  models::PlatformSpec spec = read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml", {}).spec;
-  spec.gpus = spec.fabric.gpus = gpus;
-  for (std::vector<int>& row : spec.gpu.sdma.engine_map) row.resize(static_cast<std::size_t>(gpus));
-  spec.gpu.sdma.engine_map.resize(static_cast<std::size_t>(gpus));
-  return spec;
+  const std::vector<std::string> size{"gpus=" + std::to_string(gpus)};
+  return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml", size).spec;
 }
 
 Scenario scenario(const std::string& gemm, const std::string& kind, const std::string& bytes) {
