@@ -93,7 +93,6 @@ sim::Task<> GemmRun::run_wave(const Cohort& cohort) {
   reshape_waves();
   co_await done.wait();
   gpu_.governor().remove_matrix_work(id);
-  std::erase_if(waves_, [id](const Wave& ended) { return ended.activity == id; });
   for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] -= cohort.per_xcd[xcd];
   reshape_waves();
 }
@@ -114,9 +113,10 @@ void GemmRun::reshape_waves() {
     wave.usages = std::move(usages).take();
     // Where a memory is full, it serves requesters in proportion to what they have under way.
     wave.weight = shares[i].requests * plan_.kernel.in_flight.value() / traffic.l2;
-    wave.cap = shares[i].matrix_pipes * flops_per_cycle * gpu_.governor().clock().value();
+    const double matrix_work = shares[i].matrix_pipes * flops_per_cycle;
+    wave.cap = matrix_work * gpu_.governor().clock().value();
     gpu_.network().reshape(waves_[i].activity, wave);
-    gpu_.governor().set_matrix_work(waves_[i].activity, shares[i].matrix_pipes * flops_per_cycle);
+    gpu_.governor().set_matrix_work(waves_[i].activity, matrix_work);
   }
 }
 

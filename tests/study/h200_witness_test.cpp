@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "models/gemm_shape.h"
@@ -60,7 +60,7 @@ TEST(H200Witness, TheNodeItWasFittedToRunsPairsWithinAFewPercent) {
                                                   {"cb3", "16384x16384x8192"},  {"cb4", "18432x8192x16384"},
                                                   {"cb5", "106496x8192x16384"}, {"mb1", "8192x57344x8192"},
                                                   {"mb2", "16384x106496x8192"}};
-  std::map<std::tuple<std::string, std::string>, std::map<std::string, double>> measured;  // by pair, then by how
+  std::map<std::pair<std::string, std::string>, std::map<std::string, double>> measured;  // by pair, then by how
   for (const auto& cells : models::reference_cells("c3_all_gather.csv", "h200x8")) {
     measured[{cells[1], cells[3]}][cells[4]] = std::stod(cells[7]);
   }
@@ -69,7 +69,7 @@ TEST(H200Witness, TheNodeItWasFittedToRunsPairsWithinAFewPercent) {
   Errors sp;
   Errors conccl;
   for (const auto& [pair, us] : measured) {
-    const Scenario both = scenario(shapes.at(std::get<0>(pair)), "all_gather", std::get<1>(pair));
+    const Scenario both = scenario(shapes.at(pair.first), "all_gather", pair.second);
     const auto compare = [&](Strategy strategy, const char* how, const char* alone, Errors& errors) {
       errors.add(over_longer(run_strategy(testbed, both, strategy)),
                  us.at(how) / std::max(us.at("isolated_gemm"), us.at(alone)));
