@@ -75,7 +75,7 @@ std::vector<Step> power_and_gemms() {
   return {
       // From this size on the board does nothing else for most of the time.
       {"board power at rest, streaming, in collectives from 1 GiB",
-       {"gpu.power.idle", "gpu.power.hbm_energy", "gpu.power.link_energy", "gpu.power.busy_workgroup"},
+       {"gpu.power.idle", "gpu.power.hbm_energy", "gpu.power.busy_workgroup"},
        [](const Measurement& m) {
          return (m.power && (m.subject == Subject::idle || m.subject == Subject::stream)) ||
                 (is_powered_collective(m) && m.bytes >= 1_GiB);

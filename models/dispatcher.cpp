@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "models/limits.h"
 #include "sim/check.h"
@@ -12,6 +14,31 @@ namespace models {
 namespace {
 // GEMMs and collectives look at the CUs each for themselves; in a real machine they see the same.
 std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::gemm ? 0 : 1; }
+
+// By how many standard deviations CUs come late to the end of a kernel: the middles of eight equal parts of a normal
+// distribution. Neighbours differ.
+constexpr std::array<double, 8> lateness_of_cus{-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534};
+
+// One cohort for the CUs of each lateness. Before the end, a kernel refills whichever CU is done; at the end, those
+// that are early stay free.
+std::vector<Cohort> apart_at_the_end(const std::vector<Cohort>& together, double spread) {
+  std::vector<Cohort> apart;
+  for (const Cohort& whole : together) {
+    const std::size_t first = apart.size();
+    apart.resize(first + lateness_of_cus.size());
+    for (std::size_t part = 0; part < lateness_of_cus.size(); ++part) {
+      apart[first + part].lateness = spread * lateness_of_cus[part];
+      apart[first + part].per_xcd.resize(whole.per_xcd.size(), 0);
+    }
+    for (const Cohort::Placement& placement : whole.placements) {
+      Cohort& part = apart[first + static_cast<std::size_t>(placement.cu) % lateness_of_cus.size()];
+      part.placements.push_back(placement);
+      ++part.per_xcd[static_cast<std::size_t>(placement.xcd)];
+    }
+  }
+  std::erase_if(apart, [](const Cohort& part) { return part.placements.empty(); });
+  return apart;
+}
 }  // namespace
 
 double Cohort::busiest_share() const {
@@ -38,8 +65,28 @@ struct Dispatcher::Queue {
   std::vector<int> pending;     // workgroups not yet placed, by XCD
   std::vector<int> placed;      // workgroups placed so far, by XCD
   int unfinished = 0;           // workgroups that have not retired
+  int most_at_once = 0;         // workgroups that were on CUs together
   std::vector<Cohort> forming;  // workgroups that come to the same CU at the same instant are in different cohorts
   sim::Gate done;
+
+  // After placing: cohorts behind whom nothing is left for their CUs, as what is left goes to those that were busy
+  // before, come to their ends one CU after the other.
+  void spread_the_last() {
+    const int left = std::accumulate(pending.begin(), pending.end(), 0);
+    most_at_once = std::max(most_at_once, unfinished - left);
+    if (kernel.time_spread <= 0.0 || forming.empty()) return;
+    const auto add = [](int sum, const Cohort& cohort) { return sum + cohort.size(); };
+    const int busy_before = unfinished - left - std::accumulate(forming.begin(), forming.end(), 0, add);
+    if (left <= busy_before) forming = apart_at_the_end(forming, end_spread());
+  }
+
+  // In times of a workgroup. Some CUs are slower than others all along, so they come apart in proportion to what each
+  // runs; until they end at any moment of that time, as the slow ones then run one workgroup less.
+  double end_spread() const {
+    const double any_moment = 1.0 / std::sqrt(12.0);  // standard deviation of what is uniform over 1
+    const double each = static_cast<double>(kernel.workgroups) / most_at_once;
+    return std::min(any_moment, kernel.time_spread * each);
+  }
 
   // The next workgroup dealt to the XCD joins a cohort that is forming.
   void place_next(std::size_t cohort, int xcd, int cu) {
@@ -97,6 +144,7 @@ void Dispatcher::dispatch() {
   dispatch_requested_ = false;
   for (int xcd = 0; xcd < xcds(); ++xcd) dispatch_xcd(xcd);
   for (Queue& queue : queues_) {
+    queue.spread_the_last();
     for (Cohort& cohort : std::exchange(queue.forming, {})) {
       simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::move(cohort)));
     }

@@ -10,7 +10,7 @@ namespace models {
 
 bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
   const GpuSpec& spec = gpu.spec();
-  const GemmTrafficModel traffic(plan, spec.gemm, spec.memory, spec.slots(spec.cus_per_xcd, plan.kernel.workgroup));
+  const GemmTrafficModel traffic(plan, spec.memory, spec.slots(spec.cus_per_xcd, plan.kernel.workgroup));
   return 1.0 / traffic.undisturbed().beyond_l2_bytes() < spec.peak_flops() / spec.memory.hbm_rate.value();
 }
 
@@ -22,8 +22,7 @@ class GemmRun {
   GemmRun(Gpu& gpu, GemmPlan plan)
       : gpu_(gpu),
         plan_(std::move(plan)),
-        traffic_(plan_, gpu.spec().gemm, gpu.spec().memory,
-                 gpu.spec().slots(gpu.spec().cus_per_xcd, plan_.kernel.workgroup)),
+        traffic_(plan_, gpu.spec().memory, gpu.spec().slots(gpu.spec().cus_per_xcd, plan_.kernel.workgroup)),
         residents_(static_cast<std::size_t>(gpu.spec().memory.xcds), 0) {}
 
   sim::Task<> run(CuMask mask);
@@ -62,6 +61,7 @@ sim::Task<> GemmRun::run(CuMask mask) {
   kernel.workgroups = static_cast<int>(workgroups);
   kernel.workgroup = plan_.kernel.workgroup;
   kernel.mask = mask;
+  kernel.time_spread = plan_.kernel.time_spread;
   cache_ = gpu_.cache_sharing().enter(cache_client());
   CohortBody body = [this](const Cohort& cohort) { return run_wave(cohort); };
   co_await gpu_.dispatcher().run(std::move(kernel), std::move(body));
@@ -86,7 +86,7 @@ sim::Task<> GemmRun::run_wave(const Cohort& cohort) {
   for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] += cohort.per_xcd[xcd];
   sim::Gate done(gpu_.simulator(), "a wave of a GEMM");
   sim::ActivitySpec wave;
-  wave.amount = static_cast<double>(cohort.size()) * workgroup_flops_;
+  wave.amount = static_cast<double>(cohort.size()) * workgroup_flops_ * (1.0 + cohort.lateness);
   wave.cap = gpu_.spec().peak_flops();  // until its share is known, at this same instant
   waves_.push_back({&cohort, gpu_.network().start(wave, [&done] { done.open(); })});
   const sim::ResourceNetwork::ActivityId id = waves_.back().activity;

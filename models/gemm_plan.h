@@ -23,8 +23,10 @@ struct GemmKernelSpec {
   bool persistent = false;       // only as many workgroups as fit, which divide all the work evenly (Stream-K)
   CuResources workgroup;         // what each needs of its CU
   double efficiency = 0.0;       // share of the matrix peak at the actual clock that a CU's workgroups reach
+  int per_cu = 1;                // workgroups that fit on a CU
   double alone_share = 1.0;      // of that, what a workgroup reaches that has a CU for itself
   double oldest_share = 1.0;     // of that, what the oldest of several workgroups of a CU takes
+  double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean
   sim::Bytes in_flight;          // operands that one workgroup keeps under way
   std::int64_t l2_drift = 0;     // elements of k between the first and the last workgroup of an XCD
   std::int64_t cache_drift = 0;  // the same over the whole GPU
@@ -42,7 +44,6 @@ struct GemmProfile {
 
 struct GemmSpec {
   double flops_per_cycle_per_cu = 0.0;
-  double reuse_sharpness = 0.0;  // how abruptly reuse is lost when a window outgrows its cache
   std::vector<GemmKernelSpec> kernels;
   std::vector<GemmProfile> profiles;  // of shapes that have one
 

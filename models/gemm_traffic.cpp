@@ -26,18 +26,16 @@ double block_extent(const GemmPlan& plan, double tiles) {
   return rows * tile_m + columns * tile_n;
 }
 
-// The same of `residents` workgroups, of which those that split a contraction read different parts of the panels.
+// The same of `residents` workgroups. Those that split a contraction read different parts of the panels; those of one
+// CU run apart, so that what one reads the other has read long ago, or will.
 double panel_extent(const GemmPlan& plan, double residents) {
-  const double parts = std::min(static_cast<double>(plan.kernel.split_k), residents);
-  return parts * block_extent(plan, residents / parts);
+  const double apart = std::min(static_cast<double>(plan.kernel.split_k) * plan.kernel.per_cu, residents);
+  return apart * block_extent(plan, residents / apart);
 }
 
-// The share of re-reads that still find their line: all while the window they span is far below the capacity held, none
-// far above it.
-double reuse(double window_bytes, double capacity_bytes, double sharpness) {
-  if (capacity_bytes <= 0.0) return 0.0;
-  return 1.0 / (1.0 + std::pow(window_bytes / capacity_bytes, sharpness));
-}
+// The share of re-reads that still find their line. Readers lie anywhere in the window that they span, so a line of it
+// is as likely to be there as the cache is to hold it.
+double reuse(double window_bytes, double capacity_bytes) { return std::min(1.0, capacity_bytes / window_bytes); }
 
 // Written and read of the result by one piece.
 Traffic output_traffic(const GemmPlan& plan) {
@@ -48,8 +46,7 @@ Traffic output_traffic(const GemmPlan& plan) {
 
 }  // namespace
 
-GemmTraffic estimate_traffic(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory,
-                             const GemmFooting& footing) {
+GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const GemmFooting& footing) {
   const double k = plan.piece_k();
   const double panel_width = plan.kernel.tile_m + plan.kernel.tile_n;
 
@@ -63,7 +60,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const GemmSpec& spec, const M
     const double extent = panel_extent(plan, count);
     const double requested = count * panel_width;
     const double unique = std::min(extent, requested);
-    const double kept = reuse(element * extent * l2_window_k, l2_capacity, spec.reuse_sharpness);
+    const double kept = reuse(element * extent * l2_window_k, l2_capacity);
     beyond += unique + (requested - unique) * (1.0 - kept);
     all += count;
   }
@@ -73,10 +70,10 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const GemmSpec& spec, const M
   const double gpu_unique = std::min(gpu_extent, beyond);
   const double capacity = footing.cache_share * memory.cache_capacity.value();
   const double cache_window_k = std::min(k, static_cast<double>(plan.kernel.cache_drift));
-  const double kept_across_xcds = reuse(element * gpu_extent * cache_window_k, capacity, spec.reuse_sharpness);
+  const double kept_across_xcds = reuse(element * gpu_extent * cache_window_k, capacity);
   const double operands =
       element * static_cast<double>(plan.shape.k) * static_cast<double>(plan.shape.m + plan.shape.n);
-  const double kept_across_waves = reuse(operands, capacity, spec.reuse_sharpness);
+  const double kept_across_waves = reuse(operands, capacity);
   const double waves = std::max(1.0, static_cast<double>(plan.pieces()) / all);
   const double first_touch = std::min(1.0, operands / (waves * element * k * gpu_unique));
   const double wave_misses = gpu_unique * (first_touch + (1.0 - first_touch) * (1.0 - kept_across_waves));
@@ -93,16 +90,15 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const GemmSpec& spec, const M
   return traffic;
 }
 
-GemmTrafficModel::GemmTrafficModel(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory,
-                                   int slots_per_xcd)
-    : plan_(plan), spec_(spec), memory_(memory) {
+GemmTrafficModel::GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd)
+    : plan_(plan), memory_(memory) {
   const std::vector<int> full(static_cast<std::size_t>(memory.xcds), slots_per_xcd);
-  estimated_ = estimate_traffic(plan, spec, memory, {full});
+  estimated_ = estimate_traffic(plan, memory, {full});
   undisturbed_ = correct(estimated_);
 }
 
 GemmTraffic GemmTrafficModel::on(const GemmFooting& footing) const {
-  return correct(estimate_traffic(plan_, spec_, memory_, footing));
+  return correct(estimate_traffic(plan_, memory_, footing));
 }
 
 GemmTraffic GemmTrafficModel::correct(const GemmTraffic& estimated) const {

@@ -26,15 +26,14 @@ struct GemmFooting {
   double cache_share = 1.0;
 };
 
-GemmTraffic estimate_traffic(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory,
-                             const GemmFooting& footing);
+GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const GemmFooting& footing);
 
 // The traffic of one plan on one machine: the estimate; or, where the plan has a profile, that, corrected by what the
 // estimate says of the difference between a footing and the undisturbed kernel.
 class GemmTrafficModel {
  public:
   // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD.
-  GemmTrafficModel(const GemmPlan& plan, const GemmSpec& spec, const MemorySpec& memory, int slots_per_xcd);
+  GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd);
 
   // With all CUs and caches to itself.
   const GemmTraffic& undisturbed() const { return undisturbed_; }
@@ -44,7 +43,6 @@ class GemmTrafficModel {
   GemmTraffic correct(const GemmTraffic& estimated) const;
 
   const GemmPlan& plan_;
-  const GemmSpec& spec_;
   const MemorySpec& memory_;
   GemmTraffic estimated_;  // undisturbed
   GemmTraffic undisturbed_;

@@ -22,6 +22,7 @@ struct KernelSpec {
   CuMask mask;
   int priority = 0;  // higher goes first
   Tenant tenant = Tenant::gemm;
+  double time_spread = 0.0;  // of the times of a workgroup on different CUs: standard deviation over mean
 };
 
 // Workgroups of one kernel that were placed at the same instant on one GPU: they run alike and retire together.
@@ -33,6 +34,7 @@ struct Cohort {
   };
   std::vector<Placement> placements;
   std::vector<int> per_xcd;  // workgroups on each XCD
+  double lateness = 0.0;     // of its CUs at the end of the kernel: so much longer than a workgroup's time it takes
 
   int size() const { return static_cast<int>(placements.size()); }
   // The share of the workgroups that sits on the XCD with most of them.

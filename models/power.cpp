@@ -23,10 +23,12 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.matrix_energy = section.energy_per_flop("matrix_energy", limits::energy_per_flop);
   spec.reference_clock = section.frequency("reference_clock", limits::clock);
   spec.voltage_exponent = section.number("voltage_exponent", 0.0, 5.0);
+  spec.voltage_floor_clock = section.frequency("voltage_floor_clock", limits::clock);
   spec.busy_workgroup = section.power("busy_workgroup", limits::power);
   spec.l2_energy = section.energy_per_byte("l2_energy", limits::energy_per_byte);
   spec.cache_energy = section.energy_per_byte("cache_energy", limits::energy_per_byte);
   spec.hbm_energy = section.energy_per_byte("hbm_energy", limits::energy_per_byte);
+  spec.links_awake = section.power("links_awake", limits::power);
   spec.link_energy = section.energy_per_byte("link_energy", limits::energy_per_byte);
   spec.lowest_clock = section.frequency("lowest_clock", limits::clock);
   spec.highest_clock = section.frequency("highest_clock", limits::clock);
@@ -61,7 +63,12 @@ sim::Watts PowerGovernor::traffic_power() const {
   };
   sim::Watts sum = watts(memory_.l2(), spec_.l2_energy) + watts(memory_.cache(), spec_.cache_energy) +
                    watts(memory_.hbm(), spec_.hbm_energy);
-  for (const auto link : links_) sum += watts(link, spec_.link_energy);
+  bool awake = false;
+  for (const auto link : links_) {
+    sum += watts(link, spec_.link_energy);
+    awake = awake || network_.load(link) > 0.0;
+  }
+  if (awake) sum += spec_.links_awake;
   return sum;
 }
 
@@ -69,7 +76,9 @@ sim::Watts PowerGovernor::power_at(sim::Hertz clock, double clock_bound_flops, d
                                    sim::Watts traffic) const {
   const double scale = clock / spec_.highest_clock;
   const double faster = clock / clock_;
-  const double energy_scale = std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
+  const auto voltage_clock = [this](sim::Hertz actual) { return std::max(actual, spec_.voltage_floor_clock); };
+  const double energy_scale =
+      std::pow(voltage_clock(clock) / voltage_clock(spec_.reference_clock), spec_.voltage_exponent);
   const sim::FlopsPerSecond flops(clock_bound_flops * faster + other_flops);
   return spec_.idle + scale * spec_.clock_tree + scale * static_cast<double>(busy_workgroups_) * spec_.busy_workgroup +
          energy_scale * (flops * spec_.matrix_energy) + traffic;

@@ -1,5 +1,5 @@
 // Board power of one GPU and the governor that holds it under the cap by slowing the engine clock. Power is what is
-// always burnt plus energy per operation and per byte at each level; energy of an operation grows with the clock, since
+// always burnt plus energy per operation and per byte at each level; energy of an operation grows with the clock where
 // a faster clock needs a higher voltage.
 #pragma once
 
@@ -19,11 +19,13 @@ struct PowerSpec {
   sim::Watts clock_tree;             // added at the highest clock, in proportion to the clock
   sim::JoulesPerFlop matrix_energy;  // of a matrix operation at the reference clock
   sim::Hertz reference_clock;
-  double voltage_exponent = 0.0;  // energy of an operation grows as clock^exponent
-  sim::Watts busy_workgroup;      // of one workgroup that moves data, at the highest clock
+  double voltage_exponent = 0.0;   // energy of an operation grows as clock^exponent ...
+  sim::Hertz voltage_floor_clock;  // ... above this clock; below it the voltage falls no further
+  sim::Watts busy_workgroup;       // of one workgroup that moves data, at the highest clock
   sim::JoulesPerByte l2_energy;
   sim::JoulesPerByte cache_energy;
   sim::JoulesPerByte hbm_energy;
+  sim::Watts links_awake;          // while any of its links carries data
   sim::JoulesPerByte link_energy;  // per byte sent or received
   sim::Hertz lowest_clock;
   sim::Hertz highest_clock;

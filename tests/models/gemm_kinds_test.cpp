@@ -61,7 +61,7 @@ TEST(SplitK, PartsOfATileShareNoPanel) {
   const auto panels = [&](int split_k, GemmShape shape) {
     spec.kernels.front().split_k = split_k;
     const GemmPlan plan = plan_gemm(spec, shape);
-    const GemmTraffic traffic = estimate_traffic(plan, spec, round_memory(), {residents});
+    const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents});
     return traffic.l2 > 0.0 ? traffic.beyond_l2.reads * plan.piece_flops() - (split_k > 1 ? 65'536.0 : 0.0) : 0.0;
   };
   EXPECT_NEAR(panels(1, {256, 128, 1000}) / panels(2, {128, 128, 2000}), 3.0 / 4.0, 1e-3);
@@ -103,11 +103,11 @@ TEST(ProfiledGemm, LosesToOthersWhatTheEstimateLoses) {
   MemorySpec memory = round_memory();
   memory.cache_capacity = sim::Bytes(20e6);
   const GemmPlan plan = plan_gemm(profiled, shape);
-  const GemmTrafficModel model(plan, profiled, memory, 4);
+  const GemmTrafficModel model(plan, memory, 4);
   const std::vector<int> residents(static_cast<std::size_t>(memory.xcds), 4);
   const auto hbm = [&](double share) { return model.on({residents, 1.0, share}).hbm_bytes(); };
   const auto estimate = [&](double share) {
-    return estimate_traffic(plan, estimated, memory, {residents, 1.0, share}).hbm_bytes();
+    return estimate_traffic(plan, memory, {residents, 1.0, share}).hbm_bytes();
   };
   ASSERT_GT(estimate(0.5), 1.1 * estimate(1.0));
   EXPECT_NEAR(hbm(0.5) / hbm(1.0), estimate(0.5) / estimate(1.0), 1e-9);

@@ -69,7 +69,6 @@ inline CuResources part_of_cu(int workgroups) { return {720'720 / workgroups, 0,
 inline GemmSpec round_gemm() {
   GemmSpec spec;
   spec.flops_per_cycle_per_cu = 1000.0;
-  spec.reuse_sharpness = 4.0;
   GemmKernelSpec& square = spec.kernels.emplace_back();
   square.name = "square";
   square.tile_m = square.tile_n = 128;

@@ -105,11 +105,12 @@ TEST(PlatformFault, AParameterThatNoModelHasNamesTheNearest) {
 
 // One slip in each part of the machine.
 TEST(PlatformFault, AllPartsReportTheirFaultsTogether) {
-  const std::string what =
-      faults({"gpus=1", "fabric.link_rate=48", "gpu.xcds=0", "gpu.memory.l2.rate=1 B/s", "gpu.gemm.reuse_sharpness=-1",
-              "gpu.memory.hbm.read_efficiency=1.5", "rccl.workgroup_in_flight=1 us", "host.kernel_launch=2 s"});
-  for (const char* path : {"gpus:", "fabric.link_rate", "gpu.xcds", "gpu.memory.l2.rate", "gpu.gemm.reuse_sharpness",
-                           "gpu.memory.hbm.read_efficiency", "rccl.workgroup_in_flight", "host.kernel_launch"}) {
+  const std::string what = faults({"gpus=1", "fabric.link_rate=48", "gpu.xcds=0", "gpu.memory.l2.rate=1 B/s",
+                                   "gpu.gemm.flops_per_cycle_per_cu=-1", "gpu.memory.hbm.read_efficiency=1.5",
+                                   "rccl.workgroup_in_flight=1 us", "host.kernel_launch=2 s"});
+  for (const char* path :
+       {"gpus:", "fabric.link_rate", "gpu.xcds", "gpu.memory.l2.rate", "gpu.gemm.flops_per_cycle_per_cu",
+        "gpu.memory.hbm.read_efficiency", "rccl.workgroup_in_flight", "host.kernel_launch"}) {
     EXPECT_THAT(what, HasSubstr(path));
   }
 }

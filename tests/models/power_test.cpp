@@ -100,6 +100,16 @@ TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   }
 }
 
+// 10 W however little moves.
+TEST(PowerGovernor, LinksDrawPowerFromTheFirstByteOn) {
+  PowerSpec spec = tight();
+  spec.links_awake = sim::Watts(10.0);
+  GovernedGpu gpu(spec);
+  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
+  gpu.add_traffic(gpu.link(), 1.0);
+  EXPECT_NEAR(gpu.settled_power(), 130.0, 1e-9);
+}
+
 // 2 W each at the highest clock.
 TEST(PowerGovernor, BusyWorkgroupsDrawPowerWhileTheyAreThere) {
   GovernedGpu gpu(tight());
@@ -119,6 +129,25 @@ TEST(PowerGovernor, TheClockSettlesWherePowerMeetsTheCap) {
   again.set_matrix_work(1e5);
   // Power changes by (10 f + 200 f^2) W per relative change of the clock: 386 W.
   EXPECT_NEAR(again.settled_power(), 300.0, 386.0 * clock_step);
+}
+
+// 2e5 flops a cycle under a floor at 1.2 GHz, where they take 1 pJ as at the reference clock: 100 + 10 f + 200 f = 300
+// at f = 0.9524; with a voltage that falls on, 100 + 10 f + 200 f^2 = 300 would be met at 0.9753.
+TEST(PowerGovernor, BelowItsFloorTheVoltageFallsNoFurther) {
+  PowerSpec spec = tight();
+  spec.voltage_floor_clock = sim::Hertz(1.2e9);
+  GovernedGpu gpu(spec);
+  gpu.set_matrix_work(2e5);
+  EXPECT_NEAR(gpu.settled_clock(), 0.9524e9, 0.9524e9 * clock_step);
+}
+
+// 1e5 flops a cycle take f / 1.2 pJ each above it: 100 + 10 f + 100 f^2 / 1.2 = 300 at f = 1.4903.
+TEST(PowerGovernor, AboveItsFloorTheVoltageGrowsFromThere) {
+  PowerSpec spec = tight();
+  spec.voltage_floor_clock = sim::Hertz(1.2e9);
+  GovernedGpu gpu(spec);
+  gpu.set_matrix_work(1e5);
+  EXPECT_NEAR(gpu.settled_clock(), 1.4903e9, 1.4903e9 * clock_step);
 }
 
 TEST(PowerGovernor, MatrixWorkRunsAtTheSettledClock) {

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,32 +14,13 @@
 #include "study/c3_study.h"
 #include "study/c3_study_file.h"
 #include "study/c3_study_tables.h"
+#include "tests/study/claims.h"
 #include "tests/study/test_platform.h"
 
 namespace study {
 namespace {
 
 using models::CollectiveKind;
-
-struct Band {
-  double low = 0.0;
-  double high = 0.0;
-  bool contains(double value) const { return low <= value && value <= high; }
-};
-
-// The bands of claims.csv by id: id,source,claim,value,low,high,role, where a claim holds no comma.
-std::map<std::string, Band> claimed_bands() {
-  std::ifstream file(C3SIM_SOURCE_DIR "/validate/reference/claims.csv");
-  std::map<std::string, Band> bands;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("conccl.")) continue;
-    std::vector<std::string> cells;
-    std::istringstream text(line);
-    for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-    bands[cells.front()] = {std::stod(*(cells.end() - 3)), std::stod(*(cells.end() - 2))};
-  }
-  return bands;
-}
 
 // What the study says of each claim; a claim about the three classes has a value for the lowest and for the highest.
 std::map<std::string, std::vector<double>> predicted() {
@@ -95,13 +74,14 @@ std::map<std::string, std::vector<double>> predicted() {
 
 // By claim, the number of the deviation under which docs/deviations.md speaks of it.
 const std::map<std::string, int> deviations{
-    {"conccl.ideal.mean", 1},     {"conccl.c3_base.fraction.all_gather", 2}, {"conccl.c3_base.speedup.all_to_all", 3},
-    {"conccl.c3_rp.fraction", 4}, {"conccl.conccl_rp.max_speedup", 5},       {"conccl.heuristic.right", 6},
+    {"conccl.ideal.mean", 1},
+    {"conccl.c3_base.fraction.all_gather", 2},
+    {"conccl.heuristic.right", 6},
     {"conccl.heuristic.loss", 6},
 };
 
 TEST(FullConcclClaims, HoldButForTheNumberedDeviations) {
-  const std::map<std::string, Band> bands = claimed_bands();
+  const std::map<std::string, Band> bands = claimed_bands("conccl", "predict");
   for (const auto& [claim, values] : predicted()) {
     const Band band = bands.at(claim);
     const bool holds = std::ranges::all_of(values, [&](double value) { return band.contains(value); });

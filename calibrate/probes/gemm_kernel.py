@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Measures, on one GPU with nothing else to do, what a matrix product kernel does that its mean rate does not show.
+
+times: how much the times of its workgroups differ, from the start and end that each writes down
+       (`gpu.gemm.kernels[].time_spread`).
+power: what the board draws with operands of random numbers and of zeros, on few CUs so that no limit slows the clock.
+
+    python3 gemm_kernel.py times > workgroup_times.csv
+    python3 gemm_kernel.py power > matrix_power.csv
+
+Needs PyTorch and Triton; `power` needs nvidia-smi.
+"""
+
+import argparse
+import statistics
+import subprocess
+import threading
+import time
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def now():
+    return tl.inline_asm_elementwise("mov.u64 $0, %globaltimer;", "=l", [], dtype=tl.int64, is_pure=False, pack=1)
+
+
+@triton.jit
+def this_cu():
+    return tl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+
+
+@triton.jit
+def multiply(a, b, c, log, M, N, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):
+    program = tl.program_id(0)
+    begin = now()
+    columns = tl.cdiv(N, TILE_N)
+    group = program // (8 * columns)  # eight rows of tiles at a time, so that neighbours share panels
+    first = group * 8
+    rows = tl.minimum(tl.cdiv(M, TILE_M) - first, 8)
+    row = first + (program % (8 * columns)) % rows
+    column = (program % (8 * columns)) // rows
+    m = row * TILE_M + tl.arange(0, TILE_M)
+    n = column * TILE_N + tl.arange(0, TILE_N)
+    k = tl.arange(0, TILE_K)
+    a_at = a + m[:, None] * K + k[None, :]
+    b_at = b + n[None, :] * K + k[:, None]
+    sum = tl.zeros((TILE_M, TILE_N), dtype=tl.float32)
+    for _ in range(0, tl.cdiv(K, TILE_K)):
+        sum = tl.dot(tl.load(a_at), tl.load(b_at), sum)
+        a_at += TILE_K
+        b_at += TILE_K
+    tl.store(c + m[:, None] * N + n[None, :], sum.to(tl.bfloat16))
+    tl.debug_barrier()
+    tl.store(log + 3 * program, begin)
+    tl.store(log + 3 * program + 1, now())
+    tl.store(log + 3 * program + 2, this_cu().to(tl.int64))
+
+
+def measure_times():
+    device = torch.cuda.get_device_properties(0)
+    cus = device.multi_processor_count
+    print(f"# {device.name}: {cus} CUs; whole waves only, so that differences of time alone make CUs end apart")
+    print("# deviation: of the times of workgroups, over their mean; spread: of the last ends on all places that a CU has")
+    print("# for a workgroup, over the same; cu_dry: by how many mean times before the end of all that share of CUs ended")
+    print("tile_m,tile_n,waves,k,repeat,per_cu,rate_TFLOPs,mean_us,first_wave_deviation,deviation,spread,cu_dry_10,"
+          "cu_dry_25,cu_dry_50")
+    for tile_m, tile_n, warps, per_cu in ((128, 256, 8, 1), (128, 128, 4, 2), (128, 64, 4, 3)):
+        for waves, k in ((1, 8192), (1, 32768), (4, 8192), (16, 8192), (16, 16384), (64, 8192)):
+            columns = 4 * per_cu * waves
+            m, n = tile_m * cus // 4, tile_n * columns
+            a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
+            b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16)
+            c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+            count = cus // 4 * columns
+            log = torch.zeros(count, 3, device="cuda", dtype=torch.int64)
+            for repeat in range(-3, 5):
+                multiply[(count,)](a, b, c, log, m, n, k, tile_m, tile_n, 64, num_warps=warps, num_stages=3)
+                torch.cuda.synchronize()
+                if repeat < 0:
+                    continue
+                begin, end, cu = log.cpu().unbind(1)
+                start = begin.min()
+                begin, end = (begin - start).double() / 1e3, (end - start).double() / 1e3
+                took, last = end - begin, end.max()
+                mean = took.mean()
+                first = took[begin < 0.3 * mean]
+                places = torch.sort(end).values[-len(first):]
+                dry = torch.stack([end[cu == one].max() for one in cu.unique()])
+                shares = [(last - torch.quantile(dry, q)) / mean for q in (0.10, 0.25, 0.50)]
+                print(f"{tile_m},{tile_n},{waves},{k},{repeat},{len(first) / cus:.2f},{2e-6 * m * n * k / last:.1f},{mean:.1f},"
+                      + ",".join(f"{x:.4f}" for x in (first.std() / first.mean(), took.std() / mean, places.std() / mean,
+                                                      *shares)), flush=True)
+
+
+class Board:
+    """Power in W and clock of the CUs in MHz, as nvidia-smi prints them every 100 ms."""
+
+    def __init__(self):
+        self.rows = []
+        self.process = subprocess.Popen(
+            ["nvidia-smi", "--query-gpu=power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms", "100"],
+            stdout=subprocess.PIPE, text=True)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.rows.append((time.perf_counter(), *(float(field) for field in line.split(","))))
+
+    def mean(self, begin, end):
+        rows = [row for row in self.rows if begin < row[0] < end]
+        return f"{statistics.mean(row[1] for row in rows):.1f},{statistics.mean(row[2] for row in rows):.0f},{len(rows)}"
+
+
+def measure_power():
+    print(f"# {torch.cuda.get_device_name(0)}; board power (instant) and clock of the CUs, means of the second half of 4 s")
+    print("workgroups,k,operands,rate_TFLOPs,power_W,clock_MHz,samples")
+    board = Board()
+    time.sleep(4)
+    print(f"0,0,idle,0,{board.mean(time.perf_counter() - 2, time.perf_counter())}")
+    k = 65536
+    log = torch.zeros(1024, 3, device="cuda", dtype=torch.int64)
+    for tiles_m, tiles_n in ((2, 8), (4, 8), (8, 8), (12, 8), (14, 8), (16, 8), (33, 8), (66, 8)):
+        m, n = 128 * tiles_m, 128 * tiles_n
+        for operands in ("random", "zero"):
+            make = torch.randn if operands == "random" else torch.zeros
+            a = make(m, k, device="cuda", dtype=torch.bfloat16)
+            b = make(n, k, device="cuda", dtype=torch.bfloat16)
+            c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+            begin = time.perf_counter()
+            runs = []
+            while not runs or runs[-1] < begin + 4:
+                for _ in range(20):
+                    multiply[(tiles_m * tiles_n,)](a, b, c, log, m, n, k, 128, 128, 64, num_warps=4, num_stages=3)
+                torch.cuda.synchronize()
+                runs.append(time.perf_counter())
+            half = [run for run in runs if run > begin + 2]
+            rate = 20 * (len(half) - 1) * 2e-12 * m * n * k / (half[-1] - half[0])
+            print(f"{tiles_m * tiles_n},{k},{operands},{rate:.1f},{board.mean(begin + 2, runs[-1])}", flush=True)
+    board.process.terminate()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("times", "power"))
+    if parser.parse_args().what == "times":
+        measure_times()
+    else:
+        measure_power()
