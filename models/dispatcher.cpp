@@ -16,28 +16,27 @@ namespace {
 std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::gemm ? 0 : 1; }
 
 // By how many standard deviations CUs come late to the end of a kernel: the middles of eight equal parts of a normal
-// distribution. Neighbours differ.
-constexpr std::array<double, 8> lateness_of_cus{-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534};
+// distribution, scaled to a deviation of one; from the middle outwards, so that few CUs differ less.
+constexpr std::array<double, 8> lateness_of_cus{-0.170, 0.170, -0.530, 0.530, -0.962, 0.962, -1.663, 1.663};
 
-// One cohort for the CUs of each lateness. Before the end, a kernel refills whichever CU is done; at the end, those
-// that are early stay free.
-std::vector<Cohort> apart_at_the_end(const std::vector<Cohort>& together, double spread) {
-  std::vector<Cohort> apart;
-  for (const Cohort& whole : together) {
-    const std::size_t first = apart.size();
-    apart.resize(first + lateness_of_cus.size());
-    for (std::size_t part = 0; part < lateness_of_cus.size(); ++part) {
-      apart[first + part].lateness = spread * lateness_of_cus[part];
-      apart[first + part].per_xcd.resize(whole.per_xcd.size(), 0);
-    }
-    for (const Cohort::Placement& placement : whole.placements) {
-      Cohort& part = apart[first + static_cast<std::size_t>(placement.cu) % lateness_of_cus.size()];
-      part.placements.push_back(placement);
-      ++part.per_xcd[static_cast<std::size_t>(placement.xcd)];
-    }
+// The cohort as one for each lateness, which its workgroups on an XCD have in turn; all are as late as the whole.
+std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
+  std::vector<Cohort> parts(lateness_of_cus.size());
+  for (Cohort& part : parts) part.per_xcd.resize(whole.per_xcd.size(), 0);
+  std::vector<std::size_t> next(whole.per_xcd.size(), 0);
+  double sum = 0.0;
+  for (const Cohort::Placement& placement : whole.placements) {
+    const std::size_t xcd = static_cast<std::size_t>(placement.xcd);
+    const std::size_t turn = next[xcd]++ % lateness_of_cus.size();
+    parts[turn].placements.push_back(placement);
+    ++parts[turn].per_xcd[xcd];
+    sum += lateness_of_cus[turn];
   }
-  std::erase_if(apart, [](const Cohort& part) { return part.placements.empty(); });
-  return apart;
+  const double mean = sum / whole.size();
+  for (std::size_t turn = 0; turn < parts.size(); ++turn)
+    parts[turn].lateness = spread * (lateness_of_cus[turn] - mean);
+  std::erase_if(parts, [](const Cohort& part) { return part.placements.empty(); });
+  return parts;
 }
 }  // namespace
 
@@ -69,19 +68,25 @@ struct Dispatcher::Queue {
   std::vector<Cohort> forming;  // workgroups that come to the same CU at the same instant are in different cohorts
   sim::Gate done;
 
-  // After placing: cohorts behind whom nothing is left for their CUs, as what is left goes to those that were busy
-  // before, come to their ends one CU after the other.
-  void spread_the_last() {
+  // After placing: the cohorts that were put together. Until its end, a kernel refills whichever CU is done. Those
+  // behind whom nothing is left for their CUs, as what is left goes to CUs that were busy before, end one CU after the
+  // other.
+  std::vector<Cohort> take_formed() {
     const int left = std::accumulate(pending.begin(), pending.end(), 0);
     most_at_once = std::max(most_at_once, unfinished - left);
-    if (kernel.time_spread <= 0.0 || forming.empty()) return;
+    std::vector<Cohort> formed = std::exchange(forming, {});
     const auto add = [](int sum, const Cohort& cohort) { return sum + cohort.size(); };
-    const int busy_before = unfinished - left - std::accumulate(forming.begin(), forming.end(), 0, add);
-    if (left <= busy_before) forming = apart_at_the_end(forming, end_spread());
+    const int busy_before = unfinished - left - std::accumulate(formed.begin(), formed.end(), 0, add);
+    if (formed.empty() || kernel.time_spread <= 0.0 || left > busy_before) return formed;
+    std::vector<Cohort> apart;
+    for (const Cohort& cohort : formed) {
+      for (Cohort& part : apart_at_the_end(cohort, end_spread())) apart.push_back(std::move(part));
+    }
+    return apart;
   }
 
-  // In times of a workgroup. Some CUs are slower than others all along, so they come apart in proportion to what each
-  // runs; until they end at any moment of that time, as the slow ones then run one workgroup less.
+  // In times of a workgroup. CUs come apart as if some were slower all along, in proportion to what each runs; until
+  // they end at any moment of that time, as the slow ones then run one workgroup less.
   double end_spread() const {
     const double any_moment = 1.0 / std::sqrt(12.0);  // standard deviation of what is uniform over 1
     const double each = static_cast<double>(kernel.workgroups) / most_at_once;
@@ -144,8 +149,7 @@ void Dispatcher::dispatch() {
   dispatch_requested_ = false;
   for (int xcd = 0; xcd < xcds(); ++xcd) dispatch_xcd(xcd);
   for (Queue& queue : queues_) {
-    queue.spread_the_last();
-    for (Cohort& cohort : std::exchange(queue.forming, {})) {
+    for (Cohort& cohort : queue.take_formed()) {
       simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::move(cohort)));
     }
   }

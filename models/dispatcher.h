@@ -1,5 +1,6 @@
 // Places the workgroups of queued kernels on the CUs of one GPU. A kernel's workgroups are dealt to the XCDs in turn
 // when it is enqueued; on each XCD the queues compete for the CUs that have room whenever workgroups arrive or retire.
+// Workgroups that are placed together run alike; only the last of a kernel come to their ends apart.
 #pragma once
 
 #include <array>

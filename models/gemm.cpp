@@ -8,9 +8,18 @@
 
 namespace models {
 
+namespace {
+
+GemmTrafficModel traffic_of(const GemmPlan& plan, const GpuSpec& gpu) {
+  return {plan, gpu.memory, gpu.slots(gpu.cus_per_xcd, plan.kernel.workgroup),
+          static_cast<double>(gpu.slots(1, plan.kernel.workgroup))};
+}
+
+}  // namespace
+
 bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
   const GpuSpec& spec = gpu.spec();
-  const GemmTrafficModel traffic(plan, spec.memory, spec.slots(spec.cus_per_xcd, plan.kernel.workgroup));
+  const GemmTrafficModel traffic = traffic_of(plan, spec);
   return 1.0 / traffic.undisturbed().beyond_l2_bytes() < spec.peak_flops() / spec.memory.hbm_rate.value();
 }
 
@@ -22,8 +31,9 @@ class GemmRun {
   GemmRun(Gpu& gpu, GemmPlan plan)
       : gpu_(gpu),
         plan_(std::move(plan)),
-        traffic_(plan_, gpu.spec().memory, gpu.spec().slots(gpu.spec().cus_per_xcd, plan_.kernel.workgroup)),
-        residents_(static_cast<std::size_t>(gpu.spec().memory.xcds), 0) {}
+        traffic_(traffic_of(plan_, gpu.spec())),
+        residents_(static_cast<std::size_t>(gpu.spec().memory.xcds), 0),
+        on_cu_(static_cast<std::size_t>(gpu.spec().cus()), 0) {}
 
   sim::Task<> run(CuMask mask);
 
@@ -39,7 +49,9 @@ class GemmRun {
   };
 
   sim::Task<> run_wave(const Cohort& cohort);
+  void add_residents(const Cohort& cohort, int sign);
   void reshape_waves();
+  std::size_t cu_of(const Cohort::Placement& placement) const;
   std::vector<Shares> share_cus() const;
   std::int64_t slots(CuMask mask) const;
   CacheSharing::Client cache_client();
@@ -49,6 +61,9 @@ class GemmRun {
   GemmTrafficModel traffic_;
   double workgroup_flops_ = 0.0;
   std::vector<int> residents_;  // by XCD
+  std::vector<int> on_cu_;      // workgroups on each CU
+  int workgroups_ = 0;          // on all of them
+  int busy_cus_ = 0;            // with any
   std::vector<Wave> waves_;
   CacheSharing::Handle cache_;
 };
@@ -83,7 +98,7 @@ CacheSharing::Client GemmRun::cache_client() {
 }
 
 sim::Task<> GemmRun::run_wave(const Cohort& cohort) {
-  for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] += cohort.per_xcd[xcd];
+  add_residents(cohort, 1);
   sim::Gate done(gpu_.simulator(), "a wave of a GEMM");
   sim::ActivitySpec wave;
   wave.amount = static_cast<double>(cohort.size()) * workgroup_flops_ * (1.0 + cohort.lateness);
@@ -93,7 +108,7 @@ sim::Task<> GemmRun::run_wave(const Cohort& cohort) {
   reshape_waves();
   co_await done.wait();
   gpu_.governor().remove_matrix_work(id);
-  for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] -= cohort.per_xcd[xcd];
+  add_residents(cohort, -1);
   reshape_waves();
 }
 
@@ -103,7 +118,8 @@ void GemmRun::reshape_waves() {
   std::erase_if(waves_, [this](const Wave& wave) { return !gpu_.network().live(wave.activity); });
   if (waves_.empty()) return;
   const CacheSharing& sharing = gpu_.cache_sharing();
-  const GemmTraffic traffic = traffic_.on({residents_, sharing.l2_share(cache_), sharing.cache_share(cache_)});
+  const double per_cu = static_cast<double>(workgroups_) / busy_cus_;
+  const GemmTraffic traffic = traffic_.on({residents_, per_cu, sharing.l2_share(cache_), sharing.cache_share(cache_)});
   const double flops_per_cycle = gpu_.spec().gemm.flops_per_cycle_per_cu * plan_.efficiency();
   const std::vector<Shares> shares = share_cus();
   for (std::size_t i = 0; i < waves_.size(); ++i) {
@@ -120,35 +136,41 @@ void GemmRun::reshape_waves() {
   }
 }
 
+void GemmRun::add_residents(const Cohort& cohort, int sign) {
+  for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] += sign * cohort.per_xcd[xcd];
+  workgroups_ += sign * cohort.size();
+  for (const Cohort::Placement& placement : cohort.placements) {
+    int& here = on_cu_[cu_of(placement)];
+    busy_cus_ -= here > 0 ? 1 : 0;
+    here += sign;
+    busy_cus_ += here > 0 ? 1 : 0;
+  }
+}
+
+std::size_t GemmRun::cu_of(const Cohort::Placement& placement) const {
+  return static_cast<std::size_t>(placement.xcd) * static_cast<std::size_t>(gpu_.spec().cus_per_xcd) +
+         static_cast<std::size_t>(placement.cu);
+}
+
 // A CU issues from its oldest workgroup first, matrix operations and loads alike, so workgroups of one CU that started
 // together run apart: one is in the middle of its tile when the other ends.
 std::vector<GemmRun::Shares> GemmRun::share_cus() const {
-  const GpuSpec& spec = gpu_.spec();
   const GemmKernelSpec& kernel = plan_.kernel;
-  const auto cu_of = [&spec](const Cohort::Placement& placement) {
-    return static_cast<std::size_t>(placement.xcd) * static_cast<std::size_t>(spec.cus_per_xcd) +
-           static_cast<std::size_t>(placement.cu);
-  };
-  std::vector<int> residents(static_cast<std::size_t>(spec.cus()), 0);
-  for (const Wave& wave : waves_) {
-    for (const Cohort::Placement& placement : wave.cohort->placements) ++residents[cu_of(placement)];
-  }
-  std::vector<char> has_oldest(residents.size(), 0);  // no bits: this is a hot loop
+  std::vector<char> has_oldest(on_cu_.size(), 0);  // no bits: this is a hot loop
   std::vector<Shares> shares;
   for (const Wave& wave : waves_) {  // by age
     Shares& sum = shares.emplace_back();
     for (const Cohort::Placement& placement : wave.cohort->placements) {
       const std::size_t cu = cu_of(placement);
-      if (residents[cu] == 1) {
+      if (on_cu_[cu] == 1) {
         sum.matrix_pipes += kernel.alone_share;
         sum.requests += 1.0;
         continue;
       }
-      const double issued =
-          has_oldest[cu] != 0 ? (1.0 - kernel.oldest_share) / (residents[cu] - 1) : kernel.oldest_share;
+      const double issued = has_oldest[cu] != 0 ? (1.0 - kernel.oldest_share) / (on_cu_[cu] - 1) : kernel.oldest_share;
       has_oldest[cu] = 1;
       sum.matrix_pipes += issued;
-      sum.requests += issued * residents[cu];
+      sum.requests += issued * on_cu_[cu];
     }
   }
   return shares;

@@ -31,8 +31,8 @@ GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu) {
     check_fits(row, kernel.workgroup, cu);
     kernel.efficiency = row.number("efficiency", 0.01, 1.0);
     kernel.alone_share = row.number("alone_share", 0.1, 1.0);
-    kernel.per_cu = std::max(1, workgroups_that_fit(cu, kernel.workgroup));
-    kernel.oldest_share = row.number("oldest_share", 1.0 / kernel.per_cu, kernel.per_cu == 1 ? 1.0 : most_of_a_cu);
+    const int per_cu = std::max(1, workgroups_that_fit(cu, kernel.workgroup));
+    kernel.oldest_share = row.number("oldest_share", 1.0 / per_cu, per_cu == 1 ? 1.0 : most_of_a_cu);
     kernel.time_spread = row.number("time_spread", 0.0, 1.0);
     kernel.in_flight = row.bytes("in_flight", limits::capacity);
     kernel.l2_drift = row.integer("l2_drift", 1, 1 << 24);

@@ -23,7 +23,6 @@ struct GemmKernelSpec {
   bool persistent = false;       // only as many workgroups as fit, which divide all the work evenly (Stream-K)
   CuResources workgroup;         // what each needs of its CU
   double efficiency = 0.0;       // share of the matrix peak at the actual clock that a CU's workgroups reach
-  int per_cu = 1;                // workgroups that fit on a CU
   double alone_share = 1.0;      // of that, what a workgroup reaches that has a CU for itself
   double oldest_share = 1.0;     // of that, what the oldest of several workgroups of a CU takes
   double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean

@@ -28,8 +28,8 @@ double block_extent(const GemmPlan& plan, double tiles) {
 
 // The same of `residents` workgroups. Those that split a contraction read different parts of the panels; those of one
 // CU run apart, so that what one reads the other has read long ago, or will.
-double panel_extent(const GemmPlan& plan, double residents) {
-  const double apart = std::min(static_cast<double>(plan.kernel.split_k) * plan.kernel.per_cu, residents);
+double panel_extent(const GemmPlan& plan, double residents, double per_cu) {
+  const double apart = std::min(plan.kernel.split_k * per_cu, residents);
   return apart * block_extent(plan, residents / apart);
 }
 
@@ -57,7 +57,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   double beyond = 0.0;  // panel elements per element of k that leave the L2s
   for (const int count : footing.residents) {
     if (count == 0) continue;
-    const double extent = panel_extent(plan, count);
+    const double extent = panel_extent(plan, count, footing.per_cu);
     const double requested = count * panel_width;
     const double unique = std::min(extent, requested);
     const double kept = reuse(element * extent * l2_window_k, l2_capacity);
@@ -66,7 +66,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   }
 
   // Infinity Cache: what one XCD fetched, the others may find; and panels of earlier waves, if all operands fit.
-  const double gpu_extent = panel_extent(plan, all);
+  const double gpu_extent = panel_extent(plan, all, footing.per_cu);
   const double gpu_unique = std::min(gpu_extent, beyond);
   const double capacity = footing.cache_share * memory.cache_capacity.value();
   const double cache_window_k = std::min(k, static_cast<double>(plan.kernel.cache_drift));
@@ -90,10 +90,10 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   return traffic;
 }
 
-GemmTrafficModel::GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd)
+GemmTrafficModel::GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu)
     : plan_(plan), memory_(memory) {
   const std::vector<int> full(static_cast<std::size_t>(memory.xcds), slots_per_xcd);
-  estimated_ = estimate_traffic(plan, memory, {full});
+  estimated_ = estimate_traffic(plan, memory, {full, per_cu});
   undisturbed_ = correct(estimated_);
 }
 

@@ -18,10 +18,11 @@ struct GemmTraffic {
   double hbm_bytes() const { return beyond_l2_bytes() * (1.0 - beyond_l2.cache_hits); }
 };
 
-// What a kernel has of CUs and caches: its workgroups on each XCD (0 for one that has none), and its shares of the
-// capacities.
+// What a kernel has of CUs and caches: its workgroups on each XCD (0 for one that has none), how many share a CU, on
+// average, and its shares of the capacities.
 struct GemmFooting {
   std::span<const int> residents;
+  double per_cu = 1.0;
   double l2_share = 1.0;
   double cache_share = 1.0;
 };
@@ -32,8 +33,8 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
 // estimate says of the difference between a footing and the undisturbed kernel.
 class GemmTrafficModel {
  public:
-  // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD.
-  GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd);
+  // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD, `per_cu` of them on a CU.
+  GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu);
 
   // With all CUs and caches to itself.
   const GemmTraffic& undisturbed() const { return undisturbed_; }

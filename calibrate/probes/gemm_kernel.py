@@ -3,12 +3,13 @@
 
 times: how much the times of its workgroups differ, from the start and end that each writes down
        (`gpu.gemm.kernels[].time_spread`).
-power: what the board draws with operands of random numbers and of zeros, on few CUs so that no limit slows the clock.
+power: what the board draws with operands of random numbers and of zeros, on few CUs, where no limit slows the clock, and
+       on more, where the cap does (`gpu.power.voltage_exponent`, `voltage_floor_clock`).
 
     python3 gemm_kernel.py times > workgroup_times.csv
     python3 gemm_kernel.py power > matrix_power.csv
 
-Needs PyTorch and Triton; `power` needs nvidia-smi.
+Needs PyTorch and Triton on an NVIDIA GPU (the kernel reads its clock and its CU in PTX); `power` needs nvidia-smi.
 """
 
 import argparse
@@ -62,6 +63,8 @@ def multiply(a, b, c, log, M, N, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, 
 def measure_times():
     device = torch.cuda.get_device_properties(0)
     cus = device.multi_processor_count
+    if cus % 4 != 0:
+        raise SystemExit(f"error: {cus} CUs: whole waves of these shapes need a multiple of 4")
     print(f"# {device.name}: {cus} CUs; whole waves only, so that differences of time alone make CUs end apart")
     print("# deviation: of the times of workgroups, over their mean; spread: of the last ends on all places that a CU has")
     print("# for a workgroup, over the same; cu_dry: by how many mean times before the end of all that share of CUs ended")
@@ -70,7 +73,7 @@ def measure_times():
     for tile_m, tile_n, warps, per_cu in ((128, 256, 8, 1), (128, 128, 4, 2), (128, 64, 4, 3)):
         for waves, k in ((1, 8192), (1, 32768), (4, 8192), (16, 8192), (16, 16384), (64, 8192)):
             columns = 4 * per_cu * waves
-            m, n = tile_m * cus // 4, tile_n * columns
+            m, n = tile_m * (cus // 4), tile_n * columns
             a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
             b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16)
             c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
@@ -101,7 +104,8 @@ class Board:
     def __init__(self):
         self.rows = []
         self.process = subprocess.Popen(
-            ["nvidia-smi", "--query-gpu=power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms", "100"],
+            ["nvidia-smi", "-i", f"GPU-{torch.cuda.get_device_properties(0).uuid}",
+             "--query-gpu=power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms", "100"],
             stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -129,6 +133,8 @@ def measure_power():
             a = make(m, k, device="cuda", dtype=torch.bfloat16)
             b = make(n, k, device="cuda", dtype=torch.bfloat16)
             c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+            multiply[(tiles_m * tiles_n,)](a, b, c, log, m, n, k, 128, 128, 64, num_warps=4, num_stages=3)
+            torch.cuda.synchronize()  # compiled by now
             begin = time.perf_counter()
             runs = []
             while not runs or runs[-1] < begin + 4:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what the boards of two GPUs draw while copy engines move data between them at several rates, and while one
-copies within its own memory: what links cost awake and per byte (`gpu.power.links_awake`, `gpu.power.link_energy`).
+"""Measures what the boards of two GPUs draw while data is copied between them at several rates, and while one copies
+within its own memory: what links cost awake and per byte (`gpu.power.links_awake`, `gpu.power.link_energy`).
 
     python3 link_power.py > link_power.csv
 
@@ -24,24 +24,27 @@ class Boards:
     def __init__(self):
         self.rows = []
         self.process = subprocess.Popen(
-            ["nvidia-smi", "--query-gpu=index,power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms",
+            ["nvidia-smi", "--query-gpu=uuid,power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms",
              "100"], stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
         for line in self.process.stdout:
-            self.rows.append((time.perf_counter(), *(float(field) for field in line.split(","))))
+            gpu, watts, megahertz = line.split(",")
+            self.rows.append((time.perf_counter(), gpu, float(watts), float(megahertz)))
 
     def mean(self, begin, end):
         text = []
         for gpu in (0, 1):
-            rows = [row for row in self.rows if begin < row[0] < end and row[1] == gpu]
+            name = f"GPU-{torch.cuda.get_device_properties(gpu).uuid}"
+            rows = [row for row in self.rows if begin < row[0] < end and row[1] == name]
             text.append(f"{statistics.mean(row[2] for row in rows):.1f},{statistics.mean(row[3] for row in rows):.0f}")
         return ",".join(text)
 
 
 def phase(boards, name, size, pairs):
-    """Copies between buffers of `pairs` (source, destination) without a pause, each pair on a stream of its own."""
+    """Copies between buffers of `pairs` (source, destination), each pair on a stream of its own, as fast as one thread
+    launches them: the smaller the copies, the longer the pauses and the lower the rate."""
     streams = [torch.cuda.Stream(source.device) for source, _ in pairs]
     begin = time.perf_counter()
     moved, half, half_moved = 0, None, 0

@@ -103,11 +103,11 @@ TEST(ProfiledGemm, LosesToOthersWhatTheEstimateLoses) {
   MemorySpec memory = round_memory();
   memory.cache_capacity = sim::Bytes(20e6);
   const GemmPlan plan = plan_gemm(profiled, shape);
-  const GemmTrafficModel model(plan, memory, 4);
+  const GemmTrafficModel model(plan, memory, 4, 1.0);
   const std::vector<int> residents(static_cast<std::size_t>(memory.xcds), 4);
-  const auto hbm = [&](double share) { return model.on({residents, 1.0, share}).hbm_bytes(); };
+  const auto hbm = [&](double share) { return model.on({residents, 1.0, 1.0, share}).hbm_bytes(); };
   const auto estimate = [&](double share) {
-    return estimate_traffic(plan, memory, {residents, 1.0, share}).hbm_bytes();
+    return estimate_traffic(plan, memory, {residents, 1.0, 1.0, share}).hbm_bytes();
   };
   ASSERT_GT(estimate(0.5), 1.1 * estimate(1.0));
   EXPECT_NEAR(hbm(0.5) / hbm(1.0), estimate(0.5) / estimate(1.0), 1e-9);

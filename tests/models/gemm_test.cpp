@@ -107,16 +107,16 @@ TEST(GemmTime, WorkgroupsThatShareACuShareItsMatrixPipes) {
   EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + 8.0 / 3.0 * tile_us, 1e-5);
 }
 
-// The same where ports of 1 GB/s hold both back. Eight tiles of an XCD take 9 * 128 rows and columns, so that one moves
-// 9/16 of its panels; the older eight of the GPU have 3/4 of 2 GB/s. Then four tiles take 5 * 128, one 5/8 of its
-// panels, and two thirds of the younger eight are left for 2 GB/s.
+// The same where ports of 1 GB/s hold both back. Each four tiles of an XCD, one to a CU, take 5 * 128 rows and columns,
+// so that one moves 5/8 of its panels; the older eight of the GPU have 3/4 of 2 GB/s. Then two thirds of the younger
+// eight are left for 2 GB/s.
 TEST(GemmTime, WorkgroupsThatShareACuShareItsLoadsToo) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
   GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
   kernel.workgroup = part_of_cu(2);
   kernel.oldest_share = 0.75;
-  const double older_us = 8.0 * (9.0 / 16.0 * panel_bytes + tile_bytes) / 1.5e3;
+  const double older_us = 8.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 1.5e3;
   const double younger_us = 8.0 * 2.0 / 3.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 2e3;
   EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + older_us + younger_us, 0.1);
 }
@@ -162,7 +162,6 @@ TEST(GemmCaches, WorkgroupsOfACuShareNoPanel) {
   PlatformSpec platform = round_platform();
   GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
   kernel.workgroup = part_of_cu(2);
-  kernel.per_cu = 2;
   kernel.oldest_share = 0.5;
   EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).beyond_l2_bytes,
               2.0 * 2.0 * 5.0 / 2.0 * panel_bytes + 16.0 * tile_bytes, 100.0);
@@ -192,7 +191,7 @@ TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
 TEST(GemmTraffic, WithoutCachesEveryTileReadsItsPanelsFromHbm) {
   const GemmPlan plan = plan_gemm(round_gemm(), {1024, 1024, 1000});
   const std::vector<int> residents{4, 4};
-  const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents, 0.0, 0.0});
+  const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents, 1.0, 0.0, 0.0});
   EXPECT_DOUBLE_EQ(traffic.beyond_l2.reads * plan.piece_flops(), panel_bytes);
   EXPECT_DOUBLE_EQ(traffic.beyond_l2.writes * plan.piece_flops(), tile_bytes);
   EXPECT_DOUBLE_EQ(traffic.beyond_l2.cache_hits, 0.0);
@@ -255,6 +254,7 @@ struct RandomGemm {
   GemmPlan plan;
   MemorySpec memory = round_memory();
   std::vector<int> residents;
+  double per_cu = 1.0;
 };
 
 // A shape of at least two tiles, and residents that are no more than its tiles.
@@ -268,12 +268,13 @@ RandomGemm random_gemm() {
   const GemmShape shape{*rc::gen::inRange(257, 20'000), *rc::gen::inRange(257, 20'000), *rc::gen::inRange(1, 20'000)};
   random.plan = plan_gemm(random.spec, shape);
   const int most = static_cast<int>(std::min<std::int64_t>(80, random.plan.pieces() / 2));
+  random.per_cu = *rc::gen::inRange(10, 41) / 10.0;
   random.residents = {*rc::gen::inRange(1, most + 1), *rc::gen::inRange(0, most + 1)};
   return random;
 }
 
 GemmTraffic traffic_of(const RandomGemm& g, double l2_share, double cache_share) {
-  return estimate_traffic(g.plan, g.memory, {g.residents, l2_share, cache_share});
+  return estimate_traffic(g.plan, g.memory, {g.residents, g.per_cu, l2_share, cache_share});
 }
 
 double random_share() { return *rc::gen::inRange(0, 101) / 100.0; }
