@@ -19,7 +19,8 @@ std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::
 // distribution, scaled to a deviation of one; from the middle outwards, so that few CUs differ less.
 constexpr std::array<double, 8> lateness_of_cus{-0.170, 0.170, -0.530, 0.530, -0.962, 0.962, -1.663, 1.663};
 
-// The cohort as one for each lateness, which its workgroups on an XCD have in turn; all are as late as the whole.
+// The cohort as one for each lateness, which its workgroups on an XCD have in turn. All together are as late as the
+// whole: those in the middle make up for what is missing of the others.
 std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
   std::vector<Cohort> parts(lateness_of_cus.size());
   for (Cohort& part : parts) part.per_xcd.resize(whole.per_xcd.size(), 0);
@@ -32,9 +33,10 @@ std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
     ++parts[turn].per_xcd[xcd];
     sum += lateness_of_cus[turn];
   }
-  const double mean = sum / whole.size();
-  for (std::size_t turn = 0; turn < parts.size(); ++turn)
-    parts[turn].lateness = spread * (lateness_of_cus[turn] - mean);
+  const double made_up = sum / (parts[0].size() + parts[1].size());
+  for (std::size_t turn = 0; turn < parts.size(); ++turn) {
+    parts[turn].lateness = spread * (lateness_of_cus[turn] - (turn < 2 ? made_up : 0.0));
+  }
   std::erase_if(parts, [](const Cohort& part) { return part.placements.empty(); });
   return parts;
 }
