@@ -1,5 +1,6 @@
 #include "models/gemm.h"
 
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -62,8 +63,7 @@ class GemmRun {
   double workgroup_flops_ = 0.0;
   std::vector<int> residents_;  // by XCD
   std::vector<int> on_cu_;      // workgroups on each CU
-  int workgroups_ = 0;          // on all of them
-  int busy_cus_ = 0;            // with any
+  int busy_cus_ = 0;            // CUs with any
   std::vector<Wave> waves_;
   CacheSharing::Handle cache_;
 };
@@ -118,7 +118,7 @@ void GemmRun::reshape_waves() {
   std::erase_if(waves_, [this](const Wave& wave) { return !gpu_.network().live(wave.activity); });
   if (waves_.empty()) return;
   const CacheSharing& sharing = gpu_.cache_sharing();
-  const double per_cu = static_cast<double>(workgroups_) / busy_cus_;
+  const double per_cu = std::accumulate(residents_.begin(), residents_.end(), 0.0) / busy_cus_;
   const GemmTraffic traffic = traffic_.on({residents_, per_cu, sharing.l2_share(cache_), sharing.cache_share(cache_)});
   const double flops_per_cycle = gpu_.spec().gemm.flops_per_cycle_per_cu * plan_.efficiency();
   const std::vector<Shares> shares = share_cus();
@@ -138,7 +138,6 @@ void GemmRun::reshape_waves() {
 
 void GemmRun::add_residents(const Cohort& cohort, int sign) {
   for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] += sign * cohort.per_xcd[xcd];
-  workgroups_ += sign * cohort.size();
   for (const Cohort::Placement& placement : cohort.placements) {
     int& here = on_cu_[cu_of(placement)];
     busy_cus_ -= here > 0 ? 1 : 0;

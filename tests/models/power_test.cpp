@@ -131,23 +131,25 @@ TEST(PowerGovernor, TheClockSettlesWherePowerMeetsTheCap) {
   EXPECT_NEAR(again.settled_power(), 300.0, 386.0 * clock_step);
 }
 
-// 2e5 flops a cycle under a floor at 1.2 GHz, where they take 1 pJ as at the reference clock: 100 + 10 f + 200 f = 300
-// at f = 0.9524; with a voltage that falls on, 100 + 10 f + 200 f^2 = 300 would be met at 0.9753.
-TEST(PowerGovernor, BelowItsFloorTheVoltageFallsNoFurther) {
+// Where power meets the cap if the voltage falls no further below 1.2 GHz, where operations take 1 pJ as at the
+// reference clock.
+double settled_with_a_floor(double flops_per_cycle) {
   PowerSpec spec = tight();
   spec.voltage_floor_clock = sim::Hertz(1.2e9);
   GovernedGpu gpu(spec);
-  gpu.set_matrix_work(2e5);
-  EXPECT_NEAR(gpu.settled_clock(), 0.9524e9, 0.9524e9 * clock_step);
+  gpu.set_matrix_work(flops_per_cycle);
+  return gpu.settled_clock();
+}
+
+// 2e5 flops a cycle: 100 + 10 f + 200 f = 300 at f = 0.9524; with a voltage that falls on, 100 + 10 f + 200 f^2 = 300
+// would be met at 0.9753.
+TEST(PowerGovernor, BelowItsFloorTheVoltageFallsNoFurther) {
+  EXPECT_NEAR(settled_with_a_floor(2e5), 0.9524e9, 0.9524e9 * clock_step);
 }
 
 // 1e5 flops a cycle take f / 1.2 pJ each above it: 100 + 10 f + 100 f^2 / 1.2 = 300 at f = 1.4903.
 TEST(PowerGovernor, AboveItsFloorTheVoltageGrowsFromThere) {
-  PowerSpec spec = tight();
-  spec.voltage_floor_clock = sim::Hertz(1.2e9);
-  GovernedGpu gpu(spec);
-  gpu.set_matrix_work(1e5);
-  EXPECT_NEAR(gpu.settled_clock(), 1.4903e9, 1.4903e9 * clock_step);
+  EXPECT_NEAR(settled_with_a_floor(1e5), 1.4903e9, 1.4903e9 * clock_step);
 }
 
 TEST(PowerGovernor, MatrixWorkRunsAtTheSettledClock) {

@@ -1,4 +1,4 @@
-// The bands of validate/reference/claims.csv.
+// What ConCCL claims, the bands of validate/reference/claims.csv, and its study.
 #pragma once
 
 #include <fstream>
@@ -6,6 +6,9 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "sim/config.h"
+#include "study/c3_study_file.h"
 
 namespace study {
 
@@ -28,6 +31,13 @@ inline std::map<std::string, Band> claimed_bands(const std::string& paper, const
     if (cells.back() == role) bands[cells.front()] = {std::stod(*(cells.end() - 3)), std::stod(*(cells.end() - 2))};
   }
   return bands;
+}
+
+inline C3Study conccl_study(Testbed& testbed) {
+  sim::Config config = sim::Config::from_file(C3SIM_SOURCE_DIR "/configs/experiments/conccl.yaml");
+  sim::Section root = config.root();
+  root.text("platform");
+  return read_c3_study(root, testbed);
 }
 
 }  // namespace study

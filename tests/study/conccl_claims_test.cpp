@@ -10,9 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/config.h"
 #include "study/c3_study.h"
-#include "study/c3_study_file.h"
 #include "study/c3_study_tables.h"
 #include "tests/study/claims.h"
 #include "tests/study/test_platform.h"
@@ -25,10 +23,7 @@ using models::CollectiveKind;
 // What the study says of each claim; a claim about the three classes has a value for the lowest and for the highest.
 std::map<std::string, std::vector<double>> predicted() {
   Testbed testbed(mi300x().spec);
-  sim::Config config = sim::Config::from_file(C3SIM_SOURCE_DIR "/configs/experiments/conccl.yaml");
-  sim::Section root = config.root();
-  root.text("platform");
-  const C3Study study = read_c3_study(root, testbed);
+  const C3Study study = conccl_study(testbed);
   const std::vector<StudyResult> results = run_study(testbed, study);
 
   const auto of = [&](Strategy strategy) { return average(results, {strategy, {}, {}}); };
