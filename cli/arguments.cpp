@@ -109,6 +109,20 @@ void Arguments::append_range(std::string_view option, std::string_view text, std
   for (sim::Bytes bytes = low; bytes <= high; bytes *= factor) sizes.push_back(bytes);
 }
 
+sim::Time Arguments::time(std::string_view option, std::string_view text) {
+  constexpr sim::Seconds longest(3600.0);
+  const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::time);
+  const sim::Seconds time(parsed.value);
+  if (!parsed.ok()) {
+    fault(option, parsed.error);
+  } else if (time > longest) {
+    fault(option, in_quotes(text) + " is out of bounds: 0s to 3600s are accepted");
+  } else {
+    return sim::to_time(time);
+  }
+  return sim::Time::zero();
+}
+
 int Arguments::integer(std::string_view option, std::string_view text, int low, int high) {
   const std::optional<int> number = parse_integer(text);
   if (number && *number >= low && *number <= high) return *number;

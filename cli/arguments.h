@@ -25,6 +25,8 @@ class Arguments {
   // Sizes and ranges of them, separated by commas: "1KiB:2GiB:x2" starts at the first and multiplies by the (whole)
   // factor up to the second.
   std::vector<sim::Bytes> sizes(std::string_view option, std::string_view text);
+  // "100us", from 0 to an hour.
+  sim::Time time(std::string_view option, std::string_view text);
   int integer(std::string_view option, std::string_view text, int low, int high);
   // Whole numbers separated by commas.
   std::vector<int> integers(std::string_view option, std::string_view text, int low, int high);

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "study/answers.h"
+#include "study/cu_partition.h"
 #include "study/variation.h"
 
 namespace cli {
@@ -13,6 +14,8 @@ constexpr auto examples =
     "Examples:\n"
     "  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB\n"
     "  c3sim c3 --gemm 16384x16384x8192 --collective all_to_all --bytes 512MiB --strategy c3_sp,conccl --format json\n"
+    "  c3sim c3 --gemm 12288x12288x12288 --collective all_reduce --bytes 512MiB --strategy c3_sp --channels 32 "
+    "--delay 100us\n"
     "Times are in microseconds, from the first launch; speedups are over RCCL and GEMM one after the other, alone.";
 
 }  // namespace
@@ -29,6 +32,18 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
   command.add_option("--bytes", bytes_, "Whole array of one GPU, with its unit: 896MiB")->type_name("SIZE")->required();
   command.add_option("--strategy", strategies_, "Strategies, separated by commas, or all that the collective permits")
       ->type_name("serial|c3_base|c3_sp|c3_rp|c3_sp_rp|c3_best|heuristic|conccl|conccl_rp|all");
+  command
+      .add_option("--channels", channels_,
+                  "Channels (workgroups) of RCCL's kernels (as the library has it unless given)")
+      ->type_name("COUNT");
+  command
+      .add_option(
+          "--reserve", reserved_,
+          "CUs of each GPU that c3_rp and c3_sp_rp keep for the collective (the best power of two unless given)")
+      ->type_name("COUNT");
+  command
+      .add_option("--delay", delay_, "What the operation launched second is launched after the first (0s unless given)")
+      ->type_name("TIME");
   session.add_run_options(command);
   session.add_c3_options(command);
   command.callback([this] { run(); });
@@ -40,8 +55,15 @@ void C3Command::run() {
   scenario.gemm = arguments.gemm("--gemm", gemm_);
   scenario.collective = arguments.choice("--collective", collective_, study::collective_choices());
   scenario.bytes = arguments.size("--bytes", bytes_);
+  if (!channels_.empty()) scenario.channels = arguments.integer("--channels", channels_, 1, models::most_channels);
+  if (!delay_.empty()) scenario.delay = arguments.time("--delay", delay_);
   const auto asked = arguments.choice_list("--strategy", strategies_, study::strategy_choices());
   const study::Platform platform = session_.platform(arguments);
+  if (!reserved_.empty()) {
+    scenario.reserved = arguments.integer("--reserve", reserved_, 1, platform.spec.gpu.cus());
+    const std::string reason = study::why_no_reservation(platform.spec, *scenario.reserved);
+    if (!reason.empty()) arguments.fault("--reserve", reason);
+  }
   study::Testbed testbed(platform.spec);
 
   scenario.name = fmt::format("{}_{}_{}", models::to_string(scenario.gemm), models::to_string(scenario.collective),

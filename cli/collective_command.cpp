@@ -63,6 +63,10 @@ CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_
       ->type_name("one|per_gpu");
   command.add_option("--cus", cus_, "CUs of each GPU that RCCL's kernels are confined to (all unless given)")
       ->type_name("COUNT");
+  command
+      .add_option("--channels", channels_,
+                  "Channels (workgroups) of RCCL's kernels (as the library has it unless given)")
+      ->type_name("COUNT");
   command.add_flag("--graph", graph_, "RCCL's kernels are launched from a captured graph");
   session.add_run_options(command);
   command.callback([this] { run(); });
@@ -81,6 +85,7 @@ void CollectiveCommand::check_parts(Arguments& arguments, const CollectiveSpec& 
   }
   if (!models::kernel_part(spec, sdma)) {
     if (!cus_.empty()) arguments.fault("--cus", "copy engines take no CUs: --backend rccl does");
+    if (!channels_.empty()) arguments.fault("--channels", "copy engines have no channels: --backend rccl has");
     if (graph_) arguments.fault("--graph", "copy engines are not launched from graphs: --backend rccl can be");
   }
 }
@@ -141,6 +146,7 @@ void CollectiveCommand::run() {
   spec.gpus = platform.spec.gpus;
   if (!gpus_.empty()) spec.gpus = arguments.integer("--gpus", gpus_, 2, platform.spec.gpus);
   if (!cus_.empty()) spec.cus = arguments.integer("--cus", cus_, 1, gpu.cus());
+  if (!channels_.empty()) spec.channels = arguments.integer("--channels", channels_, 1, models::most_channels);
   if (!engines_.empty()) {
     spec.engines = arguments.integer("--engines", engines_, 1, gpu.sdma.engines - gpu.sdma.host_engines);
   }

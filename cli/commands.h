@@ -27,6 +27,9 @@ class C3Command {
   std::string collective_;
   std::string bytes_;
   std::string strategies_ = "all";
+  std::string channels_;
+  std::string reserved_;
+  std::string delay_;
 };
 
 // How long a GEMM takes alone.
@@ -65,6 +68,7 @@ class CollectiveCommand {
   std::string engines_;
   std::string host_threads_;
   std::string cus_;
+  std::string channels_;
   bool graph_ = false;
 };
 

@@ -96,7 +96,13 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   } else if (spec.prelaunch) {
     return "prelaunch is for SDMA: kernels have no queue of commands to hold back";
   }
-  if (!kernel_part(spec, sdma)) return {};
+  if (!kernel_part(spec, sdma)) {
+    if (!spec.channels) return {};
+    return "channels are workgroups of a kernel, and this collective has none: only copy engines move its data";
+  }
+  if (spec.channels && (*spec.channels < 1 || *spec.channels > most_channels)) {
+    return fmt::format("{} channels cannot be had: 1 to {} are accepted", *spec.channels, most_channels);
+  }
   const int xcds = platform.gpu.memory.xcds;
   if (spec.cus && (*spec.cus < xcds || *spec.cus > platform.gpu.cus() || *spec.cus % xcds != 0)) {
     return fmt::format("{} CUs cannot be had: a multiple of {}, one per XCD, from {} to {} is accepted", *spec.cus,

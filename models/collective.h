@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <compare>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,17 +29,23 @@ struct CollectiveSpec {
   sim::Bytes bytes;  // the whole array of one GPU, gathered, exchanged or reduced
   int gpus = 8;      // the first `gpus` of the node take part
   SdmaVariant variant = SdmaVariant::pcpy;
-  bool prelaunch = false;  // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
-  int engines = 1;         // SDMA b2b: engines per GPU that share the copies
-  std::optional<int> cus;  // of each GPU that its kernels are confined to
+  bool prelaunch = false;       // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
+  int engines = 1;              // SDMA b2b: engines per GPU that share the copies
+  std::optional<int> cus;       // of each GPU that its kernels are confined to
+  std::optional<int> channels;  // workgroups of its kernels, instead of the library's choice
   std::optional<HostThreads> host_threads;  // instead of the platform's
   bool graph = false;                       // kernels are launched from a captured graph
+
+  auto operator<=>(const CollectiveSpec&) const = default;
 };
 
 // What of a collective runs as kernels and what on copy engines, the kernels first. RCCL runs all of it as kernels;
 // SDMA all of it on engines, but for the reduce-scatter of an all-reduce on engines that cannot reduce.
 std::optional<CollectiveSpec> kernel_part(const CollectiveSpec& spec, const SdmaSpec& sdma);
 std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const SdmaSpec& sdma);
+
+// How many channels a collective by kernels may be given.
+inline constexpr int most_channels = 4096;
 
 // Whether all GPUs of a node of `gpus` do the same at the same time, so that one can stand for all.
 bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads);

@@ -1,6 +1,7 @@
 // A matrix product C[m x n] += A[m x k] * B[k x n], column-major as BLAS has it, two bytes per element.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ struct GemmShape {
   sim::Flops flops() const;
   // Bytes that any schedule must move: A and B read once, C written once.
   sim::Bytes compulsory_bytes() const;
-  bool operator==(const GemmShape&) const = default;
+  auto operator<=>(const GemmShape&) const = default;
 };
 
 std::string to_string(const GemmShape& shape);  // "8192x57344x8192"

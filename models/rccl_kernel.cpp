@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "simple"
 
 RcclCollectiveSpec read_collective(sim::Section section, const CuResources& cu) {
   RcclCollectiveSpec spec;
-  spec.workgroups = static_cast<int>(section.integer("workgroups", 1, 4096));
+  spec.workgroups = static_cast<int>(section.integer("workgroups", 1, most_channels));
   spec.workgroup = CuResources::read(section);
   check_fits(section, spec.workgroup, cu);
   spec.steps = section.number("steps", 0.0, 1e3);
@@ -105,11 +105,12 @@ class RcclRun {
         library_(node.spec().rccl),
         collective_(library_.collective(spec.kind)),
         protocol_(library_.protocol(spec.kind, spec.bytes)),
+        channels_(spec.channels.value_or(collective_.workgroups)),
         gpus_(std::min(spec.gpus, node.simulated())),
         finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(gpus_)),
         kernels_(static_cast<std::size_t>(gpus_), sim::OpenStep(node.simulator())),
-        arrivals_(static_cast<std::size_t>(collective_.workgroups), 0) {
-    for (int channel = 0; channel < collective_.workgroups; ++channel) {
+        arrivals_(static_cast<std::size_t>(channels_), 0) {
+    for (int channel = 0; channel < channels_; ++channel) {
       moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
     }
     expect_deliveries(spec.kind, spec, gpus_, ledger_);
@@ -140,6 +141,7 @@ class RcclRun {
   const RcclSpec& library_;
   const RcclCollectiveSpec& collective_;
   const RcclProtocolSpec& protocol_;
+  int channels_;
   int gpus_;  // of those that take part, the simulated ones
   sim::Latch finished_;
   std::vector<sim::OpenStep> kernels_;             // by GPU, from their launch on
@@ -170,7 +172,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
   co_await node_.host().launch_kernel(gpu, spec_.graph);
   KernelSpec kernel;
   kernel.name = "rccl";
-  kernel.workgroups = collective_.workgroups;
+  kernel.workgroups = channels_;
   kernel.workgroup = collective_.workgroup;
   kernel.mask = mask_;
   kernel.tenant = Tenant::rccl;
@@ -210,7 +212,7 @@ sim::Task<> RcclRun::move_data(std::vector<int> channels) {
     const double bytes = collective_.memory_bytes();
     caches_.emplace(node_, StreamFill::PerPayload{bytes, bytes * (1.0 - collective_.buffer_share)});
   }
-  const double share = static_cast<double>(channels.size()) / static_cast<double>(collective_.workgroups);
+  const double share = static_cast<double>(channels.size()) / static_cast<double>(channels_);
   sim::OpenStep data(node_.simulator());
   struct Arrivals {
     sim::Latch latch;
@@ -243,8 +245,8 @@ sim::Task<> RcclRun::move_data(std::vector<int> channels) {
 void RcclRun::book(const std::vector<int>& channels, int from, int to) {
   for (const Delivery& whole : rccl_transfers(spec_, from, to)) {
     for (const int channel : channels) {
-      ledger_.deliver(share_of(whole.destination, channel, channel + 1, collective_.workgroups),
-                      share_of(whole.source, channel, channel + 1, collective_.workgroups));
+      ledger_.deliver(share_of(whole.destination, channel, channel + 1, channels_),
+                      share_of(whole.source, channel, channel + 1, channels_));
     }
   }
 }
@@ -271,7 +273,7 @@ sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
   sim::ActivitySpec activity;
   activity.amount = flow.share * payload_between(spec_, flow.from, flow.to).value();
   activity.usages = std::move(usages).take();
-  const double workgroups = flow.share * collective_.workgroups / static_cast<double>(spec_.gpus - 1);
+  const double workgroups = flow.share * channels_ / static_cast<double>(spec_.gpus - 1);
   activity.in_flight = workgroups * library_.workgroup_in_flight.value() / collective_.memory_bytes();
   activity.weight = sender.collective_weight(activity.in_flight);
   activity.fixed_latency =

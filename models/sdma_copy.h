@@ -1,6 +1,7 @@
 // One copy by an SDMA engine, phase by phase, from the host's first instruction to its knowledge of the completion.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,8 @@ struct SdmaCopySpec {
   int to = 1;    // likewise; at least one of the two is a GPU, whose engine copies: the source, where it is a GPU
   sim::Bytes bytes;
   std::optional<int> engine;  // instead of the recommended one
+
+  auto operator<=>(const SdmaCopySpec&) const = default;
 };
 
 // What follows each other without a gap: their sum is the time of the copy.

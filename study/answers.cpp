@@ -26,7 +26,8 @@ Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 // The CUs that a collective's kernels take of each GPU; copy engines take none.
 std::int64_t cus_of(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
   const auto kernels = models::kernel_part(spec, platform.gpu.sdma);
-  return kernels ? kernels->cus.value_or(platform.rccl.collective(kernels->kind).workgroups) : 0;
+  if (!kernels) return 0;
+  return kernels->cus.value_or(kernels->channels.value_or(platform.rccl.collective(kernels->kind).workgroups));
 }
 
 // The engines of one GPU that copy, in the first step.
@@ -58,7 +59,9 @@ ResultTable c3_table(std::span<const C3Result> results) {
                      {"ideal_speedup", "ideal", "", 3},
                      {"fraction_of_ideal", "of ideal", "", 3},
                      {"chosen", "chosen", ""},
-                     {"reserved_cus", "reserved", "CU"}});
+                     {"reserved_cus", "reserved", "CU"},
+                     for_programs("gemm_start_us"),
+                     for_programs("collective_start_us")});
   for (const C3Result& result : results) {
     const Scenario& scenario = result.scenario;
     table.add_row({scenario.name, models::to_string(scenario.gemm), text(models::to_string(scenario.collective)),
@@ -67,7 +70,8 @@ ResultTable c3_table(std::span<const C3Result> results) {
                    sim::to_microseconds(result.isolated_gemm), sim::to_microseconds(result.isolated_collective),
                    sim::to_microseconds(result.collective_alone), sim::to_microseconds(result.serial()),
                    result.speedup(), result.ideal_speedup(), result.fraction_of_ideal(), text(to_string(result.chosen)),
-                   std::int64_t{result.reserved_cus}});
+                   std::int64_t{result.reserved_cus}, sim::to_microseconds(result.gemm_start),
+                   sim::to_microseconds(result.collective_start)});
   }
   return table;
 }

@@ -27,7 +27,7 @@ double stretch(Testbed& testbed, const Work& work, models::CuMask mask) {
 LaunchOrder order_by_workgroups(const Scenario& scenario, const models::PlatformSpec& platform) {
   const models::GemmPlan plan = models::plan_gemm(platform.gpu.gemm, scenario.gemm);
   const std::int64_t gemm = plan.workgroups(platform.gpu.slots(platform.gpu.cus(), plan.kernel.workgroup));
-  const std::int64_t collective = platform.rccl.collective(scenario.collective).workgroups;
+  const std::int64_t collective = scenario.channels.value_or(platform.rccl.collective(scenario.collective).workgroups);
   return gemm < collective ? LaunchOrder::gemm_first : LaunchOrder::collective_first;
 }
 

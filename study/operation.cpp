@@ -18,6 +18,7 @@ std::string words(const models::CollectiveSpec& spec) {
     if (spec.engines != 1) text += fmt::format(" on {} engines", spec.engines);
   }
   if (spec.graph) text += " graph-launched";
+  if (spec.channels) text += fmt::format(" on {} channels", *spec.channels);
   if (spec.cus) text += fmt::format(" on {} CUs", *spec.cus);
   return fmt::format("{} {} of {} over {} GPUs", text, models::to_string(spec.kind), sim::to_string(spec.bytes),
                      spec.gpus);

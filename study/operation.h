@@ -28,14 +28,15 @@ std::string to_string(const Work& work);
 // "gpu0", or "host".
 std::string device_name(int device);
 
-// One piece of work within a schedule. The host launches it when everything in `after` has ended; what may start at the
-// same instant is launched in the order of the schedule.
+// One piece of work within a schedule. The host launches it `delay` after everything in `after` has ended; what may
+// start at the same instant is launched in the order of the schedule.
 struct Operation {
   std::string name;
   Work work;
   models::CuMask mask;             // CUs its kernels may use
   std::string stream;              // where it is queued, for people; `after` holds what the stream's order asks for
   std::vector<std::size_t> after;  // places in the schedule, all before its own
+  sim::Time delay{0};              // between the last end in `after`, or the start of the run, and its launch
 };
 
 using Schedule = std::vector<Operation>;

@@ -1,6 +1,8 @@
 // What C3 is about: one GEMM per GPU and one collective over all GPUs, independent of each other.
 #pragma once
 
+#include <compare>
+#include <optional>
 #include <string>
 
 #include "models/collective.h"
@@ -13,7 +15,12 @@ struct Scenario {
   std::string name;
   models::GemmShape gemm;
   models::CollectiveKind collective = models::CollectiveKind::all_gather;
-  sim::Bytes bytes;  // the whole array of one GPU
+  sim::Bytes bytes;               // the whole array of one GPU
+  std::optional<int> channels{};  // of the collective's kernels, instead of the library's choice
+  std::optional<int> reserved{};  // CUs that c3_rp and c3_sp_rp keep from the GEMM, instead of the best of a sweep
+  sim::Time delay{0};             // what is launched second is launched so long after the first
+
+  auto operator<=>(const Scenario&) const = default;
 
   // The collective as kernels or copies of the whole node.
   models::CollectiveSpec collective_by(models::Backend backend, const models::PlatformSpec& platform) const {
@@ -22,6 +29,7 @@ struct Scenario {
     spec.backend = backend;
     spec.bytes = bytes;
     spec.gpus = platform.gpus;
+    if (backend == models::Backend::rccl) spec.channels = channels;
     // Whoever launches a GPU's GEMM also drives its engines.
     spec.host_threads = models::HostThreads::per_gpu;
     return spec;

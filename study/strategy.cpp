@@ -61,6 +61,7 @@ C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
   result.schedule = {gemm_of(scenario, {}), collective_operation(scenario, Strategy::serial, testbed.platform(), {})};
   result.schedule.back().after = {0};
   result.gemm = result.isolated_gemm;
+  result.collective_start = result.isolated_gemm;
   result.collective = result.serial();
   result.makespan = result.serial();
   return result;
@@ -73,9 +74,14 @@ C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strat
   const Operation collective = collective_operation(scenario, strategy, testbed.platform(), cus.collective);
   const bool gemm_first = order == LaunchOrder::gemm_first;
   result.schedule = gemm_first ? Schedule{gemm, collective} : Schedule{collective, gemm};
+  result.schedule.back().delay = scenario.delay;
   const Timeline& timeline = testbed.run(result.schedule);
-  result.gemm = timeline.operations[gemm_first ? 0 : 1].end;
-  result.collective = timeline.operations[gemm_first ? 1 : 0].end;
+  const Span& gemm_span = timeline.operations[gemm_first ? 0 : 1];
+  const Span& collective_span = timeline.operations[gemm_first ? 1 : 0];
+  result.gemm_start = gemm_span.start;
+  result.gemm = gemm_span.end;
+  result.collective_start = collective_span.start;
+  result.collective = collective_span.end;
   result.makespan = timeline.makespan();
   result.reserved_cus = cus.reserved;
   return result;
@@ -87,7 +93,8 @@ void keep_faster(C3Result& best, const C3Result& candidate) {
 }
 
 C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order) {
-  const std::vector<int> reservations = cu_reservations(testbed.platform());
+  const std::vector<int> reservations =
+      scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(testbed.platform());
   if (reservations.empty()) return run_together(testbed, scenario, strategy, order, {});
   C3Result best;
   for (const int cus : reservations) {

@@ -36,7 +36,9 @@ struct C3Result {
   Schedule schedule;  // what was run
 
   sim::Time makespan{0};
+  sim::Time gemm_start{0};           // when it was launched within the run
   sim::Time gemm{0};                 // its end within the run
+  sim::Time collective_start{0};     // when it was launched within the run
   sim::Time collective{0};           // its end within the run
   sim::Time isolated_gemm{0};        // alone, on all CUs
   sim::Time isolated_collective{0};  // RCCL's, alone

@@ -18,8 +18,8 @@ namespace {
 std::string identity(const Schedule& schedule) {
   std::string text;
   for (const Operation& operation : schedule) {
-    text += fmt::format("{} cus {}-{} after {};", to_string(operation.work), operation.mask.begin, operation.mask.end,
-                        fmt::join(operation.after, ","));
+    text += fmt::format("{} cus {}-{} after {} by {};", to_string(operation.work), operation.mask.begin,
+                        operation.mask.end, fmt::join(operation.after, ","), operation.delay.count());
   }
   return text;
 }
@@ -92,6 +92,7 @@ class Play {
     Span& span = timeline_.operations[place];
     co_await prepared_.wait();
     for (const std::size_t earlier : operation.after) co_await ended_[earlier].wait();
+    if (operation.delay > sim::Time::zero()) co_await simulator_.delay(operation.delay);
     span.start = simulator_.now() - origin_;
     if (const auto* shape = std::get_if<models::GemmShape>(&operation.work)) {
       co_await models::run_gemm(node_, *shape, operation.mask);
