@@ -48,12 +48,12 @@ Unknown unknown_of(const sim::Parameter& parameter, const PlatformText& platform
   return {parameter, value.unit, low.number, high.number};
 }
 
-std::vector<Task> tasks_for(const PlatformText& platform, std::span<const MeasurementFile> files) {
+std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Reading> files) {
   const std::vector<sim::Parameter> parameters = platform.parameters();
   std::vector<Task> tasks;
   for (const Step& step : steps()) {
     Task task{&step, {}, {}};
-    for (const MeasurementFile& file : files) {
+    for (const Reading& file : files) {
       for (const Measurement& measurement : file.measurements) {
         if (step.takes(measurement)) task.measurements.push_back(&measurement);
       }
@@ -83,7 +83,7 @@ std::vector<double> residuals(const std::vector<Observation>& observations) {
   std::vector<double> residuals;
   for (const Observation& observation : observations) {
     const auto alike = std::ranges::count_if(observations, [&observation](const Observation& other) {
-      return other.subject == observation.subject && other.quantity == observation.quantity;
+      return other.kind == observation.kind && other.figure == observation.figure;
     });
     residuals.push_back(std::log1p(observation.error) / std::sqrt(static_cast<double>(alike)));
   }
@@ -93,7 +93,7 @@ std::vector<double> residuals(const std::vector<Observation>& observations) {
 void require_observations(const Task& task, const PlatformText& platform) {
   const std::size_t observations = observe(platform.spec(), task.measurements).size();
   if (observations >= task.unknowns.size()) return;
-  throw sim::ConfigError({{task.measurements.front()->where, "",
+  throw sim::ConfigError({{task.measurements.front()->where(), "",
                            fmt::format("{} observed of {} cannot fit {} parameters", observations, task.step->name,
                                        task.unknowns.size())}});
 }
@@ -136,7 +136,7 @@ void list_parameters(const std::vector<Task>& tasks, const PlatformText& fitted,
 
 }  // namespace
 
-Calibration calibrate(const std::filesystem::path& path, std::span<const MeasurementFile> files,
+Calibration calibrate(const std::filesystem::path& path, std::span<const Reading> files,
                       const std::function<void(std::size_t done, std::size_t of)>& progress) {
   const PlatformText base(path);
   const std::vector<Task> tasks = tasks_for(base, files);

@@ -44,7 +44,7 @@ struct Calibration {
 // of them: fitting a fitted file gives the same file again. Calls `progress` after each step. Throws sim::ConfigError
 // where there is nothing to fit, a step has fewer observations than parameters, a parameter is not on one line of the
 // file or has a range in another unit, or the platform cannot run what was measured.
-Calibration calibrate(const std::filesystem::path& base, std::span<const MeasurementFile> files,
+Calibration calibrate(const std::filesystem::path& base, std::span<const Reading> files,
                       const std::function<void(std::size_t done, std::size_t of)>& progress = {});
 
 }  // namespace calibrate

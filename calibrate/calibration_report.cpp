@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace calibrate {
 
@@ -53,21 +54,21 @@ study::ResultTable residual_table(const Calibration& calibration) {
   return table;
 }
 
-study::ResultTable file_table(std::span<const MeasurementFile> files) {
-  study::ResultTable table({{"file", "file", ""},
-                            {"measurements", "measurements", ""},
-                            {"concurrent", "left out: concurrent", ""},
-                            {"unmodelled", "without a model", ""}});
-  for (const MeasurementFile& file : files) {
-    table.add_row({file.name, static_cast<std::int64_t>(file.measurements.size()), std::int64_t{file.concurrent},
-                   std::int64_t{file.unmodelled}});
+// One row per file, and one more per reason for which rows were left out.
+study::ResultTable file_table(std::span<const Reading> files) {
+  study::ResultTable table({{"file", "file", ""}, {"rows", "rows", ""}, {"why_left_out", "left out since", ""}});
+  for (const Reading& file : files) {
+    table.add_row({file.name, static_cast<std::int64_t>(file.measurements.size()), {}});
+    std::map<std::string, std::int64_t> reasons;
+    for (const Omission& omission : file.left_out) ++reasons[omission.why];
+    for (const auto& [why, rows] : reasons) table.add_row({file.name, rows, why});
   }
   return table;
 }
 
 }  // namespace
 
-study::Results report(const Calibration& calibration, std::span<const MeasurementFile> files) {
+study::Results report(const Calibration& calibration, std::span<const Reading> files) {
   study::Results results{calibration.platform,
                          {{"results", "", parameter_table(calibration)},
                           {"residuals", "Predicted against measured", residual_table(calibration)},

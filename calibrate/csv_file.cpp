@@ -4,8 +4,9 @@
 
 #include <cerrno>
 #include <fstream>
-#include <string>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "sim/check.h"
 #include "sim/nearest_name.h"
@@ -14,81 +15,166 @@ namespace calibrate {
 
 namespace {
 
+constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t most = 40;
   return "'" + std::string(text.substr(0, most)) + (text.size() > most ? "...'" : "'");
 }
 
-// At most a byte more than is accepted, which tells a file that is too large.
-std::string read_text(const std::filesystem::path& path) {
+}  // namespace
+
+std::string read_measurement_text(const std::filesystem::path& path) {
   const auto fail = [&path](const std::string& what) { throw sim::ConfigError({{path.string(), "", what}}); };
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail("it is a folder: a file of measurements is accepted");
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(std::generic_category().message(errno));
-  std::string text(sim::max_config_bytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text;
+  std::string block(std::size_t{1} << 20, '\0');
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > most_bytes) fail("larger than 64 MiB: a file of measurements is accepted up to that size");
+  }
   if (file.bad()) fail("the disk reports an error");
-  text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
 }
 
-}  // namespace
+// Cuts a text into rows of cells.
+class CsvFile::Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
 
-CsvFile CsvFile::from_file(const std::filesystem::path& path) { return from_text(read_text(path), path.string()); }
-
-CsvFile CsvFile::from_text(std::string_view text, std::string name) {
-  CsvFile file(std::move(name));
-  if (const auto bad = sim::check_text(text)) {
-    file.fault_at(bad->line, bad->column, "", bad->what);
-    file.check();
+  // The next row that is no comment and not blank; none at the end.
+  std::optional<Row> next() {
+    while (at_ < text_.size()) {
+      const std::string_view line = rest_of_line();
+      if (!line.empty() && line.front() != '#') return row();
+      skip_line(line);
+    }
+    return {};
   }
-  int number = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
+  int line() const { return line_; }
+
+ private:
+  std::string_view rest_of_line() const {
+    std::string_view line = text_.substr(at_, text_.find('\n', at_) - at_);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.front() == '#') continue;
-    Row row{number, split(line)};
-    if (const std::size_t quote = line.find('"'); quote != std::string_view::npos) {
-      file.fault_at(number, static_cast<int>(quote) + 1, "", "quotes are not accepted in a cell");
-    } else if (file.header_.cells.empty()) {
-      file.header_ = std::move(row);
-    } else if (row.cells.size() != file.header_.cells.size()) {
-      file.fault_at(number, 1, "",
-                    fmt::format("{} cells where the columns are {}", row.cells.size(), file.header_.cells.size()));
-    } else {
-      file.rows_.push_back(std::move(row));
+    return line;
+  }
+  void skip_line(std::string_view line) {
+    at_ += line.size();
+    if (at_ < text_.size() && text_[at_] == '\r') ++at_;
+    if (at_ < text_.size()) end_line();
+  }
+  void end_line() {
+    ++at_;
+    ++line_;
+    line_start_ = at_;
+  }
+
+  Row row() {
+    Row row;
+    row.line = line_;
+    while (true) {
+      row.cells.push_back(cell());
+      if (at_ < text_.size() && text_[at_] == ',') {
+        ++at_;
+        continue;
+      }
+      skip_line(rest_of_line());
+      return row;
     }
   }
-  if (file.header_.cells.empty()) file.fault_at(number, 1, "", "no line names the columns");
+
+  Cell cell() {
+    Cell cell;
+    cell.column = static_cast<int>(at_ - line_start_) + 1;
+    const std::string_view line = rest_of_line();
+    const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+    if (blanks < line.size() && line[blanks] == '"') {
+      at_ += blanks + 1;
+      cell.text = quoted();
+      const std::string_view behind = rest_of_line();
+      at_ += std::min(behind.find(','), behind.size());
+    } else {
+      const std::string_view plain = line.substr(0, line.find(','));
+      at_ += plain.size();
+      cell.text = sim::trimmed(plain);
+    }
+    return cell;
+  }
+
+  // Behind an opening quote, up to behind the closing one; where that is missing, all that is left.
+  std::string quoted() {
+    std::string text;
+    while (at_ < text_.size()) {
+      if (text_[at_] == '"') {
+        ++at_;
+        if (at_ == text_.size() || text_[at_] != '"') return text;
+      }
+      text += text_[at_];
+      if (text_[at_] == '\n') {
+        end_line();
+      } else {
+        ++at_;
+      }
+    }
+    return text;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t line_start_ = 0;
+  int line_ = 1;
+};
+
+CsvFile CsvFile::from_file(const std::filesystem::path& path) {
+  return from_text(read_measurement_text(path), path.string());
+}
+
+CsvFile CsvFile::from_text(std::string_view text, std::string name) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  CsvFile file(std::move(name));
+  if (const auto bad = sim::check_characters(text)) file.fault_at(bad->line, bad->column, "", bad->what);
   file.check();
+  Lexer lexer(text);
+  while (std::optional<Row> row = lexer.next()) {
+    if (file.header_.cells.empty()) {
+      file.take_header(std::move(*row));
+    } else if (row->cells.size() == file.header_.cells.size()) {
+      file.rows_.push_back(std::move(*row));
+    } else {
+      file.fault_at(row->line, 1, "",
+                    fmt::format("{} cells where the columns are {}", row->cells.size(), file.header_.cells.size()));
+    }
+  }
+  if (file.header_.cells.empty()) {
+    file.fault_at(lexer.line(), 1, "", "no line names the columns");
+    file.check();
+  }
   return file;
 }
 
-std::vector<CsvFile::Cell> CsvFile::split(std::string_view line) {
-  std::vector<Cell> cells;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    cells.push_back({static_cast<int>(begin) + 1, std::string(sim::trimmed(line.substr(begin, end - begin)))});
-    begin = end + 1;
+void CsvFile::take_header(Row row) {
+  header_ = std::move(row);
+  for (std::size_t i = 0; i < header_.cells.size(); ++i) {
+    const Cell& cell = header_.cells[i];
+    if (!index_.emplace(cell.text, i).second && !cell.text.empty()) {
+      fault_at(header_.line, cell.column, cell.text, "this column is named twice");
+    }
   }
-  return cells;
 }
 
-std::size_t CsvFile::index(std::string_view column) const {
-  std::size_t i = 0;
-  while (i < header_.cells.size() && header_.cells[i].text != column) ++i;
-  return i;
+std::vector<std::string> CsvFile::columns() const {
+  std::vector<std::string> names;
+  for (const Cell& cell : header_.cells) names.push_back(cell.text);
+  return names;
 }
-
-bool CsvFile::has(std::string_view column) const { return index(column) < header_.cells.size(); }
 
 void CsvFile::require(const std::vector<std::string>& columns) {
-  std::vector<std::string> known;
-  for (const Cell& cell : header_.cells) known.push_back(cell.text);
+  const std::vector<std::string> known = this->columns();
   for (const std::string& column : columns) {
     if (!has(column)) {
       fault_at(header_.line, 1, column, "this column is missing, unit included" + sim::name_hint(column, known));
@@ -97,8 +183,9 @@ void CsvFile::require(const std::vector<std::string>& columns) {
 }
 
 const std::string& CsvFile::text(std::size_t row, std::string_view column) const {
-  SIM_CHECK(has(column));
-  return rows_[row].cells[index(column)].text;
+  const auto found = index_.find(column);
+  SIM_CHECK(found != index_.end());
+  return rows_[row].cells[found->second].text;
 }
 
 template <class T>
@@ -121,12 +208,19 @@ std::int64_t CsvFile::integer(std::size_t row, std::string_view column, std::int
   return within(row, column, sim::parse_integer(text(row, column)), low, high);
 }
 
+std::string CsvFile::place_at(int line, int column) const { return fmt::format("{}:{}:{}", name_, line, column); }
+
+std::string CsvFile::place(std::size_t row, std::string_view column) const {
+  const auto found = index_.find(column);
+  return place_at(rows_[row].line, found == index_.end() ? 1 : rows_[row].cells[found->second].column);
+}
+
 void CsvFile::fault(std::size_t row, std::string_view column, std::string what) {
-  fault_at(rows_[row].line, has(column) ? rows_[row].cells[index(column)].column : 1, column, std::move(what));
+  faults_.push_back({place(row, column), std::string(column), std::move(what)});
 }
 
 void CsvFile::fault_at(int line, int column, std::string_view path, std::string what) {
-  faults_.push_back({fmt::format("{}:{}:{}", name_, line, column), std::string(path), std::move(what)});
+  faults_.push_back({place_at(line, column), std::string(path), std::move(what)});
 }
 
 void CsvFile::check() const {

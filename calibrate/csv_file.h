@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,22 +14,27 @@
 
 namespace calibrate {
 
+// The text of a file of measurements. Throws sim::ConfigError where it cannot be read, is a folder or larger than 64
+// MiB.
+std::string read_measurement_text(const std::filesystem::path& path);
+
 // Lines that begin with '#' are comments; the first other line names the columns; every line after it is a row with as
-// many cells, none quoted. UTF-8 of at most sim::max_config_bytes.
+// many cells. A cell in double quotes may hold commas, line ends and doubled quotes (RFC 4180). UTF-8.
 //
-// A reader of cells never throws: it records what is wrong and returns something harmless (an empty text, the low
-// limit), so that check() tells all faults of a file at once.
+// What is wrong with a row is recorded, and its other rows stay readable: check() throws all of it at once. A reader of
+// cells returns something harmless then (an empty text, the low limit).
 class CsvFile {
  public:
-  // Throw sim::ConfigError for a file that cannot be read, has no columns, or has a row of another length. `name`
-  // stands for the file in positions.
+  // Throw sim::ConfigError for a file that cannot be read, is no text or has no columns; a row of another length than
+  // these is recorded and left out. `name` stands for the file in positions.
   static CsvFile from_file(const std::filesystem::path& path);
   static CsvFile from_text(std::string_view text, std::string name);
 
   const std::string& name() const { return name_; }
   std::size_t rows() const { return rows_.size(); }
   int line(std::size_t row) const { return rows_[row].line; }
-  bool has(std::string_view column) const;
+  std::vector<std::string> columns() const;
+  bool has(std::string_view column) const { return index_.contains(column); }
   // Records a fault for each of these columns that the file lacks, with the nearest one that it has.
   void require(const std::vector<std::string>& columns);
 
@@ -38,24 +44,28 @@ class CsvFile {
   double number(std::size_t row, std::string_view column, double low, double high);
   std::int64_t integer(std::size_t row, std::string_view column, std::int64_t low, std::int64_t high);
 
-  // Records what is wrong with a cell.
+  // "file:line:column" of a cell, or, where the file has no such column, of the row.
+  std::string place(std::size_t row, std::string_view column) const;
+  // Records what is wrong with a cell, or, where the file has no such column, with a row.
   void fault(std::size_t row, std::string_view column, std::string what);
+  const std::vector<sim::Fault>& faults() const { return faults_; }
   // Throws sim::ConfigError with the faults recorded so far, if there are any.
   void check() const;
 
  private:
   struct Cell {
-    int column;  // of its first byte, from 1
+    int column = 1;  // of its first byte, from 1
     std::string text;
   };
   struct Row {
-    int line;  // from 1
+    int line = 0;  // of its first byte, from 1
     std::vector<Cell> cells;
   };
+  class Lexer;
 
   explicit CsvFile(std::string name) : name_(std::move(name)) {}
-  static std::vector<Cell> split(std::string_view line);
-  std::size_t index(std::string_view column) const;  // the number of columns where there is no such one
+  void take_header(Row row);
+  std::string place_at(int line, int column) const;
   void fault_at(int line, int column, std::string_view path, std::string what);
   // What was read of a cell; a fault, and the low limit, if it could not be read or lies outside the limits.
   template <class T>
@@ -63,6 +73,7 @@ class CsvFile {
 
   std::string name_;
   Row header_;
+  std::map<std::string, std::size_t, std::less<>> index_;  // of columns
   std::vector<Row> rows_;
   std::vector<sim::Fault> faults_;
 };

@@ -1,64 +1,70 @@
-// Isolated measurements: what one row of a measurement file says was run, with the machine to itself, and what was
-// seen. Reading them is also the guard of every fit: what ran concurrently, and what is marked as a prediction, never
-// becomes a Measurement.
+// Measurements: what a row of a measurement file says was run, and what was seen of it. Fits and comparisons read the
+// same ones; only a fit is refused what ran concurrently or is marked as a prediction (calibrate/fit_guard.h).
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "calibrate/csv_file.h"
-#include "models/collective.h"
-#include "models/gemm_shape.h"
-#include "sim/units.h"
+#include "sim/config_error.h"
+#include "study/trial.h"
 
 namespace calibrate {
 
-enum class Subject {
-  idle,               // nothing runs
-  empty_kernel,       // a kernel that does nothing, on every GPU
-  gemm,               // on every GPU
-  kernel_collective,  // on CUs: RCCL, NCCL
-  engine_collective,  // on copy engines, one copy per peer
-  copy,               // from one GPU to one peer
-  fan_out,            // copies from one GPU to several peers at once
-  stream,             // a kernel on every GPU that reads two arrays and writes one (triad)
+enum class Role {
+  calibrate,  // parameters may be fitted to it
+  predict,    // must come out of the model
+  unlisted    // nobody said
+};
+std::string_view to_string(Role role);
+
+// One figure of a run, in base units.
+struct Seen {
+  study::Figure figure = study::Figure::time;
+  double value = 0.0;
+  std::optional<double> low{}, high{};  // of its repetitions: 10th and 90th percentile, or the least and greatest
+  std::optional<double> band{};         // how far off a prediction may be: relative, or in points (0.04)
+};
+
+// What was seen of the two operations of a concurrent run alone, and into how many pieces the GEMM is cut: what simple
+// rules predict from.
+struct Alone {
+  std::optional<double> gemm{};        // seconds
+  std::optional<double> collective{};  // seconds
+  std::optional<double> tiles{};
 };
 
 struct Measurement {
-  std::string file;   // its name, without folders
+  std::string file;   // without folders
+  int line = 0;       // from 1; 0: of the file as a whole
+  std::string group;  // of its table, for people: "all-reduce by size"
+  Role role = Role::unlisted;
+  std::vector<std::string> assignments;  // of the platform: "gpus=4"
+  study::Trial trial;
+  std::vector<Seen> seen;
+  Alone alone;
+  // Of measured alternatives among which one would choose: what the choice is about, and which one this is. Empty:
+  // none.
+  std::string decision;
+  std::string alternative;
+
+  std::string where() const { return line == 0 ? file : file + ":" + std::to_string(line); }
+};
+
+// A row that says nothing to compare with, and why.
+struct Omission {
   std::string where;  // file:line
-  Subject subject = Subject::idle;
-
-  models::GemmShape gemm;
-  models::CollectiveKind collective = models::CollectiveKind::all_gather;
-  sim::Bytes bytes;  // the whole array of one GPU, of each copy, or of all three arrays of a stream
-  int limit = 0;     // CUs of a GEMM, workgroups of a collective, peers of a fan-out; 0: as many as there are
-
-  // What was seen; what a file does not say is absent.
-  std::optional<sim::Seconds> time;  // from before the first launch on a GPU until after its last work
-  std::optional<sim::Watts> power;   // of one board, mean over the run
-  std::optional<sim::Hertz> clock;   // of its engines, likewise
+  std::string why;
 };
 
-struct MeasurementFile {
-  std::string name;  // without folders
+// What one file says.
+struct Reading {
+  std::string name;    // of the file, without folders
+  std::string format;  // what it was read as
   std::vector<Measurement> measurements;
-  int concurrent = 0;  // rows left out since they ran computation and communication at once
-  int unmodelled = 0;  // rows left out since no model stands for them: copies replayed from a graph
+  std::vector<Omission> left_out;  // understood, but no model stands for them
+  std::vector<sim::Fault> faults;  // not understood, or absurd: where, what, what would be accepted
 };
-
-// Reads a file of runs (columns kind, gemm, collective, bytes, how, limit, all_us) or of board power by phase (phase,
-// mean_power_W, mean_sm_clock_MHz); other columns are not looked at. Throws sim::ConfigError with all faults of the
-// file, which are also
-// - a file whose role in `roles.csv` beside it (columns file, role) is predict;
-// - a row whose column `role` says predict;
-// - a concurrent run: of kind c3 or dependent; or of computation beside a collective, unless roles.csv says of the file
-//   that it may be fitted (calibrate): then such a row is left out and counted.
-MeasurementFile read_measurements(const std::filesystem::path& path);
-
-// The same for a file that is already read, of which roles.csv says `calibrate` (is_listed) or nothing.
-MeasurementFile measurements_of(CsvFile file, bool is_listed);
 
 }  // namespace calibrate

@@ -1,6 +1,6 @@
 #include "calibrate/observation.h"
 
-#include "calibrate/prediction.h"
+#include "sim/config_error.h"
 
 namespace calibrate {
 
@@ -8,14 +8,19 @@ std::vector<Observation> observe(const models::PlatformSpec& platform,
                                  std::span<const Measurement* const> measurements) {
   study::Testbed testbed(platform);
   std::vector<Observation> observations;
-  for (const Measurement* measurement : measurements) {
-    const Prediction predicted = predict(testbed, *measurement);
-    const auto add = [&](Quantity quantity, double ratio) {
-      observations.push_back({measurement->where, measurement->subject, quantity, ratio - 1.0});
-    };
-    if (measurement->time) add(Quantity::time, predicted.time / *measurement->time);
-    if (measurement->power) add(Quantity::power, predicted.power / *measurement->power);
-    if (measurement->clock) add(Quantity::clock, predicted.clock / *measurement->clock);
+  for (const Measurement* const measurement : measurements) {
+    if (std::string reason = study::why_impossible(testbed, measurement->trial); !reason.empty()) {
+      throw sim::ConfigError({{measurement->where(), "", std::move(reason)}});
+    }
+    std::set<study::Figure> asked;
+    for (const Seen& seen : measurement->seen) asked.insert(seen.figure);
+    const study::Figures predicted = study::observe(testbed, measurement->trial, asked);
+    for (const Seen& seen : measurement->seen) {
+      const auto figure = predicted.find(seen.figure);
+      if (figure == predicted.end()) continue;
+      observations.push_back(
+          {measurement->where(), study::kind_of(measurement->trial), seen.figure, figure->second / seen.value - 1.0});
+    }
   }
   return observations;
 }

@@ -1,4 +1,4 @@
-// One measured quantity beside what the simulator says of it.
+// One measured figure beside what the simulator says of it.
 #pragma once
 
 #include <span>
@@ -10,16 +10,15 @@
 
 namespace calibrate {
 
-enum class Quantity { time, power, clock };
-
 struct Observation {
-  std::string where;  // of the measurement: file:line
-  Subject subject = Subject::idle;
-  Quantity quantity = Quantity::time;
+  std::string where;      // of the measurement: file:line
+  std::string_view kind;  // of its trial: "gemm", "collective by kernels"
+  study::Figure figure = study::Figure::time;
   double error = 0.0;  // predicted over measured, less one
 };
 
-// Everything that the measurements observe, in their order, predicted for the platform. Throws as predict() does.
+// Everything that the measurements observe and the model has, in their order, predicted for the platform. Throws
+// sim::ConfigError, with the measurement's place, where the platform cannot run one.
 std::vector<Observation> observe(const models::PlatformSpec& platform,
                                  std::span<const Measurement* const> measurements);
 

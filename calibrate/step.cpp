@@ -1,50 +1,103 @@
 #include "calibrate/step.h"
 
+#include <algorithm>
+
 namespace calibrate {
 
 namespace {
 
+using sim::operator""_B;
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 using sim::operator""_GiB;
 
-bool is_timed(const Measurement& m, Subject subject) { return m.subject == subject && m.time.has_value(); }
+using study::Figure;
 
-bool is_engine_collective(const Measurement& m) { return is_timed(m, Subject::engine_collective); }
-
-// On as many workgroups as the library likes.
-bool is_kernel_collective(const Measurement& m) { return is_timed(m, Subject::kernel_collective) && m.limit == 0; }
-
-bool is_limited_collective(const Measurement& m) { return is_timed(m, Subject::kernel_collective) && m.limit > 0; }
-
-bool is_powered_collective(const Measurement& m) {
-  return m.power && (m.subject == Subject::kernel_collective || m.subject == Subject::engine_collective);
+bool saw(const Measurement& m, Figure figure) {
+  return std::ranges::any_of(m.seen, [figure](const Seen& seen) { return seen.figure == figure; });
 }
+
+// The trial of a measurement that timed one of this kind, or null.
+template <class T>
+const T* timed(const Measurement& m) {
+  return saw(m, Figure::time) ? std::get_if<T>(&m.trial) : nullptr;
+}
+
+// The collective of a measurement that timed one by this backend, or null.
+const models::CollectiveSpec* timed_collective(const Measurement& m, models::Backend backend) {
+  const auto* const trial = timed<study::CollectiveTrial>(m);
+  return trial != nullptr && trial->spec.backend == backend ? &trial->spec : nullptr;
+}
+
+bool is_copy(const Measurement& m, sim::Bytes low, sim::Bytes high) {
+  const auto* const copy = timed<study::CopyTrial>(m);
+  return copy != nullptr && copy->spec.bytes > low && copy->spec.bytes <= high;
+}
+
+bool is_fan_out(const Measurement& m, sim::Bytes low, sim::Bytes high) {
+  const auto* const copies = timed<study::FanOutTrial>(m);
+  return copies != nullptr && copies->bytes > low && copies->bytes <= high;
+}
+
+// Of sizes in [low, high).
+bool is_engine_collective(const Measurement& m, sim::Bytes low, sim::Bytes high) {
+  const auto* const spec = timed_collective(m, models::Backend::sdma);
+  return spec != nullptr && spec->bytes >= low && spec->bytes < high;
+}
+
+// On as many channels as the library likes, of sizes in (low, high].
+bool is_kernel_collective(const Measurement& m, sim::Bytes low, sim::Bytes high) {
+  const auto* const spec = timed_collective(m, models::Backend::rccl);
+  return spec != nullptr && !spec->channels && spec->bytes > low && spec->bytes <= high;
+}
+
+// Enough bytes on so few channels that nothing but these holds the data up.
+bool is_bound_by_channels(const Measurement& m) {
+  const auto* const spec = timed_collective(m, models::Backend::rccl);
+  return spec != nullptr && spec->channels && *spec->channels <= 8 && spec->bytes >= 512_MiB;
+}
+
+bool is_limited_collective(const Measurement& m) {
+  const auto* const spec = timed_collective(m, models::Backend::rccl);
+  return spec != nullptr && spec->channels.has_value();
+}
+
+bool is_powered_collective(const Measurement& m, sim::Bytes low, sim::Bytes high) {
+  const auto* const trial = std::get_if<study::CollectiveTrial>(&m.trial);
+  return trial != nullptr && saw(m, Figure::power) && trial->spec.bytes >= low && trial->spec.bytes < high;
+}
+
+bool is_powered_stream_or_rest(const Measurement& m) {
+  const bool is_one =
+      std::holds_alternative<study::RestTrial>(m.trial) || std::holds_alternative<study::StreamTrial>(m.trial);
+  return is_one && saw(m, Figure::power);
+}
+
+constexpr sim::Bytes nothing(0.0);
+constexpr sim::Bytes anything(1e18);
 
 std::vector<Step> launches_and_copies() {
   return {
       {"an empty kernel",
        {"host.kernel_launch"},
-       [](const Measurement& m) { return is_timed(m, Subject::empty_kernel); }},
+       [](const Measurement& m) { return timed<study::EmptyKernelTrial>(m) != nullptr; }},
       {"copies to one and several peers and copy-engine collectives up to 1 MiB",
        {"gpu.sdma.transfer_latency", "host.command_write"},
        [](const Measurement& m) {
-         return (is_timed(m, Subject::copy) || is_timed(m, Subject::fan_out) || is_engine_collective(m)) &&
-                m.bytes <= 1_MiB;
+         return is_copy(m, nothing, 1_MiB) || is_fan_out(m, nothing, 1_MiB) ||
+                is_engine_collective(m, nothing, 1_MiB + 1_B);
        }},
       {"copies to one peer above 1 MiB",
        {"fabric.link_rate"},
-       [](const Measurement& m) { return is_timed(m, Subject::copy) && m.bytes > 1_MiB; }},
-      {"copies to several peers above 1 MiB",
-       {},
-       [](const Measurement& m) { return is_timed(m, Subject::fan_out) && m.bytes > 1_MiB; }},
+       [](const Measurement& m) { return is_copy(m, 1_MiB, anything); }},
+      {"copies to several peers above 1 MiB", {}, [](const Measurement& m) { return is_fan_out(m, 1_MiB, anything); }},
       // Below, rates scatter by a factor of two from one size to the next.
       {"copy-engine collectives from 2 GiB",
        {"fabric.reverse_share"},
-       [](const Measurement& m) { return is_engine_collective(m) && m.bytes >= 2_GiB; }},
+       [](const Measurement& m) { return is_engine_collective(m, 2_GiB, anything); }},
       {"copy-engine collectives between 1 MiB and 2 GiB",
        {},
-       [](const Measurement& m) { return is_engine_collective(m) && m.bytes > 1_MiB && m.bytes < 2_GiB; }},
+       [](const Measurement& m) { return is_engine_collective(m, 1_MiB + 1_B, 2_GiB); }},
   };
 }
 
@@ -52,22 +105,22 @@ std::vector<Step> kernels() {
   return {
       {"a streaming kernel",
        {"gpu.memory.hbm.read_efficiency"},
-       [](const Measurement& m) { return is_timed(m, Subject::stream); }},
+       [](const Measurement& m) { return timed<study::StreamTrial>(m) != nullptr; }},
       {"kernel collectives from 512 MiB on 1 to 8 workgroups",
        {"rccl.workgroup_in_flight"},
-       [](const Measurement& m) { return is_limited_collective(m) && m.limit <= 8 && m.bytes >= 512_MiB; }},
+       [](const Measurement& m) { return is_bound_by_channels(m); }},
       {"kernel collectives up to 64 KiB",
        {"rccl.protocols.ll.step_latency"},
-       [](const Measurement& m) { return is_kernel_collective(m) && m.bytes <= 64_KiB; }},
+       [](const Measurement& m) { return is_kernel_collective(m, nothing, 64_KiB); }},
       {"kernel collectives between 64 KiB and 8 MiB",
        {"rccl.protocols.ll128.step_latency", "rccl.protocols.ll128.link_efficiency"},
-       [](const Measurement& m) { return is_kernel_collective(m) && m.bytes > 64_KiB && m.bytes <= 8_MiB; }},
+       [](const Measurement& m) { return is_kernel_collective(m, 64_KiB, 8_MiB); }},
       {"kernel collectives above 8 MiB",
        {"rccl.protocols.simple.step_latency", "rccl.protocols.simple.link_efficiency"},
-       [](const Measurement& m) { return is_kernel_collective(m) && m.bytes > 8_MiB; }},
+       [](const Measurement& m) { return is_kernel_collective(m, 8_MiB, anything); }},
       {"other kernel collectives on few workgroups",
        {},
-       [](const Measurement& m) { return is_limited_collective(m) && (m.limit > 8 || m.bytes < 512_MiB); }},
+       [](const Measurement& m) { return is_limited_collective(m) && !is_bound_by_channels(m); }},
   };
 }
 
@@ -76,16 +129,13 @@ std::vector<Step> power_and_gemms() {
       // From this size on the board does nothing else for most of the time.
       {"board power at rest, streaming, in collectives from 1 GiB",
        {"gpu.power.idle", "gpu.power.hbm_energy", "gpu.power.busy_workgroup"},
-       [](const Measurement& m) {
-         return (m.power && (m.subject == Subject::idle || m.subject == Subject::stream)) ||
-                (is_powered_collective(m) && m.bytes >= 1_GiB);
-       }},
+       [](const Measurement& m) { return is_powered_stream_or_rest(m) || is_powered_collective(m, 1_GiB, anything); }},
       {"board power in collectives below 1 GiB",
        {},
-       [](const Measurement& m) { return is_powered_collective(m) && m.bytes < 1_GiB; }},
+       [](const Measurement& m) { return is_powered_collective(m, nothing, 1_GiB); }},
       {"GEMMs on all and on fewer CUs, their board power and clock",
        {"gpu.gemm.kernels[0].efficiency", "gpu.power.matrix_energy", "gpu.power.voltage_exponent"},
-       [](const Measurement& m) { return m.subject == Subject::gemm; }},
+       [](const Measurement& m) { return std::holds_alternative<study::GemmTrial>(m.trial); }},
   };
 }
 

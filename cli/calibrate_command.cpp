@@ -2,6 +2,7 @@
 #include <system_error>
 
 #include "calibrate/calibration_report.h"
+#include "calibrate/fit_guard.h"
 #include "cli/commands.h"
 #include "sim/output_file.h"
 
@@ -41,8 +42,9 @@ void CalibrateCommand::run() {
     }
   }
   const std::filesystem::path base = session_.platform_file(arguments);
-  std::vector<calibrate::MeasurementFile> files;
-  for (const std::filesystem::path& file : files_) files.push_back(calibrate::read_measurements(file));
+  const calibrate::Reader reader = session_.reader();
+  std::vector<calibrate::Reading> files;
+  for (const std::filesystem::path& file : files_) files.push_back(calibrate::read_for_fit(reader, file));
   const calibrate::Calibration calibration = calibrate::calibrate(base, files, session_.progress());
   sim::write_file(out_, calibration.text);
   session_.answer(calibrate::report(calibration, files));

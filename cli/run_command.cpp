@@ -72,8 +72,8 @@ void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const s
   }
   if (!session_.out_folder().empty()) {
     draw(study::fraction_chart(study, results, platform.spec.name), "fraction_of_ideal", answer);
-    draw(study::speedup_chart(study, results, study::Figure::kernels), "speedup_by_kernels", answer);
-    draw(study::speedup_chart(study, results, study::Figure::copy_engines), "speedup_by_copy_engines", answer);
+    draw(study::speedup_chart(study, results, study::PaperFigure::kernels), "speedup_by_kernels", answer);
+    draw(study::speedup_chart(study, results, study::PaperFigure::copy_engines), "speedup_by_copy_engines", answer);
   }
   session_.answer(testbed, platform, std::move(answer));
 }

@@ -121,6 +121,14 @@ std::vector<std::filesystem::path> Session::config_folders() {
   return folders;
 }
 
+calibrate::Reader Session::reader() {
+  for (const std::filesystem::path& folder : config_folders()) {
+    std::error_code absent;
+    if (std::filesystem::is_directory(folder / "formats", absent)) return calibrate::Reader(folder / "formats");
+  }
+  return {};
+}
+
 study::Progress Session::progress() {
   if (!err_is_terminal_) return {};
   return [this](std::size_t done, std::size_t of) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/reader.h"
 #include "cli/arguments.h"
 #include "study/parallel.h"
 #include "study/platform_file.h"
@@ -38,6 +39,9 @@ class Session {
   study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x");
   // The same, without reading the file.
   std::filesystem::path platform_file(Arguments& arguments, const std::string& preset = "mi300x");
+
+  // Reads measurements in all formats, those of tables in configs/formats among them.
+  static calibrate::Reader reader();
 
   // Draws how far a long answer is, where the person can see it.
   study::Progress progress();

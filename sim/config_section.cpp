@@ -77,6 +77,11 @@ std::optional<ConfigLeaf> Section::leaf(std::string_view key, LeafRole role, boo
 
 bool Section::has(std::string_view key) { return look_up(key) != nullptr; }
 
+bool Section::holds_section(std::string_view key) {
+  const ConfigEntry* const found = look_up(key);
+  return found != nullptr && found->node.kind == Kind::map;
+}
+
 std::vector<std::string> Section::keys() const {
   std::vector<std::string> keys;
   if (node_ == nullptr) return keys;
@@ -281,6 +286,22 @@ std::vector<std::string> Section::names(std::string_view key) {
   }
   record(*reading_, *found, "");
   return names;
+}
+
+std::vector<std::string> Section::texts(std::string_view key) {
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
+  if (!found) return {};
+  record(*reading_, *found, "");
+  if (found->value->kind == Kind::scalar) return {found->value->text};
+  std::vector<std::string> texts;
+  for (const ConfigNode& item : found->value->items) {
+    if (item.kind == Kind::scalar) {
+      texts.push_back(item.text);
+    } else {
+      reading_->fault(item.position, found->parameter.path, "a single text is due here");
+    }
+  }
+  return texts;
 }
 
 void Section::fault(std::string_view key, std::string what) {

@@ -34,7 +34,8 @@ struct Limits {
 class Section {
  public:
   bool has(std::string_view key);
-  std::vector<std::string> keys() const;  // in file order
+  bool holds_section(std::string_view key);  // rather than a value or a list
+  std::vector<std::string> keys() const;     // in file order
   const std::string& path() const { return path_; }
 
   Section section(std::string_view key);
@@ -68,6 +69,8 @@ class Section {
   std::vector<double> numbers(std::string_view key, double low, double high);
   std::vector<int> integers(std::string_view key, int low, int high);
   std::vector<std::string> names(std::string_view key);
+  // A text, or a list of them.
+  std::vector<std::string> texts(std::string_view key);
   // A list of lists of equal length, such as a map of engines by source and destination.
   std::vector<std::vector<int>> integer_matrix(std::string_view key, int low, int high);
 

@@ -39,11 +39,11 @@ const C3Result* find_result(std::span<const StudyResult> results, const StudyPai
   return nullptr;
 }
 
-bool belongs_to(Figure figure, Strategy strategy) {
+bool belongs_to(PaperFigure figure, Strategy strategy) {
   if (strategy == Strategy::c3_base) return true;
   if (strategy == Strategy::serial || strategy == Strategy::heuristic) return false;
   const bool on_engines = strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
-  return on_engines == (figure == Figure::copy_engines);
+  return on_engines == (figure == PaperFigure::copy_engines);
 }
 
 }  // namespace
@@ -175,8 +175,8 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
   return {platform, std::move(tables), {}, std::move(runs)};
 }
 
-BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, Figure figure) {
-  BarChart chart{.title = study.name + (figure == Figure::kernels ? ": by kernels" : ": by copy engines"),
+BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, PaperFigure figure) {
+  BarChart chart{.title = study.name + (figure == PaperFigure::kernels ? ": by kernels" : ": by copy engines"),
                  .value_axis = "mean speedup",
                  .series = {},
                  .bars = {}};

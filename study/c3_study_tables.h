@@ -28,8 +28,8 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
 
 // Mean speedup by collective and class of the strategies on kernels, or of those on copy engines beside c3_base, with
 // the ideal: what Figures 8 and 10 of the paper show.
-enum class Figure { kernels, copy_engines };
-BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, Figure figure);
+enum class PaperFigure { kernels, copy_engines };
+BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, PaperFigure figure);
 
 // Percent of ideal by strategy, predicted beside published.
 BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);

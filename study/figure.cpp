@@ -14,29 +14,46 @@ constexpr double ns = 1e-9;
 constexpr double percent = 1e-2;
 constexpr double giga = 1e9;
 
+constexpr double hour = 3600.0;
+
+constexpr FigureForm of_time(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::time, "us", us, 1e-9, hour};
+}
+constexpr FigureForm of_ratio(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::number, "", 1.0, 1e-6, 1e6};
+}
+constexpr FigureForm of_share(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::number, "%", percent, 0.0, 1.0, ErrorKind::points};
+}
+constexpr FigureForm of_rate(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::bytes_per_second, "GB/s", giga, 1.0, 1e16};
+}
+constexpr FigureForm of_bytes(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::bytes, "GB", giga, 1.0, 1e16};
+}
+
 constexpr std::array forms{
-    FigureForm{time, "time", "time", Dimension::time, "us", us},
-    FigureForm{gemm_time, "gemm_time", "GEMM", Dimension::time, "us", us},
-    FigureForm{collective_time, "collective_time", "collective", Dimension::time, "us", us},
-    FigureForm{over_longer, "over_longer", "over the longer alone", Dimension::number, "", 1.0},
-    FigureForm{gemm_stretch, "gemm_stretch", "GEMM over alone", Dimension::number, "", 1.0},
-    FigureForm{latency, "latency", "latency", Dimension::time, "ns", ns},
-    FigureForm{control_share, "control_share", "control", Dimension::number, "%", percent, ErrorKind::points},
-    FigureForm{schedule_share, "schedule_share", "schedule", Dimension::number, "%", percent, ErrorKind::points},
-    FigureForm{copy_share, "copy_share", "copy", Dimension::number, "%", percent, ErrorKind::points},
-    FigureForm{completion_share, "completion_share", "completion", Dimension::number, "%", percent, ErrorKind::points},
-    FigureForm{over_parallel_copies, "over_parallel_copies", "over pcpy", Dimension::number, "", 1.0},
-    FigureForm{rate, "rate", "rate", Dimension::bytes_per_second, "GB/s", giga},
-    FigureForm{link_rate, "link_rate", "rate of a link", Dimension::bytes_per_second, "GB/s", giga},
-    FigureForm{bus_bandwidth, "bus_bandwidth", "bus bandwidth", Dimension::bytes_per_second, "GB/s", giga},
-    FigureForm{flop_rate, "flop_rate", "rate", Dimension::flops_per_second, "TFLOP/s", 1e12},
-    FigureForm{efficiency, "efficiency", "of peak at its clock", Dimension::number, "%", percent},
-    FigureForm{power, "power", "board power", Dimension::power, "W", 1.0},
-    FigureForm{clock, "clock", "clock", Dimension::frequency, "MHz", 1e6},
-    FigureForm{l2_hit_bytes, "l2_hit_bytes", "L2 hits", Dimension::bytes, "GB", giga},
-    FigureForm{l2_miss_bytes, "l2_miss_bytes", "L2 misses", Dimension::bytes, "GB", giga},
-    FigureForm{cache_hit_share, "cache_hit_share", "Infinity Cache hits", Dimension::number, "%", percent,
-               ErrorKind::points},
+    of_time(time, "time", "time"),
+    of_time(gemm_time, "gemm_time", "GEMM"),
+    of_time(collective_time, "collective_time", "collective"),
+    of_ratio(over_longer, "over_longer", "over the longer alone"),
+    of_ratio(gemm_stretch, "gemm_stretch", "GEMM over alone"),
+    FigureForm{latency, "latency", "latency", Dimension::time, "ns", ns, 1e-10, 1.0},
+    of_share(control_share, "control_share", "control"),
+    of_share(schedule_share, "schedule_share", "schedule"),
+    of_share(copy_share, "copy_share", "copy"),
+    of_share(completion_share, "completion_share", "completion"),
+    of_ratio(over_parallel_copies, "over_parallel_copies", "over parallel copies"),
+    of_rate(rate, "rate", "rate"),
+    of_rate(link_rate, "link_rate", "rate of a link"),
+    of_rate(bus_bandwidth, "bus_bandwidth", "bus bandwidth"),
+    FigureForm{flop_rate, "flop_rate", "rate", Dimension::flops_per_second, "TFLOP/s", 1e12, 1.0, 1e18},
+    FigureForm{efficiency, "efficiency", "of peak at its clock", Dimension::number, "%", percent, 1e-6, 1.0},
+    FigureForm{power, "power", "board power", Dimension::power, "W", 1.0, 1e-3, 1e5},
+    FigureForm{clock, "clock", "clock", Dimension::frequency, "MHz", 1e6, 1e6, 1e11},
+    of_bytes(l2_hit_bytes, "l2_hit_bytes", "L2 hits"),
+    of_bytes(l2_miss_bytes, "l2_miss_bytes", "L2 misses"),
+    of_share(cache_hit_share, "cache_hit_share", "Infinity Cache hits"),
 };
 
 // form_of relies on it.

@@ -40,11 +40,12 @@ enum class ErrorKind { relative, points };
 
 struct FigureForm {
   Figure figure;
-  std::string_view key;       // in files: "gemm_time"
-  std::string_view heading;   // for people: "GEMM time"
-  sim::Dimension dimension;   // of what files say of it
-  std::string_view unit;      // in which people read it: "us"; empty for a ratio
-  double per_unit;            // base units to one of these: 1e-6 for us
+  std::string_view key;      // in files: "gemm_time"
+  std::string_view heading;  // for people: "GEMM time"
+  sim::Dimension dimension;  // of what files say of it
+  std::string_view unit;     // in which people read it: "us"; empty for a ratio
+  double per_unit;           // base units to one of these: 1e-6 for us
+  double low, high;          // in base units: a measurement beyond them is a slip of the pen
   ErrorKind error = ErrorKind::relative;
 };
 

@@ -125,13 +125,13 @@ TEST(C3StudyTables, TheHeuristicIsHeldAgainstTheSweep) {
 // One bar for the group that has a scenario, of speedup 1.6 where 2 would be ideal.
 TEST(C3StudyTables, SpeedupsAreDrawnByGroupBesideTheIdeal) {
   const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
-  const BarChart kernels = speedup_chart(study_of_one_pair(), results, Figure::kernels);
+  const BarChart kernels = speedup_chart(study_of_one_pair(), results, PaperFigure::kernels);
   EXPECT_EQ(kernels.series, (std::vector<std::string>{"c3_sp", "ideal"}));
   ASSERT_EQ(kernels.bars.size(), 1U);
   EXPECT_EQ(kernels.bars[0].label, "all_gather GC-equal");
   EXPECT_NEAR(kernels.bars[0].values[0].value(), 1.6, 1e-12);
   EXPECT_NEAR(kernels.bars[0].values[1].value(), 2.0, 1e-12);
-  EXPECT_EQ(speedup_chart(study_of_one_pair(), results, Figure::copy_engines).series,
+  EXPECT_EQ(speedup_chart(study_of_one_pair(), results, PaperFigure::copy_engines).series,
             (std::vector<std::string>{"ideal"}));
 }
 

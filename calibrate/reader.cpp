@@ -1,0 +1,135 @@
+#include "calibrate/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "calibrate/roles.h"
+#include "sim/config.h"
+
+namespace calibrate {
+
+namespace {
+
+std::vector<std::string> missing_columns(const CsvFile& file, const TableFormat& format) {
+  std::vector<std::string> missing;
+  for (const std::string& column : format.needed_columns()) {
+    if (!file.has(column)) missing.push_back(column);
+  }
+  return missing;
+}
+
+const LogFormat* log_format_of(std::string_view text) {
+  for (const LogFormat& format : log_formats()) {
+    if (format.recognises(text)) return &format;
+  }
+  return nullptr;
+}
+
+// What a table says of its own rows in a column `role`.
+void apply_own_roles(Reading& reading, const CsvFile& file) {
+  if (!file.has("role")) return;
+  std::map<int, Role> by_line;
+  for (std::size_t row = 0; row < file.rows(); ++row) {
+    const std::string& role = file.text(row, "role");
+    if (role == "calibrate") by_line[file.line(row)] = Role::calibrate;
+    if (role == "predict") by_line[file.line(row)] = Role::predict;
+  }
+  for (Measurement& measurement : reading.measurements) {
+    const auto own = by_line.find(measurement.line);
+    if (own != by_line.end()) measurement.role = own->second;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Role role) {
+  switch (role) {
+    case Role::calibrate:
+      return "calibrate";
+    case Role::predict:
+      return "predict";
+    case Role::unlisted:
+      break;
+  }
+  return "unlisted";
+}
+
+Reader::Reader(const std::filesystem::path& formats) {
+  std::vector<std::filesystem::path> files;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(formats, absent)) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (const std::filesystem::path& file : files) {
+    sim::Config config = sim::Config::from_file(file);
+    TableFormat format = TableFormat::read(config.root(), file.stem().string());
+    config.finish();
+    add(std::move(format));
+  }
+}
+
+const TableFormat* Reader::table(std::string_view name) const {
+  const auto found = std::ranges::find(tables_, name, &TableFormat::name);
+  return found == tables_.end() ? nullptr : &*found;
+}
+
+const TableFormat& Reader::form_of(const CsvFile& file) const {
+  const TableFormat* best = nullptr;
+  const TableFormat* nearest = nullptr;
+  std::size_t most = 0;
+  std::size_t fewest_missing = 0;
+  for (const TableFormat& format : tables_) {
+    const std::size_t missing = missing_columns(file, format).size();
+    const std::size_t needed = format.needed_columns().size();
+    if (missing == 0 && (best == nullptr || needed > most)) {
+      best = &format;
+      most = needed;
+    }
+    if (missing < needed && (nearest == nullptr || missing < fewest_missing)) {
+      nearest = &format;
+      fewest_missing = missing;
+    }
+  }
+  if (best != nullptr) return *best;
+  std::string hint;
+  if (nearest != nullptr) {
+    hint = fmt::format("; the nearest, '{}', needs besides: {}", nearest->name,
+                       fmt::join(missing_columns(file, *nearest), ", "));
+  }
+  throw sim::ConfigError({{file.name(), "", "no table with these columns is known" + hint}});
+}
+
+Reading Reader::read_rows(const CsvFile& file) const {
+  Reading reading = read_table(file, form_of(file), others_);
+  return reading;
+}
+
+Reading Reader::read_text(std::string_view text, const std::string& name) const {
+  if (const LogFormat* const log = log_format_of(text)) {
+    Reading reading = log->read(text, name);
+    reading.name = std::filesystem::path(name).filename().string();
+    reading.format = log->name;
+    return reading;
+  }
+  return read_rows(CsvFile::from_text(text, name));
+}
+
+Reading Reader::read(const std::filesystem::path& path) const {
+  const std::string text = read_measurement_text(path);
+  const Roles roles = Roles::beside(path);
+  if (log_format_of(text) != nullptr) {
+    Reading reading = read_text(text, path.string());
+    roles.apply(reading, nullptr);
+    return reading;
+  }
+  const CsvFile file = CsvFile::from_text(text, path.string());
+  Reading reading = read_rows(file);
+  roles.apply(reading, &file);
+  apply_own_roles(reading, file);
+  return reading;
+}
+
+}  // namespace calibrate

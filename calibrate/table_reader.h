@@ -1,0 +1,24 @@
+// Reads the rows of a CSV file as measurements, by the form of its table.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "calibrate/csv_file.h"
+#include "calibrate/measurement.h"
+#include "calibrate/table_format.h"
+
+namespace calibrate {
+
+// A table that a lookup names, or null where there is none.
+using OtherTables = std::function<const CsvFile*(const std::string& file)>;
+
+// Every row becomes a measurement, or is left out with a reason, or a fault tells where and why it cannot be read. The
+// file has the columns that the form needs. Roles are unlisted.
+Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others = {});
+
+// The same for one row of any table, for whoever wants its cells: the text with cells in place of columns, or nothing
+// where it names one that is empty.
+std::optional<std::string> fill_in(const Template& text, const CsvFile& file, std::size_t row);
+
+}  // namespace calibrate

@@ -1,0 +1,31 @@
+#include "study/power_meter.h"
+
+namespace study {
+
+void PowerMeter::attach(models::Node& node) {
+  models::PowerGovernor& governor = node.gpu(0).governor();
+  idle_power_ = governor.power();
+  idle_clock_ = governor.clock();
+  node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {
+    const sim::Seconds held = sim::to_seconds(until - since);
+    busy_ += held;
+    energy_ += governor.power() * held;
+    cycles_ += governor.clock() * held;
+  });
+}
+
+sim::Watts PowerMeter::mean_power(sim::Seconds time) const {
+  if (time <= sim::Seconds(0.0)) return idle_power_;
+  return (energy_ + idle_power_ * (time - busy_)) / time;
+}
+
+sim::Hertz PowerMeter::mean_clock(sim::Seconds time) const {
+  if (time <= sim::Seconds(0.0)) return idle_clock_;
+  return sim::Hertz((cycles_ + idle_clock_ * (time - busy_)) / time.value());
+}
+
+sim::Hertz PowerMeter::clock_while_busy() const {
+  return busy_ <= sim::Seconds(0.0) ? idle_clock_ : sim::Hertz(cycles_ / busy_.value());
+}
+
+}  // namespace study

@@ -1,0 +1,290 @@
+#include "study/trial.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "models/gemm_traffic.h"
+#include "sim/loaded_latency.h"
+#include "study/cu_partition.h"
+#include "study/power_meter.h"
+
+namespace study {
+
+namespace {
+
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+
+Operation only(Work work, models::CuMask mask = {}) {
+  return {.name = to_string(work), .work = work, .mask = mask, .stream = {}, .after = {}};
+}
+
+models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
+  if (spec.gpus == 0) spec.gpus = platform.gpus;
+  return spec;
+}
+
+models::SdmaCopySpec copy_to(int peer, sim::Bytes bytes) {
+  models::SdmaCopySpec spec;
+  spec.from = 0;
+  spec.to = peer;
+  spec.bytes = bytes;
+  return spec;
+}
+
+// What the testbed is to play; empty for trials that are no schedule.
+Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
+  return std::visit(
+      Overloaded{
+          // One workgroup with next to nothing to do.
+          [](const EmptyKernelTrial&) {
+            return Schedule{only(models::GemmShape{1, 1, 1})};
+          },
+          [&](const GemmTrial& gemm) {
+            return Schedule{only(gemm.shape, gemm.cus ? first_cus(platform, *gemm.cus) : models::CuMask{})};
+          },
+          [&](const CollectiveTrial& collective) { return Schedule{only(complete(collective.spec, platform))}; },
+          [](const CopyTrial& copy) { return Schedule{only(copy.spec)}; },
+          [](const FanOutTrial& fan_out) {
+            Schedule copies;
+            for (int peer = 1; peer <= fan_out.peers; ++peer) copies.push_back(only(copy_to(peer, fan_out.bytes)));
+            return copies;
+          },
+          [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
+          [](const auto&) { return Schedule{}; }},
+      trial);
+}
+
+sim::Task<> launch_stream(models::Node& node, StreamTrial trial) {
+  co_await node.host().launch_kernel(0, false);
+  const models::Memory& memory = node.gpu(0).memory();
+  const double arrays = trial.arrays_read + trial.arrays_written;
+  models::UsageList usages;
+  memory.add_from_xcds(usages, memory.evenly_spread(), 1.0,
+                       {trial.arrays_read / arrays, trial.arrays_written / arrays, 0.0});
+  sim::ActivitySpec stream;
+  stream.amount = trial.bytes.value();
+  stream.usages = std::move(usages).take();
+  co_await node.network().run(std::move(stream));
+  co_await node.host().notice_kernel_end(0);
+}
+
+// Power and clock of a trial that took so long.
+void add_means(Figures& figures, const PowerMeter& meter, sim::Seconds time) {
+  figures[Figure::power] = meter.mean_power(time).value();
+  figures[Figure::clock] = meter.mean_clock(time).value();
+}
+
+Figures of_stream(const models::PlatformSpec& platform, const StreamTrial& trial) {
+  sim::Simulator simulator;
+  models::Node node(simulator, platform, models::Symmetry::all_alike);
+  PowerMeter meter;
+  meter.attach(node);
+  simulator.spawn("stream", launch_stream(node, trial));
+  simulator.run();
+  const sim::Seconds time = sim::to_seconds(simulator.now());
+  Figures figures{{Figure::time, time.value()}, {Figure::rate, (trial.bytes / time).value()}};
+  add_means(figures, meter, time);
+  return figures;
+}
+
+Figures of_rest(const models::PlatformSpec& platform) {
+  sim::Simulator simulator;
+  models::Node node(simulator, platform, models::Symmetry::all_alike);
+  PowerMeter meter;
+  meter.attach(node);
+  Figures figures;
+  add_means(figures, meter, sim::Seconds(0.0));
+  return figures;
+}
+
+std::vector<models::RemoteKernelSpec> kernels_of(const RemoteTrial& trial, const models::PlatformSpec& platform) {
+  const int workgroups = trial.cus.value_or(platform.gpu.cus());
+  const auto kernel = [&](int gpu, std::vector<int> peers) {
+    return models::RemoteKernelSpec{gpu, std::move(peers), trial.access, trial.bytes, workgroups};
+  };
+  if (trial.pattern == RemoteTrial::Pattern::one_way) return {kernel(trial.gpu, {trial.peer})};
+  if (trial.pattern == RemoteTrial::Pattern::both_ways) {
+    return {kernel(trial.gpu, {trial.peer}), kernel(trial.peer, {trial.gpu})};
+  }
+  std::vector<models::RemoteKernelSpec> kernels;
+  for (int gpu = 0; gpu < platform.gpus; ++gpu) {
+    std::vector<int> peers(static_cast<std::size_t>(platform.gpus));
+    std::iota(peers.begin(), peers.end(), 0);
+    std::erase(peers, gpu);
+    kernels.push_back(kernel(gpu, std::move(peers)));
+  }
+  return kernels;
+}
+
+Figures of_remote(const models::PlatformSpec& platform, const RemoteTrial& trial) {
+  sim::Simulator simulator;
+  models::Node node(simulator, platform);
+  const std::vector<models::RemoteKernelSpec> kernels = kernels_of(trial, platform);
+  for (const models::RemoteKernelSpec& kernel : kernels) {
+    simulator.spawn("remote access", models::run_remote_kernel(node, kernel));
+  }
+  simulator.run();
+  const sim::Seconds time = sim::to_seconds(simulator.now());
+  const double link_rate = (trial.bytes / time).value();
+  const auto peers = static_cast<double>(kernels.front().peers.size());
+  return {{Figure::time, time.value()}, {Figure::link_rate, link_rate}, {Figure::rate, peers * link_rate}};
+}
+
+// The levels that have no latency of their own in the model have none here: nothing is said of what the L2 holds.
+Figures of_loads(const models::PlatformSpec& platform, const LoadTrial& trial) {
+  const models::MemorySpec& memory = platform.gpu.memory;
+  if (trial.working_set <= memory.l2_capacity) return {};
+  const double hits = std::min(1.0, memory.cache_capacity / trial.working_set);
+  const double bus =
+      trial.beside_reads / memory.hbm_read_efficiency + (1.0 - trial.beside_reads) / memory.hbm_write_efficiency;
+  const sim::LoadedLatency hbm{memory.hbm_latency, memory.queueing_factor};
+  const sim::Seconds beyond_cache = hbm.at(trial.beside * bus / memory.hbm_rate);
+  return {{Figure::latency, (sim::to_seconds(memory.cache_latency) + (1.0 - hits) * beyond_cache).value()}};
+}
+
+Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
+  const C3Result result = run_strategy(testbed, trial.scenario, trial.strategy);
+  const sim::Seconds time = sim::to_seconds(result.makespan);
+  const sim::Seconds gemm = sim::to_seconds(result.gemm - result.gemm_start);
+  const sim::Seconds collective = sim::to_seconds(result.collective - result.collective_start);
+  const sim::Seconds longer = sim::to_seconds(std::max(result.isolated_gemm, result.collective_alone));
+  Figures figures{{Figure::time, time.value()},
+                  {Figure::gemm_time, gemm.value()},
+                  {Figure::collective_time, collective.value()},
+                  {Figure::over_longer, time / longer},
+                  {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)}};
+  if (!metered) return figures;
+  PowerMeter meter;
+  testbed.watch(result.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+  add_means(figures, meter, time);
+  return figures;
+}
+
+void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
+  figures[Figure::flop_rate] = (trial.shape.flops() / time).value();
+  const models::GpuSpec& gpu = platform.gpu;
+  const models::GemmPlan plan = models::plan_gemm(gpu.gemm, trial.shape);
+  const models::GemmTrafficModel model(plan, gpu.memory, gpu.slots(gpu.cus_per_xcd, plan.kernel.workgroup),
+                                       static_cast<double>(gpu.slots(1, plan.kernel.workgroup)));
+  const models::GemmTraffic& traffic = model.undisturbed();
+  const double flops = static_cast<double>(plan.pieces()) * plan.piece_flops();
+  figures[Figure::l2_miss_bytes] = flops * traffic.beyond_l2_bytes();
+  figures[Figure::l2_hit_bytes] = flops * (traffic.l2 - traffic.beyond_l2_bytes());
+  figures[Figure::cache_hit_share] = traffic.beyond_l2.cache_hits;
+}
+
+// Of the time of the kernel itself.
+double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, const PowerMeter& meter,
+                  sim::Seconds time) {
+  const sim::Seconds kernel = time - sim::to_seconds(platform.host.kernel_launch + platform.host.kernel_notice);
+  const double peak = platform.gpu.gemm.flops_per_cycle_per_cu * trial.cus.value_or(platform.gpu.cus()) *
+                      meter.clock_while_busy().value();
+  return (trial.shape.flops() / kernel).value() / peak;
+}
+
+void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models::SdmaCopyPhases& phases) {
+  const auto share = [&](sim::Time phase) { return sim::to_seconds(phase) / sim::to_seconds(phases.total()); };
+  figures[Figure::control_share] = share(phases.control);
+  figures[Figure::schedule_share] = share(phases.schedule);
+  figures[Figure::copy_share] = share(phases.copy);
+  figures[Figure::completion_share] = share(phases.completion);
+  // While the engine moves bytes: what benchmarks call its rate.
+  figures[Figure::rate] = (copy.bytes / sim::to_seconds(phases.copy)).value();
+}
+
+void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& trial, const std::set<Figure>& asked,
+                    sim::Time time) {
+  const models::CollectiveSpec spec = complete(trial.spec, testbed.platform());
+  figures[Figure::bus_bandwidth] = models::bus_bandwidth(spec, time).value();
+  if (!asked.contains(Figure::over_parallel_copies)) return;
+  models::CollectiveSpec copies = spec;
+  copies.variant = models::SdmaVariant::pcpy;
+  copies.prelaunch = false;
+  figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
+}
+
+bool needs_meter(const std::set<Figure>& asked) {
+  return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
+}
+
+Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
+  const Schedule schedule = schedule_of(trial, testbed.platform());
+  PowerMeter meter;
+  const bool metered = needs_meter(asked);
+  const Timeline timeline =
+      metered ? testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); })
+              : testbed.run(schedule);
+  const sim::Seconds time = sim::to_seconds(timeline.makespan());
+  Figures figures{{Figure::time, time.value()}};
+  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
+    add_gemm(figures, *gemm, testbed.platform(), time);
+    if (metered) figures[Figure::efficiency] = efficiency(*gemm, testbed.platform(), meter, time);
+    if (metered) add_means(figures, meter, time + sim::to_seconds(gemm->pause));
+    return figures;
+  }
+  if (metered) add_means(figures, meter, time);
+  if (const auto* copy = std::get_if<CopyTrial>(&trial)) {
+    add_phases(figures, copy->spec, timeline.operations.front().phases.value());
+  }
+  if (const auto* collective = std::get_if<CollectiveTrial>(&trial)) {
+    add_collective(figures, testbed, *collective, asked, timeline.makespan());
+  }
+  return figures;
+}
+
+std::string why_no_cus(const models::PlatformSpec& platform, std::optional<int> cus) {
+  return cus ? why_no_mask(platform, *cus) : std::string();
+}
+
+std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial& trial) {
+  const auto exists = [&](int gpu) { return gpu >= 0 && gpu < platform.gpus; };
+  if (trial.pattern != RemoteTrial::Pattern::all &&
+      (!exists(trial.gpu) || !exists(trial.peer) || trial.gpu == trial.peer)) {
+    return "two different GPUs from 0 to " + std::to_string(platform.gpus - 1) + " are accepted";
+  }
+  const int cus = trial.cus.value_or(1);
+  if (cus >= 1 && cus <= platform.gpu.cus()) return {};
+  return "1 to " + std::to_string(platform.gpu.cus()) + " CUs are accepted";
+}
+
+}  // namespace
+
+bool is_concurrent(const Trial& trial) {
+  return std::holds_alternative<C3Trial>(trial) || std::holds_alternative<DependentTrial>(trial);
+}
+
+std::string why_impossible(const Testbed& testbed, const Trial& trial) {
+  const models::PlatformSpec& platform = testbed.platform();
+  std::string reason;
+  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) reason = why_no_cus(platform, gemm->cus);
+  if (const auto* remote = std::get_if<RemoteTrial>(&trial)) reason = why_no_peer(platform, *remote);
+  if (const auto* c3 = std::get_if<C3Trial>(&trial)) {
+    reason = testbed.why_impossible(c3->scenario.gemm);
+    if (reason.empty()) reason = testbed.why_impossible(collective_of(c3->scenario, c3->strategy, platform));
+    if (reason.empty() && c3->scenario.reserved) reason = why_no_reservation(platform, *c3->scenario.reserved);
+  }
+  if (const auto* dependent = std::get_if<DependentTrial>(&trial)) reason = testbed.why_impossible(dependent->shape);
+  if (!reason.empty()) return reason;
+  for (const Operation& operation : schedule_of(trial, platform)) {
+    reason = testbed.why_impossible(operation.work);
+    if (!reason.empty()) break;
+  }
+  return reason;
+}
+
+Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
+  const models::PlatformSpec& platform = testbed.platform();
+  return std::visit(Overloaded{[&](const RestTrial&) { return of_rest(platform); },
+                               [&](const StreamTrial& stream) { return of_stream(platform, stream); },
+                               [&](const RemoteTrial& remote) { return of_remote(platform, remote); },
+                               [&](const LoadTrial& loads) { return of_loads(platform, loads); },
+                               [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
+                               [&](const auto&) { return of_schedule(testbed, trial, asked); }},
+                    trial);
+}
+
+}  // namespace study

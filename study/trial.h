@@ -1,0 +1,122 @@
+// One run as benchmark programs make it, on real GPUs or on simulated ones, and what is seen of it: the one question
+// that fits and comparisons put to the simulator.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "models/remote_kernel.h"
+#include "study/dependent.h"
+#include "study/figure.h"
+#include "study/strategy.h"
+
+namespace study {
+
+// Nothing runs.
+struct RestTrial {
+  auto operator<=>(const RestTrial&) const = default;
+};
+
+// A kernel that does nothing, on every GPU.
+struct EmptyKernelTrial {
+  auto operator<=>(const EmptyKernelTrial&) const = default;
+};
+
+// A GEMM on every GPU.
+struct GemmTrial {
+  models::GemmShape shape;
+  std::optional<int> cus{};  // of each GPU; none: all
+  std::optional<int> nth{};  // of those that follow each other from rest, from 0; none: long after the first
+  sim::Time pause{0};        // between one and the next
+  auto operator<=>(const GemmTrial&) const = default;
+};
+
+// `gpus` of the spec is looked at where it is not 0; 0 stands for all of the platform.
+struct CollectiveTrial {
+  models::CollectiveSpec spec;
+  auto operator<=>(const CollectiveTrial&) const = default;
+};
+
+struct CopyTrial {
+  models::SdmaCopySpec spec;
+  auto operator<=>(const CopyTrial&) const = default;
+};
+
+// Copies by engines from GPU 0 to so many peers at once.
+struct FanOutTrial {
+  int peers = 1;
+  sim::Bytes bytes;  // to each
+  auto operator<=>(const FanOutTrial&) const = default;
+};
+
+// Kernels that store into or load from other GPUs.
+struct RemoteTrial {
+  enum class Pattern {
+    one_way,    // by `gpu`, of `peer`
+    both_ways,  // and by `peer`, of `gpu`
+    all         // by every GPU, of all others
+  };
+  models::RemoteAccess access = models::RemoteAccess::store;
+  Pattern pattern = Pattern::one_way;
+  int gpu = 0;
+  int peer = 1;
+  sim::Bytes bytes;          // of each peer
+  std::optional<int> cus{};  // with a workgroup on each; none: all
+  auto operator<=>(const RemoteTrial&) const = default;
+};
+
+// A kernel on every GPU that streams through arrays in its own HBM.
+struct StreamTrial {
+  int arrays_read = 2;
+  int arrays_written = 1;
+  sim::Bytes bytes;  // of all arrays together
+  auto operator<=>(const StreamTrial&) const = default;
+};
+
+// One thread that follows a chain of pointers at random.
+struct LoadTrial {
+  sim::Bytes working_set;
+  sim::BytesPerSecond beside;  // what streams through HBM meanwhile ...
+  double beside_reads = 1.0;   // ... and how much of it is read
+  auto operator<=>(const LoadTrial&) const = default;
+};
+
+// A GEMM and a collective at once.
+struct C3Trial {
+  Scenario scenario;
+  Strategy strategy = Strategy::c3_base;
+  auto operator<=>(const C3Trial&) const = default;
+};
+
+// An all-gather of rows of B (tokens) and the GEMM that needs them.
+struct DependentTrial {
+  models::GemmShape shape;
+  DependentSchedule schedule = DependentSchedule::serial_rccl;
+  auto operator<=>(const DependentTrial&) const = default;
+};
+
+using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
+                           StreamTrial, LoadTrial, C3Trial, DependentTrial>;
+
+// For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
+std::string_view kind_of(const Trial& trial);
+
+// All that makes the trial what it is, in words: "gemm 8192x8192x8192 on 240 CUs". Equal words mean equal trials.
+std::string to_string(const Trial& trial);
+
+// The arguments of c3sim that ask for it: "gemm --gemm 8192x8192x8192 --cus 240". Empty where no command does.
+std::string command_of(const Trial& trial);
+
+// Computation and communication at once: what no fit may see.
+bool is_concurrent(const Trial& trial);
+
+// Why the platform cannot run it, in one sentence that says what would be accepted; empty if it can.
+std::string why_impossible(const Testbed& testbed, const Trial& trial);
+
+// The figures that the model has of those asked for; the trial is possible.
+Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
+
+}  // namespace study

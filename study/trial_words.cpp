@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "study/trial.h"
+
+namespace study {
+
+namespace {
+
+std::string spelled(sim::Bytes bytes) { return sim::to_string(bytes); }
+
+std::string microseconds(sim::Time time) { return fmt::format("{}us", sim::to_microseconds(time)); }
+
+std::string_view name_of(models::RemoteAccess access) {
+  constexpr std::array<std::string_view, 3> names{"store", "uncached_store", "load"};
+  return names[static_cast<std::size_t>(access)];
+}
+
+std::string words(const RestTrial&) { return "rest"; }
+std::string words(const EmptyKernelTrial&) { return "empty kernel"; }
+
+std::string words(const GemmTrial& trial) {
+  std::string text = "gemm " + models::to_string(trial.shape);
+  if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
+  if (trial.nth) text += fmt::format(" number {} from rest", *trial.nth);
+  if (trial.pause > sim::Time::zero()) text += fmt::format(" every time after {}", microseconds(trial.pause));
+  return text;
+}
+
+std::string words(const CollectiveTrial& trial) { return to_string(Work(trial.spec)); }
+std::string words(const CopyTrial& trial) { return to_string(Work(trial.spec)); }
+
+std::string words(const FanOutTrial& trial) {
+  return fmt::format("copies gpu0 to {} peers of {} each", trial.peers, spelled(trial.bytes));
+}
+
+std::string words(const RemoteTrial& trial) {
+  std::string text = fmt::format("{} of {}", name_of(trial.access), spelled(trial.bytes));
+  if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
+  switch (trial.pattern) {
+    case RemoteTrial::Pattern::one_way:
+      return text + fmt::format(" by gpu{} of gpu{}", trial.gpu, trial.peer);
+    case RemoteTrial::Pattern::both_ways:
+      return text + fmt::format(" between gpu{} and gpu{} both ways", trial.gpu, trial.peer);
+    case RemoteTrial::Pattern::all:
+      break;
+  }
+  return text + " by all GPUs of all others";
+}
+
+std::string words(const StreamTrial& trial) {
+  return fmt::format("stream of {} from {} arrays to {}", spelled(trial.bytes), trial.arrays_read,
+                     trial.arrays_written);
+}
+
+std::string words(const LoadTrial& trial) {
+  std::string text = fmt::format("loads in {}", spelled(trial.working_set));
+  if (trial.beside > sim::BytesPerSecond(0.0)) {
+    text += fmt::format(" beside {} GB/s of which {} read", trial.beside.value() * 1e-9, trial.beside_reads);
+  }
+  return text;
+}
+
+std::string words(const C3Trial& trial) {
+  const Scenario& scenario = trial.scenario;
+  std::string text =
+      fmt::format("{} gemm {} with {} of {}", to_string(trial.strategy), models::to_string(scenario.gemm),
+                  models::to_string(scenario.collective), spelled(scenario.bytes));
+  if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
+  if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
+  if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", microseconds(scenario.delay));
+  return text;
+}
+
+std::string words(const DependentTrial& trial) {
+  return fmt::format("{} gemm {}", to_string(trial.schedule), models::to_string(trial.shape));
+}
+
+template <class T>
+std::string command(const T&) {
+  return {};
+}
+
+std::string command(const GemmTrial& trial) {
+  if (trial.nth || trial.pause > sim::Time::zero()) return {};
+  std::string text = "gemm --gemm " + models::to_string(trial.shape);
+  if (trial.cus) text += fmt::format(" --cus {}", *trial.cus);
+  return text;
+}
+
+std::string command(const CollectiveTrial& trial) {
+  const models::CollectiveSpec& spec = trial.spec;
+  std::string text = fmt::format("collective --collective {} --backend {}", models::to_string(spec.kind),
+                                 models::to_string(spec.backend));
+  if (spec.backend == models::Backend::sdma) {
+    text += fmt::format(" --variant {}", models::to_string(spec.variant));
+    if (spec.prelaunch) text += " --prelaunch";
+    if (spec.engines > 1) text += fmt::format(" --engines {}", spec.engines);
+    if (spec.host_threads) text += fmt::format(" --host-threads {}", models::to_string(*spec.host_threads));
+  }
+  if (spec.cus) text += fmt::format(" --cus {}", *spec.cus);
+  if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
+  if (spec.graph) text += " --graph";
+  if (spec.gpus > 0) text += fmt::format(" --gpus {}", spec.gpus);
+  return text + " --bytes " + spelled(spec.bytes);
+}
+
+std::string command(const CopyTrial& trial) {
+  std::string text = fmt::format("copy --from {} --to {} --bytes {} --phases", device_name(trial.spec.from),
+                                 device_name(trial.spec.to), spelled(trial.spec.bytes));
+  if (trial.spec.engine) text += fmt::format(" --engine {}", *trial.spec.engine);
+  return text;
+}
+
+std::string command(const C3Trial& trial) {
+  const Scenario& scenario = trial.scenario;
+  std::string text =
+      fmt::format("c3 --gemm {} --collective {} --bytes {} --strategy {}", models::to_string(scenario.gemm),
+                  models::to_string(scenario.collective), spelled(scenario.bytes), to_string(trial.strategy));
+  if (scenario.channels) text += fmt::format(" --channels {}", *scenario.channels);
+  if (scenario.reserved) text += fmt::format(" --reserve {}", *scenario.reserved);
+  if (scenario.delay > sim::Time::zero()) text += " --delay " + microseconds(scenario.delay);
+  return text;
+}
+
+}  // namespace
+
+std::string_view kind_of(const Trial& trial) {
+  constexpr std::array<std::string_view, std::variant_size_v<Trial>> names{"rest",     "empty kernel",
+                                                                           "gemm",     "collective by kernels",
+                                                                           "copy",     "copies to several peers",
+                                                                           "remote",   "stream",
+                                                                           "loads",    "C3",
+                                                                           "dependent"};
+  const auto* const collective = std::get_if<CollectiveTrial>(&trial);
+  if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
+  return names[trial.index()];
+}
+
+std::string to_string(const Trial& trial) {
+  return std::visit([](const auto& kind) { return words(kind); }, trial);
+}
+
+std::string command_of(const Trial& trial) {
+  return std::visit([](const auto& kind) { return command(kind); }, trial);
+}
+
+}  // namespace study
