@@ -1,6 +1,7 @@
 #include "calibrate/table_format.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <span>
 
@@ -40,6 +41,9 @@ SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figur
   }
   sim::Section details = section.section(key);
   seen.measured.text = details.text("measured");
+  constexpr std::array<std::pair<std::string_view, Over>, 2> divisors{
+      {{"gemm_alone", Over::gemm_alone}, {"longer_alone", Over::longer_alone}}};
+  seen.over = details.choice<Over>("over", divisors, Over::nothing);
   seen.low = template_at(details, "low");
   seen.high = template_at(details, "high");
   seen.scale = details.number("scale", 1e-12, 1e12, 1.0);
@@ -182,13 +186,12 @@ std::vector<std::string> TableFormat::needed_columns() const {
     if (lookup.file.empty()) columns.add(lookup.column);
   }
   for (const auto& [column, label] : each) columns.names_.insert(column);
-  if (!each.empty()) {
-    columns.names_.erase("column");
-    columns.names_.erase("cell");
-  }
   for (const Lookup& lookup : lookups) columns.names_.erase(lookup.name);
   for (const auto& [column, known] : words) {
     if (!known.of.empty() && columns.names_.erase(column) > 0) columns.names_.insert(known.of);
+  }
+  for (const char* const made : {"column", "cell", "wide"}) {
+    if (!each.empty()) columns.names_.erase(made);
   }
   return {columns.names_.begin(), columns.names_.end()};
 }

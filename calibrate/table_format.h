@@ -46,8 +46,12 @@ struct Condition {
   std::vector<Template> words;
 };
 
+// What a measured time is divided by to give a ratio: times of the operations alone, which the row tells too.
+enum class Over { nothing, gemm_alone, longer_alone };
+
 struct SeenFormat {
   study::Figure figure = study::Figure::time;
+  Over over = Over::nothing;
   Template measured, low, high;  // with their unit
   double scale = 1.0;            // base units are these times that
   std::optional<double> band;    // relative, or in points
@@ -83,7 +87,7 @@ struct TableFormat {
   std::string name;
   std::string description;  // what a table of this form holds
   // Of a wide table, the columns that hold one measurement each, by their label: such a row is read once for every one
-  // of them, the label being in column `column` and its cell in `cell`.
+  // of them, the label being in column `column`, its name in `wide` and its cell in `cell`.
   std::vector<std::pair<std::string, std::string>> each;
   std::map<std::string, Words, std::less<>> words;  // by column
   std::vector<Lookup> lookups;

@@ -64,8 +64,8 @@ using CellOf = std::function<std::optional<std::string>(const std::string& colum
 class RowReader {
  public:
   RowReader(const CsvFile& file, std::size_t row, const TableFormat& format, const OtherTables& others,
-            Reading& reading)
-      : file_(file), row_(row), format_(format), others_(others), reading_(reading) {}
+            bool measured_only, Reading& reading)
+      : file_(file), row_(row), format_(format), others_(others), measured_only_(measured_only), reading_(reading) {}
 
   void read() {
     if (format_.each.empty()) return read_cell();
@@ -90,6 +90,7 @@ class RowReader {
   std::optional<std::string> cell(const std::string& column) const {
     if (label_ != nullptr && column == "column") return *label_;
     if (label_ != nullptr && column == "cell") return file_.text(row_, *wide_column_);
+    if (label_ != nullptr && column == "wide") return *wide_column_;
     const auto known = format_.words.find(column);
     if (known != format_.words.end()) return translated(column, known->second);
     if (file_.has(column)) return file_.text(row_, column);
@@ -142,6 +143,7 @@ class RowReader {
 
   void read_as(const RowFormat& form);
   bool read_seen(const RowFormat& form, Measurement& measurement);
+  std::optional<double> divisor(Over over, const Alone& alone) const;
   std::optional<double> read_quantity(const Template& form, sim::Dimension dimension);
   std::string column_of(const Template& form) const;
   std::string first_odd_column() const;
@@ -151,6 +153,7 @@ class RowReader {
   std::size_t row_;
   const TableFormat& format_;
   const OtherTables& others_;
+  bool measured_only_;
   Reading& reading_;
   const std::string* wide_column_ = nullptr;
   const std::string* label_ = nullptr;
@@ -207,28 +210,42 @@ std::optional<double> RowReader::read_quantity(const Template& form, sim::Dimens
   return {};
 }
 
+// Nothing where the row does not tell the time that figures are divided by.
+std::optional<double> RowReader::divisor(Over over, const Alone& alone) const {
+  switch (over) {
+    case Over::nothing:
+      return 1.0;
+    case Over::gemm_alone:
+      return alone.gemm;
+    case Over::longer_alone:
+      break;
+  }
+  if (!alone.gemm || !alone.collective) return {};
+  return std::max(*alone.gemm, *alone.collective);
+}
+
 // False where any figure is at fault.
 bool RowReader::read_seen(const RowFormat& form, Measurement& measurement) {
   const std::size_t faults_before = reading_.faults.size();
   for (const SeenFormat& format : form.see) {
     const study::FigureForm& figure = study::form_of(format.figure);
-    const std::optional<double> value = read_quantity(format.measured, figure.dimension);
-    if (!value) continue;
-    Seen seen{.figure = format.figure, .value = *value * format.scale, .band = format.band};
-    if (seen.value < figure.low || seen.value > figure.high) {
+    const std::optional<double> by = divisor(format.over, measurement.alone);
+    if (!by) continue;
+    const auto read = [&](const Template& text) {
+      const auto dimension = format.over == Over::nothing ? figure.dimension : sim::Dimension::time;
+      std::optional<double> number = read_quantity(text, dimension);
+      if (number) *number *= format.scale / *by;
+      return number;
+    };
+    const std::optional<double> measured = read(format.measured);
+    if (!measured) continue;
+    if (*measured < figure.low || *measured > figure.high) {
       fault(column_of(format.measured),
             fmt::format("'{}' cannot be: {} to {} {} are accepted", filled(format.measured).value_or(""),
                         figure.low / figure.per_unit, figure.high / figure.per_unit, figure.unit));
       continue;
     }
-    const auto scaled = [&](const Template& bound) {
-      std::optional<double> limit = read_quantity(bound, figure.dimension);
-      if (limit) *limit *= format.scale;
-      return limit;
-    };
-    seen.low = scaled(format.low);
-    seen.high = scaled(format.high);
-    measurement.seen.push_back(seen);
+    measurement.seen.push_back({format.figure, *measured, read(format.low), read(format.high), format.band});
   }
   return reading_.faults.size() == faults_before;
 }
@@ -245,19 +262,18 @@ void RowReader::read_as(const RowFormat& form) {
     const auto text = form.with.find(found.field);
     fault(text == form.with.end() ? "" : column_of(text->second), std::move(found.what));
   }
+  measurement.alone = {.gemm = read_quantity(form.gemm_alone, sim::Dimension::time),
+                       .collective = read_quantity(form.collective_alone, sim::Dimension::time),
+                       .tiles = read_quantity(form.tiles, sim::Dimension::number)};
   if (!read_seen(form, measurement) || !faults.empty()) return;
-  if (measurement.seen.empty()) {
-    return leave_out("nothing was measured of what is compared");
-  }
+  if (measurement.seen.empty() && measured_only_) return leave_out("nothing was measured of what is compared");
+  for (const SeenFormat& format : form.see) measurement.asked.push_back(format.figure);
   measurement.file = reading_.name;
   measurement.line = file_.line(row_);
   measurement.group = filled(form.group).value_or("");
   for (const Template& assignment : format_.assignments) {
     if (std::optional<std::string> text = filled(assignment)) measurement.assignments.push_back(std::move(*text));
   }
-  measurement.alone = {.gemm = read_quantity(form.gemm_alone, sim::Dimension::time),
-                       .collective = read_quantity(form.collective_alone, sim::Dimension::time),
-                       .tiles = read_quantity(form.tiles, sim::Dimension::number)};
   measurement.decision = filled(form.decision).value_or("");
   measurement.alternative = filled(form.alternative).value_or("");
   reading_.measurements.push_back(std::move(measurement));
@@ -272,12 +288,14 @@ std::optional<std::string> fill_in(const Template& text, const CsvFile& file, st
   });
 }
 
-Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others) {
+Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
   Reading reading;
   reading.name = std::filesystem::path(file.name()).filename().string();
   reading.format = format.name;
   reading.faults = file.faults();
-  for (std::size_t row = 0; row < file.rows(); ++row) RowReader(file, row, format, others, reading).read();
+  for (std::size_t row = 0; row < file.rows(); ++row) {
+    RowReader(file, row, format, others, rows == Rows::measured, reading).read();
+  }
   return reading;
 }
 

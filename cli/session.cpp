@@ -121,6 +121,44 @@ std::vector<std::filesystem::path> Session::config_folders() {
   return folders;
 }
 
+void Session::add_validation_options(CLI::App& command) {
+  add_base_options(command);
+  command
+      .add_option("--set", assignments_,
+                  "Change one parameter of every platform, checked as the file is (may be given again)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+}
+
+validate::Library Session::library(Arguments& arguments) {
+  check_options(arguments);
+  arguments.check();
+  std::error_code absent;
+  for (const std::filesystem::path& configs : config_folders()) {
+    const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
+    if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
+    if (!std::filesystem::is_directory(data, absent)) continue;
+    const auto platforms = [](const validate::Machine& machine) {
+      return study::read_platform(study::find_platform(machine.platform, "--platform", config_folders()),
+                                  machine.assignments)
+          .spec;
+    };
+    return {data / "reference",  data / "suites",         data / "deviations.yaml",
+            configs / "formats", configs / "experiments", platforms};
+  }
+  throw sim::ConfigError({{"validate", "",
+                           "no folder configs with formats has a folder validate beside it: set "
+                           "C3SIM_CONFIGS to the folder configs of a source tree"}});
+}
+
+std::optional<std::string> Session::platform_name() const {
+  return platform_.empty() ? std::nullopt : std::optional(platform_);
+}
+
+std::string Session::platform_text(const std::string& name) const {
+  return study::read_platform(study::find_platform(name, "--platform", config_folders()), assignments_).resolved;
+}
+
 calibrate::Reader Session::reader() {
   for (const std::filesystem::path& folder : config_folders()) {
     std::error_code absent;

@@ -18,6 +18,8 @@ void write_tables(const Results& results, std::ostream& out) {
     if (!named.title.empty()) out << named.title << '\n';
     named.table.write_text(out);
   }
+  if (!results.notes.empty() && !first) out << '\n';
+  for (const std::string& note : results.notes) out << note << '\n';
 }
 
 void write_json(const Results& results, std::ostream& out) {
@@ -25,6 +27,7 @@ void write_json(const Results& results, std::ostream& out) {
   object["platform"] = results.platform;
   for (const NamedTable& named : results.tables) object[named.key] = named.table.to_json();
   object["warnings"] = results.warnings;
+  if (!results.notes.empty()) object["notes"] = results.notes;
   // A name in a file may hold bytes that are no UTF-8: they are replaced, so that the output stays JSON.
   out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }

@@ -31,10 +31,11 @@ struct Results {
   std::vector<NamedTable> tables;     // never empty; the first is the answer, the others explain it
   std::vector<std::string> warnings;  // legal but outside what the platform is known for, once each
   std::vector<NamedRun> runs;
+  std::vector<std::string> notes{};  // sentences that sum the answer up; text has them behind the tables
 };
 
 // Text: every table to be read, under its title. CSV: the first table. JSON: one object with "platform", every table by
-// its key, and "warnings".
+// its key, "warnings" and "notes".
 void write(const Results& results, Format format, std::ostream& out);
 
 // Leaves results.json and one <key>.csv per table in `directory`, which is made where it is missing. Throws

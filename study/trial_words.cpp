@@ -28,7 +28,11 @@ std::string words(const GemmTrial& trial) {
   return text;
 }
 
-std::string words(const CollectiveTrial& trial) { return to_string(Work(trial.spec)); }
+std::string words(const CollectiveTrial& trial) {
+  std::string text = to_string(Work(trial.spec));
+  if (trial.spec.gpus == 0) text.replace(text.rfind("over 0"), 6, "over all");
+  return text;
+}
 std::string words(const CopyTrial& trial) { return to_string(Work(trial.spec)); }
 
 std::string words(const FanOutTrial& trial) {
@@ -57,7 +61,7 @@ std::string words(const StreamTrial& trial) {
 std::string words(const LoadTrial& trial) {
   std::string text = fmt::format("loads in {}", spelled(trial.working_set));
   if (trial.beside > sim::BytesPerSecond(0.0)) {
-    text += fmt::format(" beside {} GB/s of which {} read", trial.beside.value() * 1e-9, trial.beside_reads);
+    text += fmt::format(" beside {:.6g} GB/s of which {:.3g} read", trial.beside.value() * 1e-9, trial.beside_reads);
   }
   return text;
 }
