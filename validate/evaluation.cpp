@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "validate/metrics.h"
+
 namespace validate {
 
 namespace {
@@ -55,16 +57,23 @@ std::vector<Outcome> run(const Batch& batch) {
   return outcomes;
 }
 
+// Of so many repetitions the 10th and 90th percentile tell the spread, of fewer the least and the greatest.
+constexpr std::size_t fewest_for_percentiles = 10;
+
 void share_spread(std::vector<Case>& cases) {
   std::map<std::string, std::vector<Case*>> repeated;
   for (Case& one : cases) repeated[one.group + ": " + subject_of(one)].push_back(&one);
   for (const auto& [subject, alike] : repeated) {
     if (alike.size() < 2) continue;
-    const auto [least, most] = std::ranges::minmax(alike, {}, [](const Case* one) { return one->measured; });
+    std::vector<double> measured;
+    for (const Case* const one : alike) measured.push_back(one->measured);
+    const double tail = alike.size() < fewest_for_percentiles ? 0.0 : 0.1;
+    const double low = quantile(measured, tail);
+    const double high = quantile(measured, 1.0 - tail);
     for (Case* const one : alike) {
       if (one->low && one->high) continue;
-      one->low = least->measured;
-      one->high = most->measured;
+      one->low = low;
+      one->high = high;
     }
   }
 }
