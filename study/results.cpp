@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "sim/output_file.h"
+#include "study/results_page.h"
 
 namespace study {
 
@@ -52,6 +53,7 @@ void save(const Results& results, const std::filesystem::path& directory) {
   std::ostringstream json;
   write_json(results, json);
   sim::write_file(directory / "results.json", json.str());
+  write_page(results_page(results), directory / "page.html");
 }
 
 }  // namespace study
