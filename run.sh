@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds c3sim and runs the ConCCL study: prints its table beside the paper's figures and says where the picture is.
+# Builds c3sim and runs the ConCCL study: prints its table beside the paper's figures and says where its page is.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -12,10 +12,5 @@ scripts/install_packages.sh >&2
 out=out/conccl
 build/release/c3sim run configs/experiments/conccl.yaml --out "$out"
 
-picture=$(find "$out" -name '*.svg' -o -name '*.png' | sort | head -n 1)
-if [ -z "$picture" ]; then
-  echo "error: the study left no picture in $out" >&2
-  exit 1
-fi
 echo
-echo "Picture: $picture"
+echo "Page: $out/page.html"

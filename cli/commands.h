@@ -10,7 +10,6 @@
 #include "cli/session.h"
 #include "models/collective.h"
 #include "sim/config.h"
-#include "study/bar_chart.h"
 #include "validate/validation.h"
 
 namespace cli {
@@ -98,7 +97,6 @@ class RunCommand {
   void run();
 
   void run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform);
-  void draw(const study::BarChart& chart, const std::string& stem, study::Results& answer);
 
   Session& session_;
   std::filesystem::path file_;

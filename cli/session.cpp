@@ -11,6 +11,7 @@
 #include "study/critical_path.h"
 #include "study/explanation.h"
 #include "study/gemm_profiles.h"
+#include "study/results_page.h"
 #include "study/run_trace.h"
 #include "study/slowdown.h"
 
@@ -18,7 +19,7 @@ namespace cli {
 
 namespace {
 
-constexpr std::size_t most_bars = 40;  // that a picture holds
+constexpr std::size_t most_bars = 40;  // that a chart holds
 
 std::vector<study::Choice<study::Format>> format_choices() {
   return {{"table", study::Format::table}, {"csv", study::Format::csv}, {"json", study::Format::json}};
@@ -41,7 +42,8 @@ void Session::add_platform_options(CLI::App& command) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   command
-      .add_option("--out", out_folder_, "Folder that gets the results as CSV and JSON and the platform they are for")
+      .add_option("--out", out_folder_,
+                  "Folder that gets the results as CSV, JSON and a page for the browser, and the platform they are for")
       ->type_name("DIR");
 }
 
@@ -196,12 +198,10 @@ void Session::answer(const study::Results& results) {
 
 void Session::explain_slowdowns(const models::PlatformSpec& platform, study::Results& results) {
   const std::vector<study::Slowdown> slowdowns = study::split_slowdowns(platform, results.runs);
-  results.tables.push_back(
-      {"slowdown", "Why operations are slower than alone: their slowdown by mechanism", slowdown_table(slowdowns)});
-  if (out_folder_.empty() || slowdowns.size() > most_bars) return;
-  const std::string problem =
-      study::draw(study::slowdown_chart(slowdowns, results.tables.front().title), out_folder_, "slowdown");
-  if (!problem.empty()) results.warnings.push_back(problem);
+  study::NamedTable& table = results.tables.emplace_back(study::NamedTable{
+      "slowdown", "Why operations are slower than alone: their slowdown by mechanism", slowdown_table(slowdowns)});
+  if (slowdowns.size() <= most_bars)
+    table.charts = {study::slowdown_chart(slowdowns, "Slowdown by mechanism: " + study::title_of(results))};
 }
 
 void Session::answer(study::Testbed& testbed, const study::Platform& platform, study::Results results) {

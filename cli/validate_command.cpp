@@ -5,6 +5,8 @@
 #include "cli/commands.h"
 #include "sim/output_file.h"
 #include "validate/golden.h"
+#include "validate/markdown.h"
+#include "validate/page.h"
 #include "validate/prediction_file.h"
 #include "validate/report.h"
 
@@ -79,7 +81,10 @@ void ValidateCommand::run() {
         fmt::format("left out: {}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what));
   }
   results.notes.push_back(validate::verdict(validation));
-  if (!report_folder_.empty()) save(validation, results);
+  if (!report_folder_.empty()) {
+    save(validation, results);
+    results.notes.push_back("Page: " + (report_folder_ / "page.html").string());
+  }
   session_.answer(results);
   const bool gained = update_goldens_ || against_.empty();
   if (validation.outside() > 0 || (moved && !gained)) session_.fail_check();
@@ -162,8 +167,10 @@ bool ValidateCommand::add_moves(const validate::Library& library, const validate
 }
 
 void ValidateCommand::save(const validate::Validation& validation, const study::Results& results) {
-  (void)validation;
-  study::save(results, report_folder_);
+  study::save(results, validate::page_of(validation, results, C3SIM_VERSION), report_folder_);
+  sim::write_file(report_folder_ / "accuracy.md", validate::accuracy_page(validation));
+  sim::write_file(report_folder_ / "deviations.md", validate::deviations_page(validation));
+  sim::write_file(report_folder_ / "accuracy_table.md", validate::accuracy_table(validation));
 }
 
 }  // namespace cli

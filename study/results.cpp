@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "sim/output_file.h"
+#include "study/results_page.h"
 
 namespace study {
 
@@ -46,6 +47,10 @@ void write(const Results& results, Format format, std::ostream& out) {
 }
 
 void save(const Results& results, const std::filesystem::path& directory) {
+  save(results, results_page(results), directory);
+}
+
+void save(const Results& results, const Page& page, const std::filesystem::path& directory) {
   std::filesystem::create_directories(directory);
   for (const NamedTable& named : results.tables) {
     std::ostringstream csv;
@@ -55,6 +60,7 @@ void save(const Results& results, const std::filesystem::path& directory) {
   std::ostringstream json;
   write_json(results, json);
   sim::write_file(directory / "results.json", json.str());
+  write_page(page, directory / "page.html");
 }
 
 }  // namespace study
