@@ -22,9 +22,11 @@ std::filesystem::path beside(const std::filesystem::path& path) {
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), partial_(beside(path_)) {
-  // A rename onto a folder fails too, but only after the whole run whose result it was to hold.
+  // A rename onto a folder fails too, but only after the whole run whose result it was to hold; one onto a device or a
+  // pipe would put a file in its place.
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored)) fail(path_, std::make_error_code(std::errc::is_a_directory));
+  if (std::filesystem::is_other(path_, ignored)) fail(path_, std::make_error_code(std::errc::not_supported));
   stream_.open(partial_, std::ios::binary | std::ios::trunc);
   if (!stream_) fail(path_, std::error_code(errno, std::generic_category()));
 }

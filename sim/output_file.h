@@ -11,7 +11,8 @@ namespace sim {
 
 // Writes go to "<path>.<process id>.partial" until commit() moves them to `path`; two runs never share a partial file,
 // and the later commit wins. Destroyed uncommitted, it removes what it wrote and leaves an existing file as it was.
-// Failures (a missing folder, a full disk, a path that is a folder) are std::system_error and name the file.
+// Failures (a missing folder, a full disk, a path that is a folder, a device or a pipe) are std::system_error and name
+// the file.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);

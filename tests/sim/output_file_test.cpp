@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,15 @@ TEST_F(OutputFileTest, NamesTheFileInAMissingFolder) {
 
 TEST_F(OutputFileTest, RefusesAFolderBeforeAnythingIsWritten) {
   EXPECT_EQ(failure(folder_), "cannot write " + folder_.string() + ": Is a directory");
+}
+
+// Results that go to a device or a pipe would replace it by a file.
+TEST_F(OutputFileTest, RefusesAPipeAndLeavesItThere) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(failure(pipe), "cannot write " + pipe.string() + ": Operation not supported");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(files(), 1);
 }
 
 TEST_F(OutputFileTest, FailsWhenTheFolderVanishesBeforeCommit) {
