@@ -170,6 +170,7 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
     sim::Section lookups = section.section("lookups");
     for (const std::string& key : lookups.keys()) format.lookups.push_back(read_lookup(lookups.section(key), key));
   }
+  if (section.has("optional")) format.optional = section.texts("optional");
   if (section.has("set")) {
     for (std::string& assignment : section.texts("set")) format.assignments.push_back({std::move(assignment)});
   }
@@ -193,6 +194,7 @@ std::vector<std::string> TableFormat::needed_columns() const {
   for (const char* const made : {"column", "cell", "wide"}) {
     if (!each.empty()) columns.names_.erase(made);
   }
+  for (const std::string& column : optional) columns.names_.erase(column);
   return {columns.names_.begin(), columns.names_.end()};
 }
 

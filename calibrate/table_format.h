@@ -90,11 +90,13 @@ struct TableFormat {
   // of them, the label being in column `column`, its name in `wide` and its cell in `cell`.
   std::vector<std::pair<std::string, std::string>> each;
   std::map<std::string, Words, std::less<>> words;  // by column
+  std::vector<std::string> optional;                // columns that a table may lack, as if their cells were empty
   std::vector<Lookup> lookups;
   std::vector<Template> assignments;  // of the platform: "gpus={gpus}"
   std::vector<RowFormat> rows;
 
-  // Reads `columns` (the wide ones), `words`, `lookups`, `set` and `rows`; faults are recorded with the section.
+  // Reads `columns` (the wide ones), `words`, `lookups`, `optional`, `set` and `rows`; faults are recorded with the
+  // section.
   static TableFormat read(sim::Section section, std::string name);
 
   // The columns that a table must have to be of this form.

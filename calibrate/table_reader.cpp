@@ -70,6 +70,7 @@ class RowReader {
   void read() {
     if (format_.each.empty()) return read_cell();
     for (const auto& [column, label] : format_.each) {
+      if (!file_.has(column)) continue;
       wide_column_ = &column;
       label_ = &label;
       read_cell();
