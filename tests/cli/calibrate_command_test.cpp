@@ -47,7 +47,7 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
   EXPECT_EQ(report["results"][0]["before"], "13 us");
   EXPECT_EQ(report["results"][0]["after"], "17 us");
   EXPECT_EQ(report["residuals"].size(), 1u);
-  EXPECT_EQ(report["files"][0]["measurements"], 1);
+  EXPECT_EQ(report["files"][0]["rows"], 1);
   EXPECT_THAT(run_cli({"platform", out}).out, HasSubstr("launch.csv: an empty kernel"));
 }
 
@@ -63,7 +63,7 @@ TEST(CalibrateCommand, ExplainsFilesThatItCannotRead) {
   expect_fault({written("empty.csv", "")}, "empty.csv:1:1");
   expect_fault({written("words.csv", columns + "launch,-,-,0,empty_kernel,0,soon\n")}, "words.csv:2:29: all_us");
   expect_fault({written("unitless.csv", "kind,gemm,collective,bytes,how,limit,all\n")},
-               "all_us: this column is missing");
+               "the nearest, 'runs', needs besides: all_us");
 }
 
 TEST(CalibrateCommand, ExplainsWhatItCannotFit) {
