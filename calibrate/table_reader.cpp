@@ -138,14 +138,23 @@ class RowReader {
     reading_.left_out.push_back({where(), std::move(why)});
   }
 
+  // Once, although the cells of a wide row share what stands beside them.
   void fault(std::string_view column, std::string what) {
-    reading_.faults.push_back({file_.place(row_, column), std::string(column), std::move(what)});
+    sim::Fault fault{file_.place(row_, column), std::string(column), std::move(what)};
+    const auto begin = reading_.faults.begin() + static_cast<std::ptrdiff_t>(faults_before_row_);
+    is_at_fault_ = true;
+    if (std::find(begin, reading_.faults.end(), fault) == reading_.faults.end()) {
+      reading_.faults.push_back(std::move(fault));
+    }
   }
 
   void read_as(const RowFormat& form);
-  bool read_seen(const RowFormat& form, Measurement& measurement);
+  void read_seen(const RowFormat& form, Measurement& measurement);
   std::optional<double> divisor(Over over, const Alone& alone) const;
+  Alone read_alone(const RowFormat& form);
   std::optional<double> read_quantity(const Template& form, sim::Dimension dimension);
+  std::optional<double> read_within(const Template& form, sim::Dimension dimension, double low, double high,
+                                    std::string_view unit, double per_unit);
   std::string column_of(const Template& form) const;
   std::string first_odd_column() const;
   std::string known_words() const;
@@ -156,6 +165,8 @@ class RowReader {
   const OtherTables& others_;
   bool measured_only_;
   Reading& reading_;
+  std::size_t faults_before_row_ = reading_.faults.size();
+  bool is_at_fault_ = false;  // what is being read of the row
   const std::string* wide_column_ = nullptr;
   const std::string* label_ = nullptr;
 };
@@ -211,6 +222,27 @@ std::optional<double> RowReader::read_quantity(const Template& form, sim::Dimens
   return {};
 }
 
+// A fault, and nothing, where it lies outside the limits.
+std::optional<double> RowReader::read_within(const Template& form, sim::Dimension dimension, double low, double high,
+                                             std::string_view unit, double per_unit) {
+  const std::optional<double> value = read_quantity(form, dimension);
+  if (!value || (low <= *value && *value <= high)) return value;
+  fault(column_of(form), fmt::format("'{}' cannot be: {} to {}{}{} are accepted", filled(form).value_or(""),
+                                     low / per_unit, high / per_unit, unit.empty() ? "" : " ", unit));
+  return {};
+}
+
+Alone RowReader::read_alone(const RowFormat& form) {
+  constexpr double most_tiles = 1e12;
+  const study::FigureForm& time = study::form_of(study::Figure::time);
+  const auto read_time = [&](const Template& text) {
+    return read_within(text, time.dimension, time.low, time.high, time.unit, time.per_unit);
+  };
+  return {.gemm = read_time(form.gemm_alone),
+          .collective = read_time(form.collective_alone),
+          .tiles = read_within(form.tiles, sim::Dimension::number, 1.0, most_tiles, "", 1.0)};
+}
+
 // Nothing where the row does not tell the time that figures are divided by.
 std::optional<double> RowReader::divisor(Over over, const Alone& alone) const {
   switch (over) {
@@ -225,9 +257,7 @@ std::optional<double> RowReader::divisor(Over over, const Alone& alone) const {
   return std::max(*alone.gemm, *alone.collective);
 }
 
-// False where any figure is at fault.
-bool RowReader::read_seen(const RowFormat& form, Measurement& measurement) {
-  const std::size_t faults_before = reading_.faults.size();
+void RowReader::read_seen(const RowFormat& form, Measurement& measurement) {
   for (const SeenFormat& format : form.see) {
     const study::FigureForm& figure = study::form_of(format.figure);
     const std::optional<double> by = divisor(format.over, measurement.alone);
@@ -240,7 +270,7 @@ bool RowReader::read_seen(const RowFormat& form, Measurement& measurement) {
     };
     const std::optional<double> measured = read(format.measured);
     if (!measured) continue;
-    if (*measured < figure.low || *measured > figure.high) {
+    if (!(figure.low <= *measured && *measured <= figure.high)) {
       fault(column_of(format.measured),
             fmt::format("'{}' cannot be: {} to {} {} are accepted", filled(format.measured).value_or(""),
                         figure.low / figure.per_unit, figure.high / figure.per_unit, figure.unit));
@@ -248,10 +278,10 @@ bool RowReader::read_seen(const RowFormat& form, Measurement& measurement) {
     }
     measurement.seen.push_back({format.figure, *measured, read(format.low), read(format.high), format.band});
   }
-  return reading_.faults.size() == faults_before;
 }
 
 void RowReader::read_as(const RowFormat& form) {
+  is_at_fault_ = false;
   Fields fields;
   for (const auto& [name, text] : form.with) {
     if (std::optional<std::string> value = filled(text)) fields.emplace(name, std::move(*value));
@@ -263,10 +293,9 @@ void RowReader::read_as(const RowFormat& form) {
     const auto text = form.with.find(found.field);
     fault(text == form.with.end() ? "" : column_of(text->second), std::move(found.what));
   }
-  measurement.alone = {.gemm = read_quantity(form.gemm_alone, sim::Dimension::time),
-                       .collective = read_quantity(form.collective_alone, sim::Dimension::time),
-                       .tiles = read_quantity(form.tiles, sim::Dimension::number)};
-  if (!read_seen(form, measurement) || !faults.empty()) return;
+  measurement.alone = read_alone(form);
+  read_seen(form, measurement);
+  if (is_at_fault_) return;
   if (measurement.seen.empty() && measured_only_) return leave_out("nothing was measured of what is compared");
   for (const SeenFormat& format : form.see) measurement.asked.push_back(format.figure);
   measurement.file = reading_.name;

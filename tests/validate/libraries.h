@@ -1,0 +1,74 @@
+// The library of the repository, and one whose suites, tables and files of the user a test writes.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "sim/config_error.h"
+#include "study/platform_file.h"
+#include "validate/validation.h"
+
+namespace validate {
+
+inline models::PlatformSpec shipped_platform(const Machine& machine) {
+  const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
+  return study::read_platform(study::find_platform(machine.platform, "--platform", folders), machine.assignments).spec;
+}
+
+inline Library shipped_library() {
+  const std::filesystem::path source = C3SIM_SOURCE_DIR;
+  return {.reference = source / "validate/reference",
+          .suites = source / "validate/suites",
+          .deviations = source / "validate/deviations.yaml",
+          .formats = source / "configs/formats",
+          .experiments = source / "configs/experiments",
+          .platforms = shipped_platform};
+}
+
+// A folder of a test's own, which goes with it.
+class Folder {
+ public:
+  explicit Folder(const std::string& name)
+      : path_(std::filesystem::temp_directory_path() / (name + "." + std::to_string(getpid()))) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path write(const std::filesystem::path& name, std::string_view text) const {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << text;
+    return file;
+  }
+  // Suites, reference data and deviations of this folder; platforms and experiments of the repository.
+  Library library() const {
+    Library library = shipped_library();
+    library.suites = path_ / "suites";
+    library.reference = path_ / "reference";
+    library.deviations = path_ / "deviations.yaml";
+    return library;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The message of the ConfigError that this throws; empty where it does not.
+template <class Do>
+std::string fault_of(const Do& act) {
+  try {
+    act();
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace validate

@@ -1,0 +1,61 @@
+// Files of users: what of them is compared, what is left out, and what they are told of it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/validate/libraries.h"
+
+namespace validate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
+const std::string good = "gemm,8192x8192x8192,-,0,all,304,1900\n";
+
+class UserFiles : public testing::Test {
+ protected:
+  Validation read(const std::vector<std::filesystem::path>& files, const Options& options = {}) const {
+    return read_files(library_, files, options);
+  }
+  Validation read(const std::string& name, const std::string& text, const Options& options = {}) const {
+    return read({folder_.write(name, text)}, options);
+  }
+  std::string fault(const std::string& name, const std::string& text) const {
+    return fault_of([&] { read(name, text); });
+  }
+
+  Folder folder_{"user_files_test"};
+  Library library_ = shipped_library();
+};
+
+TEST_F(UserFiles, TableOfRunsNeedsNoTimesOfTheParts) {
+  const Validation validation = read("runs.csv", runs + good);
+  ASSERT_THAT(validation.cases, SizeIs(1));
+  EXPECT_EQ(validation.cases[0].id, "runs.csv:2/time");
+  EXPECT_DOUBLE_EQ(validation.cases[0].measured, 1900e-6);
+  EXPECT_EQ(study::to_string(validation.cases[0].trial), "gemm 8192x8192x8192 on 304 CUs");
+}
+
+// What rules divide and multiply by: none of it may be nothing, or rules and figures are no numbers.
+// A fault that two cells of a wide row share is told once.
+TEST_F(UserFiles, YardsticksMustBeTimesAndCounts) {
+  const std::string pairs = "gpus,gemm,collective,bytes,gemm_us,collective_us,c3_base_us,c3_sp_us\n";
+  const std::string by_shape =
+      "shape,torch_tiles,persistent_tiles,torch_alone_ms,torch_overlap_ms,persistent_alone_ms,persistent_overlap_ms,"
+      "ws_alone_ms,ws_overlap_ms\n";
+  EXPECT_EQ(
+      fault("pairs.csv", pairs + "4,cb1,all_gather,1048576,0,50,1800,1800\n"),
+      (folder_.path() / "pairs.csv").string() + ":2:26: gemm_us: '0us' cannot be: 0.001 to 3600000000 us are accepted");
+  EXPECT_THAT(fault("pairs.csv", pairs + "4,cb1,all_gather,1048576,0,0,0,0\n"),
+              HasSubstr("pairs.csv:2:28: collective_us: '0us' cannot be"));
+  EXPECT_THAT(fault("shapes.csv", by_shape + "cb1,0,-1,1,2,1,2,1,2\n"),
+              AllOf(HasSubstr("shapes.csv:2:5: torch_tiles: '0' cannot be: 1 to 1000000000000 are accepted"),
+                    HasSubstr("shapes.csv:2:7: persistent_tiles: '-1' is negative")));
+}
+
+}  // namespace
+}  // namespace validate
