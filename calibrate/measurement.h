@@ -61,8 +61,9 @@ struct Omission {
 
 // What one file says.
 struct Reading {
-  std::string name;    // of the file, without folders
-  std::string format;  // what it was read as
+  std::string name;                // of the file, without folders
+  std::string format;              // what it was read as
+  std::vector<std::string> alike;  // other forms that the table could have been read as
   std::vector<Measurement> measurements;
   std::vector<Omission> left_out;  // understood, but no model stands for them
   std::vector<sim::Fault> faults;  // not understood, or absurd: where, what, what would be accepted

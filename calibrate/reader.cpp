@@ -76,30 +76,51 @@ const TableFormat* Reader::table(std::string_view name) const {
   return found == tables_.end() ? nullptr : &*found;
 }
 
-const TableFormat& Reader::form_of(const CsvFile& file) const {
-  const TableFormat* best = nullptr;
+// The form of the table, and the names of those that it could as well be.
+const TableFormat& Reader::form_of(const CsvFile& file, std::vector<std::string>& alike) const {
+  const std::string name = std::filesystem::path(file.name()).stem().string();
+  std::vector<const TableFormat*> best;
+  for (const TableFormat& format : tables_) {
+    if (!missing_columns(file, format).empty()) continue;
+    if (format.name == name) return format;
+    const std::size_t needed = format.needed_columns().size();
+    const std::size_t most = best.empty() ? 0 : best.front()->needed_columns().size();
+    if (needed > most) best.clear();
+    if (needed >= most) best.push_back(&format);
+  }
+  if (best.empty()) {
+    throw sim::ConfigError({{file.name(), "", "no table with these columns is known; " + nearest_form(file)}});
+  }
+  for (std::size_t i = 1; i < best.size(); ++i) alike.push_back(best[i]->name);
+  return *best.front();
+}
+
+// Which form a table that is of none comes nearest to, or else what forms there are.
+std::string Reader::nearest_form(const CsvFile& file) const {
   const TableFormat* nearest = nullptr;
-  std::size_t most = 0;
-  std::size_t fewest_missing = 0;
+  std::size_t fewest = 0;
+  std::vector<std::string> known;
   for (const TableFormat& format : tables_) {
     const std::size_t missing = missing_columns(file, format).size();
-    const std::size_t needed = format.needed_columns().size();
-    if (missing == 0 && (best == nullptr || needed > most)) {
-      best = &format;
-      most = needed;
-    }
-    if (missing < needed && (nearest == nullptr || missing < fewest_missing)) {
-      nearest = &format;
-      fewest_missing = missing;
-    }
+    if (!format.description.empty()) known.push_back(format.description);
+    if (missing == format.needed_columns().size() || (nearest != nullptr && missing >= fewest)) continue;
+    nearest = &format;
+    fewest = missing;
   }
-  if (best != nullptr) return *best;
-  std::string hint;
   if (nearest != nullptr) {
-    hint = fmt::format("; the nearest, '{}', needs besides: {}", nearest->name,
+    return fmt::format("the nearest, '{}', needs besides: {}", nearest->name,
                        fmt::join(missing_columns(file, *nearest), ", "));
   }
-  throw sim::ConfigError({{file.name(), "", "no table with these columns is known" + hint}});
+  for (const LogFormat& format : log_formats()) known.emplace_back(format.about);
+  return fmt::format("accepted are: {}", fmt::join(known, "; "));
+}
+
+Reading Reader::read_rows(const CsvFile& file, Rows rows) const {
+  std::vector<std::string> alike;
+  const TableFormat& form = form_of(file, alike);
+  Reading reading = read_table(file, form, others_, rows);
+  reading.alike = std::move(alike);
+  return reading;
 }
 
 Reading Reader::read_text(std::string_view text, const std::string& name) const {
@@ -109,8 +130,7 @@ Reading Reader::read_text(std::string_view text, const std::string& name) const 
     reading.format = log->name;
     return reading;
   }
-  const CsvFile file = CsvFile::from_text(text, name);
-  return read_table(file, form_of(file), others_);
+  return read_rows(CsvFile::from_text(text, name), Rows::measured);
 }
 
 Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& path) const {
@@ -132,7 +152,7 @@ Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
     return reading;
   }
   const CsvFile file = CsvFile::from_text(text, path.string());
-  Reading reading = read_table(file, form_of(file), others_, rows);
+  Reading reading = read_rows(file, rows);
   roles.apply(reading, &file);
   apply_own_roles(reading, file);
   return reading;

@@ -76,6 +76,7 @@ void ValidateCommand::run() {
   }
   study::Results results = validate::report(validation);
   const bool moved = add_moves(library, validation, results);
+  results.warnings = validation.remarks;
   for (const sim::Fault& fault : validation.faults) {
     results.warnings.push_back(
         fmt::format("left out: {}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what));

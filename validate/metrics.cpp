@@ -15,7 +15,7 @@ std::vector<double> ranks_of(std::span<const double> values) {
   std::ranges::sort(order, {}, [values](std::size_t i) { return values[i]; });
   std::vector<double> ranks(values.size());
   for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin;
+    std::size_t end = begin + 1;
     while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
     const double rank = static_cast<double>(begin + end - 1) / 2.0 + 1.0;
     for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = rank;

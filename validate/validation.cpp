@@ -51,6 +51,12 @@ void count_left_out(Validation& validation, const std::string& suite, const std:
   validation.left_out.push_back({suite, file, why, 1});
 }
 
+// A table that could be of several forms.
+std::string remark_on(const calibrate::Reading& reading) {
+  return fmt::format("{} was read as '{}'; it could as well be '{}': a file is read as the form that it is named after",
+                     reading.name, reading.format, fmt::join(reading.alike, "' or '"));
+}
+
 void take(Validation& validation, const calibrate::Reading& reading, const std::string& suite,
           const std::string& platform, double band) {
   std::vector<Case> cases = cases_of(reading.measurements, suite, platform, band);
@@ -161,6 +167,7 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
       const calibrate::Reading reading = reader.read(file);
       take(validation, reading, "", platform, band_of_users);
       validation.faults.insert(validation.faults.end(), reading.faults.begin(), reading.faults.end());
+      if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
       validation.suites.push_back({"", file.filename().string(), "Read as " + reading.format, platform});
     } catch (const sim::ConfigError& error) {
       unreadable.insert(unreadable.end(), error.faults().begin(), error.faults().end());

@@ -56,8 +56,9 @@ struct Validation {
   std::vector<Claim> claims;
   std::vector<Choices> choices;
   std::vector<LeftOut> left_out;
-  std::vector<sim::Fault> faults;  // rows of the user's files that could not be read
-  std::vector<Gap> gaps;           // known deviations, as they stand
+  std::vector<sim::Fault> faults;    // rows of the user's files that could not be read
+  std::vector<std::string> remarks;  // what else the user should know, in sentences
+  std::vector<Gap> gaps;             // known deviations, as they stand
 
   // Cases and claims outside their bands, those without a prediction aside.
   std::size_t outside() const;

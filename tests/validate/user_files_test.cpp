@@ -57,5 +57,28 @@ TEST_F(UserFiles, YardsticksMustBeTimesAndCounts) {
                     HasSubstr("shapes.csv:2:7: persistent_tiles: '-1' is negative")));
 }
 
+// Loads and stores of all GPUs have the same columns.
+TEST_F(UserFiles, TableIsOfTheFormThatItIsNamedAfter) {
+  const std::string columns = "size_bytes,gpu0,gpu1,gpu2,gpu3,gpu4,gpu5,gpu6,gpu7\n";
+  const std::string row = "1073741824,300,300,300,300,300,300,300,300\n";
+  const Validation named = read("iris_all_load_8xmi300x.csv", columns + row);
+  ASSERT_THAT(named.cases, SizeIs(8));
+  EXPECT_EQ(named.cases[0].group, "all GPUs load");
+  EXPECT_THAT(named.remarks, IsEmpty());
+  const Validation unnamed = read("mine.csv", columns + row);
+  EXPECT_THAT(
+      unnamed.remarks,
+      ElementsAre("mine.csv was read as 'iris_all_store_8xmi300x'; it could as well be 'iris_all_load_8xmi300x': "
+                  "a file is read as the form that it is named after"));
+}
+
+TEST_F(UserFiles, TableOfNoFormIsToldTheNearestOrAllThatThereAre) {
+  EXPECT_THAT(fault("lacks.csv", "kind,gemm,collective,bytes,how,limit,all\n"),
+              HasSubstr("lacks.csv: no table with these columns is known; the nearest, 'runs', needs besides: all_us"));
+  EXPECT_THAT(fault("odd.csv", "a,b\n1,2\n"),
+              HasSubstr("odd.csv: no table with these columns is known; accepted are: board power and clock by phase "
+                        "(phase, mean_power_W, mean_sm_clock_MHz); runs of GEMMs"));
+}
+
 }  // namespace
 }  // namespace validate
