@@ -40,6 +40,7 @@ struct Measurement {
   int line = 0;       // from 1; 0: of the file as a whole
   std::string group;  // of its table, for people: "all-reduce by size"
   Role role = Role::unlisted;
+  std::string platform;                  // that the row says it was measured on, in a column `platform`; empty: none
   std::vector<std::string> assignments;  // of the platform: "gpus=4"
   study::Trial trial;
   std::vector<Seen> seen;

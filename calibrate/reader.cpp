@@ -27,18 +27,17 @@ const LogFormat* log_format_of(std::string_view text) {
   return nullptr;
 }
 
-// What a table says of its own rows in a column `role`.
-void apply_own_roles(Reading& reading, const CsvFile& file) {
-  if (!file.has("role")) return;
-  std::map<int, Role> by_line;
-  for (std::size_t row = 0; row < file.rows(); ++row) {
-    const std::string& role = file.text(row, "role");
-    if (role == "calibrate") by_line[file.line(row)] = Role::calibrate;
-    if (role == "predict") by_line[file.line(row)] = Role::predict;
-  }
+// What a table says of its own rows in columns `role` and `platform`.
+void apply_own_columns(Reading& reading, const CsvFile& file) {
+  if (!file.has("role") && !file.has("platform")) return;
+  std::map<int, std::size_t> row_at;
+  for (std::size_t row = 0; row < file.rows(); ++row) row_at[file.line(row)] = row;
   for (Measurement& measurement : reading.measurements) {
-    const auto own = by_line.find(measurement.line);
-    if (own != by_line.end()) measurement.role = own->second;
+    const std::size_t row = row_at.at(measurement.line);
+    const std::string role = file.has("role") ? file.text(row, "role") : "";
+    if (role == "calibrate") measurement.role = Role::calibrate;
+    if (role == "predict") measurement.role = Role::predict;
+    if (file.has("platform")) measurement.platform = file.text(row, "platform");
   }
 }
 
@@ -139,7 +138,7 @@ Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& 
   file.check();
   Reading reading = read_table(file, format, others_);
   Roles::beside(path).apply(reading, &file);
-  apply_own_roles(reading, file);
+  apply_own_columns(reading, file);
   return reading;
 }
 
@@ -154,7 +153,7 @@ Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
   const CsvFile file = CsvFile::from_text(text, path.string());
   Reading reading = read_rows(file, rows);
   roles.apply(reading, &file);
-  apply_own_roles(reading, file);
+  apply_own_columns(reading, file);
   return reading;
 }
 

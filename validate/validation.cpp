@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,6 +50,33 @@ void count_left_out(Validation& validation, const std::string& suite, const std:
     }
   }
   validation.left_out.push_back({suite, file, why, 1});
+}
+
+std::string platform_of(const Options& options) { return options.platform.value_or("mi300x"); }
+
+// Whether a row that names the one was measured on the other, a name or a file.
+bool is_same_platform(const std::string& named, const std::string& platform) {
+  const auto is = [&named](const std::string& other) {
+    return std::ranges::equal(
+        named, other, {}, [](unsigned char c) { return std::tolower(c); },
+        [](unsigned char c) { return std::tolower(c); });
+  };
+  return is(platform) || is(std::filesystem::path(platform).stem().string());
+}
+
+// What was measured on another machine than the one compared with is no measurement of it: it becomes a fault.
+void refuse_other_platforms(calibrate::Reading& reading, const std::filesystem::path& file,
+                            const std::string& platform) {
+  std::vector<sim::Fault> faults;
+  std::erase_if(reading.measurements, [&](const calibrate::Measurement& one) {
+    if (one.platform.empty() || is_same_platform(one.platform, platform)) return false;
+    sim::Fault fault{fmt::format("{}:{}", file.string(), one.line), "platform",
+                     fmt::format("measured on '{}', compared with {}: --platform names another",
+                                 one.platform.substr(0, 40), platform)};
+    if (faults.empty() || faults.back() != fault) faults.push_back(std::move(fault));
+    return true;
+  });
+  reading.faults.insert(reading.faults.end(), faults.begin(), faults.end());
 }
 
 // A table that could be of several forms.
@@ -159,12 +187,13 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
 Validation read_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options) {
   constexpr double band_of_users = 0.15;
   const calibrate::Reader reader = reader_of_everything(library);
-  const std::string platform = options.platform.value_or("mi300x");
+  const std::string platform = platform_of(options);
   Validation validation;
   std::vector<sim::Fault> unreadable;
   for (const std::filesystem::path& file : files) {
     try {
-      const calibrate::Reading reading = reader.read(file);
+      calibrate::Reading reading = reader.read(file);
+      refuse_other_platforms(reading, file, platform);
       take(validation, reading, "", platform, band_of_users);
       validation.faults.insert(validation.faults.end(), reading.faults.begin(), reading.faults.end());
       if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
@@ -191,13 +220,15 @@ Validation validate_files(const Library& library, std::span<const std::filesyste
 }
 
 std::vector<Case> predict_file(const Library& library, const std::filesystem::path& file, const Options& options) {
+  const std::string platform = platform_of(options);
   calibrate::Reading reading = reader_of_everything(library).read(file, calibrate::Rows::all);
+  refuse_other_platforms(reading, file, platform);
   if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
   for (calibrate::Measurement& measurement : reading.measurements) {
     measurement.seen.clear();
     for (const study::Figure figure : measurement.asked) measurement.seen.push_back({.figure = figure});
   }
-  std::vector<Case> cases = cases_of(reading.measurements, "", options.platform.value_or("mi300x"), 0.0);
+  std::vector<Case> cases = cases_of(reading.measurements, "", platform, 0.0);
   for (Case& one : cases) one.machine = with(std::move(one.machine), options);
   predict(cases, library.platforms, options.jobs, options.progress);
   return cases;

@@ -57,6 +57,34 @@ TEST_F(UserFiles, YardsticksMustBeTimesAndCounts) {
                     HasSubstr("shapes.csv:2:7: persistent_tiles: '-1' is negative")));
 }
 
+TEST_F(UserFiles, RowOfAnotherPlatformIsLeftOutAndTold) {
+  const std::string columns = "platform," + runs;
+  const std::string text =
+      columns + "mi300x," + good + "h200,gemm,cb1,-,0,all,132,1900\n" + "MI300X," + good + "," + good;
+  const Validation validation = read("both.csv", text);
+  EXPECT_THAT(validation.cases, SizeIs(3));
+  ASSERT_THAT(validation.faults, SizeIs(1));
+  EXPECT_EQ(validation.faults[0].where, (folder_.path() / "both.csv:3").string());
+  EXPECT_EQ(validation.faults[0].path, "platform");
+  EXPECT_EQ(validation.faults[0].what, "measured on 'h200', compared with mi300x: --platform names another");
+
+  Options options;
+  options.platform = "some/h200.yaml";
+  EXPECT_THAT(read("both.csv", text, options).cases,
+              SizeIs(2));  // the row that says h200, and the one that says nothing
+  EXPECT_THAT(fault("other.csv", columns + "h200,gemm,cb1,-,0,all,132,1900\n"), HasSubstr("measured on 'h200'"));
+}
+
+// A wide row is told once.
+TEST_F(UserFiles, WideRowOfAnotherPlatformIsOneFault) {
+  const Validation validation =
+      read("wide.csv",
+           "platform,size_bytes,gpu0,gpu1,gpu2,gpu3,gpu4,gpu5,gpu6,gpu7\n"
+           "h200,1073741824,300,300,300,300,300,300,300,300\nmi300x,1073741824,300,300,300,300,300,300,300,300\n");
+  EXPECT_THAT(validation.cases, SizeIs(8));
+  EXPECT_THAT(validation.faults, SizeIs(1));
+}
+
 // Loads and stores of all GPUs have the same columns.
 TEST_F(UserFiles, TableIsOfTheFormThatItIsNamedAfter) {
   const std::string columns = "size_bytes,gpu0,gpu1,gpu2,gpu3,gpu4,gpu5,gpu6,gpu7\n";
