@@ -79,6 +79,25 @@ void refuse_other_platforms(calibrate::Reading& reading, const std::filesystem::
   reading.faults.insert(reading.faults.end(), faults.begin(), faults.end());
 }
 
+// Twice the same would count twice.
+void refuse_twice(std::span<const std::filesystem::path> before, const std::filesystem::path& file) {
+  for (const std::filesystem::path& other : before) {
+    std::error_code absent;
+    if (!std::filesystem::equivalent(other, file, absent)) continue;
+    const std::string as = other == file ? "" : ", first as " + other.string();
+    throw sim::ConfigError({{file.string(), "", "is given twice" + as + ": it is compared once"}});
+  }
+}
+
+bool has_namesake(std::span<const std::filesystem::path> files, const std::filesystem::path& file) {
+  return std::ranges::count(files, file.filename(), &std::filesystem::path::filename) > 1;
+}
+
+// Cases of files of the same name in different folders keep apart.
+void name_by_path(calibrate::Reading& reading, const std::filesystem::path& file) {
+  for (calibrate::Measurement& measurement : reading.measurements) measurement.file = file.string();
+}
+
 // A table that could be of several forms.
 std::string remark_on(const calibrate::Reading& reading) {
   return fmt::format("{} was read as '{}'; it could as well be '{}': a file is read as the form that it is named after",
@@ -190,9 +209,12 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
   const std::string platform = platform_of(options);
   Validation validation;
   std::vector<sim::Fault> unreadable;
-  for (const std::filesystem::path& file : files) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::filesystem::path& file = files[i];
     try {
+      refuse_twice(files.first(i), file);
       calibrate::Reading reading = reader.read(file);
+      if (has_namesake(files, file)) name_by_path(reading, file);
       refuse_other_platforms(reading, file, platform);
       take(validation, reading, "", platform, band_of_users);
       validation.faults.insert(validation.faults.end(), reading.faults.begin(), reading.faults.end());

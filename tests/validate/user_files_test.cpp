@@ -57,6 +57,24 @@ TEST_F(UserFiles, YardsticksMustBeTimesAndCounts) {
                     HasSubstr("shapes.csv:2:7: persistent_tiles: '-1' is negative")));
 }
 
+TEST_F(UserFiles, FileThatIsGivenTwiceIsComparedOnce) {
+  const std::filesystem::path file = folder_.write("runs.csv", runs + good);
+  const Validation validation = read({file, file, folder_.path() / "." / "runs.csv"});
+  EXPECT_THAT(validation.cases, SizeIs(1));
+  ASSERT_THAT(validation.faults, SizeIs(2));
+  EXPECT_EQ(validation.faults[0], (sim::Fault{file, "", "is given twice: it is compared once"}));
+  EXPECT_EQ(validation.faults[1].what, "is given twice, first as " + file.string() + ": it is compared once");
+}
+
+TEST_F(UserFiles, FilesOfTheSameNameHaveCasesOfTheirOwn) {
+  const Validation validation = read({folder_.write("a/runs.csv", runs + good),
+                                      folder_.write("b/runs.csv", runs + good), folder_.write("c.csv", runs + good)});
+  ASSERT_THAT(validation.cases, SizeIs(3));
+  EXPECT_EQ(validation.cases[0].id, (folder_.path() / "a/runs.csv:2/time").string());
+  EXPECT_EQ(validation.cases[1].id, (folder_.path() / "b/runs.csv:2/time").string());
+  EXPECT_EQ(validation.cases[2].id, "c.csv:2/time");
+}
+
 TEST_F(UserFiles, RowOfAnotherPlatformIsLeftOutAndTold) {
   const std::string columns = "platform," + runs;
   const std::string text =
