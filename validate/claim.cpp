@@ -1,5 +1,7 @@
 #include "validate/claim.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -20,6 +22,12 @@ std::string suite_of(const Claim& claim) { return claim.id.substr(0, claim.id.fi
 bool Claim::holds() const {
   return !predicted.empty() &&
          std::ranges::all_of(predicted, [this](double value) { return low <= value && value <= high; });
+}
+
+std::string predicted_words(const Claim& claim) {
+  if (claim.predicted.empty()) return "";
+  if (claim.predicted.size() == 1) return fmt::format("{:.4g}", claim.predicted.front());
+  return fmt::format("{:.4g} to {:.4g}", claim.predicted.front(), claim.predicted.back());
 }
 
 std::vector<Claim> read_claims(const std::filesystem::path& file) {

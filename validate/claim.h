@@ -25,6 +25,9 @@ struct Claim {
   bool holds() const;
 };
 
+// "0.399 to 0.59", with the digits that tell it from its band; empty where nothing predicts the claim.
+std::string predicted_words(const Claim& claim);
+
 // The claims of a table with columns id, paper, metric, value, low, high, role. Throws sim::ConfigError.
 std::vector<Claim> read_claims(const std::filesystem::path& file);
 

@@ -6,12 +6,23 @@
 #include <array>
 
 #include "sim/config.h"
+#include "sim/nearest_name.h"
 #include "sim/overloaded.h"
 #include "validate/metrics.h"
 
 namespace validate {
 
 namespace {
+
+void check_figures(sim::Section& section, const std::vector<std::string>& figures) {
+  std::vector<std::string> known;
+  for (const study::FigureForm& form : study::all_figures()) known.emplace_back(form.key);
+  for (const std::string& figure : figures) {
+    if (std::ranges::find(known, figure) == known.end()) {
+      section.fault("figures", "'" + figure + "' is no figure" + sim::name_hint(figure, known));
+    }
+  }
+}
 
 Deviation read_deviation(sim::Section section) {
   using Error = Deviation::Error;
@@ -27,6 +38,7 @@ Deviation read_deviation(sim::Section section) {
     deviation.suite = section.text("suite");
     deviation.group = section.text("group");
     if (section.has("figures")) deviation.figures = section.texts("figures");
+    check_figures(section, deviation.figures);
     deviation.least_size = section.bytes("from", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
     deviation.greatest_size = section.bytes("to", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
     deviation.error = section.choice<Error>("error", errors);
@@ -38,23 +50,14 @@ Deviation read_deviation(sim::Section section) {
   return deviation;
 }
 
-std::string number(double value) { return fmt::format("{:.3g}", value); }
-
-std::string range(const std::vector<double>& values) {
-  if (values.empty()) return "nothing";
-  if (values.size() == 1) return number(values.front());
-  return number(values.front()) + " to " + number(values.back());
-}
-
 void judge_claims(Gap& gap, std::span<const Claim> claims) {
   std::vector<std::string> words;
   for (const std::string& id : gap.deviation.claims) {
     const auto claim = std::ranges::find(claims, id, &Claim::id);
-    if (claim == claims.end()) continue;
+    if (claim == claims.end() || claim->predicted.empty()) continue;
     gap.tested = true;
     gap.open = gap.open || !claim->holds();
-    words.push_back(
-        fmt::format("{}: {}, band {} to {}", id, range(claim->predicted), number(claim->low), number(claim->high)));
+    words.push_back(fmt::format("{}: {}, band {:.3g} to {:.3g}", id, predicted_words(*claim), claim->low, claim->high));
   }
   gap.size = fmt::format("{}", fmt::join(words, "; "));
 }

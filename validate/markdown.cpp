@@ -106,17 +106,11 @@ std::string choices_section(const Validation& validation) {
   return table({"suite", "table", "c3sim: right, regret mean / worst %", "trivial rule: always", "it"}, rows);
 }
 
-std::string range(const std::vector<double>& values) {
-  if (values.empty()) return "";
-  if (values.size() == 1) return fmt::format("{:.3g}", values.front());
-  return fmt::format("{:.3g} to {:.3g}", values.front(), values.back());
-}
-
 std::string claims_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const Claim& claim : validation.claims) {
     rows.push_back({fmt::format("`{}`", claim.id), escaped(claim.text), std::string(to_string(claim.role)),
-                    range(claim.predicted), escaped(claim.published),
+                    predicted_words(claim), escaped(claim.published),
                     fmt::format("{:g} to {:g}", claim.low, claim.high),
                     claim.predicted.empty() ? "not predicted"
                     : claim.holds()         ? "holds"

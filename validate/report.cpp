@@ -172,12 +172,6 @@ ResultTable worst_table(const Validation& validation) {
   return case_table(cases, true);
 }
 
-std::string range(const std::vector<double>& values) {
-  if (values.empty()) return "";
-  if (values.size() == 1) return fmt::format("{:.3g}", values.front());
-  return fmt::format("{:.3g} to {:.3g}", values.front(), values.back());
-}
-
 std::string deviation_of(const Validation& validation, const Claim& claim) {
   for (const Gap& gap : validation.gaps) {
     if (std::ranges::find(gap.deviation.claims, claim.id) != gap.deviation.claims.end()) {
@@ -199,7 +193,7 @@ ResultTable claim_table(const Validation& validation) {
                      {"deviation", "deviation", ""}});
   for (const Claim& claim : validation.claims) {
     const char* const word = claim.predicted.empty() ? "not predicted" : claim.holds() ? "holds" : "outside band";
-    table.add_row({claim.id, claim.text, std::string(to_string(claim.role)), range(claim.predicted), claim.published,
+    table.add_row({claim.id, claim.text, std::string(to_string(claim.role)), predicted_words(claim), claim.published,
                    claim.low, claim.high, std::string(word), deviation_of(validation, claim)});
   }
   return table;

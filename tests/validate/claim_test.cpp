@@ -1,0 +1,80 @@
+#include "validate/claim.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/validate/libraries.h"
+
+namespace validate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Claim claim(double low, double high, std::vector<double> predicted) {
+  Claim one;
+  one.low = low;
+  one.high = high;
+  one.predicted = std::move(predicted);
+  return one;
+}
+
+TEST(Claim, HoldsUpToTheEndsOfItsBand) {
+  EXPECT_TRUE(claim(0.19, 0.51, {0.19}).holds());
+  EXPECT_TRUE(claim(0.19, 0.51, {0.51}).holds());
+  EXPECT_FALSE(claim(0.19, 0.51, {0.1899999}).holds());
+  EXPECT_FALSE(claim(0.19, 0.51, {0.5100001}).holds());
+  EXPECT_TRUE(claim(32.0, 32.0, {32.0}).holds());
+}
+
+TEST(Claim, OfARangeHoldsWhereBothEndsDo) {
+  EXPECT_TRUE(claim(0.19, 0.51, {0.19, 0.51}).holds());
+  EXPECT_FALSE(claim(0.19, 0.51, {0.3, 0.52}).holds());
+  EXPECT_FALSE(claim(0.19, 0.51, {0.1, 0.3}).holds());
+}
+
+TEST(Claim, ThatNothingPredictsDoesNotHold) { EXPECT_FALSE(claim(0.0, 1.0, {}).holds()); }
+
+// 1.653 lies outside of a band that ends at 1.65: three digits would hide it.
+TEST(Claim, IsToldInDigitsThatTellItFromItsBand) {
+  EXPECT_EQ(predicted_words(claim(1.55, 1.65, {1.6532})), "1.653");
+  EXPECT_EQ(predicted_words(claim(0.19, 0.51, {0.3992, 0.59})), "0.3992 to 0.59");
+  EXPECT_EQ(predicted_words(claim(0.0, 1.0, {})), "");
+}
+
+class ClaimFile : public testing::Test {
+ protected:
+  std::vector<Claim> read(const std::string& rows) const {
+    return read_claims(folder_.write("claims.csv", "id,paper,metric,value,low,high,role\n" + rows));
+  }
+  std::string fault(const std::string& rows) const {
+    return fault_of([&] { read(rows); });
+  }
+  Folder folder_{"claim_test"};
+};
+
+TEST_F(ClaimFile, IsRead) {
+  const std::vector<Claim> claims = read("conccl.ideal.mean,ConCCL,\"mean, of all\",1.6,1.55,1.65,predict\n");
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims[0].id, "conccl.ideal.mean");
+  EXPECT_EQ(claims[0].paper, "ConCCL");
+  EXPECT_EQ(claims[0].text, "mean, of all");
+  EXPECT_EQ(claims[0].published, "1.6");
+  EXPECT_EQ(claims[0].low, 1.55);
+  EXPECT_EQ(claims[0].high, 1.65);
+  EXPECT_EQ(claims[0].role, calibrate::Role::predict);
+  EXPECT_EQ(claims[0].where, "claims.csv:2");
+  EXPECT_THAT(claims[0].predicted, IsEmpty());
+}
+
+TEST_F(ClaimFile, SaysWhereAndWhatIsWrong) {
+  EXPECT_THAT(fault("a.b,P,m,1,2,1,predict\n"), HasSubstr("claims.csv:2:13: high: lies below low"));
+  EXPECT_THAT(fault("a.b,P,m,1,0,1,guess\n"), HasSubstr("claims.csv:2:15: role: calibrate or predict is accepted"));
+  EXPECT_THAT(fault("a.b,P,m,1,x,1,predict\n"), HasSubstr("claims.csv:2:11: low: 'x' is not a decimal number"));
+  const std::filesystem::path other = folder_.write("other.csv", "id,paper,metric,value,lo,high,role\n");
+  EXPECT_THAT(fault_of([&] { read_claims(other); }), HasSubstr("low: this column is missing"));
+}
+
+}  // namespace
+}  // namespace validate
