@@ -110,7 +110,7 @@ ResultTable group_table(const Validation& validation) {
 // Why a case has no verdict, or what it is.
 std::string verdict_of(const Case& one) {
   if (!one.predicted) return one.why_not_predicted;
-  if (one.is_within_noise()) return "within noise";
+  if (one.is_within_noise()) return one.is_within_band() ? "within noise" : "within noise, outside band";
   return one.is_within_band() ? "within band" : "outside band";
 }
 
@@ -351,14 +351,14 @@ study::Results report(const Validation& validation) {
   all.reserve(validation.cases.size());
   for (const Case& one : validation.cases) all.push_back(&one);
   study::Results results;
-  results.platform = validation.suites.empty() ? "" : validation.suites.front().platform;
+  std::vector<std::string> platforms;
   for (const Heading& heading : validation.suites) {
-    if (heading.platform != results.platform) results.platform += ", " + heading.platform;
+    if (std::ranges::find(platforms, heading.platform) == platforms.end()) platforms.push_back(heading.platform);
   }
   const auto add = [&](const char* key, const char* title, ResultTable table, bool in_text = true) {
-    if (!table.rows().empty() || results.tables.empty()) {
-      results.tables.push_back({key, title, std::move(table), in_text});
-    }
+    // Programs find every table; people those with something in it.
+    const bool has_rows = !table.rows().empty();
+    results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
   add("cases", "Cases", case_table(all, false), false);
   add("suites", "Errors by suite", suite_table(validation));
@@ -373,3 +373,4 @@ study::Results report(const Validation& validation) {
 }
 
 }  // namespace validate
+  results.platform = fmt::format("{}", fmt::join(platforms, ", "));
