@@ -122,7 +122,8 @@ std::string claims_section(const Validation& validation) {
 std::string left_out_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const LeftOut& left : validation.left_out) {
-    rows.push_back({left.suite, escaped(left.file), std::to_string(left.rows), escaped(left.why)});
+    rows.push_back(
+        {left.suite, escaped(left.file), left.rows == 0 ? "all" : std::to_string(left.rows), escaped(left.why)});
   }
   return table({"suite", "file", "rows", "why"}, rows);
 }

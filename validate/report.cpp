@@ -256,7 +256,8 @@ ResultTable gap_table(const Validation& validation) {
 ResultTable left_out_table(const Validation& validation) {
   ResultTable table({{"suite", "suite", ""}, {"file", "file", ""}, {"rows", "rows", ""}, {"why", "why", ""}});
   for (const LeftOut& left : validation.left_out) {
-    table.add_row({left.suite.empty() ? "your files" : left.suite, left.file, std::int64_t{left.rows}, left.why});
+    table.add_row({left.suite.empty() ? "your files" : left.suite, left.file,
+                   left.rows == 0 ? Cell() : Cell(std::int64_t{left.rows}), left.why});
   }
   return table;
 }
@@ -328,6 +329,24 @@ ResultTable move_table(std::span<const Move> moves) {
   return table;
 }
 
+namespace {
+
+// How much there was besides what is compared.
+std::string left_out_words(const Validation& validation) {
+  int rows = 0;
+  int files = 0;
+  for (const LeftOut& left : validation.left_out) {
+    rows += left.rows;
+    if (left.rows == 0) ++files;
+  }
+  std::vector<std::string> parts;
+  if (rows > 0) parts.push_back(fmt::format("{} {}", rows, rows == 1 ? "row" : "rows"));
+  if (files > 0) parts.push_back(fmt::format("{} {}", files, files == 1 ? "file" : "files"));
+  return parts.empty() ? "" : fmt::format(" Left out: {}.", fmt::join(parts, " and "));
+}
+
+}  // namespace
+
 std::string verdict(const Validation& validation) {
   std::size_t predicted = 0;
   std::size_t inside = 0;
@@ -339,11 +358,11 @@ std::string verdict(const Validation& validation) {
   if (predicted < validation.cases.size()) {
     text += fmt::format(", {} have no prediction", validation.cases.size() - predicted);
   }
-  if (validation.claims.empty()) return text + ".";
+  if (validation.claims.empty()) return text + "." + left_out_words(validation);
   const auto held = std::ranges::count_if(validation.claims, &Claim::holds);
   const auto asked =
       std::ranges::count_if(validation.claims, [](const Claim& claim) { return !claim.predicted.empty(); });
-  return text + fmt::format("; {} of {} claims hold.", held, asked);
+  return text + fmt::format("; {} of {} claims hold.", held, asked) + left_out_words(validation);
 }
 
 study::Results report(const Validation& validation) {
@@ -355,6 +374,7 @@ study::Results report(const Validation& validation) {
   for (const Heading& heading : validation.suites) {
     if (std::ranges::find(platforms, heading.platform) == platforms.end()) platforms.push_back(heading.platform);
   }
+  results.platform = fmt::format("{}", fmt::join(platforms, ", "));
   const auto add = [&](const char* key, const char* title, ResultTable table, bool in_text = true) {
     // Programs find every table; people those with something in it.
     const bool has_rows = !table.rows().empty();
@@ -367,10 +387,10 @@ study::Results report(const Validation& validation) {
   add("choices", "Choices among measured alternatives", choice_table(validation));
   add("claims", "Claims of papers", claim_table(validation));
   add("deviations", "Known deviations", gap_table(validation));
-  add("left_out", "Rows that are not compared", left_out_table(validation), false);
+  const bool of_user = !validation.suites.empty() && validation.suites.front().name.empty();
+  add("left_out", "Rows that are not compared", left_out_table(validation), of_user);
   add("worst", "Worst cases", worst_table(validation));
   return results;
 }
 
 }  // namespace validate
-  results.platform = fmt::format("{}", fmt::join(platforms, ", "));

@@ -41,7 +41,7 @@ study::Results report(const Validation& validation);
 // What moved against an earlier version.
 study::ResultTable move_table(std::span<const Move> moves);
 
-// One sentence: how many cases lie within their bands, and how many claims hold.
+// In sentences: how many cases lie within their bands, how many claims hold, and how much is left out.
 std::string verdict(const Validation& validation);
 
 }  // namespace validate

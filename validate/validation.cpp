@@ -79,6 +79,34 @@ void refuse_other_platforms(calibrate::Reading& reading, const std::filesystem::
   reading.faults.insert(reading.faults.end(), faults.begin(), faults.end());
 }
 
+// "file:line" of "file:line:column".
+std::string row_of(const std::string& where) {
+  const std::size_t column = where.rfind(':');
+  const std::size_t line = column == 0 || column == std::string::npos ? column : where.rfind(':', column - 1);
+  const bool has_both =
+      line != std::string::npos && column > line + 1 && where.find_first_not_of("0123456789", line + 1) == column;
+  return has_both ? where.substr(0, column) : where;
+}
+
+void take_faults(Validation& validation, const std::vector<sim::Fault>& faults, const std::filesystem::path& file) {
+  std::set<std::string> rows;
+  for (const sim::Fault& fault : faults) rows.insert(row_of(fault.where));
+  validation.faults.insert(validation.faults.end(), faults.begin(), faults.end());
+  if (rows.empty()) return;
+  validation.left_out.push_back(
+      {"", file.filename().string(), "at fault: a warning tells of each", static_cast<int>(rows.size())});
+}
+
+// Nothing is compared where nothing is predicted: the user is told why.
+void require_predictions(const Validation& validation) {
+  std::vector<sim::Fault> faults = validation.faults;
+  for (const Case& one : validation.cases) {
+    if (one.predicted) return;
+    faults.push_back({one.where, std::string(one.form().key), "cannot be compared: " + one.why_not_predicted});
+  }
+  throw sim::ConfigError(std::move(faults));
+}
+
 // Twice the same would count twice.
 void refuse_twice(std::span<const std::filesystem::path> before, const std::filesystem::path& file) {
   for (const std::filesystem::path& other : before) {
@@ -217,11 +245,12 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
       if (has_namesake(files, file)) name_by_path(reading, file);
       refuse_other_platforms(reading, file, platform);
       take(validation, reading, "", platform, band_of_users);
-      validation.faults.insert(validation.faults.end(), reading.faults.begin(), reading.faults.end());
+      take_faults(validation, reading.faults, file);
       if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
       validation.suites.push_back({"", file.filename().string(), "Read as " + reading.format, platform});
     } catch (const sim::ConfigError& error) {
       unreadable.insert(unreadable.end(), error.faults().begin(), error.faults().end());
+      validation.left_out.push_back({"", file.string(), "the whole file: " + error.faults().front().what, 0});
     }
   }
   if (!unreadable.empty() && validation.cases.empty()) throw sim::ConfigError(std::move(unreadable));
@@ -238,6 +267,7 @@ Validation validate_files(const Library& library, std::span<const std::filesyste
                           const Options& options) {
   Validation validation = read_files(library, files, options);
   finish(validation, library, options);
+  require_predictions(validation);
   return validation;
 }
 

@@ -47,7 +47,7 @@ struct LeftOut {
   std::string suite;
   std::string file;
   std::string why;
-  int rows = 0;
+  int rows = 0;  // 0: the whole file
 };
 
 struct Validation {
@@ -71,8 +71,8 @@ std::vector<Heading> suites_of(const Library& library);
 // and for data or suites that are at fault.
 Validation validate_suites(const Library& library, std::span<const std::string> names, const Options& options);
 
-// Measurements of the user's, in any format that is known. Rows that cannot be read are told as faults, the others are
-// compared. Throws sim::ConfigError for a file that cannot be read at all.
+// Measurements of the user's, in any format that is known. Rows and files that cannot be read are told as faults, the
+// others are compared. Throws sim::ConfigError where nothing is left that can be.
 Validation validate_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options);
 
 // The cases of a file whose figures need not have been measured yet, predicted.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/validate/libraries.h"
+#include "validate/report.h"
 
 namespace validate {
 namespace {
@@ -101,6 +102,35 @@ TEST_F(UserFiles, WideRowOfAnotherPlatformIsOneFault) {
            "h200,1073741824,300,300,300,300,300,300,300,300\nmi300x,1073741824,300,300,300,300,300,300,300,300\n");
   EXPECT_THAT(validation.cases, SizeIs(8));
   EXPECT_THAT(validation.faults, SizeIs(1));
+}
+
+// Of six rows one is good, one measured nothing, and four are at fault: one of them twice.
+TEST_F(UserFiles, SummaryCountsWhatIsLeftOutAndWhy) {
+  const std::filesystem::path mixed = folder_.write("mixed.csv", runs + good +
+                                                                     "gemm,8192x8192x8192,-,0,all,304,nan\n"
+                                                                     "gemm,8192x8192x8192,-,0,all,304,-5\n"
+                                                                     "gemm,cb9,-,0,all,304,0\n"
+                                                                     "coll,-,all_gathr,1048576,nccl,0,50\n"
+                                                                     "gemm,8192x8192x8192,-\n");
+  const Validation validation = validate_files(library_, std::vector{mixed, folder_.path() / "absent.csv"}, {});
+  EXPECT_THAT(validation.cases, SizeIs(1));
+  std::vector<std::string> left_out;
+  for (const LeftOut& left : validation.left_out) {
+    left_out.push_back(
+        fmt::format("{} {}: {}", left.rows, std::filesystem::path(left.file).filename().string(), left.why));
+  }
+  EXPECT_THAT(left_out, ElementsAre("1 mixed.csv: nothing was measured of what is compared",
+                                    "4 mixed.csv: at fault: a warning tells of each",
+                                    "0 absent.csv: the whole file: No such file or directory"));
+  EXPECT_EQ(verdict(validation), "1 of 1 cases lie within their bands. Left out: 5 rows and 1 file.");
+}
+
+// 305 CUs are no whole number of CUs of each of 8 XCDs.
+TEST_F(UserFiles, NothingThatCanBePredictedIsAFault) {
+  const std::filesystem::path file = folder_.write("odd.csv", runs + "gemm,8192x8192x8192,-,0,all,305,1900\n");
+  EXPECT_THAT(
+      fault_of([&] { validate_files(library_, std::vector{file}, {}); }),
+      AllOf(HasSubstr("odd.csv:2: time: cannot be compared: 305 CUs cannot be used"), HasSubstr("multiples of 8")));
 }
 
 // Loads and stores of all GPUs have the same columns.
