@@ -9,14 +9,22 @@ namespace validate {
 
 namespace {
 
+// Costs are times, or one over speeds; those of repeated measurements are added up.
 struct Alternative {
   std::string name;
-  double measured;
-  double predicted;
+  double measured_sum = 0.0;
+  double predicted_sum = 0.0;
+  int repetitions = 0;
+
+  double measured() const { return measured_sum / repetitions; }
+  double predicted() const { return predicted_sum / repetitions; }
 };
 
-// Of one decision, the costs of its alternatives: times, or one over speeds.
-using Decision = std::vector<Alternative>;
+// Alternatives of one decision, in the order in which they appear.
+struct Decision {
+  std::vector<Alternative> alternatives;
+  bool is_complete = true;  // all of them are predicted
+};
 
 // Whether more of a figure is better.
 bool is_speed(study::Figure figure) {
@@ -31,14 +39,28 @@ bool decides(const Case& one) {
 }
 
 struct Group {
-  std::string title;  // of the first case
-  std::map<std::string, Decision> decisions;
-  std::set<std::string> incomplete;  // decisions with an alternative that is not predicted
+  std::string title;
+  std::map<std::string, std::map<study::Figure, Decision>> decisions;  // by what they are about and by figure
 };
 
 using GroupKey = std::tuple<std::string, std::string>;  // suite, table
 
 std::string table_of(const Case& one) { return one.where.substr(0, one.where.rfind(':')); }
+
+void add_to(Decision& decision, const Case& one) {
+  auto alternative = std::ranges::find(decision.alternatives, one.alternative, &Alternative::name);
+  if (alternative == decision.alternatives.end()) {
+    alternative = decision.alternatives.insert(alternative, Alternative{.name = one.alternative});
+  }
+  if (!one.predicted) {
+    decision.is_complete = false;
+    return;
+  }
+  const bool speed = is_speed(one.figure);
+  alternative->measured_sum += speed ? 1.0 / one.measured : one.measured;
+  alternative->predicted_sum += speed ? 1.0 / *one.predicted : *one.predicted;
+  ++alternative->repetitions;
+}
 
 std::map<GroupKey, Group> groups_of(std::span<const Case> cases) {
   std::map<GroupKey, Group> groups;
@@ -46,41 +68,50 @@ std::map<GroupKey, Group> groups_of(std::span<const Case> cases) {
     if (!decides(one)) continue;
     Group& group = groups[{one.suite, table_of(one)}];
     group.title = table_of(one);
-    if (!one.predicted) {
-      group.incomplete.insert(one.decision);
-      continue;
-    }
-    const bool speed = is_speed(one.figure);
-    group.decisions[one.decision].push_back(
-        {one.alternative, speed ? 1.0 / one.measured : one.measured, speed ? 1.0 / *one.predicted : *one.predicted});
-  }
-  for (auto& [key, group] : groups) {
-    std::erase_if(group.decisions,
-                  [&](const auto& entry) { return entry.second.size() < 2 || group.incomplete.contains(entry.first); });
+    add_to(group.decisions[one.decision][one.figure], one);
   }
   return groups;
 }
 
+using Decisions = std::vector<Decision>;
+
+// The complete ones; `incomplete` gets the number of the others. Where several figures of the same alternatives were
+// measured the first of them decides, the time before all.
+Decisions decisions_of(const Group& group, int& incomplete) {
+  Decisions complete;
+  for (const auto& [about, by_figure] : group.decisions) {
+    const auto found =
+        std::ranges::find_if(by_figure, [](const auto& entry) { return entry.second.alternatives.size() >= 2; });
+    if (found == by_figure.end()) continue;
+    if (found->second.is_complete) {
+      complete.push_back(found->second);
+    } else {
+      ++incomplete;
+    }
+  }
+  return complete;
+}
+
 const Alternative& best_measured(const Decision& decision) {
-  return *std::ranges::min_element(decision, {}, &Alternative::measured);
+  return *std::ranges::min_element(decision.alternatives, {}, &Alternative::measured);
 }
 
 const Alternative& best_predicted(const Decision& decision) {
-  return *std::ranges::min_element(decision, {}, &Alternative::predicted);
+  return *std::ranges::min_element(decision.alternatives, {}, &Alternative::predicted);
 }
 
 // The one of that name, or the first.
 const Alternative& named(const Decision& decision, const std::string& name) {
-  const auto found = std::ranges::find(decision, name, &Alternative::name);
-  return found == decision.end() ? decision.front() : *found;
+  const auto found = std::ranges::find(decision.alternatives, name, &Alternative::name);
+  return found == decision.alternatives.end() ? decision.alternatives.front() : *found;
 }
 
 template <class Choose>
-Record record_of(const std::map<std::string, Decision>& decisions, const Choose& choose) {
+Record record_of(const Decisions& decisions, const Choose& choose) {
   Record record;
-  for (const auto& [about, decision] : decisions) {
-    const double best = best_measured(decision).measured;
-    const double regret = choose(decision).measured / best - 1.0;
+  for (const Decision& decision : decisions) {
+    const double best = best_measured(decision).measured();
+    const double regret = choose(decision).measured() / best - 1.0;
     if (regret == 0.0) ++record.right;
     record.mean_regret += regret / static_cast<double>(decisions.size());
     record.worst_regret = std::max(record.worst_regret, regret);
@@ -92,15 +123,16 @@ Choices judge(const std::string& suite, const Group& group) {
   Choices choices;
   choices.suite = suite;
   choices.group = group.title;
-  choices.decisions = static_cast<int>(group.decisions.size());
-  choices.predicted = record_of(group.decisions, best_predicted);
+  const Decisions decisions = decisions_of(group, choices.incomplete);
+  choices.decisions = static_cast<int>(decisions.size());
+  choices.predicted = record_of(decisions, best_predicted);
   std::set<std::string> names;
-  for (const auto& [about, decision] : group.decisions) {
-    for (const Alternative& alternative : decision) names.insert(alternative.name);
+  for (const Decision& decision : decisions) {
+    for (const Alternative& alternative : decision.alternatives) names.insert(alternative.name);
   }
   for (const std::string& name : names) {
     const Record record =
-        record_of(group.decisions, [&](const Decision& d) -> const Alternative& { return named(d, name); });
+        record_of(decisions, [&](const Decision& decision) -> const Alternative& { return named(decision, name); });
     if (!choices.always.empty() && record.mean_regret >= choices.trivial.mean_regret) continue;
     choices.always = name;
     choices.trivial = record;
@@ -113,7 +145,8 @@ Choices judge(const std::string& suite, const Group& group) {
 std::vector<Choices> choices_of(std::span<const Case> cases) {
   std::vector<Choices> all;
   for (const auto& [key, group] : groups_of(cases)) {
-    if (!group.decisions.empty()) all.push_back(judge(std::get<0>(key), group));
+    Choices choices = judge(std::get<0>(key), group);
+    if (choices.decisions + choices.incomplete > 0) all.push_back(std::move(choices));
   }
   return all;
 }

@@ -100,7 +100,9 @@ std::string choices_section(const Validation& validation) {
                        percent(one.worst_regret));
   };
   for (const Choices& choices : validation.choices) {
-    rows.push_back({choices.suite, escaped(choices.group), record(choices.predicted, choices.decisions),
+    const std::string incomplete =
+        choices.incomplete == 0 ? "" : fmt::format(" ({} not judged: not all predicted)", choices.incomplete);
+    rows.push_back({choices.suite, escaped(choices.group) + incomplete, record(choices.predicted, choices.decisions),
                     escaped(choices.always), record(choices.trivial, choices.decisions)});
   }
   return table({"suite", "table", "c3sim: right, regret mean / worst %", "trivial rule: always", "it"}, rows);

@@ -223,6 +223,7 @@ ResultTable choice_table(const Validation& validation) {
   ResultTable table({{"suite", "suite", ""},
                      {"table", "table", ""},
                      {"decisions", "decisions", ""},
+                     {"incomplete", "incomplete", ""},
                      {"right", "right", ""},
                      {"mean_regret_pct", "mean regret", "%", 1},
                      {"worst_regret_pct", "worst", "%", 1},
@@ -232,9 +233,10 @@ ResultTable choice_table(const Validation& validation) {
                      {"always_worst_regret_pct", "worst", "%", 1}});
   for (const Choices& choices : validation.choices) {
     table.add_row({choices.suite.empty() ? "your files" : choices.suite, choices.group, std::int64_t{choices.decisions},
-                   std::int64_t{choices.predicted.right}, choices.predicted.mean_regret * percent,
-                   choices.predicted.worst_regret * percent, choices.always, std::int64_t{choices.trivial.right},
-                   choices.trivial.mean_regret * percent, choices.trivial.worst_regret * percent});
+                   std::int64_t{choices.incomplete}, std::int64_t{choices.predicted.right},
+                   choices.predicted.mean_regret * percent, choices.predicted.worst_regret * percent, choices.always,
+                   std::int64_t{choices.trivial.right}, choices.trivial.mean_regret * percent,
+                   choices.trivial.worst_regret * percent});
   }
   return table;
 }
