@@ -16,7 +16,12 @@ std::optional<double> Case::noise() const {
   return form().error == study::ErrorKind::points ? half : half / measured;
 }
 
-bool Case::is_within_band() const { return predicted && std::abs(error()) <= band; }
+bool Case::is_within_band() const { return predicted && is_within(error(), band); }
+
+bool is_within(double error, double band) {
+  constexpr double rounding = 1e-12;  // 105 / 100 - 1 is more than 0.05
+  return std::abs(error) <= band + rounding;
+}
 
 std::string subject_of(const Case& one) {
   std::string text = one.machine.platform;

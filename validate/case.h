@@ -58,6 +58,9 @@ struct Case {
   bool is_within_band() const;
 };
 
+// Whether an error, with its sign, lies within a band: both ends belong to it, whatever rounding makes of them.
+bool is_within(double error, double band);
+
 // The machine, trial and figure in words: what a prediction is of, wherever it is compared.
 std::string subject_of(const Case& one);
 

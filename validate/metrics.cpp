@@ -33,7 +33,7 @@ bool is_of_one_figure(std::span<const Case* const> cases) {
 }
 
 double share_within(const std::vector<double>& magnitudes, double limit) {
-  const auto inside = std::ranges::count_if(magnitudes, [limit](double error) { return error <= limit; });
+  const auto inside = std::ranges::count_if(magnitudes, [limit](double error) { return is_within(error, limit); });
   return static_cast<double>(inside) / static_cast<double>(magnitudes.size());
 }
 
@@ -102,7 +102,7 @@ Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule) {
   if (said.cases.empty()) return metrics;
   for (std::size_t i = 0; i < said.cases.size(); ++i) {
     const Case& one = *said.cases[i];
-    if (said.magnitudes[i] <= one.band) ++metrics.within_band;
+    if (is_within(said.magnitudes[i], one.band)) ++metrics.within_band;
     if (one.low && one.high && *one.low <= said.predicted[i] && said.predicted[i] <= *one.high) ++metrics.within_noise;
   }
   metrics.median = quantile(said.magnitudes, 0.5);
