@@ -83,10 +83,13 @@ double waves_over_alone(double tiles, double cus, double lost) {
   return std::ceil(tiles / std::max(cus - lost, 1.0)) / std::ceil(tiles / cus);
 }
 
-// CUs that a collective by kernels takes from a GEMM.
+// CUs that a collective by kernels takes from a GEMM that runs at the same time.
 double cus_lost(const study::C3Trial& trial, const models::PlatformSpec& platform) {
-  if (trial.strategy == study::Strategy::conccl) return 0.0;
-  if (trial.scenario.reserved) return *trial.scenario.reserved;
+  using enum study::Strategy;
+  const study::Strategy strategy = trial.strategy;
+  if (strategy == conccl || strategy == conccl_rp || strategy == serial) return 0.0;
+  const bool reserves = strategy == c3_rp || strategy == c3_sp_rp;
+  if (reserves && trial.scenario.reserved) return *trial.scenario.reserved;
   return trial.scenario.channels.value_or(platform.rccl.collective(trial.scenario.collective).workgroups);
 }
 
