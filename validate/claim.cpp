@@ -54,6 +54,12 @@ std::vector<Claim> read_claims(const std::filesystem::path& file) {
   return claims;
 }
 
+std::vector<std::string> predicted_claim_suites() {
+  std::vector<std::string> names;
+  for (const auto& [name, predict] : predictors) names.emplace_back(name);
+  return names;
+}
+
 std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> suites,
                                   const ClaimInputs& inputs) {
   std::erase_if(claims, [&](const Claim& claim) { return std::ranges::find(suites, suite_of(claim)) == suites.end(); });

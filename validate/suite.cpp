@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include "sim/config.h"
 #include "sim/nearest_name.h"
+#include "validate/claim.h"
 
 namespace validate {
 
@@ -30,17 +30,31 @@ SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reade
   return table;
 }
 
+std::vector<std::string> read_claim_suites(sim::Section& root) {
+  std::vector<std::string> claims = root.names("claims");
+  const std::vector<std::string> known = predicted_claim_suites();
+  for (const std::string& name : claims) {
+    if (std::ranges::find(known, name) == known.end()) {
+      root.fault("claims", "nothing predicts claims of '" + name + "'" + sim::name_hint(name, known));
+    }
+  }
+  return claims;
+}
+
 }  // namespace
 
 Suite read_suite(const std::filesystem::path& file, const calibrate::Reader& reader) {
-  sim::Config config = sim::Config::from_file(file);
+  return read_suite(sim::Config::from_file(file), file.stem().string(), reader);
+}
+
+Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader) {
   sim::Section root = config.root();
   Suite suite;
-  suite.name = file.stem().string();
+  suite.name = std::move(name);
   suite.title = root.text("title");
   suite.question = root.text("question");
   suite.platform = root.text("platform");
-  if (root.has("claims")) suite.claims = root.names("claims");
+  if (root.has("claims")) suite.claims = read_claim_suites(root);
   if (root.has("tables")) {
     for (const sim::Section& table : root.list("tables")) suite.tables.push_back(read_suite_table(table, reader));
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "calibrate/reader.h"
+#include "sim/config.h"
 
 namespace validate {
 
@@ -36,7 +37,9 @@ struct Suite {
   std::vector<SuiteTable> tables;
 };
 
-// Reads the suite in `file`; `reader` has the forms that it may name. Throws sim::ConfigError with all its faults.
+// Reads the suite in a configuration, or in `file`; `reader` has the forms that it may name. Throws sim::ConfigError
+// with all its faults.
+Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader);
 Suite read_suite(const std::filesystem::path& file, const calibrate::Reader& reader);
 
 // The suites of a folder, in alphabetical order.

@@ -1,0 +1,31 @@
+// Arbitrary bytes as a file of a suite: it is read, and has what a suite must have, or it is a ConfigError.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "sim/config.h"
+#include "validate/suite.h"
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  try {
+    const validate::Suite suite = validate::read_suite(sim::Config::from_text(text, "f.yaml"), "f", {});
+    require(!suite.tables.empty() || !suite.claims.empty());
+    for (const validate::SuiteTable& table : suite.tables) {
+      require(!table.file.empty());
+      require(0.0 <= table.band && table.band <= 10.0);
+      static_cast<void>(table.format.needed_columns());
+    }
+  } catch (const sim::ConfigError&) {
+  }
+  return 0;
+}
