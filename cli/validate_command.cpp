@@ -156,7 +156,9 @@ bool ValidateCommand::add_moves(const validate::Library& library, const validate
   validate::Predictions before;
   std::error_code absent;
   if (!update_goldens_ || std::filesystem::exists(file, absent)) before = validate::read_golden(file);
-  const std::vector<validate::Move> moves = validate::moves_between(before, validation.cases, validation.claims);
+  const bool is_all = names_.empty() && case_.empty();
+  const std::vector<validate::Move> moves = validate::moves_between(
+      before, validation.cases, validation.claims, is_all ? validate::Compared::all : validate::Compared::some);
   results.tables.push_back(
       {"moves", fmt::format("Moved by more than 0.1 % against {}", file.string()), validate::move_table(moves)});
   if (update_goldens_) {

@@ -39,6 +39,15 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
+// Subjects of cases end in ": " and a figure.
+const study::FigureForm* figure_of(const std::string& subject) {
+  const std::size_t colon = subject.rfind(": ");
+  if (colon == std::string::npos) return nullptr;
+  const auto figures = study::all_figures();
+  const auto found = std::ranges::find(figures, std::string_view(subject).substr(colon + 2), &study::FigureForm::key);
+  return found == figures.end() ? nullptr : &*found;
+}
+
 Change change_of(const Move& move) {
   if (!move.before) return Change::appeared;
   if (!move.after) return Change::vanished;
@@ -98,6 +107,8 @@ Predictions read_golden(const std::filesystem::path& file) {
   const std::string digest = text.substr(first_words.size(), end - first_words.size());
   if (digest != sha256(std::string_view(text).substr(end + 1))) fail("was changed by hand: its digest is another");
   calibrate::CsvFile table = calibrate::CsvFile::from_text(text, file.string());
+  table.require({"subject", "predicted"});
+  table.check();
   Predictions predictions;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     predictions[table.text(row, "subject")] = table.number(row, "predicted", -1e30, 1e30);
@@ -112,7 +123,8 @@ std::string short_digest(const std::filesystem::path& file) {
   return text.starts_with(first_words) ? text.substr(first_words.size(), digits) : std::string();
 }
 
-std::vector<Move> moves_between(const Predictions& before, std::span<const Case> cases, std::span<const Claim> claims) {
+std::vector<Move> moves_between(const Predictions& before, std::span<const Case> cases, std::span<const Claim> claims,
+                                Compared compared) {
   std::map<std::string, const Case*> by_subject;
   for (const Case& one : cases) by_subject.emplace(subject_of(one), &one);
   const Predictions after = predictions_of(cases, claims);
@@ -120,7 +132,10 @@ std::vector<Move> moves_between(const Predictions& before, std::span<const Case>
   for (const auto& [subject, value] : after) {
     const auto old = before.find(subject);
     if (old != before.end() && relative(old->second, value) <= least_move) continue;
-    Move move{.subject = subject, .change = {}, .before = {}, .after = value, .error_before = {}, .error_after = {}};
+    Move move;
+    move.subject = subject;
+    move.figure = figure_of(subject);
+    move.after = value;
     if (old != before.end()) move.before = old->second;
     if (const auto one = by_subject.find(subject); one != by_subject.end()) {
       move.error_after = one->second->error_of(value);
@@ -130,8 +145,13 @@ std::vector<Move> moves_between(const Predictions& before, std::span<const Case>
     moves.push_back(std::move(move));
   }
   for (const auto& [subject, value] : before) {
-    if (after.contains(subject)) continue;
-    moves.push_back({subject, Change::vanished, value, {}, {}, {}});
+    if (after.contains(subject) || compared == Compared::some) continue;
+    Move move;
+    move.subject = subject;
+    move.change = Change::vanished;
+    move.figure = figure_of(subject);
+    move.before = value;
+    moves.push_back(std::move(move));
   }
   sort_moves(moves);
   return moves;

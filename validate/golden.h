@@ -37,13 +37,18 @@ std::string_view to_string(Change change);
 struct Move {
   std::string subject;
   Change change = Change::drift;
+  const study::FigureForm* figure = nullptr;        // none: of a claim
   std::optional<double> before, after;              // base units
   std::optional<double> error_before, error_after;  // of the case, where the subject is one
 
   double size() const;  // relative
 };
 
+// Whether the cases and claims are all there are: only then is it known what vanished.
+enum class Compared { some, all };
+
 // What moved by more than 0.1 %, the largest first, regressions before drifts before gains before the rest.
-std::vector<Move> moves_between(const Predictions& before, std::span<const Case> cases, std::span<const Claim> claims);
+std::vector<Move> moves_between(const Predictions& before, std::span<const Case> cases, std::span<const Claim> claims,
+                                Compared compared = Compared::all);
 
 }  // namespace validate

@@ -318,15 +318,18 @@ std::vector<Contest> contests_of(const Validation& validation) {
 ResultTable move_table(std::span<const Move> moves) {
   ResultTable table({{"change", "change", ""},
                      {"subject", "subject", ""},
-                     {"before", "before", "", 6},
-                     {"after", "after", "", 6},
+                     {"unit", "unit", ""},
+                     {"before", "before", "", 4},
+                     {"after", "after", "", 4},
                      {"moved_pct", "moved", "%", 2},
                      {"error_before_pct", "error before", "%", 1},
                      {"error_after_pct", "after", "%", 1}});
   for (const Move& move : moves) {
-    table.add_row({std::string(to_string(move.change)), move.subject, cell(move.before), cell(move.after),
-                   move.before && move.after ? Cell(move.size() * percent) : Cell(), cell(move.error_before, percent),
-                   cell(move.error_after, percent)});
+    const double scale = move.figure == nullptr ? 1.0 : 1.0 / move.figure->per_unit;
+    table.add_row({std::string(to_string(move.change)), move.subject,
+                   std::string(move.figure == nullptr ? "" : move.figure->unit), cell(move.before, scale),
+                   cell(move.after, scale), move.before && move.after ? Cell(move.size() * percent) : Cell(),
+                   cell(move.error_before, percent), cell(move.error_after, percent)});
   }
   return table;
 }
