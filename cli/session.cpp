@@ -141,8 +141,9 @@ validate::Library Session::library(Arguments& arguments) {
     if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
     if (!std::filesystem::is_directory(data, absent)) continue;
     const auto platforms = [](const validate::Machine& machine) {
-      return study::read_platform(study::find_platform(machine.platform, "--platform", config_folders()),
-                                  machine.assignments)
+      std::vector<std::string> assignments = machine.assignments;
+      assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
+      return study::read_platform(study::find_platform(machine.platform, "--platform", config_folders()), assignments)
           .spec;
     };
     return {data / "reference",  data / "suites",         data / "deviations.yaml",

@@ -96,7 +96,7 @@ validate::Options ValidateCommand::read_options(Arguments& arguments) const {
   if (!jobs_.empty()) options.jobs = arguments.integer("--jobs", jobs_, 1, 1024);
   if (!tolerance_.empty()) options.tolerance = arguments.integer("--tolerance", tolerance_, 0, 1000) / 100.0;
   options.platform = session_.platform_name();
-  options.assignments = session_.assignments();
+  options.changes = session_.assignments();
   options.progress = session_.progress();
   return options;
 }
@@ -137,12 +137,17 @@ validate::Validation ValidateCommand::compare(const validate::Library& library, 
 }
 
 void ValidateCommand::predict(const validate::Library& library) {
-  if (out_.empty()) throw sim::ConfigError({{"--predict", "", "asks for --out FILE, where the predictions go"}});
-  const std::vector<validate::Case> cases = validate::predict_file(library, plan_, options_);
-  const std::string platform = options_.platform.value_or("mi300x");
-  const std::string text =
-      validate::to_prediction_json(cases, C3SIM_VERSION, platform, session_.platform_text(platform));
-  sim::write_file(out_, text);
+  const validate::Validation plan = validate::predict_file(library, plan_, options_);
+  const validate::Machine machine{options_.platform.value_or("mi300x"), {}, options_.changes};
+  sim::write_file(
+      out_, validate::to_prediction_json(plan.cases, C3SIM_VERSION, machine, session_.platform_text(machine.platform)));
+  for (const std::string& remark : plan.remarks) session_.warn(remark);
+  for (const validate::LeftOut& left : plan.left_out) {
+    session_.warn(fmt::format("{}: rows that are left out: {}: {}", left.file, left.rows, left.why));
+  }
+  for (const validate::Case& one : plan.cases) {
+    if (!one.predicted) session_.warn(fmt::format("{} is not predicted: {}", one.id, one.why_not_predicted));
+  }
   const validate::PredictionFile written = validate::read_prediction_json(out_);
   session_.out() << fmt::format("{} predictions in {}\nsha256 {}\n", written.predicted.size(), out_.string(),
                                 written.digest);

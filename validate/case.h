@@ -14,7 +14,8 @@ namespace validate {
 // A real or simulated machine: a platform by its name or file, and assignments to it ("gpus=4").
 struct Machine {
   std::string platform;
-  std::vector<std::string> assignments;
+  std::vector<std::string> assignments;  // that measurements ask for
+  std::vector<std::string> changes{};    // that the user tries, behind them
 
   auto operator<=>(const Machine&) const = default;
 };
@@ -61,7 +62,8 @@ struct Case {
 // Whether an error, with its sign, lies within a band: both ends belong to it, whatever rounding makes of them.
 bool is_within(double error, double band);
 
-// The machine, trial and figure in words: what a prediction is of, wherever it is compared.
+// The machine, trial and figure in words: what a prediction is of, wherever it is compared. What a user tries is not
+// part of it, so that its effect is seen.
 std::string subject_of(const Case& one);
 
 // The c3sim command that shows the prediction; for what no command asks, the one that shows this case.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "calibrate/csv_file.h"
 #include "sim/config_error.h"
@@ -35,11 +37,12 @@ Json parse(const std::filesystem::path& file) {
 
 }  // namespace
 
-std::string to_prediction_json(std::span<const Case> cases, const std::string& version, const std::string& platform,
+std::string to_prediction_json(std::span<const Case> cases, const std::string& version, const Machine& machine,
                                const std::string& platform_text) {
   Json content;
   content["c3sim"] = version;
-  content["platform"] = platform;
+  content["platform"] = machine.platform;
+  content["set"] = machine.changes;
   content["platform_sha256"] = sha256(platform_text);
   content["cases"] = Json::array();
   for (const Case& one : cases) {
@@ -68,6 +71,7 @@ PredictionFile read_prediction_json(const std::filesystem::path& file) {
     }
     predictions.version = content.at("c3sim").get<std::string>();
     predictions.platform = content.at("platform").get<std::string>();
+    predictions.changes = content.at("set").get<std::vector<std::string>>();
     for (const Json& entry : content.at("cases")) {
       if (entry.at("predicted").is_null()) continue;
       const std::string key = entry.at("figure").get<std::string>();
@@ -85,18 +89,26 @@ PredictionFile read_prediction_json(const std::filesystem::path& file) {
 
 void apply_predictions(Validation& validation, const PredictionFile& predictions, const Library& library,
                        const Options& options) {
+  std::set<std::string> measured;
   for (Case& one : validation.cases) {
     one.machine.platform = predictions.platform;
-    one.machine.assignments.insert(one.machine.assignments.end(), options.assignments.begin(),
-                                   options.assignments.end());
+    one.machine.changes = predictions.changes;
     if (options.tolerance) one.band = *options.tolerance;
     const auto found = predictions.predicted.find(subject_of(one));
+    measured.insert(subject_of(one));
     if (found == predictions.predicted.end()) {
       one.why_not_predicted = "the file of predictions has none of it";
     } else {
       one.predicted = found->second;
     }
   }
+  const auto unmeasured = std::ranges::count_if(
+      predictions.predicted, [&measured](const auto& entry) { return !measured.contains(entry.first); });
+  if (unmeasured > 0) {
+    validation.remarks.push_back(
+        fmt::format("{} of {} predictions of the file were not measured", unmeasured, predictions.predicted.size()));
+  }
+  require_predictions(validation);
   add_baselines(validation.cases, library.platforms);
   validation.choices = choices_of(validation.cases);
 }

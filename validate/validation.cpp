@@ -97,14 +97,14 @@ void take_faults(Validation& validation, const std::vector<sim::Fault>& faults, 
       {"", file.filename().string(), "at fault: a warning tells of each", static_cast<int>(rows.size())});
 }
 
-// Nothing is compared where nothing is predicted: the user is told why.
-void require_predictions(const Validation& validation) {
-  std::vector<sim::Fault> faults = validation.faults;
-  for (const Case& one : validation.cases) {
-    if (one.predicted) return;
-    faults.push_back({one.where, std::string(one.form().key), "cannot be compared: " + one.why_not_predicted});
+// Throws where nothing is left to compare.
+void require_cases(Validation& validation, const std::filesystem::path& file) {
+  if (!validation.cases.empty()) return;
+  if (validation.faults.empty()) {
+    const std::string why = validation.left_out.empty() ? "it has no rows" : validation.left_out.front().why;
+    validation.faults.push_back({file.string(), "", "nothing in it can be compared: " + why});
   }
-  throw sim::ConfigError(std::move(faults));
+  throw sim::ConfigError(validation.faults);
 }
 
 // Twice the same would count twice.
@@ -149,7 +149,8 @@ std::vector<Suite> chosen(std::vector<Suite> suites, std::span<const std::string
   std::vector<sim::Fault> faults;
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end()) {
-      faults.push_back({"SUITE", "", "'" + name.substr(0, 80) + "' is not known" + sim::name_hint(name, known)});
+      faults.push_back(
+          {"SUITE|FILE", "", "'" + name.substr(0, 80) + "' is no suite and no file" + sim::name_hint(name, known)});
     }
   }
   if (!faults.empty()) throw sim::ConfigError(std::move(faults));
@@ -157,19 +158,37 @@ std::vector<Suite> chosen(std::vector<Suite> suites, std::span<const std::string
   return suites;
 }
 
-Machine with(Machine machine, const Options& options) {
-  machine.assignments.insert(machine.assignments.end(), options.assignments.begin(), options.assignments.end());
-  return machine;
+void keep_only(Validation& validation, const std::string& only) {
+  if (only.empty()) return;
+  const std::string example = validation.cases.empty() ? "" : ": such as " + validation.cases.front().id;
+  std::erase_if(validation.cases, [&only](const Case& one) { return one.id.find(only) == std::string::npos; });
+  validation.left_out.clear();
+  if (!validation.cases.empty()) return;
+  throw sim::ConfigError({{"--case", "", "no case has '" + only.substr(0, 80) + "' in its name" + example}});
 }
 
 void finish(Validation& validation, const Library& library, const Options& options) {
   for (Case& one : validation.cases) {
-    one.machine = with(std::move(one.machine), options);
+    one.machine.changes = options.changes;
     if (options.tolerance) one.band = *options.tolerance;
   }
+  add_baselines(validation.cases, library.platforms);  // of all cases: rules are fitted to others
+  keep_only(validation, options.only);
   predict(validation.cases, library.platforms, options.jobs, options.progress);
-  add_baselines(validation.cases, library.platforms);
   validation.choices = choices_of(validation.cases);
+}
+
+// A suite of a platform that there is not names itself: nobody gave an option.
+void require_platform(const Library& library, const Suite& suite) {
+  try {
+    library.platforms({suite.platform, {}});
+  } catch (const sim::ConfigError& error) {
+    std::vector<sim::Fault> faults = error.faults();
+    for (sim::Fault& fault : faults) {
+      if (fault.where == "--platform") fault = {suite.name + ".yaml", "platform", std::move(fault.what)};
+    }
+    throw sim::ConfigError(std::move(faults));
+  }
 }
 
 // Claims are of the machine of their suite. Each suite's are predicted by a thread of its own.
@@ -187,7 +206,7 @@ void add_claims(Validation& validation, const Library& library, std::span<const 
         std::vector<Case> own;
         std::ranges::copy_if(validation.cases, std::back_inserter(own),
                              [&](const Case& one) { return one.suite == suite.name; });
-        const models::PlatformSpec spec = library.platforms(with({suite.platform, {}}, options));
+        const models::PlatformSpec spec = library.platforms({suite.platform, {}, options.changes});
         found[i] = predict_claims(all, suite.claims, {spec, library.experiments, own});
       },
       {}, options.jobs);
@@ -217,6 +236,7 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
   Validation validation;
   for (Suite& suite : suites) {
     if (options.platform) suite.platform = *options.platform;
+    if (!options.platform) require_platform(library, suite);
     validation.suites.push_back({suite.name, suite.title, suite.question, suite.platform});
     for (const SuiteTable& table : suite.tables) {
       const calibrate::Reading reading = reader.read_as(table.format, library.reference / table.file);
@@ -225,6 +245,7 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
     }
   }
   finish(validation, library, options);
+  if (!options.only.empty()) return validation;
   add_claims(validation, library, suites, options);
   validation.gaps = gaps_of(read_deviations(library.deviations), validation.claims, validation.cases);
   std::erase_if(validation.gaps, [](const Gap& gap) { return !gap.tested; });
@@ -255,11 +276,7 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
   }
   if (!unreadable.empty() && validation.cases.empty()) throw sim::ConfigError(std::move(unreadable));
   validation.faults.insert(validation.faults.begin(), unreadable.begin(), unreadable.end());
-  if (validation.cases.empty() && validation.faults.empty()) {
-    const std::string why = validation.left_out.empty() ? "it has no rows" : validation.left_out.front().why;
-    validation.faults.push_back({files.front().string(), "", "nothing in it can be compared: " + why});
-  }
-  if (validation.cases.empty()) throw sim::ConfigError(validation.faults);
+  require_cases(validation, files.front());
   return validation;
 }
 
@@ -271,7 +288,7 @@ Validation validate_files(const Library& library, std::span<const std::filesyste
   return validation;
 }
 
-std::vector<Case> predict_file(const Library& library, const std::filesystem::path& file, const Options& options) {
+Validation predict_file(const Library& library, const std::filesystem::path& file, const Options& options) {
   const std::string platform = platform_of(options);
   calibrate::Reading reading = reader_of_everything(library).read(file, calibrate::Rows::all);
   refuse_other_platforms(reading, file, platform);
@@ -280,10 +297,23 @@ std::vector<Case> predict_file(const Library& library, const std::filesystem::pa
     measurement.seen.clear();
     for (const study::Figure figure : measurement.asked) measurement.seen.push_back({.figure = figure});
   }
-  std::vector<Case> cases = cases_of(reading.measurements, "", platform, 0.0);
-  for (Case& one : cases) one.machine = with(std::move(one.machine), options);
-  predict(cases, library.platforms, options.jobs, options.progress);
-  return cases;
+  Validation validation;
+  take(validation, reading, "", platform, 0.0);
+  if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
+  require_cases(validation, file);
+  for (Case& one : validation.cases) one.machine.changes = options.changes;
+  predict(validation.cases, library.platforms, options.jobs, options.progress);
+  require_predictions(validation);
+  return validation;
+}
+
+void require_predictions(const Validation& validation) {
+  std::vector<sim::Fault> faults = validation.faults;
+  for (const Case& one : validation.cases) {
+    if (one.predicted) return;
+    faults.push_back({one.where, std::string(one.form().key), "cannot be compared: " + one.why_not_predicted});
+  }
+  throw sim::ConfigError(std::move(faults));
 }
 
 }  // namespace validate

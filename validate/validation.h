@@ -27,10 +27,11 @@ struct Library {
 };
 
 struct Options {
-  std::optional<std::string> platform;   // instead of that of the suites; for files of the user mi300x without it
-  std::vector<std::string> assignments;  // to every platform
-  std::optional<double> tolerance;       // instead of every band
-  int jobs = 0;                          // threads; 0: as many as the machine has cores
+  std::optional<std::string> platform;  // instead of that of the suites; for files of the user mi300x without it
+  std::vector<std::string> changes;     // to every platform: "gpu.power.cap=700 W"
+  std::optional<double> tolerance;      // instead of every band
+  std::string only;                     // cases whose names hold this text, and no claims
+  int jobs = 0;                         // threads; 0: as many as the machine has cores
   study::Progress progress;
 };
 
@@ -68,17 +69,21 @@ struct Validation {
 std::vector<Heading> suites_of(const Library& library);
 
 // The suites of these names, all where there are none. Throws sim::ConfigError for an unknown name, with the nearest,
-// and for data or suites that are at fault.
+// for data or suites that are at fault, and where Options::only leaves nothing.
 Validation validate_suites(const Library& library, std::span<const std::string> names, const Options& options);
 
 // Measurements of the user's, in any format that is known. Rows and files that cannot be read are told as faults, the
 // others are compared. Throws sim::ConfigError where nothing is left that can be.
 Validation validate_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options);
 
-// The cases of a file whose figures need not have been measured yet, predicted.
-std::vector<Case> predict_file(const Library& library, const std::filesystem::path& file, const Options& options);
+// The cases of a file whose figures need not have been measured yet, predicted. Throws sim::ConfigError for rows at
+// fault, and where nothing can be predicted.
+Validation predict_file(const Library& library, const std::filesystem::path& file, const Options& options);
 
 // The files as cases with nothing predicted.
 Validation read_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options);
+
+// Throws sim::ConfigError, with every case's reason, where no case has a prediction: nothing is compared then.
+void require_predictions(const Validation& validation);
 
 }  // namespace validate

@@ -15,7 +15,9 @@ namespace validate {
 
 inline models::PlatformSpec shipped_platform(const Machine& machine) {
   const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
-  return study::read_platform(study::find_platform(machine.platform, "--platform", folders), machine.assignments).spec;
+  std::vector<std::string> assignments = machine.assignments;
+  assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
+  return study::read_platform(study::find_platform(machine.platform, "--platform", folders), assignments).spec;
 }
 
 inline Library shipped_library() {

@@ -1,0 +1,176 @@
+#include "validate/evaluation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/validate/cases.h"
+#include "tests/validate/libraries.h"
+
+namespace validate {
+namespace {
+
+using study::Figure;
+using ::testing::DoubleNear;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+using ::testing::SizeIs;
+
+constexpr double rounding = 1e-12;
+
+calibrate::Measurement gather(int line, double bytes, std::vector<calibrate::Seen> seen) {
+  calibrate::Measurement measurement;
+  measurement.file = "t.csv";
+  measurement.line = line;
+  measurement.group = "g";
+  measurement.trial = all_gather(bytes);
+  measurement.seen = std::move(seen);
+  return measurement;
+}
+
+std::vector<Case> cases_of(std::vector<calibrate::Measurement> measurements) {
+  return validate::cases_of(measurements, "s", "mi300x", 0.1);
+}
+
+TEST(Cases, AreOneForEveryFigureThatWasSeen) {
+  calibrate::Measurement measurement =
+      gather(7, 1024,
+             {{.figure = Figure::time, .value = 2.0, .low = 1.0, .high = 3.0, .band = 0.05},
+              {.figure = Figure::bus_bandwidth, .value = 5e9}});
+  measurement.role = calibrate::Role::predict;
+  measurement.assignments = {"gpus=4"};
+  measurement.decision = "d";
+  measurement.alternative = "a";
+  const std::vector<Case> cases = cases_of({measurement});
+  ASSERT_THAT(cases, SizeIs(2));
+  EXPECT_EQ(cases[0].id, "s/t.csv:7/time");
+  EXPECT_EQ(cases[1].id, "s/t.csv:7/bus_bandwidth");
+  EXPECT_EQ(cases[0].where, "t.csv:7");
+  EXPECT_EQ(cases[0].suite, "s");
+  EXPECT_EQ(cases[0].group, "g");
+  EXPECT_EQ(cases[0].role, calibrate::Role::predict);
+  EXPECT_EQ(cases[0].machine, (Machine{"mi300x", {"gpus=4"}}));
+  EXPECT_EQ(cases[0].decision, "d");
+  EXPECT_EQ(cases[0].alternative, "a");
+  EXPECT_EQ(cases[0].band, 0.05);
+  EXPECT_EQ(cases[1].band, 0.1);  // of its table
+  EXPECT_EQ(cases[1].measured, 5e9);
+}
+
+TEST(Cases, OfOneLineAreNumbered) {
+  const std::vector<Case> cases = cases_of(
+      {gather(7, 1024, {{.value = 1.0}}), gather(7, 2048, {{.value = 1.0}}), gather(7, 4096, {{.value = 1.0}})});
+  EXPECT_EQ(cases[0].id, "s/t.csv:7/time");
+  EXPECT_EQ(cases[1].id, "s/t.csv:7/time.2");
+  EXPECT_EQ(cases[2].id, "s/t.csv:7/time.3");
+}
+
+TEST(Cases, HaveTheirNoiseTheRightWayRound) {
+  const std::vector<Case> cases = cases_of({gather(2, 1024, {{.value = 2.0, .low = 3.0, .high = 1.0}})});
+  EXPECT_THAT(cases[0].low, Optional(1.0));
+  EXPECT_THAT(cases[0].high, Optional(3.0));
+  EXPECT_THAT(cases[0].noise(), Optional(DoubleNear(0.5, rounding)));
+}
+
+// Three runs of the same: the least and the greatest tell the spread of each. Another size has none.
+TEST(Cases, ThatRepeatTellEachOthersNoise) {
+  const std::vector<Case> cases = cases_of({gather(2, 1024, {{.value = 2.0}}), gather(3, 1024, {{.value = 3.0}}),
+                                            gather(4, 1024, {{.value = 2.5}}), gather(5, 2048, {{.value = 9.0}})});
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(cases[i].low, Optional(2.0));
+    EXPECT_THAT(cases[i].high, Optional(3.0));
+  }
+  EXPECT_THAT(cases[3].low, Eq(std::nullopt));
+}
+
+// Of 11 runs of 0 to 10 s, the 10th and 90th percentile are 1 and 9.
+TEST(Cases, ThatRepeatOftenLeaveOutliersAside) {
+  std::vector<calibrate::Measurement> measurements;
+  for (int i = 0; i <= 10; ++i) measurements.push_back(gather(2 + i, 1024, {{.value = static_cast<double>(i)}}));
+  const std::vector<Case> cases = cases_of(measurements);
+  EXPECT_THAT(cases[0].low, Optional(DoubleNear(1.0, rounding)));
+  EXPECT_THAT(cases[0].high, Optional(DoubleNear(9.0, rounding)));
+}
+
+TEST(Cases, KeepTheNoiseThatTheirTableTells) {
+  const std::vector<Case> cases =
+      cases_of({gather(2, 1024, {{.value = 2.0, .low = 1.9, .high = 2.1}}), gather(3, 1024, {{.value = 4.0}})});
+  EXPECT_THAT(cases[0].high, Optional(2.1));
+  EXPECT_THAT(cases[1].high, Optional(4.0));
+}
+
+// The same work in another group was measured another way: "from a graph", or by another library.
+TEST(Cases, OfOtherGroupsAreNoRepetitions) {
+  calibrate::Measurement other = gather(3, 1024, {{.value = 4.0}});
+  other.group = "h";
+  EXPECT_THAT(cases_of({gather(2, 1024, {{.value = 2.0}}), other})[0].low, Eq(std::nullopt));
+}
+
+std::vector<Case> five_cases() {
+  std::vector<calibrate::Measurement> measurements;
+  for (int i = 0; i < 40; ++i) {
+    measurements.push_back(
+        gather(2 + i, 1024 << (i % 20),
+               {{.figure = Figure::time, .value = 1e-5}, {.figure = Figure::bus_bandwidth, .value = 1e9}}));
+  }
+  return cases_of(measurements);
+}
+
+// 20 different trials, each measured twice and asked for two figures.
+TEST(Predict, RunsEachTrialOnce) {
+  std::vector<Case> cases = five_cases();
+  std::atomic<std::size_t> of = 0;
+  std::atomic<int> platforms = 0;
+  const Platforms count = [&](const Machine& machine) {
+    ++platforms;
+    return shipped_platform(machine);
+  };
+  predict(cases, count, 1, [&](std::size_t, std::size_t total) { of = total; });
+  EXPECT_EQ(platforms, 1);
+  EXPECT_EQ(of, 2u);  // batches of 16 trials: 20 trials, not 80 cases
+  EXPECT_EQ(cases[0].predicted, cases[40].predicted);
+  for (const Case& one : cases) EXPECT_TRUE(one.predicted.has_value()) << one.id;
+}
+
+// A bus bandwidth is the bytes that each GPU sends, 7/8 of the array, over the time.
+TEST(Predict, GivesEveryFigureOfOneRun) {
+  const std::vector<Case> cases = [] {
+    std::vector<Case> all = five_cases();
+    predict(all, shipped_platform, 1);
+    return all;
+  }();
+  EXPECT_NEAR(*cases[1].predicted * *cases[0].predicted, 1024.0 * 7.0 / 8.0, 1e-6);
+}
+
+TEST(Predict, DoesNotDependOnTheNumberOfJobs) {
+  std::vector<Case> one = five_cases();
+  std::vector<Case> five = one;
+  predict(one, shipped_platform, 1);
+  predict(five, shipped_platform, 5);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i].predicted, five[i].predicted);
+}
+
+TEST(Predict, SaysWhyItCannot) {
+  std::vector<Case> cases =
+      cases_of({gather(2, 4, {{.value = 1.0}}), gather(3, 1024, {{.figure = Figure::latency, .value = 1.0}})});
+  predict(cases, shipped_platform, 1);
+  EXPECT_THAT(cases[0].predicted, Eq(std::nullopt));
+  EXPECT_THAT(cases[0].why_not_predicted, HasSubstr("4B cannot be split over 8 GPUs"));
+  EXPECT_THAT(cases[1].why_not_predicted, Eq("the model has no such figure here"));
+}
+
+TEST(Predict, RunsOnTheMachineAsked) {
+  std::vector<Case> cases = cases_of({gather(2, 1 << 30, {{.value = 1.0}}), gather(3, 1 << 30, {{.value = 1.0}}),
+                                      gather(4, 1 << 30, {{.value = 1.0}})});
+  cases[1].machine.assignments = {"gpus=4"};
+  cases[2].machine.changes = {"gpus=4"};
+  predict(cases, shipped_platform, 1);
+  // Three links of four GPUs are slower than seven of eight.
+  EXPECT_GT(cases[1].predicted, cases[0].predicted);
+  EXPECT_EQ(cases[2].predicted, cases[1].predicted);
+}
+
+}  // namespace
+}  // namespace validate
