@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "sim/config_text.h"
 #include "study/operation.h"
 
 namespace cli {
@@ -127,6 +128,13 @@ int Arguments::integer(std::string_view option, std::string_view text, int low, 
   const std::optional<int> number = parse_integer(text);
   if (number && *number >= low && *number <= high) return *number;
   fault(option, fmt::format("{}: a whole number from {} to {} is accepted", in_quotes(text), low, high));
+  return low;
+}
+
+double Arguments::number(std::string_view option, std::string_view text, double low, double high) {
+  const sim::Parsed<double> parsed = sim::parse_number(text);
+  if (parsed.error.empty() && low <= parsed.value && parsed.value <= high) return parsed.value;
+  fault(option, fmt::format("{}: a number from {} to {} is accepted", in_quotes(text), low, high));
   return low;
 }
 

@@ -28,6 +28,7 @@ class Arguments {
   // "100us", from 0 to an hour.
   sim::Time time(std::string_view option, std::string_view text);
   int integer(std::string_view option, std::string_view text, int low, int high);
+  double number(std::string_view option, std::string_view text, double low, double high);
   // Whole numbers separated by commas.
   std::vector<int> integers(std::string_view option, std::string_view text, int low, int high);
   // "gpu0" up to the last of `gpus`, or "host" (models::host_device).

@@ -136,6 +136,8 @@ class ValidateCommand {
   void run();
 
   validate::Options read_options(Arguments& arguments) const;
+  void check_combinations(Arguments& arguments) const;
+  static void add_warnings(const validate::Validation& validation, study::Results& results);
   void list(const validate::Library& library);
   validate::Validation compare(const validate::Library& library, Arguments& arguments);
   void predict(const validate::Library& library);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "cli/commands.h"
 #include "sim/output_file.h"
@@ -62,25 +63,15 @@ ValidateCommand::ValidateCommand(CLI::App& app, Session& session) : session_(ses
 void ValidateCommand::run() {
   Arguments arguments;
   options_ = read_options(arguments);
+  check_combinations(arguments);
   const validate::Library library = session_.library(arguments);
   if (list_) return list(library);
   if (!plan_.empty()) return predict(library);
-  if (out_.empty() == false) arguments.fault("--out", "goes with --predict: --report names a folder for results");
-  arguments.check();
 
   validate::Validation validation = compare(library, arguments);
-  if (!case_.empty()) {
-    std::erase_if(validation.cases,
-                  [this](const validate::Case& one) { return one.id.find(case_) == std::string::npos; });
-    validation.claims.clear();
-  }
   study::Results results = validate::report(validation);
   const bool moved = add_moves(library, validation, results);
-  results.warnings = validation.remarks;
-  for (const sim::Fault& fault : validation.faults) {
-    results.warnings.push_back(
-        fmt::format("left out: {}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what));
-  }
+  add_warnings(validation, results);
   results.notes.push_back(validate::verdict(validation));
   if (!report_folder_.empty()) {
     save(validation, results);
@@ -94,11 +85,59 @@ void ValidateCommand::run() {
 validate::Options ValidateCommand::read_options(Arguments& arguments) const {
   validate::Options options;
   if (!jobs_.empty()) options.jobs = arguments.integer("--jobs", jobs_, 1, 1024);
-  if (!tolerance_.empty()) options.tolerance = arguments.integer("--tolerance", tolerance_, 0, 1000) / 100.0;
+  if (!tolerance_.empty()) options.tolerance = arguments.number("--tolerance", tolerance_, 0.0, 1000.0) / 100.0;
+  options.only = case_;
   options.platform = session_.platform_name();
   options.changes = session_.assignments();
   options.progress = session_.progress();
   return options;
+}
+
+// What would be ignored is refused.
+void ValidateCommand::check_combinations(Arguments& arguments) const {
+  const bool predicts = !plan_.empty();
+  const bool scores = !predictions_.empty();
+  const bool other_machine = session_.platform_name().has_value() || !session_.assignments().empty();
+  const std::array<std::pair<bool, const char*>, 6> comparing{{{!names_.empty(), "SUITE|FILE"},
+                                                               {scores, "--score"},
+                                                               {!against_.empty(), "--against"},
+                                                               {!report_folder_.empty(), "--report"},
+                                                               {!case_.empty(), "--case"},
+                                                               {update_goldens_, "--update-goldens"}}};
+  for (const auto& [given, name] : comparing) {
+    if (given && predicts) arguments.fault(name, "compares: --predict writes down what is not measured yet");
+    if (given && list_) arguments.fault(name, "compares: --list goes alone");
+  }
+  if (predicts && list_) arguments.fault("--predict", "--list goes alone");
+  if (!out_.empty() && !predicts) arguments.fault("--out", "goes with --predict: --report names a folder for results");
+  if (predicts && out_.empty()) arguments.fault("--predict", "asks for --out FILE, where the predictions go");
+  if (scores && other_machine)
+    arguments.fault("--score", "the file says of which platform it is: no --platform, no --set");
+  const bool all_as_shipped = names_.empty() && case_.empty() && !other_machine && against_.empty() && !scores;
+  if (update_goldens_ && !all_as_shipped) {
+    arguments.fault("--update-goldens",
+                    "is of all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, "
+                    "--against or --score is accepted beside it");
+  }
+  std::error_code absent;
+  if (std::filesystem::exists(report_folder_, absent) && !std::filesystem::is_directory(report_folder_, absent)) {
+    arguments.fault("--report",
+                    in_quotes(report_folder_.string()) + " is a file: a folder, or a name for a new one, is accepted");
+  }
+}
+
+// A file may be at fault in every row.
+void ValidateCommand::add_warnings(const validate::Validation& validation, study::Results& results) {
+  constexpr std::size_t most = sim::ConfigError::max_lines;
+  results.warnings = validation.remarks;
+  for (std::size_t i = 0; i < std::min(validation.faults.size(), most); ++i) {
+    const sim::Fault& fault = validation.faults[i];
+    results.warnings.push_back(
+        fmt::format("left out: {}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what));
+  }
+  if (validation.faults.size() > most) {
+    results.warnings.push_back(fmt::format("{} more are at fault", validation.faults.size() - most));
+  }
 }
 
 void ValidateCommand::list(const validate::Library& library) {
@@ -110,14 +149,16 @@ void ValidateCommand::list(const validate::Library& library) {
   session_.answer(study::Results{"", {{"suites", "", std::move(table)}}, {}, {}});
 }
 
-// Names that are files, or look like it, are files.
+// Names of suites are suites; others that are files, or look like it, are files.
 validate::Validation ValidateCommand::compare(const validate::Library& library, Arguments& arguments) {
   std::vector<std::string> suites;
   std::vector<std::filesystem::path> files;
+  const std::vector<validate::Heading> known = validate::suites_of(library);
   for (const std::string& name : names_) {
     std::error_code absent;
+    const bool is_suite = std::ranges::find(known, name, &validate::Heading::name) != known.end();
     const bool is_file = name.find_first_of("/.") != std::string::npos || std::filesystem::exists(name, absent);
-    if (is_file) {
+    if (!is_suite && is_file) {
       files.emplace_back(name);
     } else {
       suites.push_back(name);

@@ -86,6 +86,18 @@ TEST(Arguments, IntegersLieWithinTheirBounds) {
   }
 }
 
+TEST(Arguments, NumbersLieWithinTheirBounds) {
+  Arguments arguments;
+  EXPECT_EQ(arguments.number("--tolerance", "2.5", 0.0, 10.0), 2.5);
+  EXPECT_EQ(arguments.number("--tolerance", "10", 0.0, 10.0), 10.0);
+  arguments.check();
+  for (const char* const text : {"10.1", "-1", "x", "", "nan", "inf", "5 %"}) {
+    Arguments wrong;
+    EXPECT_EQ(wrong.number("--tolerance", text, 0.0, 10.0), 0.0);
+    EXPECT_THROW(wrong.check(), sim::ConfigError) << text;
+  }
+}
+
 TEST(Arguments, DevicesAreGpusThatExistOrTheHost) {
   Arguments arguments;
   EXPECT_EQ(arguments.device("--to", "gpu0", 8), 0);

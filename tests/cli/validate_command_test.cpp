@@ -1,0 +1,360 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_cli.h"
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
+// 1662.5 us are predicted of this GEMM, 12.5 % less than this: within the band of 15 % that users' files have.
+const std::string good = "gemm,8192x8192x8192,-,0,all,304,1900\n";
+const std::string far_off = "gemm,8192x8192x8192,-,0,all,304,19000\n";
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class ValidateCommand : public testing::Test {
+ protected:
+  ValidateCommand() : folder_(fs::path(testing::TempDir()) / ("validate_command_test." + std::to_string(getpid()))) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~ValidateCommand() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string written(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return path(name);
+  }
+  static Answer validate(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "validate");
+    return run_cli(std::move(arguments));
+  }
+  // Exit code 2, `what` on stderr, nothing on stdout.
+  static void expect_fault(const std::vector<std::string>& arguments, const std::string& what) {
+    const Answer answer = validate(arguments);
+    EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
+    EXPECT_THAT(answer.out, IsEmpty());
+    EXPECT_THAT(answer.err, HasSubstr(what));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(ValidateCommand, ListsSuites) {
+  const Answer answer = validate({"--list", "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const json report = json::parse(answer.out);
+  std::vector<std::string> names;
+  for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
+  EXPECT_THAT(names,
+              testing::ElementsAre("conccl", "gemm", "h200", "latte", "links", "memory", "overlap", "power", "rccl"));
+}
+
+TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {
+  EXPECT_EQ(validate({written("in.csv", runs + good)}).code, ExitCode::fine);
+  EXPECT_EQ(validate({written("out.csv", runs + far_off)}).code, ExitCode::check_failed);
+  EXPECT_EQ(validate({written("both.csv", runs + good + far_off)}).code, ExitCode::check_failed);
+}
+
+TEST_F(ValidateCommand, TakesATolerance) {
+  const std::string file = written("in.csv", runs + good);
+  EXPECT_EQ(validate({file, "--tolerance", "12.6"}).code, ExitCode::fine);
+  EXPECT_EQ(validate({file, "--tolerance", "12.4"}).code, ExitCode::check_failed);
+  EXPECT_EQ(validate({file, "--tolerance", "0"}).code, ExitCode::check_failed);
+  expect_fault({file, "--tolerance", "-1"}, "--tolerance: '-1': a number from 0 to 1000 is accepted");
+  expect_fault({file, "--tolerance", "5%"}, "--tolerance: '5%': a number from 0 to 1000 is accepted");
+  expect_fault({file, "--jobs", "0"}, "--jobs: '0': a whole number from 1 to 1024 is accepted");
+}
+
+// Good rows are compared; of the others file, line, column, what is wrong and what would be accepted are told.
+TEST_F(ValidateCommand, ComparesGoodRowsBesideBadOnes) {
+  const std::string file = written("mixed.csv", runs + good +
+                                                    "gemm,8192x8192x8192,-,0,all,304,nan\n"
+                                                    "gemm,8192x8192x8192,-,0,all,304,-5\n"
+                                                    "gemm,8192x8192x8192,-,0,all,304,1e300\n"
+                                                    "gemm,8192x8192,-,0,all,304,1700\n"
+                                                    "coll,-,all_gathr,1048576,nccl,0,50\n"
+                                                    "coll,-,all_gather,-1,nccl,0,50\n"
+                                                    "colls,-,all_gather,1048576,nccl,0,50\n"
+                                                    "gemm,8192x8192x8192,-,0,all,304,31536000000000\n"
+                                                    "gemm,8192x8192x8192\n");
+  const Answer answer = validate({file});
+  EXPECT_EQ(answer.code, ExitCode::fine);
+  EXPECT_THAT(answer.out, HasSubstr("1 of 1 cases lie within their bands. Left out: 9 rows."));
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("Rows that are not compared"),
+                                HasSubstr("nothing was measured of what is compared"), HasSubstr("at fault")));
+  const auto told = [&](const std::string& what) {
+    EXPECT_THAT(answer.err, HasSubstr("warning: left out: " + file + what));
+  };
+  told(":4:33: all_us: '-5us' is negative: write 2.2us, 450ns or 1ms");
+  told(":5:33: all_us: '1e300us' is too large");
+  told(":6:6: gemm: '8192x8192' is no GEMM shape: write MxNxK");
+  told(":7:8: collective: 'all_gathr' is not known; did you mean 'all_gather'?");
+  told(":8:19: bytes: '-1B' is negative");
+  told(":9:1: kind: no row of this kind is known: 'colls'; did you mean 'coll'?");
+  told(":10:33: all_us: '31536000000000us'");  // a year
+  told(":11:1: 2 cells where the columns are 7");
+}
+
+TEST_F(ValidateCommand, EndsWithTwoWhereNothingIsLeft) {
+  expect_fault({written("none.csv", runs)}, "none.csv: nothing in it can be compared: it has no rows");
+  expect_fault({written("bad.csv", runs + "gemm,cb9,-,0,all,304,1900\n")}, "bad.csv:2:6: gemm: 'cb9' is no GEMM shape");
+  expect_fault({written("odd.csv", runs + "gemm,cb1,-,0,all,305,1900\n")},
+               "odd.csv:2: time: cannot be compared: 305 CUs");
+  expect_fault({written("void.csv", runs + "gemm,cb1,-,0,all,304,-\n")},
+               "void.csv: nothing in it can be compared: nothing was measured of what is compared");
+}
+
+TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
+  expect_fault({path("absent.csv")}, "absent.csv: No such file or directory");
+  expect_fault({folder_.string()}, "it is a folder: a file of measurements is accepted");
+  expect_fault({written("empty.csv", "")}, "empty.csv:1:1: no line names the columns");
+  expect_fault({written("binary.csv", std::string("\x7f"
+                                                  "ELF\0\xff",
+                                                  6))},
+               "binary.csv:1:1: a control character");
+  expect_fault({written("nul.csv", std::string("a,b\n1,\0\n", 8))}, "nul.csv:2:3: a NUL byte (a binary file?)");
+  expect_fault({written("lacks.csv", "kind,gemm\ngemm,cb1\n")},
+               "lacks.csv: no table with these columns is known; the nearest");
+  fs::resize_file(written("huge.csv", ""), (std::uintmax_t{64} << 20) + 1);
+  expect_fault({path("huge.csv")}, "huge.csv: larger than 64 MiB");
+}
+
+TEST_F(ValidateCommand, ComparesGoodFilesBesideBadOnes) {
+  const std::string file = written("in.csv", runs + good);
+  const Answer answer = validate({path("absent.csv"), file, file});
+  EXPECT_EQ(answer.code, ExitCode::fine);
+  EXPECT_THAT(answer.out, HasSubstr("1 of 1 cases lie within their bands. Left out: 2 files."));
+  EXPECT_THAT(answer.err,
+              AllOf(HasSubstr("absent.csv: No such file or directory"), HasSubstr("in.csv: is given twice")));
+}
+
+// A file may be at fault in a million rows.
+TEST_F(ValidateCommand, TellsAHundredFaultsAndCountsTheRest) {
+  std::string text = runs + good;
+  for (int i = 0; i < 130; ++i) text += "gemm,cb9,-,0,all,304,1900\n";
+  const Answer answer = validate({written("many.csv", text)});
+  EXPECT_THAT(answer.out, HasSubstr("Left out: 130 rows."));
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("many.csv:102:6"), Not(HasSubstr("many.csv:103:6")),
+                                HasSubstr("warning: 30 more are at fault")));
+}
+
+TEST_F(ValidateCommand, RefusesASuiteThatItDoesNotKnow) {
+  expect_fault({"rcl"}, "SUITE|FILE: 'rcl' is no suite and no file; did you mean 'rccl'?");
+  expect_fault({"xyz"}, "known are: conccl, gemm, h200, latte, links, memory, overlap, power, rccl");
+  expect_fault({"power", written("in.csv", runs + good)}, "suites or files are accepted, not both at once");
+}
+
+TEST_F(ValidateCommand, TakesASuiteForASuiteWhateverLiesBesideIt) {
+  const fs::path before = fs::current_path();
+  fs::create_directory(folder_ / "power");
+  fs::current_path(folder_);
+  const Answer answer = validate({"power"});
+  fs::current_path(before);
+  EXPECT_NE(answer.code, ExitCode::users_fault) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("power"));
+}
+
+TEST_F(ValidateCommand, RunsASuiteOnAnotherPlatform) {
+  const Answer answer = validate({"power", "--platform", "h200", "--format", "json"});
+  const json report = json::parse(answer.out);
+  EXPECT_EQ(report["platform"], "h200");
+  EXPECT_THAT(report["cases"][0]["command"], HasSubstr("validate power --case power/"));
+  expect_fault({"power", "--platform", "h20"}, "no platform is named 'h20'; did you mean 'h200'?");
+  expect_fault({"power", "--set", "gpu.power.cp=700 W"}, "did you mean 'gpu.power.cap'?");
+}
+
+TEST_F(ValidateCommand, WritesTablesCsvAndJson) {
+  const std::string file = written("in.csv", runs + good);
+  const std::string csv = validate({file, "--format", "csv"}).out;
+  EXPECT_THAT(csv, StartsWith("case,suite,group,role,trial,figure,unit,measured,predicted,error_pct,"));
+  EXPECT_THAT(csv, HasSubstr("\nin.csv:2/time,your files,GEMM by shape and CUs,unlisted,"));
+  const json report = json::parse(validate({file, "--format", "json"}).out);
+  for (const char* const key :
+       {"cases", "suites", "groups", "baselines", "choices", "claims", "deviations", "left_out"}) {
+    EXPECT_TRUE(report.contains(key)) << key;
+  }
+  EXPECT_EQ(report["cases"][0]["verdict"], "within band");
+  EXPECT_EQ(report["notes"][0], "1 of 1 cases lie within their bands.");
+  expect_fault({file, "--format", "xml"}, "'xml' is not known");
+}
+
+TEST_F(ValidateCommand, ShowsTheCasesAskedFor) {
+  const json report = json::parse(validate({"power", "--case", "/clock", "--format", "json"}).out);
+  ASSERT_FALSE(report["cases"].empty());
+  for (const json& one : report["cases"]) EXPECT_EQ(one["figure"], "clock");
+  expect_fault({"power", "--case", "/colck"},
+               "--case: no case has '/colck' in its name: such as power/power_mi300x.csv:");
+}
+
+TEST_F(ValidateCommand, GivesTheSameBytesAtAnyNumberOfJobs) {
+  const std::string one = validate({"power", "rccl", "--jobs", "1", "--format", "json"}).out;
+  EXPECT_EQ(validate({"power", "rccl", "--jobs", "3", "--format", "json"}).out, one);
+}
+
+TEST_F(ValidateCommand, ReportsIntoAFolderAndLeavesOtherFilesThere) {
+  const std::string file = written("in.csv", runs + good);
+  fs::create_directory(folder_ / "report");
+  written("report/mine.txt", "mine");
+  written("report/claims.csv", "of an earlier report\n");
+  ASSERT_EQ(validate({file, "--report", path("report")}).code, ExitCode::fine);
+  EXPECT_EQ(content(folder_ / "report/mine.txt"), "mine");
+  EXPECT_THAT(content(folder_ / "report/claims.csv"), StartsWith("claim,"));
+  EXPECT_EQ(json::parse(content(folder_ / "report/results.json"))["cases"].size(), 1u);
+  EXPECT_TRUE(fs::exists(folder_ / "report/page.html"));
+  // Into one that is not there yet, too.
+  ASSERT_EQ(validate({file, "--report", path("new/deep")}).code, ExitCode::fine);
+  EXPECT_TRUE(fs::exists(folder_ / "new/deep/cases.csv"));
+}
+
+TEST_F(ValidateCommand, RefusesAFileWhereAFolderIsDue) {
+  const std::string file = written("in.csv", runs + good);
+  expect_fault({file, "--report", file}, "in.csv' is a file: a folder, or a name for a new one, is accepted");
+  EXPECT_EQ(content(file), runs + good);
+  EXPECT_THAT(validate({file, "--report", file + "/deeper"}).code, ExitCode::users_fault);
+}
+
+TEST_F(ValidateCommand, EndsWithTwoWhereItsOutputCannotBeWritten) {
+  const std::string command = std::string(C3SIM_PROGRAM) + " validate --list >/dev/full 2>" + path("err");
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_THAT(content(folder_ / "err"), HasSubstr("stdout"));
+}
+
+TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
+  const std::string plan =
+      written("plan.csv", runs + "gemm,8192x8192x8192,-,0,all,304,\ncoll,-,all_gather,1048576,nccl,0,\n");
+  const std::string out = path("P.json");
+  const Answer predicted = validate({"--predict", plan, "--out", out, "--set", "gpu.power.cap=700 W"});
+  ASSERT_EQ(predicted.code, ExitCode::fine) << predicted.err;
+  const std::string digest = json::parse(content(out))["sha256"];
+  EXPECT_EQ(predicted.out, "2 predictions in " + out + "\nsha256 " + digest + "\n");
+
+  const std::string measured = written("measured.csv", runs + good + "gemm,cb2,-,0,all,304,9000\n");
+  const Answer scored = validate({"--score", out, measured, "--format", "json"});
+  EXPECT_EQ(scored.code, ExitCode::fine) << scored.err;
+  EXPECT_THAT(scored.err, HasSubstr("1 of 2 predictions of the file were not measured"));
+  const json report = json::parse(scored.out);
+  EXPECT_EQ(report["notes"][0], "1 of 1 cases lie within their bands, 1 have no prediction.");
+  const double written_down = json::parse(content(out))["cases"][0]["predicted"];
+  EXPECT_DOUBLE_EQ(report["cases"][0]["predicted"], written_down);
+
+  std::string other = content(out);
+  other.replace(other.find("\"predicted\": 1") + 13, 1, "2");
+  expect_fault({"--score", written("Q.json", other), measured},
+               "Q.json: was changed since it was written: its digest is");
+  expect_fault({"--score", out, written("other.csv", runs + "gemm,cb2,-,0,all,304,9000\n")},
+               "cannot be compared: the file of predictions has none of it");
+  expect_fault({"--score", out}, "--score: asks for the files that were measured");
+  expect_fault({"--score", measured, measured}, "no file of predictions: c3sim validate --predict writes them");
+}
+
+TEST_F(ValidateCommand, RefusesOptionsThatItWouldIgnore) {
+  const std::string plan = written("plan.csv", runs + good);
+  expect_fault({"--predict", plan}, "--predict: asks for --out FILE");
+  expect_fault({"--out", path("P.json")}, "--out: goes with --predict");
+  expect_fault({"rccl", "--predict", plan, "--out", path("P.json")}, "SUITE|FILE: compares");
+  expect_fault({"--predict", plan, "--out", path("P.json"), "--report", path("r")}, "--report: compares");
+  expect_fault({"--predict", plan, "--out", path("P.json"), "--score", plan}, "--score: compares");
+  expect_fault({"rccl", "--list"}, "SUITE|FILE: compares: --list goes alone");
+  expect_fault({plan, "--score", plan, "--platform", "h200"}, "--score: the file says of which platform it is");
+  for (const std::vector<std::string>& beside : {std::vector<std::string>{"rccl"},
+                                                 {"--case", "x"},
+                                                 {"--platform", "h200"},
+                                                 {"--set", "gpus=4"},
+                                                 {"--against", plan}}) {
+    std::vector<std::string> arguments{"--update-goldens"};
+    arguments.insert(arguments.end(), beside.begin(), beside.end());
+    expect_fault(arguments, "--update-goldens: is of all suites as they are shipped");
+  }
+  EXPECT_FALSE(fs::exists(path("P.json")));
+}
+
+// A source tree with the smallest of suites.
+class ValidateCommandInATree : public ValidateCommand {
+ protected:
+  ValidateCommandInATree() {
+    const fs::path source = C3SIM_SOURCE_DIR;
+    fs::copy(source / "configs", folder_ / "configs", fs::copy_options::recursive);
+    fs::create_directories(folder_ / "validate/suites");
+    fs::create_directories(folder_ / "validate/reference/mi300x");
+    fs::copy(source / "validate/suites/power.yaml", folder_ / "validate/suites/power.yaml");
+    for (const char* const table : {"power_mi300x.csv", "gemm_mi300x.csv", "roles.csv"}) {
+      fs::copy(source / "validate/reference/mi300x" / table, folder_ / "validate/reference/mi300x" / table);
+    }
+    written("validate/reference/claims.csv", "id,paper,metric,value,low,high,role\n");
+    written("validate/deviations.yaml", "deviations: []\n");
+    setenv("C3SIM_CONFIGS", path("configs").c_str(), 1);
+  }
+  ~ValidateCommandInATree() override { unsetenv("C3SIM_CONFIGS"); }
+};
+
+TEST_F(ValidateCommandInATree, WritesGoldensAndShowsWhatMoved) {
+  const std::string goldens = path("validate/goldens.csv");
+  const Answer written_first = validate({"--update-goldens"});
+  EXPECT_NE(written_first.code, ExitCode::users_fault) << written_first.err;
+  const std::string digest = content(goldens).substr(content(goldens).find("follows: ") + 9, 8);
+  EXPECT_THAT(written_first.out, HasSubstr("Name the goldens by " + digest + " in a line of CHANGELOG.md."));
+
+  const json same = json::parse(validate({"--against", goldens, "--format", "json"}).out);
+  EXPECT_THAT(same["moves"], SizeIs(0));
+
+  // Under a lower cap GEMMs run slower: the clock is further from what was measured, and nothing is new or gone.
+  const Answer lower = validate({"--against", goldens, "--set", "gpu.power.cap=600 W", "--format", "json"});
+  EXPECT_EQ(lower.code, ExitCode::check_failed);
+  const json moves = json::parse(lower.out)["moves"];
+  ASSERT_FALSE(moves.empty());
+  for (const json& move : moves) {
+    EXPECT_EQ(move["change"], "regression");
+    EXPECT_EQ(move["unit"], "MHz");
+    EXPECT_LT(move["after"], move["before"]);
+  }
+
+  std::string edited = content(goldens);
+  edited[edited.size() - 2] = edited[edited.size() - 2] == '1' ? '2' : '1';
+  expect_fault({"--against", written("edited.csv", edited)}, "edited.csv: was changed by hand: its digest is another");
+  expect_fault({"--against", path("absent.csv")}, "absent.csv: No such file or directory");
+}
+
+TEST_F(ValidateCommandInATree, ToldOfADataFileThatIsMissingOrAtFault) {
+  written("validate/reference/mi300x/gemm_mi300x.csv", "library,dtype\n");
+  expect_fault({"power"}, "gemm_mi300x.csv:1:1: M: this column is missing");
+  fs::remove(folder_ / "validate/reference/mi300x/gemm_mi300x.csv");
+  expect_fault({"power"}, "gemm_mi300x.csv: No such file or directory");
+}
+
+TEST_F(ValidateCommandInATree, ToldOfASuiteAtFault) {
+  written("validate/suites/odd.yaml", "title: t\nquestion: q\nplatform: mi300y\nclaims: [latte]\n");
+  expect_fault({"odd"}, "odd.yaml: platform: no platform is named 'mi300y'; did you mean 'mi300x'?");
+  written("validate/suites/odd.yaml", "titel: t\nquestion: q\nplatform: mi300x\nclaims: [latte]\n");
+  expect_fault({"odd"}, "odd.yaml:1:1: titel: unknown key; did you mean 'title'?");
+}
+
+TEST_F(ValidateCommand, FullGivesTheSameBytesOfAllSuitesAtAnyNumberOfJobs) {
+  const std::string one = validate({"--jobs", "1", "--format", "json"}).out;
+  EXPECT_EQ(validate({"--jobs", "2", "--format", "json"}).out, one);
+  EXPECT_EQ(validate({"--jobs", "5", "--format", "json"}).out, one);
+}
+
+}  // namespace
+}  // namespace cli
