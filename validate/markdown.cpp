@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "validate/baseline.h"
 #include "validate/report.h"
@@ -16,8 +17,8 @@ namespace {
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    if (c == '|' || c == '<' || c == '*' || c == '_' || c == '`' || c == '\\') result += '\\';
-    result += c == '\n' ? ' ' : c;
+    if (std::string_view("|<*_`[\\").find(c) != std::string_view::npos) result += '\\';
+    result += c == '\n' || c == '\r' ? ' ' : c;
   }
   return result;
 }

@@ -2,16 +2,23 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <set>
+
+#include "calibrate/csv_file.h"
 #include "tests/validate/libraries.h"
 #include "validate/report.h"
 
 namespace validate {
 namespace {
 
+using study::Figure;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
@@ -154,6 +161,70 @@ TEST_F(UserFiles, TableOfNoFormIsToldTheNearestOrAllThatThereAre) {
   EXPECT_THAT(fault("odd.csv", "a,b\n1,2\n"),
               HasSubstr("odd.csv: no table with these columns is known; accepted are: board power and clock by phase "
                         "(phase, mean_power_W, mean_sm_clock_MHz); runs of GEMMs"));
+}
+
+std::vector<std::filesystem::path> shipped_tables() {
+  std::vector<std::filesystem::path> tables;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(shipped_library().reference)) {
+    if (entry.path().extension() == ".csv") tables.push_back(entry.path());
+  }
+  std::ranges::sort(tables);
+  return tables;
+}
+
+// Without a suite's name: a table is found by its columns, or the user is told what comes near, or what there is.
+TEST_F(UserFiles, FullEveryShippedTableIsReadOrToldWhatIsNear) {
+  std::set<std::string> of_suites;
+  for (const Suite& suite : read_suites(library_.suites, calibrate::Reader(library_.formats))) {
+    for (const SuiteTable& table : suite.tables) of_suites.insert((library_.reference / table.file).string());
+  }
+  std::size_t compared = 0;
+  for (const std::filesystem::path& table : shipped_tables()) {
+    if (of_suites.contains(table.string())) {
+      const Validation validation = read({table});
+      EXPECT_THAT(validation.cases, Not(IsEmpty())) << table;
+      EXPECT_THAT(validation.faults, IsEmpty()) << table;
+      ++compared;
+    } else {
+      EXPECT_THAT(fault_of([&] { read({table}); }), AnyOf(HasSubstr("; the nearest, '"), HasSubstr("; accepted are: ")))
+          << table;
+    }
+  }
+  EXPECT_EQ(compared, of_suites.size());
+}
+
+bool lies_within(double value, const study::FigureForm& form) { return form.low <= value && value <= form.high; }
+
+// What tables hold in every form there is, with cells that nobody should write: each row is read, left out or told, and
+// what was read can be divided by.
+RC_GTEST_FIXTURE_PROP(UserFiles, CellsOfAnyKindAreReadOrTold, ()) {
+  static const std::vector<std::filesystem::path> tables = shipped_tables();
+  const calibrate::CsvFile table = calibrate::CsvFile::from_file(*rc::gen::elementOf(tables));
+  const auto odd = rc::gen::element<std::string>(
+      "0", "-1", "1e300", "1e-300", "nan", "-", "99999999999999999999", "4096", "4097", "0.5", "16777216", "xyz",
+      "\"\"\"\"", "\"a,b\"", "8192x8192x8192", "CPU0", "GPU9", "<5", "9007199254740991", "h200", "\xc3\xa9");
+  std::string text = fmt::format("{}\n", fmt::join(table.columns(), ","));
+  for (std::size_t row = 0; row < std::min<std::size_t>(table.rows(), 4); ++row) {
+    std::vector<std::string> cells;
+    for (const std::string& column : table.columns()) {
+      const std::string& cell = table.text(row, column);
+      cells.push_back(cell.find_first_of(",\"") == std::string::npos ? cell : "words");
+    }
+    cells[*rc::gen::inRange<std::size_t>(0, cells.size())] = *odd;
+    text += fmt::format("{}\n", fmt::join(cells, ","));
+  }
+  try {
+    const Validation validation = read(std::filesystem::path(table.name()).filename().string(), text);
+    for (const Case& one : validation.cases) {
+      RC_ASSERT(lies_within(one.measured, one.form()));
+      const study::FigureForm& time = study::form_of(Figure::time);
+      RC_ASSERT(!one.alone.gemm || lies_within(*one.alone.gemm, time));
+      RC_ASSERT(!one.alone.collective || lies_within(*one.alone.collective, time));
+      RC_ASSERT(!one.alone.tiles || *one.alone.tiles >= 1.0);
+    }
+  } catch (const sim::ConfigError& error) {
+    RC_ASSERT(!error.faults().empty());
+  }
 }
 
 }  // namespace
