@@ -178,5 +178,24 @@ TEST(FullDeviations, OfGroupsNameFiguresThatWereCompared) {
   }
 }
 
+const std::filesystem::path goldens = C3SIM_SOURCE_DIR "/validate/goldens.csv";
+
+// What a change moves is told: c3sim validate --update-goldens writes the new ones.
+TEST(FullGoldens, AreWhatIsPredictedToday) {
+  const std::vector<Move> moves = moves_between(read_golden(goldens), shipped().cases, shipped().claims);
+  for (std::size_t i = 0; i < std::min<std::size_t>(moves.size(), 10); ++i) {
+    ADD_FAILURE() << fmt::format("{}: {}, from {} to {}", to_string(moves[i].change), moves[i].subject,
+                                 moves[i].before.value_or(0.0), moves[i].after.value_or(0.0));
+  }
+  EXPECT_EQ(moves.size(), 0u) << "c3sim validate --update-goldens, and a line in CHANGELOG.md that names them";
+}
+
+TEST(ShippedGoldens, AreNamedInTheChangeLog) {
+  std::ifstream file(C3SIM_SOURCE_DIR "/CHANGELOG.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(text, HasSubstr(short_digest(goldens)))
+      << "a change of the goldens asks for a line that says what moved and why, and names them";
+}
+
 }  // namespace
 }  // namespace validate
