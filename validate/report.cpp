@@ -286,6 +286,20 @@ void add_contest(std::vector<Contest>& contests, Contest contest, const std::vec
   contests.push_back(std::move(contest));
 }
 
+// How much there was besides what is compared.
+std::string left_out_words(const Validation& validation) {
+  int rows = 0;
+  int files = 0;
+  for (const LeftOut& left : validation.left_out) {
+    rows += left.rows;
+    if (left.rows == 0) ++files;
+  }
+  std::vector<std::string> parts;
+  if (rows > 0) parts.push_back(fmt::format("{} {}", rows, rows == 1 ? "row" : "rows"));
+  if (files > 0) parts.push_back(fmt::format("{} {}", files, files == 1 ? "file" : "files"));
+  return parts.empty() ? "" : fmt::format(" Left out: {}.", fmt::join(parts, " and "));
+}
+
 }  // namespace
 
 std::vector<Group> groups_by_suite(const Validation& validation) {
@@ -333,24 +347,6 @@ ResultTable move_table(std::span<const Move> moves) {
   }
   return table;
 }
-
-namespace {
-
-// How much there was besides what is compared.
-std::string left_out_words(const Validation& validation) {
-  int rows = 0;
-  int files = 0;
-  for (const LeftOut& left : validation.left_out) {
-    rows += left.rows;
-    if (left.rows == 0) ++files;
-  }
-  std::vector<std::string> parts;
-  if (rows > 0) parts.push_back(fmt::format("{} {}", rows, rows == 1 ? "row" : "rows"));
-  if (files > 0) parts.push_back(fmt::format("{} {}", files, files == 1 ? "file" : "files"));
-  return parts.empty() ? "" : fmt::format(" Left out: {}.", fmt::join(parts, " and "));
-}
-
-}  // namespace
 
 std::string verdict(const Validation& validation) {
   std::size_t predicted = 0;
