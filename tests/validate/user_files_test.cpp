@@ -65,6 +65,21 @@ TEST_F(UserFiles, YardsticksMustBeTimesAndCounts) {
                     HasSubstr("shapes.csv:2:7: persistent_tiles: '-1' is negative")));
 }
 
+// 10 TB/s on links of 48 GB/s is a legal thing to write down, and far outside its band; what no machine of this century
+// does is a slip of the pen.
+TEST_F(UserFiles, RateBeyondTheLinkIsOutsideItsBandAndOneBeyondReasonAtFault) {
+  const std::string columns = "src,d0,d1,d2,d3,d4,d5,d6,d7\n";
+  const std::filesystem::path fast =
+      folder_.write("iris_p2p_store_8xmi300x.csv", columns + "0,-,10000,-,-,-,-,-,1e20\n");
+  const Validation validation = validate_files(library_, std::vector{fast}, {});
+  ASSERT_THAT(validation.cases, SizeIs(1));
+  EXPECT_EQ(study::to_string(validation.cases[0].trial), "store of 4GiB by gpu0 of gpu1");
+  EXPECT_EQ(validation.outside(), 1u);
+  ASSERT_THAT(validation.faults, SizeIs(1));
+  EXPECT_EQ(validation.faults[0].path, "d7");
+  EXPECT_THAT(validation.faults[0].what, HasSubstr("'1e20GiB/s' cannot be: 1e-09 to 10000000 GB/s are accepted"));
+}
+
 TEST_F(UserFiles, FileThatIsGivenTwiceIsComparedOnce) {
   const std::filesystem::path file = folder_.write("runs.csv", runs + good);
   const Validation validation = read({file, file, folder_.path() / "." / "runs.csv"});
