@@ -56,6 +56,7 @@ std::vector<Claim> read_claims(const std::filesystem::path& file) {
 
 std::vector<std::string> predicted_claim_suites() {
   std::vector<std::string> names;
+  names.reserve(predictors.size());
   for (const auto& [name, predict] : predictors) names.emplace_back(name);
   return names;
 }

@@ -145,6 +145,7 @@ void take(Validation& validation, const calibrate::Reading& reading, const std::
 std::vector<Suite> chosen(std::vector<Suite> suites, std::span<const std::string> names) {
   if (names.empty()) return suites;
   std::vector<std::string> known;
+  known.reserve(suites.size());
   for (const Suite& suite : suites) known.push_back(suite.name);
   std::vector<sim::Fault> faults;
   for (const std::string& name : names) {
