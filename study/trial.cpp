@@ -267,7 +267,10 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
     if (reason.empty()) reason = testbed.why_impossible(collective_of(c3->scenario, c3->strategy, platform));
     if (reason.empty() && c3->scenario.reserved) reason = why_no_reservation(platform, *c3->scenario.reserved);
   }
-  if (const auto* dependent = std::get_if<DependentTrial>(&trial)) reason = testbed.why_impossible(dependent->shape);
+  if (const auto* dependent = std::get_if<DependentTrial>(&trial)) {
+    reason = testbed.why_impossible(dependent->shape);
+    if (reason.empty()) reason = why_impossible(dependent->schedule, dependent->shape, platform);
+  }
   if (!reason.empty()) return reason;
   for (const Operation& operation : schedule_of(trial, platform)) {
     reason = testbed.why_impossible(operation.work);
