@@ -284,6 +284,26 @@ TEST(CollectiveTrials, HaveTheBusBandwidthOfRcclsTests) {
   EXPECT_NEAR(all.at(Figure::bus_bandwidth), 7.0 / 8.0 * (64_MiB).value() / all.at(Figure::time), 1.0);
 }
 
+TEST(CollectiveTrials, AreComparedWithParallelCopiesWhereThatIsAskedFor) {
+  const models::PlatformSpec platform = mi300x().spec;
+  const CollectiveTrial copies = gather(models::Backend::sdma, 64_MiB);
+  EXPECT_DOUBLE_EQ(figure(platform, copies, Figure::over_parallel_copies), 1.0);
+  CollectiveTrial prelaunched = copies;
+  prelaunched.spec.prelaunch = true;
+  EXPECT_GT(figure(platform, prelaunched, Figure::over_parallel_copies), 1.0);
+  CollectiveTrial back_to_back = copies;
+  back_to_back.spec.variant = models::SdmaVariant::b2b;
+  back_to_back.spec.engines = 4;
+  const CollectiveTrial kernels = gather(models::Backend::rccl, 64_MiB);
+  const double alone = figure(platform, copies, Figure::time);
+  for (const CollectiveTrial& trial : {prelaunched, back_to_back, kernels}) {
+    const Figures seen = all_of(platform, trial);
+    EXPECT_DOUBLE_EQ(seen.at(Figure::over_parallel_copies), alone / seen.at(Figure::time)) << to_string(Trial(trial));
+  }
+  Testbed testbed(platform);
+  EXPECT_FALSE(observe(testbed, copies, {Figure::time}).contains(Figure::over_parallel_copies));
+}
+
 // A GEMM and a collective at once.
 
 const C3Trial pair{{"", {4096, 4096, 4096}, CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
