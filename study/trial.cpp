@@ -167,10 +167,12 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
 void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
   figures[Figure::flop_rate] = (trial.shape.flops() / time).value();
   const models::GpuSpec& gpu = platform.gpu;
+  const int xcds = gpu.memory.xcds;
   const models::GemmPlan plan = models::plan_gemm(gpu.gemm, trial.shape);
-  const models::GemmTrafficModel model(plan, gpu.memory, gpu.slots(gpu.cus_per_xcd, plan.kernel.workgroup),
-                                       static_cast<double>(gpu.slots(1, plan.kernel.workgroup)));
-  const models::GemmTraffic& traffic = model.undisturbed();
+  const auto slots = [&](int cus) { return gpu.slots(cus, plan.kernel.workgroup); };
+  const models::GemmTrafficModel model(plan, gpu.memory, slots(gpu.cus_per_xcd), slots(1));
+  const std::vector<int> residents(static_cast<std::size_t>(xcds), slots(trial.cus.value_or(gpu.cus()) / xcds));
+  const models::GemmTraffic traffic = model.on({.residents = residents, .per_cu = static_cast<double>(slots(1))});
   const double flops = static_cast<double>(plan.pieces()) * plan.piece_flops();
   figures[Figure::l2_miss_bytes] = flops * traffic.beyond_l2_bytes();
   figures[Figure::l2_hit_bytes] = flops * (traffic.l2 - traffic.beyond_l2_bytes());

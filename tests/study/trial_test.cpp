@@ -126,6 +126,12 @@ TEST(GemmTrials, AskTheL2ForTwoPanelsOfEveryTileAndTheResult) {
   EXPECT_LE(gemm.at(Figure::cache_hit_share), 1.0);
 }
 
+TEST(GemmTrials, OnOneCuOfEachXcdFindNothingOfEachOtherInTheL2) {
+  const Figures gemm = all_of(models::round_platform(), GemmTrial{.shape = square, .cus = 2});
+  EXPECT_NEAR(gemm.at(Figure::l2_hit_bytes) / gemm.at(Figure::l2_miss_bytes), 0.0, 1e-9);
+  EXPECT_GT(figure(models::round_platform(), GemmTrial{.shape = square}, Figure::l2_hit_bytes), 1e9);
+}
+
 TEST(GemmTrials, DrawTheMeanOverThePauseBehindThem) {
   // Of time and pause the pause is at rest, at 120 W.
   const Figures none = all_of(models::round_platform(), GemmTrial{.shape = square});
