@@ -182,10 +182,10 @@ void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSp
 // Of the time of the kernel itself.
 double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, const PowerMeter& meter,
                   sim::Seconds time) {
-  const sim::Seconds kernel = time - sim::to_seconds(platform.host.kernel_launch + platform.host.kernel_notice);
+  const sim::Seconds around = sim::to_seconds(platform.host.kernel_launch + platform.host.kernel_notice);
   const double peak = platform.gpu.gemm.flops_per_cycle_per_cu * trial.cus.value_or(platform.gpu.cus()) *
-                      meter.clock_while_busy().value();
-  return (trial.shape.flops() / kernel).value() / peak;
+                      meter.clock_at_work(time, around).value();
+  return (trial.shape.flops() / (time - around)).value() / peak;
 }
 
 void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models::SdmaCopyPhases& phases) {

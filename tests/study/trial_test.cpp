@@ -106,6 +106,7 @@ TEST(GemmTrials, RunAtTheirEfficiencyOfTheMatrixPeak) {
   const double kernel = square.flops().value() / 4e12;
   EXPECT_NEAR(gemm.at(Figure::time), kernel + 6.0 * us, 1e-9);
   EXPECT_NEAR(gemm.at(Figure::flop_rate), square.flops().value() / gemm.at(Figure::time), 1.0);
+  EXPECT_NEAR(gemm.at(Figure::efficiency), 0.5, 1e-6) << "launch and notice apart";
   // 1 GHz while it computes, 2 GHz during launch and notice.
   EXPECT_NEAR(gemm.at(Figure::clock), 1e9 * (kernel + 12.0 * us) / (kernel + 6.0 * us), 1e3);
 }
@@ -114,6 +115,12 @@ TEST(GemmTrials, OnHalfTheCusTakeTwiceAsLongAtTheSameEfficiency) {
   const Figures all = all_of(without_dispatch(), GemmTrial{.shape = square});
   const Figures half = all_of(without_dispatch(), GemmTrial{.shape = square, .cus = 4});
   EXPECT_NEAR(half.at(Figure::time) - 6.0 * us, 2.0 * (all.at(Figure::time) - 6.0 * us), 1e-9);
+  EXPECT_NEAR(half.at(Figure::efficiency), 0.5, 1e-6);
+}
+
+// However short the kernel: one wave takes 33 us, of which 6 us of launch and notice at 2 GHz would be a lot.
+TEST(GemmTrials, HaveTheEfficiencyThatTheirClockGivesThem) {
+  EXPECT_NEAR(figure(without_dispatch(), GemmTrial{.shape = {256, 512, 512}}, Figure::efficiency), 0.5, 1e-3);
 }
 
 TEST(GemmTrials, AskTheL2ForTwoPanelsOfEveryTileAndTheResult) {
