@@ -257,6 +257,11 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
   return "1 to " + std::to_string(platform.gpu.cus()) + " CUs are accepted";
 }
 
+std::string why_no_stream(const StreamTrial& trial) {
+  return trial.arrays_read + trial.arrays_written > 0 ? ""
+                                                      : "a stream that reads or writes at least one array is accepted";
+}
+
 }  // namespace
 
 bool is_concurrent(const Trial& trial) {
@@ -268,6 +273,7 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
   std::string reason;
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) reason = why_no_cus(platform, gemm->cus);
   if (const auto* remote = std::get_if<RemoteTrial>(&trial)) reason = why_no_peer(platform, *remote);
+  if (const auto* stream = std::get_if<StreamTrial>(&trial)) reason = why_no_stream(*stream);
   if (const auto* c3 = std::get_if<C3Trial>(&trial)) {
     reason = testbed.why_impossible(c3->scenario.gemm);
     if (reason.empty()) reason = testbed.why_impossible(collective_of(c3->scenario, c3->strategy, platform));

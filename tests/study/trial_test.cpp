@@ -438,6 +438,7 @@ TEST(ImpossibleTrials, AreToldWithWhatWouldBeAccepted) {
   EXPECT_THAT(reason_against(odd), HasSubstr("cannot be split"));
   EXPECT_THAT(reason_against(DependentTrial{{64, 60, 64}, DependentSchedule::shard_overlap}),
               HasSubstr("multiples of 8 are accepted"));
+  EXPECT_THAT(reason_against(StreamTrial{0, 0, 1_MiB}), HasSubstr("at least one array"));
 }
 
 // The energy model against validate/reference/h200x8/power.csv. Four of its figures have fitted four energies, so that
