@@ -56,10 +56,9 @@ std::string words(const StreamTrial& trial) {
 
 std::string words(const LoadTrial& trial) {
   std::string text = fmt::format("loads in {}", spelled(trial.working_set));
-  if (trial.beside > sim::BytesPerSecond(0.0)) {
-    text += fmt::format(" beside {} GB/s of which {} read", trial.beside.value() * 1e-9, trial.beside_reads);
-  }
-  return text;
+  if (trial == LoadTrial{.working_set = trial.working_set, .beside = {}}) return text;
+  constexpr double giga = 1e9;
+  return text + fmt::format(" beside {} GB/s of which {} read", trial.beside.value() / giga, trial.beside_reads);
 }
 
 std::string words(const C3Trial& trial) {
