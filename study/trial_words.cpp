@@ -98,9 +98,12 @@ std::string command(const CollectiveTrial& trial) {
     if (spec.engines > 1) text += fmt::format(" --engines {}", spec.engines);
     if (spec.host_threads) text += fmt::format(" --host-threads {}", models::to_string(*spec.host_threads));
   }
-  if (spec.cus) text += fmt::format(" --cus {}", *spec.cus);
-  if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
-  if (spec.graph) text += " --graph";
+  // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
+  if (spec.backend == models::Backend::rccl || spec.kind == models::CollectiveKind::all_reduce) {
+    if (spec.cus) text += fmt::format(" --cus {}", *spec.cus);
+    if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
+    if (spec.graph) text += " --graph";
+  }
   if (spec.gpus > 0) text += fmt::format(" --gpus {}", spec.gpus);
   return text + " --bytes " + spelled(spec.bytes);
 }

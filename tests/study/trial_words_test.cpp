@@ -106,5 +106,19 @@ TEST(TrialCommands, AreThoseOfTheReadme) {
             "--delay 3us");
 }
 
+// Engines have no CUs, channels or graphs; only the kernels that add up before an all-reduce by engines do.
+TEST(TrialCommands, NameOptionsOfKernelsWhereThereAreKernels) {
+  CollectiveTrial trial;
+  trial.spec.backend = models::Backend::sdma;
+  trial.spec.bytes = 1_MiB;
+  trial.spec.gpus = 0;
+  trial.spec.cus = 8;
+  trial.spec.graph = true;
+  EXPECT_EQ(command_of(trial), "collective --collective all_gather --backend sdma --variant pcpy --bytes 1MiB");
+  trial.spec.kind = CollectiveKind::all_reduce;
+  EXPECT_EQ(command_of(trial),
+            "collective --collective all_reduce --backend sdma --variant pcpy --cus 8 --graph --bytes 1MiB");
+}
+
 }  // namespace
 }  // namespace study
