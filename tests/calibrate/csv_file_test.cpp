@@ -98,6 +98,32 @@ TEST(CsvFile, QuotesKeepCommasLineEndsAndDoubledQuotes) {
   EXPECT_EQ(file.line(2), 5);
 }
 
+TEST(CsvFile, PlacesACellBehindOneOfSeveralLines) {
+  // The second cell begins on the fourth line, behind z", .
+  const CsvFile file = CsvFile::from_text("a,b\n\"x\ny\nz\",2\n3,4\n", "f.csv");
+  EXPECT_EQ(file.place(0, "a"), "f.csv:2:1");
+  EXPECT_EQ(file.place(0, "b"), "f.csv:4:4");
+  EXPECT_EQ(file.place(1, "b"), "f.csv:5:3");
+  EXPECT_EQ(file.line(0), 2) << "a row is where it begins";
+}
+
+TEST(CsvFile, RefusesTextBehindAClosingQuote) {
+  const std::string faults = faults_of("a,b\n\"1\"000,2\n3,4\n");
+  EXPECT_EQ(faults, "f.csv:2:4: a: text behind the closing quote: a quote that belongs to the cell is written twice");
+  EXPECT_EQ(faults_of("a,b\n\"1\"  ,2\n"), "") << "blanks are none";
+}
+
+TEST(CsvFile, RefusesAQuoteThatNothingCloses) {
+  EXPECT_EQ(faults_of("a,b\n1,\"2\n3,4\n"), "f.csv:2:3: b: the quote that begins here is never closed");
+  EXPECT_EQ(faults_of("\"a,b\n1,2\n"), "f.csv:1:1: the quote that begins here is never closed");
+}
+
+TEST(CsvFile, LeavesOutARowWithAWrongQuote) {
+  const CsvFile file = CsvFile::from_text("a,b\n\"1\"0,2\n3,4\n", "f.csv");
+  ASSERT_EQ(file.rows(), 1u);
+  EXPECT_EQ(file.text(0, "a"), "3");
+}
+
 TEST(CsvFile, AQuoteInsideACellIsALetter) {
   EXPECT_EQ(CsvFile::from_text("a\n5\" disk\n", "f.csv").text(0, "a"), "5\" disk");
 }
