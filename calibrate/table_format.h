@@ -37,6 +37,8 @@ struct Template {
 
   bool empty() const { return text.empty(); }
   std::vector<Hole> holes() const;  // in order of appearance
+  // What is wrong with its braces and what would be accepted; empty if nothing is.
+  std::string fault() const;
 };
 
 // That a cell equals one of the words, which may themselves name columns. A word that ends in * asks for its beginning
@@ -45,6 +47,9 @@ struct Condition {
   std::string column;
   std::vector<Template> words;
 };
+
+// Of a word that starts with <, <=, > or >=, what follows; of others nothing.
+std::optional<std::string_view> compared_with(std::string_view word);
 
 struct SeenFormat {
   study::Figure figure = study::Figure::time;
@@ -66,6 +71,8 @@ struct Lookup {
 struct Words {
   std::string of;
   std::map<std::string, std::string, std::less<>> meaning;
+
+  bool is_in_place(std::string_view column) const { return of.empty() || of == column; }
 };
 
 struct RowFormat {
@@ -90,8 +97,13 @@ struct TableFormat {
   std::vector<Template> assignments;  // of the platform: "gpus={gpus}"
   std::vector<RowFormat> rows;
 
-  // Reads `columns` (the wide ones), `words`, `lookups`, `set` and `rows`; faults are recorded with the section.
+  // Reads `columns` (the wide ones), `words`, `lookups`, `set` and `rows`; faults are recorded with the section, among
+  // them columns that follow from themselves.
   static TableFormat read(sim::Section section, std::string name);
+
+  // The columns that one follows from by words or a lookup; none for one of the table itself.
+  std::vector<std::string> sources_of(const std::string& column) const;
+  const Lookup* lookup(std::string_view column) const;  // or null
 
   // The columns that a table must have to be of this form.
   std::vector<std::string> needed_columns() const;
