@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <optional>
@@ -16,6 +17,7 @@ namespace calibrate {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{64} << 20;
+constexpr std::size_t most_bytes_of_a_cell = 4096;
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t most = 40;
@@ -177,10 +179,24 @@ bool CsvFile::is_whole(const Row& row) {
   if (row.bad_quote) {
     const std::string column = row.bad_quote->cell < columns ? header_.cells[row.bad_quote->cell].text : "";
     fault_at(row.bad_quote->line, row.bad_quote->column, column, std::string(row.bad_quote->what));
-  } else if (row.cells.size() != columns) {
-    fault_at(row.line, 1, "", fmt::format("{} cells where the columns are {}", row.cells.size(), columns));
+    return false;
   }
-  return !row.bad_quote && row.cells.size() == columns;
+  if (row.cells.size() != columns) {
+    fault_at(row.line, 1, "", fmt::format("{} cells where the columns are {}", row.cells.size(), columns));
+    return false;
+  }
+  return is_short(row);
+}
+
+// No cell is longer than any that measurements need: faults quote them.
+bool CsvFile::is_short(const Row& row) {
+  const auto long_cell =
+      std::ranges::find_if(row.cells, [](const Cell& cell) { return cell.text.size() > most_bytes_of_a_cell; });
+  if (long_cell == row.cells.end()) return true;
+  const std::string& column = header_.cells[static_cast<std::size_t>(long_cell - row.cells.begin())].text;
+  fault_at(long_cell->line, long_cell->column, &row == &header_ ? "" : column,
+           fmt::format("a cell of {} bytes: up to {} are accepted", long_cell->text.size(), most_bytes_of_a_cell));
+  return false;
 }
 
 void CsvFile::take_header(Row row) {
@@ -188,6 +204,7 @@ void CsvFile::take_header(Row row) {
   if (header_.bad_quote) {
     fault_at(header_.bad_quote->line, header_.bad_quote->column, "", std::string(header_.bad_quote->what));
   }
+  if (!is_short(header_)) check();  // its names would be part of every fault
   for (std::size_t i = 0; i < header_.cells.size(); ++i) {
     const Cell& cell = header_.cells[i];
     if (!index_.emplace(cell.text, i).second && !cell.text.empty()) {

@@ -27,7 +27,8 @@ std::string read_measurement_text(const std::filesystem::path& path);
 class CsvFile {
  public:
   // Throw sim::ConfigError for a file that cannot be read, is no text or has no columns; a row of another length than
-  // these, or with a wrong quote, is recorded and left out. `name` stands for the file in positions.
+  // these, with a wrong quote or a cell of more than 4 KiB, is recorded and left out. `name` stands for the file in
+  // positions.
   static CsvFile from_file(const std::filesystem::path& path);
   static CsvFile from_text(std::string_view text, std::string name);
 
@@ -75,6 +76,7 @@ class CsvFile {
   explicit CsvFile(std::string name) : name_(std::move(name)) {}
   void take_header(Row row);
   bool is_whole(const Row& row);
+  bool is_short(const Row& row);
   std::string place_at(int line, int column) const;
   void fault_at(int line, int column, std::string_view path, std::string what);
   // What was read of a cell; a fault, and the low limit, if it could not be read or lies outside the limits.

@@ -124,6 +124,13 @@ TEST(CsvFile, LeavesOutARowWithAWrongQuote) {
   EXPECT_EQ(file.text(0, "a"), "3");
 }
 
+TEST(CsvFile, RefusesACellLongerThanAnyThatIsNeeded) {
+  const std::string longest(4096, 'x');
+  EXPECT_EQ(faults_of("a,b\n1," + longest + "\n"), "");
+  EXPECT_EQ(faults_of("a,b\n1," + longest + "x\n"), "f.csv:2:3: b: a cell of 4097 bytes: up to 4096 are accepted");
+  EXPECT_EQ(faults_of("a," + longest + "x\n1,2\n"), "f.csv:1:3: a cell of 4097 bytes: up to 4096 are accepted");
+}
+
 TEST(CsvFile, AQuoteInsideACellIsALetter) {
   EXPECT_EQ(CsvFile::from_text("a\n5\" disk\n", "f.csv").text(0, "a"), "5\" disk");
 }
