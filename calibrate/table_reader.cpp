@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <span>
 
 #include "calibrate/trial_fields.h"
 #include "sim/config_text.h"
@@ -18,6 +19,20 @@ namespace {
 bool says_nothing(std::string_view cell) {
   constexpr std::array<std::string_view, 7> nothing{"", "-", "nan", "NaN", "unset", "null", "N/A"};
   return std::ranges::find(nothing, cell) != nothing.end();
+}
+
+// What a fault quotes of a cell, which may be of any length.
+std::string shortened(const std::string& word) {
+  constexpr std::size_t most = 40;
+  return word.size() > most ? word.substr(0, most) + "..." : word;
+}
+
+// The word that was meant, or all of those known, comparisons among them.
+std::string hint_of(const std::string& word, const std::vector<std::string>& known) {
+  std::vector<std::string> names = known;
+  std::erase_if(names, [](const std::string& one) { return compared_with(one).has_value(); });
+  if (!sim::nearest_name(word, names).empty()) return sim::name_hint(word, names);
+  return fmt::format("; known are: {}", fmt::join(known, ", "));
 }
 
 // The text with `cell_of` in place of every column; nothing where a cell is empty.
@@ -35,30 +50,38 @@ std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
   return result + form.text.substr(at);
 }
 
-bool compares(std::string_view cell, std::string_view word) {
-  const bool or_equal = word.size() > 1 && word[1] == '=';
+bool compares(std::string_view cell, std::string_view word, std::string_view number) {
   const sim::Parsed<double> left = sim::parse_number(cell);
-  const sim::Parsed<double> right = sim::parse_number(sim::trimmed(word.substr(or_equal ? 2 : 1)));
+  const sim::Parsed<double> right = sim::parse_number(number);
   if (!left.error.empty() || !right.error.empty()) return false;
-  if (or_equal && left.value == right.value) return true;
-  return word.front() == '<' ? left.value < right.value : left.value > right.value;
+  if (left.value == right.value) return word.substr(1).starts_with('=');
+  return word.starts_with('<') ? left.value < right.value : left.value > right.value;
 }
 
-template <class CellOf>
-bool meets(const std::vector<Condition>& conditions, const CellOf& cell_of, const CellOf& word_cell_of) {
-  return std::ranges::all_of(conditions, [&](const Condition& condition) {
-    const std::optional<std::string> cell = cell_of(condition.column);
-    return std::ranges::any_of(condition.words, [&](const Template& form) {
-      const std::optional<std::string> word = expand(form, word_cell_of);
-      if (!word || !cell) return false;
-      if (word->starts_with('<') || word->starts_with('>')) return compares(*cell, *word);
-      if (word->ends_with('*')) return cell->starts_with(word->substr(0, word->size() - 1));
-      return *cell == *word;
-    });
-  });
+bool is_met(std::string_view cell, std::string_view word) {
+  if (const auto number = compared_with(word)) return compares(cell, word, *number);
+  if (word.ends_with('*')) return cell.starts_with(word.substr(0, word.size() - 1));
+  return cell == word;
 }
 
-using CellOf = std::function<std::optional<std::string>(const std::string& column)>;
+// What a quantity may be, in base units, and how people read it.
+struct Bounds {
+  sim::Dimension dimension;
+  double low, high;
+  double per_unit;
+  std::string_view unit;
+
+  explicit Bounds(const study::FigureForm& figure)
+      : dimension(figure.dimension), low(figure.low), high(figure.high), per_unit(figure.per_unit), unit(figure.unit) {}
+  constexpr Bounds(double low_number, double high_number)
+      : dimension(sim::Dimension::number), low(low_number), high(high_number), per_unit(1.0) {}
+
+  bool hold(double value) const { return value >= low && value <= high; }
+  std::string accepted() const {
+    return fmt::format("{} to {}{}{} are accepted", low / per_unit, high / per_unit, unit.empty() ? "" : " ", unit);
+  }
+};
+constexpr Bounds tiles_of_a_gemm(1.0, 1e9);
 
 // One row, or one cell of a wide row, while it is being read.
 class RowReader {
@@ -78,33 +101,43 @@ class RowReader {
 
  private:
   void read_cell() {
-    const CellOf cells = [this](const std::string& column) { return cell(column); };
     for (const RowFormat& form : format_.rows) {
-      if (!meets(form.where, cells, cells)) continue;
+      if (met(form.where) < form.where.size()) continue;
       if (form.leave_out.empty()) return read_as(form);
       return leave_out(form.leave_out);
     }
-    fault(first_odd_column(), fmt::format("no row of this kind is known{}", known_words()));
+    tell_odd_word();
+  }
+
+  bool meets(const Condition& condition) const {
+    const std::optional<std::string> here = cell(condition.column);
+    return here && std::ranges::any_of(condition.words, [&](const Template& form) {
+             const std::optional<std::string> word = expand_own(form);
+             return word && is_met(*here, *word);
+           });
+  }
+  // How many conditions are met, from the first one on.
+  std::size_t met(std::span<const Condition> conditions) const {
+    const auto unmet = std::ranges::find_if(conditions, [this](const Condition& one) { return !meets(one); });
+    return static_cast<std::size_t>(unmet - conditions.begin());
   }
 
   std::optional<std::string> cell(const std::string& column) const {
     if (label_ != nullptr && column == "column") return *label_;
     if (label_ != nullptr && column == "cell") return file_.text(row_, *wide_column_);
-    const auto known = format_.words.find(column);
-    if (known != format_.words.end()) return translated(column, known->second);
+    const auto words = format_.words.find(column);
+    return words == format_.words.end() ? as_written(column) : translated(column, words->second);
+  }
+
+  std::optional<std::string> as_written(const std::string& column) const {
     if (file_.has(column)) return file_.text(row_, column);
-    const auto lookup = std::ranges::find(format_.lookups, column, &Lookup::name);
-    return lookup == format_.lookups.end() ? std::nullopt : found(*lookup);
+    const Lookup* const lookup = format_.lookup(column);
+    return lookup == nullptr ? std::nullopt : found(*lookup);
   }
 
   std::optional<std::string> translated(const std::string& column, const Words& words) const {
-    const bool in_place = words.of.empty() || words.of == column;
-    std::optional<std::string> word;
-    if (!in_place) {
-      word = cell(words.of);
-    } else if (file_.has(column)) {
-      word = file_.text(row_, column);
-    }
+    const bool in_place = words.is_in_place(column);
+    std::optional<std::string> word = in_place ? as_written(column) : cell(words.of);
     if (!word) return {};
     const auto meaning = words.meaning.find(*word);
     if (meaning != words.meaning.end()) return meaning->second;
@@ -113,20 +146,31 @@ class RowReader {
 
   std::optional<std::string> found(const Lookup& lookup) const {
     const CsvFile* const table = lookup.file.empty() ? &file_ : others_ ? others_(lookup.file) : nullptr;
-    const CellOf own = [this](const std::string& column) { return cell(column); };
-    for (std::size_t row = 0; table != nullptr && row < table->rows(); ++row) {
-      const CellOf theirs = [&](const std::string& column) -> std::optional<std::string> {
-        if (!table->has(column)) return {};
-        return table->text(row, column);
-      };
-      if (meets(lookup.where, theirs, own)) return expand(lookup.column, theirs);
+    if (table == nullptr) return {};
+    std::vector<std::pair<std::string, std::vector<std::string>>> wanted;  // words by column
+    for (const Condition& condition : lookup.where) {
+      if (!table->has(condition.column)) return {};
+      wanted.emplace_back(condition.column, std::vector<std::string>());
+      for (const Template& form : condition.words) {
+        if (std::optional<std::string> word = expand_own(form)) wanted.back().second.push_back(std::move(*word));
+      }
+    }
+    for (std::size_t row = 0; row < table->rows(); ++row) {
+      const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
+        const std::string& cell = table->text(row, condition.first);
+        return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
+      });
+      if (is_it) return fill_in(lookup.column, *table, row);
     }
     return {};
   }
 
-  std::optional<std::string> filled(const Template& form) const {
-    if (form.empty()) return {};
+  std::optional<std::string> expand_own(const Template& form) const {
     return expand(form, [this](const std::string& column) { return cell(column); });
+  }
+  // Nothing where the form is not written.
+  std::optional<std::string> filled(const Template& form) const {
+    return form.empty() ? std::nullopt : expand_own(form);
   }
 
   std::string where() const { return fmt::format("{}:{}", reading_.name, file_.line(row_)); }
@@ -141,11 +185,12 @@ class RowReader {
   }
 
   void read_as(const RowFormat& form);
-  bool read_seen(const RowFormat& form, Measurement& measurement);
-  std::optional<double> read_quantity(const Template& form, sim::Dimension dimension);
+  Seen read_seen(const SeenFormat& format, double value);
+  std::optional<double> read_within(const Template& form, const Bounds& bounds, double scale = 1.0);
+  void tell_odd_word();
+  std::vector<std::string> words_known_of(const std::string& column) const;
+  std::string in_table(const std::string& column) const;
   std::string column_of(const Template& form) const;
-  std::string first_odd_column() const;
-  std::string known_words() const;
 
   const CsvFile& file_;
   std::size_t row_;
@@ -156,84 +201,91 @@ class RowReader {
   const std::string* label_ = nullptr;
 };
 
+// The column of the table that this one is, or follows from; empty where it has none.
+std::string RowReader::in_table(const std::string& column) const {
+  if (wide_column_ != nullptr && (column == "cell" || column == "column")) return *wide_column_;
+  if (file_.has(column)) return column;
+  for (const std::string& source : format_.sources_of(column)) {
+    if (std::string own = in_table(source); !own.empty()) return own;
+  }
+  return "";
+}
+
 // The column of the table that a text is about.
 std::string RowReader::column_of(const Template& form) const {
-  for (Template::Hole& hole : form.holes()) {
-    if (hole.column == "cell" && wide_column_ != nullptr) return *wide_column_;
-    if (file_.has(hole.column)) return std::move(hole.column);
+  for (const Template::Hole& hole : form.holes()) {
+    if (std::string own = in_table(hole.column); !own.empty()) return own;
   }
   return "";
 }
 
-// The first column that entries look at and whose word none of them knows.
-std::string RowReader::first_odd_column() const {
-  for (const RowFormat& form : format_.rows) {
-    for (const Condition& condition : form.where) {
-      const std::optional<std::string> here = cell(condition.column);
-      const bool known = std::ranges::any_of(format_.rows, [&](const RowFormat& other) {
-        return std::ranges::any_of(other.where, [&](const Condition& its) {
-          return its.column == condition.column &&
-                 std::ranges::any_of(its.words, [&](const Template& word) { return here == filled(word); });
-        });
-      });
-      if (!known) return condition.column;
-    }
-  }
-  return "";
-}
-
-std::string RowReader::known_words() const {
-  const std::string column = first_odd_column();
+// Of entries that the row meets up to there.
+std::vector<std::string> RowReader::words_known_of(const std::string& column) const {
   std::vector<std::string> known;
   for (const RowFormat& form : format_.rows) {
-    for (const Condition& condition : form.where) {
-      if (condition.column != column) continue;
-      for (const Template& word : condition.words) known.push_back(word.text);
+    const std::size_t reached = std::min(met(form.where) + 1, form.where.size());
+    for (const Condition& condition : std::span(form.where).first(reached)) {
+      for (const Template& word : condition.words) {
+        const bool is_new = std::ranges::find(known, word.text) == known.end();
+        if (condition.column == column && is_new) known.push_back(word.text);
+      }
     }
   }
-  std::ranges::sort(known);
-  known.erase(std::ranges::unique(known).begin(), known.end());
-  return known.empty()
-             ? ""
-             : ": '" + cell(column).value_or("").substr(0, 40) + "'" + sim::name_hint(cell(column).value_or(""), known);
+  return known;
 }
 
-std::optional<double> RowReader::read_quantity(const Template& form, sim::Dimension dimension) {
+// Of the entry whose conditions the row meets furthest, and of these that of which it meets most: the first condition
+// that it does not meet, and what would.
+void RowReader::tell_odd_word() {
+  const RowFormat* nearest = nullptr;
+  std::pair<std::size_t, std::ptrdiff_t> most;
+  for (const RowFormat& form : format_.rows) {
+    const auto all = std::ranges::count_if(form.where, [this](const Condition& one) { return meets(one); });
+    const std::pair here(met(form.where), all);
+    if (nearest != nullptr && here <= most) continue;
+    nearest = &form;
+    most = here;
+  }
+  if (nearest == nullptr) return fault("", "no row of this table is known");
+  std::string beside;
+  for (const Condition& condition : std::span(nearest->where).first(most.first)) {
+    const std::string cell_there = shortened(cell(condition.column).value_or(""));
+    beside += fmt::format("{} {} '{}'", beside.empty() ? " beside" : ",", condition.column, cell_there);
+  }
+  const std::string& column = nearest->where[most.first].column;
+  const std::string own = in_table(column);
+  const std::string word = cell(column).value_or(file_.has(own) ? file_.text(row_, own) : "");
+  fault(own, fmt::format("'{}' is not known{}{}", shortened(word), beside, hint_of(word, words_known_of(column))));
+}
+
+std::optional<double> RowReader::read_within(const Template& form, const Bounds& bounds, double scale) {
   const std::optional<std::string> text = filled(form);
   if (!text) return {};
-  const sim::ParsedQuantity parsed = sim::parse_quantity(*text, dimension);
-  if (parsed.ok()) return parsed.value;
-  fault(column_of(form), parsed.error);
+  const sim::ParsedQuantity parsed = sim::parse_quantity(*text, bounds.dimension);
+  if (!parsed.ok()) {
+    fault(column_of(form), parsed.error);
+  } else if (!bounds.hold(parsed.value * scale)) {
+    fault(column_of(form), fmt::format("'{}' cannot be: {}", *text, bounds.accepted()));
+  } else {
+    return parsed.value * scale;
+  }
   return {};
 }
 
-// False where any figure is at fault.
-bool RowReader::read_seen(const RowFormat& form, Measurement& measurement) {
-  const std::size_t faults_before = reading_.faults.size();
-  for (const SeenFormat& format : form.see) {
-    const study::FigureForm& figure = study::form_of(format.figure);
-    const std::optional<double> value = read_quantity(format.measured, figure.dimension);
-    if (!value) continue;
-    Seen seen{.figure = format.figure, .value = *value * format.scale, .band = format.band};
-    if (seen.value < figure.low || seen.value > figure.high) {
-      fault(column_of(format.measured),
-            fmt::format("'{}' cannot be: {} to {} {} are accepted", filled(format.measured).value_or(""),
-                        figure.low / figure.per_unit, figure.high / figure.per_unit, figure.unit));
-      continue;
-    }
-    const auto scaled = [&](const Template& bound) {
-      std::optional<double> limit = read_quantity(bound, figure.dimension);
-      if (limit) *limit *= format.scale;
-      return limit;
-    };
-    seen.low = scaled(format.low);
-    seen.high = scaled(format.high);
-    measurement.seen.push_back(seen);
+Seen RowReader::read_seen(const SeenFormat& format, double value) {
+  const Bounds bounds(study::form_of(format.figure));
+  Seen seen{.figure = format.figure, .value = value, .band = format.band};
+  seen.low = read_within(format.low, bounds, format.scale);
+  seen.high = read_within(format.high, bounds, format.scale);
+  if (seen.low && seen.high && *seen.low > *seen.high) {
+    fault(column_of(format.low),
+          fmt::format("'{}' lies above '{}', where the spread ends", *filled(format.low), *filled(format.high)));
   }
-  return reading_.faults.size() == faults_before;
+  return seen;
 }
 
 void RowReader::read_as(const RowFormat& form) {
+  const std::size_t faults_before = reading_.faults.size();
   Fields fields;
   for (const auto& [name, text] : form.with) {
     if (std::optional<std::string> value = filled(text)) fields.emplace(name, std::move(*value));
@@ -241,23 +293,29 @@ void RowReader::read_as(const RowFormat& form) {
   std::vector<FieldFault> faults;
   Measurement measurement;
   measurement.trial = read_trial(form.trial, fields, faults);
-  for (FieldFault& found : faults) {
+  for (const FieldFault& found : faults) {
     const auto text = form.with.find(found.field);
-    fault(text == form.with.end() ? "" : column_of(text->second), std::move(found.what));
+    const std::string column = text == form.with.end() ? "" : column_of(text->second);
+    fault(column,
+          column.empty() ? fmt::format("{} of the trial '{}' {}", found.field, form.trial, found.what) : found.what);
   }
-  if (!read_seen(form, measurement) || !faults.empty()) return;
-  if (measurement.seen.empty()) {
-    return leave_out("nothing was measured of what is compared");
+  for (const SeenFormat& format : form.see) {
+    const Bounds bounds(study::form_of(format.figure));
+    const std::optional<double> value = read_within(format.measured, bounds, format.scale);
+    if (value) measurement.seen.push_back(read_seen(format, *value));
   }
+  const Bounds time(study::form_of(study::Figure::time));
+  measurement.alone = {.gemm = read_within(form.gemm_alone, time),
+                       .collective = read_within(form.collective_alone, time),
+                       .tiles = read_within(form.tiles, tiles_of_a_gemm)};
+  if (reading_.faults.size() > faults_before) return;
+  if (measurement.seen.empty()) return leave_out("nothing was measured of what is compared");
   measurement.file = reading_.name;
   measurement.line = file_.line(row_);
   measurement.group = filled(form.group).value_or("");
   for (const Template& assignment : format_.assignments) {
     if (std::optional<std::string> text = filled(assignment)) measurement.assignments.push_back(std::move(*text));
   }
-  measurement.alone = {.gemm = read_quantity(form.gemm_alone, sim::Dimension::time),
-                       .collective = read_quantity(form.collective_alone, sim::Dimension::time),
-                       .tiles = read_quantity(form.tiles, sim::Dimension::number)};
   measurement.decision = filled(form.decision).value_or("");
   measurement.alternative = filled(form.alternative).value_or("");
   reading_.measurements.push_back(std::move(measurement));

@@ -38,19 +38,28 @@ class FieldReader {
     for (const auto& [name, shape] : table_i) {
       if (name == required("gemm")) return shape;
     }
+    constexpr std::string_view or_by_name = ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I";
+    if (!has("gemm")) {
+      fault("gemm", fmt::format("is missing: MxNxK such as 8192x57344x8192 is accepted{}", or_by_name));
+      return {};
+    }
     const models::ParsedGemmShape parsed = models::parse_gemm_shape(required("gemm"));
-    if (!parsed.ok()) fault("gemm", parsed.error + ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I");
+    if (!parsed.ok()) fault("gemm", fmt::format("{}{}", parsed.error, or_by_name));
     return parsed.shape;
   }
 
   // A size that a trial must have.
   sim::Bytes bytes() {
+    const std::string accepted = fmt::format("1B to {} are accepted", sim::to_string(study::largest_array));
+    if (!has("bytes")) {
+      fault("bytes", "is missing: " + accepted);
+      return {};
+    }
     const sim::ParsedQuantity parsed = sim::parse_quantity(required("bytes"), sim::Dimension::bytes);
     if (!parsed.ok()) {
       fault("bytes", parsed.error);
     } else if (parsed.value < 1.0 || sim::Bytes(parsed.value) > study::largest_array) {
-      fault("bytes", fmt::format("'{}' is out of bounds: 1B to {} are accepted", required("bytes"),
-                                 sim::to_string(study::largest_array)));
+      fault("bytes", fmt::format("'{}' is out of bounds: {}", required("bytes"), accepted));
     }
     return sim::Bytes(parsed.value);
   }
@@ -89,8 +98,9 @@ class FieldReader {
       if (word == required(name)) return value;
       known.emplace_back(word);
     }
+    const std::string hint = sim::name_hint(required(name), known);
     fault(name,
-          fmt::format("'{}' is not known{}", required(name).substr(0, 40), sim::name_hint(required(name), known)));
+          has(name) ? fmt::format("'{}' is not known{}", required(name).substr(0, 40), hint) : "is missing" + hint);
     return choices.front().second;
   }
 
@@ -101,9 +111,7 @@ class FieldReader {
     const auto found = fields_.find(name);
     return found == fields_.end() ? absent : found->second;
   }
-  void fault(std::string_view name, std::string what) {
-    faults_.push_back({std::string(name), has(name) ? std::move(what) : "is missing: " + what});
-  }
+  void fault(std::string_view name, std::string what) { faults_.push_back({std::string(name), std::move(what)}); }
 
   const Fields& fields_;
   std::vector<FieldFault>& faults_;

@@ -88,7 +88,8 @@ TEST_F(FitGuard, RefusesAConcurrentRowInAFileThatNobodyListed) {
               HasSubstr("f.csv:2: a fit may not read a concurrent run"));
   EXPECT_THAT(faults_of(power_columns + "c3_nccl_cb2_3.25G,560,1980\n"),
               HasSubstr("f.csv:2: a fit may not read a concurrent run"));
-  EXPECT_NE(faults_of(columns + "gemm,cb1,all_gather,1024,nccl,132,100\n"), "") << "no form knows such a row";
+  EXPECT_THAT(faults_of(columns + "gemm,cb1,all_gather,1024,nccl,132,100\n"),
+              HasSubstr("f.csv:2:10: collective: 'all_gather' is not known beside kind 'gemm'"));
 }
 
 TEST_F(FitGuard, RefusesAConcurrentRowEvenInAListedFile) {

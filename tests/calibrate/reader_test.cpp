@@ -156,6 +156,20 @@ TEST(ShippedForms, ReadEveryRowOfTheSecondMachine) {
 }
 
 TEST(ShippedForms, SayWhichWordsTheyKnow) {
+  EXPECT_THAT(faults_of(columns + "gem,cb1,-,0,all_sms,132,5\n"),
+              HasSubstr("f.csv:2:1: kind: 'gem' is not known; did you mean 'gemm'?"));
+  EXPECT_THAT(faults_of(columns + "fft,cb1,-,0,all_sms,132,5\n"),
+              HasSubstr("kind: 'fft' is not known; known are: launch, gemm, coll, drift, p2p, stream, c3, dependent"));
+  EXPECT_THAT(faults_of(columns + "coll,-,all_gather,8,mpi,0,5\n"),
+              HasSubstr("f.csv:2:21: how: 'mpi' is not known beside kind 'coll'; known are: nccl, nccl_max_ctas, "
+                        "copy_engine, copy_engine_graph"));
+  EXPECT_THAT(faults_of(columns + "p2p,-,two_peers,8,copy_engine,1,5\n"),
+              HasSubstr("collective: 'two_peers' is not known beside kind 'p2p'; known are: one_peer, fan_out"));
+  EXPECT_THAT(faults_of(columns + "gemm,cb1,all_gather,1024,nccl,132,100\n"),
+              HasSubstr("f.csv:2:10: collective: 'all_gather' is not known beside kind 'gemm'; known are: -"))
+      << "a GEMM beside a collective is no trial of its own";
+  EXPECT_THAT(faults_of(power_columns + "sleep,3,1980\n"),
+              HasSubstr("f.csv:2:1: phase: 'sleep' is not known; known are: idle, triad, gemm_*, nccl_ag_*, ce_ag_*"));
   EXPECT_THAT(faults_of(columns + "coll,-,gather,8,nccl,0,5\n"),
               HasSubstr("f.csv:2:8: collective: 'gather' is not known"));
   EXPECT_THAT(faults_of(columns + "gemm,cb9,-,0,all_sms,132,5\n"),
