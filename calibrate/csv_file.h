@@ -48,6 +48,8 @@ class CsvFile {
 
   // "file:line:column" of a cell, or, where the file has no such column, of the row.
   std::string place(std::size_t row, std::string_view column) const;
+  // Records what is wrong with the columns as a whole.
+  void fault(std::string what) { fault_at(header_.line, 1, "", std::move(what)); }
   // Records what is wrong with a cell, or, where the file has no such column, with a row.
   void fault(std::size_t row, std::string_view column, std::string what);
   const std::vector<sim::Fault>& faults() const { return faults_; }

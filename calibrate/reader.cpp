@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <system_error>
 
 #include "calibrate/roles.h"
 #include "sim/config.h"
+#include "sim/nearest_name.h"
 
 namespace calibrate {
 
@@ -20,29 +22,36 @@ std::vector<std::string> missing_columns(const CsvFile& file, const TableFormat&
   return missing;
 }
 
+// What a table says of its own rows in a column `role`; a prediction stays one.
+void apply_own_roles(Reading& reading, const CsvFile& file) {
+  if (!file.has("role")) return;
+  const std::vector<std::string> known{"calibrate", "predict"};
+  std::map<int, Role> by_line;
+  for (std::size_t row = 0; row < file.rows(); ++row) {
+    const std::string& role = file.text(row, "role");
+    if (role == "calibrate") {
+      by_line[file.line(row)] = Role::calibrate;
+    } else if (role == "predict") {
+      by_line[file.line(row)] = Role::predict;
+    } else if (!says_nothing(role)) {
+      const std::string hint = sim::name_hint(role, known);
+      reading.faults.push_back({file.place(row, "role"), "role", fmt::format("'{}' is not known{}", role, hint)});
+    }
+  }
+  for (Measurement& measurement : reading.measurements) {
+    const auto own = by_line.find(measurement.line);
+    if (own != by_line.end() && measurement.role != Role::predict) measurement.role = own->second;
+  }
+}
+
+}  // namespace
+
 const LogFormat* log_format_of(std::string_view text) {
   for (const LogFormat& format : log_formats()) {
     if (format.recognises(text)) return &format;
   }
   return nullptr;
 }
-
-// What a table says of its own rows in a column `role`.
-void apply_own_roles(Reading& reading, const CsvFile& file) {
-  if (!file.has("role")) return;
-  std::map<int, Role> by_line;
-  for (std::size_t row = 0; row < file.rows(); ++row) {
-    const std::string& role = file.text(row, "role");
-    if (role == "calibrate") by_line[file.line(row)] = Role::calibrate;
-    if (role == "predict") by_line[file.line(row)] = Role::predict;
-  }
-  for (Measurement& measurement : reading.measurements) {
-    const auto own = by_line.find(measurement.line);
-    if (own != by_line.end()) measurement.role = own->second;
-  }
-}
-
-}  // namespace
 
 std::string_view to_string(Role role) {
   switch (role) {
@@ -59,7 +68,9 @@ std::string_view to_string(Role role) {
 Reader::Reader(const std::filesystem::path& formats) {
   std::vector<std::filesystem::path> files;
   std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(formats, absent)) {
+  const std::filesystem::directory_iterator entries(formats, absent);
+  if (absent) throw sim::ConfigError({{formats.string(), "", "no folder of forms: " + absent.message()}});
+  for (const auto& entry : entries) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   std::ranges::sort(files);
@@ -78,28 +89,42 @@ const TableFormat* Reader::table(std::string_view name) const {
 
 const TableFormat& Reader::form_of(const CsvFile& file) const {
   const TableFormat* best = nullptr;
-  const TableFormat* nearest = nullptr;
   std::size_t most = 0;
-  std::size_t fewest_missing = 0;
   for (const TableFormat& format : tables_) {
-    const std::size_t missing = missing_columns(file, format).size();
     const std::size_t needed = format.needed_columns().size();
-    if (missing == 0 && (best == nullptr || needed > most)) {
-      best = &format;
-      most = needed;
-    }
-    if (missing < needed && (nearest == nullptr || missing < fewest_missing)) {
-      nearest = &format;
-      fewest_missing = missing;
-    }
+    if (!missing_columns(file, format).empty() || (best != nullptr && needed <= most)) continue;
+    best = &format;
+    most = needed;
   }
-  if (best != nullptr) return *best;
-  std::string hint;
-  if (nearest != nullptr) {
-    hint = fmt::format("; the nearest, '{}', needs besides: {}", nearest->name,
-                       fmt::join(missing_columns(file, *nearest), ", "));
+  if (best == nullptr) refuse(file);
+  return *best;
+}
+
+// Names what the form lacks that fewest columns part from the table, and of these the one that it has most of.
+void Reader::refuse(const CsvFile& file) const {
+  const TableFormat* nearest = nullptr;
+  std::pair<std::size_t, std::size_t> fewest;  // missing, and not there
+  std::vector<std::string> names;
+  for (const TableFormat& format : tables_) {
+    names.push_back(format.name);
+    const std::size_t needed = format.needed_columns().size();
+    const std::size_t missing = missing_columns(file, format).size();
+    const std::pair here(missing, std::numeric_limits<std::size_t>::max() - needed);
+    if (missing == needed || (nearest != nullptr && here >= fewest)) continue;
+    nearest = &format;
+    fewest = here;
   }
-  throw sim::ConfigError({{file.name(), "", "no table with these columns is known" + hint}});
+  CsvFile told = file;
+  const auto before = static_cast<std::ptrdiff_t>(file.faults().size());
+  if (nearest == nullptr) {
+    told.fault(fmt::format("no table with these columns is known; known are: {}", fmt::join(names, ", ")));
+  } else {
+    told.fault(fmt::format("no table with these columns is known: the nearest is '{}'", nearest->name));
+    told.require(missing_columns(file, *nearest));
+  }
+  std::vector<sim::Fault> faults = told.faults();
+  std::rotate(faults.begin(), faults.begin() + before, faults.end());  // the heading is above the rows
+  throw sim::ConfigError(faults);
 }
 
 Reading Reader::read_rows(const CsvFile& file) const {

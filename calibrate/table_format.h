@@ -10,7 +10,7 @@
 //       leave_out: a stream beside a collective has no model
 //
 // "{column}" stands for the cell of that column, "{column|prefix}" for what follows the prefix in it. A field that
-// names an empty cell ("", "-", "nan", "unset", "null") or one without the prefix is as if it were not written.
+// names an empty cell ("", "-", "nan" and the like) or one without the prefix is as if it were not written.
 #pragma once
 
 #include <map>

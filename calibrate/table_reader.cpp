@@ -15,12 +15,6 @@ namespace calibrate {
 
 namespace {
 
-// What tables write where they have nothing to say.
-bool says_nothing(std::string_view cell) {
-  constexpr std::array<std::string_view, 7> nothing{"", "-", "nan", "NaN", "unset", "null", "N/A"};
-  return std::ranges::find(nothing, cell) != nothing.end();
-}
-
 // What a fault quotes of a cell, which may be of any length.
 std::string shortened(const std::string& word) {
   constexpr std::size_t most = 40;
@@ -322,6 +316,11 @@ void RowReader::read_as(const RowFormat& form) {
 }
 
 }  // namespace
+
+bool says_nothing(std::string_view cell) {
+  constexpr std::array<std::string_view, 7> nothing{"", "-", "nan", "NaN", "unset", "null", "N/A"};
+  return std::ranges::find(nothing, cell) != nothing.end();
+}
 
 std::optional<std::string> fill_in(const Template& text, const CsvFile& file, std::size_t row) {
   return expand(text, [&](const std::string& column) -> std::optional<std::string> {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "calibrate/csv_file.h"
 #include "calibrate/measurement.h"
@@ -12,6 +13,9 @@ namespace calibrate {
 
 // A table that a lookup names, or null where there is none.
 using OtherTables = std::function<const CsvFile*(const std::string& file)>;
+
+// What tables write where they have nothing to say: "", "-", "nan", "NaN", "unset", "null" or "N/A".
+bool says_nothing(std::string_view cell);
 
 // Every row becomes a measurement, or is left out with a reason, or a fault tells where and why it cannot be read. The
 // file has the columns that the form needs. Roles are unlisted.

@@ -235,6 +235,40 @@ TEST(Reader, TakesTheFormThatNeedsMostOfTheColumns) {
   EXPECT_EQ(reader.read_text("c,b,a\n1,2,3\n", "f.csv").format, "three");
 }
 
+TEST(Reader, NamesTheColumnsThatTheNearestFormNeedsBesides) {
+  const std::string faults = faults_of("kind,gemm,collective,bytes,how,limit,all\ngemm,cb1,-,0,all_sms,132,5\n");
+  EXPECT_THAT(faults, HasSubstr("f.csv:1:1: no table with these columns is known: the nearest is 'runs'"));
+  EXPECT_THAT(faults, HasSubstr("f.csv:1:1: all_us: this column is missing, unit included; known are: kind, gemm"));
+  EXPECT_THAT(
+      faults_of("# a comment\nphase,mean_power_w\nidle,3\n"),
+      AllOf(HasSubstr("f.csv:2:1: no table with these columns is known: the nearest is 'phases'"),
+            HasSubstr("f.csv:2:1: mean_power_W: this column is missing, unit included; did you mean 'mean_power_w'?"),
+            HasSubstr("mean_sm_clock_MHz: this column is missing")));
+}
+
+TEST(Reader, NamesAllFormsWhereNoneIsNear) {
+  EXPECT_THAT(faults_of("x,y\n1,2\n"), AllOf(HasSubstr("f.csv:1:1: no table with these columns is known; known are: "),
+                                             HasSubstr("phases"), HasSubstr("runs")));
+}
+
+TEST(Reader, TellsWhatElseIsWrongWithATableItDoesNotKnow) {
+  EXPECT_THAT(faults_of("x,y\n1\n"), AllOf(HasSubstr("no table"), HasSubstr("f.csv:2:1: 1 cells")));
+}
+
+TEST(Reader, TakesTheNearestFormWithMostColumns) {
+  Reader reader;
+  reader.add(form("few", {"a", "b"}));
+  reader.add(form("many", {"a", "c", "d"}));
+  try {
+    reader.read_text("a,c\n1,2\n", "f.csv");
+    FAIL() << "no fault was found";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the nearest is 'many'"));
+  }
+}
+
+TEST(Reader, RefusesAFolderOfFormsThatIsNotThere) { EXPECT_THROW(Reader("no/such/folder"), sim::ConfigError); }
+
 TEST(Reader, NamesTheFormsItKnows) {
   ASSERT_NE(shipped().table("runs"), nullptr);
   EXPECT_FALSE(shipped().table("runs")->description.empty());
@@ -284,6 +318,25 @@ TEST_F(ReaderOfFiles, TakesRolesFromAColumnOfTheTable) {
   EXPECT_EQ(reading.measurements[0].role, Role::predict);
   EXPECT_EQ(reading.measurements[1].role, Role::calibrate);
   EXPECT_EQ(reading.measurements[2].role, Role::unlisted);
+}
+
+TEST_F(ReaderOfFiles, KeepsAPredictionWhateverElseIsSaidOfIt) {
+  written("roles.csv", "file,rows,role,spread\nf.csv,phase=idle,predict,\nf.csv,,calibrate,\n");
+  const Reading reading = shipped().read(written("f.csv",
+                                                 "phase,mean_power_W,mean_sm_clock_MHz,role\n"
+                                                 "idle,100,1980,calibrate\ntriad,500,1980,predict\n"));
+  ASSERT_EQ(reading.measurements.size(), 2u);
+  EXPECT_EQ(reading.measurements[0].role, Role::predict) << "by the list";
+  EXPECT_EQ(reading.measurements[1].role, Role::predict) << "by the row";
+}
+
+TEST_F(ReaderOfFiles, RefusesARoleThatItDoesNotKnow) {
+  const Reading reading = shipped().read(
+      written("f.csv", "phase,mean_power_W,mean_sm_clock_MHz,role\nidle,100,1980,predcit\nidle,100,1980,-\n"));
+  ASSERT_EQ(reading.faults.size(), 1u);
+  EXPECT_THAT(reading.faults[0].where, HasSubstr("f.csv:2:15"));
+  EXPECT_EQ(reading.faults[0].path, "role");
+  EXPECT_EQ(reading.faults[0].what, "'predcit' is not known; did you mean 'predict'?");
 }
 
 TEST_F(ReaderOfFiles, RefusesAFolderAndAFileThatIsNotThere) {
