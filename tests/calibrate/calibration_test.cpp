@@ -48,7 +48,9 @@ study::CopyTrial copy_of(sim::Bytes bytes) {
 }
 
 // What a platform with assignments would have measured of large copies, and of a kernel that does nothing.
-Reading simulated(const std::vector<std::string>& assignments) {
+// `set` is said of the measurements, too.
+Reading simulated(std::vector<std::string> assignments, const std::vector<std::string>& set = {}) {
+  assignments.insert(assignments.end(), set.begin(), set.end());
   study::Testbed testbed(PlatformText(h200).spec(assignments));
   Reading file;
   file.name = "simulated.csv";
@@ -57,6 +59,7 @@ Reading simulated(const std::vector<std::string>& assignments) {
     measurement.file = file.name;
     measurement.line = line;
     measurement.trial = trial;
+    measurement.assignments = set;
     const study::Figures figures = study::observe(testbed, trial, {study::Figure::time});
     measurement.seen.push_back({.figure = study::Figure::time, .value = figures.at(study::Figure::time)});
     file.measurements.push_back(measurement);
@@ -86,6 +89,18 @@ TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
   ASSERT_EQ(calibration.parameters.size(), 2u) << "no step but these two has measurements";
   EXPECT_NEAR(split_unit(fitted(calibration, "fabric.link_rate").after).number, 420.0, 2.0);
   EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
+  for (const FittedStep& step : calibration.steps) {
+    for (const Observation& observation : step.after) EXPECT_LT(std::abs(observation.error), 0.005) << step.name;
+  }
+}
+
+// The host of these took 5 us to notice an end, where the platform has 2.
+TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
+  const Reading usual = simulated({"host.kernel_launch=9 us"});
+  const Reading slow = simulated({"host.kernel_launch=9 us"}, {"host.kernel_notice=5 us"});
+  const Calibration calibration = calibrate(h200, std::vector{slow, usual, slow});
+  EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
+  EXPECT_NE(calibration.text.find("kernel_notice: {value: 2us"), std::string::npos) << "which stays as it was";
   for (const FittedStep& step : calibration.steps) {
     for (const Observation& observation : step.after) EXPECT_LT(std::abs(observation.error), 0.005) << step.name;
   }
