@@ -156,6 +156,12 @@ TEST(Calibration, ReportsMedianAndWorstOfEachGroup) {
   EXPECT_EQ(std::get<std::string>(row[7]), "b");
 }
 
+TEST(Calibration, ReportsNoErrorsOfAGroupThatNothingIsObservedOf) {
+  Calibration calibration;
+  calibration.steps.push_back({"copies", 0, {}, {}});
+  EXPECT_TRUE(report(calibration, {}).tables[1].table.rows().empty());
+}
+
 TEST(Calibration, ReportsHowManyRowsOfAFileWereReadAndWhyOthersWereNot) {
   Reading file;
   file.name = "f.csv";

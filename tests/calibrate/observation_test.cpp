@@ -47,6 +47,16 @@ TEST(Observation, LeavesOutFiguresThatTheModelHasNot) {
   EXPECT_EQ(observations[0].figure, Figure::power);
 }
 
+// A fit sums squares of ratios; a share may be 0.
+TEST(Observation, LeavesOutSharesWhichAreComparedInPoints) {
+  const Measurement copy = measurement(study::CopyTrial{{0, 1, sim::Bytes(1e6), {}}},
+                                       {{Figure::time, 1e-5}, {Figure::control_share, 0.0}, {Figure::copy_share, 0.5}});
+  const std::vector<const Measurement*> one{&copy};
+  const std::vector<Observation> observations = observe(h200(), one);
+  ASSERT_EQ(observations.size(), 1u);
+  EXPECT_EQ(observations[0].figure, Figure::time);
+}
+
 TEST(Observation, NamesTheRowThatThePlatformCannotRun) {
   const Measurement gemm = measurement(study::GemmTrial{.shape = {64, 64, 64}, .cus = 133},  // of 132 SMs
                                        {{Figure::time, 1.0}});
