@@ -17,6 +17,8 @@ template <class... Fs>
 struct Overloaded : Fs... {
   using Fs::operator()...;
 };
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;  // clang 14 deduces no aggregates
 
 Operation only(Work work, models::CuMask mask = {}) {
   return {.name = to_string(work), .work = work, .mask = mask, .stream = {}, .after = {}};
