@@ -4,31 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/config.h"
+#include "tests/calibrate/read_table.h"
 
 namespace calibrate {
 namespace {
 
-using study::Figure;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-TableFormat form(const std::string& text) {
-  sim::Config config = sim::Config::from_text(text, "f.yaml");
-  TableFormat format = TableFormat::read(config.root(), "f");
-  config.finish();
-  return format;
-}
-
-Reading read(const std::string& format, const std::string& table, const OtherTables& others = {}) {
-  return read_table(CsvFile::from_text(table, "runs/f.csv"), form(format), others);
-}
-
-std::string faults_of(const std::string& format, const std::string& table, const OtherTables& others = {}) {
-  const Reading reading = read(format, table, others);
-  return reading.faults.empty() ? "" : sim::ConfigError(reading.faults).what();
-}
 
 // The groups of all rows, which stand for whatever a template makes of them.
 std::vector<std::string> groups(const std::string& format, const std::string& table, const OtherTables& others = {}) {
@@ -138,46 +120,6 @@ TEST(Conditions, OfTheFirstEntryThatARowMeetsDecide) {
   EXPECT_EQ(reading.left_out[0].why, "one");
   EXPECT_EQ(reading.left_out[0].where, "f.csv:2");
   EXPECT_EQ(reading.left_out[1].why, "any");
-}
-
-// A row that no entry knows: the column that keeps it from the entry that comes nearest, and what is known there.
-
-const std::string kinds =
-    "rows:\n"
-    "  - {where: {kind: gemm, collective: '-'}, trial: rest, see: {power: 5W}}\n"
-    "  - {where: {kind: [coll, drift], how: nccl}, trial: rest, see: {power: 5W}}\n"
-    "  - {where: {kind: coll, how: 'copy_*'}, trial: rest, see: {power: 5W}}\n"
-    "  - {where: {kind: coll, how: tree, bytes: '<8'}, trial: rest, see: {power: 5W}}\n";
-
-std::string fault_of_row(const std::string& row) {
-  return faults_of(kinds, "kind,collective,how,bytes\n" + row + "\n");
-}
-
-TEST(UnknownRows, NameTheWordThatWasMeant) {
-  EXPECT_EQ(fault_of_row("gem,-,nccl,8"), "runs/f.csv:2:1: kind: 'gem' is not known; did you mean 'gemm'?");
-  EXPECT_EQ(fault_of_row("coll,-,nkcl,8"),
-            "runs/f.csv:2:8: how: 'nkcl' is not known beside kind 'coll'; did you mean 'nccl'?");
-}
-
-TEST(UnknownRows, NameAllWordsWhereNoneIsNear) {
-  EXPECT_EQ(fault_of_row("p2p,-,nccl,8"), "runs/f.csv:2:1: kind: 'p2p' is not known; known are: gemm, coll, drift");
-  EXPECT_EQ(fault_of_row("coll,-,ring,8"),
-            "runs/f.csv:2:8: how: 'ring' is not known beside kind 'coll'; known are: nccl, copy_*, tree");
-}
-
-TEST(UnknownRows, NameTheColumnThatIsOddBesideTheOthers) {
-  // Every word of these is known somewhere; together they are not.
-  EXPECT_EQ(fault_of_row("gemm,all_gather,nccl,8"),
-            "runs/f.csv:2:6: collective: 'all_gather' is not known beside kind 'gemm'; known are: -");
-  EXPECT_EQ(fault_of_row("drift,-,tree,8"),
-            "runs/f.csv:2:9: how: 'tree' is not known beside kind 'drift'; known are: nccl");
-  EXPECT_EQ(fault_of_row("coll,-,tree,8"),
-            "runs/f.csv:2:13: bytes: '8' is not known beside kind 'coll', how 'tree'; known are: <8");
-}
-
-TEST(UnknownRows, QuoteNoMoreOfAWordThanOneReads) {
-  const std::string fault = fault_of_row(std::string(1000, 'x') + ",-,nccl,8");
-  EXPECT_LT(fault.size(), 200u) << fault;
 }
 
 // Words.
@@ -312,78 +254,6 @@ TEST(WideTables, SayWhichCellsTheyLeaveOut) {
   EXPECT_EQ(reading.left_out[1].why, "two_us: not this one");
 }
 
-// What is seen.
-
-std::string seeing(const std::string& figures) { return "rows: [{trial: rest, see: {" + figures + "}}]\n"; }
-
-TEST(SeenFigures, AreReadWithTheirUnitsAndScales) {
-  const Reading reading = read(seeing("time: '{t}us', rate: '{r}GB/s', copy_share: {measured: '{share}', scale: 0.01}, "
-                                      "cache_hit_share: '{hits}', power: '{w}W'"),
-                               "t,r,share,hits,w\n5,48,31,0.5,-\n");
-  ASSERT_EQ(reading.measurements.size(), 1u);
-  const std::vector<Seen>& seen = reading.measurements[0].seen;
-  ASSERT_EQ(seen.size(), 4u) << "no power";
-  EXPECT_EQ(seen[0].figure, Figure::time);
-  EXPECT_DOUBLE_EQ(seen[0].value, 5e-6);
-  EXPECT_DOUBLE_EQ(seen[1].value, 48e9);
-  EXPECT_DOUBLE_EQ(seen[2].value, 0.31) << "percent";
-  EXPECT_DOUBLE_EQ(seen[3].value, 0.5);
-}
-
-TEST(SeenFigures, HaveTheSpreadAndTheBandOfTheirForm) {
-  const Reading reading =
-      read(seeing("time: {measured: '{t}us', low: '{p10}us', high: '{p90}us', scale: 2, band: 0.1}"),
-           "t,p10,p90\n5,4,7\n5,-,7\n");
-  const Seen& both = reading.measurements.at(0).seen.at(0);
-  EXPECT_DOUBLE_EQ(both.value, 10e-6);
-  EXPECT_DOUBLE_EQ(both.low.value(), 8e-6);
-  EXPECT_DOUBLE_EQ(both.high.value(), 14e-6);
-  EXPECT_EQ(both.band, 0.1);
-  EXPECT_EQ(reading.measurements.at(1).seen.at(0).low, std::nullopt);
-}
-
-TEST(SeenFigures, WithinTheirBoundsAreAccepted) {
-  // 1 ns and an hour are the ends of a time; a share may be 0.
-  EXPECT_EQ(faults_of(seeing("time: '{t}'"), "t\n1ns\n3600s\n"), "");
-  EXPECT_EQ(faults_of(seeing("copy_share: '{s}'"), "s\n0\n1\n"), "");
-}
-
-TEST(SeenFigures, BeyondTheirBoundsAreFaults) {
-  EXPECT_EQ(faults_of(seeing("time: '{t}us'"), "x,t\n1,0\n"),
-            "runs/f.csv:2:3: t: '0us' cannot be: 0.001 to 3600000000 us are accepted");
-  EXPECT_EQ(faults_of(seeing("copy_share: {measured: '{s}', scale: 0.01}"), "s\n101\n"),
-            "runs/f.csv:2:1: s: '101' cannot be: 0 to 100 % are accepted");
-  EXPECT_THAT(faults_of(seeing("time: '{t}us'"), "t\n1e999\n"), HasSubstr("f.csv:2:1: t: '1e999us' is out of range"));
-  EXPECT_THAT(faults_of(seeing("time: '{t}us'"), "t\n1e300\n"), HasSubstr("f.csv:2:1: t: '1e300us'"));
-  EXPECT_THAT(faults_of(seeing("rate: '{r}GB/s'"), "r\n-5\n"), HasSubstr("f.csv:2:1: r: '-5GB/s' is negative"));
-  EXPECT_THAT(faults_of(seeing("rate: '{r}GB/s'"), "r\ninf\n"), HasSubstr("f.csv:2:1: r: 'infGB/s' is not a rate"));
-  EXPECT_THAT(faults_of(seeing("rate: '{r}GB/s'"), "r\nNAN\n"), HasSubstr("f.csv:2:1: r: 'NANGB/s' is not a rate"));
-  EXPECT_THAT(faults_of(seeing("rate: '{r}'"), "r\n5\n"), HasSubstr("f.csv:2:1: r: '5' needs a unit"));
-  EXPECT_THAT(faults_of(seeing("rate: '{r}'"), "r\n5us\n"), HasSubstr("is a time, but a rate is needed"));
-}
-
-TEST(SeenFigures, HaveASpreadThatCanBe) {
-  const std::string spread = seeing("time: {measured: '{t}us', low: '{l}us', high: '{h}us'}");
-  EXPECT_EQ(faults_of(spread, "t,l,h\n5,0,9\n"),
-            "runs/f.csv:2:3: l: '0us' cannot be: 0.001 to 3600000000 us are accepted");
-  EXPECT_EQ(faults_of(spread, "t,l,h\n5,4,1e10\n"),
-            "runs/f.csv:2:5: h: '1e10us' cannot be: 0.001 to 3600000000 us are accepted");
-  EXPECT_EQ(faults_of(spread, "t,l,h\n5,9,4\n"), "runs/f.csv:2:3: l: '9us' lies above '4us', where the spread ends");
-  EXPECT_EQ(faults_of(spread, "t,l,h\n9,4,5\n"), "") << "a mean may lie beyond percentiles";
-}
-
-TEST(SeenFigures, OfAConstantAtFaultArePlacedAtTheRow) {
-  EXPECT_EQ(faults_of(seeing("time: 5W"), "a\n1\n"),
-            "runs/f.csv:2:1: '5W' is a power, but a time is needed: write 2.2us, 450ns or 1ms");
-}
-
-TEST(SeenFigures, OfAnEmptyRowLeaveItOut) {
-  const Reading reading = read(seeing("time: '{t}us', power: '{w}W'"), "t,w\n-,nan\n");
-  EXPECT_THAT(reading.measurements, IsEmpty());
-  ASSERT_EQ(reading.left_out.size(), 1u);
-  EXPECT_EQ(reading.left_out[0].why, "nothing was measured of what is compared");
-}
-
 // What belongs to a comparison.
 
 TEST(TableReader, ReadsWhatSimpleRulesPredictFrom) {
@@ -418,47 +288,6 @@ TEST(TableReader, ReadsAssignmentsOfThePlatform) {
       read("set: ['gpus={gpus}', 'gpu.power.cap={cap}W']\n" + grouped("g"), "gpus,cap\n4,600\n8,-\n");
   EXPECT_THAT(reading.measurements.at(0).assignments, ElementsAre("gpus=4", "gpu.power.cap=600W"));
   EXPECT_THAT(reading.measurements.at(1).assignments, ElementsAre("gpus=8"));
-}
-
-// Faults of a trial's fields.
-
-const std::string copies =
-    "rows: [{trial: collective, with: {collective: '{coll}', bytes: '{bytes}B', gpus: '{n}'}, see: {time: "
-    "'{us}us'}}]\n";
-
-TEST(FaultsOfARow, AreAllToldWithTheirCells) {
-  EXPECT_EQ(faults_of(copies, "coll,bytes,n,us\ngather,0,one,x\n"),
-            "runs/f.csv:2:1: coll: 'gather' is not known; known are: all_gather, all_to_all, all_reduce, "
-            "reduce_scatter, broadcast\n"
-            "runs/f.csv:2:8: bytes: '0B' is out of bounds: 1B to 1TiB are accepted\n"
-            "runs/f.csv:2:10: n: 'one' is not a whole decimal number such as 12 (no leading zeros)\n"
-            "runs/f.csv:2:14: us: 'xus' is not a time: write 2.2us, 450ns or 1ms");
-}
-
-TEST(FaultsOfARow, NameTheFieldThatIsMissing) {
-  EXPECT_EQ(
-      faults_of(copies, "coll,bytes,n,us\n-,,2,5\n"),
-      "runs/f.csv:2:1: coll: is missing; known are: all_gather, all_to_all, all_reduce, reduce_scatter, broadcast\n"
-      "runs/f.csv:2:3: bytes: is missing: 1B to 1TiB are accepted");
-  EXPECT_EQ(faults_of("rows: [{trial: copy, with: {from: gpu0, to: gpu1}, see: {time: '{us}us'}}]\n", "us\n5\n"),
-            "runs/f.csv:2:1: bytes of the trial 'copy' is missing: 1B to 1TiB are accepted");
-  EXPECT_EQ(faults_of("rows: [{trial: gemm, with: {gemm: '{g}'}, see: {time: '{us}us'}}]\n", "us,g\n5,-\n"),
-            "runs/f.csv:2:3: g: is missing: MxNxK such as 8192x57344x8192 is accepted, or cb1 to cb5, mb1, mb2 of "
-            "ConCCL's Table I");
-}
-
-TEST(FaultsOfARow, LeaveTheOthersReadable) {
-  const Reading reading = read(grouped("{a}"), "a,b\n1\n2,x\n3,y,z\n4,x\n");
-  ASSERT_EQ(reading.measurements.size(), 2u);
-  EXPECT_EQ(reading.measurements[0].where(), "f.csv:3");
-  ASSERT_EQ(reading.faults.size(), 2u);
-  EXPECT_EQ(reading.faults[0].where, "runs/f.csv:2:1");
-  EXPECT_EQ(reading.faults[0].what, "1 cells where the columns are 2");
-  EXPECT_EQ(reading.faults[1].where, "runs/f.csv:4:1");
-}
-
-TEST(FaultsOfARow, OfAColumnNamedTwiceAreTold) {
-  EXPECT_EQ(faults_of(grouped("{a}"), "a,a\n1,2\n"), "runs/f.csv:1:3: a: this column is named twice");
 }
 
 }  // namespace

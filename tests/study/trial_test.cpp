@@ -1,19 +1,15 @@
-// What is seen of each kind of trial: on a machine with round numbers where that can be worked out by hand, and held
-// against validate/reference/h200x8/power.csv.
+// What is seen of runs alone: on a machine with round numbers where that can be worked out by hand.
 #include "study/trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tests/models/model_fixture.h"
-#include "tests/study/test_platform.h"
+#include "tests/study/seen_of_trial.h"
 
 namespace study {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using sim::operator""_B;
 using sim::operator""_GiB;
@@ -21,38 +17,8 @@ using sim::operator""_MiB;
 using sim::operator""_ns;
 using sim::operator""_us;
 
-using models::CollectiveKind;
-
 constexpr double watt = 1.0;
 constexpr double us = 1e-6;
-
-std::set<Figure> every_figure() {
-  std::set<Figure> all;
-  for (const FigureForm& form : all_figures()) all.insert(form.figure);
-  return all;
-}
-
-Figures all_of(const models::PlatformSpec& platform, const Trial& trial) {
-  Testbed testbed(platform);
-  EXPECT_EQ(why_impossible(testbed, trial), "");
-  return observe(testbed, trial, every_figure());
-}
-
-double figure(const models::PlatformSpec& platform, const Trial& trial, Figure asked) {
-  return all_of(platform, trial).at(asked);
-}
-
-CollectiveTrial gather(models::Backend backend, sim::Bytes bytes) {
-  CollectiveTrial trial{collective(backend, CollectiveKind::all_gather, bytes)};
-  trial.spec.gpus = 0;
-  return trial;
-}
-
-CollectiveTrial gather_by_engines(sim::Bytes bytes) {
-  CollectiveTrial trial = gather(models::Backend::sdma, bytes);
-  trial.spec.host_threads = models::HostThreads::per_gpu;
-  return trial;
-}
 
 // Kernels. Launch takes 4 us, notice 2 us and, where workgroups are dispatched, that 1 us; HBM gives 800 GB/s to reads
 // and 500 GB/s to writes.
@@ -315,159 +281,6 @@ TEST(CollectiveTrials, AreComparedWithParallelCopiesWhereThatIsAskedFor) {
   }
   Testbed testbed(platform);
   EXPECT_FALSE(observe(testbed, copies, {Figure::time}).contains(Figure::over_parallel_copies));
-}
-
-// A GEMM and a collective at once.
-
-const C3Trial pair{{"", {4096, 4096, 4096}, CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
-
-TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
-  for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::conccl}) {
-    C3Trial trial = pair;
-    trial.strategy = strategy;
-    const Figures both = all_of(mi300x().spec, trial);
-    const double gemm = figure(mi300x().spec, GemmTrial{.shape = pair.scenario.gemm}, Figure::time);
-    const double alone = figure(
-        mi300x().spec, strategy == Strategy::conccl ? gather_by_engines(64_MiB) : gather(models::Backend::rccl, 64_MiB),
-        Figure::time);
-    EXPECT_DOUBLE_EQ(both.at(Figure::gemm_stretch), both.at(Figure::gemm_time) / gemm) << to_string(strategy);
-    EXPECT_DOUBLE_EQ(both.at(Figure::over_longer), both.at(Figure::time) / std::max(gemm, alone))
-        << to_string(strategy);
-    EXPECT_DOUBLE_EQ(both.at(Figure::time), std::max(both.at(Figure::gemm_time), both.at(Figure::collective_time)))
-        << "both are launched at the start";
-  }
-}
-
-TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
-  // Launched so late that the first has ended, the second takes as long as alone; the run takes the delay, too.
-  C3Trial trial = pair;
-  trial.scenario.delay = 10000_us;
-  const double gemm = figure(mi300x().spec, GemmTrial{.shape = pair.scenario.gemm}, Figure::time);
-  const double alone = figure(mi300x().spec, gather(models::Backend::rccl, 64_MiB), Figure::time);
-  const Figures gemm_first = all_of(mi300x().spec, trial);
-  EXPECT_DOUBLE_EQ(gemm_first.at(Figure::collective_time), alone);
-  EXPECT_DOUBLE_EQ(gemm_first.at(Figure::time), 10000.0 * us + alone);
-  trial.strategy = Strategy::c3_sp;
-  const Figures collective_first = all_of(mi300x().spec, trial);
-  EXPECT_DOUBLE_EQ(collective_first.at(Figure::gemm_time), gemm);
-  EXPECT_DOUBLE_EQ(collective_first.at(Figure::gemm_stretch), 1.0);
-  EXPECT_DOUBLE_EQ(collective_first.at(Figure::time), 10000.0 * us + gemm);
-}
-
-TEST(C3Trials, GiveTheCollectiveItsChannels) {
-  C3Trial trial = pair;
-  trial.scenario.delay = 10000_us;
-  trial.scenario.channels = 2;
-  CollectiveTrial alone = gather(models::Backend::rccl, 64_MiB);
-  alone.spec.channels = 2;
-  EXPECT_DOUBLE_EQ(figure(mi300x().spec, trial, Figure::collective_time), figure(mi300x().spec, alone, Figure::time));
-}
-
-TEST(C3Trials, ReserveAsManyCusAsTheyAreTold) {
-  C3Trial trial = pair;
-  trial.strategy = Strategy::c3_sp_rp;
-  trial.scenario.delay = 10000_us;
-  trial.scenario.reserved = 64;
-  EXPECT_DOUBLE_EQ(figure(mi300x().spec, trial, Figure::gemm_time),
-                   figure(mi300x().spec, GemmTrial{.shape = pair.scenario.gemm, .cus = 304 - 64}, Figure::time));
-}
-
-TEST(C3Trials, DrawAtLeastWhatANodeAtRestDraws) {
-  const double rest = figure(mi300x().spec, RestTrial{}, Figure::power);
-  EXPECT_GT(figure(mi300x().spec, pair, Figure::power), rest);
-}
-
-TEST(DependentTrials, TakeAtLeastAsLongAsTheirGemm) {
-  const models::GemmShape shape{1024, 4096, 2048};
-  const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape}, Figure::time);
-  const double serial = figure(mi300x().spec, DependentTrial{shape, DependentSchedule::serial_rccl}, Figure::time);
-  for (const DependentSchedule schedule : all_dependent_schedules()) {
-    EXPECT_GT(figure(mi300x().spec, DependentTrial{shape, schedule}, Figure::time), 0.99 * gemm) << to_string(schedule);
-  }
-  const double gather_time = figure(mi300x().spec, gather(models::Backend::rccl, gathered_bytes(shape)), Figure::time);
-  EXPECT_NEAR(serial, gemm + gather_time, 0.01 * serial) << "one after the other";
-}
-
-// What a fit may not see.
-
-TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
-  EXPECT_TRUE(is_concurrent(pair));
-  for (const DependentSchedule schedule : all_dependent_schedules()) {
-    EXPECT_TRUE(is_concurrent(DependentTrial{{64, 64, 64}, schedule}));
-  }
-  for (const Trial& trial :
-       {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
-        Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{})}) {
-    EXPECT_FALSE(is_concurrent(trial)) << kind_of(trial);
-  }
-}
-
-// What a platform cannot run.
-
-std::string reason_against(const Trial& trial) {
-  Testbed testbed(mi300x().spec);
-  return why_impossible(testbed, trial);
-}
-
-TEST(ImpossibleTrials, AreToldWithWhatWouldBeAccepted) {
-  EXPECT_THAT(reason_against(GemmTrial{.shape = {64, 64, 64}, .cus = 12}), HasSubstr("multiples of 8 from 8 to 304"));
-  EXPECT_THAT(reason_against(GemmTrial{.shape = {1 << 24, 1 << 24, 1 << 24}}), HasSubstr("does not fit any GPU"));
-  EXPECT_THAT(reason_against(CopyTrial{{0, 8, 1_MiB, {}}}), HasSubstr("gpu0 to gpu7"));
-  EXPECT_THAT(reason_against(CopyTrial{{1, 1, 1_MiB, {}}}), HasSubstr("between two GPUs"));
-  EXPECT_THAT(reason_against(FanOutTrial{8, 1_MiB}), HasSubstr("gpu0 to gpu7"));
-  CollectiveTrial nine = gather(models::Backend::rccl, 1_MiB);
-  nine.spec.gpus = 9;
-  EXPECT_THAT(reason_against(nine), HasSubstr("2 to 8"));
-  CollectiveTrial channels = gather(models::Backend::sdma, 1_MiB);
-  channels.spec.channels = 4;
-  EXPECT_THAT(reason_against(channels), HasSubstr("channels"));
-  RemoteTrial self = remote(RemoteTrial::Pattern::one_way);
-  self.peer = 0;
-  EXPECT_THAT(reason_against(self), HasSubstr("two different GPUs from 0 to 7"));
-  self.peer = 8;
-  EXPECT_THAT(reason_against(self), HasSubstr("two different GPUs from 0 to 7"));
-  self.pattern = RemoteTrial::Pattern::all;
-  EXPECT_EQ(reason_against(self), "") << "all GPUs are named by the pattern";
-  self.cus = 305;
-  EXPECT_THAT(reason_against(self), HasSubstr("1 to 304 CUs"));
-  C3Trial reserved = pair;
-  reserved.scenario.reserved = 12;
-  EXPECT_THAT(reason_against(reserved), HasSubstr("multiples of 8 from 8 to 296"));
-  C3Trial odd = pair;
-  odd.scenario.bytes = 1_B;
-  EXPECT_THAT(reason_against(odd), HasSubstr("cannot be split"));
-  EXPECT_THAT(reason_against(DependentTrial{{64, 60, 64}, DependentSchedule::shard_overlap}),
-              HasSubstr("multiples of 8 are accepted"));
-  EXPECT_THAT(reason_against(StreamTrial{0, 0, 1_MiB}), HasSubstr("at least one array"));
-}
-
-// The energy model against validate/reference/h200x8/power.csv. Four of its figures have fitted four energies, so that
-// these are no surprise; that all four lie inside ranges of their own, and those of the next tests, is.
-
-double power(const Trial& trial) { return figure(models::h200(), trial, Figure::power); }
-
-TEST(PowerOfTrials, OfAGatherOnSmsIsAHundredWattsMoreThanOfOneOnCopyEngines) {
-  EXPECT_NEAR(power(RestTrial{}), 124.6, 2.0 * watt);
-  EXPECT_NEAR(power(gather(models::Backend::rccl, 4_GiB)), 325.1, 7.0 * watt);
-  EXPECT_NEAR(power(gather_by_engines(4_GiB)), 225.5, 5.0 * watt);
-  EXPECT_NEAR(power(StreamTrial{2, 1, 12_GiB}), 561.9, 12.0 * watt);
-}
-
-TEST(PowerOfTrials, IsLessForSmallerGathers) {
-  for (CollectiveTrial trial : {gather(models::Backend::rccl, {}), gather_by_engines({})}) {
-    const auto of = [&](sim::Bytes bytes) {
-      trial.spec.bytes = bytes;
-      return power(trial);
-    };
-    EXPECT_LT(power(RestTrial{}), of(1_MiB));
-    EXPECT_LT(of(1_MiB), of(64_MiB));
-    EXPECT_LT(of(64_MiB), of(4_GiB));
-  }
-}
-
-// A known gap: busy workgroups draw their power while they wait for flags, too. Measured are 161.5 W.
-TEST(PowerOfTrials, OfASmallGatherOnSmsIsTooMuchByHalf) {
-  EXPECT_GT(power(gather(models::Backend::rccl, 1_MiB)), 1.3 * 161.5 * watt);
 }
 
 }  // namespace

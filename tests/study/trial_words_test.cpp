@@ -20,7 +20,9 @@ using sim::operator""_us;
 
 using models::CollectiveKind;
 
-Trial draw() { return *rc::gen::exec([] { return any_trial(); }); }
+Trial draw() {
+  return *rc::gen::exec([] { return any_trial(); });
+}
 
 RC_GTEST_PROP(TrialWordsProperty, AreEqualForEqualTrialsAlone, ()) {
   std::map<std::string, Trial> trials;
