@@ -44,7 +44,10 @@ class FitGuard : public testing::Test {
   // Of a file that no list says anything of.
   std::string faults_of(const std::string& text) { return faults_of_file(written("f.csv", text)); }
 
-  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "fit_guard";
+  // Of this test alone: others run at the same time.
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("fit_guard_") + testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 template <class T>

@@ -299,7 +299,10 @@ class ReaderOfFiles : public testing::Test {
     return folder_ / name;
   }
 
-  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "reader_of_files";
+  // Of this test alone: others run at the same time.
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("reader_of_files_") + testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(ReaderOfFiles, TakesRolesFromTheListBesideTheFile) {
