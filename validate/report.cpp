@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "validate/baseline.h"
@@ -56,9 +57,9 @@ std::vector<Column> metric_columns() {
           {"worst_error_pct", "worst", "%", 1},
           {"bias_pct", "bias", "%", 1},
           {"wmape_pct", "wMAPE", "%", 1},
-          {"within_5_pct", "within 5 %", "%", 0},
-          {"within_10_pct", "10 %", "%", 0},
-          {"within_15_pct", "15 %", "%", 0},
+          {"within_5_pct", "within 5", "%", 0},
+          {"within_10_pct", "10", "%", 0},
+          {"within_15_pct", "15", "%", 0},
           {"rank_correlation", "rank corr.", "", 2},
           {"within_noise", "within noise", ""},
           {"outside_band", "outside band", ""}};
@@ -357,10 +358,9 @@ study::Results report(const Validation& validation) {
   all.reserve(validation.cases.size());
   for (const Case& one : validation.cases) all.push_back(&one);
   study::Results results;
-  results.platform = validation.suites.empty() ? "" : validation.suites.front().platform;
-  for (const Heading& heading : validation.suites) {
-    if (heading.platform != results.platform) results.platform += ", " + heading.platform;
-  }
+  std::set<std::string> platforms;
+  for (const Heading& heading : validation.suites) platforms.insert(heading.platform);
+  results.platform = fmt::format("{}", fmt::join(platforms, ", "));
   const auto add = [&](const char* key, const char* title, ResultTable table, bool in_text = true) {
     if (!table.rows().empty() || results.tables.empty()) {
       results.tables.push_back({key, title, std::move(table), in_text});
