@@ -27,7 +27,11 @@ TEST(LogFormats, EverySampleIsOfOneFormat) {
            {"rccl_tests/all_reduce_graph_8xmi300x.txt", "rccl-tests"},
            {"rccl_tests/alltoall.txt", "rccl-tests"},
            {"rccl_tests/nccl_tests.json", "rccl-tests JSON"},
-           {"rccl_tests/rccl_tests.json", "rccl-tests JSON"}}) {
+           {"rccl_tests/rccl_tests.json", "rccl-tests JSON"},
+           {"transfer_bench/p2p_8xmi300x.txt", "TransferBench"},
+           {"transfer_bench/a2a_8xmi300x.txt", "TransferBench"},
+           {"transfer_bench/examples_8xmi300x.txt", "TransferBench"},
+           {"transfer_bench/examples_8xmi300x.csv", "TransferBench CSV"}}) {
     EXPECT_EQ(format_of(sample(file)), name) << file;
   }
   for (const std::string_view text : {"", "\n", "# a comment\na,b\n1,2\n", "{}", "[1]", "\xFF\xFE"}) {
