@@ -195,7 +195,7 @@ std::string RowReader::known_words() const {
     }
   }
   std::ranges::sort(known);
-  known.erase(std::ranges::unique(known).begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   return known.empty()
              ? ""
              : ": '" + cell(column).value_or("").substr(0, 40) + "'" + sim::name_hint(cell(column).value_or(""), known);
