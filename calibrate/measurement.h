@@ -43,6 +43,7 @@ struct Measurement {
   std::vector<std::string> assignments;  // of the platform: "gpus=4"
   study::Trial trial;
   std::vector<Seen> seen;
+  std::vector<study::Figure> asked;  // what such a row can tell, measured or not
   Alone alone;
   // Of measured alternatives among which one would choose: what the choice is about, and which one this is. Empty:
   // none.

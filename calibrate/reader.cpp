@@ -127,11 +127,6 @@ void Reader::refuse(const CsvFile& file) const {
   throw sim::ConfigError(faults);
 }
 
-Reading Reader::read_rows(const CsvFile& file) const {
-  Reading reading = read_table(file, form_of(file), others_);
-  return reading;
-}
-
 Reading Reader::read_text(std::string_view text, const std::string& name) const {
   if (const LogFormat* const log = log_format_of(text)) {
     Reading reading = log->read(text, name);
@@ -139,10 +134,21 @@ Reading Reader::read_text(std::string_view text, const std::string& name) const 
     reading.format = log->name;
     return reading;
   }
-  return read_rows(CsvFile::from_text(text, name));
+  const CsvFile file = CsvFile::from_text(text, name);
+  return read_table(file, form_of(file), others_);
 }
 
-Reading Reader::read(const std::filesystem::path& path) const {
+Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& path) const {
+  CsvFile file = CsvFile::from_file(path);
+  file.require(format.needed_columns());
+  file.check();
+  Reading reading = read_table(file, format, others_);
+  Roles::beside(path).apply(reading, &file);
+  apply_own_roles(reading, file);
+  return reading;
+}
+
+Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
   const std::string text = read_measurement_text(path);
   const Roles roles = Roles::beside(path);
   if (log_format_of(text) != nullptr) {
@@ -151,7 +157,7 @@ Reading Reader::read(const std::filesystem::path& path) const {
     return reading;
   }
   const CsvFile file = CsvFile::from_text(text, path.string());
-  Reading reading = read_rows(file);
+  Reading reading = read_table(file, form_of(file), others_, rows);
   roles.apply(reading, &file);
   apply_own_roles(reading, file);
   return reading;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <span>
 
@@ -61,6 +62,9 @@ SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figur
   }
   sim::Section details = section.section(key);
   seen.measured = template_at(details, "measured", required);
+  constexpr std::array<std::pair<std::string_view, Over>, 2> divisors{
+      {{"gemm_alone", Over::gemm_alone}, {"longer_alone", Over::longer_alone}}};
+  seen.over = details.choice<Over>("over", divisors, Over::nothing);
   seen.low = template_at(details, "low");
   seen.high = template_at(details, "high");
   seen.scale = details.number("scale", 1e-12, 1e12, 1.0);
@@ -181,6 +185,15 @@ class Circles {
   bool too_deep_ = false;
 };
 
+void read_optional(sim::Section& section, TableFormat& format) {
+  format.optional = section.texts("optional");
+  const std::vector<std::string> named = format.named_columns();
+  for (const std::string& column : format.optional) {
+    if (std::ranges::find(named, column) != named.end()) continue;
+    section.fault("optional", "no entry names the column '" + column + "'" + sim::name_hint(column, named));
+  }
+}
+
 // Gathers the columns of a table that texts and conditions come down to.
 class Columns {
  public:
@@ -191,8 +204,7 @@ class Columns {
   }
   void add(const std::string& column) {
     if (!asked_.insert(column).second) return;
-    const bool is_wide = !format_.each.empty() && (column == "column" || column == "cell");
-    if (is_wide) return;
+    if (!format_.each.empty() && is_made_of_wide_ones(column)) return;
     const std::vector<std::string> sources = format_.sources_of(column);
     for (const std::string& source : sources) add(source);
     const Lookup* const lookup = format_.lookup(column);
@@ -259,6 +271,10 @@ std::string Template::fault() const {
   return fmt::format("the brace of '{}' is never closed{}", text.substr(open, end - open), accepted);
 }
 
+bool is_made_of_wide_ones(std::string_view column) {
+  return column == "column" || column == "wide" || column == "cell";
+}
+
 std::optional<std::string_view> compared_with(std::string_view word) {
   if (!word.starts_with('<') && !word.starts_with('>')) return {};
   return sim::trimmed(word.substr(word.substr(1).starts_with('=') ? 2 : 1));
@@ -295,6 +311,7 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
   for (const sim::Section& row : section.list("rows")) format.rows.push_back(read_row(row));
   if (section.has("rows") && format.rows.empty()) section.fault("rows", "at least one entry is due");
   Circles(format, section).tell();
+  if (section.has("optional")) read_optional(section, format);
   return format;
 }
 
@@ -317,12 +334,19 @@ std::vector<std::string> TableFormat::sources_of(const std::string& column) cons
   return sources;
 }
 
-std::vector<std::string> TableFormat::needed_columns() const {
+std::vector<std::string> TableFormat::named_columns() const {
   Columns columns(*this);
   for (const RowFormat& row : rows) columns.add(row);
   for (const Template& assignment : assignments) columns.add(assignment);
   for (const auto& [column, label] : each) columns.add_name(column);
   return columns.names();
+}
+
+std::vector<std::string> TableFormat::needed_columns() const {
+  std::vector<std::string> columns = named_columns();
+  std::erase_if(columns,
+                [this](const std::string& column) { return std::ranges::find(optional, column) != optional.end(); });
+  return columns;
 }
 
 }  // namespace calibrate

@@ -48,11 +48,18 @@ struct Condition {
   std::vector<Template> words;
 };
 
+// `column`, `wide` and `cell`, which a wide table has instead of its wide columns: see TableFormat::each.
+bool is_made_of_wide_ones(std::string_view column);
+
 // Of a word that starts with <, <=, > or >=, what follows; of others nothing.
 std::optional<std::string_view> compared_with(std::string_view word);
 
+// What a measured time is divided by to give a ratio: times of the operations alone, which the row tells too.
+enum class Over { nothing, gemm_alone, longer_alone };
+
 struct SeenFormat {
   study::Figure figure = study::Figure::time;
+  Over over = Over::nothing;
   Template measured, low, high;  // with their unit
   double scale = 1.0;            // base units are these times that
   std::optional<double> band;    // relative, or in points
@@ -90,22 +97,24 @@ struct TableFormat {
   std::string name;
   std::string description;  // what a table of this form holds
   // Of a wide table, the columns that hold one measurement each, by their label: such a row is read once for every one
-  // of them, the label being in column `column` and its cell in `cell`.
+  // of them, the label being in column `column`, its name in `wide` and its cell in `cell`.
   std::vector<std::pair<std::string, std::string>> each;
+  std::vector<std::string> optional;                // columns that a table may lack: their cells are empty then
   std::map<std::string, Words, std::less<>> words;  // by column
   std::vector<Lookup> lookups;
   std::vector<Template> assignments;  // of the platform: "gpus={gpus}"
   std::vector<RowFormat> rows;
 
-  // Reads `columns` (the wide ones), `words`, `lookups`, `set` and `rows`; faults are recorded with the section, among
-  // them columns that follow from themselves.
+  // Reads `columns` (the wide ones), `optional`, `words`, `lookups`, `set` and `rows`; faults are recorded with the
+  // section, among them columns that follow from themselves.
   static TableFormat read(sim::Section section, std::string name);
 
   // The columns that one follows from by words or a lookup; none for one of the table itself.
   std::vector<std::string> sources_of(const std::string& column) const;
   const Lookup* lookup(std::string_view column) const;  // or null
 
-  // The columns that a table must have to be of this form.
+  // The columns of a table that the form comes down to, and those among them that a table must have to be of this form.
+  std::vector<std::string> named_columns() const;
   std::vector<std::string> needed_columns() const;
 };
 

@@ -64,12 +64,17 @@ struct Bounds {
   double low, high;
   double per_unit;
   std::string_view unit;
+  std::string_view over;  // what it is of a text that spells another quantity
 
   explicit Bounds(const study::FigureForm& figure)
       : dimension(figure.dimension), low(figure.low), high(figure.high), per_unit(figure.per_unit), unit(figure.unit) {}
   constexpr Bounds(double low_number, double high_number)
       : dimension(sim::Dimension::number), low(low_number), high(high_number), per_unit(1.0) {}
 
+  void are_of_times_over_those_alone() {
+    dimension = sim::Dimension::time;
+    over = " over the time alone";
+  }
   bool hold(double value) const { return value >= low && value <= high; }
   std::string accepted() const {
     return fmt::format("{} to {}{}{} are accepted", low / per_unit, high / per_unit, unit.empty() ? "" : " ", unit);
@@ -81,8 +86,8 @@ constexpr Bounds tiles_of_a_gemm(1.0, 1e9);
 class RowReader {
  public:
   RowReader(const CsvFile& file, std::size_t row, const TableFormat& format, const OtherTables& others,
-            Reading& reading)
-      : file_(file), row_(row), format_(format), others_(others), reading_(reading) {}
+            bool measured_only, Reading& reading)
+      : file_(file), row_(row), format_(format), others_(others), measured_only_(measured_only), reading_(reading) {}
 
   void read() {
     if (format_.each.empty()) return read_cell();
@@ -119,6 +124,7 @@ class RowReader {
   std::optional<std::string> cell(const std::string& column) const {
     if (label_ != nullptr && column == "column") return *label_;
     if (label_ != nullptr && column == "cell") return file_.text(row_, *wide_column_);
+    if (label_ != nullptr && column == "wide") return *wide_column_;
     const auto words = format_.words.find(column);
     return words == format_.words.end() ? as_written(column) : translated(column, words->second);
   }
@@ -138,6 +144,15 @@ class RowReader {
     return in_place ? word : std::nullopt;
   }
 
+  // A cell of a row that a lookup looks at; words in place hold for all rows of the table itself.
+  const std::string& cell_of(const CsvFile& table, std::size_t row, const std::string& column) const {
+    const std::string& cell = table.text(row, column);
+    const auto words = format_.words.find(column);
+    if (&table != &file_ || words == format_.words.end() || !words->second.is_in_place(column)) return cell;
+    const auto meaning = words->second.meaning.find(cell);
+    return meaning == words->second.meaning.end() ? cell : meaning->second;
+  }
+
   std::optional<std::string> found(const Lookup& lookup) const {
     const CsvFile* const table = lookup.file.empty() ? &file_ : others_ ? others_(lookup.file) : nullptr;
     if (table == nullptr) return {};
@@ -151,10 +166,14 @@ class RowReader {
     }
     for (std::size_t row = 0; row < table->rows(); ++row) {
       const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
-        const std::string& cell = table->text(row, condition.first);
+        const std::string& cell = cell_of(*table, row, condition.first);
         return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
       });
-      if (is_it) return fill_in(lookup.column, *table, row);
+      if (!is_it) continue;
+      return expand(lookup.column, [&](const std::string& column) -> std::optional<std::string> {
+        if (!table->has(column)) return {};
+        return cell_of(*table, row, column);
+      });
     }
     return {};
   }
@@ -179,7 +198,8 @@ class RowReader {
   }
 
   void read_as(const RowFormat& form);
-  Seen read_seen(const SeenFormat& format, double value);
+  std::optional<double> divisor(Over over, const Alone& alone) const;
+  std::optional<Seen> read_seen(const SeenFormat& format, const Alone& alone);
   std::optional<double> read_within(const Template& form, const Bounds& bounds, double scale = 1.0);
   void tell_odd_word();
   std::vector<std::string> words_known_of(const std::string& column) const;
@@ -190,6 +210,7 @@ class RowReader {
   std::size_t row_;
   const TableFormat& format_;
   const OtherTables& others_;
+  bool measured_only_;
   Reading& reading_;
   const std::string* wide_column_ = nullptr;
   const std::string* label_ = nullptr;
@@ -197,7 +218,7 @@ class RowReader {
 
 // The column of the table that this one is, or follows from; empty where it has none.
 std::string RowReader::in_table(const std::string& column) const {
-  if (wide_column_ != nullptr && (column == "cell" || column == "column")) return *wide_column_;
+  if (wide_column_ != nullptr && is_made_of_wide_ones(column)) return *wide_column_;
   if (file_.has(column)) return column;
   for (const std::string& source : format_.sources_of(column)) {
     if (std::string own = in_table(source); !own.empty()) return own;
@@ -259,22 +280,40 @@ std::optional<double> RowReader::read_within(const Template& form, const Bounds&
   if (!parsed.ok()) {
     fault(column_of(form), parsed.error);
   } else if (!bounds.hold(parsed.value * scale)) {
-    fault(column_of(form), fmt::format("'{}' cannot be: {}", *text, bounds.accepted()));
+    fault(column_of(form), fmt::format("'{}'{} cannot be: {}", *text, bounds.over, bounds.accepted()));
   } else {
     return parsed.value * scale;
   }
   return {};
 }
 
-Seen RowReader::read_seen(const SeenFormat& format, double value) {
-  const Bounds bounds(study::form_of(format.figure));
-  Seen seen{.figure = format.figure, .value = value, .band = format.band};
-  seen.low = read_within(format.low, bounds, format.scale);
-  seen.high = read_within(format.high, bounds, format.scale);
-  if (seen.low && seen.high && *seen.low > *seen.high) {
-    fault(column_of(format.low),
-          fmt::format("'{}' lies above '{}', where the spread ends", *filled(format.low), *filled(format.high)));
+// Nothing where the row does not tell the time that figures are divided by.
+std::optional<double> RowReader::divisor(Over over, const Alone& alone) const {
+  switch (over) {
+    case Over::nothing:
+      return 1.0;
+    case Over::gemm_alone:
+      return alone.gemm;
+    case Over::longer_alone:
+      break;
   }
+  if (!alone.gemm || !alone.collective) return {};
+  return std::max(*alone.gemm, *alone.collective);
+}
+
+std::optional<Seen> RowReader::read_seen(const SeenFormat& format, const Alone& alone) {
+  const std::optional<double> by = divisor(format.over, alone);
+  if (!by) return {};
+  Bounds bounds(study::form_of(format.figure));
+  if (format.over != Over::nothing) bounds.are_of_times_over_those_alone();
+  const double scale = format.scale / *by;
+  const std::optional<double> value = read_within(format.measured, bounds, scale);
+  if (!value) return {};
+  Seen seen{.figure = format.figure, .value = *value, .band = format.band};
+  seen.low = read_within(format.low, bounds, scale);
+  seen.high = read_within(format.high, bounds, scale);
+  // Two repetitions are a spread as well, whichever took longer.
+  if (seen.low && seen.high && *seen.low > *seen.high) std::swap(seen.low, seen.high);
   return seen;
 }
 
@@ -293,17 +332,16 @@ void RowReader::read_as(const RowFormat& form) {
     fault(column,
           column.empty() ? fmt::format("{} of the trial '{}' {}", found.field, form.trial, found.what) : found.what);
   }
-  for (const SeenFormat& format : form.see) {
-    const Bounds bounds(study::form_of(format.figure));
-    const std::optional<double> value = read_within(format.measured, bounds, format.scale);
-    if (value) measurement.seen.push_back(read_seen(format, *value));
-  }
   const Bounds time(study::form_of(study::Figure::time));
   measurement.alone = {.gemm = read_within(form.gemm_alone, time),
                        .collective = read_within(form.collective_alone, time),
                        .tiles = read_within(form.tiles, tiles_of_a_gemm)};
+  for (const SeenFormat& format : form.see) {
+    if (const std::optional<Seen> seen = read_seen(format, measurement.alone)) measurement.seen.push_back(*seen);
+    measurement.asked.push_back(format.figure);
+  }
   if (reading_.faults.size() > faults_before) return;
-  if (measurement.seen.empty()) return leave_out("nothing was measured of what is compared");
+  if (measurement.seen.empty() && measured_only_) return leave_out("nothing was measured of what is compared");
   measurement.file = reading_.name;
   measurement.line = file_.line(row_);
   measurement.group = filled(form.group).value_or("");
@@ -329,12 +367,14 @@ std::optional<std::string> fill_in(const Template& text, const CsvFile& file, st
   });
 }
 
-Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others) {
+Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
   Reading reading;
   reading.name = std::filesystem::path(file.name()).filename().string();
   reading.format = format.name;
   reading.faults = file.faults();
-  for (std::size_t row = 0; row < file.rows(); ++row) RowReader(file, row, format, others, reading).read();
+  for (std::size_t row = 0; row < file.rows(); ++row) {
+    RowReader(file, row, format, others, rows == Rows::measured, reading).read();
+  }
   return reading;
 }
 

@@ -15,7 +15,7 @@ constexpr auto description =
 constexpr auto footer =
     "`c3sim COMMAND --help` shows a command's options with examples. Sizes carry their unit: KiB is 2^10 bytes, KB "
     "10^3.\n"
-    "Exit codes: 0 fine, 2 the input is at fault, 3 c3sim is.";
+    "Exit codes: 0 fine, 1 a check failed (validate), 2 the input is at fault, 3 c3sim is.";
 
 // The word that the application could not place: an unknown command or option.
 std::string unknown_word(const CLI::App& app, const std::string& word) {
@@ -69,9 +69,10 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     RunCommand run(app, session);
     PlatformCommand platform(app, session);
     CalibrateCommand calibrate(app, session);
+    ValidateCommand validate(app, session);
     CompletionCommand completion(app, session);
     app.parse(argc, argv);
-    return ExitCode::fine;
+    return session.check_failed() ? ExitCode::check_failed : ExitCode::fine;
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error, out, err);
   } catch (const sim::ConfigError& error) {

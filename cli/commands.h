@@ -10,7 +10,7 @@
 #include "cli/session.h"
 #include "models/collective.h"
 #include "sim/config.h"
-#include "study/bar_chart.h"
+#include "validate/validation.h"
 
 namespace cli {
 
@@ -97,7 +97,6 @@ class RunCommand {
   void run();
 
   void run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform);
-  void draw(const study::BarChart& chart, const std::string& stem, study::Results& answer);
 
   Session& session_;
   std::filesystem::path file_;
@@ -126,6 +125,36 @@ class CalibrateCommand {
   Session& session_;
   std::vector<std::filesystem::path> files_;
   std::filesystem::path out_;
+};
+
+// Predictions beside measurements.
+class ValidateCommand {
+ public:
+  ValidateCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  validate::Options read_options(Arguments& arguments) const;
+  void list(const validate::Library& library);
+  validate::Validation compare(const validate::Library& library, Arguments& arguments);
+  void predict(const validate::Library& library);
+  bool add_moves(const validate::Library& library, const validate::Validation& validation, study::Results& results);
+  void save(const validate::Validation& validation, const study::Results& results);
+
+  Session& session_;
+  std::vector<std::string> names_;
+  std::filesystem::path report_folder_;
+  std::string tolerance_;
+  std::string jobs_;
+  std::string case_;
+  std::filesystem::path plan_;
+  std::filesystem::path out_;
+  std::filesystem::path predictions_;
+  std::filesystem::path against_;
+  bool list_ = false;
+  bool update_goldens_ = false;
+  validate::Options options_;
 };
 
 // Scripts by which shells complete command lines of c3sim.

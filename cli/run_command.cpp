@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "sim/config.h"
 #include "sim/output_file.h"
-#include "study/bar_chart.h"
 #include "study/c3_study_file.h"
 #include "study/c3_study_tables.h"
 #include "study/experiment.h"
@@ -17,7 +16,7 @@ constexpr auto examples =
     "Examples:\n"
     "  c3sim run configs/experiments/conccl.yaml --out out/conccl\n"
     "  c3sim run configs/experiments/layer_overlap.yaml --platform h200 --format json\n"
-    "With --out, the folder also gets the experiment and, for a study, a picture.";
+    "With --out, the folder also gets the experiment; the page of a study has charts.";
 
 }  // namespace
 
@@ -50,11 +49,6 @@ void RunCommand::run() {
   if (!session_.out_folder().empty()) sim::write_file(session_.out_folder() / "experiment.yaml", config.resolved());
 }
 
-void RunCommand::draw(const study::BarChart& chart, const std::string& stem, study::Results& answer) {
-  const std::string problem = study::draw(chart, session_.out_folder(), stem);
-  if (!problem.empty()) answer.warnings.push_back(problem);
-}
-
 void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform) {
   const study::C3Study study = study::read_c3_study(config.root(), testbed);
   config.finish();
@@ -69,11 +63,6 @@ void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const s
   if (session_.tries_sensitivity()) {
     answer.tables.push_back(
         study::sensitivity_table(vary, study::vary_parameters(platform, question, session_.progress())));
-  }
-  if (!session_.out_folder().empty()) {
-    draw(study::fraction_chart(study, results, platform.spec.name), "fraction_of_ideal", answer);
-    draw(study::speedup_chart(study, results, study::PaperFigure::kernels), "speedup_by_kernels", answer);
-    draw(study::speedup_chart(study, results, study::PaperFigure::copy_engines), "speedup_by_copy_engines", answer);
   }
   session_.answer(testbed, platform, std::move(answer));
 }

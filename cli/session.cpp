@@ -11,6 +11,7 @@
 #include "study/critical_path.h"
 #include "study/explanation.h"
 #include "study/gemm_profiles.h"
+#include "study/results_page.h"
 #include "study/run_trace.h"
 #include "study/slowdown.h"
 
@@ -18,7 +19,7 @@ namespace cli {
 
 namespace {
 
-constexpr std::size_t most_bars = 40;  // that a picture holds
+constexpr std::size_t most_bars = 40;  // that a chart holds
 
 std::vector<study::Choice<study::Format>> format_choices() {
   return {{"table", study::Format::table}, {"csv", study::Format::csv}, {"json", study::Format::json}};
@@ -41,7 +42,8 @@ void Session::add_platform_options(CLI::App& command) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   command
-      .add_option("--out", out_folder_, "Folder that gets the results as CSV and JSON and the platform they are for")
+      .add_option("--out", out_folder_,
+                  "Folder that gets the results as CSV, JSON and a page for the browser, and the platform they are for")
       ->type_name("DIR");
 }
 
@@ -121,6 +123,44 @@ std::vector<std::filesystem::path> Session::config_folders() {
   return folders;
 }
 
+void Session::add_validation_options(CLI::App& command) {
+  add_base_options(command);
+  command
+      .add_option("--set", assignments_,
+                  "Change one parameter of every platform, checked as the file is (may be given again)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+}
+
+validate::Library Session::library(Arguments& arguments) {
+  check_options(arguments);
+  arguments.check();
+  std::error_code absent;
+  for (const std::filesystem::path& configs : config_folders()) {
+    const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
+    if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
+    if (!std::filesystem::is_directory(data, absent)) continue;
+    const auto platforms = [](const validate::Machine& machine) {
+      return study::read_platform(study::find_platform(machine.platform, "--platform", config_folders()),
+                                  machine.assignments)
+          .spec;
+    };
+    return {data / "reference",  data / "suites",         data / "deviations.yaml",
+            configs / "formats", configs / "experiments", platforms};
+  }
+  throw sim::ConfigError({{"validate", "",
+                           "no folder configs with formats has a folder validate beside it: set "
+                           "C3SIM_CONFIGS to the folder configs of a source tree"}});
+}
+
+std::optional<std::string> Session::platform_name() const {
+  return platform_.empty() ? std::nullopt : std::optional(platform_);
+}
+
+std::string Session::platform_text(const std::string& name) const {
+  return study::read_platform(study::find_platform(name, "--platform", config_folders()), assignments_).resolved;
+}
+
 calibrate::Reader Session::reader() {
   for (const std::filesystem::path& folder : config_folders()) {
     std::error_code absent;
@@ -158,12 +198,10 @@ void Session::answer(const study::Results& results) {
 
 void Session::explain_slowdowns(const models::PlatformSpec& platform, study::Results& results) {
   const std::vector<study::Slowdown> slowdowns = study::split_slowdowns(platform, results.runs);
-  results.tables.push_back(
-      {"slowdown", "Why operations are slower than alone: their slowdown by mechanism", slowdown_table(slowdowns)});
-  if (out_folder_.empty() || slowdowns.size() > most_bars) return;
-  const std::string problem =
-      study::draw(study::slowdown_chart(slowdowns, results.tables.front().title), out_folder_, "slowdown");
-  if (!problem.empty()) results.warnings.push_back(problem);
+  study::NamedTable& table = results.tables.emplace_back(study::NamedTable{
+      "slowdown", "Why operations are slower than alone: their slowdown by mechanism", slowdown_table(slowdowns)});
+  if (slowdowns.size() <= most_bars)
+    table.charts = {study::slowdown_chart(slowdowns, "Slowdown by mechanism: " + study::title_of(results))};
 }
 
 void Session::answer(study::Testbed& testbed, const study::Platform& platform, study::Results results) {

@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "study/platform_file.h"
 #include "study/results.h"
 #include "study/testbed.h"
+#include "validate/validation.h"
 
 namespace cli {
 
@@ -39,6 +41,22 @@ class Session {
   study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x");
   // The same, without reading the file.
   std::filesystem::path platform_file(Arguments& arguments, const std::string& preset = "mi300x");
+
+  // Options of commands that compare with measurements.
+  void add_validation_options(CLI::App& command);
+
+  // What validations are made of: the first folder of configurations that has formats of tables, and its neighbour
+  // validate. Checks the shared options and throws what `arguments` has gathered.
+  validate::Library library(Arguments& arguments);
+  // As asked for by --platform and --set.
+  std::optional<std::string> platform_name() const;
+  const std::vector<std::string>& assignments() const { return assignments_; }
+  // The platform file as resolved with --set.
+  std::string platform_text(const std::string& name) const;
+
+  // The answer is given, but what was checked does not hold: exit code 1.
+  void fail_check() { check_failed_ = true; }
+  bool check_failed() const { return check_failed_; }
 
   // Reads measurements in all formats, those of tables in configs/formats among them.
   static calibrate::Reader reader();
@@ -81,6 +99,7 @@ class Session {
   std::filesystem::path profiles_file_;
   bool explain_ = false;
   bool sensitivity_ = false;
+  bool check_failed_ = false;
 };
 
 }  // namespace cli

@@ -4,16 +4,10 @@
 #include <cmath>
 
 #include "sim/check.h"
+#include "sim/overloaded.h"
 
 namespace models {
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
 
 BufferRange part(const BufferRange& whole, sim::Bytes offset, sim::Bytes bytes) {
   return {whole.device, whole.buffer, whole.begin + offset, bytes};
@@ -44,14 +38,14 @@ std::int64_t PacketFormat::packets(const SdmaCommand& command) const {
 
 sim::Bytes PacketFormat::packet_bytes(const SdmaCommand& command) const {
   return std::visit(
-      Overloaded{[&](const TransferCommand& transfer) {
-                   if (transfer.kind == TransferKind::swap) return swap;
-                   const auto further = static_cast<double>(transfer.destinations.size()) - 1.0;
-                   return copy + further * broadcast_destination;
-                 },
-                 [&](const PollCommand&) { return poll; }, [&](const AtomicCommand&) { return atomic; },
-                 [&](const FenceCommand&) { return fence; }, [&](const TimestampCommand&) { return timestamp; },
-                 [&](const TrapCommand&) { return trap; }},
+      sim::Overloaded{[&](const TransferCommand& transfer) {
+                        if (transfer.kind == TransferKind::swap) return swap;
+                        const auto further = static_cast<double>(transfer.destinations.size()) - 1.0;
+                        return copy + further * broadcast_destination;
+                      },
+                      [&](const PollCommand&) { return poll; }, [&](const AtomicCommand&) { return atomic; },
+                      [&](const FenceCommand&) { return fence; }, [&](const TimestampCommand&) { return timestamp; },
+                      [&](const TrapCommand&) { return trap; }},
       command);
 }
 
@@ -79,14 +73,14 @@ std::vector<SdmaCommand> PacketFormat::pieces(const SdmaCommand& command, sim::B
 }
 
 std::string_view packet_name(const SdmaCommand& command) {
-  return std::visit(Overloaded{[](const TransferCommand& transfer) -> std::string_view {
-                                 return transfer.kind == TransferKind::swap ? "SWAP_LINEAR" : "COPY_LINEAR";
-                               },
-                               [](const PollCommand&) -> std::string_view { return "POLL_REGMEM"; },
-                               [](const AtomicCommand&) -> std::string_view { return "ATOMIC"; },
-                               [](const FenceCommand&) -> std::string_view { return "FENCE"; },
-                               [](const TimestampCommand&) -> std::string_view { return "TIMESTAMP"; },
-                               [](const TrapCommand&) -> std::string_view { return "TRAP"; }},
+  return std::visit(sim::Overloaded{[](const TransferCommand& transfer) -> std::string_view {
+                                      return transfer.kind == TransferKind::swap ? "SWAP_LINEAR" : "COPY_LINEAR";
+                                    },
+                                    [](const PollCommand&) -> std::string_view { return "POLL_REGMEM"; },
+                                    [](const AtomicCommand&) -> std::string_view { return "ATOMIC"; },
+                                    [](const FenceCommand&) -> std::string_view { return "FENCE"; },
+                                    [](const TimestampCommand&) -> std::string_view { return "TIMESTAMP"; },
+                                    [](const TrapCommand&) -> std::string_view { return "TRAP"; }},
                     command);
 }
 

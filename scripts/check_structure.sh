@@ -15,7 +15,7 @@ forbid sim 'models\|study\|calibrate\|validate\|cli'
 forbid models 'study\|calibrate\|validate\|cli'
 forbid study 'calibrate\|validate\|cli'
 forbid calibrate 'validate\|cli'
-forbid validate 'calibrate\|cli'
+forbid validate 'cli'
 
 mapfile -t readers < <(grep -rls --include='*.h' --include='*.cpp' '#include <yaml-cpp/' sim models study calibrate validate cli tests)
 if [ "${#readers[@]}" -gt 1 ]; then

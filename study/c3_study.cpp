@@ -39,6 +39,18 @@ LengthClass classify(sim::Time gemm, sim::Time collective, double longer_by) {
   return ratio < 1.0 / longer_by ? LengthClass::c_long : LengthClass::gc_equal;
 }
 
+PublishedStrategy published_of(const C3Study& study, Strategy strategy) {
+  const auto found = std::find_if(study.published.begin(), study.published.end(),
+                                  [&](const PublishedStrategy& published) { return published.strategy == strategy; });
+  return found == study.published.end() ? PublishedStrategy{} : *found;
+}
+
+PublishedCollective published_of(const PublishedStrategy& published, models::CollectiveKind kind) {
+  const auto found = std::find_if(published.collectives.begin(), published.collectives.end(),
+                                  [&](const PublishedCollective& collective) { return collective.kind == kind; });
+  return found == published.collectives.end() ? PublishedCollective{} : *found;
+}
+
 std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress) {
   const std::size_t total = study.pairs.size() * study.collectives.size() * study.strategies.size();
   std::vector<StudyResult> results;

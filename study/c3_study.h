@@ -52,6 +52,10 @@ struct C3Study {
   std::vector<PublishedStrategy> published;
 };
 
+// Nothing where nothing was published.
+PublishedStrategy published_of(const C3Study& study, Strategy strategy);
+PublishedCollective published_of(const PublishedStrategy& published, models::CollectiveKind kind);
+
 struct StudyResult {
   C3Result c3;
   LengthClass length_class = LengthClass::gc_equal;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "study/answers.h"
+#include "study/c3_study_charts.h"
 
 namespace study {
 
@@ -17,16 +18,13 @@ Cell optional_cell(std::optional<double> value, double scale = 1.0) {
   return *value * scale;
 }
 
-PublishedStrategy published_of(const C3Study& study, Strategy strategy) {
-  const auto found = std::find_if(study.published.begin(), study.published.end(),
-                                  [&](const PublishedStrategy& published) { return published.strategy == strategy; });
-  return found == study.published.end() ? PublishedStrategy{} : *found;
-}
-
-PublishedCollective published_of(const PublishedStrategy& published, models::CollectiveKind kind) {
-  const auto found = std::find_if(published.collectives.begin(), published.collectives.end(),
-                                  [&](const PublishedCollective& collective) { return collective.kind == kind; });
-  return found == published.collectives.end() ? PublishedCollective{} : *found;
+std::vector<Chart> speedup_charts(const C3Study& study, std::span<const StudyResult> results) {
+  std::vector<Chart> charts;
+  for (const PaperFigure figure : {PaperFigure::kernels, PaperFigure::copy_engines}) {
+    BarChart chart = speedup_chart(study, results, figure);
+    if (!chart.bars.empty()) charts.emplace_back(std::move(chart));
+  }
+  return charts;
 }
 
 // Of any strategy where none is named: isolated times do not depend on it.
@@ -37,13 +35,6 @@ const C3Result* find_result(std::span<const StudyResult> results, const StudyPai
     if (meant && result.c3.scenario.name == pair.name && result.c3.scenario.collective == kind) return &result.c3;
   }
   return nullptr;
-}
-
-bool belongs_to(PaperFigure figure, Strategy strategy) {
-  if (strategy == Strategy::c3_base) return true;
-  if (strategy == Strategy::serial || strategy == Strategy::heuristic) return false;
-  const bool on_engines = strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
-  return on_engines == (figure == PaperFigure::copy_engines);
 }
 
 }  // namespace
@@ -164,60 +155,16 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
       fmt::format("{} on {}: {} scenarios; mean over collectives and classes, beside the published figure", study.name,
                   platform, scenarios);
   std::vector<NamedTable> tables{
-      {"results", "", c3_table(all), false},
-      {"by_strategy", averages, strategy_table(study, results)},
-      {"by_class", "Of ideal by collective and class", class_table(study, results)},
+      {"results", "Every scenario under every strategy", c3_table(all), false},
+      {"by_strategy", averages, strategy_table(study, results), true, {fraction_chart(study, results, platform)}},
+      {"by_class", "Of ideal by collective and class", class_table(study, results), true,
+       speedup_charts(study, results)},
       {"pairs", "Isolated times and the class that follows from them", pair_table(study, results)}};
   ResultTable heuristic = heuristic_table(study, results);
   if (!heuristic.rows().empty()) {
     tables.push_back({"heuristic", "CUs reserved by heuristic, against the sweep of c3_sp_rp", std::move(heuristic)});
   }
-  return {platform, std::move(tables), {}, std::move(runs)};
-}
-
-BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, PaperFigure figure) {
-  BarChart chart{.title = study.name + (figure == PaperFigure::kernels ? ": by kernels" : ": by copy engines"),
-                 .value_axis = "mean speedup",
-                 .series = {},
-                 .bars = {}};
-  std::vector<Strategy> strategies;
-  for (const Strategy strategy : study.strategies) {
-    if (!belongs_to(figure, strategy)) continue;
-    strategies.push_back(strategy);
-    chart.series.emplace_back(to_string(strategy));
-  }
-  chart.series.emplace_back("ideal");
-  for (const models::CollectiveKind kind : study.collectives) {
-    for (const LengthClass length_class : all_length_classes()) {
-      Bar bar{fmt::format("{} {}", models::to_string(kind), to_string(length_class)), {}};
-      double ideal = 0.0;
-      for (const Strategy strategy : strategies) {
-        const Average mean = average(results, {strategy, kind, length_class});
-        bar.values.emplace_back(mean.speedup);
-        ideal = mean.ideal_speedup;
-      }
-      bar.values.emplace_back(ideal);
-      if (ideal > 0.0) chart.bars.push_back(std::move(bar));  // a class without a scenario has none
-    }
-  }
-  return chart;
-}
-
-BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform) {
-  BarChart chart{.title = fmt::format("{} on {}", study.name, platform),
-                 .value_axis = "fraction of ideal speedup [%]",
-                 .series = {"predicted"},
-                 .bars = {}};
-  for (const Strategy strategy : study.strategies) {
-    chart.bars.push_back({text(to_string(strategy)), {average(results, {strategy, {}, {}}).fraction_of_ideal * 100.0}});
-  }
-  if (study.published.empty()) return chart;
-  chart.series.emplace_back("published");
-  for (std::size_t i = 0; i < chart.bars.size(); ++i) {
-    const std::optional<double> published = published_of(study, study.strategies[i]).fraction;
-    chart.bars[i].values.push_back(published ? std::optional(*published * 100.0) : std::nullopt);
-  }
-  return chart;
+  return {platform, std::move(tables), {}, std::move(runs), fmt::format("{} on {}", study.name, platform)};
 }
 
 }  // namespace study

@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 
-#include "study/bar_chart.h"
 #include "study/c3_study.h"
 #include "study/results.h"
 
@@ -23,15 +22,7 @@ ResultTable pair_table(const C3Study& study, std::span<const StudyResult> result
 // best, and how much longer than that it takes at most. No row without both strategies.
 ResultTable heuristic_table(const C3Study& study, std::span<const StudyResult> results);
 
-// The tables above behind that of all results, which text leaves out.
+// The tables above behind that of all results, which text leaves out, with their charts.
 Results study_results(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);
-
-// Mean speedup by collective and class of the strategies on kernels, or of those on copy engines beside c3_base, with
-// the ideal: what Figures 8 and 10 of the paper show.
-enum class PaperFigure { kernels, copy_engines };
-BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, PaperFigure figure);
-
-// Percent of ideal by strategy, predicted beside published.
-BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);
 
 }  // namespace study

@@ -9,7 +9,8 @@
 
 namespace study {
 
-void for_each_index(std::size_t count, const std::function<void(std::size_t index)>& work, const Progress& progress) {
+void for_each_index(std::size_t count, const std::function<void(std::size_t index)>& work, const Progress& progress,
+                    int jobs) {
   std::atomic<std::size_t> next{0};
   std::mutex reporting;
   std::size_t done = 0;
@@ -26,7 +27,8 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
       if (progress) progress(done, count);
     }
   };
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t cores =
+      jobs > 0 ? static_cast<std::size_t>(jobs) : std::max(1U, std::thread::hardware_concurrency());
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 1; i < std::min(cores, count); ++i) threads.emplace_back(take_turns);

@@ -7,17 +7,11 @@
 #include <string_view>
 
 #include "sim/check.h"
+#include "sim/overloaded.h"
 
 namespace study {
 
 namespace {
-
-template <class... Visitors>
-struct Overloaded : Visitors... {
-  using Visitors::operator()...;
-};
-template <class... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 // What rounds to zero has no sign.
 std::string text_number(double value, int decimals) {
@@ -26,11 +20,11 @@ std::string text_number(double value, int decimals) {
 }
 
 std::string text_cell(const Cell& cell, int decimals) {
-  return std::visit(Overloaded{[](std::monostate) { return std::string(); },
-                               [](bool value) { return std::string(value ? "yes" : "no"); },
-                               [](std::int64_t value) { return fmt::format("{}", value); },
-                               [decimals](double value) { return text_number(value, decimals); },
-                               [](const std::string& value) { return value; }},
+  return std::visit(sim::Overloaded{[](std::monostate) { return std::string(); },
+                                    [](bool value) { return std::string(value ? "yes" : "no"); },
+                                    [](std::int64_t value) { return fmt::format("{}", value); },
+                                    [decimals](double value) { return text_number(value, decimals); },
+                                    [](const std::string& value) { return value; }},
                     cell);
 }
 
@@ -45,17 +39,17 @@ std::string csv_text(std::string_view value) {
 }
 
 std::string csv_cell(const Cell& cell) {
-  return std::visit(Overloaded{[](std::monostate) { return std::string(); },
-                               [](bool value) { return std::string(value ? "true" : "false"); },
-                               [](std::int64_t value) { return fmt::format("{}", value); },
-                               [](double value) { return fmt::format("{}", value); },
-                               [](const std::string& value) { return csv_text(value); }},
+  return std::visit(sim::Overloaded{[](std::monostate) { return std::string(); },
+                                    [](bool value) { return std::string(value ? "true" : "false"); },
+                                    [](std::int64_t value) { return fmt::format("{}", value); },
+                                    [](double value) { return fmt::format("{}", value); },
+                                    [](const std::string& value) { return csv_text(value); }},
                     cell);
 }
 
 nlohmann::ordered_json json_cell(const Cell& cell) {
-  return std::visit(Overloaded{[](std::monostate) { return nlohmann::ordered_json(); },
-                               [](const auto& value) { return nlohmann::ordered_json(value); }},
+  return std::visit(sim::Overloaded{[](std::monostate) { return nlohmann::ordered_json(); },
+                                    [](const auto& value) { return nlohmann::ordered_json(value); }},
                     cell);
 }
 

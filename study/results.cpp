@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "sim/output_file.h"
+#include "study/results_page.h"
 
 namespace study {
 
@@ -18,6 +19,8 @@ void write_tables(const Results& results, std::ostream& out) {
     if (!named.title.empty()) out << named.title << '\n';
     named.table.write_text(out);
   }
+  if (!results.notes.empty() && !first) out << '\n';
+  for (const std::string& note : results.notes) out << note << '\n';
 }
 
 void write_json(const Results& results, std::ostream& out) {
@@ -25,6 +28,7 @@ void write_json(const Results& results, std::ostream& out) {
   object["platform"] = results.platform;
   for (const NamedTable& named : results.tables) object[named.key] = named.table.to_json();
   object["warnings"] = results.warnings;
+  if (!results.notes.empty()) object["notes"] = results.notes;
   // A name in a file may hold bytes that are no UTF-8: they are replaced, so that the output stays JSON.
   out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
@@ -43,6 +47,10 @@ void write(const Results& results, Format format, std::ostream& out) {
 }
 
 void save(const Results& results, const std::filesystem::path& directory) {
+  save(results, results_page(results), directory);
+}
+
+void save(const Results& results, const Page& page, const std::filesystem::path& directory) {
   std::filesystem::create_directories(directory);
   for (const NamedTable& named : results.tables) {
     std::ostringstream csv;
@@ -52,6 +60,7 @@ void save(const Results& results, const std::filesystem::path& directory) {
   std::ostringstream json;
   write_json(results, json);
   sim::write_file(directory / "results.json", json.str());
+  write_page(page, directory / "page.html");
 }
 
 }  // namespace study

@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "study/chart.h"
 #include "study/operation.h"
 #include "study/result_table.h"
 
 namespace study {
+
+struct Page;
 
 enum class Format { table, csv, json };
 
@@ -17,7 +20,8 @@ struct NamedTable {
   std::string key;    // key in JSON, stem of the CSV file: "results"
   std::string title;  // heading in text; none where empty
   ResultTable table;
-  bool in_text = true;  // false: too long to be read, for files and programs
+  bool in_text = true;             // false: too long to be read, for files and programs
+  std::vector<Chart> charts = {};  // that show it
 };
 
 // A schedule that the results come from, for those who want to see how it went.
@@ -31,14 +35,18 @@ struct Results {
   std::vector<NamedTable> tables;     // never empty; the first is the answer, the others explain it
   std::vector<std::string> warnings;  // legal but outside what the platform is known for, once each
   std::vector<NamedRun> runs;
+  std::string title = {};            // of its page; where empty, that of the first table
+  std::vector<std::string> notes{};  // sentences that sum the answer up; text has them behind the tables
 };
 
 // Text: every table to be read, under its title. CSV: the first table. JSON: one object with "platform", every table by
-// its key, and "warnings".
+// its key, "warnings" and "notes".
 void write(const Results& results, Format format, std::ostream& out);
 
-// Leaves results.json and one <key>.csv per table in `directory`, which is made where it is missing. Throws
-// std::system_error where the file system refuses.
+// Leaves results.json, one <key>.csv per table and page.html, which shows them all, in `directory`, which is made where
+// it is missing. Throws std::system_error where the file system refuses.
 void save(const Results& results, const std::filesystem::path& directory);
+// The same with another page.
+void save(const Results& results, const Page& page, const std::filesystem::path& directory);
 
 }  // namespace study

@@ -95,11 +95,16 @@ ResultTable slowdown_table(std::span<const Slowdown> slowdowns) {
 }
 
 BarChart slowdown_chart(std::span<const Slowdown> slowdowns, const std::string& title) {
-  BarChart chart{title, "slowdown over the operation alone [%]", BarChart::Layout::stacked, {}, {}};
+  BarChart chart{.id = "slowdown",
+                 .title = title,
+                 .value_axis = "slowdown over the operation alone [%]",
+                 .layout = BarChart::Layout::stacked,
+                 .caption = "Parts below 0 are time gained: who no longer waits may come to meet others."};
   for (const models::Mechanism mechanism : all_mechanisms) chart.series.emplace_back(to_string(mechanism));
   chart.series.emplace_back("rest");
   for (const Slowdown& slowdown : slowdowns) {
-    Bar& bar = chart.bars.emplace_back(Bar{slowdown.run + " " + slowdown.operation, {}});
+    Bar& bar = chart.bars.emplace_back();
+    bar.label = slowdown.run + " " + slowdown.operation;
     for (const sim::Time part : slowdown.parts) bar.values.emplace_back(slowdown.percent(part));
     bar.values.emplace_back(slowdown.percent(slowdown.rest()));
   }

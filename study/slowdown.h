@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/interference.h"
-#include "study/bar_chart.h"
+#include "study/chart.h"
 #include "study/results.h"
 #include "study/testbed.h"
 

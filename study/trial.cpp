@@ -6,19 +6,13 @@
 
 #include "models/gemm_traffic.h"
 #include "sim/loaded_latency.h"
+#include "sim/overloaded.h"
 #include "study/cu_partition.h"
 #include "study/power_meter.h"
 
 namespace study {
 
 namespace {
-
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;  // clang 14 deduces no aggregates
 
 Operation only(Work work, models::CuMask mask = {}) {
   return {.name = to_string(work), .work = work, .mask = mask, .stream = {}, .after = {}};
@@ -40,7 +34,7 @@ models::SdmaCopySpec copy_to(int peer, sim::Bytes bytes) {
 // What the testbed is to play; empty for trials that are no schedule.
 Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
   return std::visit(
-      Overloaded{
+      sim::Overloaded{
           // One workgroup with next to nothing to do.
           [](const EmptyKernelTrial&) {
             return Schedule{only(models::GemmShape{1, 1, 1})};
@@ -295,12 +289,12 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
 
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
   const models::PlatformSpec& platform = testbed.platform();
-  return std::visit(Overloaded{[&](const RestTrial&) { return of_rest(platform); },
-                               [&](const StreamTrial& stream) { return of_stream(platform, stream); },
-                               [&](const RemoteTrial& remote) { return of_remote(platform, remote); },
-                               [&](const LoadTrial& loads) { return of_loads(platform, loads); },
-                               [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
-                               [&](const auto&) { return of_schedule(testbed, trial, asked); }},
+  return std::visit(sim::Overloaded{[&](const RestTrial&) { return of_rest(platform); },
+                                    [&](const StreamTrial& stream) { return of_stream(platform, stream); },
+                                    [&](const RemoteTrial& remote) { return of_remote(platform, remote); },
+                                    [&](const LoadTrial& loads) { return of_loads(platform, loads); },
+                                    [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
+                                    [&](const auto&) { return of_schedule(testbed, trial, asked); }},
                     trial);
 }
 

@@ -65,6 +65,7 @@ TEST(TableFormat, ReadsEveryKey) {
   const TableFormat format = read(R"(
 about: copies and their power
 columns: {d1_us: one, d2_us: two}
+optional: [p10, p90]
 words:
   how: {copy_engine: sdma, nccl: rccl}
   strategy: {of: how, both: c3_base}
@@ -78,6 +79,8 @@ rows:
     with: {collective: all_gather, bytes: "{bytes}B"}
     see:
       time: {measured: "{all_us}us", low: "{p10}us", high: "{p90}us", scale: 0.5, band: 0.1}
+      over_longer: {measured: "{all_us}us", over: longer_alone}
+      gemm_stretch: {measured: "{gemm_us}us", over: gemm_alone}
       power: "{watts}W"
     gemm_alone: "{alone_us}us"
     collective_alone: "{comm_us}us"
@@ -90,6 +93,7 @@ rows:
   EXPECT_EQ(format.name, "f");
   EXPECT_EQ(format.description, "copies and their power");
   EXPECT_THAT(format.each, ElementsAre(std::pair("d1_us", "one"), std::pair("d2_us", "two")));
+  EXPECT_THAT(format.optional, ElementsAre("p10", "p90"));
   EXPECT_EQ(format.words.at("how").of, "");
   EXPECT_EQ(format.words.at("how").meaning.at("nccl"), "rccl");
   EXPECT_EQ(format.words.at("strategy").of, "how");
@@ -111,17 +115,20 @@ rows:
   EXPECT_EQ(first.trial, "collective");
   EXPECT_EQ(first.group.text, "{kind} by size");
   EXPECT_EQ(first.with.at("bytes").text, "{bytes}B");
-  ASSERT_EQ(first.see.size(), 2u);
+  ASSERT_EQ(first.see.size(), 4u);
   EXPECT_EQ(first.see[0].figure, study::Figure::time);
+  EXPECT_EQ(first.see[0].over, Over::nothing);
   EXPECT_EQ(first.see[0].measured.text, "{all_us}us");
   EXPECT_EQ(first.see[0].low.text, "{p10}us");
   EXPECT_EQ(first.see[0].high.text, "{p90}us");
   EXPECT_EQ(first.see[0].scale, 0.5);
   EXPECT_EQ(first.see[0].band, 0.1);
-  EXPECT_EQ(first.see[1].figure, study::Figure::power);
-  EXPECT_EQ(first.see[1].measured.text, "{watts}W");
-  EXPECT_EQ(first.see[1].scale, 1.0);
-  EXPECT_EQ(first.see[1].band, std::nullopt);
+  EXPECT_EQ(first.see[1].over, Over::longer_alone);
+  EXPECT_EQ(first.see[2].over, Over::gemm_alone);
+  EXPECT_EQ(first.see[3].figure, study::Figure::power);
+  EXPECT_EQ(first.see[3].measured.text, "{watts}W");
+  EXPECT_EQ(first.see[3].scale, 1.0);
+  EXPECT_EQ(first.see[3].band, std::nullopt);
   EXPECT_EQ(first.gemm_alone.text, "{alone_us}us");
   EXPECT_EQ(first.collective_alone.text, "{comm_us}us");
   EXPECT_EQ(first.tiles.text, "{tiles}");
@@ -186,8 +193,17 @@ TEST(NeededColumns, OfWordsOfALookupAreThoseOfTheLookup) {
 
 TEST(NeededColumns, OfAWideTableAreItsCells) {
   EXPECT_THAT(needs("columns: {d1: one, d2: two}\nwords: {peer: {of: column, one: gpu1, two: gpu2}}\n" +
-                    row("    group: '{column} {peer}'\n    gemm_alone: '{cell}us'\n")),
+                    row("    group: '{column} {peer} {wide}'\n    gemm_alone: '{cell}us'\n")),
               ElementsAre("d1", "d2"));
+}
+
+TEST(NeededColumns, AreNotThoseThatATableMayLack) {
+  const std::string form = row("    where: {kind: c3}\n    gemm_alone: '{gemm_us}us'\n    tiles: '{tiles}'\n");
+  EXPECT_THAT(needs("optional: gemm_us\n" + form), ElementsAre("kind", "tiles"));
+  EXPECT_THAT(needs("optional: [gemm_us, tiles]\n" + form), ElementsAre("kind"));
+  EXPECT_THAT(read("optional: gemm_us\n" + form).named_columns(), ElementsAre("gemm_us", "kind", "tiles"));
+  EXPECT_EQ(faults_of("optional: [gem_us, tiles]\n" + form),
+            "f.yaml:1:1: optional: no entry names the column 'gem_us'; did you mean 'gemm_us'?");
 }
 
 // Outside a wide table these are columns like others: one that lacks them is told so.
@@ -244,6 +260,11 @@ TEST(FaultsOfAForm, AskForWhatIsMissing) {
 TEST(FaultsOfAForm, PairDecisionsWithAlternatives) {
   EXPECT_EQ(faults_of(row("    decision: x\n")), "f.yaml:4:5: rows[0].decision: goes with alternative");
   EXPECT_EQ(faults_of(row("    alternative: x\n")), "f.yaml:4:5: rows[0].alternative: goes with decision");
+}
+
+TEST(FaultsOfAForm, NameTheTimeThatAFigureIsOver) {
+  EXPECT_THAT(faults_of("rows:\n  - {trial: rest, see: {over_longer: {measured: 5us, over: longer}}}\n"),
+              HasSubstr("rows[0].see.over_longer.over: 'longer' is not one of gemm_alone, longer_alone"));
 }
 
 TEST(FaultsOfAForm, BoundScalesAndBands) {

@@ -59,6 +59,12 @@ TEST(TableReader, TakesATextWithAnEmptyCellAsNotWritten) {
               ElementsAre("", "", "", "", "", "", "", "", "8x0"));
 }
 
+TEST(TableReader, TakesAnOptionalColumnThatATableLacksAsEmpty) {
+  const std::string optional = "optional: [b]\n";
+  EXPECT_THAT(groups(grouped("{a}{b}", optional), "a,b\n1,2\n"), ElementsAre("12"));
+  EXPECT_THAT(groups(grouped("{a}{b}", optional), "a\n1\n"), ElementsAre(""));
+}
+
 TEST(TableReader, ReadsFieldsThatAreNotWrittenAsAbsent) {
   const Reading reading = read("rows: [{trial: gemm, with: {gemm: cb1, cus: '{limit}'}, see: {time: '{us}us'}}]\n",
                                "limit,us\n,5\n240,5\n");
@@ -214,6 +220,14 @@ TEST(Lookups, MayBeTranslated) {
       << "in place";
 }
 
+TEST(Lookups, InTheTableItselfSeeItsWordsInPlace) {
+  const std::string lines =
+      "words: {shape: {d1: 64x32x16}}\n"
+      "lookups: {alone: {column: '{shape} takes {us}us', where: {how: alone, shape: '{shape}'}}}\n";
+  EXPECT_THAT(groups(grouped("{alone}", lines), "shape,how,us\nd1,both,9\n64x32x16,both,8\nd1,alone,5\n"),
+              testing::Each("64x32x16 takes 5us"));
+}
+
 TEST(Lookups, MayAskForWhatAnotherFound) {
   EXPECT_THAT(groups(grouped("{far}",
                              "lookups:\n  near: {column: '{next}', where: {id: '{next}'}}\n"
@@ -229,7 +243,7 @@ const std::string wide =
     "rows:\n"
     "  - {where: {column: '2', kind: skip}, leave_out: not this one}\n"
     "  - {trial: fan_out, with: {peers: '{column}', bytes: '{bytes}B'}, see: {time: '{cell}us'}, group: 'to "
-    "{column}'}\n";
+    "{column}, {wide}'}\n";
 
 TEST(WideTables, HoldAMeasurementInEachOfTheirColumns) {
   const Reading reading = read(wide, "kind,bytes,one_us,two_us\ncopy,64,5,7\n");
@@ -237,7 +251,7 @@ TEST(WideTables, HoldAMeasurementInEachOfTheirColumns) {
   EXPECT_EQ(std::get<study::FanOutTrial>(reading.measurements[0].trial).peers, 1);
   EXPECT_EQ(std::get<study::FanOutTrial>(reading.measurements[1].trial).peers, 2);
   EXPECT_DOUBLE_EQ(reading.measurements[1].seen[0].value, 7e-6);
-  EXPECT_EQ(reading.measurements[0].group, "to 1");
+  EXPECT_EQ(reading.measurements[0].group, "to 1, one_us");
   EXPECT_EQ(reading.measurements[1].where(), "f.csv:2");
 }
 
@@ -281,6 +295,17 @@ TEST(TableReader, BoundsWhatSimpleRulesDivideBy) {
   EXPECT_EQ(faults_of(rules, "g,c,n\n1,1e10,1\n"),
             "runs/f.csv:2:3: c: '1e10us' cannot be: 0.001 to 3600000000 us are accepted");
   EXPECT_EQ(faults_of(rules, "g,c,n\n1,1,0.5\n"), "runs/f.csv:2:5: n: '0.5' cannot be: 1 to 1000000000 are accepted");
+}
+
+TEST(TableReader, ReadsRowsThatWaitForTheirMeasurementWhereThatIsAskedFor) {
+  const TableFormat format = form("rows: [{trial: rest, see: {time: '{t}us', power: '{w}W'}}]\n");
+  const CsvFile table = CsvFile::from_text("t,w\n-,-\n5,-\n", "f.csv");
+  EXPECT_EQ(read_table(table, format).measurements.size(), 1u);
+  const Reading all = read_table(table, format, {}, Rows::all);
+  ASSERT_EQ(all.measurements.size(), 2u);
+  EXPECT_THAT(all.measurements[0].seen, IsEmpty());
+  EXPECT_THAT(all.measurements[0].asked, ElementsAre(study::Figure::time, study::Figure::power));
+  EXPECT_THAT(all.measurements[1].asked, ElementsAre(study::Figure::time, study::Figure::power)) << "measured or not";
 }
 
 TEST(TableReader, ReadsAssignmentsOfThePlatform) {

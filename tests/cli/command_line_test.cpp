@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -200,7 +201,7 @@ TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
   EXPECT_THAT(content(folder / "results.csv"), HasSubstr("fraction_of_ideal"));
   EXPECT_THAT(content(folder / "explanation.csv"), HasSubstr("bottleneck"));
   EXPECT_THAT(content(folder / "slowdown.csv"), HasSubstr("cu_loss_percent"));
-  EXPECT_THAT(content(folder / "slowdown.svg"), HasSubstr("infinity_cache"));
+  EXPECT_THAT(content(folder / "page.html"), HasSubstr(R"("kind":"bars","id":"slowdown")"));
   EXPECT_THAT(content(folder / "platform.yaml"), HasSubstr("mi300x"));
   EXPECT_TRUE(nlohmann::json::accept(content(trace)));
   EXPECT_FALSE(std::filesystem::exists(trace.string() + ".partial"));
@@ -221,7 +222,7 @@ TEST(CommandLine, RunsTheExampleExperiments) {
   EXPECT_THAT(answer.out, HasSubstr("down_projection"));
 }
 
-TEST(CommandLine, RunsAStudyAndLeavesAPicture) {
+TEST(CommandLine, RunsAStudyAndLeavesAPage) {
   const std::filesystem::path folder = empty_folder("study");
   const std::filesystem::path file = written(
       "small_study.yaml",
@@ -231,10 +232,12 @@ TEST(CommandLine, RunsAStudyAndLeavesAPicture) {
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("c3_base"));
   EXPECT_THAT(answer.err, HasSubstr("2/2"));  // the progress bar
-  for (const char* const name : {"fraction_of_ideal.svg", "speedup_by_kernels.svg", "speedup_by_copy_engines.svg",
-                                 "slowdown.svg", "by_mechanism.csv", "results.csv", "by_strategy.csv", "by_class.csv",
-                                 "pairs.csv", "results.json", "experiment.yaml", "platform.yaml"}) {
+  for (const char* const name : {"by_mechanism.csv", "results.csv", "by_strategy.csv", "by_class.csv", "pairs.csv",
+                                 "results.json", "experiment.yaml", "platform.yaml"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  }
+  for (const char* const chart : {"fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines", "slowdown"}) {
+    EXPECT_THAT(content(folder / "page.html"), HasSubstr(fmt::format(R"("kind":"bars","id":"{}")", chart)));
   }
 }
 

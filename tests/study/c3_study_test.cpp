@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "study/c3_study_charts.h"
 #include "study/c3_study_tables.h"
 
 namespace study {
@@ -123,7 +124,7 @@ TEST(C3StudyTables, TheHeuristicIsHeldAgainstTheSweep) {
 }
 
 // One bar for the group that has a scenario, of speedup 1.6 where 2 would be ideal.
-TEST(C3StudyTables, SpeedupsAreDrawnByGroupBesideTheIdeal) {
+TEST(C3StudyCharts, SpeedupsAreDrawnByGroupBesideTheIdeal) {
   const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
   const BarChart kernels = speedup_chart(study_of_one_pair(), results, PaperFigure::kernels);
   EXPECT_EQ(kernels.series, (std::vector<std::string>{"c3_sp", "ideal"}));
@@ -131,15 +132,49 @@ TEST(C3StudyTables, SpeedupsAreDrawnByGroupBesideTheIdeal) {
   EXPECT_EQ(kernels.bars[0].label, "all_gather GC-equal");
   EXPECT_NEAR(kernels.bars[0].values[0].value(), 1.6, 1e-12);
   EXPECT_NEAR(kernels.bars[0].values[1].value(), 2.0, 1e-12);
+  // 38 to 67 % of the ideal gain of 1.
+  EXPECT_NEAR(kernels.bars[0].published[0].value().low, 1.38, 1e-12);
+  EXPECT_NEAR(kernels.bars[0].published[0].value().high, 1.67, 1e-12);
+  EXPECT_FALSE(kernels.bars[0].published[1].has_value());
   EXPECT_EQ(speedup_chart(study_of_one_pair(), results, PaperFigure::copy_engines).series,
             (std::vector<std::string>{"ideal"}));
 }
 
-TEST(C3StudyTables, WithoutPublishedFiguresNoneAreDrawn) {
+// Over two classes, with speedups of 1.6 and 1.5: 1.55, where 1.2 was published.
+TEST(C3StudyCharts, ThePublishedSpeedupStandsAtTheMeanOfTheClasses) {
   C3Study study = study_of_one_pair();
-  EXPECT_EQ(fraction_chart(study, {}, "x").series, (std::vector<std::string>{"predicted", "published"}));
+  study.published[0].collectives[0].speedup = 1.2;
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us),
+                            result(CollectiveKind::all_gather, LengthClass::g_long, 50_us, 100_us)};
+  const BarChart chart = speedup_chart(study, results, PaperFigure::kernels);
+  ASSERT_EQ(chart.bars.size(), 3U);
+  EXPECT_EQ(chart.bars[2].label, "all_gather mean");
+  EXPECT_NEAR(chart.bars[2].values[0].value(), 1.55, 1e-12);
+  EXPECT_EQ(chart.bars[2].published[0].value().low, 1.2);
+  EXPECT_EQ(chart.bars[2].published[0].value().high, 1.2);
+}
+
+TEST(C3StudyCharts, FractionsStandBesideThePublishedOnesIfAny) {
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
+  C3Study study = study_of_one_pair();
+  study.strategies.push_back(Strategy::serial);  // 0 by definition
+  const BarChart chart = fraction_chart(study, results, "x");
+  ASSERT_EQ(chart.bars.size(), 1U);
+  EXPECT_EQ(chart.bars[0].label, "c3_sp");
+  EXPECT_NEAR(chart.bars[0].values[0].value(), 60.0, 1e-9);
+  EXPECT_NEAR(chart.bars[0].published[0].value().low, 42.0, 1e-9);
   study.published.clear();
-  EXPECT_EQ(fraction_chart(study, {}, "x").series, (std::vector<std::string>{"predicted"}));
+  EXPECT_FALSE(fraction_chart(study, results, "x").bars[0].published[0].has_value());
+}
+
+TEST(C3StudyCharts, StandWithTheirTables) {
+  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
+  const Results answer = study_results(study_of_one_pair(), results, "x");
+  EXPECT_EQ(answer.title, "one on x");
+  EXPECT_EQ(answer.tables[1].key, "by_strategy");
+  EXPECT_EQ(answer.tables[1].charts.size(), 1U);
+  EXPECT_EQ(answer.tables[2].key, "by_class");
+  EXPECT_EQ(answer.tables[2].charts.size(), 1U);  // no strategy on copy engines
 }
 
 TEST(C3StudyTables, PairsShowTheClassThatFollowsFromTheirTimes) {

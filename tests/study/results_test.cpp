@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "study/results_page.h"
+
 namespace study {
 namespace {
 
@@ -53,14 +55,15 @@ TEST(Results, NamesThatAreNoUtf8StillGiveJson) {
   EXPECT_TRUE(nlohmann::json::accept(written(results, Format::json)));
 }
 
-TEST(Results, SavingLeavesOneCsvPerTableAndTheJsonAndNothingElse) {
+TEST(Results, SavingLeavesOneCsvPerTableTheJsonAndThePageAndNothingElse) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "results_test" / "new";
   std::filesystem::remove_all(folder.parent_path());
   save(example(), folder);
   EXPECT_EQ(content(folder / "results.csv"), written(example(), Format::csv));
   EXPECT_EQ(content(folder / "raw.csv"), "detail\nx\n");
   EXPECT_EQ(content(folder / "results.json"), written(example(), Format::json));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 3);
+  EXPECT_EQ(content(folder / "page.html"), to_html(results_page(example())));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 4);
 }
 
 }  // namespace

@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "sim/output_file.h"
+#include "validate/golden.h"
+#include "validate/markdown.h"
+#include "validate/page.h"
+#include "validate/prediction_file.h"
+#include "validate/report.h"
+
+namespace cli {
+
+namespace {
+
+constexpr auto description = "Hold predictions against measurements: shipped suites, or files of your own";
+constexpr auto examples =
+    "Examples:\n"
+    "  c3sim validate                               every suite; --list names them\n"
+    "  c3sim validate rccl overlap --report page    two of them, and a page with every case\n"
+    "  c3sim validate all_reduce.log p2p.csv        your own measurements: rccl-tests, TransferBench, CSV\n"
+    "  c3sim validate --platform my.yaml rccl       another platform\n"
+    "  c3sim validate --against old.csv             what moved since another version's --update-goldens\n"
+    "  c3sim validate --predict plan.csv --out P.json   predictions before anything is measured, with a digest\n"
+    "  c3sim validate --score P.json measured.csv   the same, held against what was then measured\n"
+    "The exit code is 1 where a case or claim lies outside its band. Errors are relative, in percent, or, of shares, "
+    "in\n"
+    "points.";
+
+constexpr auto goldens = "goldens.csv";
+
+}  // namespace
+
+ValidateCommand::ValidateCommand(CLI::App& app, Session& session) : session_(session) {
+  CLI::App& command = *app.add_subcommand("validate", description);
+  command.footer(examples);
+  command.add_option("NAMES", names_, "Suites by name (all unless given), or files of measurements")
+      ->type_name("SUITE|FILE...");
+  command.add_flag("--list", list_, "List the suites");
+  command.add_option("--report", report_folder_, "Folder that gets the page, and all tables as CSV, JSON and Markdown")
+      ->type_name("DIR");
+  command
+      .add_option("--tolerance", tolerance_,
+                  "Band of every case instead of its own, in percent of what was measured (of shares in points)")
+      ->type_name("PERCENT");
+  command.add_option("--jobs", jobs_, "Threads that simulate (as many as there are cores unless given)")
+      ->type_name("COUNT");
+  command.add_option("--case", case_, "Only the cases whose name holds this text")->type_name("TEXT");
+  command.add_option("--predict", plan_, "Table of what is to be measured: write predictions of it to --out")
+      ->type_name("FILE");
+  command.add_option("--out", out_, "File of predictions to write")->type_name("FILE");
+  command.add_option("--score", predictions_, "File of predictions to hold against the measured files")
+      ->type_name("FILE");
+  command.add_option("--against", against_, "Predictions of another version: show what moved")->type_name("FILE");
+  command.add_flag("--update-goldens", update_goldens_,
+                   "Write the predictions of all suites to validate/goldens.csv of this source tree");
+  session.add_validation_options(command);
+  command.callback([this] { run(); });
+}
+
+void ValidateCommand::run() {
+  Arguments arguments;
+  options_ = read_options(arguments);
+  const validate::Library library = session_.library(arguments);
+  if (list_) return list(library);
+  if (!plan_.empty()) return predict(library);
+  if (out_.empty() == false) arguments.fault("--out", "goes with --predict: --report names a folder for results");
+  arguments.check();
+
+  validate::Validation validation = compare(library, arguments);
+  if (!case_.empty()) {
+    std::erase_if(validation.cases,
+                  [this](const validate::Case& one) { return one.id.find(case_) == std::string::npos; });
+    validation.claims.clear();
+  }
+  study::Results results = validate::report(validation);
+  const bool moved = add_moves(library, validation, results);
+  for (const sim::Fault& fault : validation.faults) {
+    results.warnings.push_back(
+        fmt::format("left out: {}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what));
+  }
+  results.notes.push_back(validate::verdict(validation));
+  if (!report_folder_.empty()) {
+    save(validation, results);
+    results.notes.push_back("Page: " + (report_folder_ / "page.html").string());
+  }
+  session_.answer(results);
+  const bool gained = update_goldens_ || against_.empty();
+  if (validation.outside() > 0 || (moved && !gained)) session_.fail_check();
+}
+
+validate::Options ValidateCommand::read_options(Arguments& arguments) const {
+  validate::Options options;
+  if (!jobs_.empty()) options.jobs = arguments.integer("--jobs", jobs_, 1, 1024);
+  if (!tolerance_.empty()) options.tolerance = arguments.integer("--tolerance", tolerance_, 0, 1000) / 100.0;
+  options.platform = session_.platform_name();
+  options.assignments = session_.assignments();
+  options.progress = session_.progress();
+  return options;
+}
+
+void ValidateCommand::list(const validate::Library& library) {
+  study::ResultTable table(
+      {{"suite", "suite", ""}, {"title", "title", ""}, {"question", "question", ""}, {"platform", "platform", ""}});
+  for (const validate::Heading& suite : validate::suites_of(library)) {
+    table.add_row({suite.name, suite.title, suite.question, suite.platform});
+  }
+  session_.answer(study::Results{"", {{"suites", "", std::move(table)}}, {}, {}});
+}
+
+// Names that are files, or look like it, are files.
+validate::Validation ValidateCommand::compare(const validate::Library& library, Arguments& arguments) {
+  std::vector<std::string> suites;
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : names_) {
+    std::error_code absent;
+    const bool is_file = name.find_first_of("/.") != std::string::npos || std::filesystem::exists(name, absent);
+    if (is_file) {
+      files.emplace_back(name);
+    } else {
+      suites.push_back(name);
+    }
+  }
+  if (!suites.empty() && !files.empty())
+    arguments.fault("SUITE|FILE", "suites or files are accepted, not both at once");
+  if (!predictions_.empty() && files.empty()) arguments.fault("--score", "asks for the files that were measured");
+  arguments.check();
+  if (files.empty()) return validate::validate_suites(library, suites, options_);
+  if (predictions_.empty()) return validate::validate_files(library, files, options_);
+  const validate::PredictionFile predictions = validate::read_prediction_json(predictions_);
+  options_.platform = predictions.platform;
+  validate::Validation validation = validate::read_files(library, files, options_);
+  validate::apply_predictions(validation, predictions, library, options_);
+  return validation;
+}
+
+void ValidateCommand::predict(const validate::Library& library) {
+  if (out_.empty()) throw sim::ConfigError({{"--predict", "", "asks for --out FILE, where the predictions go"}});
+  const std::vector<validate::Case> cases = validate::predict_file(library, plan_, options_);
+  const std::string platform = options_.platform.value_or("mi300x");
+  const std::string text =
+      validate::to_prediction_json(cases, C3SIM_VERSION, platform, session_.platform_text(platform));
+  sim::write_file(out_, text);
+  const validate::PredictionFile written = validate::read_prediction_json(out_);
+  session_.out() << fmt::format("{} predictions in {}\nsha256 {}\n", written.predicted.size(), out_.string(),
+                                written.digest);
+}
+
+// Whether anything moved against --against, or against the goldens that are being replaced.
+bool ValidateCommand::add_moves(const validate::Library& library, const validate::Validation& validation,
+                                study::Results& results) {
+  const std::filesystem::path file = update_goldens_ ? library.suites.parent_path() / goldens : against_;
+  if (file.empty()) return false;
+  validate::Predictions before;
+  std::error_code absent;
+  if (!update_goldens_ || std::filesystem::exists(file, absent)) before = validate::read_golden(file);
+  const std::vector<validate::Move> moves = validate::moves_between(before, validation.cases, validation.claims);
+  results.tables.push_back(
+      {"moves", fmt::format("Moved by more than 0.1 % against {}", file.string()), validate::move_table(moves)});
+  if (update_goldens_) {
+    sim::write_file(file, validate::to_golden(validate::predictions_of(validation.cases, validation.claims)));
+    results.notes.push_back(fmt::format("{} predictions moved. Name the goldens by {} in a line of CHANGELOG.md.",
+                                        moves.size(), validate::short_digest(file)));
+  }
+  return !moves.empty();
+}
+
+void ValidateCommand::save(const validate::Validation& validation, const study::Results& results) {
+  study::save(results, validate::page_of(validation, results, C3SIM_VERSION), report_folder_);
+  sim::write_file(report_folder_ / "accuracy.md", validate::accuracy_page(validation));
+  sim::write_file(report_folder_ / "deviations.md", validate::deviations_page(validation));
+  sim::write_file(report_folder_ / "accuracy_table.md", validate::accuracy_table(validation));
+}
+
+}  // namespace cli

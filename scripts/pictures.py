@@ -1,0 +1,71 @@
+#!/usr/bin/python3
+"""Makes the pictures of the documents, docs/*.png: charts of the pages that build/release/c3sim leaves.
+
+The ConCCL study gives the fraction of ideal and the speedups, one pair with --explain the slowdown by mechanism, the
+validation its first screen and GEMMs beside RCCL as they were measured.
+"""
+
+import base64
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import headless_chromium
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+WIDTH = 940
+SCALE = 2
+MARGIN = 10
+
+# What c3sim is asked, what names the folder that gets the page, and the charts that it gives.
+SOURCES = [
+    (["run", "configs/experiments/conccl.yaml"], "--out",
+     ["fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines"]),
+    (["validate"], "--report", ["overlap_us"]),
+    (["c3", "--gemm", "18432x8192x16384", "--collective", "all_to_all", "--bytes", "2560MiB",
+      "--strategy", "c3_base,c3_sp,conccl", "--explain"], "--out",
+     ["slowdown"]),
+]
+
+
+def picture(driver, chart, file):
+    """The chart with its title, legend and caption, without the table of its numbers."""
+    box = driver.execute_script(
+        """
+        const figure = document.querySelector(`[data-chart=${arguments[0]}]`);
+        figure.querySelector('details').hidden = true;
+        const {left, top, width, height} = figure.getBoundingClientRect();
+        return [left + scrollX, top + scrollY, width, height];
+        """, chart)
+    x, y, width, height = (round(each) for each in box)
+    clip = {"x": x - MARGIN, "y": y - MARGIN, "width": width + 2 * MARGIN, "height": height + 2 * MARGIN, "scale": 1}
+    shot = driver.execute_cdp_cmd("Page.captureScreenshot",
+                                  {"format": "png", "captureBeyondViewport": True, "clip": clip})
+    file.write_bytes(base64.b64decode(shot["data"]))
+
+
+def main():
+    problem = headless_chromium.missing()
+    if problem:
+        sys.exit(f"error: {problem}")
+    with tempfile.TemporaryDirectory() as folder, headless_chromium.browser(WIDTH, 900, SCALE) as driver:
+        headless_chromium.set_theme(driver, "light")
+        for question, folder_option, charts in SOURCES:
+            done = subprocess.run(["build/release/c3sim", *question, folder_option, folder], cwd=ROOT,
+                                  stdout=subprocess.DEVNULL)
+            if done.returncode not in (0, 1):  # 1: cases of a validation lie outside their bands
+                sys.exit(done.returncode)
+            if question == ["validate"]:
+                headless_chromium.open_page(driver, pathlib.Path(folder) / "page.html")
+                driver.save_screenshot(str(ROOT / "docs" / "validation.png"))
+                print("docs/validation.png")
+            for chart in charts:
+                headless_chromium.open_page(driver, pathlib.Path(folder) / "page.html")
+                file = ROOT / "docs" / f"{chart}.png"
+                picture(driver, chart, file)
+                print(file.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

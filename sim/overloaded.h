@@ -1,0 +1,13 @@
+// One visitor of a variant made of several lambdas, one or more for each alternative.
+#pragma once
+
+namespace sim {
+
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;  // clang 14 deduces none for aggregates
+
+}  // namespace sim

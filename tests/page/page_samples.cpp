@@ -1,0 +1,180 @@
+// Pages for the test in a browser (page_test.py): page_samples DIR leaves charts.html, table.html and hostile.html
+// there.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "study/page.h"
+#include "study/results_page.h"
+
+namespace study {
+namespace {
+
+BarChart bar_chart() {
+  return {.id = "fractions",
+          .title = "Fraction of ideal by strategy",
+          .value_axis = "fraction of ideal speedup [%]",
+          .series = {"predicted"},
+          .bars = {{"c3_base", {23.0}, {Published{21.0, 21.0}}},
+                   {"c3_sp", {45.0}, {Published{42.0, 42.0}}},
+                   {"c3_best", {48.0}, {Published{44.0, 51.0}}},
+                   {"heuristic", {44.0}, {std::nullopt}},
+                   {"conccl", {68.0}, {Published{72.0, 72.0}}}},
+          .caption = "A caption says what a reader should know."};
+}
+
+// A speedup of exactly 1 stays visible though bars grow from there.
+BarChart speedup_chart() {
+  return {.id = "speedups",
+          .title = "Speedup by class",
+          .value_axis = "speedup",
+          .series = {"c3_base", "c3_sp", "conccl", "ideal"},
+          .bars = {{"all_gather G-long", {1.0, 1.17, 1.22, 1.31}, {Published{1.0, 1.04}, {}, {}, {}}},
+                   {"all_gather C-long", {1.28, 1.45, 1.61, 1.71}, {Published{1.17, 1.33}, {}, {}, {}}},
+                   {"all_to_all C-long", {0.97, 1.3, {}, 1.71}, {}}},
+          .baseline = 1.0,
+          .decimals = 2,
+          .levels = {{"what was asked for", 1.5}}};
+}
+
+BarChart stacked_chart() {
+  BarChart chart{.id = "parts",
+                 .title = "Slowdown by mechanism",
+                 .value_axis = "slowdown over the operation alone [%]",
+                 .layout = BarChart::Layout::stacked,
+                 .series = {"cu_loss", "dispatch_wait", "clock", "rest"}};
+  for (int i = 0; i < 14; ++i) {
+    chart.bars.push_back(
+        {fmt::format("run {} with a longer name collective", i), {6.5, i % 3 * 20.0 - 10.0, 9.8, 0.5}});
+  }
+  return chart;
+}
+
+ScatterChart scatter_chart() {
+  ScatterChart chart{.id = "errors",
+                     .title = "Predicted against measured time",
+                     .x = {.label = "measured", .unit = "us", .logarithmic = true, .low = 1.0, .high = 1e4},
+                     .y = {.label = "predicted", .unit = "us", .logarithmic = true, .low = 1.0, .high = 1e4},
+                     .series = {{"all_gather", {}}, {"all_to_all", {}}, {"copy", {}}, {"GEMM", {}}},
+                     .guides = {{"predicted as measured", 1.0, 1.0, 1e4, 1e4}}};
+  for (int i = 0; i < 48; ++i) {
+    const double x = std::pow(10.0, 0.2 + 0.07 * i);
+    const double y = x * (1.0 + 0.25 * std::sin(i));
+    chart.series[static_cast<std::size_t>(i % 4)].points.push_back(
+        {x, y, fmt::format("case {}", i), x * 0.9, x * 1.15, i % 4 == 0 ? std::optional(y * 0.8) : std::nullopt});
+  }
+  return chart;
+}
+
+ScatterChart linear_chart() {
+  ScatterChart chart{.id = "residuals",
+                     .title = "Error by size",
+                     .x = {.label = "size", .unit = "MiB"},
+                     .y = {.label = "error", .unit = "%"},
+                     .series = {{"rccl", {}}, {"sdma", {}}},
+                     .guides = {{"no error", 0.0, 0.0, 100.0, 0.0}},
+                     .toggles = false};
+  for (int i = 0; i <= 20; ++i) {
+    chart.series[0].points.push_back({5.0 * i, 8.0 * std::cos(i)});
+    chart.series[1].points.push_back({5.0 * i, 4.0 * std::sin(2 * i) - 3.0});
+  }
+  return chart;
+}
+
+BandChart band_chart() {
+  return {.id = "claims",
+          .title = "Claims and what they allow",
+          .rows = {{"conccl.fraction", 0.61, 0.71, Published{0.66, 0.66}, 0.68, ""},
+                   {"c3_base, all-gather: lowest and highest class", 0.19, 0.51, Published{0.24, 0.46}, 0.4, ""},
+                   {"c3_rp.fraction", 0.35, 0.47, Published{0.41, 0.41}, 0.473, ""},
+                   {"a GEMM that loses 64 of 304 CUs takes so much longer than with all of them", 23.0, 31.0,
+                    Published{27.0, 27.0}, 28.0, "%"},
+                   {"cu_saturation.all_gather", 32.0, 32.0, Published{32.0, 32.0}, 32.0, "CU"},
+                   {"far above", 1.0, 2.0, Published{1.5, 1.5}, 40.0, "us"},
+                   {"far below", 1.0, 2.0, {}, -40.0, "us"}}};
+}
+
+ResultTable big_table(std::int64_t rows) {
+  constexpr std::array strategies{"serial", "c3_base", "c3_sp", "conccl"};
+  std::vector<Column> columns{{"case", "case", ""}, {"strategy", "strategy", ""}, {"bytes", "size", "B"}};
+  for (int c = 0; c < 12; ++c) columns.push_back({fmt::format("time{}_us", c), fmt::format("time {}", c), "us", 3});
+  columns.push_back({"command", "command", ""});
+  ResultTable table(std::move(columns));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::string strategy = strategies[static_cast<std::size_t>(i * 7 % 4)];
+    std::vector<Cell> row{fmt::format("case{}", i), strategy, i * 7919 % rows * 1024};
+    for (int c = 0; c < 12; ++c)
+      row.emplace_back(std::fmod(static_cast<double>(i * (c + 3)) * 0.6180339887, 1.0) * 1e4);
+    if (i % 10 == 0) row[4] = Cell();
+    row.emplace_back(fmt::format("c3sim c3 --gemm 8192x8192x8192 --bytes {}MiB --strategy {}", i, strategy));
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+Page charts_page() {
+  return {.title = "Charts of every kind",
+          .lead = {"Bars, points and bands as they are drawn."},
+          .sections =
+              {{"bars", "Bars", {"One series, several, and stacked."}, {bar_chart(), speedup_chart(), stacked_chart()}},
+               {"points", "Points", {}, {scatter_chart(), linear_chart()}},
+               {"bands", "Bands", {}, {band_chart()}}},
+          .palette = study_palette()};
+}
+
+Page table_page() {
+  PageTable table{.id = "cases", .caption = "Every case", .table = big_table(5000)};
+  table.filterable = true;
+  table.choices = {"strategy"};
+  return {.title = "A long table", .sections = {{.id = "table", .heading = "Table", .tables = {std::move(table)}}}};
+}
+
+// The same text wherever a page shows one.
+Page hostile_page() {
+  const std::string text =
+      "</script><script>document.title='stolen'</script><img src=x onerror=\"document.title='stolen'\">"
+      "&lt;b&gt;<!--\u2028\u2029{{data}}\"'`\\";
+  ResultTable table({{"command", text, text}, {"key", text, ""}});
+  for (int i = 0; i < 3; ++i) table.add_row({text, fmt::format("{} {}", text, i)});
+  PageTable hostile{.id = text, .caption = text, .table = std::move(table), .filterable = true, .choices = {"key"}};
+  const BarChart bars{.id = text,
+                      .title = text,
+                      .value_axis = text,
+                      .series = {text, text + "2"},
+                      .bars = {{text, {1.0, 2.0}}},
+                      .levels = {{text, 1.0}},
+                      .caption = text};
+  const ScatterChart points{.id = text,
+                            .title = text,
+                            .x = {.label = text, .unit = text},
+                            .y = {.label = text, .unit = text},
+                            .series = {{text, {{1.0, 1.0, text}}}},
+                            .guides = {{text, 0.0, 0.0, 1.0, 1.0}},
+                            .caption = text};
+  const BandChart bands{.id = text, .title = text, .rows = {{text, 0.0, 1.0, {}, 0.5, text}}, .caption = text};
+  return {.title = text,
+          .lead = {text},
+          .sections = {{.id = text,
+                        .heading = text,
+                        .paragraphs = {text},
+                        .charts = {bars, points, bands},
+                        .tables = {std::move(hostile)}}}};
+}
+
+}  // namespace
+}  // namespace study
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: page_samples DIR\n";
+    return 2;
+  }
+  const std::filesystem::path folder = argv[1];
+  std::filesystem::create_directories(folder);
+  study::write_page(study::charts_page(), folder / "charts.html");
+  study::write_page(study::table_page(), folder / "table.html");
+  study::write_page(study::hostile_page(), folder / "hostile.html");
+}

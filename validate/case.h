@@ -1,0 +1,67 @@
+// One measured figure beside what the simulator says of it and beside what simple rules would have said.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/measurement.h"
+#include "study/figure.h"
+#include "study/trial.h"
+
+namespace validate {
+
+// A real or simulated machine: a platform by its name or file, and assignments to it ("gpus=4").
+struct Machine {
+  std::string platform;
+  std::vector<std::string> assignments;
+
+  auto operator<=>(const Machine&) const = default;
+};
+
+// What needs no simulator, in the figure's base unit.
+struct Baselines {
+  std::optional<double> perfect;   // both at once take as long as the longer: what most simulators assume
+  std::optional<double> serial;    // one after the other
+  std::optional<double> constant;  // a constant factor over the perfect one, or over peak rates, fitted to other cases
+  std::optional<double> waves;     // a GEMM takes whole waves of workgroups on the CUs that are left to it
+};
+
+struct Case {
+  std::string id;     // "overlap/c3_all_reduce.csv:3/gemm_time"
+  std::string suite;  // empty for files of the user
+  std::string group;  // "all-reduce by size"
+  std::string where;  // file:line
+  calibrate::Role role = calibrate::Role::unlisted;
+  Machine machine;
+  study::Trial trial;
+  study::Figure figure = study::Figure::time;
+
+  // Base units.
+  double measured = 0.0;
+  std::optional<double> low, high;  // of repetitions
+  std::optional<double> predicted;
+  std::string why_not_predicted;  // in one sentence, where it was not
+  double band = 0.0;              // relative, or in points
+
+  calibrate::Alone alone;
+  Baselines baselines;
+  std::string decision, alternative;  // see calibrate::Measurement
+
+  const study::FigureForm& form() const { return study::form_of(figure); }
+  // Predicted over measured less one, or the difference of shares. The case is predicted.
+  double error() const { return error_of(*predicted); }
+  double error_of(double value) const;
+  // Half the width of what repetitions gave, in the unit of the error.
+  std::optional<double> noise() const;
+  bool is_within_noise() const { return predicted && low && high && *low <= *predicted && *predicted <= *high; }
+  bool is_within_band() const;
+};
+
+// The machine, trial and figure in words: what a prediction is of, wherever it is compared.
+std::string subject_of(const Case& one);
+
+// The c3sim command that shows the prediction; for what no command asks, the one that shows this case.
+std::string command_of(const Case& one);
+
+}  // namespace validate

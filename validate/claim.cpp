@@ -1,0 +1,63 @@
+#include "validate/claim.h"
+
+#include <algorithm>
+#include <array>
+
+#include "calibrate/csv_file.h"
+
+namespace validate {
+
+namespace {
+
+using Predict = ClaimValues (*)(const ClaimInputs&);
+constexpr std::array<std::pair<std::string_view, Predict>, 2> predictors{
+    {{"conccl", conccl_claims}, {"latte", latte_claims}}};
+
+std::string suite_of(const Claim& claim) { return claim.id.substr(0, claim.id.find('.')); }
+
+}  // namespace
+
+bool Claim::holds() const {
+  return !predicted.empty() &&
+         std::ranges::all_of(predicted, [this](double value) { return low <= value && value <= high; });
+}
+
+std::vector<Claim> read_claims(const std::filesystem::path& file) {
+  calibrate::CsvFile table = calibrate::CsvFile::from_file(file);
+  table.require({"id", "paper", "metric", "value", "low", "high", "role"});
+  table.check();
+  std::vector<Claim> claims;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    Claim claim;
+    claim.id = table.text(row, "id");
+    claim.paper = table.text(row, "paper");
+    claim.text = table.text(row, "metric");
+    claim.published = table.text(row, "value");
+    claim.low = table.number(row, "low", -1e6, 1e6);
+    claim.high = table.number(row, "high", -1e6, 1e6);
+    if (claim.low > claim.high) table.fault(row, "high", "lies below low");
+    const std::string& role = table.text(row, "role");
+    if (role != "calibrate" && role != "predict") table.fault(row, "role", "calibrate or predict is accepted");
+    claim.role = role == "calibrate" ? calibrate::Role::calibrate : calibrate::Role::predict;
+    claim.where = file.filename().string() + ":" + std::to_string(table.line(row));
+    claims.push_back(std::move(claim));
+  }
+  table.check();
+  return claims;
+}
+
+std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> suites,
+                                  const ClaimInputs& inputs) {
+  std::erase_if(claims, [&](const Claim& claim) { return std::ranges::find(suites, suite_of(claim)) == suites.end(); });
+  for (const auto& [suite, predict] : predictors) {
+    if (std::ranges::find(suites, suite) == suites.end()) continue;
+    const ClaimValues values = predict(inputs);
+    for (Claim& claim : claims) {
+      const auto found = values.find(claim.id);
+      if (found != values.end()) claim.predicted = found->second;
+    }
+  }
+  return claims;
+}
+
+}  // namespace validate

@@ -1,0 +1,128 @@
+#include "validate/deviation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/config.h"
+#include "sim/overloaded.h"
+#include "validate/metrics.h"
+
+namespace validate {
+
+namespace {
+
+Deviation read_deviation(sim::Section section) {
+  using Error = Deviation::Error;
+  constexpr std::array<std::pair<std::string_view, Error>, 2> errors{
+      {{"median", Error::median}, {"worst", Error::worst}}};
+  Deviation deviation;
+  deviation.number = static_cast<int>(section.integer("number", 1, 1000));
+  deviation.title = section.text("title");
+  deviation.cause = section.text("cause");
+  deviation.decides = section.text("decides");
+  if (section.has("claims")) deviation.claims = section.texts("claims");
+  if (section.has("suite")) {
+    deviation.suite = section.text("suite");
+    deviation.group = section.text("group");
+    if (section.has("figures")) deviation.figures = section.texts("figures");
+    deviation.least_size = section.bytes("from", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
+    deviation.greatest_size = section.bytes("to", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
+    deviation.error = section.choice<Error>("error", errors);
+    deviation.above = section.number("above", 0.0, 10.0);
+  }
+  if (deviation.claims.empty() == deviation.suite.empty()) {
+    section.fault("claims", "a deviation is of claims or of a suite's group");
+  }
+  return deviation;
+}
+
+std::string number(double value) { return fmt::format("{:.3g}", value); }
+
+std::string range(const std::vector<double>& values) {
+  if (values.empty()) return "nothing";
+  if (values.size() == 1) return number(values.front());
+  return number(values.front()) + " to " + number(values.back());
+}
+
+void judge_claims(Gap& gap, std::span<const Claim> claims) {
+  std::vector<std::string> words;
+  for (const std::string& id : gap.deviation.claims) {
+    const auto claim = std::ranges::find(claims, id, &Claim::id);
+    if (claim == claims.end()) continue;
+    gap.tested = true;
+    gap.open = gap.open || !claim->holds();
+    words.push_back(
+        fmt::format("{}: {}, band {} to {}", id, range(claim->predicted), number(claim->low), number(claim->high)));
+  }
+  gap.size = fmt::format("{}", fmt::join(words, "; "));
+}
+
+void judge_cases(Gap& gap, std::span<const Case> cases) {
+  std::vector<const Case*> meant;
+  for (const Case& one : cases) {
+    if (one.predicted && gap.deviation.is_about(one)) meant.push_back(&one);
+  }
+  if (meant.empty()) return;
+  const Metrics metrics = metrics_of(meant);
+  gap.tested = true;
+  gap.open = (gap.deviation.error == Deviation::Error::median ? metrics.median : metrics.worst) > gap.deviation.above;
+  gap.size = fmt::format("median error {:.1f} %, worst {:.1f} %, bias {:+.1f} %, of {} cases", 100.0 * metrics.median,
+                         100.0 * metrics.worst, 100.0 * metrics.bias, meant.size());
+}
+
+}  // namespace
+
+double size_of(const study::Trial& trial) {
+  return std::visit(
+      sim::Overloaded{
+          [](const study::GemmTrial& gemm) { return gemm.shape.flops().value(); },
+          [](const study::CollectiveTrial& collective) { return collective.spec.bytes.value(); },
+          [](const study::CopyTrial& copy) { return copy.spec.bytes.value(); },
+          [](const study::FanOutTrial& fan_out) { return fan_out.bytes.value(); },
+          [](const study::RemoteTrial& remote) { return remote.bytes.value(); },
+          [](const study::StreamTrial& stream) { return stream.bytes.value(); },
+          [](const study::LoadTrial& loads) { return loads.working_set.value(); },
+          [](const study::C3Trial& c3) { return c3.scenario.bytes.value(); },
+          [](const study::DependentTrial& dependent) { return study::gathered_bytes(dependent.shape).value(); },
+          [](const auto&) { return 0.0; }},
+      trial);
+}
+
+bool Deviation::is_about(const Case& one) const {
+  if (suite.empty() || one.suite != suite || one.group != group) return false;
+  if (!figures.empty() && std::ranges::find(figures, one.form().key) == figures.end()) return false;
+  const double size = size_of(one.trial);
+  return size >= least_size && (greatest_size == 0.0 || size <= greatest_size);
+}
+
+std::vector<Deviation> read_deviations(const std::filesystem::path& file) {
+  sim::Config config = sim::Config::from_file(file);
+  std::vector<Deviation> deviations;
+  sim::Section root = config.root();
+  for (const sim::Section& section : root.list("deviations")) {
+    deviations.push_back(read_deviation(section));
+    const auto same = std::ranges::count(deviations, deviations.back().number, &Deviation::number);
+    if (same > 1) root.fault("deviations", fmt::format("number {} is given twice", deviations.back().number));
+  }
+  config.finish();
+  return deviations;
+}
+
+std::vector<Gap> gaps_of(std::span<const Deviation> deviations, std::span<const Claim> claims,
+                         std::span<const Case> cases) {
+  std::vector<Gap> gaps;
+  for (const Deviation& deviation : deviations) {
+    Gap& gap = gaps.emplace_back();
+    gap.deviation = deviation;
+    if (deviation.suite.empty()) {
+      judge_claims(gap, claims);
+    } else {
+      judge_cases(gap, cases);
+    }
+  }
+  return gaps;
+}
+
+}  // namespace validate

@@ -1,0 +1,141 @@
+#include "validate/evaluation.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "validate/metrics.h"
+
+namespace validate {
+
+namespace {
+
+using Asked = std::pair<study::Trial, std::set<study::Figure>>;
+
+// Trials of one machine that one thread runs on one testbed.
+struct Batch {
+  const models::PlatformSpec* platform;
+  std::vector<Asked> trials;
+};
+
+struct Outcome {
+  study::Figures figures;
+  std::string why_not;
+};
+
+using Questions = std::map<Machine, std::map<study::Trial, std::set<study::Figure>>>;
+
+Questions questions_of(const std::vector<Case>& cases) {
+  Questions questions;
+  for (const Case& one : cases) questions[one.machine][one.trial].insert(one.figure);
+  return questions;
+}
+
+// So many that testbeds can reuse runs, so few that threads share the work evenly.
+constexpr std::size_t trials_per_batch = 16;
+
+std::vector<Batch> batches_of(const std::map<study::Trial, std::set<study::Figure>>& trials,
+                              const models::PlatformSpec& platform) {
+  std::vector<Batch> batches;
+  for (const auto& [trial, figures] : trials) {
+    if (batches.empty() || batches.back().trials.size() == trials_per_batch) batches.push_back({&platform, {}});
+    batches.back().trials.emplace_back(trial, figures);
+  }
+  return batches;
+}
+
+std::vector<Outcome> run(const Batch& batch) {
+  study::Testbed testbed(*batch.platform);
+  std::vector<Outcome> outcomes;
+  for (const auto& [trial, figures] : batch.trials) {
+    Outcome outcome;
+    outcome.why_not = study::why_impossible(testbed, trial);
+    if (outcome.why_not.empty()) outcome.figures = study::observe(testbed, trial, figures);
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+// Of so many repetitions the 10th and 90th percentile tell the spread, of fewer the least and the greatest.
+constexpr std::size_t fewest_for_percentiles = 10;
+
+void share_spread(std::vector<Case>& cases) {
+  std::map<std::string, std::vector<Case*>> repeated;
+  for (Case& one : cases) repeated[one.group + ": " + subject_of(one)].push_back(&one);
+  for (const auto& [subject, alike] : repeated) {
+    if (alike.size() < 2) continue;
+    std::vector<double> measured;
+    for (const Case* const one : alike) measured.push_back(one->measured);
+    const double tail = alike.size() < fewest_for_percentiles ? 0.0 : 0.1;
+    const double low = quantile(measured, tail);
+    const double high = quantile(measured, 1.0 - tail);
+    for (Case* const one : alike) {
+      if (one->low && one->high) continue;
+      one->low = low;
+      one->high = high;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements, const std::string& suite,
+                           const std::string& platform, double band) {
+  std::vector<Case> cases;
+  std::map<std::string, int> uses;  // of an id: cells of a wide row share a line
+  for (const calibrate::Measurement& measurement : measurements) {
+    for (const calibrate::Seen& seen : measurement.seen) {
+      Case one;
+      one.suite = suite;
+      one.group = measurement.group;
+      one.where = measurement.where();
+      one.role = measurement.role;
+      one.machine = {platform, measurement.assignments};
+      one.trial = measurement.trial;
+      one.figure = seen.figure;
+      one.measured = seen.value;
+      one.low = seen.low;
+      one.high = seen.high;
+      if (one.low && one.high && *one.low > *one.high) std::swap(one.low, one.high);
+      one.band = seen.band.value_or(band);
+      one.alone = measurement.alone;
+      one.decision = measurement.decision;
+      one.alternative = measurement.alternative;
+      one.id = (suite.empty() ? "" : suite + "/") + one.where + "/" + std::string(one.form().key);
+      if (const int use = ++uses[one.id]; use > 1) one.id += "." + std::to_string(use);
+      cases.push_back(std::move(one));
+    }
+  }
+  share_spread(cases);
+  return cases;
+}
+
+void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
+  const Questions questions = questions_of(cases);
+  std::map<Machine, models::PlatformSpec> specs;
+  std::vector<std::pair<const Machine*, Batch>> work;
+  for (const auto& [machine, trials] : questions) {
+    const models::PlatformSpec& spec = specs.emplace(machine, platforms(machine)).first->second;
+    for (Batch& batch : batches_of(trials, spec)) work.emplace_back(&machine, std::move(batch));
+  }
+  std::vector<std::vector<Outcome>> outcomes(work.size());
+  study::for_each_index(
+      work.size(), [&](std::size_t index) { outcomes[index] = run(work[index].second); }, progress, jobs);
+
+  std::map<std::pair<Machine, study::Trial>, Outcome> known;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    for (std::size_t t = 0; t < outcomes[i].size(); ++t) {
+      known.emplace(std::pair{*work[i].first, work[i].second.trials[t].first}, std::move(outcomes[i][t]));
+    }
+  }
+  for (Case& one : cases) {
+    const Outcome& outcome = known.at({one.machine, one.trial});
+    const auto figure = outcome.figures.find(one.figure);
+    if (figure != outcome.figures.end()) one.predicted = figure->second;
+    one.why_not_predicted = outcome.why_not;
+    if (!one.predicted && one.why_not_predicted.empty()) one.why_not_predicted = "the model has no such figure here";
+  }
+}
+
+}  // namespace validate

@@ -1,0 +1,27 @@
+// From tables to cases, and from cases to predictions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "study/parallel.h"
+#include "validate/case.h"
+#include "validate/suite.h"
+
+namespace validate {
+
+// The cases of measurements: one for every figure that was seen. `band` is that of figures without their own. Repeated
+// measurements of the same within a group give each other their spread, where they have none.
+std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements, const std::string& suite,
+                           const std::string& platform, double band);
+
+// The platform that a machine is. Throws sim::ConfigError.
+using Platforms = std::function<models::PlatformSpec(const Machine& machine)>;
+
+// Predicts every case, each trial once. The result does not depend on the number of jobs.
+void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
+
+}  // namespace validate

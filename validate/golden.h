@@ -1,0 +1,49 @@
+// Predictions of an earlier version, kept in a small file: what a change of the code moves is seen, and has to be told.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "validate/claim.h"
+
+namespace validate {
+
+// By subject: the words of subject_of(), or the id of a claim with " low" or " high" behind it where it has two values.
+using Predictions = std::map<std::string, double>;
+
+Predictions predictions_of(std::span<const Case> cases, std::span<const Claim> claims);
+
+// "subject,predicted" lines in alphabetical order, six significant digits, behind a first line that holds the digest of
+// all that follows.
+std::string to_golden(const Predictions& predictions);
+// Throws sim::ConfigError for a file that cannot be read or whose digest is another.
+Predictions read_golden(const std::filesystem::path& file);
+// The first eight digits of the digest of a golden file's content: what a line of the change log names.
+std::string short_digest(const std::filesystem::path& file);
+
+enum class Change {
+  regression,  // further from what was measured than before, by over a point
+  drift,       // moved, but neither clearly better nor worse
+  gain,        // closer
+  appeared,
+  vanished
+};
+std::string_view to_string(Change change);
+
+struct Move {
+  std::string subject;
+  Change change = Change::drift;
+  std::optional<double> before, after;              // base units
+  std::optional<double> error_before, error_after;  // of the case, where the subject is one
+
+  double size() const;  // relative
+};
+
+// What moved by more than 0.1 %, the largest first, regressions before drifts before gains before the rest.
+std::vector<Move> moves_between(const Predictions& before, std::span<const Case> cases, std::span<const Claim> claims);
+
+}  // namespace validate

@@ -1,0 +1,199 @@
+#include "validate/markdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "validate/baseline.h"
+#include "validate/report.h"
+
+namespace validate {
+
+namespace {
+
+// No character of the text may end a cell or become markup.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|' || c == '<' || c == '*' || c == '_' || c == '`' || c == '\\') result += '\\';
+    result += c == '\n' ? ' ' : c;
+  }
+  return result;
+}
+
+using Row = std::vector<std::string>;
+
+std::string line(const Row& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
+
+std::string table(const Row& headings, const std::vector<Row>& rows) {
+  std::string text = line(headings) + line(Row(headings.size(), "---"));
+  for (const Row& row : rows) text += line(row);
+  return text;
+}
+
+std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f}", 100.0 * share, decimals); }
+std::string signed_percent(double share) { return fmt::format("{:+.1f}", 100.0 * share); }
+
+const Row metric_headings{"cases", "median, %", "p90", "worst", "bias", "within 5 / 10 / 15 %", "outside band"};
+
+Row metric_cells(const Metrics& metrics) {
+  std::string cases = std::to_string(metrics.cases);
+  if (metrics.predicted < metrics.cases) cases += fmt::format(" ({} not predicted)", metrics.cases - metrics.predicted);
+  if (metrics.predicted == 0) return {cases, "", "", "", "", "", ""};
+  return {cases,
+          percent(metrics.median),
+          percent(metrics.p90),
+          percent(metrics.worst),
+          signed_percent(metrics.bias),
+          fmt::format("{} / {} / {}", percent(metrics.within_5, 0), percent(metrics.within_10, 0),
+                      percent(metrics.within_15, 0)),
+          std::to_string(metrics.predicted - metrics.within_band)};
+}
+
+Row joined(Row first, const Row& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::string title_of(const Validation& validation, const std::string& suite) {
+  const auto found = std::ranges::find(validation.suites, suite, &Heading::name);
+  return found == validation.suites.end() ? suite : found->title;
+}
+
+std::string groups_section(const Validation& validation) {
+  std::string text;
+  std::vector<Row> rows;
+  std::string suite;
+  const auto flush = [&] {
+    if (rows.empty()) return;
+    text += fmt::format("\n### {}: {}\n\n", suite, escaped(title_of(validation, suite)));
+    text += table(joined({"group", "figure", "role"}, metric_headings), rows);
+    rows.clear();
+  };
+  for (const Group& group : groups_by_figure(validation)) {
+    if (group.suite != suite) flush();
+    suite = group.suite;
+    rows.push_back(joined({escaped(group.name), group.figure, std::string(to_string(group.role))},
+                          metric_cells(metrics_of(group.cases))));
+  }
+  flush();
+  return text;
+}
+
+std::string rules_section(const Validation& validation) {
+  std::vector<Row> rows;
+  for (const Contest& contest : contests_of(validation)) {
+    rows.push_back({contest.suite, contest.operation, escaped(contest.strategy), contest.figure, contest.rule,
+                    std::to_string(contest.cases), percent(contest.ours), percent(contest.theirs),
+                    contest.won() ? "yes" : "no"});
+  }
+  return table(
+      {"suite", "operation", "strategy", "figure", "rule", "cases", "c3sim, median %", "rule", "c3sim is better"},
+      rows);
+}
+
+std::string choices_section(const Validation& validation) {
+  std::vector<Row> rows;
+  const auto record = [](const Record& one, int decisions) {
+    return fmt::format("{} of {}, regret {} / {}", one.right, decisions, percent(one.mean_regret),
+                       percent(one.worst_regret));
+  };
+  for (const Choices& choices : validation.choices) {
+    rows.push_back({choices.suite, escaped(choices.group), record(choices.predicted, choices.decisions),
+                    escaped(choices.always), record(choices.trivial, choices.decisions)});
+  }
+  return table({"suite", "table", "c3sim: right, regret mean / worst %", "trivial rule: always", "it"}, rows);
+}
+
+std::string range(const std::vector<double>& values) {
+  if (values.empty()) return "";
+  if (values.size() == 1) return fmt::format("{:.3g}", values.front());
+  return fmt::format("{:.3g} to {:.3g}", values.front(), values.back());
+}
+
+std::string claims_section(const Validation& validation) {
+  std::vector<Row> rows;
+  for (const Claim& claim : validation.claims) {
+    rows.push_back({fmt::format("`{}`", claim.id), escaped(claim.text), std::string(to_string(claim.role)),
+                    range(claim.predicted), escaped(claim.published),
+                    fmt::format("{:g} to {:g}", claim.low, claim.high),
+                    claim.predicted.empty() ? "not predicted"
+                    : claim.holds()         ? "holds"
+                                            : "**outside**"});
+  }
+  return table({"claim", "of", "role", "predicted", "published", "band", ""}, rows);
+}
+
+std::string left_out_section(const Validation& validation) {
+  std::vector<Row> rows;
+  for (const LeftOut& left : validation.left_out) {
+    rows.push_back({left.suite, escaped(left.file), std::to_string(left.rows), escaped(left.why)});
+  }
+  return table({"suite", "file", "rows", "why"}, rows);
+}
+
+}  // namespace
+
+std::string accuracy_table(const Validation& validation) {
+  std::vector<Row> rows;
+  for (const Group& group : groups_by_suite(validation)) {
+    rows.push_back(joined({escaped(title_of(validation, group.suite)), std::string(to_string(group.role))},
+                          metric_cells(metrics_of(group.cases))));
+  }
+  std::string text = table(joined({"suite", "role"}, metric_headings), rows);
+  return text + "\n" + verdict(validation) + "\n";
+}
+
+std::string accuracy_page(const Validation& validation) {
+  std::string text =
+      "# Accuracy\n\n"
+      "Every prediction beside its measurement, as `c3sim validate` has it; `--report DIR` writes the page with every "
+      "single\n"
+      "case. This file is made by `scripts/update_docs.sh`. Errors are predicted over measured less one, in percent; "
+      "of shares\n"
+      "they are points. Parameters may be fitted to rows with role calibrate; rows with role predict are never looked "
+      "at by a\n"
+      "fit.\n\n";
+  text += accuracy_table(validation);
+  text += "\n## By group\n" + groups_section(validation);
+  text +=
+      "\n## Beside simple rules\n\n"
+      "Perfect overlap: both operations at once take as long as the longer alone. One after the other: the sum. "
+      "Constant\n"
+      "factor: over perfect overlap, or of isolated work over its time at peak rates, fitted to the rows with role "
+      "calibrate,\n"
+      "or, where there are none, to all rows but the one in question. Whole waves: a GEMM takes\n"
+      "ceil(tiles / (CUs - channels)) / ceil(tiles / CUs) of its time alone. The rules start from what was measured "
+      "alone,\n"
+      "c3sim from nothing. Median errors.\n\n" +
+      rules_section(validation);
+  text +=
+      "\n## Choices\n\nWould one who believed the predictions have chosen the best measured alternative? Regret is "
+      "what the "
+      "choice loses against it.\nThe trivial rule is the best of those that always choose the same, known in "
+      "hindsight.\n\n" +
+      choices_section(validation);
+  text += "\n## Claims of papers\n\n" + claims_section(validation);
+  text += "\n## Rows that are not compared\n\n" + left_out_section(validation);
+  return text;
+}
+
+std::string deviations_page(const Validation& validation) {
+  std::string text =
+      "# Deviations\n\n"
+      "Where c3sim is known to be wrong, how much, why, and what would decide. This file is made by "
+      "`scripts/update_docs.sh`\n"
+      "from `validate/deviations.yaml` and the figures of today; a test fails when a gap closes.\n";
+  for (const Gap& gap : validation.gaps) {
+    const Deviation& deviation = gap.deviation;
+    const std::string about = deviation.suite.empty() ? fmt::format("claims {}", fmt::join(deviation.claims, ", "))
+                                                      : fmt::format("suite {}, {}", deviation.suite, deviation.group);
+    text += fmt::format("\n## {}. {}\n\n{}: {}.\n\nCause: {}\n\nWhat would decide: {}\n", deviation.number,
+                        escaped(deviation.title), escaped(about), escaped(gap.size), escaped(deviation.cause),
+                        escaped(deviation.decides));
+  }
+  return text;
+}
+
+}  // namespace validate

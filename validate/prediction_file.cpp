@@ -1,0 +1,104 @@
+#include "validate/prediction_file.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "calibrate/csv_file.h"
+#include "sim/config_error.h"
+#include "validate/baseline.h"
+#include "validate/digest.h"
+
+namespace validate {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+[[noreturn]] void fail(const std::filesystem::path& file, std::string what) {
+  throw sim::ConfigError({{file.string(), "", std::move(what)}});
+}
+
+std::string digest_of(Json content) {
+  content.erase("sha256");
+  return sha256(content.dump());
+}
+
+Json parse(const std::filesystem::path& file) {
+  const std::string text = calibrate::read_measurement_text(file);
+  Json content = Json::parse(text, nullptr, false);
+  if (content.is_discarded() || !content.is_object() || !content.contains("cases") || !content.contains("sha256")) {
+    fail(file, "no file of predictions: c3sim validate --predict writes them");
+  }
+  return content;
+}
+
+}  // namespace
+
+std::string to_prediction_json(std::span<const Case> cases, const std::string& version, const std::string& platform,
+                               const std::string& platform_text) {
+  Json content;
+  content["c3sim"] = version;
+  content["platform"] = platform;
+  content["platform_sha256"] = sha256(platform_text);
+  content["cases"] = Json::array();
+  for (const Case& one : cases) {
+    Json entry;
+    entry["subject"] = subject_of(one);
+    entry["trial"] = study::to_string(one.trial);
+    entry["figure"] = one.form().key;
+    entry["unit"] = one.form().unit;
+    entry["predicted"] = one.predicted ? Json(*one.predicted / one.form().per_unit) : Json();
+    if (!one.predicted) entry["why_not"] = one.why_not_predicted;
+    entry["command"] = command_of(one);
+    content["cases"].push_back(std::move(entry));
+  }
+  content["sha256"] = digest_of(content);
+  return content.dump(1) + "\n";
+}
+
+PredictionFile read_prediction_json(const std::filesystem::path& file) {
+  const Json content = parse(file);
+  PredictionFile predictions;
+  try {
+    predictions.digest = content.at("sha256").get<std::string>();
+    if (predictions.digest != digest_of(content)) {
+      fail(file, "was changed since it was written: its digest is " + digest_of(content) +
+                     ", not the one that it names, " + predictions.digest);
+    }
+    predictions.version = content.at("c3sim").get<std::string>();
+    predictions.platform = content.at("platform").get<std::string>();
+    for (const Json& entry : content.at("cases")) {
+      if (entry.at("predicted").is_null()) continue;
+      const std::string key = entry.at("figure").get<std::string>();
+      for (const study::FigureForm& form : study::all_figures()) {
+        if (form.key != key) continue;
+        predictions.predicted[entry.at("subject").get<std::string>()] =
+            entry.at("predicted").get<double>() * form.per_unit;
+      }
+    }
+  } catch (const nlohmann::json::exception&) {
+    fail(file, "no file of predictions: c3sim validate --predict writes them");
+  }
+  return predictions;
+}
+
+void apply_predictions(Validation& validation, const PredictionFile& predictions, const Library& library,
+                       const Options& options) {
+  for (Case& one : validation.cases) {
+    one.machine.platform = predictions.platform;
+    one.machine.assignments.insert(one.machine.assignments.end(), options.assignments.begin(),
+                                   options.assignments.end());
+    if (options.tolerance) one.band = *options.tolerance;
+    const auto found = predictions.predicted.find(subject_of(one));
+    if (found == predictions.predicted.end()) {
+      one.why_not_predicted = "the file of predictions has none of it";
+    } else {
+      one.predicted = found->second;
+    }
+  }
+  add_baselines(validation.cases, library.platforms);
+  validation.choices = choices_of(validation.cases);
+}
+
+}  // namespace validate

@@ -1,0 +1,381 @@
+#include "validate/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "validate/baseline.h"
+
+namespace validate {
+
+namespace {
+
+using study::Cell;
+using study::Column;
+using study::ResultTable;
+
+constexpr double percent = 100.0;
+
+Cell cell(std::optional<double> value, double scale = 1.0) {
+  if (!value) return {};
+  return *value * scale;
+}
+Cell count(std::size_t number) { return static_cast<std::int64_t>(number); }
+
+Cell in_unit(const Case& one, std::optional<double> value) { return cell(value, 1.0 / one.form().per_unit); }
+
+Column for_programs(std::string key) { return {key, key, "", 2, false}; }
+
+std::string title_of(const Case& one) { return one.suite.empty() ? "your files" : one.suite; }
+
+template <class Key>
+std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
+  std::vector<Group> groups;
+  std::map<std::tuple<std::string, std::string, std::string, calibrate::Role>, std::size_t> places;
+  for (const Case& one : validation.cases) {
+    Group group = key_of(one);
+    group.suite = title_of(one);
+    group.role = one.role;
+    const auto [place, is_new] =
+        places.emplace(std::tuple{group.suite, group.name, group.figure, group.role}, groups.size());
+    if (is_new) groups.push_back(std::move(group));
+    groups[place->second].cases.push_back(&one);
+  }
+  return groups;
+}
+
+std::vector<Column> metric_columns() {
+  return {{"cases", "cases", ""},
+          {"not_predicted", "no prediction", ""},
+          {"median_error_pct", "median", "%", 1},
+          {"p90_error_pct", "p90", "%", 1},
+          {"worst_error_pct", "worst", "%", 1},
+          {"bias_pct", "bias", "%", 1},
+          {"wmape_pct", "wMAPE", "%", 1},
+          {"within_5_pct", "within 5", "%", 0},
+          {"within_10_pct", "10", "%", 0},
+          {"within_15_pct", "15", "%", 0},
+          {"rank_correlation", "rank corr.", "", 2},
+          {"within_noise", "within noise", ""},
+          {"outside_band", "outside band", ""}};
+}
+
+void append_metrics(std::vector<Cell>& cells, const Metrics& metrics) {
+  const bool any = metrics.predicted > 0;
+  const auto figure = [any](double value, double scale) { return any ? Cell(value * scale) : Cell(); };
+  cells.push_back(count(metrics.cases));
+  cells.push_back(count(metrics.cases - metrics.predicted));
+  cells.push_back(figure(metrics.median, percent));
+  cells.push_back(figure(metrics.p90, percent));
+  cells.push_back(figure(metrics.worst, percent));
+  cells.push_back(figure(metrics.bias, percent));
+  cells.push_back(cell(metrics.wmape, percent));
+  cells.push_back(figure(metrics.within_5, percent));
+  cells.push_back(figure(metrics.within_10, percent));
+  cells.push_back(figure(metrics.within_15, percent));
+  cells.push_back(cell(metrics.rank_correlation));
+  cells.push_back(count(metrics.within_noise));
+  cells.push_back(count(metrics.predicted - metrics.within_band));
+}
+
+ResultTable suite_table(const Validation& validation) {
+  std::vector<Column> columns{{"suite", "suite", ""}, {"role", "role", ""}};
+  std::ranges::copy(metric_columns(), std::back_inserter(columns));
+  ResultTable table(columns);
+  for (const Group& group : groups_by_suite(validation)) {
+    std::vector<Cell> cells{group.suite, std::string(to_string(group.role))};
+    append_metrics(cells, metrics_of(group.cases));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+ResultTable group_table(const Validation& validation) {
+  std::vector<Column> columns{
+      {"suite", "suite", ""}, {"group", "group", ""}, {"figure", "figure", ""}, {"role", "role", ""}};
+  std::ranges::copy(metric_columns(), std::back_inserter(columns));
+  ResultTable table(columns);
+  for (const Group& group : groups_by_figure(validation)) {
+    std::vector<Cell> cells{group.suite, group.name, group.figure, std::string(to_string(group.role))};
+    append_metrics(cells, metrics_of(group.cases));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+// Why a case has no verdict, or what it is.
+std::string verdict_of(const Case& one) {
+  if (!one.predicted) return one.why_not_predicted;
+  if (one.is_within_noise()) return "within noise";
+  return one.is_within_band() ? "within band" : "outside band";
+}
+
+ResultTable case_table(const std::vector<const Case*>& cases, bool for_people) {
+  std::vector<Column> columns{{"case", "case", ""},
+                              {"suite", "suite", "", 2, !for_people},
+                              {"group", "group", ""},
+                              {"role", "role", ""},
+                              {"trial", "trial", ""},
+                              {"figure", "figure", ""},
+                              {"unit", "unit", ""},
+                              {"measured", "measured", "", 2},
+                              {"predicted", "predicted", "", 2},
+                              {"error_pct", "error", "%", 1},
+                              {"noise_pct", "noise", "%", 1},
+                              {"band_pct", "band", "%", 1},
+                              {"verdict", "verdict", ""}};
+  if (!for_people) {
+    for (const char* const key :
+         {"measured_low", "measured_high", "perfect", "serial", "constant", "waves", "command"}) {
+      columns.push_back(for_programs(key));
+    }
+  }
+  ResultTable table(columns);
+  for (const Case* const one : cases) {
+    std::vector<Cell> cells{one->id,
+                            title_of(*one),
+                            one->group,
+                            std::string(to_string(one->role)),
+                            study::to_string(one->trial),
+                            std::string(one->form().heading),
+                            std::string(one->form().unit),
+                            in_unit(*one, one->measured),
+                            in_unit(*one, one->predicted),
+                            one->predicted ? Cell(one->error() * percent) : Cell(),
+                            cell(one->noise(), percent),
+                            one->band * percent,
+                            verdict_of(*one)};
+    if (!for_people) {
+      for (const auto& value : {one->low, one->high, one->baselines.perfect, one->baselines.serial,
+                                one->baselines.constant, one->baselines.waves}) {
+        cells.push_back(in_unit(*one, value));
+      }
+      cells.emplace_back(command_of(*one));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+ResultTable worst_table(const Validation& validation) {
+  constexpr std::size_t most = 10;
+  std::vector<const Case*> cases;
+  for (const Case& one : validation.cases) {
+    if (one.predicted) cases.push_back(&one);
+  }
+  std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
+  if (cases.size() > most) cases.resize(most);
+  return case_table(cases, true);
+}
+
+std::string range(const std::vector<double>& values) {
+  if (values.empty()) return "";
+  if (values.size() == 1) return fmt::format("{:.3g}", values.front());
+  return fmt::format("{:.3g} to {:.3g}", values.front(), values.back());
+}
+
+std::string deviation_of(const Validation& validation, const Claim& claim) {
+  for (const Gap& gap : validation.gaps) {
+    if (std::ranges::find(gap.deviation.claims, claim.id) != gap.deviation.claims.end()) {
+      return std::to_string(gap.deviation.number);
+    }
+  }
+  return "";
+}
+
+ResultTable claim_table(const Validation& validation) {
+  ResultTable table({{"claim", "claim", ""},
+                     {"text", "of", ""},
+                     {"role", "role", ""},
+                     {"predicted", "predicted", ""},
+                     {"published", "published", ""},
+                     {"low", "band from", "", 3},
+                     {"high", "to", "", 3},
+                     {"verdict", "verdict", ""},
+                     {"deviation", "deviation", ""}});
+  for (const Claim& claim : validation.claims) {
+    const char* const word = claim.predicted.empty() ? "not predicted" : claim.holds() ? "holds" : "outside band";
+    table.add_row({claim.id, claim.text, std::string(to_string(claim.role)), range(claim.predicted), claim.published,
+                   claim.low, claim.high, std::string(word), deviation_of(validation, claim)});
+  }
+  return table;
+}
+
+ResultTable baseline_table(const Validation& validation) {
+  ResultTable table({{"suite", "suite", ""},
+                     {"operation", "operation", ""},
+                     {"strategy", "strategy", ""},
+                     {"figure", "figure", ""},
+                     {"rule", "rule", ""},
+                     {"cases", "cases", ""},
+                     {"median_error_pct", "c3sim, median", "%", 1},
+                     {"rule_median_error_pct", "rule, median", "%", 1},
+                     {"factor", "c3sim's error is smaller by", "x", 2},
+                     {"better", "better", ""}});
+  for (const Contest& contest : contests_of(validation)) {
+    table.add_row({contest.suite, contest.operation, contest.strategy, contest.figure, contest.rule,
+                   count(contest.cases), contest.ours * percent, contest.theirs * percent,
+                   contest.ours > 0.0 ? Cell(contest.theirs / contest.ours) : Cell(),
+                   std::string(contest.won() ? "yes" : "no")});
+  }
+  return table;
+}
+
+ResultTable choice_table(const Validation& validation) {
+  ResultTable table({{"suite", "suite", ""},
+                     {"table", "table", ""},
+                     {"decisions", "decisions", ""},
+                     {"right", "right", ""},
+                     {"mean_regret_pct", "mean regret", "%", 1},
+                     {"worst_regret_pct", "worst", "%", 1},
+                     {"always", "trivial rule: always", ""},
+                     {"always_right", "right", ""},
+                     {"always_mean_regret_pct", "mean regret", "%", 1},
+                     {"always_worst_regret_pct", "worst", "%", 1}});
+  for (const Choices& choices : validation.choices) {
+    table.add_row({choices.suite.empty() ? "your files" : choices.suite, choices.group, std::int64_t{choices.decisions},
+                   std::int64_t{choices.predicted.right}, choices.predicted.mean_regret * percent,
+                   choices.predicted.worst_regret * percent, choices.always, std::int64_t{choices.trivial.right},
+                   choices.trivial.mean_regret * percent, choices.trivial.worst_regret * percent});
+  }
+  return table;
+}
+
+ResultTable gap_table(const Validation& validation) {
+  ResultTable table({{"number", "number", ""},
+                     {"title", "deviation", ""},
+                     {"open", "still there", ""},
+                     {"size", "size", ""},
+                     {"cause", "cause", "", 2, false},
+                     {"decides", "what would decide", "", 2, false}});
+  for (const Gap& gap : validation.gaps) {
+    table.add_row({std::int64_t{gap.deviation.number}, gap.deviation.title, std::string(gap.open ? "yes" : "closed"),
+                   gap.size, gap.deviation.cause, gap.deviation.decides});
+  }
+  return table;
+}
+
+ResultTable left_out_table(const Validation& validation) {
+  ResultTable table({{"suite", "suite", ""}, {"file", "file", ""}, {"rows", "rows", ""}, {"why", "why", ""}});
+  for (const LeftOut& left : validation.left_out) {
+    table.add_row({left.suite.empty() ? "your files" : left.suite, left.file, std::int64_t{left.rows}, left.why});
+  }
+  return table;
+}
+
+struct NamedRule {
+  const char* name;
+  std::optional<double> Baselines::*value;
+};
+constexpr std::array rules{
+    NamedRule{"perfect overlap", &Baselines::perfect}, NamedRule{"one after the other", &Baselines::serial},
+    NamedRule{"constant factor", &Baselines::constant}, NamedRule{"whole waves", &Baselines::waves}};
+
+void add_contest(std::vector<Contest>& contests, Contest contest, const std::vector<const Case*>& cases,
+                 const NamedRule& rule) {
+  std::vector<const Case*> both;
+  std::ranges::copy_if(cases, std::back_inserter(both), [&](const Case* one) {
+    return one->predicted.has_value() && (one->baselines.*rule.value).has_value();
+  });
+  if (both.empty()) return;
+  contest.rule = rule.name;
+  contest.cases = both.size();
+  contest.ours = metrics_of(both).median;
+  contest.theirs = metrics_of(both, [&rule](const Case& one) { return one.baselines.*rule.value; }).median;
+  contests.push_back(std::move(contest));
+}
+
+}  // namespace
+
+std::vector<Group> groups_by_suite(const Validation& validation) {
+  return grouped(validation, [](const Case&) { return Group{}; });
+}
+
+std::vector<Group> groups_by_figure(const Validation& validation) {
+  return grouped(validation, [](const Case& one) {
+    Group group;
+    group.name = one.group;
+    group.figure = one.form().heading;
+    return group;
+  });
+}
+
+std::vector<Contest> contests_of(const Validation& validation) {
+  std::vector<Contest> contests;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<const Case*>> groups;
+  for (const Case& one : validation.cases) {
+    groups[{title_of(one), operation_of(one), strategy_of(one), std::string(one.form().heading)}].push_back(&one);
+  }
+  for (const auto& [key, cases] : groups) {
+    Contest contest;
+    std::tie(contest.suite, contest.operation, contest.strategy, contest.figure) = key;
+    for (const NamedRule& rule : rules) add_contest(contests, contest, cases, rule);
+  }
+  return contests;
+}
+
+ResultTable move_table(std::span<const Move> moves) {
+  ResultTable table({{"change", "change", ""},
+                     {"subject", "subject", ""},
+                     {"before", "before", "", 6},
+                     {"after", "after", "", 6},
+                     {"moved_pct", "moved", "%", 2},
+                     {"error_before_pct", "error before", "%", 1},
+                     {"error_after_pct", "after", "%", 1}});
+  for (const Move& move : moves) {
+    table.add_row({std::string(to_string(move.change)), move.subject, cell(move.before), cell(move.after),
+                   move.before && move.after ? Cell(move.size() * percent) : Cell(), cell(move.error_before, percent),
+                   cell(move.error_after, percent)});
+  }
+  return table;
+}
+
+std::string verdict(const Validation& validation) {
+  std::size_t predicted = 0;
+  std::size_t inside = 0;
+  for (const Case& one : validation.cases) {
+    if (one.predicted) ++predicted;
+    if (one.is_within_band()) ++inside;
+  }
+  std::string text = fmt::format("{} of {} cases lie within their bands", inside, predicted);
+  if (predicted < validation.cases.size()) {
+    text += fmt::format(", {} have no prediction", validation.cases.size() - predicted);
+  }
+  if (validation.claims.empty()) return text + ".";
+  const auto held = std::ranges::count_if(validation.claims, &Claim::holds);
+  const auto asked =
+      std::ranges::count_if(validation.claims, [](const Claim& claim) { return !claim.predicted.empty(); });
+  return text + fmt::format("; {} of {} claims hold.", held, asked);
+}
+
+study::Results report(const Validation& validation) {
+  std::vector<const Case*> all;
+  all.reserve(validation.cases.size());
+  for (const Case& one : validation.cases) all.push_back(&one);
+  study::Results results;
+  std::set<std::string> platforms;
+  for (const Heading& heading : validation.suites) platforms.insert(heading.platform);
+  results.platform = fmt::format("{}", fmt::join(platforms, ", "));
+  const auto add = [&](const char* key, const char* title, ResultTable table, bool in_text = true) {
+    if (!table.rows().empty() || results.tables.empty()) {
+      results.tables.push_back({key, title, std::move(table), in_text});
+    }
+  };
+  add("cases", "Cases", case_table(all, false), false);
+  add("suites", "Errors by suite", suite_table(validation));
+  add("groups", "Errors by group", group_table(validation), false);
+  add("baselines", "Beside simple rules", baseline_table(validation), false);
+  add("choices", "Choices among measured alternatives", choice_table(validation));
+  add("claims", "Claims of papers", claim_table(validation));
+  add("deviations", "Known deviations", gap_table(validation));
+  add("left_out", "Rows that are not compared", left_out_table(validation), false);
+  add("worst", "Worst cases", worst_table(validation));
+  return results;
+}
+
+}  // namespace validate

@@ -1,0 +1,47 @@
+// A validation as tables: what the terminal, JSON, CSV, Markdown and the page are made of.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "study/results.h"
+#include "validate/golden.h"
+#include "validate/metrics.h"
+#include "validate/validation.h"
+
+namespace validate {
+
+// Cases that are told as one: of a suite, or of a group and figure within one; calibrate and predict apart.
+struct Group {
+  std::string suite;
+  std::string name;    // of the group; empty: the whole suite
+  std::string figure;  // heading; empty: all
+  calibrate::Role role = calibrate::Role::unlisted;
+  std::vector<const Case*> cases;
+};
+std::vector<Group> groups_by_suite(const Validation& validation);
+std::vector<Group> groups_by_figure(const Validation& validation);
+
+// How the simulator and a rule fare on the cases that both predict.
+struct Contest {
+  std::string suite, operation, strategy, figure;
+  std::string rule;  // "perfect overlap", "one after the other", "constant factor", "whole waves"
+  std::size_t cases = 0;
+  double ours = 0.0;  // median errors
+  double theirs = 0.0;
+  bool won() const { return ours < theirs; }
+};
+std::vector<Contest> contests_of(const Validation& validation);
+
+// Tables by key: "cases" (every case), "suites", "groups", "baselines", "choices", "claims", "deviations", "left_out",
+// "worst". Numbers are in the units of their headings; errors in percent, or in points where the figure is a share.
+study::Results report(const Validation& validation);
+
+// What moved against an earlier version.
+study::ResultTable move_table(std::span<const Move> moves);
+
+// One sentence: how many cases lie within their bands, and how many claims hold.
+std::string verdict(const Validation& validation);
+
+}  // namespace validate

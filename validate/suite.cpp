@@ -1,0 +1,65 @@
+#include "validate/suite.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "sim/config.h"
+#include "sim/nearest_name.h"
+
+namespace validate {
+
+namespace {
+
+SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reader) {
+  SuiteTable table;
+  table.file = section.text("file");
+  table.band = section.number("band", 0.0, 10.0);
+  const std::string stem = table.file.stem().string();
+  if (!section.has("format")) {
+    table.format = calibrate::TableFormat::read(section, stem);
+    return table;
+  }
+  const std::string name = section.text("format");
+  if (const calibrate::TableFormat* const format = reader.table(name)) {
+    table.format = *format;
+  } else {
+    std::vector<std::string> known;
+    for (const calibrate::TableFormat& other : reader.tables()) known.push_back(other.name);
+    section.fault("format", "no form of that name is known" + sim::name_hint(name, known));
+  }
+  return table;
+}
+
+}  // namespace
+
+Suite read_suite(const std::filesystem::path& file, const calibrate::Reader& reader) {
+  sim::Config config = sim::Config::from_file(file);
+  sim::Section root = config.root();
+  Suite suite;
+  suite.name = file.stem().string();
+  suite.title = root.text("title");
+  suite.question = root.text("question");
+  suite.platform = root.text("platform");
+  if (root.has("claims")) suite.claims = root.names("claims");
+  if (root.has("tables")) {
+    for (const sim::Section& table : root.list("tables")) suite.tables.push_back(read_suite_table(table, reader));
+  }
+  if (suite.tables.empty() && suite.claims.empty()) root.fault("tables", "a suite has tables or claims");
+  config.finish();
+  return suite;
+}
+
+std::vector<Suite> read_suites(const std::filesystem::path& folder, const calibrate::Reader& reader) {
+  std::vector<std::filesystem::path> files;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, absent)) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  std::vector<Suite> suites;
+  suites.reserve(files.size());
+  for (const std::filesystem::path& file : files) suites.push_back(read_suite(file, reader));
+  return suites;
+}
+
+}  // namespace validate

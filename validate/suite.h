@@ -1,0 +1,45 @@
+// Suites of measurements: which tables, how their rows become trials, which figures are compared and how far off a
+// prediction may be. One YAML file each, so that a new measurement is data and ten lines.
+//
+//   title: RCCL's kernels
+//   question: How long does a collective by kernels take, by size and by number of channels?
+//   platform: mi300x
+//   claims: [latte]                 # claims of papers whose names begin so, see validate/claim.h
+//   tables:
+//     - file: mi300x_overlap/rccl_allreduce_by_channels.csv       # in the folder of reference data
+//       band: 0.08                                                # relative, or in points; of figures without their
+//       own rows: ...                                                 # calibrate/table_format.h; or `format: NAME` of
+//       one
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/reader.h"
+
+namespace validate {
+
+struct SuiteTable {
+  std::filesystem::path file;  // within the folder of reference data
+  double band = 0.0;
+  calibrate::TableFormat format;
+};
+
+struct Suite {
+  std::string name;
+  std::string title;
+  std::string question;
+  std::string platform;
+  std::vector<std::string> claims;
+  std::vector<SuiteTable> tables;
+};
+
+// Reads the suite in `file`; `reader` has the forms that it may name. Throws sim::ConfigError with all its faults.
+Suite read_suite(const std::filesystem::path& file, const calibrate::Reader& reader);
+
+// The suites of a folder, in alphabetical order.
+std::vector<Suite> read_suites(const std::filesystem::path& folder, const calibrate::Reader& reader);
+
+}  // namespace validate

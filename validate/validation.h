@@ -1,0 +1,83 @@
+// A validation: suites of measurements, or files of the user's, beside what the simulator says of them.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/parallel.h"
+#include "validate/choice.h"
+#include "validate/claim.h"
+#include "validate/deviation.h"
+#include "validate/suite.h"
+
+namespace validate {
+
+// Where things are.
+struct Library {
+  std::filesystem::path reference;    // tables of measurements, and claims.csv
+  std::filesystem::path suites;       // one file each
+  std::filesystem::path deviations;   // the list of known gaps
+  std::filesystem::path formats;      // of tables, one file each
+  std::filesystem::path experiments;  // of claims
+  Platforms platforms;
+};
+
+struct Options {
+  std::optional<std::string> platform;   // instead of that of the suites; for files of the user mi300x without it
+  std::vector<std::string> assignments;  // to every platform
+  std::optional<double> tolerance;       // instead of every band
+  int jobs = 0;                          // threads; 0: as many as the machine has cores
+  study::Progress progress;
+};
+
+// A suite, or the files of the user, as far as it is told to people.
+struct Heading {
+  std::string name;
+  std::string title;
+  std::string question;
+  std::string platform;
+};
+
+// Rows of a file that are not compared, and why.
+struct LeftOut {
+  std::string suite;
+  std::string file;
+  std::string why;
+  int rows = 0;
+};
+
+struct Validation {
+  std::vector<Heading> suites;
+  std::vector<Case> cases;
+  std::vector<Claim> claims;
+  std::vector<Choices> choices;
+  std::vector<LeftOut> left_out;
+  std::vector<sim::Fault> faults;  // rows of the user's files that could not be read
+  std::vector<Gap> gaps;           // known deviations, as they stand
+
+  // Cases and claims outside their bands, those without a prediction aside.
+  std::size_t outside() const;
+};
+
+// The names of the suites there are.
+std::vector<Heading> suites_of(const Library& library);
+
+// The suites of these names, all where there are none. Throws sim::ConfigError for an unknown name, with the nearest,
+// and for data or suites that are at fault.
+Validation validate_suites(const Library& library, std::span<const std::string> names, const Options& options);
+
+// Measurements of the user's, in any format that is known. Rows that cannot be read are told as faults, the others are
+// compared. Throws sim::ConfigError for a file that cannot be read at all.
+Validation validate_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options);
+
+// The cases of a file whose figures need not have been measured yet, predicted.
+std::vector<Case> predict_file(const Library& library, const std::filesystem::path& file, const Options& options);
+
+// The files as cases with nothing predicted.
+Validation read_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options);
+
+}  // namespace validate
