@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds c3sim and runs the ConCCL study: prints its table beside the paper's figures and says where its page is.
+# Builds c3sim, runs the ConCCL study and holds all predictions against all measurements: prints the tables and says where
+# their pages are.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -13,4 +14,9 @@ out=out/conccl
 build/release/c3sim run configs/experiments/conccl.yaml --out "$out"
 
 echo
-echo "Page: $out/page.html"
+verdict=0
+build/release/c3sim validate --report out/validation || verdict=$?
+[ "$verdict" -le 1 ] || exit "$verdict" # 1: some cases lie outside their bands, as the table says
+
+echo "Page of the study: $out/page.html"
+echo "Page of the validation: out/validation/page.html"

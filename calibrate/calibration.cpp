@@ -90,8 +90,23 @@ std::vector<double> residuals(const std::vector<Observation>& observations) {
   return residuals;
 }
 
+// Each on the platform that it was made on: this one, with what was assigned to it and with what its table says of it.
+std::vector<Observation> observe(const PlatformText& platform, const Task& task,
+                                 const std::vector<std::string>& assigned = {}) {
+  const std::span<const Measurement* const> all = task.measurements;
+  std::vector<Observation> observations;
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    while (end < all.size() && all[end]->assignments == all[begin]->assignments) ++end;
+    std::vector<std::string> assignments = assigned;
+    assignments.insert(assignments.end(), all[begin]->assignments.begin(), all[begin]->assignments.end());
+    const std::vector<Observation> alike = observe(platform.spec(assignments), all.subspan(begin, end - begin));
+    observations.insert(observations.end(), alike.begin(), alike.end());
+  }
+  return observations;
+}
+
 void require_observations(const Task& task, const PlatformText& platform) {
-  const std::size_t observations = observe(platform.spec(), task.measurements).size();
+  const std::size_t observations = observe(platform, task).size();
   if (observations >= task.unknowns.size()) return;
   throw sim::ConfigError({{task.measurements.front()->where(), "",
                            fmt::format("{} observed of {} cannot fit {} parameters", observations, task.step->name,
@@ -107,7 +122,7 @@ void fit(const Task& task, PlatformText& platform) {
       const Unknown& unknown = task.unknowns[i];
       assignments.push_back(unknown.parameter.path + "=" + unknown.at(point[i]));
     }
-    return residuals(observe(platform.spec(assignments), task.measurements));
+    return residuals(observe(platform, task, assignments));
   };
   const std::vector<double> found = least_squares(at, std::vector<double>(task.unknowns.size(), 0.5));
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -158,8 +173,8 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   calibration.text = fitted.text();
   list_parameters(tasks, fitted, calibration);
   for (const Task& task : tasks) {
-    calibration.steps.push_back({std::string(task.step->name), task.unknowns.size(),
-                                 observe(base.spec(), task.measurements), observe(fitted.spec(), task.measurements)});
+    calibration.steps.push_back(
+        {std::string(task.step->name), task.unknowns.size(), observe(base, task), observe(fitted, task)});
   }
   return calibration;
 }

@@ -47,6 +47,7 @@ study::ResultTable residual_table(const Calibration& calibration) {
                             {"worst", "worst at", ""}});
   const auto count = [](std::size_t value) { return static_cast<std::int64_t>(value); };
   for (const FittedStep& step : calibration.steps) {
+    if (step.after.empty()) continue;  // measured, but nothing that the model has
     table.add_row({step.name, count(step.parameters), count(step.after.size()), 100.0 * median_error(step.before),
                    100.0 * median_error(step.after), 100.0 * worst(step.before).error, 100.0 * worst(step.after).error,
                    worst(step.after).where});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <optional>
@@ -16,6 +17,7 @@ namespace calibrate {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{64} << 20;
+constexpr std::size_t most_bytes_of_a_cell = 4096;
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t most = 40;
@@ -77,7 +79,7 @@ class CsvFile::Lexer {
     Row row;
     row.line = line_;
     while (true) {
-      row.cells.push_back(cell());
+      row.cells.push_back(cell(row));
       if (at_ < text_.size() && text_[at_] == ',') {
         ++at_;
         continue;
@@ -87,16 +89,15 @@ class CsvFile::Lexer {
     }
   }
 
-  Cell cell() {
+  Cell cell(Row& row) {
     Cell cell;
-    cell.column = static_cast<int>(at_ - line_start_) + 1;
+    cell.line = line_;
+    cell.column = column();
     const std::string_view line = rest_of_line();
     const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
     if (blanks < line.size() && line[blanks] == '"') {
-      at_ += blanks + 1;
-      cell.text = quoted();
-      const std::string_view behind = rest_of_line();
-      at_ += std::min(behind.find(','), behind.size());
+      at_ += blanks;
+      cell.text = quoted(row);
     } else {
       const std::string_view plain = line.substr(0, line.find(','));
       at_ += plain.size();
@@ -105,13 +106,18 @@ class CsvFile::Lexer {
     return cell;
   }
 
-  // Behind an opening quote, up to behind the closing one; where that is missing, all that is left.
-  std::string quoted() {
+  // From an opening quote up to behind the blanks that follow the closing one; where that is missing, all that is left.
+  std::string quoted(Row& row) {
+    const Row::BadQuote open{line_, column(), row.cells.size(), "the quote that begins here is never closed"};
     std::string text;
+    ++at_;
     while (at_ < text_.size()) {
       if (text_[at_] == '"') {
         ++at_;
-        if (at_ == text_.size() || text_[at_] != '"') return text;
+        if (at_ == text_.size() || text_[at_] != '"') {
+          skip_behind_quote(row);
+          return text;
+        }
       }
       text += text_[at_];
       if (text_[at_] == '\n') {
@@ -120,8 +126,21 @@ class CsvFile::Lexer {
         ++at_;
       }
     }
+    if (!row.bad_quote) row.bad_quote = open;
     return text;
   }
+
+  void skip_behind_quote(Row& row) {
+    std::string_view behind = rest_of_line();
+    behind = behind.substr(0, behind.find(','));
+    if (!sim::trimmed(behind).empty() && !row.bad_quote) {
+      row.bad_quote = {line_, column(), row.cells.size(),
+                       "text behind the closing quote: a quote that belongs to the cell is written twice"};
+    }
+    at_ += behind.size();
+  }
+
+  int column() const { return static_cast<int>(at_ - line_start_) + 1; }
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -143,11 +162,8 @@ CsvFile CsvFile::from_text(std::string_view text, std::string name) {
   while (std::optional<Row> row = lexer.next()) {
     if (file.header_.cells.empty()) {
       file.take_header(std::move(*row));
-    } else if (row->cells.size() == file.header_.cells.size()) {
+    } else if (file.is_whole(*row)) {
       file.rows_.push_back(std::move(*row));
-    } else {
-      file.fault_at(row->line, 1, "",
-                    fmt::format("{} cells where the columns are {}", row->cells.size(), file.header_.cells.size()));
     }
   }
   if (file.header_.cells.empty()) {
@@ -157,12 +173,42 @@ CsvFile CsvFile::from_text(std::string_view text, std::string name) {
   return file;
 }
 
+// Records what is wrong where it is not.
+bool CsvFile::is_whole(const Row& row) {
+  const std::size_t columns = header_.cells.size();
+  if (row.bad_quote) {
+    const std::string column = row.bad_quote->cell < columns ? header_.cells[row.bad_quote->cell].text : "";
+    fault_at(row.bad_quote->line, row.bad_quote->column, column, std::string(row.bad_quote->what));
+    return false;
+  }
+  if (row.cells.size() != columns) {
+    fault_at(row.line, 1, "", fmt::format("{} cells where the columns are {}", row.cells.size(), columns));
+    return false;
+  }
+  return is_short(row);
+}
+
+// No cell is longer than any that measurements need: faults quote them.
+bool CsvFile::is_short(const Row& row) {
+  const auto long_cell =
+      std::ranges::find_if(row.cells, [](const Cell& cell) { return cell.text.size() > most_bytes_of_a_cell; });
+  if (long_cell == row.cells.end()) return true;
+  const std::string& column = header_.cells[static_cast<std::size_t>(long_cell - row.cells.begin())].text;
+  fault_at(long_cell->line, long_cell->column, &row == &header_ ? "" : column,
+           fmt::format("a cell of {} bytes: up to {} are accepted", long_cell->text.size(), most_bytes_of_a_cell));
+  return false;
+}
+
 void CsvFile::take_header(Row row) {
   header_ = std::move(row);
+  if (header_.bad_quote) {
+    fault_at(header_.bad_quote->line, header_.bad_quote->column, "", std::string(header_.bad_quote->what));
+  }
+  if (!is_short(header_)) check();  // its names would be part of every fault
   for (std::size_t i = 0; i < header_.cells.size(); ++i) {
     const Cell& cell = header_.cells[i];
     if (!index_.emplace(cell.text, i).second && !cell.text.empty()) {
-      fault_at(header_.line, cell.column, cell.text, "this column is named twice");
+      fault_at(cell.line, cell.column, cell.text, "this column is named twice");
     }
   }
 }
@@ -212,7 +258,9 @@ std::string CsvFile::place_at(int line, int column) const { return fmt::format("
 
 std::string CsvFile::place(std::size_t row, std::string_view column) const {
   const auto found = index_.find(column);
-  return place_at(rows_[row].line, found == index_.end() ? 1 : rows_[row].cells[found->second].column);
+  if (found == index_.end()) return place_at(rows_[row].line, 1);
+  const Cell& cell = rows_[row].cells[found->second];
+  return place_at(cell.line, cell.column);
 }
 
 void CsvFile::fault(std::size_t row, std::string_view column, std::string what) {

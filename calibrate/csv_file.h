@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,8 @@ std::string read_measurement_text(const std::filesystem::path& path);
 class CsvFile {
  public:
   // Throw sim::ConfigError for a file that cannot be read, is no text or has no columns; a row of another length than
-  // these is recorded and left out. `name` stands for the file in positions.
+  // these, with a wrong quote or a cell of more than 4 KiB, is recorded and left out. `name` stands for the file in
+  // positions.
   static CsvFile from_file(const std::filesystem::path& path);
   static CsvFile from_text(std::string_view text, std::string name);
 
@@ -46,6 +48,8 @@ class CsvFile {
 
   // "file:line:column" of a cell, or, where the file has no such column, of the row.
   std::string place(std::size_t row, std::string_view column) const;
+  // Records what is wrong with the columns as a whole.
+  void fault(std::string what) { fault_at(header_.line, 1, "", std::move(what)); }
   // Records what is wrong with a cell, or, where the file has no such column, with a row.
   void fault(std::size_t row, std::string_view column, std::string what);
   const std::vector<sim::Fault>& faults() const { return faults_; }
@@ -54,17 +58,27 @@ class CsvFile {
 
  private:
   struct Cell {
-    int column = 1;  // of its first byte, from 1
+    int line = 1;  // of its first byte, from 1
+    int column = 1;
     std::string text;
   };
   struct Row {
     int line = 0;  // of its first byte, from 1
     std::vector<Cell> cells;
+    // The first quote that is not as it should be: where, the cell that it is in, what is wrong.
+    struct BadQuote {
+      int line, column;
+      std::size_t cell;
+      std::string_view what;
+    };
+    std::optional<BadQuote> bad_quote{};
   };
   class Lexer;
 
   explicit CsvFile(std::string name) : name_(std::move(name)) {}
   void take_header(Row row);
+  bool is_whole(const Row& row);
+  bool is_short(const Row& row);
   std::string place_at(int line, int column) const;
   void fault_at(int line, int column, std::string_view path, std::string what);
   // What was read of a cell; a fault, and the low limit, if it could not be read or lies outside the limits.

@@ -17,7 +17,8 @@ std::vector<Observation> observe(const models::PlatformSpec& platform,
     const study::Figures predicted = study::observe(testbed, measurement->trial, asked);
     for (const Seen& seen : measurement->seen) {
       const auto figure = predicted.find(seen.figure);
-      if (figure == predicted.end()) continue;
+      const bool in_points = study::form_of(seen.figure).error == study::ErrorKind::points;
+      if (figure == predicted.end() || in_points) continue;
       observations.push_back(
           {measurement->where(), study::kind_of(measurement->trial), seen.figure, figure->second / seen.value - 1.0});
     }

@@ -17,8 +17,8 @@ struct Observation {
   double error = 0.0;  // predicted over measured, less one
 };
 
-// Everything that the measurements observe and the model has, in their order, predicted for the platform. Throws
-// sim::ConfigError, with the measurement's place, where the platform cannot run one.
+// Everything that the measurements observe and the model has, but for shares, in their order, predicted for the
+// platform. Throws sim::ConfigError, with the measurement's place, where the platform cannot run one.
 std::vector<Observation> observe(const models::PlatformSpec& platform,
                                  std::span<const Measurement* const> measurements);
 

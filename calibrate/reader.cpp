@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <system_error>
 
 #include "calibrate/roles.h"
 #include "sim/config.h"
+#include "sim/nearest_name.h"
 
 namespace calibrate {
 
@@ -20,28 +22,47 @@ std::vector<std::string> missing_columns(const CsvFile& file, const TableFormat&
   return missing;
 }
 
+// What a table says of its own rows in a column `role`; a prediction stays one.
+void apply_own_roles(Reading& reading, const CsvFile& file) {
+  if (!file.has("role")) return;
+  const std::vector<std::string> known{"calibrate", "predict"};
+  std::map<int, Role> by_line;
+  for (std::size_t row = 0; row < file.rows(); ++row) {
+    const std::string& role = file.text(row, "role");
+    if (role == "calibrate") {
+      by_line[file.line(row)] = Role::calibrate;
+    } else if (role == "predict") {
+      by_line[file.line(row)] = Role::predict;
+    } else if (!says_nothing(role)) {
+      const std::string hint = sim::name_hint(role, known);
+      reading.faults.push_back({file.place(row, "role"), "role", fmt::format("'{}' is not known{}", role, hint)});
+    }
+  }
+  for (Measurement& measurement : reading.measurements) {
+    const auto own = by_line.find(measurement.line);
+    if (own != by_line.end() && measurement.role != Role::predict) measurement.role = own->second;
+  }
+}
+
+// What a table says of its own rows in a column `platform`.
+void apply_own_platforms(Reading& reading, const CsvFile& file) {
+  if (!file.has("platform")) return;
+  std::map<int, std::size_t> row_at;
+  for (std::size_t row = 0; row < file.rows(); ++row) row_at[file.line(row)] = row;
+  for (Measurement& measurement : reading.measurements) {
+    const std::string& platform = file.text(row_at.at(measurement.line), "platform");
+    if (!says_nothing(platform)) measurement.platform = platform;
+  }
+}
+
+}  // namespace
+
 const LogFormat* log_format_of(std::string_view text) {
   for (const LogFormat& format : log_formats()) {
     if (format.recognises(text)) return &format;
   }
   return nullptr;
 }
-
-// What a table says of its own rows in columns `role` and `platform`.
-void apply_own_columns(Reading& reading, const CsvFile& file) {
-  if (!file.has("role") && !file.has("platform")) return;
-  std::map<int, std::size_t> row_at;
-  for (std::size_t row = 0; row < file.rows(); ++row) row_at[file.line(row)] = row;
-  for (Measurement& measurement : reading.measurements) {
-    const std::size_t row = row_at.at(measurement.line);
-    const std::string role = file.has("role") ? file.text(row, "role") : "";
-    if (role == "calibrate") measurement.role = Role::calibrate;
-    if (role == "predict") measurement.role = Role::predict;
-    if (file.has("platform")) measurement.platform = file.text(row, "platform");
-  }
-}
-
-}  // namespace
 
 std::string_view to_string(Role role) {
   switch (role) {
@@ -58,7 +79,9 @@ std::string_view to_string(Role role) {
 Reader::Reader(const std::filesystem::path& formats) {
   std::vector<std::filesystem::path> files;
   std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(formats, absent)) {
+  const std::filesystem::directory_iterator entries(formats, absent);
+  if (absent) throw sim::ConfigError({{formats.string(), "", "no folder of forms: " + absent.message()}});
+  for (const auto& entry : entries) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   std::ranges::sort(files);
@@ -75,43 +98,23 @@ const TableFormat* Reader::table(std::string_view name) const {
   return found == tables_.end() ? nullptr : &*found;
 }
 
-// The form of the table, and the names of those that it could as well be.
+// `alike` gets the names of the forms that it could as well be.
 const TableFormat& Reader::form_of(const CsvFile& file, std::vector<std::string>& alike) const {
   const std::string name = std::filesystem::path(file.name()).stem().string();
   std::vector<const TableFormat*> best;
+  std::size_t most = 0;
   for (const TableFormat& format : tables_) {
     if (!missing_columns(file, format).empty()) continue;
     if (format.name == name) return format;
     const std::size_t needed = format.needed_columns().size();
-    const std::size_t most = best.empty() ? 0 : best.front()->needed_columns().size();
+    if (!best.empty() && needed < most) continue;
     if (needed > most) best.clear();
-    if (needed >= most) best.push_back(&format);
+    best.push_back(&format);
+    most = needed;
   }
-  if (best.empty()) {
-    throw sim::ConfigError({{file.name(), "", "no table with these columns is known; " + nearest_form(file)}});
-  }
+  if (best.empty()) refuse(file);
   for (std::size_t i = 1; i < best.size(); ++i) alike.push_back(best[i]->name);
   return *best.front();
-}
-
-// Which form a table that is of none comes nearest to, or else what forms there are.
-std::string Reader::nearest_form(const CsvFile& file) const {
-  const TableFormat* nearest = nullptr;
-  std::size_t fewest = 0;
-  std::vector<std::string> known;
-  for (const TableFormat& format : tables_) {
-    const std::size_t missing = missing_columns(file, format).size();
-    if (!format.description.empty()) known.push_back(format.description);
-    if (missing == format.needed_columns().size() || (nearest != nullptr && missing >= fewest)) continue;
-    nearest = &format;
-    fewest = missing;
-  }
-  if (nearest != nullptr) {
-    return fmt::format("the nearest, '{}', needs besides: {}", nearest->name,
-                       fmt::join(missing_columns(file, *nearest), ", "));
-  }
-  for (const LogFormat& format : log_formats()) known.emplace_back(format.about);
-  return fmt::format("accepted are: {}", fmt::join(known, "; "));
 }
 
 Reading Reader::read_rows(const CsvFile& file, Rows rows) const {
@@ -120,6 +123,33 @@ Reading Reader::read_rows(const CsvFile& file, Rows rows) const {
   Reading reading = read_table(file, form, others_, rows);
   reading.alike = std::move(alike);
   return reading;
+}
+
+// Names what the form lacks that fewest columns part from the table, and of these the one that it has most of.
+void Reader::refuse(const CsvFile& file) const {
+  const TableFormat* nearest = nullptr;
+  std::pair<std::size_t, std::size_t> fewest;  // missing, and not there
+  std::vector<std::string> names;
+  for (const TableFormat& format : tables_) {
+    names.push_back(format.name);
+    const std::size_t needed = format.needed_columns().size();
+    const std::size_t missing = missing_columns(file, format).size();
+    const std::pair here(missing, std::numeric_limits<std::size_t>::max() - needed);
+    if (missing == needed || (nearest != nullptr && here >= fewest)) continue;
+    nearest = &format;
+    fewest = here;
+  }
+  CsvFile told = file;
+  const auto before = static_cast<std::ptrdiff_t>(file.faults().size());
+  if (nearest == nullptr) {
+    told.fault(fmt::format("no table with these columns is known; known are: {}", fmt::join(names, ", ")));
+  } else {
+    told.fault(fmt::format("no table with these columns is known: the nearest is '{}'", nearest->name));
+    told.require(missing_columns(file, *nearest));
+  }
+  std::vector<sim::Fault> faults = told.faults();
+  std::rotate(faults.begin(), faults.begin() + before, faults.end());  // the heading is above the rows
+  throw sim::ConfigError(faults);
 }
 
 Reading Reader::read_text(std::string_view text, const std::string& name) const {
@@ -138,7 +168,7 @@ Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& 
   file.check();
   Reading reading = read_table(file, format, others_);
   Roles::beside(path).apply(reading, &file);
-  apply_own_columns(reading, file);
+  apply_own_roles(reading, file);
   return reading;
 }
 
@@ -153,7 +183,8 @@ Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
   const CsvFile file = CsvFile::from_text(text, path.string());
   Reading reading = read_rows(file, rows);
   roles.apply(reading, &file);
-  apply_own_columns(reading, file);
+  apply_own_roles(reading, file);
+  apply_own_platforms(reading, file);
   return reading;
 }
 

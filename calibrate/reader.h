@@ -19,6 +19,8 @@ struct LogFormat {
   Reading (*read)(std::string_view text, const std::string& name);
 };
 std::span<const LogFormat> log_formats();
+// The first that recognises the text, or null: it may be a table then.
+const LogFormat* log_format_of(std::string_view text);
 
 class Reader {
  public:
@@ -34,8 +36,8 @@ class Reader {
   void set_other_tables(OtherTables others) { others_ = std::move(others); }
 
   // Of a table the form that it is named after, or else the one that needs most columns, of those whose columns it has.
-  // Roles are those of the list beside the file. Throws sim::ConfigError for a file that cannot be read at all or is of
-  // no known format.
+  // Roles are those of the list beside the file and of the table's own column `role`; what either calls a prediction is
+  // one. Throws sim::ConfigError for a file that cannot be read at all or is of no known format.
   Reading read(const std::filesystem::path& file, Rows rows = Rows::measured) const;
   Reading read_text(std::string_view text, const std::string& name) const;
   // A table of that form, whatever other forms its columns would suit.
@@ -43,8 +45,8 @@ class Reader {
 
  private:
   const TableFormat& form_of(const CsvFile& file, std::vector<std::string>& alike) const;
-  std::string nearest_form(const CsvFile& file) const;
   Reading read_rows(const CsvFile& file, Rows rows) const;
+  [[noreturn]] void refuse(const CsvFile& file) const;
 
   std::vector<TableFormat> tables_;
   OtherTables others_;

@@ -5,19 +5,25 @@
 #include <algorithm>
 #include <system_error>
 
+#include "sim/nearest_name.h"
+
 namespace calibrate {
 
 namespace {
 
 constexpr double percent = 1e-2;
 
-// COLUMN=WORD|WORD.
-bool meets(std::string_view condition, const CsvFile& table, std::size_t row) {
+// Of COLUMN=WORD|WORD; empty where it is none.
+std::string column_of(std::string_view condition) {
   const std::size_t equals = condition.find('=');
-  const std::string_view column = condition.substr(0, equals);
-  if (equals == std::string_view::npos || !table.has(column)) return false;
+  return equals == std::string_view::npos ? "" : std::string(condition.substr(0, equals));
+}
+
+bool meets(std::string_view condition, const CsvFile& table, std::size_t row) {
+  const std::string column = column_of(condition);
+  if (!table.has(column)) return false;
   const std::string_view cell = table.text(row, column);
-  std::string_view words = condition.substr(equals + 1);
+  std::string_view words = condition.substr(column.size() + 1);
   while (true) {
     const std::size_t bar = std::min(words.find('|'), words.size());
     const std::string_view word = words.substr(0, bar);
@@ -57,7 +63,7 @@ Roles Roles::beside(const std::filesystem::path& file) {
     const std::string& role = table.text(row, "role");
     if (role != "calibrate" && role != "predict") table.fault(row, "role", "calibrate or predict is accepted");
     const std::string& rows = table.text(row, "rows");
-    if (!rows.empty() && rows.find('=') == std::string::npos) table.fault(row, "rows", "COLUMN=WORD is accepted");
+    if (!rows.empty() && column_of(rows).empty()) table.fault(row, "rows", "COLUMN=WORD is accepted");
     if (!table.text(row, "spread").empty()) table.number(row, "spread", 0.0, 100.0);
   }
   table.check();
@@ -73,7 +79,22 @@ bool Roles::holds(std::size_t line, const Measurement& measurement, const CsvFil
   return row && meets(condition, *table, *row);
 }
 
+// Left alone, such a line would leave the rows that it marks to those below it.
+void Roles::tell_conditions_never_met(Reading& reading, const CsvFile* table) const {
+  for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
+    const std::string column = column_of(list_->text(line, "rows"));
+    if (list_->text(line, "file") != reading.name || column.empty()) continue;
+    if (table != nullptr && table->has(column)) continue;
+    const std::vector<std::string> known = table == nullptr ? std::vector<std::string>() : table->columns();
+    reading.faults.push_back(
+        {list_->place(line, "rows"), "rows",
+         fmt::format("{} has no column '{}'{}", reading.name, column,
+                     table == nullptr ? ": a role of all of it is accepted" : sim::name_hint(column, known))});
+  }
+}
+
 void Roles::apply(Reading& reading, const CsvFile* table) const {
+  tell_conditions_never_met(reading, table);
   for (Measurement& measurement : reading.measurements) {
     for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
       if (!holds(line, measurement, table)) continue;

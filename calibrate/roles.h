@@ -24,13 +24,14 @@ class Roles {
   static Roles beside(const std::filesystem::path& file);
 
   bool empty() const { return !list_; }
-  // Sets role and, where a figure has none, the spread of every measurement of a file. Without the table itself,
-  // conditions on rows are not met.
+  // Sets role and, where a figure has none, the spread of every measurement of a file. A condition on a column that the
+  // file has not is a fault of the reading; a log, which is no table, has none.
   void apply(Reading& reading, const CsvFile* table) const;
   // The line of the list that marks all rows of the file as predictions: "roles.csv:4". Empty if none does.
   std::string marks_as_prediction(const std::string& file) const;
 
  private:
+  void tell_conditions_never_met(Reading& reading, const CsvFile* table) const;
   bool holds(std::size_t line, const Measurement& measurement, const CsvFile* table) const;
 
   std::optional<CsvFile> list_;

@@ -10,7 +10,7 @@
 //       leave_out: a stream beside a collective has no model
 //
 // "{column}" stands for the cell of that column, "{column|prefix}" for what follows the prefix in it. A field that
-// names an empty cell ("", "-", "nan", "unset", "null") or one without the prefix is as if it were not written.
+// names an empty cell ("", "-", "nan" and the like) or one without the prefix is as if it were not written.
 #pragma once
 
 #include <map>
@@ -37,6 +37,8 @@ struct Template {
 
   bool empty() const { return text.empty(); }
   std::vector<Hole> holes() const;  // in order of appearance
+  // What is wrong with its braces and what would be accepted; empty if nothing is.
+  std::string fault() const;
 };
 
 // That a cell equals one of the words, which may themselves name columns. A word that ends in * asks for its beginning
@@ -45,6 +47,12 @@ struct Condition {
   std::string column;
   std::vector<Template> words;
 };
+
+// `column`, `wide` and `cell`, which a wide table has instead of its wide columns: see TableFormat::each.
+bool is_made_of_wide_ones(std::string_view column);
+
+// Of a word that starts with <, <=, > or >=, what follows; of others nothing.
+std::optional<std::string_view> compared_with(std::string_view word);
 
 // What a measured time is divided by to give a ratio: times of the operations alone, which the row tells too.
 enum class Over { nothing, gemm_alone, longer_alone };
@@ -70,6 +78,8 @@ struct Lookup {
 struct Words {
   std::string of;
   std::map<std::string, std::string, std::less<>> meaning;
+
+  bool is_in_place(std::string_view column) const { return of.empty() || of == column; }
 };
 
 struct RowFormat {
@@ -89,17 +99,22 @@ struct TableFormat {
   // Of a wide table, the columns that hold one measurement each, by their label: such a row is read once for every one
   // of them, the label being in column `column`, its name in `wide` and its cell in `cell`.
   std::vector<std::pair<std::string, std::string>> each;
+  std::vector<std::string> optional;                // columns that a table may lack: their cells are empty then
   std::map<std::string, Words, std::less<>> words;  // by column
-  std::vector<std::string> optional;                // columns that a table may lack, as if their cells were empty
   std::vector<Lookup> lookups;
   std::vector<Template> assignments;  // of the platform: "gpus={gpus}"
   std::vector<RowFormat> rows;
 
-  // Reads `columns` (the wide ones), `words`, `lookups`, `optional`, `set` and `rows`; faults are recorded with the
-  // section.
+  // Reads `columns` (the wide ones), `optional`, `words`, `lookups`, `set` and `rows`; faults are recorded with the
+  // section, among them columns that follow from themselves.
   static TableFormat read(sim::Section section, std::string name);
 
-  // The columns that a table must have to be of this form.
+  // The columns that one follows from by words or a lookup; none for one of the table itself.
+  std::vector<std::string> sources_of(const std::string& column) const;
+  const Lookup* lookup(std::string_view column) const;  // or null
+
+  // The columns of a table that the form comes down to, and those among them that a table must have to be of this form.
+  std::vector<std::string> named_columns() const;
   std::vector<std::string> needed_columns() const;
 };
 

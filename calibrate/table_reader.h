@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "calibrate/csv_file.h"
 #include "calibrate/measurement.h"
@@ -12,6 +13,9 @@ namespace calibrate {
 
 // A table that a lookup names, or null where there is none.
 using OtherTables = std::function<const CsvFile*(const std::string& file)>;
+
+// What tables write where they have nothing to say: "", "-", "nan", "NaN", "unset", "null" or "N/A".
+bool says_nothing(std::string_view cell);
 
 // Which rows become measurements: those of which something was measured, or also those that wait for it.
 enum class Rows { measured, all };

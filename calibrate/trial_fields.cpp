@@ -17,6 +17,7 @@ namespace {
 using study::RemoteTrial;
 
 constexpr std::int64_t most_units = 4096;  // CUs, channels, peers, engines
+constexpr int most_gpus = 64;
 
 // ConCCL (arXiv 2412.14335), Table I: m x n x k.
 constexpr std::array<std::pair<std::string_view, models::GemmShape>, 7> table_i{{{"cb1", {8192, 8192, 8192}},
@@ -38,31 +39,49 @@ class FieldReader {
     for (const auto& [name, shape] : table_i) {
       if (name == required("gemm")) return shape;
     }
+    constexpr std::string_view or_by_name = ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I";
+    if (!has("gemm")) {
+      fault("gemm", fmt::format("is missing: MxNxK such as 8192x57344x8192 is accepted{}", or_by_name));
+      return {};
+    }
     const models::ParsedGemmShape parsed = models::parse_gemm_shape(required("gemm"));
-    if (!parsed.ok()) fault("gemm", parsed.error + ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I");
+    if (!parsed.ok()) fault("gemm", fmt::format("{}{}", parsed.error, or_by_name));
     return parsed.shape;
   }
 
   // A size that a trial must have.
   sim::Bytes bytes() {
+    const std::string accepted = fmt::format("1B to {} are accepted", sim::to_string(study::largest_array));
+    if (!has("bytes")) {
+      fault("bytes", "is missing: " + accepted);
+      return {};
+    }
     const sim::ParsedQuantity parsed = sim::parse_quantity(required("bytes"), sim::Dimension::bytes);
     if (!parsed.ok()) {
       fault("bytes", parsed.error);
     } else if (parsed.value < 1.0 || sim::Bytes(parsed.value) > study::largest_array) {
-      fault("bytes", fmt::format("'{}' is out of bounds: 1B to {} are accepted", required("bytes"),
-                                 sim::to_string(study::largest_array)));
+      fault("bytes", fmt::format("'{}' is out of bounds: {}", required("bytes"), accepted));
     }
     return sim::Bytes(parsed.value);
   }
 
-  double quantity(std::string_view name, sim::Dimension dimension) {
+  // From 0 to `most`, base units which `accepted` spells for people.
+  double quantity(std::string_view name, sim::Dimension dimension, double most, std::string_view accepted) {
     if (!has(name)) return 0.0;
     const sim::ParsedQuantity parsed = sim::parse_quantity(required(name), dimension);
-    if (!parsed.ok()) fault(name, parsed.error);
-    return parsed.value;
+    if (!parsed.ok()) {
+      fault(name, parsed.error);
+    } else if (parsed.value > most) {
+      fault(name, fmt::format("'{}' is out of bounds: {} are accepted", required(name), accepted));
+    } else {
+      return parsed.value;
+    }
+    return 0.0;
   }
 
-  sim::Time time(std::string_view name) { return sim::to_time(sim::Seconds(quantity(name, sim::Dimension::time))); }
+  sim::Time time(std::string_view name) {
+    return sim::to_time(sim::Seconds(quantity(name, sim::Dimension::time, 3600.0, "0s to 3600s")));
+  }
 
   std::optional<int> integer(std::string_view name, std::int64_t low) {
     if (!has(name)) return {};
@@ -81,6 +100,25 @@ class FieldReader {
     return choice<bool>(name, {{"no", false}, {"yes", true}, {"false", false}, {"true", true}}, false);
   }
 
+  int device(std::string_view name) {
+    const std::string& word = required(name);
+    if (word == "host") return models::host_device;
+    for (int gpu = 0; gpu < most_gpus; ++gpu) {
+      if (word == study::device_name(gpu)) return gpu;
+    }
+    const std::string accepted = fmt::format(": gpu0 to gpu{} and host are accepted", most_gpus - 1);
+    fault(name, has(name) ? fmt::format("'{}' is not known{}", word, accepted) : "is missing" + accepted);
+    return 0;
+  }
+
+  // What a trial must have.
+  int count(std::string_view name, std::int64_t low) {
+    if (!has(name)) fault(name, fmt::format("is missing: {} to {} are accepted", low, most_units));
+    return integer(name, low).value_or(static_cast<int>(low));
+  }
+
+  void fault(std::string_view name, std::string what) { faults_.push_back({std::string(name), std::move(what)}); }
+
   template <class T>
   T choice(std::string_view name, const std::vector<study::Choice<T>>& choices, std::optional<T> otherwise = {}) {
     if (otherwise && !has(name)) return *otherwise;
@@ -89,8 +127,9 @@ class FieldReader {
       if (word == required(name)) return value;
       known.emplace_back(word);
     }
+    const std::string hint = sim::name_hint(required(name), known);
     fault(name,
-          fmt::format("'{}' is not known{}", required(name).substr(0, 40), sim::name_hint(required(name), known)));
+          has(name) ? fmt::format("'{}' is not known{}", required(name).substr(0, 40), hint) : "is missing" + hint);
     return choices.front().second;
   }
 
@@ -100,9 +139,6 @@ class FieldReader {
     static const std::string absent;
     const auto found = fields_.find(name);
     return found == fields_.end() ? absent : found->second;
-  }
-  void fault(std::string_view name, std::string what) {
-    faults_.push_back({std::string(name), has(name) ? std::move(what) : "is missing: " + what});
   }
 
   const Fields& fields_;
@@ -134,18 +170,10 @@ study::Trial read_collective(FieldReader& fields) {
   return study::CollectiveTrial{spec};
 }
 
-int device(FieldReader& fields, std::string_view name) {
-  std::vector<std::string> words{"host"};
-  for (int gpu = 0; gpu < 64; ++gpu) words.push_back(study::device_name(gpu));
-  std::vector<study::Choice<int>> devices{{words[0], models::host_device}};
-  for (int gpu = 0; gpu < 64; ++gpu) devices.emplace_back(words[static_cast<std::size_t>(gpu) + 1], gpu);
-  return fields.choice(name, devices);
-}
-
 study::Trial read_copy(FieldReader& fields) {
   models::SdmaCopySpec spec;
-  spec.from = device(fields, "from");
-  spec.to = device(fields, "to");
+  spec.from = fields.device("from");
+  spec.to = fields.device("to");
   spec.bytes = fields.bytes();
   spec.engine = fields.integer("engine", 0);
   return study::CopyTrial{spec};
@@ -171,6 +199,9 @@ study::Trial read_stream(FieldReader& fields) {
   study::StreamTrial trial;
   trial.arrays_read = fields.integer("read", 0).value_or(2);
   trial.arrays_written = fields.integer("written", 0).value_or(1);
+  if (trial.arrays_read + trial.arrays_written == 0) {
+    fields.fault("written", "'0' beside no array that is read: at least one array is accepted");
+  }
   trial.bytes = fields.bytes();
   return trial;
 }
@@ -178,8 +209,11 @@ study::Trial read_stream(FieldReader& fields) {
 study::Trial read_loads(FieldReader& fields) {
   study::LoadTrial trial;
   trial.working_set = fields.bytes();
-  trial.beside = sim::BytesPerSecond(fields.quantity("beside", sim::Dimension::bytes_per_second));
-  if (fields.has("beside_reads")) trial.beside_reads = fields.quantity("beside_reads", sim::Dimension::number);
+  trial.beside =
+      sim::BytesPerSecond(fields.quantity("beside", sim::Dimension::bytes_per_second, 1e16, "0 to 10000000 GB/s"));
+  if (fields.has("beside_reads")) {
+    trial.beside_reads = fields.quantity("beside_reads", sim::Dimension::number, 1.0, "0 to 1");
+  }
   return trial;
 }
 
@@ -221,7 +255,7 @@ const std::vector<Kind>& kinds() {
       {"fan_out",
        {"peers", "bytes"},
        [](FieldReader& fields) {
-         return study::Trial(study::FanOutTrial{fields.integer("peers", 1).value_or(1), fields.bytes()});
+         return study::Trial(study::FanOutTrial{fields.count("peers", 1), fields.bytes()});
        }},
       {"remote", {"access", "pattern", "gpu", "peer", "bytes", "cus"}, read_remote},
       {"stream", {"read", "written", "bytes"}, read_stream},

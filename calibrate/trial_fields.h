@@ -18,10 +18,9 @@ std::span<const std::string_view> trial_kinds();
 // The fields that a kind may have; it must be one of trial_kinds().
 std::span<const std::string_view> fields_of(std::string_view kind);
 
-// What is wrong with a field, in a sentence that says what would be accepted.
 struct FieldFault {
   std::string field;
-  std::string what;
+  std::string what;  // is wrong with it, and what would be accepted: "is missing: 1B to 1TiB are accepted"
 };
 
 // The trial; `faults` gets all that is wrong with the fields, and the trial is then worthless. The kind and the names

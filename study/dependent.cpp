@@ -34,7 +34,12 @@ constexpr auto schedules = [] {
   return all;
 }();
 
-std::int64_t part_of(std::int64_t whole, std::int64_t parts) { return std::max<std::int64_t>(whole / parts, 1); }
+// One of so many pieces that together are the whole and differ by one at most.
+std::int64_t piece_of(std::int64_t whole, std::int64_t pieces, std::int64_t index) {
+  return whole * (index + 1) / pieces - whole * index / pieces;
+}
+
+bool is_in_shards(DependentSchedule schedule) { return schedule >= shard_overlap; }
 
 // A schedule while it is being written down.
 class Plan {
@@ -43,11 +48,9 @@ class Plan {
 
   Schedule take() && { return std::move(schedule_); }
 
-  // So many tokens, on every GPU, behind what was multiplied before and whatever else is named.
-  void multiply_tokens(std::int64_t tokens, std::vector<std::size_t> after = {}) {
-    multiply({shape_.m, tokens, shape_.k}, std::move(after));
-  }
+  // On every GPU, behind what was multiplied before and whatever else is named. Of nothing there is nothing to do.
   void multiply(const GemmShape& piece, std::vector<std::size_t> after = {}) {
+    if (piece.n == 0 || piece.k == 0) return;
     if (last_gemm_) after.push_back(*last_gemm_);
     std::ranges::sort(after);
     last_gemm_ = add("compute", piece, std::move(after));
@@ -94,40 +97,40 @@ class Plan {
 };
 
 void Plan::gemm_in_pieces(std::int64_t pieces, bool of_k) {
-  const GemmShape piece = of_k ? GemmShape{shape_.m, shape_.n, part_of(shape_.k, pieces)}
-                               : GemmShape{shape_.m, part_of(shape_.n, pieces), shape_.k};
-  for (std::int64_t i = 0; i < pieces; ++i) multiply(piece);
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    multiply(of_k ? GemmShape{shape_.m, shape_.n, piece_of(shape_.k, pieces, i)}
+                  : GemmShape{shape_.m, piece_of(shape_.n, pieces, i), shape_.k});
+  }
 }
 
 void Plan::by_shard() {
-  const std::int64_t shard = part_of(shape_.n, gpus_);
-  multiply_tokens(shard);
+  const GemmShape shard{shape_.m, shape_.n / gpus_, shape_.k};
+  multiply(shard);
   std::vector<std::size_t> before;
   for (int distance = 1; distance < gpus_; ++distance) {
-    before = pull(distance, gathered_bytes(shape_) / gpus_, before);
-    multiply_tokens(shard, before);
+    before = pull(distance, gathered_bytes(shard), before);
+    multiply(shard, before);
   }
 }
 
 void Plan::by_piece(bool own_shard_first, bool fused, bool of_k) {
-  const std::int64_t tokens = part_of(shape_.n, std::int64_t{gpus_} * pieces_of_a_shard);
-  const std::int64_t peers = own_shard_first ? gpus_ - 1 : gpus_;
-  const sim::Bytes bytes = gathered_bytes(shape_) / (gpus_ * pieces_of_a_shard);
-  if (own_shard_first) multiply_tokens(part_of(shape_.n, gpus_));
+  const GemmShape shard{shape_.m, shape_.n / gpus_, shape_.k};
+  const int multiplied = own_shard_first ? gpus_ - 1 : gpus_;  // shards of which a step multiplies a piece
+  if (own_shard_first) multiply(shard);
   std::vector<std::vector<std::size_t>> before(static_cast<std::size_t>(gpus_));  // by distance
   for (int step = 0; step < pieces_of_a_shard; ++step) {
+    GemmShape piece = shard;
+    std::int64_t& cut = of_k ? piece.k : piece.n;
+    cut = piece_of(cut, pieces_of_a_shard, step);
+    if (cut == 0) continue;
     std::vector<std::size_t> arrivals;
     for (int distance = 1; distance < gpus_; ++distance) {
       std::vector<std::size_t>& pulls = before[static_cast<std::size_t>(distance)];
-      pulls = pull(distance, bytes, pulls);
-      if (!fused) multiply_tokens(tokens, pulls);
+      pulls = pull(distance, gathered_bytes(piece), pulls);
+      if (!fused) multiply(piece, pulls);
       arrivals.insert(arrivals.end(), pulls.begin(), pulls.end());
     }
-    if (of_k) {
-      multiply({shape_.m, shape_.n, part_of(shape_.k, pieces_of_a_shard)}, std::move(arrivals));
-    } else if (fused) {
-      multiply_tokens(peers * tokens, std::move(arrivals));
-    }
+    if (fused) multiply({piece.m, multiplied * piece.n, piece.k}, std::move(arrivals));
   }
 }
 
@@ -139,6 +142,12 @@ std::span<const DependentSchedule> all_dependent_schedules() { return schedules;
 
 sim::Bytes gathered_bytes(const GemmShape& shape) {
   return sim::Bytes(static_cast<double>(shape.n) * static_cast<double>(shape.k) * GemmShape::element_bytes);
+}
+
+std::string why_impossible(DependentSchedule schedule, const GemmShape& shape, const models::PlatformSpec& platform) {
+  if (!is_in_shards(schedule) || shape.n % platform.gpus == 0) return {};
+  return fmt::format("{} tokens (n) do not lie on {} GPUs in equal shards: multiples of {} are accepted", shape.n,
+                     platform.gpus, platform.gpus);
 }
 
 Schedule operations_of(DependentSchedule schedule, const GemmShape& shape, const models::PlatformSpec& platform) {

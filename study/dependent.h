@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "models/gemm_shape.h"
@@ -31,7 +32,13 @@ std::span<const DependentSchedule> all_dependent_schedules();
 // The bytes of the array that is gathered: k x n elements.
 sim::Bytes gathered_bytes(const models::GemmShape& shape);
 
-// Operations on streams "compute" and one per peer. Pieces are at least one token, or one element of k, large.
+// Why the columns cannot be cut so, in one sentence that says what would be accepted; empty if they can.
+std::string why_impossible(DependentSchedule schedule, const models::GemmShape& shape,
+                           const models::PlatformSpec& platform);
+
+// Operations on streams "compute", "communication" and one per GPU and peer; the schedule is possible. Pieces are whole
+// tokens, or whole elements of k, and differ by one at most: of fewer than there are pieces some have none and are left
+// out.
 Schedule operations_of(DependentSchedule schedule, const models::GemmShape& shape,
                        const models::PlatformSpec& platform);
 

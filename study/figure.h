@@ -27,7 +27,7 @@ enum class Figure {
   link_rate,             // bytes that one link carries one way, over time
   bus_bandwidth,         // as RCCL's tests define it
   flop_rate,             // of one GPU
-  efficiency,            // flop_rate over the matrix peak of all CUs at the clock they had
+  efficiency,            // of a kernel, without its launch: over the matrix peak of its CUs at the clock they had
   power,                 // of one board, mean over the run
   clock,                 // of its engines, likewise
   l2_hit_bytes,          // that the L2s of one GPU serve

@@ -20,8 +20,8 @@ std::string words(const models::CollectiveSpec& spec) {
   if (spec.graph) text += " graph-launched";
   if (spec.channels) text += fmt::format(" on {} channels", *spec.channels);
   if (spec.cus) text += fmt::format(" on {} CUs", *spec.cus);
-  return fmt::format("{} {} of {} over {} GPUs", text, models::to_string(spec.kind), sim::to_string(spec.bytes),
-                     spec.gpus);
+  const std::string gpus = spec.gpus == 0 ? "all" : fmt::to_string(spec.gpus);
+  return fmt::format("{} {} of {} over {} GPUs", text, models::to_string(spec.kind), sim::to_string(spec.bytes), gpus);
 }
 
 std::string words(const models::SdmaCopySpec& copy) {

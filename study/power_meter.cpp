@@ -24,8 +24,10 @@ sim::Hertz PowerMeter::mean_clock(sim::Seconds time) const {
   return sim::Hertz((cycles_ + idle_clock_ * (time - busy_)) / time.value());
 }
 
-sim::Hertz PowerMeter::clock_while_busy() const {
-  return busy_ <= sim::Seconds(0.0) ? idle_clock_ : sim::Hertz(cycles_ / busy_.value());
+sim::Hertz PowerMeter::clock_at_work(sim::Seconds time, sim::Seconds at_rest) const {
+  const sim::Seconds at_work = time - at_rest;
+  if (at_work <= sim::Seconds(0.0)) return idle_clock_;
+  return sim::Hertz((mean_clock(time) * time - idle_clock_ * at_rest) / at_work.value());
 }
 
 }  // namespace study

@@ -14,8 +14,8 @@ class PowerMeter {
   // Over so long a run, whatever was not metered of it being idle.
   sim::Watts mean_power(sim::Seconds time) const;
   sim::Hertz mean_clock(sim::Seconds time) const;
-  // While the GPU's resources held rates, which is from the first launch's arrival to the last end.
-  sim::Hertz clock_while_busy() const;
+  // The same of a run that was at rest for a part of it, without that part.
+  sim::Hertz clock_at_work(sim::Seconds time, sim::Seconds at_rest) const;
 
  private:
   sim::Watts idle_power_;

@@ -35,7 +35,7 @@ struct Results {
   std::vector<NamedTable> tables;     // never empty; the first is the answer, the others explain it
   std::vector<std::string> warnings;  // legal but outside what the platform is known for, once each
   std::vector<NamedRun> runs;
-  std::string title = {};  // of its page; where empty, that of the first table
+  std::string title = {};            // of its page; where empty, that of the first table
   std::vector<std::string> notes{};  // sentences that sum the answer up; text has them behind the tables
 };
 

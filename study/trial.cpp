@@ -163,10 +163,12 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
 void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
   figures[Figure::flop_rate] = (trial.shape.flops() / time).value();
   const models::GpuSpec& gpu = platform.gpu;
+  const int xcds = gpu.memory.xcds;
   const models::GemmPlan plan = models::plan_gemm(gpu.gemm, trial.shape);
-  const models::GemmTrafficModel model(plan, gpu.memory, gpu.slots(gpu.cus_per_xcd, plan.kernel.workgroup),
-                                       static_cast<double>(gpu.slots(1, plan.kernel.workgroup)));
-  const models::GemmTraffic& traffic = model.undisturbed();
+  const auto slots = [&](int cus) { return gpu.slots(cus, plan.kernel.workgroup); };
+  const models::GemmTrafficModel model(plan, gpu.memory, slots(gpu.cus_per_xcd), slots(1));
+  const std::vector<int> residents(static_cast<std::size_t>(xcds), slots(trial.cus.value_or(gpu.cus()) / xcds));
+  const models::GemmTraffic traffic = model.on({.residents = residents, .per_cu = static_cast<double>(slots(1))});
   const double flops = static_cast<double>(plan.pieces()) * plan.piece_flops();
   figures[Figure::l2_miss_bytes] = flops * traffic.beyond_l2_bytes();
   figures[Figure::l2_hit_bytes] = flops * (traffic.l2 - traffic.beyond_l2_bytes());
@@ -176,10 +178,10 @@ void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSp
 // Of the time of the kernel itself.
 double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, const PowerMeter& meter,
                   sim::Seconds time) {
-  const sim::Seconds kernel = time - sim::to_seconds(platform.host.kernel_launch + platform.host.kernel_notice);
+  const sim::Seconds around = sim::to_seconds(platform.host.kernel_launch + platform.host.kernel_notice);
   const double peak = platform.gpu.gemm.flops_per_cycle_per_cu * trial.cus.value_or(platform.gpu.cus()) *
-                      meter.clock_while_busy().value();
-  return (trial.shape.flops() / kernel).value() / peak;
+                      meter.clock_at_work(time, around).value();
+  return (trial.shape.flops() / (time - around)).value() / peak;
 }
 
 void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models::SdmaCopyPhases& phases) {
@@ -197,9 +199,13 @@ void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& t
   const models::CollectiveSpec spec = complete(trial.spec, testbed.platform());
   figures[Figure::bus_bandwidth] = models::bus_bandwidth(spec, time).value();
   if (!asked.contains(Figure::over_parallel_copies)) return;
-  models::CollectiveSpec copies = spec;
-  copies.variant = models::SdmaVariant::pcpy;
-  copies.prelaunch = false;
+  models::CollectiveSpec copies;
+  copies.kind = spec.kind;
+  copies.backend = models::Backend::sdma;
+  copies.bytes = spec.bytes;
+  copies.gpus = spec.gpus;
+  copies.host_threads = spec.host_threads;
+  if (!testbed.why_impossible(copies).empty()) return;
   figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
 }
 
@@ -247,6 +253,11 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
   return "1 to " + std::to_string(platform.gpu.cus()) + " CUs are accepted";
 }
 
+std::string why_no_stream(const StreamTrial& trial) {
+  return trial.arrays_read + trial.arrays_written > 0 ? ""
+                                                      : "a stream that reads or writes at least one array is accepted";
+}
+
 }  // namespace
 
 bool is_concurrent(const Trial& trial) {
@@ -258,12 +269,16 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
   std::string reason;
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) reason = why_no_cus(platform, gemm->cus);
   if (const auto* remote = std::get_if<RemoteTrial>(&trial)) reason = why_no_peer(platform, *remote);
+  if (const auto* stream = std::get_if<StreamTrial>(&trial)) reason = why_no_stream(*stream);
   if (const auto* c3 = std::get_if<C3Trial>(&trial)) {
     reason = testbed.why_impossible(c3->scenario.gemm);
     if (reason.empty()) reason = testbed.why_impossible(collective_of(c3->scenario, c3->strategy, platform));
     if (reason.empty() && c3->scenario.reserved) reason = why_no_reservation(platform, *c3->scenario.reserved);
   }
-  if (const auto* dependent = std::get_if<DependentTrial>(&trial)) reason = testbed.why_impossible(dependent->shape);
+  if (const auto* dependent = std::get_if<DependentTrial>(&trial)) {
+    reason = testbed.why_impossible(dependent->shape);
+    if (reason.empty()) reason = why_impossible(dependent->schedule, dependent->shape, platform);
+  }
   if (!reason.empty()) return reason;
   for (const Operation& operation : schedule_of(trial, platform)) {
     reason = testbed.why_impossible(operation.work);

@@ -104,7 +104,9 @@ using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTri
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);
 
-// All that makes the trial what it is, in words: "gemm 8192x8192x8192 on 240 CUs". Equal words mean equal trials.
+// All that makes the trial what it is, in words: "gemm 8192x8192x8192 on 240 CUs". Equal words mean equal trials, but
+// for fields that are not looked at: those of engines where kernels move the data, GPUs where a pattern is of all, and
+// the name of a scenario.
 std::string to_string(const Trial& trial);
 
 // The arguments of c3sim that ask for it: "gemm --gemm 8192x8192x8192 --cus 240". Empty where no command does.

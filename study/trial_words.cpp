@@ -28,11 +28,7 @@ std::string words(const GemmTrial& trial) {
   return text;
 }
 
-std::string words(const CollectiveTrial& trial) {
-  std::string text = to_string(Work(trial.spec));
-  if (trial.spec.gpus == 0) text.replace(text.rfind("over 0"), 6, "over all");
-  return text;
-}
+std::string words(const CollectiveTrial& trial) { return to_string(Work(trial.spec)); }
 std::string words(const CopyTrial& trial) { return to_string(Work(trial.spec)); }
 
 std::string words(const FanOutTrial& trial) {
@@ -60,10 +56,9 @@ std::string words(const StreamTrial& trial) {
 
 std::string words(const LoadTrial& trial) {
   std::string text = fmt::format("loads in {}", spelled(trial.working_set));
-  if (trial.beside > sim::BytesPerSecond(0.0)) {
-    text += fmt::format(" beside {:.6g} GB/s of which {:.3g} read", trial.beside.value() * 1e-9, trial.beside_reads);
-  }
-  return text;
+  if (trial == LoadTrial{.working_set = trial.working_set, .beside = {}}) return text;
+  constexpr double giga = 1e9;
+  return text + fmt::format(" beside {} GB/s of which {} read", trial.beside.value() / giga, trial.beside_reads);
 }
 
 std::string words(const C3Trial& trial) {
@@ -103,9 +98,12 @@ std::string command(const CollectiveTrial& trial) {
     if (spec.engines > 1) text += fmt::format(" --engines {}", spec.engines);
     if (spec.host_threads) text += fmt::format(" --host-threads {}", models::to_string(*spec.host_threads));
   }
-  if (spec.cus) text += fmt::format(" --cus {}", *spec.cus);
-  if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
-  if (spec.graph) text += " --graph";
+  // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
+  if (spec.backend == models::Backend::rccl || spec.kind == models::CollectiveKind::all_reduce) {
+    if (spec.cus) text += fmt::format(" --cus {}", *spec.cus);
+    if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
+    if (spec.graph) text += " --graph";
+  }
   if (spec.gpus > 0) text += fmt::format(" --gpus {}", spec.gpus);
   return text + " --bytes " + spelled(spec.bytes);
 }

@@ -58,8 +58,13 @@ std::vector<study::ScatterSeries> scatter(const std::vector<const Case*>& cases,
 
 study::Chart predicted_over_measured(const std::string& suite, const std::string& unit,
                                      const std::vector<const Case*>& cases) {
-  const auto [least, most] = std::ranges::minmax(cases, {}, [](const Case* one) { return one->measured; });
   const double per_unit = cases.front()->form().per_unit;
+  double from = cases.front()->measured / per_unit;
+  double to = from;
+  for (const Case* const one : cases) {
+    from = std::min({from, one->measured / per_unit, *one->predicted / per_unit});
+    to = std::max({to, one->measured / per_unit, *one->predicted / per_unit});
+  }
   study::ScatterChart chart;
   chart.id = fmt::format("{}_{}", suite, unit.empty() ? "ratio" : unit);
   std::ranges::replace_if(
@@ -75,8 +80,6 @@ study::Chart predicted_over_measured(const std::string& suite, const std::string
     }
     return point;
   });
-  const double from = least->measured / per_unit;
-  const double to = most->measured / per_unit;
   if (to > from) chart.guides.push_back({"as measured", from, from, to, to});
   return chart;
 }
@@ -171,15 +174,16 @@ void add_table_section(const study::Results& results, const char* key, const cha
       {.id = std::string(id) + "_table", .table = table->table, .every_column = true});
 }
 
-// All columns but those that rules predict: a page holds thousands of rows.
+// What a reader asks for first stands first; a page holds thousands of rows, so what rules predict is left to the
+// files.
 study::PageTable case_table(const study::ResultTable& cases) {
-  const std::set<std::string> dropped{"measured_low", "measured_high", "perfect", "serial", "constant", "waves"};
   std::vector<study::Column> columns;
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < cases.columns().size(); ++i) {
-    if (dropped.contains(cases.columns()[i].key)) continue;
-    columns.push_back(cases.columns()[i]);
-    places.push_back(i);
+  for (const char* const key : {"case", "trial", "figure", "measured", "predicted", "unit", "error_pct", "noise_pct",
+                                "band_pct", "verdict", "suite", "group", "role", "command"}) {
+    const auto found = std::ranges::find(cases.columns(), key, &study::Column::key);
+    columns.push_back(*found);
+    places.push_back(static_cast<std::size_t>(found - cases.columns().begin()));
   }
   study::ResultTable table(columns);
   for (const std::vector<study::Cell>& row : cases.rows()) {
@@ -213,15 +217,17 @@ study::Page page_of(const Validation& validation, const study::Results& results,
   for (const sim::Fault& fault : validation.faults) {
     page.sections.back().paragraphs.push_back(fmt::format("Left out: {}: {}", fault.where, fault.what));
   }
-  std::set<std::string> told;
-  for (const Heading& heading : validation.suites) {
-    const std::string name = heading.name.empty() ? "your files" : heading.name;
-    if (told.insert(name).second) page.sections.push_back(section_of(validation, results, heading, name));
-  }
+  add_table_section(results, "moves", "moves", page);
   add_table_section(results, "claims", "claims", page);
   if (page.sections.back().id == "claims") page.sections.back().charts.push_back(claim_chart(validation));
   add_table_section(results, "deviations", "deviations", page);
-  add_table_section(results, "moves", "moves", page);
+  std::set<std::string> told;
+  for (const Heading& heading : validation.suites) {
+    const std::string name = heading.name.empty() ? "your files" : heading.name;
+    if (!told.insert(name).second) continue;
+    study::Section section = section_of(validation, results, heading, name);
+    if (!section.tables.empty()) page.sections.push_back(std::move(section));
+  }
   page.sections.push_back({.id = "cases", .heading = "Cases"});
   page.sections.back().tables.push_back(case_table(table_of(results, "cases")->table));
   return page;

@@ -56,9 +56,9 @@ std::vector<Column> metric_columns() {
           {"worst_error_pct", "worst", "%", 1},
           {"bias_pct", "bias", "%", 1},
           {"wmape_pct", "wMAPE", "%", 1},
-          {"within_5_pct", "within 5 %", "%", 0},
-          {"within_10_pct", "10 %", "%", 0},
-          {"within_15_pct", "15 %", "%", 0},
+          {"within_5_pct", "within 5", "%", 0},
+          {"within_10_pct", "10", "%", 0},
+          {"within_15_pct", "15", "%", 0},
           {"rank_correlation", "rank corr.", "", 2},
           {"within_noise", "within noise", ""},
           {"outside_band", "outside band", ""}};

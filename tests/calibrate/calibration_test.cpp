@@ -9,8 +9,8 @@
 #include <iterator>
 
 #include "calibrate/calibration_report.h"
+#include "calibrate/fit_guard.h"
 #include "calibrate/platform_text.h"
-#include "calibrate/prediction.h"
 #include "sim/config_error.h"
 
 namespace calibrate {
@@ -19,6 +19,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using sim::operator""_MiB;
 
 const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
 const std::filesystem::path reference = C3SIM_SOURCE_DIR "/validate/reference/h200x8";
@@ -40,26 +41,32 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(at, what.size(), by);
 }
 
+study::CopyTrial copy_of(sim::Bytes bytes) {
+  study::CopyTrial copy;
+  copy.spec.bytes = bytes;
+  return copy;
+}
+
 // What a platform with assignments would have measured of large copies, and of a kernel that does nothing.
-MeasurementFile simulated(const std::vector<std::string>& assignments) {
+// `set` is said of the measurements, too.
+Reading simulated(std::vector<std::string> assignments, const std::vector<std::string>& set = {}) {
+  assignments.insert(assignments.end(), set.begin(), set.end());
   study::Testbed testbed(PlatformText(h200).spec(assignments));
-  MeasurementFile file;
+  Reading file;
   file.name = "simulated.csv";
-  for (const double mebibytes : {64.0, 1024.0}) {
-    Measurement copy;
-    copy.file = file.name;
-    copy.where = "simulated.csv:1";
-    copy.subject = Subject::copy;
-    copy.bytes = mebibytes * sim::Bytes(1048576.0);
-    copy.limit = 1;
-    copy.time = predict(testbed, copy).time;
-    file.measurements.push_back(copy);
-  }
-  Measurement empty;
-  empty.file = file.name;
-  empty.subject = Subject::empty_kernel;
-  empty.time = predict(testbed, empty).time;
-  file.measurements.push_back(empty);
+  const auto time = [&](const study::Trial& trial, int line) {
+    Measurement measurement;
+    measurement.file = file.name;
+    measurement.line = line;
+    measurement.trial = trial;
+    measurement.assignments = set;
+    const study::Figures figures = study::observe(testbed, trial, {study::Figure::time});
+    measurement.seen.push_back({.figure = study::Figure::time, .value = figures.at(study::Figure::time)});
+    file.measurements.push_back(measurement);
+  };
+  time(copy_of(64_MiB), 1);
+  time(copy_of(1024_MiB), 2);
+  time(study::EmptyKernelTrial{}, 3);
   return file;
 }
 
@@ -67,7 +74,7 @@ const FittedParameter& fitted(const Calibration& calibration, const std::string&
   return *std::ranges::find(calibration.parameters, path, &FittedParameter::path);
 }
 
-std::string faults_of(const std::filesystem::path& base, std::vector<MeasurementFile> files) {
+std::string faults_of(const std::filesystem::path& base, std::vector<Reading> files) {
   try {
     calibrate(base, files);
   } catch (const sim::ConfigError& error) {
@@ -82,6 +89,18 @@ TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
   ASSERT_EQ(calibration.parameters.size(), 2u) << "no step but these two has measurements";
   EXPECT_NEAR(split_unit(fitted(calibration, "fabric.link_rate").after).number, 420.0, 2.0);
   EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
+  for (const FittedStep& step : calibration.steps) {
+    for (const Observation& observation : step.after) EXPECT_LT(std::abs(observation.error), 0.005) << step.name;
+  }
+}
+
+// The host of these took 5 us to notice an end, where the platform has 2.
+TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
+  const Reading usual = simulated({"host.kernel_launch=9 us"});
+  const Reading slow = simulated({"host.kernel_launch=9 us"}, {"host.kernel_notice=5 us"});
+  const Calibration calibration = calibrate(h200, std::vector{slow, usual, slow});
+  EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
+  EXPECT_NE(calibration.text.find("kernel_notice: {value: 2us"), std::string::npos) << "which stays as it was";
   for (const FittedStep& step : calibration.steps) {
     for (const Observation& observation : step.after) EXPECT_LT(std::abs(observation.error), 0.005) << step.name;
   }
@@ -126,7 +145,7 @@ TEST(Calibration, ReportsMedianAndWorstOfEachGroup) {
   // Errors of 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3.
   Calibration calibration;
   const auto observation = [](const char* where, double error) {
-    return Observation{where, Subject::copy, Quantity::time, error};
+    return Observation{where, "copy", study::Figure::time, error};
   };
   const std::vector<Observation> three{observation("a", 0.01), observation("b", -0.03), observation("c", 0.02)};
   calibration.steps.push_back({"copies", 1, three, three});
@@ -137,11 +156,35 @@ TEST(Calibration, ReportsMedianAndWorstOfEachGroup) {
   EXPECT_EQ(std::get<std::string>(row[7]), "b");
 }
 
+TEST(Calibration, ReportsNoErrorsOfAGroupThatNothingIsObservedOf) {
+  Calibration calibration;
+  calibration.steps.push_back({"copies", 0, {}, {}});
+  EXPECT_TRUE(report(calibration, {}).tables[1].table.rows().empty());
+}
+
+TEST(Calibration, ReportsHowManyRowsOfAFileWereReadAndWhyOthersWereNot) {
+  Reading file;
+  file.name = "f.csv";
+  file.measurements.resize(3);
+  file.left_out = {{"f.csv:2", "no model"}, {"f.csv:5", "is marked predict"}, {"f.csv:9", "no model"}};
+  const study::Results results = report(Calibration{}, std::vector{file});
+  const study::ResultTable& table = results.tables[2].table;
+  const auto cells = [&](std::size_t row) {
+    const std::vector<study::Cell>& all = table.rows().at(row);
+    const auto* const why = std::get_if<std::string>(&all[2]);
+    return std::pair(std::get<std::int64_t>(all[1]), why == nullptr ? "" : *why);
+  };
+  ASSERT_EQ(table.rows().size(), 3u);
+  EXPECT_EQ(cells(0), std::pair(std::int64_t{3}, std::string()));
+  EXPECT_EQ(cells(1), std::pair(std::int64_t{1}, std::string("is marked predict")));
+  EXPECT_EQ(cells(2), std::pair(std::int64_t{2}, std::string("no model")));
+}
+
 TEST(Calibration, RefusesToFitNothing) {
   EXPECT_THAT(faults_of(h200, {}), HasSubstr("there is nothing to fit"));
   const std::string none = replaced(content(h200), "isolated.csv: an empty kernel\", kind: fitted",
                                     "isolated.csv: an empty kernel\", kind: assumed");
-  MeasurementFile file = simulated({});
+  Reading file = simulated({});
   file.measurements.erase(file.measurements.begin(), file.measurements.begin() + 2);
   EXPECT_THAT(faults_of(written("none.yaml", none), {file}),
               HasSubstr("no parameter of kind fitted; these measurements show host.kernel_launch"));
@@ -149,9 +192,9 @@ TEST(Calibration, RefusesToFitNothing) {
 
 TEST(Calibration, RefusesMoreParametersThanObservations) {
   // Latency and command cost from one copy.
-  MeasurementFile file = simulated({});
+  Reading file = simulated({});
   file.measurements.resize(1);
-  file.measurements[0].bytes = sim::Bytes(64.0);
+  file.measurements[0].trial = copy_of(sim::Bytes(64.0));
   EXPECT_THAT(faults_of(h200, {file}), AllOf(HasSubstr("simulated.csv:1: 1 observed"), HasSubstr("fit 2 parameters")));
 }
 
@@ -163,7 +206,9 @@ TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
 
 // configs/platforms/h200.yaml is what this program makes of the isolated measurements, to the byte.
 TEST(FullCalibration, MakesTheFileOfTheSecondMachine) {
-  const std::vector files{read_measurements(reference / "isolated.csv"), read_measurements(reference / "power.csv")};
+  const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
+  const std::vector files{read_for_fit(reader, reference / "isolated.csv"),
+                          read_for_fit(reader, reference / "power.csv")};
   const Calibration calibration = calibrate(h200, files);
   EXPECT_EQ(calibration.text, content(h200));
   EXPECT_THAT(calibration.kept, testing::IsEmpty()) << "of kind fitted, and fitted to nothing";

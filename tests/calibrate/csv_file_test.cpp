@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 
 namespace calibrate {
@@ -76,7 +77,88 @@ TEST(CsvFile, RefusesRowsOfAnotherLength) {
             "f.csv:2:1: 1 cells where the columns are 2\nf.csv:3:1: 3 cells where the columns are 2");
 }
 
-TEST(CsvFile, RefusesQuotes) { EXPECT_EQ(faults_of("a,b\n1,\"2\"\n"), "f.csv:2:3: quotes are not accepted in a cell"); }
+TEST(CsvFile, KeepsTheOtherRowsReadable) {
+  const CsvFile file = CsvFile::from_text("a,b\n1\n2,3\n", "f.csv");
+  ASSERT_EQ(file.rows(), 1u);
+  EXPECT_EQ(file.text(0, "b"), "3");
+  EXPECT_EQ(file.line(0), 3);
+  EXPECT_THROW(file.check(), sim::ConfigError);
+}
+
+// RFC 4180, sections 2.5 to 2.7.
+TEST(CsvFile, QuotesKeepCommasLineEndsAndDoubledQuotes) {
+  const CsvFile file = CsvFile::from_text("a,b\r\n\"1,5\", \"say \"\"no\"\"\"\r\n\"x\ny\",2\r\n3,\"\"\r\n", "f.csv");
+  file.check();
+  ASSERT_EQ(file.rows(), 3u);
+  EXPECT_EQ(file.text(0, "a"), "1,5");
+  EXPECT_EQ(file.text(0, "b"), "say \"no\"");
+  EXPECT_EQ(file.text(1, "a"), "x\ny");
+  EXPECT_EQ(file.text(2, "b"), "");
+  // The second row takes two lines, so that the third begins on the fifth.
+  EXPECT_EQ(file.line(2), 5);
+}
+
+TEST(CsvFile, PlacesACellBehindOneOfSeveralLines) {
+  // The second cell begins on the fourth line, behind z", .
+  const CsvFile file = CsvFile::from_text("a,b\n\"x\ny\nz\",2\n3,4\n", "f.csv");
+  EXPECT_EQ(file.place(0, "a"), "f.csv:2:1");
+  EXPECT_EQ(file.place(0, "b"), "f.csv:4:4");
+  EXPECT_EQ(file.place(1, "b"), "f.csv:5:3");
+  EXPECT_EQ(file.line(0), 2) << "a row is where it begins";
+}
+
+TEST(CsvFile, RefusesTextBehindAClosingQuote) {
+  const std::string faults = faults_of("a,b\n\"1\"000,2\n3,4\n");
+  EXPECT_EQ(faults, "f.csv:2:4: a: text behind the closing quote: a quote that belongs to the cell is written twice");
+  EXPECT_EQ(faults_of("a,b\n\"1\"  ,2\n"), "") << "blanks are none";
+}
+
+TEST(CsvFile, RefusesAQuoteThatNothingCloses) {
+  EXPECT_EQ(faults_of("a,b\n1,\"2\n3,4\n"), "f.csv:2:3: b: the quote that begins here is never closed");
+  EXPECT_EQ(faults_of("\"a,b\n1,2\n"), "f.csv:1:1: the quote that begins here is never closed");
+}
+
+TEST(CsvFile, LeavesOutARowWithAWrongQuote) {
+  const CsvFile file = CsvFile::from_text("a,b\n\"1\"0,2\n3,4\n", "f.csv");
+  ASSERT_EQ(file.rows(), 1u);
+  EXPECT_EQ(file.text(0, "a"), "3");
+}
+
+TEST(CsvFile, RefusesACellLongerThanAnyThatIsNeeded) {
+  const std::string longest(4096, 'x');
+  EXPECT_EQ(faults_of("a,b\n1," + longest + "\n"), "");
+  EXPECT_EQ(faults_of("a,b\n1," + longest + "x\n"), "f.csv:2:3: b: a cell of 4097 bytes: up to 4096 are accepted");
+  EXPECT_EQ(faults_of("a," + longest + "x\n1,2\n"), "f.csv:1:3: a cell of 4097 bytes: up to 4096 are accepted");
+}
+
+TEST(CsvFile, AQuoteInsideACellIsALetter) {
+  EXPECT_EQ(CsvFile::from_text("a\n5\" disk\n", "f.csv").text(0, "a"), "5\" disk");
+}
+
+TEST(CsvFile, ACommentWithinQuotesIsNone) {
+  EXPECT_EQ(CsvFile::from_text("a\n\"x\n# y\"\n", "f.csv").text(0, "a"), "x\n# y");
+}
+
+TEST(CsvFile, NamesAColumnThatIsThereTwice) {
+  EXPECT_EQ(faults_of("size,time_us,size\n1,2,3\n"), "f.csv:1:14: size: this column is named twice");
+  EXPECT_EQ(faults_of("size,,\n1,2,3\n"), "") << "columns without a name are nobody's";
+}
+
+TEST(CsvFile, PassesOverAByteOrderMark) {
+  const CsvFile file = CsvFile::from_text("\xEF\xBB\xBFsize\n8\n", "f.csv");
+  EXPECT_TRUE(file.has("size"));
+  EXPECT_EQ(file.place(0, "size"), "f.csv:2:1");
+}
+
+TEST(CsvFile, ReadsALastLineWithoutAnEnd) { EXPECT_EQ(CsvFile::from_text("a\n1", "f.csv").text(0, "a"), "1"); }
+
+TEST(CsvFile, RefusesNumbersThatAreNone) {
+  for (const char* const cell : {"nan", "inf", "1e999", "0x10", "1_000", "+1", "010", ""}) {
+    EXPECT_THAT(faults_of("t,x\n" + std::string(cell) + ",1\n", [](CsvFile& file) { file.number(0, "t", 0.0, 1e300); }),
+                StartsWith("f.csv:2:1: t: "))
+        << cell;
+  }
+}
 
 TEST(CsvFile, RefusesAFileWithoutColumns) {
   EXPECT_THAT(faults_of("# nothing here\n"), HasSubstr("no line names the columns"));
@@ -85,9 +167,26 @@ TEST(CsvFile, RefusesAFileWithoutColumns) {
 
 TEST(CsvFile, RefusesWhatIsNoText) { EXPECT_THAT(faults_of(std::string_view("a\0b", 3)), StartsWith("f.csv:1:2: ")); }
 
+std::string faults_of_file(const std::filesystem::path& path) {
+  try {
+    CsvFile::from_file(path);
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(CsvFile, RefusesAFolderAndAFileThatIsNotThere) {
-  EXPECT_THROW(CsvFile::from_file(testing::TempDir()), sim::ConfigError);
-  EXPECT_THROW(CsvFile::from_file("no/such.csv"), sim::ConfigError);
+  EXPECT_THAT(faults_of_file(testing::TempDir()), HasSubstr("it is a folder: a file of measurements is accepted"));
+  EXPECT_EQ(faults_of_file("no/such.csv"), "no/such.csv: No such file or directory");
+}
+
+TEST(CsvFile, RefusesAFileThatIsLargerThanAnyTable) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "large.csv";
+  std::ofstream(path) << "a\n";
+  std::filesystem::resize_file(path, (std::uintmax_t{64} << 20) + 1);  // sparse
+  EXPECT_THAT(faults_of_file(path), HasSubstr("larger than 64 MiB"));
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "calibrate/csv_file.h"
+#include "calibrate/roles.h"
 #include "study/platform_file.h"
 
 namespace calibrate {
@@ -29,18 +30,11 @@ std::vector<std::string> matches(const std::string& text, const char* pattern) {
   return found;
 }
 
-// "predict" or "calibrate" by roles.csv; empty where it says nothing.
-std::string role_of(const std::string& file) {
-  const CsvFile roles = CsvFile::from_file(root / "validate/reference/h200x8/roles.csv");
-  for (std::size_t row = 0; row < roles.rows(); ++row) {
-    if (roles.text(row, "file") == file) return roles.text(row, "role");
-  }
-  return "";
-}
-
 class FittedParameters : public testing::TestWithParam<std::string> {};
 
 TEST_P(FittedParameters, ComeFromFilesThatExistAndHoldNoPrediction) {
+  const Roles roles = Roles::beside(root / "validate/reference/h200x8/isolated.csv");
+  ASSERT_NE(roles.marks_as_prediction("c3_all_gather.csv"), "");
   for (const sim::Parameter& parameter : parameters_of(GetParam())) {
     for (const std::string& file : matches(parameter.source, "[A-Za-z0-9_]+\\.csv")) {
       const std::filesystem::path reference = root / "validate/reference";
@@ -48,7 +42,7 @@ TEST_P(FittedParameters, ComeFromFilesThatExistAndHoldNoPrediction) {
                           std::filesystem::exists(reference / "mi300x" / file) ||
                           std::filesystem::exists(reference / "h200x8" / file);
       EXPECT_TRUE(exists) << parameter.path << " names " << file;
-      EXPECT_NE(role_of(file), "predict") << parameter.path << " names " << file;
+      EXPECT_EQ(roles.marks_as_prediction(file), "") << parameter.path << " names " << file;
     }
   }
 }

@@ -37,7 +37,8 @@ void expect_fault(const std::vector<std::string>& files, const std::string& what
 }
 
 TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
-  const std::string file = written("launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
+  const std::string file = written(
+      "launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n" + "coll,-,all_gather,1024,copy_engine_graph,0,52\n");
   const std::string out = in_temp("fitted.yaml").string();
   const Answer answer = run_cli({"calibrate", file, "--platform", "h200", "--out", out, "--format", "json"});
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
@@ -48,6 +49,9 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
   EXPECT_EQ(report["results"][0]["after"], "17 us");
   EXPECT_EQ(report["residuals"].size(), 1u);
   EXPECT_EQ(report["files"][0]["rows"], 1);
+  EXPECT_TRUE(report["files"][0]["why_left_out"].is_null());
+  EXPECT_EQ(report["files"][1]["rows"], 1);
+  EXPECT_EQ(report["files"][1]["why_left_out"], "copies replayed from a graph have no model");
   EXPECT_THAT(run_cli({"platform", out}).out, HasSubstr("launch.csv: an empty kernel"));
 }
 
@@ -63,7 +67,8 @@ TEST(CalibrateCommand, ExplainsFilesThatItCannotRead) {
   expect_fault({written("empty.csv", "")}, "empty.csv:1:1");
   expect_fault({written("words.csv", columns + "launch,-,-,0,empty_kernel,0,soon\n")}, "words.csv:2:29: all_us");
   expect_fault({written("unitless.csv", "kind,gemm,collective,bytes,how,limit,all\n")},
-               "the nearest, 'runs', needs besides: all_us");
+               "unitless.csv:1:1: all_us: this column is missing");
+  expect_fault({written("other.csv", "x,y\n1,2\n")}, "other.csv:1:1: no table with these columns is known");
 }
 
 TEST(CalibrateCommand, ExplainsWhatItCannotFit) {

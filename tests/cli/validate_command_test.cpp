@@ -111,7 +111,7 @@ TEST_F(ValidateCommand, ComparesGoodRowsBesideBadOnes) {
   told(":6:6: gemm: '8192x8192' is no GEMM shape: write MxNxK");
   told(":7:8: collective: 'all_gathr' is not known; did you mean 'all_gather'?");
   told(":8:19: bytes: '-1B' is negative");
-  told(":9:1: kind: no row of this kind is known: 'colls'; did you mean 'coll'?");
+  told(":9:1: kind: 'colls' is not known; did you mean 'coll'?");
   told(":10:33: all_us: '31536000000000us'");  // a year
   told(":11:1: 2 cells where the columns are 7");
 }
@@ -135,7 +135,7 @@ TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
                "binary.csv:1:1: a control character");
   expect_fault({written("nul.csv", std::string("a,b\n1,\0\n", 8))}, "nul.csv:2:3: a NUL byte (a binary file?)");
   expect_fault({written("lacks.csv", "kind,gemm\ngemm,cb1\n")},
-               "lacks.csv: no table with these columns is known; the nearest");
+               "lacks.csv:1:1: no table with these columns is known: the nearest is 'gemm_alone'");
   fs::resize_file(written("huge.csv", ""), (std::uintmax_t{64} << 20) + 1);
   expect_fault({path("huge.csv")}, "huge.csv: larger than 64 MiB");
 }

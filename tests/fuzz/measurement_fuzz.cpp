@@ -1,38 +1,107 @@
-// Arbitrary bytes as a file of measurements: it is read, every number within its bounds and nothing concurrent in it,
-// or it is a ConfigError.
+// Arbitrary bytes as a table of measurements, and as the rows of every form in configs/formats/: every number that
+// comes out lies within the bounds of its figure, every trial has words and is possible or told why not, nothing
+// concurrent or marked predict is admitted to a fit and nothing else is kept from it; or it is a ConfigError.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
+#include <string>
 #include <string_view>
 
-#include "calibrate/measurement.h"
-#include "sim/config_error.h"
+#include "calibrate/fit_guard.h"
+#include "study/platform_file.h"
 
 namespace {
+
+using calibrate::Measurement;
+using calibrate::Reading;
+using calibrate::Role;
 
 void require(bool holds) {
   if (!holds) std::abort();
 }
 
-bool is_positive(double value) { return std::isfinite(value) && value > 0.0; }
+const calibrate::Reader& shipped() {
+  static const calibrate::Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
+  return reader;
+}
+
+const study::Testbed& testbed() {
+  static const study::Testbed h200(study::read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml", {}).spec);
+  return h200;
+}
+
+void require_within_bounds(const calibrate::Seen& seen) {
+  const study::FigureForm& form = study::form_of(seen.figure);
+  const auto is_within = [&form](double value) {
+    return std::isfinite(value) && value >= form.low && value <= form.high;
+  };
+  require(is_within(seen.value));
+  require(!seen.low || is_within(*seen.low));
+  require(!seen.high || is_within(*seen.high));
+  require(!seen.low || !seen.high || *seen.low <= *seen.high);
+}
+
+void require_sound(const Measurement& measurement) {
+  require(!measurement.seen.empty());
+  for (const calibrate::Seen& seen : measurement.seen) require_within_bounds(seen);
+  for (const auto& alone : {measurement.alone.gemm, measurement.alone.collective, measurement.alone.tiles}) {
+    require(!alone || (std::isfinite(*alone) && *alone > 0.0));
+  }
+  require(!study::to_string(measurement.trial).empty());
+  require(!study::kind_of(measurement.trial).empty());
+  study::command_of(measurement.trial);
+  study::why_impossible(testbed(), measurement.trial);
+}
+
+bool is_admissible(const Measurement& measurement) {
+  return measurement.role != Role::predict && !study::is_concurrent(measurement.trial);
+}
+
+void require_guarded(Reading reading) {
+  const std::size_t admissible = static_cast<std::size_t>(std::ranges::count_if(reading.measurements, is_admissible));
+  const bool must_fail = !reading.faults.empty() || std::ranges::any_of(reading.measurements, [](const Measurement& m) {
+    return m.role != Role::predict && study::is_concurrent(m.trial);
+  });
+  try {
+    const Reading admitted = calibrate::admit_to_fit(std::move(reading));
+    require(!must_fail && admitted.measurements.size() == admissible);
+    require(std::ranges::all_of(admitted.measurements, is_admissible));
+  } catch (const sim::ConfigError&) {
+    require(must_fail);
+  }
+}
+
+void check(Reading reading) {
+  for (const Measurement& measurement : reading.measurements) require_sound(measurement);
+  require_guarded(reading);
+  // With roles as a list of the folder may give them, and without the faults that would keep all of it out.
+  for (Measurement& measurement : reading.measurements) measurement.role = static_cast<Role>(measurement.line % 3);
+  reading.faults.clear();
+  require_guarded(reading);
+  std::erase_if(reading.measurements, [](const Measurement& m) { return study::is_concurrent(m.trial); });
+  require_guarded(std::move(reading));
+}
+
+void read(const std::string& text) {
+  try {
+    check(shipped().read_text(text, "f.csv"));
+  } catch (const sim::ConfigError& error) {
+    require(!error.faults().empty());
+  }
+}
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  for (const bool is_listed : {false, true}) {
-    try {
-      const calibrate::MeasurementFile file =
-          calibrate::measurements_of(calibrate::CsvFile::from_text(text, "f.csv"), is_listed);
-      require(is_listed || file.concurrent == 0);
-      for (const calibrate::Measurement& measurement : file.measurements) {
-        require(measurement.time || measurement.power);
-        require(!measurement.time || is_positive(measurement.time->value()));
-        require(!measurement.power || is_positive(measurement.power->value()));
-      }
-    } catch (const sim::ConfigError&) {
-    }
+  const std::string text(reinterpret_cast<const char*>(bytes), size);
+  read(text);
+  for (const calibrate::TableFormat& form : shipped().tables()) {
+    std::string heading;
+    for (const std::string& column : form.needed_columns()) heading += (heading.empty() ? "" : ",") + column;
+    read(heading + "\n" + text);
   }
   return 0;
 }

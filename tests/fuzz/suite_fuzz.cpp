@@ -23,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     for (const validate::SuiteTable& table : suite.tables) {
       require(!table.file.empty());
       require(0.0 <= table.band && table.band <= 10.0);
+      require(!table.format.rows.empty());
       static_cast<void>(table.format.needed_columns());
     }
   } catch (const sim::ConfigError&) {

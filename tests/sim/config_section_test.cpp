@@ -77,6 +77,30 @@ TEST(Section, ReadsListsOfValues) {
   EXPECT_TRUE(value_of("[]", [](Section s) { return s.integers("key", 0, 9); }).empty());
 }
 
+TEST(Section, ReadsOneTextOrSeveral) {
+  const auto read = [](Section s) { return s.texts("key"); };
+  EXPECT_EQ(value_of("gemm_*", read), (std::vector{"gemm_*"s}));
+  EXPECT_EQ(value_of("[nccl, 'a b', \"-\", 8]", read), (std::vector{"nccl"s, "a b"s, "-"s, "8"s}));
+  EXPECT_TRUE(value_of("[]", read).empty());
+  EXPECT_EQ(value_of("''", read), (std::vector{""s}));
+}
+
+TEST(Section, TellsSectionsFromValuesAndLists) {
+  Config config = Config::from_text("a: {x: 1}\nb: 1\nc: [1]\nd: [{x: 1}]\n", "f.yaml");
+  Section root = config.root();
+  EXPECT_TRUE(root.holds_section("a"));
+  for (const char* const key : {"b", "c", "d", "absent"}) EXPECT_FALSE(root.holds_section(key)) << key;
+}
+
+TEST(Section, AskingWhetherAKeyHoldsASectionDoesNotReadIt) {
+  EXPECT_NE(faults_of("a: {x: 1}\n", [](Section s) { s.holds_section("a"); }), "");
+  EXPECT_EQ(faults_of("a: {x: 1}\n",
+                      [](Section s) {
+                        if (s.holds_section("a")) s.section("a").text("x");
+                      }),
+            "");
+}
+
 TEST(Section, WalksSectionsAndLists) {
   Config config = Config::from_text("gpu:\n  cus: 304\nops:\n- {m: 1}\n- {m: 2}\n", "f.yaml");
   Section root = config.root();
@@ -189,6 +213,12 @@ TEST(Section, WrongShapesAreNamed) {
   EXPECT_EQ(fault_of("a", [](Section s) { s.names("key"); }),
             "f.yaml:1:6: key: a list of names is due here, as in [a, b]");
   EXPECT_EQ(fault_of("[[a]]", [](Section s) { s.names("key"); }), "f.yaml:1:7: key: a single name is due here");
+  EXPECT_EQ(fault_of("[a, [b]]", [](Section s) { s.texts("key"); }), "f.yaml:1:10: key: a single text is due here");
+  EXPECT_EQ(fault_of("{a: 1}", [](Section s) { s.texts("key"); }),
+            "f.yaml:1:6: key: a section where a value is due; a parameter is written {value: ..., source: ...}");
+  EXPECT_EQ(fault_of("", [](Section s) { s.texts("key"); }), "f.yaml:1:1: key: has no value");
+  EXPECT_EQ(fault_of("1", [](Section s) { s.texts("kye"); }),
+            "f.yaml:1:1: kye: is missing\nf.yaml:1:1: key: unknown key; did you mean 'kye'?");
   EXPECT_EQ(fault_of("1", [](Section s) { s.section("key"); }),
             "f.yaml:1:1: key: a section (keys indented below) is due here");
   EXPECT_EQ(fault_of("1", [](Section s) { s.list("key"); }), "f.yaml:1:1: key: a list of sections is due here");
@@ -243,6 +273,8 @@ TEST(Section, AMissingSectionAnswersHarmlessly) {
   EXPECT_TRUE(absent.integers("x", 0, 1).empty());
   EXPECT_TRUE(absent.integer_matrix("x", 0, 1).empty());
   EXPECT_TRUE(absent.names("x").empty());
+  EXPECT_TRUE(absent.texts("x").empty());
+  EXPECT_FALSE(absent.holds_section("x"));
   EXPECT_TRUE(absent.list("x").empty());
 }
 

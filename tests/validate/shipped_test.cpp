@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "calibrate/csv_file.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 #include "validate/golden.h"
@@ -173,6 +174,14 @@ TEST(FullDeviations, OfGroupsNameFiguresThatWereCompared) {
           shipped().cases, [&](const Case& one) { return deviation.is_about(one) && one.form().key == figure; }))
           << deviation.number << ": " << figure;
     }
+  }
+}
+
+// Those that no suite compares are sources of parameters: they are tables all the same.
+TEST(ReferenceTables, HaveACellForEveryColumn) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(shipped_library().reference)) {
+    if (entry.path().extension() != ".csv") continue;
+    EXPECT_EQ(fault_of([&] { calibrate::CsvFile::from_file(entry.path()).check(); }), "");
   }
 }
 

@@ -81,7 +81,7 @@ TEST_F(SuiteValidation, CountWhatTheyLeaveOutByReason) {
 TEST_F(SuiteValidation, WithRowsAtFaultAreRefused) {
   folder_.write("reference/rest.csv", "what,W\nrest,-1\nsleep,5\n");
   EXPECT_THAT(fault({"rest"}), AllOf(HasSubstr("rest.csv:2:6: W: '-1W' is negative"),
-                                     HasSubstr("rest.csv:3:1: what: no row of this kind is known: 'sleep'")));
+                                     HasSubstr("rest.csv:3:1: what: 'sleep' is not known")));
   folder_.write("reference/rest.csv", "what,kW\nrest,1\n");
   EXPECT_THAT(fault({"rest"}), HasSubstr("rest.csv:1:1: W: this column is missing"));
 }

@@ -1,0 +1,126 @@
+// The command line that study::command_of gives for a trial asks for that trial: its answer is what study::observe
+// sees.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "study/platform_file.h"
+#include "study/trial.h"
+#include "tests/cli/run_cli.h"
+
+namespace cli {
+namespace {
+
+using sim::operator""_B;
+using sim::operator""_KiB;
+using sim::operator""_MiB;
+using sim::operator""_us;
+
+using models::Backend;
+using models::CollectiveKind;
+using models::HostThreads;
+using models::SdmaVariant;
+using study::Figure;
+using study::Strategy;
+
+std::vector<std::string> words_of(const std::string& command) {
+  std::istringstream words(command);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+// Times of the only row of the answer, in seconds.
+void expect_same(const study::Trial& trial, const std::vector<std::pair<std::string, Figure>>& columns) {
+  study::Testbed testbed(study::read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}).spec);
+  ASSERT_EQ(study::why_impossible(testbed, trial), "") << to_string(trial);
+  const std::string command = study::command_of(trial);
+  std::vector<std::string> arguments = words_of(command);
+  arguments.insert(arguments.end(), {"--platform", "mi300x", "--format", "json"});
+  const Answer answer = run_cli(arguments);
+  ASSERT_EQ(answer.code, ExitCode::fine) << command << ": " << answer.err;
+  const nlohmann::json results = nlohmann::json::parse(answer.out)["results"];
+  ASSERT_EQ(results.size(), 1u) << command;
+  const study::Figures figures = study::observe(testbed, trial, {});
+  for (const auto& [column, figure] : columns) {
+    EXPECT_NEAR(results[0][column].get<double>() * 1e-6, figures.at(figure), 1e-13) << command << ": " << column;
+  }
+}
+
+TEST(TrialCommand, OfAGemm) {
+  expect_same(study::GemmTrial{{2048, 1024, 512}}, {{"time_us", Figure::time}});
+  expect_same(study::GemmTrial{{2048, 1024, 512}, 240}, {{"time_us", Figure::time}});
+}
+
+TEST(TrialCommand, OfACopy) {
+  for (const models::SdmaCopySpec& copy : {models::SdmaCopySpec{0, 1, 1_MiB, {}}, models::SdmaCopySpec{3, 2, 1_B, 5},
+                                           models::SdmaCopySpec{models::host_device, 7, 1025_B, {}},
+                                           models::SdmaCopySpec{7, models::host_device, sim::Bytes(1e9), 0}}) {
+    expect_same(study::CopyTrial{copy}, {{"time_us", Figure::time}});
+  }
+}
+
+TEST(TrialCommand, OfACollectiveByKernels) {
+  models::CollectiveSpec spec;
+  spec.bytes = 1_MiB;
+  spec.gpus = 0;
+  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all, CollectiveKind::all_reduce,
+                                    CollectiveKind::reduce_scatter, CollectiveKind::broadcast}) {
+    spec.kind = kind;
+    expect_same(study::CollectiveTrial{spec}, {{"time_us", Figure::time}});
+  }
+  spec.gpus = 4;
+  spec.cus = 16;
+  spec.channels = 8;
+  spec.graph = true;
+  expect_same(study::CollectiveTrial{spec}, {{"time_us", Figure::time}});
+}
+
+TEST(TrialCommand, OfACollectiveByEngines) {
+  models::CollectiveSpec spec;
+  spec.backend = Backend::sdma;
+  spec.bytes = 64_KiB;
+  spec.gpus = 0;
+  for (const SdmaVariant variant : {SdmaVariant::pcpy, SdmaVariant::bcst, SdmaVariant::b2b}) {
+    for (const bool prelaunch : {false, true}) {
+      spec.variant = variant;
+      spec.prelaunch = prelaunch;
+      expect_same(study::CollectiveTrial{spec}, {{"time_us", Figure::time}});
+    }
+  }
+  spec.engines = 4;  // back to back
+  spec.host_threads = HostThreads::per_gpu;
+  expect_same(study::CollectiveTrial{spec}, {{"time_us", Figure::time}});
+}
+
+TEST(TrialCommand, OfACollectiveByEnginesThatNamesWhatOnlyKernelsHave) {
+  models::CollectiveSpec spec;
+  spec.backend = Backend::sdma;
+  spec.bytes = 64_KiB;
+  spec.gpus = 0;
+  spec.cus = 8;
+  spec.graph = true;
+  expect_same(study::CollectiveTrial{spec}, {{"time_us", Figure::time}});
+  spec.kind = CollectiveKind::all_reduce;
+  expect_same(study::CollectiveTrial{spec}, {{"time_us", Figure::time}});
+}
+
+TEST(TrialCommand, OfAPair) {
+  study::C3Trial trial;
+  trial.scenario.gemm = {2048, 2048, 1024};
+  trial.scenario.bytes = 4_MiB;
+  for (const Strategy strategy : study::all_strategies()) {
+    trial.strategy = strategy;
+    expect_same(trial, {{"makespan_us", Figure::time}});
+  }
+  trial.strategy = Strategy::c3_sp_rp;
+  trial.scenario.channels = 4;
+  trial.scenario.reserved = 16;
+  trial.scenario.delay = 100_us + sim::Time(250'001);  // the GEMM has ended by then
+  expect_same(trial, {{"makespan_us", Figure::time}});
+  trial.strategy = Strategy::c3_base;
+  expect_same(trial, {{"makespan_us", Figure::time}});
+}
+
+}  // namespace
+}  // namespace cli

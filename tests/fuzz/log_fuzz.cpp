@@ -1,0 +1,48 @@
+// Arbitrary bytes as the log of every tool: no reader throws, whatever it measures is within bounds, and every fault
+// and omission has its place.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "calibrate/reader.h"
+#include "tests/calibrate/log_bounds.h"
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Whether it names a line, "f.log:3" or "f.log:3:7", that the text has.
+bool is_place(std::string_view where, std::string_view file, int lines) {
+  if (!where.starts_with(file) || !where.substr(file.size()).starts_with(':')) return false;
+  const int line = std::atoi(std::string(where.substr(file.size() + 1)).c_str());
+  return line >= 1 && line <= lines;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  int lines = 1;
+  for (const char c : text) lines += c == '\n' ? 1 : 0;
+  for (const calibrate::LogFormat& format : calibrate::log_formats()) {
+    format.recognises(text);
+    const calibrate::Reading reading = format.read(text, "logs/all_reduce");
+    for (const calibrate::Measurement& measurement : reading.measurements) {
+      require(calibrate::why_absurd(measurement).empty());
+      require(measurement.file == "all_reduce" && measurement.line <= lines);
+      require(!study::to_string(measurement.trial).empty());
+    }
+    for (const calibrate::Omission& omission : reading.left_out) {
+      require(is_place(omission.where, "all_reduce", lines) && !omission.why.empty());
+    }
+    for (const sim::Fault& fault : reading.faults) {
+      require(is_place(fault.where, "logs/all_reduce", lines) && !fault.what.empty() && fault.what.size() < 400);
+    }
+    require(!reading.measurements.empty() || !reading.left_out.empty() || !reading.faults.empty());
+  }
+  return 0;
+}

@@ -1,0 +1,111 @@
+// What is seen of a GEMM and a collective at once, and of a GEMM that a gather feeds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "study/trial.h"
+#include "tests/study/seen_of_trial.h"
+
+namespace study {
+namespace {
+
+using sim::operator""_MiB;
+using sim::operator""_us;
+
+using models::CollectiveKind;
+
+constexpr double us = 1e-6;
+
+// A GEMM and a collective at once.
+
+const C3Trial pair{{"", {4096, 4096, 4096}, CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
+
+// Whichever is the longer one; of the collective, that which the strategy runs.
+TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
+  for (const models::GemmShape& shape : {models::GemmShape{4096, 4096, 4096}, models::GemmShape{256, 256, 256}}) {
+    const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape}, Figure::time);
+    for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::conccl}) {
+      C3Trial trial = pair;
+      trial.scenario.gemm = shape;
+      trial.strategy = strategy;
+      const Figures both = all_of(mi300x().spec, trial);
+      const CollectiveTrial its_own =
+          strategy == Strategy::conccl ? gather_by_engines(64_MiB) : gather(models::Backend::rccl, 64_MiB);
+      const double alone = figure(mi300x().spec, its_own, Figure::time);
+      EXPECT_EQ(gemm > alone, shape == pair.scenario.gemm) << to_string(strategy);
+      EXPECT_DOUBLE_EQ(both.at(Figure::gemm_stretch), both.at(Figure::gemm_time) / gemm) << to_string(strategy);
+      EXPECT_DOUBLE_EQ(both.at(Figure::over_longer), both.at(Figure::time) / std::max(gemm, alone))
+          << to_string(strategy);
+      EXPECT_DOUBLE_EQ(both.at(Figure::time), std::max(both.at(Figure::gemm_time), both.at(Figure::collective_time)))
+          << "both are launched at the start";
+    }
+  }
+}
+
+TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
+  // Launched so late that the first has ended, the second takes as long as alone; the run takes the delay, too.
+  C3Trial trial = pair;
+  trial.scenario.delay = 10000_us;
+  const double gemm = figure(mi300x().spec, GemmTrial{.shape = pair.scenario.gemm}, Figure::time);
+  const double alone = figure(mi300x().spec, gather(models::Backend::rccl, 64_MiB), Figure::time);
+  const Figures gemm_first = all_of(mi300x().spec, trial);
+  EXPECT_DOUBLE_EQ(gemm_first.at(Figure::collective_time), alone);
+  EXPECT_DOUBLE_EQ(gemm_first.at(Figure::time), 10000.0 * us + alone);
+  trial.strategy = Strategy::c3_sp;
+  const Figures collective_first = all_of(mi300x().spec, trial);
+  EXPECT_DOUBLE_EQ(collective_first.at(Figure::gemm_time), gemm);
+  EXPECT_DOUBLE_EQ(collective_first.at(Figure::gemm_stretch), 1.0);
+  EXPECT_DOUBLE_EQ(collective_first.at(Figure::time), 10000.0 * us + gemm);
+}
+
+TEST(C3Trials, GiveTheCollectiveItsChannels) {
+  C3Trial trial = pair;
+  trial.scenario.delay = 10000_us;
+  trial.scenario.channels = 2;
+  CollectiveTrial alone = gather(models::Backend::rccl, 64_MiB);
+  alone.spec.channels = 2;
+  EXPECT_DOUBLE_EQ(figure(mi300x().spec, trial, Figure::collective_time), figure(mi300x().spec, alone, Figure::time));
+}
+
+TEST(C3Trials, ReserveAsManyCusAsTheyAreTold) {
+  C3Trial trial = pair;
+  trial.strategy = Strategy::c3_sp_rp;
+  trial.scenario.delay = 10000_us;
+  trial.scenario.reserved = 64;
+  EXPECT_DOUBLE_EQ(figure(mi300x().spec, trial, Figure::gemm_time),
+                   figure(mi300x().spec, GemmTrial{.shape = pair.scenario.gemm, .cus = 304 - 64}, Figure::time));
+}
+
+TEST(C3Trials, DrawAtLeastWhatANodeAtRestDraws) {
+  const double rest = figure(mi300x().spec, RestTrial{}, Figure::power);
+  EXPECT_GT(figure(mi300x().spec, pair, Figure::power), rest);
+}
+
+TEST(DependentTrials, TakeAtLeastAsLongAsTheirGemm) {
+  const models::GemmShape shape{1024, 4096, 2048};
+  const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape}, Figure::time);
+  const double serial = figure(mi300x().spec, DependentTrial{shape, DependentSchedule::serial_rccl}, Figure::time);
+  for (const DependentSchedule schedule : all_dependent_schedules()) {
+    EXPECT_GT(figure(mi300x().spec, DependentTrial{shape, schedule}, Figure::time), 0.99 * gemm) << to_string(schedule);
+  }
+  const double gather_time = figure(mi300x().spec, gather(models::Backend::rccl, gathered_bytes(shape)), Figure::time);
+  EXPECT_NEAR(serial, gemm + gather_time, 0.01 * serial) << "one after the other";
+}
+
+// What a fit may not see.
+
+TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
+  EXPECT_TRUE(is_concurrent(pair));
+  for (const DependentSchedule schedule : all_dependent_schedules()) {
+    EXPECT_TRUE(is_concurrent(DependentTrial{{64, 64, 64}, schedule}));
+  }
+  for (const Trial& trial :
+       {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
+        Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{})}) {
+    EXPECT_FALSE(is_concurrent(trial)) << kind_of(trial);
+  }
+}
+
+}  // namespace
+}  // namespace study

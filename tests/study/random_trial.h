@@ -1,0 +1,109 @@
+// Trials drawn at random from few values of each field, so that two of them often differ in one alone.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "study/choices.h"
+#include "study/trial.h"
+
+namespace study {
+
+template <class T>
+T any_of(std::initializer_list<T> values) {
+  return *rc::gen::elementOf(std::vector<T>(values));
+}
+
+template <class T>
+T any_choice(const std::vector<Choice<T>>& choices) {
+  return (*rc::gen::elementOf(choices)).second;
+}
+
+inline std::optional<int> any_count() { return any_of<std::optional<int>>({std::nullopt, 1, 8, 16}); }
+inline models::GemmShape any_shape() {
+  return any_of<models::GemmShape>({{64, 128, 256}, {128, 64, 256}, {64, 256, 128}, {16777216, 1, 1}});
+}
+// Neighbours, and what is written with a unit.
+inline sim::Bytes any_bytes() {
+  return sim::Bytes(any_of({64.0, 1024.0, 1025.0, 1048576.0, 1048577.0, 1e9, 1099511627776.0}));
+}
+inline sim::Time any_pause() {
+  return sim::Time(any_of<std::int64_t>({0, 1, 1'000'000, 1'000'001, 3'600'000'000'000'000}));
+}
+
+inline models::CollectiveSpec any_collective() {
+  models::CollectiveSpec spec;
+  spec.kind = any_choice(collective_choices());
+  spec.backend = any_choice(backend_choices());
+  spec.bytes = any_bytes();
+  spec.gpus = any_of({0, 2, 8});
+  spec.cus = any_count();
+  spec.channels = any_count();
+  spec.graph = any_of({0, 1}) == 1;
+  if (spec.backend == models::Backend::rccl) return spec;  // the rest is about engines
+  spec.variant = any_choice(variant_choices());
+  spec.prelaunch = any_of({0, 1}) == 1;
+  spec.engines = any_of({1, 2, 4});
+  using models::HostThreads;
+  spec.host_threads = any_of<std::optional<HostThreads>>({std::nullopt, HostThreads::one, HostThreads::per_gpu});
+  return spec;
+}
+
+inline RemoteTrial any_remote() {
+  using models::RemoteAccess;
+  RemoteTrial trial;
+  trial.access = any_of({RemoteAccess::store, RemoteAccess::uncached_store, RemoteAccess::load});
+  trial.pattern = any_of({RemoteTrial::Pattern::one_way, RemoteTrial::Pattern::both_ways, RemoteTrial::Pattern::all});
+  trial.bytes = any_bytes();
+  trial.cus = any_count();
+  if (trial.pattern == RemoteTrial::Pattern::all) return trial;  // which names no GPU
+  trial.gpu = any_of({0, 1, 2});
+  trial.peer = any_of({0, 1, 2});
+  return trial;
+}
+
+inline C3Trial any_c3() {
+  C3Trial trial;  // a scenario's name is for people
+  trial.scenario.gemm = any_shape();
+  trial.scenario.collective = any_choice(collective_choices());
+  trial.scenario.bytes = any_bytes();
+  trial.scenario.channels = any_count();
+  trial.scenario.reserved = any_count();
+  trial.scenario.delay = any_pause();
+  trial.strategy = any_choice(strategy_choices());
+  return trial;
+}
+
+// Of every kind.
+inline Trial any_trial() {
+  switch (*rc::gen::inRange(0, 11)) {
+    case 0:
+      return RestTrial{};
+    case 1:
+      return EmptyKernelTrial{};
+    case 2:
+      return GemmTrial{any_shape(), any_count(), any_count(), any_pause()};
+    case 3:
+      return CollectiveTrial{any_collective()};
+    case 4:
+      return CopyTrial{
+          {any_of({models::host_device, 0, 1}), any_of({models::host_device, 0, 1}), any_bytes(), any_count()}};
+    case 5:
+      return FanOutTrial{any_of({1, 7}), any_bytes()};
+    case 6:
+      return any_remote();
+    case 7:
+      return StreamTrial{any_of({0, 1, 2}), any_of({1, 2}), any_bytes()};
+    case 8:
+      return LoadTrial{any_bytes(), sim::BytesPerSecond(any_of({0.0, 1.0, 1e9, 1.5e9, 4e12})), any_of({0.0, 0.5, 1.0})};
+    case 9:
+      return any_c3();
+    default:
+      return DependentTrial{any_shape(), any_choice(choices_of(all_dependent_schedules()))};
+  }
+}
+
+}  // namespace study
