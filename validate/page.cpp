@@ -33,6 +33,7 @@ std::map<std::string, std::string> series_of(const std::vector<const Case*>& cas
   std::map<std::string, std::size_t> sizes;
   for (const Case* const one : cases) ++sizes[one->group];
   std::vector<std::pair<std::size_t, std::string>> order;
+  order.reserve(sizes.size());
   for (const auto& [group, size] : sizes) order.emplace_back(size, group);
   std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<std::size_t, std::string>::first);
   std::map<std::string, std::string> names;
