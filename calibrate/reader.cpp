@@ -14,9 +14,9 @@ namespace calibrate {
 
 namespace {
 
-std::vector<std::string> missing_columns(const CsvFile& file, const TableFormat& format) {
+std::vector<std::string> missing_columns(const CsvFile& file, const TableFormat& format, Rows rows) {
   std::vector<std::string> missing;
-  for (const std::string& column : format.needed_columns()) {
+  for (const std::string& column : format.needed_columns(rows)) {
     if (!file.has(column)) missing.push_back(column);
   }
   return missing;
@@ -99,41 +99,42 @@ const TableFormat* Reader::table(std::string_view name) const {
 }
 
 // `alike` gets the names of the forms that it could as well be.
-const TableFormat& Reader::form_of(const CsvFile& file, std::vector<std::string>& alike) const {
+const TableFormat& Reader::form_of(const CsvFile& file, Rows rows, std::vector<std::string>& alike) const {
   const std::string name = std::filesystem::path(file.name()).stem().string();
   std::vector<const TableFormat*> best;
   std::size_t most = 0;
   for (const TableFormat& format : tables_) {
-    if (!missing_columns(file, format).empty()) continue;
+    if (!missing_columns(file, format, rows).empty()) continue;
     if (format.name == name) return format;
-    const std::size_t needed = format.needed_columns().size();
+    if (format.is_of_one_machine()) continue;
+    const std::size_t needed = format.needed_columns(rows).size();
     if (!best.empty() && needed < most) continue;
     if (needed > most) best.clear();
     best.push_back(&format);
     most = needed;
   }
-  if (best.empty()) refuse(file);
+  if (best.empty()) refuse(file, rows);
   for (std::size_t i = 1; i < best.size(); ++i) alike.push_back(best[i]->name);
   return *best.front();
 }
 
 Reading Reader::read_rows(const CsvFile& file, Rows rows) const {
   std::vector<std::string> alike;
-  const TableFormat& form = form_of(file, alike);
+  const TableFormat& form = form_of(file, rows, alike);
   Reading reading = read_table(file, form, others_, rows);
   reading.alike = std::move(alike);
   return reading;
 }
 
 // Names what the form lacks that fewest columns part from the table, and of these the one that it has most of.
-void Reader::refuse(const CsvFile& file) const {
+void Reader::refuse(const CsvFile& file, Rows rows) const {
   const TableFormat* nearest = nullptr;
   std::pair<std::size_t, std::size_t> fewest;  // missing, and not there
   std::vector<std::string> names;
   for (const TableFormat& format : tables_) {
-    names.push_back(format.name);
-    const std::size_t needed = format.needed_columns().size();
-    const std::size_t missing = missing_columns(file, format).size();
+    if (!format.description.empty()) names.push_back(format.description);
+    const std::size_t needed = format.needed_columns(rows).size();
+    const std::size_t missing = missing_columns(file, format, rows).size();
     const std::pair here(missing, std::numeric_limits<std::size_t>::max() - needed);
     if (missing == needed || (nearest != nullptr && here >= fewest)) continue;
     nearest = &format;
@@ -142,10 +143,10 @@ void Reader::refuse(const CsvFile& file) const {
   CsvFile told = file;
   const auto before = static_cast<std::ptrdiff_t>(file.faults().size());
   if (nearest == nullptr) {
-    told.fault(fmt::format("no table with these columns is known; known are: {}", fmt::join(names, ", ")));
+    told.fault(fmt::format("no table with these columns is known; known are:\n  {}", fmt::join(names, "\n  ")));
   } else {
     told.fault(fmt::format("no table with these columns is known: the nearest is '{}'", nearest->name));
-    told.require(missing_columns(file, *nearest));
+    told.require(missing_columns(file, *nearest, rows));
   }
   std::vector<sim::Fault> faults = told.faults();
   std::rotate(faults.begin(), faults.begin() + before, faults.end());  // the heading is above the rows

@@ -35,18 +35,19 @@ class Reader {
   // Where lookups of other tables are resolved.
   void set_other_tables(OtherTables others) { others_ = std::move(others); }
 
-  // Of a table the form that it is named after, or else the one that needs most columns, of those whose columns it has.
-  // Roles are those of the list beside the file and of the table's own column `role`; what either calls a prediction is
-  // one. Throws sim::ConfigError for a file that cannot be read at all or is of no known format.
+  // Of a table the form that it is named after, or else the one that needs most columns, of those whose columns it has,
+  // but for forms of one machine. Roles are those of the list beside the file and of the table's own column `role`;
+  // what either calls a prediction is one. Throws sim::ConfigError for a file that cannot be read at all or is of no
+  // known format.
   Reading read(const std::filesystem::path& file, Rows rows = Rows::measured) const;
   Reading read_text(std::string_view text, const std::string& name) const;
   // A table of that form, whatever other forms its columns would suit.
   Reading read_as(const TableFormat& format, const std::filesystem::path& file) const;
 
  private:
-  const TableFormat& form_of(const CsvFile& file, std::vector<std::string>& alike) const;
+  const TableFormat& form_of(const CsvFile& file, Rows rows, std::vector<std::string>& alike) const;
   Reading read_rows(const CsvFile& file, Rows rows) const;
-  [[noreturn]] void refuse(const CsvFile& file) const;
+  [[noreturn]] void refuse(const CsvFile& file, Rows rows) const;
 
   std::vector<TableFormat> tables_;
   OtherTables others_;

@@ -211,21 +211,14 @@ class Columns {
     if (lookup != nullptr && lookup->file.empty()) add_own(*lookup);
     if (lookup == nullptr && sources.empty()) names_.insert(column);
   }
-  void add(const RowFormat& row) {
+  void add(const RowFormat& row, Rows rows) {
     for (const Condition& condition : row.where) {
       add(condition.column);
       for (const Template& word : condition.words) add(word);
     }
     for (const auto& [field, text] : row.with) add(text);
-    for (const SeenFormat& seen : row.see) {
-      add(seen.measured);
-      add(seen.low);
-      add(seen.high);
-    }
-    for (const Template* const text :
-         {&row.group, &row.gemm_alone, &row.collective_alone, &row.tiles, &row.decision, &row.alternative}) {
-      add(*text);
-    }
+    for (const Template* const text : {&row.group, &row.tiles, &row.decision, &row.alternative}) add(*text);
+    if (rows == Rows::measured) add_measured(row);
   }
   void add_name(const std::string& column) { names_.insert(column); }
   std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
@@ -235,6 +228,13 @@ class Columns {
   void add_own(const Lookup& lookup) {
     for (const Condition& condition : lookup.where) names_.insert(condition.column);
     for (Template::Hole& hole : lookup.column.holes()) names_.insert(std::move(hole.column));
+  }
+
+  void add_measured(const RowFormat& row) {
+    for (const SeenFormat& seen : row.see) {
+      for (const Template* const text : {&seen.measured, &seen.low, &seen.high}) add(*text);
+    }
+    for (const Template* const text : {&row.gemm_alone, &row.collective_alone}) add(*text);
   }
 
   const TableFormat& format_;
@@ -315,6 +315,10 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
   return format;
 }
 
+bool TableFormat::is_of_one_machine() const {
+  return std::ranges::any_of(assignments, [](const Template& assignment) { return assignment.holes().empty(); });
+}
+
 const Lookup* TableFormat::lookup(std::string_view column) const {
   const auto found = std::ranges::find(lookups, column, &Lookup::name);
   return found == lookups.end() ? nullptr : &*found;
@@ -334,16 +338,16 @@ std::vector<std::string> TableFormat::sources_of(const std::string& column) cons
   return sources;
 }
 
-std::vector<std::string> TableFormat::named_columns() const {
+std::vector<std::string> TableFormat::named_columns(Rows which) const {
   Columns columns(*this);
-  for (const RowFormat& row : rows) columns.add(row);
+  for (const RowFormat& row : rows) columns.add(row, which);
   for (const Template& assignment : assignments) columns.add(assignment);
   for (const auto& [column, label] : each) columns.add_name(column);
   return columns.names();
 }
 
-std::vector<std::string> TableFormat::needed_columns() const {
-  std::vector<std::string> columns = named_columns();
+std::vector<std::string> TableFormat::needed_columns(Rows which) const {
+  std::vector<std::string> columns = named_columns(which);
   std::erase_if(columns,
                 [this](const std::string& column) { return std::ranges::find(optional, column) != optional.end(); });
   return columns;

@@ -93,6 +93,9 @@ struct RowFormat {
   Template decision, alternative;                // see Measurement
 };
 
+// Which rows of a table become measurements: those of which something was measured, or also those that wait for it.
+enum class Rows { measured, all };
+
 struct TableFormat {
   std::string name;
   std::string description;  // what a table of this form holds
@@ -109,13 +112,17 @@ struct TableFormat {
   // section, among them columns that follow from themselves.
   static TableFormat read(sim::Section section, std::string name);
 
+  // Whether it sets parameters whatever a row says: columns alone do not make a table one of it, its name does.
+  bool is_of_one_machine() const;
+
   // The columns that one follows from by words or a lookup; none for one of the table itself.
   std::vector<std::string> sources_of(const std::string& column) const;
   const Lookup* lookup(std::string_view column) const;  // or null
 
-  // The columns of a table that the form comes down to, and those among them that a table must have to be of this form.
-  std::vector<std::string> named_columns() const;
-  std::vector<std::string> needed_columns() const;
+  // The columns of a table that the form comes down to, and those among them that a table must have to be of this form:
+  // one of runs to come, whose rows wait to be measured, needs none of those that tell what was.
+  std::vector<std::string> named_columns(Rows rows = Rows::measured) const;
+  std::vector<std::string> needed_columns(Rows rows = Rows::measured) const;
 };
 
 }  // namespace calibrate

@@ -17,9 +17,6 @@ using OtherTables = std::function<const CsvFile*(const std::string& file)>;
 // What tables write where they have nothing to say: "", "-", "nan", "NaN", "unset", "null" or "N/A".
 bool says_nothing(std::string_view cell);
 
-// Which rows become measurements: those of which something was measured, or also those that wait for it.
-enum class Rows { measured, all };
-
 // Every row becomes a measurement, or is left out with a reason, or a fault tells where and why it cannot be read. The
 // file has the columns that the form needs. Roles are unlisted.
 Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others = {},

@@ -159,6 +159,18 @@ rows:
               ElementsAre("a", "b", "c", "d", "e", "g", "gpus", "how", "kind", "l", "m", "n", "other", "t"));
 }
 
+TEST(NeededColumns, OfRunsToComeTellNothingMeasured) {
+  const TableFormat format = read(
+      "rows: [{trial: gemm, with: {gemm: '{g}'}, see: {time: {measured: '{t}us', low: '{l}us'}}, gemm_alone: "
+      "'{a}us'}]\n");
+  EXPECT_THAT(format.needed_columns(Rows::all), ElementsAre("g"));
+}
+
+TEST(TableFormat, IsOfOneMachineWhereItSetsWhatNoRowSays) {
+  EXPECT_TRUE(read("set: gpus=4\nrows: [{trial: rest, see: {time: '{t}us'}}]\n").is_of_one_machine());
+  EXPECT_FALSE(read("set: 'gpus={gpus}'\nrows: [{trial: rest, see: {time: '{t}us'}}]\n").is_of_one_machine());
+}
+
 TEST(NeededColumns, OfWordsAreThoseThatTheyTranslate) {
   EXPECT_THAT(needs("words: {strategy: {of: how, x: c3_sp}}\n" + row("    where: {strategy: c3_sp}\n")),
               ElementsAre("how"));

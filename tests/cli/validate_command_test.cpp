@@ -135,7 +135,7 @@ TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
                "binary.csv:1:1: a control character");
   expect_fault({written("nul.csv", std::string("a,b\n1,\0\n", 8))}, "nul.csv:2:3: a NUL byte (a binary file?)");
   expect_fault({written("lacks.csv", "kind,gemm\ngemm,cb1\n")},
-               "lacks.csv:1:1: no table with these columns is known: the nearest is 'gemm_alone'");
+               "lacks.csv:1:1: no table with these columns is known: the nearest is 'gemms'");
   fs::resize_file(written("huge.csv", ""), (std::uintmax_t{64} << 20) + 1);
   expect_fault({path("huge.csv")}, "huge.csv: larger than 64 MiB");
 }
@@ -267,6 +267,47 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
                "cannot be compared: the file of predictions has none of it");
   expect_fault({"--score", out}, "--score: asks for the files that were measured");
   expect_fault({"--score", measured, measured}, "no file of predictions: c3sim validate --predict writes them");
+}
+
+// A plan has no column of what will be measured, unless its author left one.
+TEST_F(ValidateCommand, PredictsAPlanWithoutAColumnOfTimes) {
+  const std::string plan = written("plan.csv", "gemm,cus\n8192x8192x8192,304\n4096x4096x8192,240\n");
+  const std::string measured =
+      written("measured.csv", "gemm,cus,time_us\n8192x8192x8192,304,1600\n4096x4096x8192,240,500\n");
+  const std::string out = path("P.json");
+  const Answer predicted = validate({"--predict", plan, "--out", out});
+  ASSERT_EQ(predicted.code, ExitCode::fine) << predicted.err;
+  EXPECT_THAT(predicted.out, StartsWith("2 predictions in "));
+  const Answer scored = validate({"--score", out, measured, "--format", "json"});
+  EXPECT_THAT(scored.err, Not(HasSubstr("not measured")));
+  const json cases = json::parse(scored.out)["cases"];
+  ASSERT_THAT(cases, SizeIs(2));
+  EXPECT_GT(cases[0]["predicted"], 1000.0);
+  // Without the column a table of measurements says nothing: it is refused.
+  expect_fault({plan}, "time_us");
+}
+
+// What each command prints as CSV is what it would predict of that file again, to the last digits.
+TEST_F(ValidateCommand, ReadsTheColumnsThatC3simPrints) {
+  const std::vector<std::vector<std::string>> questions{
+      {"gemm", "--gemm", "8192x8192x8192", "--cus", "304,240"},
+      {"collective", "--collective", "all_gather", "--bytes", "1MiB"},
+      {"collective", "--collective", "all_gather", "--backend", "sdma", "--variant", "all", "--prelaunch", "both",
+       "--bytes", "1MiB"},
+      {"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1KiB:1MiB:x4"},
+      {"c3", "--gemm", "8192x8192x8192", "--collective", "all_gather", "--bytes", "256MiB"}};
+  for (std::vector<std::string> question : questions) {
+    SCOPED_TRACE(question.front());
+    question.insert(question.end(), {"--format", "csv"});
+    const Answer printed = run_cli(question);
+    ASSERT_EQ(printed.code, ExitCode::fine) << printed.err;
+    const Answer again = validate({written("printed.csv", printed.out), "--format", "json"});
+    EXPECT_EQ(again.code, ExitCode::fine) << again.err;
+    EXPECT_THAT(again.err, Not(HasSubstr("left out")));
+    const json cases = json::parse(again.out)["cases"];
+    EXPECT_GE(cases.size(), 1u);
+    for (const json& one : cases) EXPECT_NEAR(one["error_pct"], 0.0, 1e-9) << one;
+  }
 }
 
 TEST_F(ValidateCommand, RefusesOptionsThatItWouldIgnore) {
