@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "models/limits.h"
 #include "sim/check.h"
 
 namespace models {
@@ -44,16 +43,6 @@ std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
 
 double Cohort::busiest_share() const {
   return static_cast<double>(*std::max_element(per_xcd.begin(), per_xcd.end())) / static_cast<double>(size());
-}
-
-DispatchSpec DispatchSpec::read(sim::Section section) {
-  static constexpr std::array<std::pair<std::string_view, DispatchPolicy>, 2> policies{
-      {{"oldest_first", DispatchPolicy::oldest_first}, {"rotation", DispatchPolicy::rotation}}};
-  DispatchSpec spec;
-  spec.policy = section.choice<DispatchPolicy>("policy", policies);
-  spec.quantum = section.time("quantum", limits::latency);
-  spec.workgroup_launch = section.time("workgroup_launch", limits::latency);
-  return spec;
 }
 
 // A kernel in its queue: what each XCD still has to place of it, and the cohort now being put together.

@@ -1,11 +1,13 @@
 #include "models/gemm.h"
 
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "models/gemm_traffic.h"
-#include "models/gpu.h"
+#include "models/node.h"
+#include "sim/step_log.h"
 
 namespace models {
 
@@ -180,6 +182,27 @@ std::vector<GemmRun::Shares> GemmRun::share_cus() const {
 sim::Task<> run_gemm_kernel(Gpu& gpu, GemmShape shape, CuMask mask) {
   GemmRun run(gpu, plan_gemm(gpu.spec().gemm, shape));
   co_await run.run(mask);
+}
+
+namespace {
+
+sim::Task<> launch_gemm(Node& node, int gpu, GemmShape shape, CuMask mask, sim::Latch& finished) {
+  co_await node.host().launch_kernel(gpu, false);
+  sim::OpenStep kernel(node.simulator());
+  co_await run_gemm_kernel(node.gpu(gpu), shape, mask);
+  if (kernel.recorded()) kernel.end("gpu" + std::to_string(gpu) + ".gemm", "kernel", to_string(shape));
+  co_await node.host().notice_kernel_end(gpu);
+  finished.count_down();
+}
+
+}  // namespace
+
+sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask) {
+  sim::Latch finished(node.simulator(), "all GPUs to finish a GEMM", static_cast<std::uint64_t>(node.simulated()));
+  for (int gpu = 0; gpu < node.simulated(); ++gpu) {
+    node.simulator().spawn("gemm on gpu" + std::to_string(gpu), launch_gemm(node, gpu, shape, mask, finished));
+  }
+  co_await finished.wait();
 }
 
 }  // namespace models

@@ -8,34 +8,14 @@
 
 #include "models/cache_sharing.h"
 #include "models/dispatcher.h"
-#include "models/gemm.h"
+#include "models/gpu_spec.h"
 #include "models/interference.h"
 #include "models/memory.h"
 #include "models/power.h"
-#include "models/sdma_spec.h"
 #include "sim/resource_network.h"
 #include "sim/simulator.h"
 
 namespace models {
-
-struct GpuSpec {
-  int cus_per_xcd = 0;
-  CuResources cu;
-  MemorySpec memory;  // holds the number of XCDs
-  DispatchSpec dispatch;
-  GemmSpec gemm;
-  PowerSpec power;
-  SdmaSpec sdma;
-
-  int cus() const { return memory.xcds * cus_per_xcd; }
-  // Workgroups of the kind that fit on that many CUs.
-  int slots(int on_cus, const CuResources& workgroup) const { return on_cus * workgroups_that_fit(cu, workgroup); }
-  // Of all CUs at the highest clock, in operations per second.
-  double peak_flops() const { return cus() * gemm.flops_per_cycle_per_cu * power.highest_clock.value(); }
-
-  // `gpus` is the size of the node.
-  static GpuSpec read(sim::Section section, int gpus);
-};
 
 class Gpu {
  public:

@@ -1,32 +1,11 @@
 #include "models/host.h"
 
-#include <array>
 #include <string>
 #include <utility>
 
-#include "models/limits.h"
 #include "sim/step_log.h"
 
 namespace models {
-
-std::string_view to_string(HostThreads threads) { return threads == HostThreads::one ? "one" : "per_gpu"; }
-
-HostSpec HostSpec::read(sim::Section section) {
-  using enum HostThreads;
-  const std::array<std::pair<std::string_view, HostThreads>, 2> threads{
-      {{to_string(one), one}, {to_string(per_gpu), per_gpu}}};
-  static constexpr std::array<std::pair<std::string_view, HostWait>, 2> waits{
-      {{"polling", HostWait::polling}, {"interrupt", HostWait::interrupt}}};
-  HostSpec spec;
-  spec.threads = section.choice<HostThreads>("threads", threads);
-  spec.wait = section.choice<HostWait>("wait", waits);
-  spec.submission = SubmissionCosts::read(section);
-  spec.interrupt_latency = section.time("interrupt_latency", limits::latency);
-  spec.kernel_launch = section.time("kernel_launch", limits::latency);
-  spec.graph_launch = section.time("graph_launch", limits::latency);
-  spec.kernel_notice = section.time("kernel_notice", limits::latency);
-  return spec;
-}
 
 Host::Host(const HostSpec& spec, sim::Simulator& simulator, int gpus) : simulator_(simulator), spec_(spec) {
   const int count = spec.threads == HostThreads::one ? 1 : gpus;

@@ -3,31 +3,13 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 #include <vector>
 
+#include "models/host_spec.h"
 #include "models/submitting_thread.h"
-#include "sim/config_section.h"
 #include "sim/simulator.h"
 
 namespace models {
-
-enum class HostThreads { one, per_gpu };     // one thread loops over all GPUs, or each GPU has its own
-enum class HostWait { polling, interrupt };  // how a thread learns that an engine has finished
-
-std::string_view to_string(HostThreads threads);  // as in the platform file: "one", "per_gpu"
-
-struct HostSpec {
-  HostThreads threads = HostThreads::one;
-  HostWait wait = HostWait::polling;
-  SubmissionCosts submission;
-  sim::Time interrupt_latency{0};  // from the interrupt message to the woken thread
-  sim::Time kernel_launch{0};      // thread time of launching one kernel
-  sim::Time graph_launch{0};       // the same from a captured graph
-  sim::Time kernel_notice{0};      // from the end of a kernel to a thread that knows of it
-
-  static HostSpec read(sim::Section section);
-};
 
 class Host {
  public:

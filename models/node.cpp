@@ -4,7 +4,6 @@
 #include <iterator>
 #include <string>
 
-#include "sim/step_log.h"
 
 namespace models {
 
@@ -29,27 +28,6 @@ Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetr
     sdma_.push_back(std::make_unique<SdmaComplex>(spec.gpu.sdma, gpu, network_, memories, fabric(Tenant::sdma)));
     copy_engines_.push_back(sdma_.back().get());
   }
-}
-
-namespace {
-
-sim::Task<> launch_gemm(Node& node, int gpu, GemmShape shape, CuMask mask, sim::Latch& finished) {
-  co_await node.host().launch_kernel(gpu, false);
-  sim::OpenStep kernel(node.simulator());
-  co_await run_gemm_kernel(node.gpu(gpu), shape, mask);
-  if (kernel.recorded()) kernel.end("gpu" + std::to_string(gpu) + ".gemm", "kernel", to_string(shape));
-  co_await node.host().notice_kernel_end(gpu);
-  finished.count_down();
-}
-
-}  // namespace
-
-sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask) {
-  sim::Latch finished(node.simulator(), "all GPUs to finish a GEMM", static_cast<std::uint64_t>(node.simulated()));
-  for (int gpu = 0; gpu < node.simulated(); ++gpu) {
-    node.simulator().spawn("gemm on gpu" + std::to_string(gpu), launch_gemm(node, gpu, shape, mask, finished));
-  }
-  co_await finished.wait();
 }
 
 }  // namespace models

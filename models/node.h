@@ -53,7 +53,4 @@ class Node {
   std::vector<SdmaComplex*> copy_engines_;
 };
 
-// Runs the same GEMM on every GPU, from the host's first instruction to the host's knowledge that all have finished.
-sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask);
-
 }  // namespace models

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "models/fabric.h"
+#include "models/fabric_spec.h"
 #include "models/fitted_range.h"
-#include "models/gpu.h"
-#include "models/host.h"
+#include "models/gpu_spec.h"
+#include "models/host_spec.h"
 #include "models/interference.h"
-#include "models/rccl_kernel.h"
+#include "models/rccl_spec.h"
 #include "sim/config.h"
 
 namespace models {

@@ -3,21 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/limits.h"
 #include "sim/step_log.h"
 
 namespace models {
-
-SubmissionCosts SubmissionCosts::read(sim::Section section) {
-  SubmissionCosts costs;
-  costs.command_write = section.time("command_write", limits::latency);
-  costs.packet_write = section.time("packet_write", limits::latency);
-  costs.doorbell = section.time("doorbell", limits::latency);
-  costs.doorbell_interval = section.time("doorbell_interval", limits::latency);
-  costs.word_write = section.time("word_write", limits::latency);
-  costs.word_check = section.time("word_check", limits::latency);
-  return costs;
-}
 
 SubmittingThread::SubmittingThread(sim::Simulator& simulator, std::string name, const SubmissionCosts& costs)
     : simulator_(simulator), name_(std::move(name)), costs_(costs), free_(simulator, name_, 1) {}

@@ -6,23 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "models/host_spec.h"
 #include "models/memory_word.h"
 #include "sim/channel.h"
-#include "sim/config_section.h"
 #include "sim/task.h"
 
 namespace models {
-
-struct SubmissionCosts {
-  sim::Time command_write{0};      // build a command
-  sim::Time packet_write{0};       // write one of its packets into a ring
-  sim::Time doorbell{0};           // write pointer and doorbell store
-  sim::Time doorbell_interval{0};  // least time between two doorbells of one thread: an uncached store must drain first
-  sim::Time word_write{0};         // write a word that an engine polls
-  sim::Time word_check{0};         // see that a word which a device wrote has changed: a miss in the thread's cache
-
-  static SubmissionCosts read(sim::Section section);
-};
 
 class SubmittingThread {
  public:

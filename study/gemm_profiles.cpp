@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/gemm_plan.h"
 #include "models/gemm.h"
 #include "models/limits.h"
 #include "models/node.h"

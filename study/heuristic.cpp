@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/gemm_plan.h"
 #include "models/rccl_kernel.h"
 #include "study/cu_partition.h"
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 
+#include "models/gemm.h"
 #include "models/node.h"
 #include "sim/gate.h"
 #include "sim/simulator.h"

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/gemm_plan.h"
 #include "models/gemm_traffic.h"
 #include "sim/loaded_latency.h"
 #include "sim/overloaded.h"
