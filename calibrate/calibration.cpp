@@ -10,7 +10,7 @@
 #include "calibrate/platform_text.h"
 #include "calibrate/step.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 namespace {
 
@@ -179,4 +179,4 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   return calibration;
 }
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measurement.h"
 #include "calibrate/observation.h"
+#include "calibrate/readers/measurement.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 struct FittedParameter {
   std::string path;
@@ -47,4 +47,4 @@ struct Calibration {
 Calibration calibrate(const std::filesystem::path& base, std::span<const Reading> files,
                       const std::function<void(std::size_t done, std::size_t of)>& progress = {});
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

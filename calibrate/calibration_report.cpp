@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 namespace {
 
@@ -88,4 +88,4 @@ study::Results report(const Calibration& calibration, std::span<const Reading> f
   return results;
 }
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/roles.h"
+#include "calibrate/readers/roles.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 namespace {
 
@@ -48,4 +48,4 @@ Reading read_for_fit(const Reader& reader, const std::filesystem::path& path) {
   return admit_to_fit(reader.read(path));
 }
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "calibrate/reader.h"
+#include "calibrate/readers/reader.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 // The isolated measurements of a file, with those that its list of roles marks as predictions left out. Throws
 // sim::ConfigError with all that is at fault: rows that cannot be read; a file, or a row of a file without a list, that
@@ -14,4 +14,4 @@ namespace calibrate {
 Reading read_for_fit(const Reader& reader, const std::filesystem::path& file);
 Reading admit_to_fit(Reading reading);
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

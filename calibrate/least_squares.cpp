@@ -6,7 +6,7 @@
 
 #include "sim/check.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::vector<double> least_squares(const Residuals& residuals, std::vector<double
   return {point.data(), point.data() + point.size()};
 }
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

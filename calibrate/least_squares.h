@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 // Of a point in the unit box, as many residuals at every point.
 using Residuals = std::function<std::vector<double>(std::span<const double> point)>;
@@ -15,4 +15,4 @@ using Residuals = std::function<std::vector<double>(std::span<const double> poin
 // tolerance makes finer ones noise. Deterministic. At least as many residuals as unknowns are due.
 std::vector<double> least_squares(const Residuals& residuals, std::vector<double> start);
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

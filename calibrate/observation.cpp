@@ -1,8 +1,8 @@
 #include "calibrate/observation.h"
 
-#include "sim/config_error.h"
+#include "sim/config/config_error.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 std::vector<Observation> observe(const models::PlatformSpec& platform,
                                  std::span<const Measurement* const> measurements) {
@@ -26,4 +26,4 @@ std::vector<Observation> observe(const models::PlatformSpec& platform,
   return observations;
 }
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measurement.h"
-#include "models/platform_spec.h"
+#include "calibrate/readers/measurement.h"
+#include "models/platform/platform_spec.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 struct Observation {
   std::string where;      // of the measurement: file:line
@@ -22,4 +22,4 @@ struct Observation {
 std::vector<Observation> observe(const models::PlatformSpec& platform,
                                  std::span<const Measurement* const> measurements);
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

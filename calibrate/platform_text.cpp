@@ -9,10 +9,10 @@
 #include <iterator>
 
 #include "sim/check.h"
-#include "sim/config.h"
-#include "sim/config_text.h"
+#include "sim/config/config.h"
+#include "sim/config/config_text.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 namespace {
 
@@ -105,4 +105,4 @@ void PlatformText::replace(const sim::Parameter& parameter, std::string_view val
   text_.replace(begin, length, line);
 }
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "models/platform_spec.h"
-#include "sim/config_parameter.h"
+#include "models/platform/platform_spec.h"
+#include "sim/config/config_parameter.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 // A number with its unit as a file spells them: "396 GB/s".
 struct SpelledNumber {
@@ -44,4 +44,4 @@ class PlatformText {
   std::string text_;
 };
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 namespace {
 
@@ -152,4 +152,4 @@ std::span<const Step> steps() {
   return all;
 }
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

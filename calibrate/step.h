@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/measurement.h"
+#include "calibrate/readers/measurement.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 
 struct Step {
   std::string_view name;  // of its group of measurements: what the `source` of its parameters will say
@@ -18,4 +18,4 @@ struct Step {
 // In the order in which they are fitted: what is launched after its launch, collectives after the links they use.
 std::span<const Step> steps();
 
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

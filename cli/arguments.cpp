@@ -5,10 +5,11 @@
 #include <charconv>
 #include <optional>
 
-#include "sim/config_text.h"
+#include "sim/config/config_text.h"
+#include "sim/config/quantity_text.h"
 #include "study/operation.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -160,4 +161,4 @@ int Arguments::device(std::string_view option, std::string_view text, int gpus) 
   return 0;
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

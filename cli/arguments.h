@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "models/gemm_shape.h"
-#include "sim/config_error.h"
-#include "sim/nearest_name.h"
+#include "models/platform/gemm_shape.h"
+#include "sim/config/config_error.h"
+#include "sim/config/nearest_name.h"
 #include "sim/units.h"
 #include "study/choices.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 // `option` is the name that the person typed ("--bytes"): the place of the fault. A reader that finds one records it
 // and returns something harmless.
@@ -89,4 +89,4 @@ std::vector<T> Arguments::choice_list(std::string_view option, std::string_view 
   return chosen;
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -3,9 +3,9 @@
 #include "cli/commands.h"
 #include "study/answers.h"
 #include "study/cu_partition.h"
-#include "study/variation.h"
+#include "study/explain/variation.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -94,4 +94,4 @@ void C3Command::run() {
   session_.answer(testbed, platform, std::move(results));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

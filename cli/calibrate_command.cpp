@@ -4,9 +4,9 @@
 #include "calibrate/calibration_report.h"
 #include "calibrate/fit_guard.h"
 #include "cli/commands.h"
-#include "sim/output_file.h"
+#include "sim/config/output_file.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -50,4 +50,4 @@ void CalibrateCommand::run() {
   session_.answer(calibrate::report(calibration, files));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "study/answers.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -158,4 +158,4 @@ void CollectiveCommand::run() {
   session_.answer(testbed, platform, std::move(results));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

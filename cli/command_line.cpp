@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -87,4 +87,4 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
   }
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

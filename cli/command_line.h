@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-namespace cli {
+namespace c3sim::cli {
 
 // Exit codes. A failed check (1) belongs to commands that check.
 enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3 };
@@ -13,4 +13,4 @@ enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3
 ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
                           bool err_is_terminal = false);
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "cli/session.h"
-#include "models/collective.h"
-#include "sim/config.h"
+#include "models/collectives/collective.h"
+#include "sim/config/config.h"
 #include "validate/validation.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 // How a GEMM and a collective fare together.
 class C3Command {
@@ -172,4 +172,4 @@ class CompletionCommand {
   std::string shell_;
 };
 
-}  // namespace cli
+}  // namespace c3sim::cli

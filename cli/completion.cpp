@@ -7,7 +7,7 @@
 
 #include "cli/arguments.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -147,4 +147,4 @@ std::string zsh_completion(const CLI::App& app) {
       name, commands, cases, names_of(options_of(app)));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

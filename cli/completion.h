@@ -4,7 +4,7 @@
 #include <CLI/App.hpp>
 #include <string>
 
-namespace cli {
+namespace c3sim::cli {
 
 // For bash 4 and later: source it, or put it where bash-completion looks.
 std::string bash_completion(const CLI::App& app);
@@ -12,4 +12,4 @@ std::string bash_completion(const CLI::App& app);
 // For zsh: save it as _c3sim in a folder of $fpath.
 std::string zsh_completion(const CLI::App& app);
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -1,7 +1,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -28,4 +28,4 @@ void CompletionCommand::run() {
   session_.out() << (zsh ? zsh_completion(app_) : bash_completion(app_));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

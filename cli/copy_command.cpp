@@ -1,7 +1,7 @@
 #include "cli/commands.h"
 #include "study/answers.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -48,4 +48,4 @@ void CopyCommand::run() {
   session_.answer(testbed, platform, study::answer_copy(testbed, copy, sizes, phases_));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

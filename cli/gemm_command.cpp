@@ -2,7 +2,7 @@
 #include "study/answers.h"
 #include "study/cu_partition.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -46,4 +46,4 @@ void GemmCommand::run() {
   session_.answer(testbed, platform, study::answer_gemm(testbed, shape, cus));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -2,7 +2,7 @@
 
 #include "cli/commands.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -47,4 +47,4 @@ void PlatformCommand::run() {
   session_.answer(platform, {platform.spec.name, {{"results", "", parameter_table(platform.parameters)}}, {}, {}});
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "sim/config.h"
-#include "sim/output_file.h"
+#include "sim/config/config.h"
+#include "sim/config/output_file.h"
 #include "study/c3_study_file.h"
-#include "study/c3_study_tables.h"
 #include "study/experiment.h"
+#include "study/report/c3_study_tables.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -67,4 +67,4 @@ void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const s
   session_.answer(testbed, platform, std::move(answer));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -6,16 +6,17 @@
 #include <system_error>
 #include <utility>
 
-#include "sim/output_file.h"
+#include "sim/config/output_file.h"
 #include "sim/trace.h"
-#include "study/critical_path.h"
-#include "study/explanation.h"
+#include "study/explain/critical_path.h"
+#include "study/explain/explanation.h"
+#include "study/explain/run_trace.h"
+#include "study/explain/slowdown.h"
 #include "study/gemm_profiles.h"
-#include "study/results_page.h"
-#include "study/run_trace.h"
-#include "study/slowdown.h"
+#include "study/report/results_folder.h"
+#include "study/report/results_page.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -224,4 +225,4 @@ void Session::answer(study::Testbed& testbed, const study::Platform& platform, s
   answer(platform, std::move(results));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -9,15 +9,15 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/reader.h"
+#include "calibrate/readers/reader.h"
 #include "cli/arguments.h"
 #include "study/parallel.h"
 #include "study/platform_file.h"
-#include "study/results.h"
+#include "study/report/results.h"
 #include "study/testbed.h"
 #include "validate/validation.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 class Session {
  public:
@@ -102,4 +102,4 @@ class Session {
   bool check_failed_ = false;
 };
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -4,14 +4,15 @@
 #include <array>
 
 #include "cli/commands.h"
-#include "sim/output_file.h"
+#include "sim/config/output_file.h"
+#include "study/report/results_folder.h"
 #include "validate/golden.h"
 #include "validate/markdown.h"
 #include "validate/page.h"
 #include "validate/prediction_file.h"
 #include "validate/report.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 namespace {
 
@@ -221,4 +222,4 @@ void ValidateCommand::save(const validate::Validation& validation, const study::
   sim::write_file(report_folder_ / "accuracy_table.md", validate::accuracy_table(validation));
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -4,8 +4,7 @@
 #include <iterator>
 #include <string>
 
-
-namespace models {
+namespace c3sim::models {
 
 Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetry)
     : simulator_(simulator),
@@ -30,4 +29,4 @@ Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetr
   }
 }
 
-}  // namespace models
+}  // namespace c3sim::models

@@ -6,15 +6,15 @@
 #include <span>
 #include <vector>
 
-#include "models/fabric.h"
-#include "models/gpu.h"
-#include "models/host.h"
-#include "models/platform_spec.h"
-#include "models/sdma_complex.h"
+#include "models/machine/fabric.h"
+#include "models/machine/gpu.h"
+#include "models/machine/host.h"
+#include "models/platform/platform_spec.h"
+#include "models/sdma/sdma_complex.h"
 #include "sim/resource_network.h"
 #include "sim/simulator.h"
 
-namespace models {
+namespace c3sim::models {
 
 // How many GPUs are simulated one by one.
 enum class Symmetry {
@@ -53,4 +53,4 @@ class Node {
   std::vector<SdmaComplex*> copy_engines_;
 };
 
-}  // namespace models
+}  // namespace c3sim::models

@@ -6,7 +6,7 @@
 
 #include "sim/check.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 ResourceId ActivityGraph::add_resource(ResourceSpec spec) {
   SIM_CHECK(spec.capacity > 0.0 && std::isfinite(spec.capacity));
@@ -176,4 +176,4 @@ void ActivityGraph::take_apart(std::uint32_t part) {
   }
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -14,7 +14,7 @@
 #include "sim/service_clock.h"
 #include "sim/units.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 using ResourceId = std::uint32_t;
 
@@ -127,4 +127,4 @@ class ActivityGraph {
   std::vector<ClassId> to_visit_;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

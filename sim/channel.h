@@ -17,7 +17,7 @@
 #include "sim/semaphore.h"  // IWYU pragma: export
 #include "sim/simulator.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 // A first-in, first-out queue of at most `capacity` (> 0) items between processes.
 template <class T>
@@ -108,4 +108,4 @@ std::optional<T> Channel<T>::try_pop() {
   return item;
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 // The last folder and the name of a source file: the same wherever the project was built.
@@ -18,10 +18,10 @@ InternalError::InternalError(std::string_view expression, std::string_view file,
     : expression_(expression),
       message_(fmt::format("check failed: {} ({}:{})", expression, within_project(file), line)) {}
 
-void InternalError::locate(Time at, std::string_view process) {
+void InternalError::locate(std::string_view at, std::string_view process) {
   if (located_) return;
   located_ = true;
-  message_ += fmt::format(" at {}ps", at.count());
+  message_ += fmt::format(" at {}", at);
   if (!process.empty()) message_ += fmt::format(" in process '{}'", process);
 }
 
@@ -29,4 +29,4 @@ void detail::check_failed(const char* expression, const char* file, int line) {
   throw InternalError(expression, file, line);
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -5,9 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/units.h"
-
-namespace sim {
+namespace c3sim::sim {
 
 // A failed SIM_CHECK. Simulator::run adds when and in which process it happened as the error passes through.
 class InternalError : public std::exception {
@@ -15,7 +13,7 @@ class InternalError : public std::exception {
   InternalError(std::string_view expression, std::string_view file, int line);
 
   // Notes the simulated time and the running process (empty: none ran). The first note, the innermost, stays.
-  void locate(Time at, std::string_view process);
+  void locate(std::string_view at, std::string_view process);
 
   // "check failed: at >= now_ (sim/simulator.cpp:31) at 2200000ps in process 'gpu0.sdma3'"
   const char* what() const noexcept override { return message_.c_str(); }
@@ -38,9 +36,9 @@ namespace detail {
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);
 }  // namespace detail
 
-}  // namespace sim
+}  // namespace c3sim::sim
 
 // Throws sim::InternalError unless `condition` holds. Say why in the expression: SIM_CHECK(at >= now && "time runs
 // on").
 #define SIM_CHECK(condition) \
-  (static_cast<bool>(condition) ? void(0) : ::sim::detail::check_failed(#condition, __FILE__, __LINE__))
+  (static_cast<bool>(condition) ? void(0) : ::c3sim::sim::detail::check_failed(#condition, __FILE__, __LINE__))

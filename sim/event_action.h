@@ -7,7 +7,7 @@
 #include <new>
 #include <type_traits>
 
-namespace sim {
+namespace c3sim::sim {
 
 // A callable of at most two words. A lambda may capture `this` and one pointer,
 // index or reference more. Coroutines are not resumed by handle but by the action that Simulator::suspend returns.
@@ -32,4 +32,4 @@ class EventAction {
   alignas(void*) std::array<std::byte, 2 * sizeof(void*)> words_{};
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -1,6 +1,6 @@
 #include "sim/event_heap.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 constexpr std::size_t arity = 4;
@@ -57,4 +57,4 @@ void EventHeap::sift_up(std::size_t hole, const ScheduledEvent& event) {
   events_[hole] = event;
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -9,7 +9,7 @@
 #include "sim/event_action.h"
 #include "sim/units.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 struct ScheduledEvent {
   Time at;
@@ -33,4 +33,4 @@ class EventHeap {
   std::vector<ScheduledEvent> events_;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

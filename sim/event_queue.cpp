@@ -4,7 +4,7 @@
 
 #include "sim/check.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 // Events to a slot, on average: many enough to make up for the handling of a slot, few enough for a shallow heap.
@@ -83,4 +83,4 @@ void EventQueue::spread_far() {
   far_.clear();
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -11,7 +11,7 @@
 #include "sim/event_heap.h"
 #include "sim/units.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 struct Event {
   Time at;
@@ -58,4 +58,4 @@ class EventQueue {
   std::uint64_t next_sequence_ = 0;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -5,7 +5,7 @@
 
 #include "sim/check.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 // Textbook filling closes one bottleneck per round. Here every resource that is the tightest one for each of its
 // unsettled classes is closed in the same round: levels only rise as others are closed, so none of its classes can be
@@ -132,4 +132,4 @@ inline void FairShareSolver::settle_edges(const Flow& flow, bool settled) {
   }
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace sim {
+namespace c3sim::sim {
 
 // One unit of an activity's progress takes `coefficient` units of resource `resource`. A resource listed twice counts
 // twice.
@@ -82,4 +82,4 @@ class FairShareSolver {
   std::size_t unsettled_count_ = 0;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

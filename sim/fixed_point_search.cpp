@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 // Chosen by trial on 70000 parts of random networks, loosely and tightly coupled: with these the searches took the
@@ -31,4 +31,4 @@ void FixedPointSearch::step(std::span<const double> image) {
   }
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace sim {
+namespace c3sim::sim {
 
 // Each dimension goes towards g by a step length of its own, which grows while the direction stays and shrinks as it
 // turns (after Rprop: Riedmiller and Braun, IEEE Int. Conf. on Neural Networks 1993). Nothing is extrapolated, so kinks
@@ -29,4 +29,4 @@ class FixedPointSearch {
   std::vector<Dimension> dimensions_;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

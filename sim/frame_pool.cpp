@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 constexpr std::size_t granule = 64;
@@ -90,4 +90,4 @@ void FramePool::release(void* frame) noexcept {
 
 std::size_t FramePool::live_frames() const { return arena_->live; }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace sim {
+namespace c3sim::sim {
 
 class FramePool {
  public:
@@ -29,4 +29,4 @@ class FramePool {
   Arena* arena_;  // outlives this pool as long as frames are alive in it
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -13,7 +13,7 @@
 #include "sim/event_action.h"
 #include "sim/simulator.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 // Closed until it is opened, once and for ever.
 class Gate {
@@ -68,4 +68,4 @@ class Latch {
   std::uint64_t count_;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

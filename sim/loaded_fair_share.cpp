@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 constexpr std::uint32_t known = UINT32_MAX;
@@ -113,4 +113,4 @@ bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const Act
   return true;
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

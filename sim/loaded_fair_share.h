@@ -11,7 +11,7 @@
 #include "sim/fair_share.h"
 #include "sim/fixed_point_search.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 class LoadedFairShare {
  public:
@@ -54,4 +54,4 @@ class LoadedFairShare {
   Effort effort_;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 // Whole exponents, the usual ones, by multiplication: cheaper, and the same on every machine to the last bit.
@@ -21,4 +21,4 @@ Seconds LoadedLatency::at(double utilisation) const {
   return to_seconds(unloaded) * (1.0 + factor * queue);
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -3,7 +3,7 @@
 
 #include "sim/units.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 // Latency at utilisation u, counted as u / full_at, at most 1: unloaded * (1 + factor * u^exponent / (1 - min(u,
 // ceiling))). It is the mean wait of a
@@ -21,4 +21,4 @@ struct LoadedLatency {
   Seconds at(double utilisation) const;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -1,7 +1,7 @@
 // One visitor of a variant made of several lambdas, one or more for each alternative.
 #pragma once
 
-namespace sim {
+namespace c3sim::sim {
 
 template <class... Fs>
 struct Overloaded : Fs... {
@@ -10,4 +10,4 @@ struct Overloaded : Fs... {
 template <class... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;  // clang 14 deduces none for aggregates
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -6,7 +6,7 @@
 
 #include "sim/check.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 // An id is the number of the start, then the slot: ids of later activities are larger, and the slot is found at once.
@@ -318,4 +318,4 @@ void ResourceNetwork::complete_members(ClassId activity_class) {
   refresh_due(activity_class);  // a mark that was left, by an activity reshaped when it was due, is due no more
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

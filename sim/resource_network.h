@@ -21,7 +21,7 @@
 #include "sim/simulator.h"
 #include "sim/units.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 class ResourceNetwork {
  public:
@@ -149,4 +149,4 @@ struct ResourceNetwork::Run {
 
 inline auto ResourceNetwork::run(ActivitySpec spec) { return Run{*this, std::move(spec)}; }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -12,7 +12,7 @@
 #include "sim/event_action.h"
 #include "sim/simulator.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 class Semaphore {
  public:
@@ -62,4 +62,4 @@ class Semaphore {
   std::deque<Waiter> waiters_;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 bool later(const ServiceClock::Mark& a, const ServiceClock::Mark& b) {
@@ -65,4 +65,4 @@ void ServiceClock::reset(Time now) {
   marks_.clear();
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -7,7 +7,7 @@
 
 #include "sim/units.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 class ServiceClock {
  public:
@@ -53,4 +53,4 @@ class ServiceClock {
   std::vector<Mark> marks_;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

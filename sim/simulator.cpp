@@ -8,7 +8,7 @@
 #include "sim/check.h"
 #include "sim/step_log.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 std::string deadlock_message(Time at, const std::vector<Deadlock::Blocked>& blocked) {
@@ -94,7 +94,7 @@ void Simulator::finish(Process& process) {
   try {
     process.body.coroutine().promise().take_result();
   } catch (InternalError& error) {
-    error.locate(now_, process.name);
+    error.locate(fmt::format("{}ps", now_.count()), process.name);
     throw;
   }
 }
@@ -111,7 +111,7 @@ void Simulator::run() {
     while (run_next_event()) {
     }
   } catch (InternalError& error) {
-    error.locate(now_, "");
+    error.locate(fmt::format("{}ps", now_.count()), "");
     throw;
   }
   require_all_finished();
@@ -143,4 +143,4 @@ void Simulator::require_all_finished() const {
   if (!blocked.empty()) throw Deadlock(now_, std::move(blocked));
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

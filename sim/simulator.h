@@ -18,7 +18,7 @@
 #include "sim/task.h"
 #include "sim/units.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 class StepLog;
 
@@ -116,4 +116,4 @@ inline auto Simulator::delay(Time duration) {
   return Delay{*this, duration};
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -12,7 +12,7 @@
 #include "sim/check.h"
 #include "sim/frame_pool.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 template <class T = void>
 class Task;
@@ -143,4 +143,4 @@ inline Task<void> detail::TaskPromise<void>::get_return_object() {
   return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -7,7 +7,7 @@
 
 #include "sim/check.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 namespace {
 constexpr std::int64_t picoseconds_per_microsecond = 1'000'000;
@@ -78,4 +78,4 @@ void PerfettoTrace::counter(Track track, std::string_view name, Time at, double 
                           microseconds(at), json_string(name), value));
 }
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -12,7 +12,7 @@
 
 #include "sim/units.h"
 
-namespace sim {
+namespace c3sim::sim {
 
 class TraceSink {
  public:
@@ -53,4 +53,4 @@ class PerfettoTrace : public TraceSink {
   bool empty_ = true;
 };
 
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -1,14 +1,13 @@
-// Quantities with a dimension, simulated time, and their textual form ("896MiB", "48 GB/s", "2.2us").
-// The only place where a number meets a unit: nothing else in the project converts.
+// Quantities with a dimension and simulated time. Texts become quantities in sim/config/quantity_text.h; nothing else
+// in the project converts.
 #pragma once
 
 #include <chrono>
 #include <compare>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
-namespace sim {
+namespace c3sim::sim {
 
 // Simulated time: a whole number of picoseconds, good for 107 days.
 using Time = std::chrono::duration<std::int64_t, std::pico>;
@@ -96,44 +95,10 @@ constexpr BytesPerSecond operator""_GBps(long double v) { return BytesPerSecond(
 constexpr Time operator""_ns(unsigned long long v) { return Time(static_cast<std::int64_t>(v) * 1'000); }
 constexpr Time operator""_us(unsigned long long v) { return Time(static_cast<std::int64_t>(v) * 1'000'000); }
 
-// The dimensions a text can be asked to have.
-enum class Dimension {
-  number,
-  bytes,
-  bytes_per_second,
-  time,
-  frequency,
-  power,
-  energy_per_byte,
-  energy_per_flop,
-  flops_per_second
-};
-
-// A parsed text in base units (bytes, seconds, hertz, watts, joules per byte or flop), or why it is none.
-struct ParsedQuantity {
-  double value = 0.0;
-  std::string error;  // empty when parsed; else one sentence naming what would be accepted
-  bool ok() const { return error.empty(); }
-};
-
-// Reads "number unit" (blanks between them optional) of the dimension asked for, in any locale. Units:
-//   bytes             B, KB, MB, GB, TB (powers of ten), KiB, MiB, GiB, TiB (powers of two)
-//   bytes_per_second  the same with /s
-//   time              ps, ns, us, ms, s
-//   frequency         Hz, kHz, MHz, GHz
-//   power             mW, W, kW
-//   energy_per_byte   pJ/B, nJ/B, uJ/B, mJ/B, J/B, pJ/bit
-//   energy_per_flop   fJ/flop, pJ/flop, nJ/flop, J/flop
-//   flops_per_second  flops/s, FLOP/s, KFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s
-//   number            none
-// A bare number where a unit is due, a unit of another dimension, a negative or non-finite number and trailing text are
-// errors. A size must be a whole number of bytes below 2^53, a time less than Time::max().
-ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
-
 // The shortest text that parse_quantity reads back as the same whole number of bytes, with B, KiB, MiB, GiB or TiB:
 // 939524096 -> "896MiB", 1000 -> "1000B".
 std::string to_string(Bytes bytes);
 // At most three significant digits, with the fitting unit: "12.3us", "2ms".
 std::string to_string(Time time);
 
-}  // namespace sim
+}  // namespace c3sim::sim

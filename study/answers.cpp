@@ -4,11 +4,11 @@
 
 #include <set>
 
-#include "models/sdma_program.h"
+#include "models/collectives/sdma_program.h"
 #include "study/cu_partition.h"
 #include "study/fidelity.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -165,4 +165,4 @@ Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const
   return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -3,11 +3,11 @@
 
 #include <span>
 
-#include "study/results.h"
+#include "study/report/results.h"
 #include "study/strategy.h"
 #include "study/testbed.h"
 
-namespace study {
+namespace c3sim::study {
 
 // How a GEMM and a collective fare together: one row per strategy, all of which must be possible.
 Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies);
@@ -24,4 +24,4 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
 Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
                     bool phases_in_text);
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -104,4 +104,4 @@ Question question_of(const C3Study& study, std::vector<Strategy> strategies) {
   };
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "study/explain/variation.h"
 #include "study/strategy.h"
-#include "study/variation.h"
 
-namespace study {
+namespace c3sim::study {
 
 // Which of the two isolated operations of a pair is the longer one.
 enum class LengthClass { g_long, c_long, gc_equal };
@@ -85,7 +85,8 @@ struct Average {
 // 21 % of 1.6x is a ratio of means, and its ideal of 1.6x is that of the groups it plots. All zero without a scenario.
 Average average(std::span<const StudyResult> results, const Selection& selection);
 
-// What to ask of variations of a platform (study/variation.h): the average fraction of each strategy of the study.
+// What to ask of variations of a platform (study/explain/variation.h): the average fraction of each strategy of the
+// study.
 Question question_of(const C3Study& study, std::vector<Strategy> strategies);
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/nearest_name.h"
+#include "sim/config/nearest_name.h"
 #include "study/choices.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -127,4 +127,4 @@ C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
   return study;
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -2,10 +2,10 @@
 // published of them. configs/experiments/conccl.yaml is the example.
 #pragma once
 
-#include "sim/config_section.h"
+#include "sim/config/config_section.h"
 #include "study/c3_study.h"
 
-namespace study {
+namespace c3sim::study {
 
 // Whether an experiment file holds a study of C3 rather than a list of operations.
 bool holds_c3_study(sim::Section root);
@@ -14,4 +14,4 @@ bool holds_c3_study(sim::Section root);
 // `platform` and finishes the configuration.
 C3Study read_c3_study(sim::Section root, const Testbed& testbed);
 
-}  // namespace study
+}  // namespace c3sim::study

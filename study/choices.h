@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "models/collective.h"
-#include "models/interference.h"
+#include "models/collectives/collective.h"
+#include "models/platform/interference.h"
 #include "study/c3_study.h"
 #include "study/strategy.h"
 
-namespace study {
+namespace c3sim::study {
 
 // An alternative by its name, in the form that sim::Section::choice takes.
 template <class T>
@@ -46,4 +46,4 @@ inline std::vector<Choice<models::Mechanism>> mechanism_choices() {
 }
 inline std::vector<Choice<LengthClass>> length_class_choices() { return choices_of(all_length_classes()); }
 
-}  // namespace study
+}  // namespace c3sim::study

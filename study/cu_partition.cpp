@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -48,4 +48,4 @@ CuPartition reserve(const models::PlatformSpec& platform, int cus) {
   return {{0, per_xcd}, {per_xcd, platform.gpu.cus_per_xcd}, cus};
 }
 
-}  // namespace study
+}  // namespace c3sim::study

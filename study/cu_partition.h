@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "models/cu_mask.h"
-#include "models/platform_spec.h"
+#include "models/machine/cu_mask.h"
+#include "models/platform/platform_spec.h"
 
-namespace study {
+namespace c3sim::study {
 
 struct CuPartition {
   models::CuMask collective;  // default: every CU, for both
@@ -28,4 +28,4 @@ std::vector<int> cu_reservations(const models::PlatformSpec& platform);
 // The first `cus` CUs for the collective, the others for the GEMM.
 CuPartition reserve(const models::PlatformSpec& platform, int cus);
 
-}  // namespace study
+}  // namespace c3sim::study

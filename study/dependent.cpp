@@ -8,7 +8,7 @@
 
 #include "sim/check.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -187,4 +187,4 @@ Schedule operations_of(DependentSchedule schedule, const GemmShape& shape, const
   return std::move(plan).take();
 }
 
-}  // namespace study
+}  // namespace c3sim::study

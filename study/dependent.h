@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "models/gemm_shape.h"
-#include "models/platform_spec.h"
+#include "models/platform/gemm_shape.h"
+#include "models/platform/platform_spec.h"
 #include "study/operation.h"
 
-namespace study {
+namespace c3sim::study {
 
 enum class DependentSchedule {
   gemm_8_row_pieces,        // the GEMM alone, in 8 pieces of tokens
@@ -42,4 +42,4 @@ std::string why_impossible(DependentSchedule schedule, const models::GemmShape& 
 Schedule operations_of(DependentSchedule schedule, const models::GemmShape& shape,
                        const models::PlatformSpec& platform);
 
-}  // namespace study
+}  // namespace c3sim::study

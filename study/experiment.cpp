@@ -5,11 +5,11 @@
 #include <map>
 #include <utility>
 
-#include "sim/config_error.h"
-#include "sim/nearest_name.h"
+#include "sim/config/config_error.h"
+#include "sim/config/nearest_name.h"
 #include "study/choices.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -221,4 +221,4 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
           {{experiment.name, experiment.schedule}}};
 }
 
-}  // namespace study
+}  // namespace c3sim::study

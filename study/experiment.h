@@ -19,11 +19,11 @@
 
 #include <string>
 
-#include "sim/config_section.h"
-#include "study/results.h"
+#include "sim/config/config_section.h"
+#include "study/report/results.h"
 #include "study/testbed.h"
 
-namespace study {
+namespace c3sim::study {
 
 struct Experiment {
   std::string name;
@@ -39,4 +39,4 @@ Experiment read_experiment(sim::Section root, const Testbed& testbed);
 // Throws sim::ConfigError where packets wait for ever.
 Results run_experiment(Testbed& testbed, const Experiment& experiment);
 
-}  // namespace study
+}  // namespace c3sim::study

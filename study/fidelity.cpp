@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -47,4 +47,4 @@ Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::Pla
   return look_up(platform, as_measured ? maker + '_' + kind : "another " + kind, maker, collective.bytes);
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-#include "models/platform_spec.h"
+#include "models/platform/platform_spec.h"
 #include "study/operation.h"
 
-namespace study {
+namespace c3sim::study {
 
 enum class Fidelity {
   calibrated,    // the platform was fitted to measurements of this work, over a range that holds this size
@@ -21,4 +21,4 @@ std::string_view to_string(Fidelity fidelity);
 Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform);
 Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform);
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -2,7 +2,9 @@
 
 #include <array>
 
-namespace study {
+#include "sim/config/quantity_text.h"
+
+namespace c3sim::study {
 
 namespace {
 
@@ -71,4 +73,4 @@ std::span<const FigureForm> all_figures() { return forms; }
 
 const FigureForm& form_of(Figure figure) { return forms[static_cast<std::size_t>(figure)]; }
 
-}  // namespace study
+}  // namespace c3sim::study

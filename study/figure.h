@@ -7,9 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "sim/config/quantity_text.h"
 #include "sim/units.h"
 
-namespace study {
+namespace c3sim::study {
 
 enum class Figure {
   time,                  // from the first launch until the host knows of the last end
@@ -56,4 +57,4 @@ const FigureForm& form_of(Figure figure);
 // 1).
 using Figures = std::map<Figure, double>;
 
-}  // namespace study
+}  // namespace c3sim::study

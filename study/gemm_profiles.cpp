@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/gemm_plan.h"
-#include "models/gemm.h"
-#include "models/limits.h"
+#include "models/kernels/gemm.h"
+#include "models/kernels/gemm_plan.h"
 #include "models/node.h"
+#include "models/platform/limits.h"
 #include "sim/simulator.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -107,4 +107,4 @@ std::vector<models::GemmProfile> read_gemm_profiles(sim::Config config, const mo
   return profiles;
 }
 
-}  // namespace study
+}  // namespace c3sim::study

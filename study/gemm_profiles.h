@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "models/platform_spec.h"
-#include "sim/config.h"
+#include "models/platform/platform_spec.h"
+#include "sim/config/config.h"
 
-namespace study {
+namespace c3sim::study {
 
 // Reads profiles, each with the kernel's time and the bytes read and written at each level:
 //
@@ -23,4 +23,4 @@ namespace study {
 // level than at the one before it, a time in which the platform could not move the bytes or do the work.
 std::vector<models::GemmProfile> read_gemm_profiles(sim::Config config, const models::PlatformSpec& platform);
 
-}  // namespace study
+}  // namespace c3sim::study

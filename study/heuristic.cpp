@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "models/gemm_plan.h"
-#include "models/rccl_kernel.h"
+#include "models/collectives/rccl_kernel.h"
+#include "models/kernels/gemm_plan.h"
 #include "study/cu_partition.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -73,4 +73,4 @@ sim::Seconds roofline(const models::CollectiveSpec& spec, const models::Platform
   return sent / platform.fabric.peak_rate_out() / roofline_efficiency;
 }
 
-}  // namespace study
+}  // namespace c3sim::study

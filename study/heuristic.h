@@ -4,7 +4,7 @@
 #include "study/scenario.h"
 #include "study/testbed.h"
 
-namespace study {
+namespace c3sim::study {
 
 // Which kernel to launch first: the one of fewer workgroups, so that the other does not starve it.
 LaunchOrder order_by_workgroups(const Scenario& scenario, const models::PlatformSpec& platform);
@@ -24,4 +24,4 @@ double collective_stretch(Testbed& testbed, models::CollectiveSpec spec, int cus
 sim::Seconds roofline(const models::GemmShape& shape, const models::PlatformSpec& platform);
 sim::Seconds roofline(const models::CollectiveSpec& spec, const models::PlatformSpec& platform);
 
-}  // namespace study
+}  // namespace c3sim::study

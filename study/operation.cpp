@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -41,4 +41,4 @@ std::string to_string(const Work& work) {
   return std::visit([](const auto& kind) { return words(kind); }, work);
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -7,14 +7,14 @@
 #include <variant>
 #include <vector>
 
-#include "models/collective.h"
-#include "models/cu_mask.h"
-#include "models/gemm_shape.h"
-#include "models/sdma_copy.h"
-#include "models/sdma_packet_list.h"
+#include "models/collectives/collective.h"
+#include "models/machine/cu_mask.h"
+#include "models/platform/gemm_shape.h"
+#include "models/sdma/sdma_copy.h"
+#include "models/sdma/sdma_packet_list.h"
 #include "sim/units.h"
 
-namespace study {
+namespace c3sim::study {
 
 // More than any GPU holds: beyond it, a size is a slip of the pen.
 inline constexpr sim::Bytes largest_array = sim::Bytes(1099511627776.0);  // 1 TiB
@@ -41,4 +41,4 @@ struct Operation {
 
 using Schedule = std::vector<Operation>;
 
-}  // namespace study
+}  // namespace c3sim::study

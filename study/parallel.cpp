@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace study {
+namespace c3sim::study {
 
 void for_each_index(std::size_t count, const std::function<void(std::size_t index)>& work, const Progress& progress,
                     int jobs) {
@@ -39,4 +39,4 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
   }
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace study {
+namespace c3sim::study {
 
 using Progress = std::function<void(std::size_t done, std::size_t of)>;
 
@@ -15,4 +15,4 @@ using Progress = std::function<void(std::size_t done, std::size_t of)>;
 void for_each_index(std::size_t count, const std::function<void(std::size_t index)>& work,
                     const Progress& progress = {}, int jobs = 0);
 
-}  // namespace study
+}  // namespace c3sim::study

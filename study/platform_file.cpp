@@ -4,11 +4,11 @@
 #include <set>
 #include <system_error>
 
-#include "sim/config.h"
-#include "sim/config_text.h"
-#include "sim/nearest_name.h"
+#include "sim/config/config.h"
+#include "sim/config/config_text.h"
+#include "sim/config/nearest_name.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -64,4 +64,4 @@ models::PlatformSpec reassign(const Platform& platform, const std::string& assig
   return spec;
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "models/platform_spec.h"
-#include "sim/config_parameter.h"
+#include "models/platform/platform_spec.h"
+#include "sim/config/config_parameter.h"
 
-namespace study {
+namespace c3sim::study {
 
 // A platform as asked for, with what the person who asked may want to see of it.
 struct Platform {
@@ -35,4 +35,4 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
 // assignment, or the whole with it, is at fault.
 models::PlatformSpec reassign(const Platform& platform, const std::string& assignment);
 
-}  // namespace study
+}  // namespace c3sim::study

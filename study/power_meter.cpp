@@ -1,6 +1,6 @@
 #include "study/power_meter.h"
 
-namespace study {
+namespace c3sim::study {
 
 void PowerMeter::attach(models::Node& node) {
   models::PowerGovernor& governor = node.gpu(0).governor();
@@ -30,4 +30,4 @@ sim::Hertz PowerMeter::clock_at_work(sim::Seconds time, sim::Seconds at_rest) co
   return sim::Hertz((mean_clock(time) * time - idle_clock_ * at_rest) / at_work.value());
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -4,7 +4,7 @@
 #include "models/node.h"
 #include "sim/units.h"
 
-namespace study {
+namespace c3sim::study {
 
 // Attach it to an idle node before anything runs on it; it must outlive the run.
 class PowerMeter {
@@ -25,4 +25,4 @@ class PowerMeter {
   double cycles_ = 0.0;
 };
 
-}  // namespace study
+}  // namespace c3sim::study

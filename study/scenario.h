@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "models/collective.h"
-#include "models/gemm_shape.h"
-#include "models/platform_spec.h"
+#include "models/collectives/collective.h"
+#include "models/platform/gemm_shape.h"
+#include "models/platform/platform_spec.h"
 
-namespace study {
+namespace c3sim::study {
 
 struct Scenario {
   std::string name;
@@ -38,4 +38,4 @@ struct Scenario {
 
 enum class LaunchOrder { gemm_first, collective_first };
 
-}  // namespace study
+}  // namespace c3sim::study

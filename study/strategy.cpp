@@ -7,7 +7,7 @@
 #include "study/cu_partition.h"
 #include "study/heuristic.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -166,4 +166,4 @@ C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strat
   SIM_CHECK(false && "every strategy is handled");
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -10,7 +10,7 @@
 #include "study/scenario.h"
 #include "study/testbed.h"
 
-namespace study {
+namespace c3sim::study {
 
 enum class Strategy {
   serial,     // GEMM, then RCCL
@@ -58,4 +58,4 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
 // On a platform too small for any of cu_reservations, those that reserve CUs reserve none.
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);
 
-}  // namespace study
+}  // namespace c3sim::study

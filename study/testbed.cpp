@@ -6,12 +6,12 @@
 #include <deque>
 #include <memory>
 
-#include "models/gemm.h"
+#include "models/kernels/gemm.h"
 #include "models/node.h"
 #include "sim/gate.h"
 #include "sim/simulator.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -173,4 +173,4 @@ std::string Testbed::why_impossible(const Work& work) const {
   return std::visit([this](const auto& kind) { return reason_against(kind, idle_node_); }, work);
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "models/node.h"
-#include "models/platform_spec.h"
+#include "models/platform/platform_spec.h"
 #include "sim/simulator.h"
 #include "sim/step_log.h"
 #include "sim/units.h"
 #include "study/operation.h"
 
-namespace study {
+namespace c3sim::study {
 
 // From the launch of an operation to the host's knowledge of its end, counted from the start of the run.
 struct Span {
@@ -66,4 +66,4 @@ class Testbed {
   std::map<std::string, Timeline> timelines_;  // by the schedule in words
 };
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -4,14 +4,14 @@
 #include <numeric>
 #include <utility>
 
-#include "models/gemm_plan.h"
-#include "models/gemm_traffic.h"
+#include "models/kernels/gemm_plan.h"
+#include "models/kernels/gemm_traffic.h"
 #include "sim/loaded_latency.h"
 #include "sim/overloaded.h"
 #include "study/cu_partition.h"
 #include "study/power_meter.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -299,4 +299,4 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                     trial);
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -8,12 +8,12 @@
 #include <string>
 #include <variant>
 
-#include "models/remote_kernel.h"
+#include "models/kernels/remote_kernel.h"
 #include "study/dependent.h"
 #include "study/figure.h"
 #include "study/strategy.h"
 
-namespace study {
+namespace c3sim::study {
 
 // Nothing runs.
 struct RestTrial {
@@ -121,4 +121,4 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial);
 // The figures that the model has of those asked for; the trial is possible.
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
 
-}  // namespace study
+}  // namespace c3sim::study

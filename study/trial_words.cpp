@@ -4,7 +4,7 @@
 
 #include "study/trial.h"
 
-namespace study {
+namespace c3sim::study {
 
 namespace {
 
@@ -148,4 +148,4 @@ std::string command_of(const Trial& trial) {
   return std::visit([](const auto& kind) { return command(kind); }, trial);
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -5,10 +5,10 @@
 #include <map>
 #include <tuple>
 
-#include "models/rccl_kernel.h"
+#include "models/collectives/rccl_kernel.h"
 #include "study/heuristic.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -207,4 +207,4 @@ void add_baselines(std::vector<Case>& cases, const Platforms& platforms) {
   add_constants(cases, multiplied);
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -7,7 +7,7 @@
 
 #include "validate/evaluation.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // Gives every case its baselines. Those of concurrent runs start from what was measured of each operation alone, which
 // is more than a simulator knows. The constant factor of a case is the geometric mean over the cases of its suite that
@@ -20,4 +20,4 @@ std::string operation_of(const Case& one);
 // Under which strategy it ran: "c3_sp", "shard_overlap"; empty where it ran alone.
 std::string strategy_of(const Case& one);
 
-}  // namespace validate
+}  // namespace c3sim::validate

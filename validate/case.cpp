@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::string command_of(const Case& one) {
   return text;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measurement.h"
+#include "calibrate/readers/measurement.h"
 #include "study/figure.h"
 #include "study/trial.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // A real or simulated machine: a platform by its name or file, and assignments to it ("gpus=4").
 struct Machine {
@@ -69,4 +69,4 @@ std::string subject_of(const Case& one);
 // The c3sim command that shows the prediction; for what no command asks, the one that shows this case.
 std::string command_of(const Case& one);
 
-}  // namespace validate
+}  // namespace c3sim::validate

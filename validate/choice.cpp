@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -151,4 +151,4 @@ std::vector<Choices> choices_of(std::span<const Case> cases) {
   return all;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -8,7 +8,7 @@
 
 #include "validate/case.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // How well a way of choosing does over several decisions.
 struct Record {
@@ -32,4 +32,4 @@ struct Choices {
 // measured, the time decides, or else the first of those that say how fast it went.
 std::vector<Choices> choices_of(std::span<const Case> cases);
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "calibrate/csv_file.h"
+#include "calibrate/readers/csv_file.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std
   return claims;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -9,7 +9,7 @@
 
 #include "validate/evaluation.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 struct Claim {
   std::string id;  // "conccl.c3_base.fraction"; up to the first point, the suite of claims
@@ -50,4 +50,4 @@ std::vector<std::string> predicted_claim_suites();
 std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> suites,
                                   const ClaimInputs& inputs);
 
-}  // namespace validate
+}  // namespace c3sim::validate

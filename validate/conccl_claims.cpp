@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "sim/config.h"
+#include "sim/config/config.h"
 #include "study/c3_study.h"
 #include "study/c3_study_file.h"
-#include "study/c3_study_tables.h"
 #include "study/cu_partition.h"
+#include "study/report/c3_study_tables.h"
 #include "validate/claim.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -156,4 +156,4 @@ ClaimValues conccl_claims(const ClaimInputs& inputs) {
   return values;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/config.h"
-#include "sim/nearest_name.h"
+#include "sim/config/config.h"
+#include "sim/config/nearest_name.h"
 #include "sim/overloaded.h"
 #include "validate/metrics.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -128,4 +128,4 @@ std::vector<Gap> gaps_of(std::span<const Deviation> deviations, std::span<const 
   return gaps;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -9,7 +9,7 @@
 
 #include "validate/claim.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // A gap is one of claims, or of a group of cases: there it is as long as the error named stays above the limit.
 struct Deviation {
@@ -48,4 +48,4 @@ std::vector<Gap> gaps_of(std::span<const Deviation> deviations, std::span<const 
 // What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size.
 double size_of(const study::Trial& trial);
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -7,7 +7,7 @@
 
 #include "sim/check.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 std::string sha256(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -19,4 +19,4 @@ std::string sha256(std::string_view text) {
   return digits;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-namespace validate {
+namespace c3sim::validate {
 
 std::string sha256(std::string_view text);
 
-}  // namespace validate
+}  // namespace c3sim::validate

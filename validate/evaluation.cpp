@@ -7,7 +7,7 @@
 
 #include "validate/metrics.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -138,4 +138,4 @@ void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, con
   }
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/readers/measurement.h"
 #include "study/parallel.h"
 #include "validate/case.h"
-#include "validate/suite.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // The cases of measurements: one for every figure that was seen. `band` is that of figures without their own. Repeated
 // measurements of the same within a group give each other their spread, where they have none.
@@ -24,4 +24,4 @@ using Platforms = std::function<models::PlatformSpec(const Machine& machine)>;
 // Predicts every case, each trial once. The result does not depend on the number of jobs.
 void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
 
-}  // namespace validate
+}  // namespace c3sim::validate

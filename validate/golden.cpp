@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/csv_file.h"
-#include "sim/config_error.h"
+#include "calibrate/readers/csv_file.h"
+#include "sim/config/config_error.h"
 #include "validate/digest.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -157,4 +157,4 @@ std::vector<Move> moves_between(const Predictions& before, std::span<const Case>
   return moves;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

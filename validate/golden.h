@@ -10,7 +10,7 @@
 
 #include "validate/claim.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // By subject: the words of subject_of(), or the id of a claim with " low" or " high" behind it where it has two values.
 using Predictions = std::map<std::string, double>;
@@ -51,4 +51,4 @@ enum class Compared { some, all };
 std::vector<Move> moves_between(const Predictions& before, std::span<const Case> cases, std::span<const Claim> claims,
                                 Compared compared = Compared::all);
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -7,7 +7,7 @@
 #include "validate/claim.h"
 #include "validate/metrics.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -130,4 +130,4 @@ ClaimValues latte_claims(const ClaimInputs& inputs) {
   return values;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

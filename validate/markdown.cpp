@@ -9,7 +9,7 @@
 #include "validate/baseline.h"
 #include "validate/report.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -194,4 +194,4 @@ std::string deviations_page(const Validation& validation) {
   return text;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -5,7 +5,7 @@
 
 #include "validate/validation.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // Everything but the cases: errors by suite and group, simple rules, choices, claims, what is not compared.
 std::string accuracy_page(const Validation& validation);
@@ -16,4 +16,4 @@ std::string deviations_page(const Validation& validation);
 // One table: a row per suite and role.
 std::string accuracy_table(const Validation& validation);
 
-}  // namespace validate
+}  // namespace c3sim::validate

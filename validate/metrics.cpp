@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -120,4 +120,4 @@ Metrics metrics_of(std::span<const Case* const> cases) {
   return metrics_of(cases, [](const Case& one) { return one.predicted; });
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -9,7 +9,7 @@
 
 #include "validate/case.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // Errors are relative, or in points where the figure is a share; both are fractions (0.05).
 struct Metrics {
@@ -39,4 +39,4 @@ double quantile(std::vector<double> values, double share);
 // constant.
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b);
 
-}  // namespace validate
+}  // namespace c3sim::validate

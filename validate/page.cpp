@@ -9,7 +9,7 @@
 
 #include "validate/deviation.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -234,4 +234,4 @@ study::Page page_of(const Validation& validation, const study::Results& results,
   return page;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

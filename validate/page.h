@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "study/page.h"
+#include "study/report/page.h"
 #include "validate/report.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // `version` is that of c3sim; `results` is the report of the validation.
 study::Page page_of(const Validation& validation, const study::Results& results, const std::string& version);
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "calibrate/csv_file.h"
-#include "sim/config_error.h"
+#include "calibrate/readers/csv_file.h"
+#include "sim/config/config_error.h"
 #include "validate/baseline.h"
 #include "validate/digest.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -113,4 +113,4 @@ void apply_predictions(Validation& validation, const PredictionFile& predictions
   validation.choices = choices_of(validation.cases);
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

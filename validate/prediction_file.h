@@ -9,7 +9,7 @@
 
 #include "validate/validation.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 struct PredictionFile {
   std::string version;                      // of c3sim
@@ -34,4 +34,4 @@ PredictionFile read_prediction_json(const std::filesystem::path& file);
 void apply_predictions(Validation& validation, const PredictionFile& predictions, const Library& library,
                        const Options& options);
 
-}  // namespace validate
+}  // namespace c3sim::validate

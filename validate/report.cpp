@@ -10,7 +10,7 @@
 
 #include "validate/baseline.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -394,4 +394,4 @@ study::Results report(const Validation& validation) {
   return results;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "study/results.h"
+#include "study/report/results.h"
 #include "validate/golden.h"
 #include "validate/metrics.h"
 #include "validate/validation.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // Cases that are told as one: of a suite, or of a group and figure within one; calibrate and predict apart.
 struct Group {
@@ -44,4 +44,4 @@ study::ResultTable move_table(std::span<const Move> moves);
 // In sentences: how many cases lie within their bands, how many claims hold, and how much is left out.
 std::string verdict(const Validation& validation);
 
-}  // namespace validate
+}  // namespace c3sim::validate

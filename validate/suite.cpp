@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <system_error>
 
-#include "sim/nearest_name.h"
+#include "sim/config/nearest_name.h"
 #include "validate/claim.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::vector<Suite> read_suites(const std::filesystem::path& folder, const calibr
   return suites;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -8,8 +8,8 @@
 //   tables:
 //     - file: mi300x_overlap/rccl_allreduce_by_channels.csv       # in the folder of reference data
 //       band: 0.08                                                # relative, or in points; of figures without their
-//       own rows: ...                                                 # calibrate/table_format.h; or `format: NAME` of
-//       one
+//       own rows: ...                                                 # calibrate/readers/table_format.h; or `format:
+//       NAME` of one
 #pragma once
 
 #include <filesystem>
@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/reader.h"
-#include "sim/config.h"
+#include "calibrate/readers/reader.h"
+#include "sim/config/config.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 struct SuiteTable {
   std::filesystem::path file;  // within the folder of reference data
@@ -45,4 +45,4 @@ Suite read_suite(const std::filesystem::path& file, const calibrate::Reader& rea
 // The suites of a folder, in alphabetical order.
 std::vector<Suite> read_suites(const std::filesystem::path& folder, const calibrate::Reader& reader);
 
-}  // namespace validate
+}  // namespace c3sim::validate

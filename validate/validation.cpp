@@ -9,11 +9,11 @@
 #include <set>
 #include <tuple>
 
-#include "sim/config_error.h"
-#include "sim/nearest_name.h"
+#include "sim/config/config_error.h"
+#include "sim/config/nearest_name.h"
 #include "validate/baseline.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 namespace {
 
@@ -317,4 +317,4 @@ void require_predictions(const Validation& validation) {
   throw sim::ConfigError(std::move(faults));
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

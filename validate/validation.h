@@ -14,7 +14,7 @@
 #include "validate/deviation.h"
 #include "validate/suite.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 // Where things are.
 struct Library {
@@ -86,4 +86,4 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
 // Throws sim::ConfigError, with every case's reason, where no case has a prediction: nothing is compared then.
 void require_predictions(const Validation& validation);
 
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -1,11 +1,13 @@
 // How long people wait for answers about C3. CPU time of all threads counts.
 #include <benchmark/benchmark.h>
 
-#include "sim/config.h"
+#include "sim/config/config.h"
 #include "study/answers.h"
 #include "study/c3_study_file.h"
+#include "study/explain/slowdown.h"
 #include "study/platform_file.h"
-#include "study/slowdown.h"
+
+using namespace c3sim;
 
 namespace {
 

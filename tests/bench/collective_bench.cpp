@@ -7,6 +7,8 @@
 #include "study/answers.h"
 #include "study/platform_file.h"
 
+using namespace c3sim;
+
 namespace {
 
 const models::PlatformSpec& mi300x() {

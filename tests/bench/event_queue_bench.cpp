@@ -9,6 +9,8 @@
 #include "sim/simulator.h"
 #include "sim/task.h"
 
+using namespace c3sim;
+
 namespace {
 
 // The classic hold model: the queue keeps its size while every event popped is pushed again at a random later time.

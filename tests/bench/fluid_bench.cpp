@@ -6,6 +6,8 @@
 
 #include "tests/bench/mesh_flows.h"
 
+using namespace c3sim;
+
 namespace {
 
 void mesh(benchmark::State& state, const bench::Workload& workload) {

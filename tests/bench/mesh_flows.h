@@ -11,7 +11,7 @@
 #include "sim/simulator.h"
 #include "sim/units.h"
 
-namespace bench {
+namespace c3sim::bench {
 
 constexpr std::uint32_t hosts = 8;
 constexpr double link_bytes_per_second = 46.55e9;
@@ -108,4 +108,4 @@ class MeshRun {
   sim::ResourceNetwork network_{simulator_};
 };
 
-}  // namespace bench
+}  // namespace c3sim::bench

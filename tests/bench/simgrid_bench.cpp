@@ -17,6 +17,8 @@
 
 #include "tests/bench/mesh_flows.h"
 
+using namespace c3sim;
+
 namespace {
 
 namespace s4u = simgrid::s4u;

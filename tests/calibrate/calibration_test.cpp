@@ -11,9 +11,9 @@
 #include "calibrate/calibration_report.h"
 #include "calibrate/fit_guard.h"
 #include "calibrate/platform_text.h"
-#include "sim/config_error.h"
+#include "sim/config/config_error.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 namespace {
 
 using ::testing::AllOf;
@@ -216,4 +216,4 @@ TEST(FullCalibration, MakesTheFileOfTheSecondMachine) {
 }
 
 }  // namespace
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace calibrate {
+namespace c3sim::calibrate {
 namespace {
 
 using ::testing::AllOf;
@@ -149,4 +149,4 @@ TEST_F(FitGuard, TellsAllThatIsAtFaultAtOnce) {
 }
 
 }  // namespace
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

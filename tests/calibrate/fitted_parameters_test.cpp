@@ -8,11 +8,11 @@
 #include <iterator>
 #include <regex>
 
-#include "calibrate/csv_file.h"
-#include "calibrate/roles.h"
+#include "calibrate/readers/csv_file.h"
+#include "calibrate/readers/roles.h"
 #include "study/platform_file.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 namespace {
 
 const std::filesystem::path root = C3SIM_SOURCE_DIR;
@@ -97,4 +97,4 @@ TEST(FittedParameters, AreListedInTheDocument) {
 }
 
 }  // namespace
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

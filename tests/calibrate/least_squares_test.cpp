@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace calibrate {
+namespace c3sim::calibrate {
 namespace {
 
 TEST(LeastSquares, SolvesALinearProblem) {
@@ -49,4 +49,4 @@ TEST(LeastSquares, LeavesAloneWhatMakesNoDifference) {
 }
 
 }  // namespace
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/config_error.h"
+#include "sim/config/config_error.h"
 #include "study/platform_file.h"
 
-namespace calibrate {
+namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
@@ -71,4 +71,4 @@ TEST(Observation, NamesTheRowThatThePlatformCannotRun) {
 }
 
 }  // namespace
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

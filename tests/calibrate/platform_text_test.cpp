@@ -8,7 +8,7 @@
 #include <iterator>
 #include <sstream>
 
-namespace calibrate {
+namespace c3sim::calibrate {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(PlatformText, AsksForOneLineWhereAParameterTakesSeveral) {
 }
 
 }  // namespace
-}  // namespace calibrate
+}  // namespace c3sim::calibrate

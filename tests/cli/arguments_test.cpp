@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/sdma_copy.h"
+#include "models/sdma/sdma_copy.h"
 #include "study/operation.h"
 
-namespace cli {
+namespace c3sim::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -148,4 +148,4 @@ TEST(Arguments, SplittingKeepsEmptyParts) {
 }
 
 }  // namespace
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -7,7 +7,7 @@
 
 #include "tests/cli/run_cli.h"
 
-namespace cli {
+namespace c3sim::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -99,4 +99,4 @@ TEST(CalibrateCommand, LeavesNothingWhereItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace cli
+}  // namespace c3sim::cli

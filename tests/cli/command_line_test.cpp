@@ -11,7 +11,7 @@
 
 #include "tests/cli/run_cli.h"
 
-namespace cli {
+namespace c3sim::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -399,4 +399,4 @@ TEST(CommandLineFaults, PlacesThatCannotBeWrittenTo) {
 }
 
 }  // namespace
-}  // namespace cli
+}  // namespace c3sim::cli

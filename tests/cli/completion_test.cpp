@@ -8,7 +8,7 @@
 
 #include "tests/cli/run_cli.h"
 
-namespace cli {
+namespace c3sim::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(Completion, BashCompletesCommandsOptionsAndValues) {
 }
 
 }  // namespace
-}  // namespace cli
+}  // namespace c3sim::cli

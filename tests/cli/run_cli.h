@@ -7,7 +7,7 @@
 
 #include "cli/command_line.h"
 
-namespace cli {
+namespace c3sim::cli {
 
 struct Answer {
   ExitCode code = ExitCode::fine;
@@ -24,4 +24,4 @@ inline Answer run_cli(std::vector<std::string> arguments, bool err_is_terminal =
   return {code, out.str(), err.str()};
 }
 
-}  // namespace cli
+}  // namespace c3sim::cli

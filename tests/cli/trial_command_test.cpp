@@ -10,7 +10,7 @@
 #include "study/trial.h"
 #include "tests/cli/run_cli.h"
 
-namespace cli {
+namespace c3sim::cli {
 namespace {
 
 using sim::operator""_B;
@@ -123,4 +123,4 @@ TEST(TrialCommand, OfAPair) {
 }
 
 }  // namespace
-}  // namespace cli
+}  // namespace c3sim::cli

@@ -10,7 +10,7 @@
 
 #include "tests/cli/run_cli.h"
 
-namespace cli {
+namespace c3sim::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -398,4 +398,4 @@ TEST_F(ValidateCommand, FullGivesTheSameBytesOfAllSuitesAtAnyNumberOfJobs) {
 }
 
 }  // namespace
-}  // namespace cli
+}  // namespace c3sim::cli

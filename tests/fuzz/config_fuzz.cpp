@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config.h"
+#include "sim/config/config.h"
+
+using namespace c3sim;
 
 namespace {
 

@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "calibrate/reader.h"
-#include "tests/calibrate/log_bounds.h"
+#include "calibrate/readers/reader.h"
+#include "tests/calibrate/readers/log_bounds.h"
+
+using namespace c3sim;
 
 namespace {
 

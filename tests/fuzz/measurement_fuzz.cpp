@@ -13,6 +13,8 @@
 #include "calibrate/fit_guard.h"
 #include "study/platform_file.h"
 
+using namespace c3sim;
+
 namespace {
 
 using calibrate::Measurement;

@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "sim/config/quantity_text.h"
 #include "sim/units.h"
+
+using namespace c3sim;
 
 namespace {
 

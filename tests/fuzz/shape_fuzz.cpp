@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "models/gemm_shape.h"
+#include "models/platform/gemm_shape.h"
+
+using namespace c3sim;
 
 namespace {
 

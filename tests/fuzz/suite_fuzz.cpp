@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sim/config.h"
+#include "sim/config/config.h"
 #include "validate/suite.h"
+
+using namespace c3sim;
 
 namespace {
 

@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/table_reader.h"
-#include "sim/config.h"
+#include "calibrate/readers/table_reader.h"
+#include "sim/config/config.h"
+
+using namespace c3sim;
 
 namespace {
 

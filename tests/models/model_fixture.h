@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "models/machine/usage_list.h"
 #include "models/node.h"
-#include "models/usage_list.h"
-#include "sim/config.h"
+#include "sim/config/config.h"
 #include "sim/resource_network.h"
 #include "sim/simulator.h"
 
-namespace models {
+namespace c3sim::models {
 
 inline std::string platform_file(const std::string& name) {
   return std::string(C3SIM_SOURCE_DIR) + "/configs/platforms/" + name + ".yaml";
@@ -153,4 +153,4 @@ inline double rate_alone(sim::ResourceNetwork& network, UsageList list) {
   return rates_together(network, {std::move(list)}).front();
 }
 
-}  // namespace models
+}  // namespace c3sim::models

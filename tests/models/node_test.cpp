@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "models/collective.h"
-#include "models/rccl_kernel.h"
+#include "models/collectives/collective.h"
+#include "models/collectives/rccl_kernel.h"
+#include "models/kernels/gemm.h"
 #include "sim/gate.h"
 #include "tests/models/model_fixture.h"
 #include "tests/models/reference_table.h"
 
-namespace models {
+namespace c3sim::models {
 namespace {
 
 constexpr GemmShape one_wave{1024, 128, 1000};  // of the round machine: 65.536 us
@@ -212,4 +213,4 @@ TEST(Mi300x, ConcurrentComputeAndCommunicationLiesBetweenMaximumAndSum) {
 }
 
 }  // namespace
-}  // namespace models
+}  // namespace c3sim::models

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace models {
+namespace c3sim::models {
 
 // The cells of a table, row by row, without its comments and heading.
 inline std::vector<std::vector<std::string>> reference_cells(const std::string& name,
@@ -35,4 +35,4 @@ inline std::vector<std::vector<double>> reference_numbers(const std::string& nam
   return rows;
 }
 
-}  // namespace models
+}  // namespace c3sim::models

@@ -7,10 +7,11 @@
 #include <filesystem>
 #include <iostream>
 
-#include "study/page.h"
-#include "study/results_page.h"
+#include "study/report/html_file.h"
+#include "study/report/page.h"
+#include "study/report/results_page.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 BarChart bar_chart() {
@@ -165,7 +166,7 @@ Page hostile_page() {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -174,7 +175,7 @@ int main(int argc, char** argv) {
   }
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
-  study::write_page(study::charts_page(), folder / "charts.html");
-  study::write_page(study::table_page(), folder / "table.html");
-  study::write_page(study::hostile_page(), folder / "hostile.html");
+  c3sim::study::write_page(c3sim::study::charts_page(), folder / "charts.html");
+  c3sim::study::write_page(c3sim::study::table_page(), folder / "table.html");
+  c3sim::study::write_page(c3sim::study::hostile_page(), folder / "hostile.html");
 }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 using Log = std::vector<std::string>;
@@ -142,4 +142,4 @@ RC_GTEST_PROP(ChannelProperty, NothingIsLostOrReordered, ()) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 std::string message_of_failed_check() {
@@ -30,16 +30,16 @@ TEST(Check, TheFolderAboveTheProjectIsNotInTheMessage) {
 
 TEST(Check, TheInnermostTimeAndProcessAreKept) {
   InternalError error("a", "sim/task.h", 7);
-  error.locate(Time(2'200'000), "gpu0.sdma3");
-  error.locate(Time(9), "outer");
+  error.locate("2200000ps", "gpu0.sdma3");
+  error.locate("9ps", "outer");
   EXPECT_STREQ(error.what(), "check failed: a (sim/task.h:7) at 2200000ps in process 'gpu0.sdma3'");
 }
 
 TEST(Check, WithoutAProcessOnlyTheTimeIsAdded) {
   InternalError error("a", "sim/task.h", 7);
-  error.locate(Time(5), "");
+  error.locate("5ps", "");
   EXPECT_STREQ(error.what(), "check failed: a (sim/task.h:7) at 5ps");
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -11,7 +11,7 @@
 
 #include "sim/check.h"
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 // Notes the number of each event as it runs.
@@ -170,4 +170,4 @@ TEST(EventAction, ACopyDoesTheSame) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

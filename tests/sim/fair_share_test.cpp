@@ -14,6 +14,7 @@
 
 #include "tests/sim/slow_fair_share.h"
 
+namespace c3sim {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -244,3 +245,4 @@ RC_GTEST_PROP(FairShareProperty, MoreCapacityNeverLowersTheSmallestRatePerWeight
 }
 
 }  // namespace
+}  // namespace c3sim

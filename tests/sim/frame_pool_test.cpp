@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 TEST(FramePool, AReleasedFrameServesTheNextOfItsSize) {
@@ -69,4 +69,4 @@ TEST(FramePool, AFrameThatStandsAloneBelongsToNoPool) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -7,7 +7,7 @@
 
 #include "sim/check.h"
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 using Log = std::vector<std::string>;
@@ -82,4 +82,4 @@ TEST(Latch, CountingBelowZeroIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

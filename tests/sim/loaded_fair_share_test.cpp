@@ -12,6 +12,7 @@
 #include "sim/loaded_latency.h"
 #include "sim/resource_network.h"
 
+namespace c3sim {
 namespace {
 
 using sim::ActivitySpec;
@@ -230,3 +231,4 @@ TEST(LatencyLimit, ConvergesInRandomNetworks) {
 }
 
 }  // namespace
+}  // namespace c3sim

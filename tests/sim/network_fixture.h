@@ -11,7 +11,7 @@
 
 #include "sim/resource_network.h"
 
-namespace sim::testing {
+namespace c3sim::sim::testing {
 
 inline ActivitySpec transfer(double amount, std::vector<Usage> usages) {
   ActivitySpec spec;
@@ -39,4 +39,4 @@ struct World {
   std::deque<std::function<void()>> actions;
 };
 
-}  // namespace sim::testing
+}  // namespace c3sim::sim::testing

@@ -13,6 +13,7 @@
 #include "tests/sim/network_fixture.h"
 #include "tests/sim/slow_fair_share.h"
 
+namespace c3sim {
 namespace {
 
 using sim::ActivitySpec;
@@ -163,3 +164,4 @@ RC_GTEST_PROP(ResourceNetworkProperty, RenamingResourcesAndReorderingTransfersCh
 }
 
 }  // namespace
+}  // namespace c3sim

@@ -11,6 +11,7 @@
 #include "sim/check.h"
 #include "tests/sim/network_fixture.h"
 
+namespace c3sim {
 namespace {
 
 using sim::ActivitySpec;
@@ -360,3 +361,4 @@ TEST(ResourceNetwork, AnActivityReshapedAtTheInstantItIsDueEndsThen) {
 }
 
 }  // namespace
+}  // namespace c3sim

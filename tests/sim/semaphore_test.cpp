@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 using Log = std::vector<std::string>;
@@ -76,4 +76,4 @@ TEST(Semaphore, WithoutWaitingThereIsNoOvertakingEither) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -22,6 +22,7 @@
 
 #include "tests/sim/network_fixture.h"
 
+namespace c3sim {
 namespace {
 
 namespace s4u = simgrid::s4u;
@@ -211,3 +212,4 @@ TEST(SimGrid, EndsEveryFlowAtTheSameTimeOnAHundredRandomTopologies) {
 }
 
 }  // namespace
+}  // namespace c3sim

@@ -14,7 +14,7 @@
 #include "sim/gate.h"
 #include "sim/semaphore.h"
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 using Log = std::vector<std::string>;
@@ -368,4 +368,4 @@ RC_GTEST_PROP(SimulatorProperty, ProcessesWakeInOrderOfTimeThenSpawning, ()) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace slow {
+namespace c3sim::slow {
 
 struct Flow {
   std::vector<double> coefficients;  // by resource, 0 where it uses none
@@ -90,4 +90,4 @@ inline std::vector<double> finishing_times(const std::vector<double>& capacities
   }
 }
 
-}  // namespace slow
+}  // namespace c3sim::slow

@@ -1,16 +1,15 @@
 // Does a step follow from what let it begin, whatever the process waited at?
-#include "sim/step_log.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "sim/gate.h"
+#include "sim/open_step.h"
 #include "sim/semaphore.h"
 #include "sim/simulator.h"
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 Task<> work(Simulator& simulator, std::string track, Time duration) {
@@ -146,4 +145,4 @@ TEST(StepLog, RecordingChangesNothing) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -11,7 +11,7 @@
 
 #include "sim/simulator.h"
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 // Counts its living copies: the locals of a frame are destroyed with the frame.
@@ -276,4 +276,4 @@ TEST(TaskFrames, TwoSimulatorsKeepTheirFramesApart) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

@@ -8,7 +8,7 @@
 
 #include "sim/check.h"
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 TEST(PerfettoTrace, TheTextIsCompleteWhenTheWriterIsDestroyed) {
@@ -71,4 +71,4 @@ TEST(PerfettoTrace, WhatCannotBeDrawnIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

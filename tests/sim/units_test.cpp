@@ -10,8 +10,9 @@
 #include <type_traits>
 
 #include "sim/check.h"
+#include "sim/config/quantity_text.h"
 
-namespace sim {
+namespace c3sim::sim {
 namespace {
 
 double value_of(std::string_view text, Dimension dimension) {
@@ -212,4 +213,4 @@ TEST(ToString, TimesHaveThreeDigitsAndTheFittingUnit) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace c3sim::sim

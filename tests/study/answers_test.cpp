@@ -7,11 +7,11 @@
 #include <array>
 #include <sstream>
 
-#include "study/explanation.h"
-#include "study/run_trace.h"
+#include "study/explain/explanation.h"
+#include "study/explain/run_trace.h"
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::ElementsAre;
@@ -113,4 +113,4 @@ TEST_F(AnswersTest, TracesShowOperationsOnTheirStreamsAndUtilisations) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "sim/config.h"
+#include "sim/config/config.h"
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::HasSubstr;
@@ -72,4 +72,4 @@ TEST_F(C3StudyFileTest, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "study/c3_study_charts.h"
-#include "study/c3_study_tables.h"
+#include "study/report/c3_study_charts.h"
+#include "study/report/c3_study_tables.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using models::CollectiveKind;
@@ -186,4 +186,4 @@ TEST(C3StudyTables, PairsShowTheClassThatFollowsFromTheirTimes) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

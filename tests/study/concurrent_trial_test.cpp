@@ -7,7 +7,7 @@
 #include "study/trial.h"
 #include "tests/study/seen_of_trial.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using sim::operator""_MiB;
@@ -108,4 +108,4 @@ TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

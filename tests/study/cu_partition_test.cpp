@@ -5,7 +5,7 @@
 
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::HasSubstr;
@@ -48,4 +48,4 @@ TEST_F(CuPartitionTest, TheTwoPartsOfAReservationMeetAndDoNotOverlap) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -12,7 +12,7 @@
 
 #include "tests/models/model_fixture.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using models::GemmShape;
@@ -235,4 +235,4 @@ RC_GTEST_PROP(DependentSchedulesProperty, RunOneGemmAtATimeAndOneCopyFromEachPee
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/config.h"
+#include "sim/config/config.h"
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::ElementsAre;
@@ -159,4 +159,4 @@ TEST_F(ExperimentTest, PacketsForEnginesQueuesAndGpusThatDoNotExistAreFaults) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -5,7 +5,7 @@
 
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using sim::operator""_KiB;
@@ -58,4 +58,4 @@ TEST(Fidelity, ARangeThatEndsBeforeItBeginsIsAFaultOfThePlatformFile) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

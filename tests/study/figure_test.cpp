@@ -5,7 +5,9 @@
 #include <set>
 #include <string>
 
-namespace study {
+#include "sim/config/quantity_text.h"
+
+namespace c3sim::study {
 namespace {
 
 TEST(Figure, HasAKeyOfItsOwn) {
@@ -54,4 +56,4 @@ TEST(Figure, CanBeDividedByUnlessItIsCountedInPoints) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -8,7 +8,7 @@
 #include "study/testbed.h"
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::AllOf;
@@ -92,4 +92,4 @@ TEST_F(GemmProfiles, AreRefusedTwiceForAShapeAndForNone) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

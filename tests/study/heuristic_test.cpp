@@ -7,7 +7,7 @@
 #include "study/strategy.h"
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using models::CollectiveKind;
@@ -97,4 +97,4 @@ TEST_F(HeuristicTest, NothingIsReservedWhereNothingWouldBeLeft) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -5,7 +5,7 @@
 #include "study/trial.h"
 #include "tests/study/seen_of_trial.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(ImpossibleTrials, AreToldWithWhatWouldBeAccepted) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

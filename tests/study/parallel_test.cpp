@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 TEST(Parallel, CallsEachIndexOnce) {
@@ -43,4 +43,4 @@ TEST(Parallel, TheFirstFailureComesOutAfterAllHaveEnded) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

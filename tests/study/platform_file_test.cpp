@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "sim/config_error.h"
+#include "sim/config/config_error.h"
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::Contains;
@@ -55,4 +55,4 @@ TEST(PlatformFile, AnAssignmentToAnUnknownParameterIsAFault) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

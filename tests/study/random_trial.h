@@ -10,7 +10,7 @@
 #include "study/choices.h"
 #include "study/trial.h"
 
-namespace study {
+namespace c3sim::study {
 
 template <class T>
 T any_of(std::initializer_list<T> values) {
@@ -106,4 +106,4 @@ inline Trial any_trial() {
   }
 }
 
-}  // namespace study
+}  // namespace c3sim::study

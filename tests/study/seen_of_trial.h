@@ -8,7 +8,7 @@
 #include "study/trial.h"
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 
 inline std::set<Figure> every_figure() {
   std::set<Figure> all;
@@ -38,4 +38,4 @@ inline CollectiveTrial gather_by_engines(sim::Bytes bytes) {
   return trial;
 }
 
-}  // namespace study
+}  // namespace c3sim::study

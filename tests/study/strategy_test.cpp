@@ -8,7 +8,7 @@
 #include "study/cu_partition.h"
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::ElementsAre;
@@ -97,4 +97,4 @@ TEST_F(StrategyTest, EveryStrategyHasItsName) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

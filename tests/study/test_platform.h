@@ -3,7 +3,7 @@
 
 #include "study/platform_file.h"
 
-namespace study {
+namespace c3sim::study {
 
 inline Platform mi300x(std::vector<std::string> assignments = {}) {
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", assignments);
@@ -17,4 +17,4 @@ inline models::CollectiveSpec collective(models::Backend backend, models::Collec
   return spec;
 }
 
-}  // namespace study
+}  // namespace c3sim::study

@@ -5,7 +5,7 @@
 
 #include "tests/study/test_platform.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST_F(TestbedTest, WordsTellWorkApart) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -6,7 +6,7 @@
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using sim::operator""_GiB;
@@ -41,4 +41,4 @@ TEST(PowerOfTrials, OfASmallGatherOnSmsIsTooMuchByHalf) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -7,7 +7,7 @@
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::IsEmpty;
@@ -284,4 +284,4 @@ TEST(CollectiveTrials, AreComparedWithParallelCopiesWhereThatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -10,7 +10,7 @@
 #include "study/trial.h"
 #include "tests/study/random_trial.h"
 
-namespace study {
+namespace c3sim::study {
 namespace {
 
 using ::testing::StartsWith;
@@ -123,4 +123,4 @@ TEST(TrialCommands, NameOptionsOfKernelsWhereThereAreKernels) {
 }
 
 }  // namespace
-}  // namespace study
+}  // namespace c3sim::study

@@ -6,7 +6,7 @@
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using study::Figure;
@@ -231,4 +231,4 @@ TEST(OperationOf, IsTheOneThatTheFigureIsAbout) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -4,7 +4,7 @@
 
 #include "tests/validate/cases.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using study::Figure;
@@ -69,4 +69,4 @@ TEST(Command, IsSafeToPasteWhateverAFileIsCalled) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

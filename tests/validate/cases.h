@@ -8,7 +8,7 @@
 
 #include "validate/case.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 inline Case measured(double value, std::optional<double> predicted, study::Figure figure = study::Figure::time) {
   Case one;
@@ -33,4 +33,4 @@ inline study::CollectiveTrial all_gather(double bytes) {
   return trial;
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

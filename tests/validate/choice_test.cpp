@@ -8,7 +8,7 @@
 
 #include "tests/validate/cases.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using study::Figure;
@@ -151,4 +151,4 @@ RC_GTEST_PROP(Choices, ByPerfectPredictionsAreAllRight, ()) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

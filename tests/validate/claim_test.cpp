@@ -5,7 +5,7 @@
 
 #include "tests/validate/libraries.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using ::testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST_F(ClaimFile, SaysWhereAndWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

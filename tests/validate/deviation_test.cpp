@@ -6,7 +6,7 @@
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using ::testing::ElementsAre;
@@ -155,4 +155,4 @@ TEST(SizeOf, IsTheBytesOfATransferAndTheOperationsOfAGemm) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 // FIPS 180-4's examples: the empty text, and "abc".
@@ -12,4 +12,4 @@ TEST(Digest, IsSha256) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -8,7 +8,7 @@
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using study::Figure;
@@ -173,4 +173,4 @@ TEST(Predict, RunsOnTheMachineAsked) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

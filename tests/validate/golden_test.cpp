@@ -10,7 +10,7 @@
 #include "tests/validate/libraries.h"
 #include "validate/digest.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using ::testing::ElementsAre;
@@ -158,4 +158,4 @@ RC_GTEST_PROP(Moves, AgainstItsOwnGoldensAreNone, ()) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

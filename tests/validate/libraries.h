@@ -7,11 +7,11 @@
 #include <fstream>
 #include <string>
 
-#include "sim/config_error.h"
+#include "sim/config/config_error.h"
 #include "study/platform_file.h"
 #include "validate/validation.h"
 
-namespace validate {
+namespace c3sim::validate {
 
 inline models::PlatformSpec shipped_platform(const Machine& machine) {
   const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
@@ -73,4 +73,4 @@ std::string fault_of(const Do& act) {
   return "";
 }
 
-}  // namespace validate
+}  // namespace c3sim::validate

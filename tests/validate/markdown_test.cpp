@@ -8,7 +8,7 @@
 
 #include "tests/validate/cases.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using ::testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(Markdown, HasASectionForEveryDeviation) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -10,7 +10,7 @@
 
 #include "tests/validate/cases.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using study::Figure;
@@ -214,4 +214,4 @@ RC_GTEST_PROP(Metrics, AreOrderedAsTheirNamesSay, ()) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -9,7 +9,7 @@
 #include "tests/validate/libraries.h"
 #include "validate/digest.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using ::testing::AllOf;
@@ -175,4 +175,4 @@ TEST_F(Planning, OfNothingIsAFault) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

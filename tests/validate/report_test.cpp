@@ -8,7 +8,7 @@
 
 #include "tests/validate/cases.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using study::Figure;
@@ -169,4 +169,4 @@ TEST(Report, OfNothingIsEmpty) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -10,14 +10,14 @@
 #include <set>
 #include <tuple>
 
-#include "calibrate/csv_file.h"
+#include "calibrate/readers/csv_file.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 #include "validate/golden.h"
 #include "validate/metrics.h"
 #include "validate/report.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using study::Figure;
@@ -206,4 +206,4 @@ TEST(ShippedGoldens, AreNamedInTheChangeLog) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -5,7 +5,7 @@
 
 #include "tests/validate/libraries.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using ::testing::AllOf;
@@ -150,4 +150,4 @@ TEST(Suite, OfTenLinesIsAllThatANewMeasurementNeeds) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

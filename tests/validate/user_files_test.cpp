@@ -6,11 +6,11 @@
 
 #include <set>
 
-#include "calibrate/csv_file.h"
+#include "calibrate/readers/csv_file.h"
 #include "tests/validate/libraries.h"
 #include "validate/report.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using study::Figure;
@@ -245,4 +245,4 @@ RC_GTEST_FIXTURE_PROP(UserFiles, CellsOfAnyKindAreReadOrTold, ()) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

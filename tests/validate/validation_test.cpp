@@ -6,7 +6,7 @@
 
 #include "tests/validate/libraries.h"
 
-namespace validate {
+namespace c3sim::validate {
 namespace {
 
 using ::testing::AllOf;
@@ -134,4 +134,4 @@ TEST_F(SuiteValidation, CountCasesOutsideTheirBandsAndNoneThatIsNotPredicted) {
 }
 
 }  // namespace
-}  // namespace validate
+}  // namespace c3sim::validate

@@ -1,0 +1,204 @@
+#include "calibrate/readers/json_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace c3sim::calibrate {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// How far a text has been read.
+struct Place {
+  std::string_view text;
+  std::size_t at = 0;
+  std::size_t line_start = 0;
+  int line = 1;
+
+  void advance() {
+    if (text[at++] != '\n') return;
+    ++line;
+    line_start = at;
+  }
+  int column() const { return static_cast<int>(std::min(at - line_start, longest_log_line)) + 1; }
+};
+
+// Reads on from a place and moves it.
+class PlaceIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  explicit PlaceIterator(Place* place) : place_(place) {}  // null: the end of any text
+  reference operator*() const { return place_->text[place_->at]; }
+  PlaceIterator& operator++() {
+    place_->advance();
+    return *this;
+  }
+  bool operator==(const PlaceIterator& other) const { return is_end() == other.is_end(); }
+  bool operator!=(const PlaceIterator& other) const { return !(*this == other); }
+
+ private:
+  bool is_end() const { return place_ == nullptr || place_->at == place_->text.size(); }
+
+  Place* place_;
+};
+
+// What the parser tells of a text.
+class Handler final : public Json::json_sax_t {
+ public:
+  Handler(const Place& place, const std::function<void(const JsonRecord&)>& take) : place_(place), take_(take) {}
+
+  bool null() override { return next_element(); }
+  bool boolean(bool value) override { return add(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return add(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& written) override { return add(written); }
+  bool string(string_t& value) override { return add(value); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(false); }
+  bool start_array(std::size_t) override { return open(true); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    level().name = name;
+    const std::size_t width = std::min(name.size() + 1, static_cast<std::size_t>(place_.column() - 1));
+    key_ = {.text = {}, .line = place_.line, .column = place_.column() - static_cast<int>(width)};
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
+    const std::string_view what(error.what());
+    const std::size_t reason = what.find(": ");
+    set_fault(std::string(what.substr(reason == std::string_view::npos ? 0 : reason + 2)));
+    return false;
+  }
+
+  const std::optional<JsonFault>& fault() const { return fault_; }
+  // Behind a fault.
+  void give_up() {
+    for (; !records_.empty(); records_.pop_back()) {
+      records_.back().is_whole = false;
+      take_(records_.back());
+    }
+  }
+
+ private:
+  struct Level {
+    bool is_array = false;
+    bool is_record = false;
+    std::size_t elements = 0;
+    std::string name;  // of an object's present member
+  };
+
+  Level& level() { return levels_.back(); }
+  bool next_element() {
+    if (!levels_.empty() && level().is_array) ++level().elements;
+    return true;
+  }
+  LogCell here() const { return {.text = {}, .line = place_.line, .column = std::max(place_.column() - 1, 1)}; }
+  void set_fault(std::string what) {
+    constexpr std::size_t most = 160;
+    std::ranges::replace_if(
+        what, [](char c) { return c < ' ' || c > '~'; }, '?');
+    fault_ = {here(), "JSON is accepted: " + what.substr(0, most)};
+  }
+
+  bool open(bool is_array) {
+    constexpr std::size_t deepest = 32;
+    if (levels_.size() >= deepest) {
+      set_fault(fmt::format("nested more than {} deep", deepest));
+      return false;
+    }
+    const bool is_record = !is_array && (levels_.empty() || level().is_array);
+    if (is_record) records_.push_back({.path = path(), .at = here(), .values = {}});
+    levels_.push_back({.is_array = is_array, .is_record = is_record, .name = {}});
+    return true;
+  }
+  bool close() {
+    if (level().is_record) {
+      take_(records_.back());
+      records_.pop_back();
+    }
+    levels_.pop_back();
+    return next_element();
+  }
+  bool add(std::string text) {
+    if (records_.empty()) return next_element();
+    constexpr std::size_t most_values = 4096;
+    if (records_.back().values.size() >= most_values) {
+      set_fault(fmt::format("more than {} values in one object", most_values));
+      return false;
+    }
+    const LogCell at = level().is_array ? here() : key_;
+    records_.back().values.push_back({key_in_record(), std::move(text), at.line, at.column});
+    return next_element();
+  }
+
+  std::string path() const {
+    std::string path;
+    for (const Level& outer : levels_) {
+      if (outer.is_array) {
+        path += fmt::format("[{}]", outer.elements);
+      } else {
+        path += (path.empty() ? "" : ".") + printable(outer.name);
+      }
+    }
+    return path;
+  }
+  std::string key_in_record() const {
+    const auto record =
+        std::find_if(levels_.rbegin(), levels_.rend(), [](const Level& outer) { return outer.is_record; });
+    std::string key;
+    for (auto inner = record.base() - 1; inner != levels_.end(); ++inner) {
+      if (inner->is_array) continue;
+      if (!key.empty()) key += '.';
+      key += plain_name(inner->name);
+    }
+    return key;
+  }
+
+  const Place& place_;
+  const std::function<void(const JsonRecord&)>& take_;
+  std::vector<Level> levels_;
+  std::vector<JsonRecord> records_;  // that have begun
+  LogCell key_;
+  std::optional<JsonFault> fault_;
+};
+
+}  // namespace
+
+const JsonValue* JsonRecord::find(std::string_view key) const {
+  const auto found = std::ranges::find(values, key, &JsonValue::key);
+  return found == values.end() ? nullptr : &*found;
+}
+
+std::optional<JsonFault> read_json_records(std::string_view text, const std::function<void(const JsonRecord&)>& take) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  Place place{.text = text};
+  const auto skip_between = [&place] {
+    constexpr std::string_view between = " \t\r\n,";
+    while (place.at < place.text.size() && between.find(place.text[place.at]) != std::string_view::npos)
+      place.advance();
+  };
+  for (skip_between(); place.at < text.size(); skip_between()) {
+    Handler handler(place, take);
+    constexpr bool to_the_end = false;
+    const bool parsed = Json::sax_parse(PlaceIterator(&place), PlaceIterator(nullptr), &handler,
+                                        Json::input_format_t::json, to_the_end);
+    handler.give_up();
+    if (!parsed) return handler.fault();
+  }
+  return {};
+}
+
+}  // namespace c3sim::calibrate

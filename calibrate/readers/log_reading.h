@@ -1,0 +1,48 @@
+// What the reader of a log has read so far: measurements, rows left out, faults, each with its place in the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/measurement.h"
+
+namespace c3sim::calibrate {
+
+class LogReading {
+ public:
+  // `name` is that of the file, perhaps with folders.
+  explicit LogReading(std::string name);
+
+  // `path` names the cell for people: "time".
+  void fault(const LogCell& at, std::string_view path, std::string what);
+  void leave_out(int line, std::string why);  // once, of several cells that follow each other
+  void add(Measurement measurement);          // all but its file is set
+
+  // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
+  // people read it (study/figure.h).
+  std::optional<double> figure(const LogCell& cell, study::Figure figure, std::string_view path);
+  std::optional<double> number(const LogCell& cell, double low, double high, std::string_view path);
+  std::optional<int> integer(const LogCell& cell, int low, int high, std::string_view path);
+  // From 1 B to 1 TiB.
+  std::optional<sim::Bytes> bytes(const LogCell& cell, std::string_view path);
+  // Whether a tool may have printed the line: not of one that is too long.
+  bool accepts(const LogCell& line);
+
+  const std::string& name() const { return name_; }
+  std::size_t faults() const { return reading_.faults.size(); }
+  // Nothing at all was found.
+  bool empty() const;
+  Reading take() && { return std::move(reading_); }
+
+ private:
+  std::string name_;
+  Reading reading_;
+};
+
+// GPUs, CUs, engines, ranks: more are a slip of the pen.
+inline constexpr int most_units = 4096;
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,137 @@
+#include "calibrate/readers/log_text.h"
+
+#include <algorithm>
+#include <array>
+
+namespace c3sim::calibrate {
+
+namespace {
+
+constexpr std::size_t most_shown = 40;
+constexpr std::string_view blanks = " \t\r\v\f";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// How many of the first bytes are digits.
+std::size_t digits_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
+}
+
+// In the spelling of sim/config/config_text.h, if it is a number at all.
+std::string respelled(std::string_view text) {
+  std::string result;
+  if (text.starts_with('-')) result = "-";
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  const std::size_t whole = digits_of(text);
+  const std::string_view fraction =
+      text.substr(whole).starts_with('.') ? text.substr(whole + 1, digits_of(text.substr(whole + 1))) : "";
+  if (whole == 0 && fraction.empty()) return {};
+  const std::size_t significant = std::min(text.find_first_not_of('0'), whole);
+  const std::string_view before_point = text.substr(significant, whole - significant);
+  result += before_point.empty() ? "0" : before_point;
+  std::string_view rest = text.substr(whole);
+  if (rest.starts_with('.') && fraction.empty()) rest.remove_prefix(1);
+  return result += rest;
+}
+
+template <class T>
+sim::Parsed<T> parse_printed(std::string_view text, sim::Parsed<T> (*parse)(std::string_view),
+                             std::string_view accepted) {
+  constexpr std::size_t longest = 40;
+  sim::Parsed<T> parsed;
+  if (text.size() <= longest) parsed = parse(respelled(text));
+  if (text.size() > longest || !parsed.error.empty()) {
+    parsed.error = shown(text) + " is not " + std::string(accepted);
+  }
+  return parsed;
+}
+
+}  // namespace
+
+LogLines::LogLines(std::string_view text) : rest_(text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
+}
+
+bool LogLines::next() {
+  if (rest_.empty()) return false;
+  const std::size_t end = rest_.find('\n');
+  is_ended_ = end != std::string_view::npos;
+  line_.text = rest_.substr(0, end);
+  rest_.remove_prefix(is_ended_ ? end + 1 : rest_.size());
+  if (line_.text.ends_with('\r')) line_.text.remove_suffix(1);
+  ++line_.line;
+  return true;
+}
+
+LogCell trimmed(const LogCell& cell) {
+  const std::size_t begin = cell.text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return cell.from(0, 0);
+  return cell.from(begin, cell.text.find_last_not_of(blanks) - begin + 1);
+}
+
+std::vector<LogCell> words_of(const LogCell& line, std::string_view also_separate) {
+  const std::string separators = std::string(blanks) + std::string(also_separate);
+  std::vector<LogCell> words;
+  for (std::size_t at = 0; (at = line.text.find_first_not_of(separators, at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(line.text.find_first_of(separators, at), line.text.size());
+    words.push_back(line.from(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+std::vector<LogCell> fields_of(const LogCell& line, std::string_view separator) {
+  std::vector<LogCell> fields;
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t end = line.text.find(separator, at);
+    fields.push_back(trimmed(line.from(at, std::min(end, line.text.size()) - at)));
+    if (end == std::string_view::npos) return fields;
+    at = end + separator.size();
+  }
+}
+
+LogCell without_rank(const LogCell& line) {
+  constexpr std::array<std::string_view, 2> streams{"<stdout>:", "<stderr>:"};
+  const std::size_t begin = std::min(line.text.find_first_not_of(blanks), line.text.size());
+  const std::string_view text = line.text.substr(begin);
+  if (text.starts_with('[')) {
+    const std::size_t job = text.find_first_not_of("0123456789,", 1);
+    if (job == std::string_view::npos || text[job] != ']') return line;
+    for (const std::string_view stream : streams) {
+      if (text.substr(job + 1).starts_with(stream)) return line.from(begin + job + 1 + stream.size());
+    }
+    return line;
+  }
+  const std::size_t rank = digits_of(text);
+  return rank > 0 && text.substr(rank).starts_with(": ") ? line.from(begin + rank + 2) : line;
+}
+
+sim::Parsed<double> parse_printed_number(std::string_view text) {
+  return parse_printed<double>(text, sim::parse_number, "a decimal number such as 16.61 or 1e-3");
+}
+
+sim::Parsed<std::int64_t> parse_printed_integer(std::string_view text) {
+  return parse_printed<std::int64_t>(text, sim::parse_integer, "a whole decimal number such as 16");
+}
+
+std::string printable(std::string_view text) {
+  std::string result(text.substr(0, most_shown));
+  std::ranges::replace_if(
+      result, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return result;
+}
+
+std::string shown(std::string_view text) { return "'" + printable(text) + (text.size() > most_shown ? "...'" : "'"); }
+
+std::string plain_name(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    if (is_digit(c) || is_letter(c)) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return name;
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,68 @@
+// The text of a log, line by line and cell by cell: every cell knows where it stands, so that faults can say it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/config_text.h"
+
+namespace c3sim::calibrate {
+
+// A piece of a line, and where its first byte stands, from 1.
+struct LogCell {
+  std::string_view text;
+  int line = 1;
+  int column = 1;
+
+  bool operator==(const LogCell&) const = default;
+  // Without the bytes before `begin`, and of the rest at most so many.
+  LogCell from(std::size_t begin, std::size_t size = std::string_view::npos) const {
+    return {text.substr(begin, size), line, column + static_cast<int>(begin)};
+  }
+};
+
+// No tool prints a longer line: beyond it, a file is no log.
+inline constexpr std::size_t longest_log_line = std::size_t{64} << 10;
+
+// Lines end in \n or \r\n, the last one perhaps in neither. A byte order mark before the first is no part of it.
+class LogLines {
+ public:
+  explicit LogLines(std::string_view text);
+  // Goes on to the next line; false where none is left.
+  bool next();
+  const LogCell& line() const { return line_; }
+  // Whether an end of line follows it: without one, it may have been cut off.
+  bool is_ended() const { return is_ended_; }
+
+ private:
+  std::string_view rest_;
+  LogCell line_{.text = {}, .line = 0};
+  bool is_ended_ = true;
+};
+
+// Without the blanks, tabs and carriage returns around it.
+LogCell trimmed(const LogCell& cell);
+// The words between blanks, tabs and whatever else separates.
+std::vector<LogCell> words_of(const LogCell& line, std::string_view also_separate = "");
+// What stands between separators, trimmed: one more than there are separators.
+std::vector<LogCell> fields_of(const LogCell& line, std::string_view separator);
+// All but what `mpirun --tag-output` or `srun --label` put before a line: "[1,0]<stdout>:" or "0: ".
+LogCell without_rank(const LogCell& line);
+
+// Numbers as printf writes them: beside what sim/config/config_text.h accepts, leading zeros, a plus sign, ".01" and
+// "1.".
+sim::Parsed<double> parse_printed_number(std::string_view text);
+sim::Parsed<std::int64_t> parse_printed_integer(std::string_view text);
+
+// As it can be shown to a person: the first 40 bytes, '?' for what is not printable ASCII.
+std::string printable(std::string_view text);
+// The same in quotes, with dots where more follows.
+std::string shown(std::string_view text);
+
+// The letters and digits, letters in lower case: "All-Reduce" and "all_reduce" are one name.
+std::string plain_name(std::string_view text);
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,73 @@
+// Measurements: what a row of a measurement file says was run, and what was seen of it. Fits and comparisons read the
+// same ones; only a fit is refused what ran concurrently or is marked as a prediction (calibrate/fit_guard.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/config_error.h"
+#include "study/trial.h"
+
+namespace c3sim::calibrate {
+
+enum class Role {
+  calibrate,  // parameters may be fitted to it
+  predict,    // must come out of the model
+  unlisted    // nobody said
+};
+std::string_view to_string(Role role);
+
+// One figure of a run, in base units.
+struct Seen {
+  study::Figure figure = study::Figure::time;
+  double value = 0.0;
+  std::optional<double> low{}, high{};  // of its repetitions: 10th and 90th percentile, or the least and greatest
+  std::optional<double> band{};         // how far off a prediction may be: relative, or in points (0.04)
+};
+
+// What was seen of the two operations of a concurrent run alone, and into how many pieces the GEMM is cut: what simple
+// rules predict from.
+struct Alone {
+  std::optional<double> gemm{};        // seconds
+  std::optional<double> collective{};  // seconds
+  std::optional<double> tiles{};
+};
+
+struct Measurement {
+  std::string file;   // without folders
+  int line = 0;       // from 1; 0: of the file as a whole
+  std::string group;  // of its table, for people: "all-reduce by size"
+  Role role = Role::unlisted;
+  std::string platform;                  // that the row says it was measured on, in a column `platform`; empty: none
+  std::vector<std::string> assignments;  // of the platform: "gpus=4"
+  study::Trial trial;
+  std::vector<Seen> seen;
+  std::vector<study::Figure> asked;  // what such a row can tell, measured or not
+  Alone alone;
+  // Of measured alternatives among which one would choose: what the choice is about, and which one this is. Empty:
+  // none.
+  std::string decision;
+  std::string alternative;
+
+  std::string where() const { return line == 0 ? file : file + ":" + std::to_string(line); }
+};
+
+// A row that says nothing to compare with, and why.
+struct Omission {
+  std::string where;  // file:line
+  std::string why;
+};
+
+// What one file says.
+struct Reading {
+  std::string name;                // of the file, without folders
+  std::string format;              // what it was read as
+  std::vector<std::string> alike;  // other forms that the table could have been read as
+  std::vector<Measurement> measurements;
+  std::vector<Omission> left_out;  // understood, but no model stands for them
+  std::vector<sim::Fault> faults;  // not understood, or absurd: where, what, what would be accepted
+};
+
+}  // namespace c3sim::calibrate

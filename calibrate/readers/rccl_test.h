@@ -1,0 +1,65 @@
+// A test of rccl-tests or nccl-tests, as its log describes it, whether as text or as JSON.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "calibrate/readers/log_reading.h"
+#include "models/collectives/collective.h"
+
+namespace c3sim::calibrate {
+
+// What a test runs; without a kind it has no model.
+struct TestedCollective {
+  std::string_view name;  // as plain_name spells it: "allreduce"
+  std::optional<models::CollectiveKind> kind;
+};
+// Of "all_reduce_perf", "AllReduce" and the like; null for other words.
+const TestedCollective* collective_called(std::string_view word);
+// The only modelled one that the name of a file names ("all_reduce_8gpus.log"); null where that is none or several.
+const TestedCollective* collective_of_file(std::string_view file);
+
+struct RcclTest {
+  const TestedCollective* collective = nullptr;   // null: not said
+  int processes = 0, threads = 0, gpus_each = 0;  // 0: not said
+  int aggregated = 1;                             // operations in one group
+  bool graph = false;
+  std::set<int> ranks;
+  std::set<std::string, std::less<>> hosts;
+  int hosts_said = 0;       // where they are counted but not named
+  bool has_groups = false;  // several communicators at once
+
+  // How many take part; 0: not said.
+  int gpus() const;
+  // Why none of its rows can be compared; empty if they can.
+  std::string why_not() const;
+};
+
+// What a command line says of the test that it runs: its collective, `mpirun -np`, -t, -g, -G, -m. False where none of
+// the words is a test's program.
+bool read_command(std::span<const std::string_view> words, RcclTest& test);
+
+// One size: the whole array of one GPU. Both tools print the larger of what a GPU sends and what it receives
+// (common.cu: max(sendBytes, expectedBytes)) and divide it by the time for `algbw` (doc/PERFORMANCE.md): all that is
+// gathered, scattered from or exchanged, its own share included. That is what models::CollectiveSpec::bytes means.
+struct RcclRow {
+  int line = 0;
+  std::optional<sim::Bytes> bytes{};                 // none: 0
+  std::optional<double> out_of_place{}, in_place{};  // seconds
+  double wrong = 0.0;                                // elements with another value than they should have
+  bool of_host_time = false;                         // its times are those of the calls alone
+};
+
+// The time out of place, with that in place as its spread; or why the row is left out.
+void record(const RcclRow& row, const RcclTest& test, LogReading& reading);
+
+// Elements that came out wrong; "N/A" or -1 where nobody looked.
+std::optional<double> wrong_elements(const LogCell& cell, std::string_view path, LogReading& reading);
+
+// A fault: nothing says which collective was run.
+void fault_of_no_collective(const LogCell& at, LogReading& reading);
+
+}  // namespace c3sim::calibrate

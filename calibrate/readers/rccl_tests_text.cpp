@@ -1,0 +1,251 @@
+#include "calibrate/readers/rccl_tests_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "calibrate/readers/rccl_test.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+using Words = std::vector<LogCell>;
+
+// The words of a comment without the sign before them; none for other lines.
+Words comment_words(const LogCell& line) {
+  const LogCell text = trimmed(line);
+  return text.text.starts_with('#') ? words_of(text.from(1)) : Words{};
+}
+
+bool names(const Words& words, std::size_t at, std::string_view name) {
+  return at < words.size() && words[at].text == name;
+}
+
+const LogCell* behind(const Words& words, std::string_view name) {
+  const auto found = std::ranges::find(words, name, &LogCell::text);
+  return found == words.end() || found + 1 == words.end() ? nullptr : &*(found + 1);
+}
+
+// Of the table: "size count type redop root", "time algbw busbw #wrong" out of place and in place, and perhaps the time
+// of day. Old versions have no redop and root, or leave them blank; and they print the largest relative error instead
+// of how many elements are wrong.
+struct Heads {
+  static constexpr std::size_t per_run = 4;
+  std::size_t before = 0;  // columns before the first time
+  std::size_t runs = 0;    // 2: out of place, in place
+  bool may_be_blank = false;
+  bool of_host_time = false;
+  bool of_errors = false;
+  bool with_time_of_day = false;
+  std::size_t columns() const { return before + runs * per_run; }
+};
+
+bool are_heads(const Words& words) {
+  return names(words, 0, "size") && names(words, 1, "count") && names(words, 2, "type");
+}
+
+std::optional<Heads> heads_of(const Words& words) {
+  Heads heads{.before = 3};
+  for (const std::string_view optional : {"redop", "root"}) {
+    if (names(words, heads.before, optional)) ++heads.before;
+  }
+  heads.may_be_blank = heads.before == 5;
+  while (names(words, heads.columns() + 1, "algbw") && names(words, heads.columns() + 2, "busbw")) {
+    const std::string_view time = words[heads.columns()].text;
+    const bool of_errors = names(words, heads.columns() + 3, "error");
+    if (time != "time" && time != "cputime") return {};
+    if (!of_errors && !names(words, heads.columns() + 3, "#wrong")) return {};
+    heads.of_host_time = time == "cputime";
+    heads.of_errors = of_errors;
+    ++heads.runs;
+  }
+  heads.with_time_of_day = names(words, heads.columns(), "timestamp");
+  const std::size_t all = heads.columns() + (heads.with_time_of_day ? 1 : 0);
+  if (heads.runs < 1 || heads.runs > 2 || all != words.size()) return {};
+  return heads;
+}
+
+bool is_element_type(std::string_view word) {
+  constexpr std::array<std::string_view, 10> types{"int",    "uint",   "char", "float", "half",
+                                                   "double", "bfloat", "fp8",  "f8",    "long"};
+  return std::ranges::any_of(types, [word](std::string_view type) { return word.starts_with(type); });
+}
+
+// Two of size, count and type suffice, so that a damaged row is one still.
+bool looks_like_row(const Words& words) {
+  if (words.size() < 2) return false;
+  int known = words.size() > 2 && is_element_type(words[2].text) ? 1 : 0;
+  for (std::size_t i = 0; i < 2; ++i) known += parse_printed_integer(words[i].text).error.empty() ? 1 : 0;
+  return known >= 2;
+}
+
+class TextReader {
+ public:
+  TextReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
+
+  Reading read() && {
+    while (lines_.next()) {
+      if (reading_.accepts(lines_.line())) read_line(without_rank(lines_.line()));
+    }
+    end_test();
+    if (reading_.empty()) {
+      reading_.fault({}, "", "no row of results: a table under '# size count type ...' is accepted");
+    }
+    return std::move(reading_).take();
+  }
+
+ private:
+  void read_line(const LogCell& line);
+  void read_comment(const Words& words);
+  void read_heads(const Words& words);
+  void read_parameters(const Words& words);
+  void read_rank(const Words& words);
+  void read_command_of(const Words& words);
+  void read_row(Words words);
+  std::optional<double> read_wrong(const LogCell& cell);
+  void begin_test();
+  void end_test();
+
+  LogLines lines_;
+  LogReading reading_;
+  RcclTest test_;
+  RcclTest next_;  // what a command above the next test said of it
+  std::optional<Heads> heads_;
+  LogCell place_of_heads_;
+  std::vector<RcclRow> rows_;
+  bool in_table_ = false;
+};
+
+void TextReader::read_line(const LogCell& line) {
+  const Words comment = comment_words(line);
+  if (!comment.empty()) return read_comment(comment);
+  Words words = words_of(line);
+  if (in_table_ && looks_like_row(words)) return read_row(std::move(words));
+  read_command_of(words);
+}
+
+void TextReader::read_comment(const Words& words) {
+  if (are_heads(words)) return read_heads(words);
+  if (names(words, 0, "nThread")) return read_parameters(words);
+  if (names(words, 0, "Rank") && behind(words, "Pid") != nullptr) return read_rank(words);
+  if (names(words, 0, "Out") || names(words, 0, "Avg")) in_table_ = false;  // what stands below the table
+  read_command_of(words);
+}
+
+void TextReader::read_heads(const Words& words) {
+  if (heads_) begin_test();
+  heads_ = heads_of(words);
+  in_table_ = heads_.has_value();
+  place_of_heads_ = words.front();
+  if (heads_) return;
+  reading_.fault(words.front(), "",
+                 "the columns are not known; accepted are size count type [redop root] and, once or twice, time algbw "
+                 "busbw #wrong");
+}
+
+void TextReader::read_parameters(const Words& words) {
+  if (heads_) begin_test();
+  const auto read = [&](std::string_view name, int low, int& value) {
+    if (const LogCell* const cell = behind(words, name)) {
+      value = reading_.integer(*cell, low, most_units, name).value_or(value);
+    }
+  };
+  read("nThread", 1, test_.threads);
+  read("nGpus", 1, test_.gpus_each);
+  int graph = test_.graph ? 1 : 0;
+  read("graph:", 0, graph);
+  test_.graph = graph > 0;
+  const auto aggregated = std::ranges::find(words, "agg", &LogCell::text);
+  if (aggregated != words.end()) {
+    const Words rest(aggregated, words.end());
+    if (const LogCell* const cell = behind(rest, "iters:")) {
+      test_.aggregated = reading_.integer(*cell, 1, most_units, "agg iters").value_or(1);
+    }
+  }
+}
+
+// "#  Rank  0 Group  0 Pid  35612 on   node-1 device  0 [0000:0f:00.0] AMD Instinct MI300X"
+void TextReader::read_rank(const Words& words) {
+  if (heads_) begin_test();
+  if (const std::optional<int> rank = reading_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);
+  if (const LogCell* const group = behind(words, "Group")) test_.has_groups |= group->text != "0";
+  if (const LogCell* const host = behind(words, "on")) test_.hosts.emplace(host->text);
+}
+
+// The command may stand above the test, begin its comments ("Collective test starting: all_reduce_perf") or end them.
+void TextReader::read_command_of(const Words& words) {
+  std::vector<std::string_view> texts;
+  for (const LogCell& word : words) texts.push_back(word.text);
+  const bool is_over = std::ranges::find(texts, "concluded:") != texts.end();
+  const bool is_of_this = !heads_ || (is_over && test_.collective == nullptr);
+  if (is_over && !is_of_this) return;
+  read_command(texts, is_of_this ? test_ : next_);
+}
+
+// Old versions let pass relative errors up to 1e-2 (of half floats, the coarsest) and call them correct.
+std::optional<double> TextReader::read_wrong(const LogCell& cell) {
+  std::optional<double> wrong = wrong_elements(cell, heads_->of_errors ? "error" : "#wrong", reading_);
+  constexpr double largest_error = 1e-2;
+  if (heads_->of_errors && wrong && *wrong <= largest_error) wrong = 0.0;
+  return wrong;
+}
+
+void TextReader::read_row(Words words) {
+  const std::size_t columns = heads_->columns();
+  if (heads_->with_time_of_day && words.size() == columns + 2) words.resize(columns);  // "2025-08-05 10:00:00"
+  const bool is_blank = heads_->may_be_blank && words.size() + 2 == columns;
+  if (words.size() != columns && !is_blank) {
+    return reading_.fault(words.front(), "",
+                          fmt::format("{} cells where the columns are {}: cut short, or another line ran into it",
+                                      words.size(), columns));
+  }
+  const std::size_t faults_before = reading_.faults();
+  RcclRow row{.line = words.front().line, .of_host_time = heads_->of_host_time};
+  const sim::Parsed<std::int64_t> size = parse_printed_integer(words.front().text);
+  if (!size.error.empty() || size.value != 0) row.bytes = reading_.bytes(words.front(), "size");
+  const std::size_t first_time = words.size() - heads_->runs * Heads::per_run;
+  const auto read_run = [&](std::size_t at, std::optional<double>& time) {
+    if (row.bytes && words[at].text != "N/A") time = reading_.figure(words[at], study::Figure::time, "time");
+    row.wrong = std::max(row.wrong, read_wrong(words[at + Heads::per_run - 1]).value_or(0.0));
+  };
+  read_run(first_time, row.out_of_place);
+  if (heads_->runs == 2) read_run(first_time + Heads::per_run, row.in_place);
+  if (reading_.faults() == faults_before) rows_.push_back(row);
+}
+
+void TextReader::begin_test() {
+  end_test();
+  test_ = std::exchange(next_, {});
+}
+
+void TextReader::end_test() {
+  const std::vector<RcclRow> rows = std::exchange(rows_, {});
+  heads_.reset();
+  in_table_ = false;
+  if (rows.empty()) return;
+  if (test_.collective == nullptr) test_.collective = collective_of_file(reading_.name());
+  if (test_.collective == nullptr) return fault_of_no_collective(place_of_heads_, reading_);
+  for (const RcclRow& row : rows) record(row, test_, reading_);
+}
+
+}  // namespace
+
+bool is_rccl_tests_text(std::string_view text) {
+  LogLines lines(text);
+  while (lines.next()) {
+    if (lines.line().text.size() > longest_log_line) continue;
+    const Words words = comment_words(without_rank(lines.line()));
+    if (are_heads(words) && behind(words, "algbw") != nullptr) return true;
+    if (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr) return true;
+  }
+  return false;
+}
+
+Reading read_rccl_tests_text(std::string_view text, const std::string& name) { return TextReader(text, name).read(); }
+
+}  // namespace c3sim::calibrate

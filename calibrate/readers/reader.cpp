@@ -1,0 +1,192 @@
+#include "calibrate/readers/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <system_error>
+
+#include "calibrate/readers/roles.h"
+#include "sim/config/config.h"
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+std::vector<std::string> missing_columns(const CsvFile& file, const TableFormat& format, Rows rows) {
+  std::vector<std::string> missing;
+  for (const std::string& column : format.needed_columns(rows)) {
+    if (!file.has(column)) missing.push_back(column);
+  }
+  return missing;
+}
+
+// What a table says of its own rows in a column `role`; a prediction stays one.
+void apply_own_roles(Reading& reading, const CsvFile& file) {
+  if (!file.has("role")) return;
+  const std::vector<std::string> known{"calibrate", "predict"};
+  std::map<int, Role> by_line;
+  for (std::size_t row = 0; row < file.rows(); ++row) {
+    const std::string& role = file.text(row, "role");
+    if (role == "calibrate") {
+      by_line[file.line(row)] = Role::calibrate;
+    } else if (role == "predict") {
+      by_line[file.line(row)] = Role::predict;
+    } else if (!says_nothing(role)) {
+      const std::string hint = sim::name_hint(role, known);
+      reading.faults.push_back({file.place(row, "role"), "role", fmt::format("'{}' is not known{}", role, hint)});
+    }
+  }
+  for (Measurement& measurement : reading.measurements) {
+    const auto own = by_line.find(measurement.line);
+    if (own != by_line.end() && measurement.role != Role::predict) measurement.role = own->second;
+  }
+}
+
+// What a table says of its own rows in a column `platform`.
+void apply_own_platforms(Reading& reading, const CsvFile& file) {
+  if (!file.has("platform")) return;
+  std::map<int, std::size_t> row_at;
+  for (std::size_t row = 0; row < file.rows(); ++row) row_at[file.line(row)] = row;
+  for (Measurement& measurement : reading.measurements) {
+    const std::string& platform = file.text(row_at.at(measurement.line), "platform");
+    if (!says_nothing(platform)) measurement.platform = platform;
+  }
+}
+
+}  // namespace
+
+const LogFormat* log_format_of(std::string_view text) {
+  for (const LogFormat& format : log_formats()) {
+    if (format.recognises(text)) return &format;
+  }
+  return nullptr;
+}
+
+std::string_view to_string(Role role) {
+  switch (role) {
+    case Role::calibrate:
+      return "calibrate";
+    case Role::predict:
+      return "predict";
+    case Role::unlisted:
+      break;
+  }
+  return "unlisted";
+}
+
+Reader::Reader(const std::filesystem::path& formats) {
+  std::vector<std::filesystem::path> files;
+  std::error_code absent;
+  const std::filesystem::directory_iterator entries(formats, absent);
+  if (absent) throw sim::ConfigError({{formats.string(), "", "no folder of forms: " + absent.message()}});
+  for (const auto& entry : entries) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (const std::filesystem::path& file : files) {
+    sim::Config config = sim::Config::from_file(file);
+    TableFormat format = TableFormat::read(config.root(), file.stem().string());
+    config.finish();
+    add(std::move(format));
+  }
+}
+
+const TableFormat* Reader::table(std::string_view name) const {
+  const auto found = std::ranges::find(tables_, name, &TableFormat::name);
+  return found == tables_.end() ? nullptr : &*found;
+}
+
+// `alike` gets the names of the forms that it could as well be.
+const TableFormat& Reader::form_of(const CsvFile& file, Rows rows, std::vector<std::string>& alike) const {
+  const std::string name = std::filesystem::path(file.name()).stem().string();
+  std::vector<const TableFormat*> best;
+  std::size_t most = 0;
+  for (const TableFormat& format : tables_) {
+    if (!missing_columns(file, format, rows).empty()) continue;
+    if (format.name == name) return format;
+    if (format.is_of_one_machine()) continue;
+    const std::size_t needed = format.needed_columns(rows).size();
+    if (!best.empty() && needed < most) continue;
+    if (needed > most) best.clear();
+    best.push_back(&format);
+    most = needed;
+  }
+  if (best.empty()) refuse(file, rows);
+  for (std::size_t i = 1; i < best.size(); ++i) alike.push_back(best[i]->name);
+  return *best.front();
+}
+
+Reading Reader::read_rows(const CsvFile& file, Rows rows) const {
+  std::vector<std::string> alike;
+  const TableFormat& form = form_of(file, rows, alike);
+  Reading reading = read_table(file, form, others_, rows);
+  reading.alike = std::move(alike);
+  return reading;
+}
+
+// Names what the form lacks that fewest columns part from the table, and of these the one that it has most of.
+void Reader::refuse(const CsvFile& file, Rows rows) const {
+  const TableFormat* nearest = nullptr;
+  std::pair<std::size_t, std::size_t> fewest;  // missing, and not there
+  std::vector<std::string> names;
+  for (const TableFormat& format : tables_) {
+    if (!format.description.empty()) names.push_back(format.description);
+    const std::size_t needed = format.needed_columns(rows).size();
+    const std::size_t missing = missing_columns(file, format, rows).size();
+    const std::pair here(missing, std::numeric_limits<std::size_t>::max() - needed);
+    if (missing == needed || (nearest != nullptr && here >= fewest)) continue;
+    nearest = &format;
+    fewest = here;
+  }
+  CsvFile told = file;
+  const auto before = static_cast<std::ptrdiff_t>(file.faults().size());
+  if (nearest == nullptr) {
+    told.fault(fmt::format("no table with these columns is known; known are:\n  {}", fmt::join(names, "\n  ")));
+  } else {
+    told.fault(fmt::format("no table with these columns is known: the nearest is '{}'", nearest->name));
+    told.require(missing_columns(file, *nearest, rows));
+  }
+  std::vector<sim::Fault> faults = told.faults();
+  std::rotate(faults.begin(), faults.begin() + before, faults.end());  // the heading is above the rows
+  throw sim::ConfigError(faults);
+}
+
+Reading Reader::read_text(std::string_view text, const std::string& name) const {
+  if (const LogFormat* const log = log_format_of(text)) {
+    Reading reading = log->read(text, name);
+    reading.name = std::filesystem::path(name).filename().string();
+    reading.format = log->name;
+    return reading;
+  }
+  return read_rows(CsvFile::from_text(text, name), Rows::measured);
+}
+
+Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& path) const {
+  CsvFile file = CsvFile::from_file(path);
+  file.require(format.needed_columns());
+  file.check();
+  Reading reading = read_table(file, format, others_);
+  Roles::beside(path).apply(reading, &file);
+  apply_own_roles(reading, file);
+  return reading;
+}
+
+Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
+  const std::string text = read_measurement_text(path);
+  const Roles roles = Roles::beside(path);
+  if (log_format_of(text) != nullptr) {
+    Reading reading = read_text(text, path.string());
+    roles.apply(reading, nullptr);
+    return reading;
+  }
+  const CsvFile file = CsvFile::from_text(text, path.string());
+  Reading reading = read_rows(file, rows);
+  roles.apply(reading, &file);
+  apply_own_roles(reading, file);
+  apply_own_platforms(reading, file);
+  return reading;
+}
+
+}  // namespace c3sim::calibrate

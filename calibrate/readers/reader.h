@@ -1,0 +1,56 @@
+// Reads files of measurements in every format that is known: tables by their columns, logs of tools by their text.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/readers/table_reader.h"
+
+namespace c3sim::calibrate {
+
+// The output of a tool: one reader per format. A reader never throws; it tells by line what it could not read.
+struct LogFormat {
+  std::string_view name;   // "rccl-tests"
+  std::string_view about;  // what a file of it holds, and which command writes it
+  bool (*recognises)(std::string_view text);
+  Reading (*read)(std::string_view text, const std::string& name);
+};
+std::span<const LogFormat> log_formats();
+// The first that recognises the text, or null: it may be a table then.
+const LogFormat* log_format_of(std::string_view text);
+
+class Reader {
+ public:
+  Reader() = default;
+  // With the tables whose forms stand in this folder, one to a file NAME.yaml. Throws sim::ConfigError.
+  explicit Reader(const std::filesystem::path& formats);
+
+  void add(TableFormat format) { tables_.push_back(std::move(format)); }
+  const std::vector<TableFormat>& tables() const { return tables_; }
+  // The form of that name, or null.
+  const TableFormat* table(std::string_view name) const;
+  // Where lookups of other tables are resolved.
+  void set_other_tables(OtherTables others) { others_ = std::move(others); }
+
+  // Of a table the form that it is named after, or else the one that needs most columns, of those whose columns it has,
+  // but for forms of one machine. Roles are those of the list beside the file and of the table's own column `role`;
+  // what either calls a prediction is one. Throws sim::ConfigError for a file that cannot be read at all or is of no
+  // known format.
+  Reading read(const std::filesystem::path& file, Rows rows = Rows::measured) const;
+  Reading read_text(std::string_view text, const std::string& name) const;
+  // A table of that form, whatever other forms its columns would suit.
+  Reading read_as(const TableFormat& format, const std::filesystem::path& file) const;
+
+ private:
+  const TableFormat& form_of(const CsvFile& file, Rows rows, std::vector<std::string>& alike) const;
+  Reading read_rows(const CsvFile& file, Rows rows) const;
+  [[noreturn]] void refuse(const CsvFile& file, Rows rows) const;
+
+  std::vector<TableFormat> tables_;
+  OtherTables others_;
+};
+
+}  // namespace c3sim::calibrate

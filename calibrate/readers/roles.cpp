@@ -1,0 +1,122 @@
+#include "calibrate/readers/roles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+constexpr double percent = 1e-2;
+
+// Of COLUMN=WORD|WORD; empty where it is none.
+std::string column_of(std::string_view condition) {
+  const std::size_t equals = condition.find('=');
+  return equals == std::string_view::npos ? "" : std::string(condition.substr(0, equals));
+}
+
+bool meets(std::string_view condition, const CsvFile& table, std::size_t row) {
+  const std::string column = column_of(condition);
+  if (!table.has(column)) return false;
+  const std::string_view cell = table.text(row, column);
+  std::string_view words = condition.substr(column.size() + 1);
+  while (true) {
+    const std::size_t bar = std::min(words.find('|'), words.size());
+    const std::string_view word = words.substr(0, bar);
+    if (word.ends_with('*') ? cell.starts_with(word.substr(0, word.size() - 1)) : cell == word) return true;
+    if (bar == words.size()) return false;
+    words.remove_prefix(bar + 1);
+  }
+}
+
+// The row that begins on this line of the file; tables are sorted by it.
+std::optional<std::size_t> row_at(const CsvFile& table, int line) {
+  std::size_t low = 0;
+  std::size_t high = table.rows();
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (table.line(middle) < line) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == table.rows() || table.line(low) != line) return {};
+  return low;
+}
+
+}  // namespace
+
+Roles Roles::beside(const std::filesystem::path& file) {
+  Roles roles;
+  const std::filesystem::path list = file.parent_path() / "roles.csv";
+  std::error_code absent;
+  if (!std::filesystem::exists(list, absent)) return roles;
+  CsvFile table = CsvFile::from_file(list);
+  table.require({"file", "rows", "role", "spread"});
+  table.check();
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string& role = table.text(row, "role");
+    if (role != "calibrate" && role != "predict") table.fault(row, "role", "calibrate or predict is accepted");
+    const std::string& rows = table.text(row, "rows");
+    if (!rows.empty() && column_of(rows).empty()) table.fault(row, "rows", "COLUMN=WORD is accepted");
+    if (!table.text(row, "spread").empty()) table.number(row, "spread", 0.0, 100.0);
+  }
+  table.check();
+  roles.list_ = std::move(table);
+  return roles;
+}
+
+bool Roles::holds(std::size_t line, const Measurement& measurement, const CsvFile* table) const {
+  if (list_->text(line, "file") != measurement.file) return false;
+  const std::string& condition = list_->text(line, "rows");
+  if (condition.empty()) return true;
+  const std::optional<std::size_t> row = table == nullptr ? std::nullopt : row_at(*table, measurement.line);
+  return row && meets(condition, *table, *row);
+}
+
+// Left alone, such a line would leave the rows that it marks to those below it.
+void Roles::tell_conditions_never_met(Reading& reading, const CsvFile* table) const {
+  for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
+    const std::string column = column_of(list_->text(line, "rows"));
+    if (list_->text(line, "file") != reading.name || column.empty()) continue;
+    if (table != nullptr && table->has(column)) continue;
+    const std::vector<std::string> known = table == nullptr ? std::vector<std::string>() : table->columns();
+    reading.faults.push_back(
+        {list_->place(line, "rows"), "rows",
+         fmt::format("{} has no column '{}'{}", reading.name, column,
+                     table == nullptr ? ": a role of all of it is accepted" : sim::name_hint(column, known))});
+  }
+}
+
+void Roles::apply(Reading& reading, const CsvFile* table) const {
+  tell_conditions_never_met(reading, table);
+  for (Measurement& measurement : reading.measurements) {
+    for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
+      if (!holds(line, measurement, table)) continue;
+      measurement.role = list_->text(line, "role") == "calibrate" ? Role::calibrate : Role::predict;
+      const sim::Parsed<double> spread = sim::parse_number(list_->text(line, "spread"));
+      for (Seen& seen : measurement.seen) {
+        if (!spread.error.empty() || seen.low || seen.high) continue;
+        seen.low = seen.value * (1.0 - spread.value * percent);
+        seen.high = seen.value * (1.0 + spread.value * percent);
+      }
+      break;
+    }
+  }
+}
+
+std::string Roles::marks_as_prediction(const std::string& file) const {
+  for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
+    if (list_->text(line, "file") != file) continue;
+    if (list_->text(line, "role") == "calibrate") return {};
+    if (list_->text(line, "rows").empty()) return fmt::format("{}:{}", list_->name(), list_->line(line));
+  }
+  return {};
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,356 @@
+#include "calibrate/readers/table_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+
+#include "calibrate/readers/trial_fields.h"
+#include "sim/config/config_text.h"
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+std::vector<std::string> strings(std::span<const std::string_view> views) { return {views.begin(), views.end()}; }
+
+// Text of a key that may name columns.
+Template checked(sim::Section& section, std::string_view key, std::string text) {
+  Template form{std::move(text)};
+  if (std::string what = form.fault(); !what.empty()) section.fault(key, std::move(what));
+  return form;
+}
+Template template_at(sim::Section& section, std::string_view key, std::optional<std::string> fallback = "") {
+  return checked(section, key, section.text(key, std::move(fallback)));
+}
+constexpr std::nullopt_t required = std::nullopt;
+
+std::vector<Condition> read_conditions(sim::Section section) {
+  std::vector<Condition> conditions;
+  for (const std::string& column : section.keys()) {
+    Condition condition{column, {}};
+    const std::vector<std::string> words = section.texts(column);
+    if (words.empty() && !section.holds_section(column)) section.fault(column, "at least one word is due");
+    for (const std::string& word : words) {
+      const std::optional<std::string_view> number = compared_with(word);
+      if (number && number->find('{') == std::string_view::npos && !sim::parse_number(*number).error.empty()) {
+        section.fault(column,
+                      "'" + word + "' compares with no number: <, <=, > or >= before a decimal number is accepted");
+      }
+      condition.words.push_back(checked(section, column, word));
+    }
+    conditions.push_back(std::move(condition));
+  }
+  return conditions;
+}
+
+const study::FigureForm* figure_named(std::string_view key) {
+  const auto figures = study::all_figures();
+  const auto found = std::ranges::find(figures, key, &study::FigureForm::key);
+  return found == figures.end() ? nullptr : &*found;
+}
+
+SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figure figure) {
+  SeenFormat seen;
+  seen.figure = figure;
+  if (!section.holds_section(key)) {
+    seen.measured = template_at(section, key, required);
+    return seen;
+  }
+  sim::Section details = section.section(key);
+  seen.measured = template_at(details, "measured", required);
+  constexpr std::array<std::pair<std::string_view, Over>, 2> divisors{
+      {{"gemm_alone", Over::gemm_alone}, {"longer_alone", Over::longer_alone}}};
+  seen.over = details.choice<Over>("over", divisors, Over::nothing);
+  seen.low = template_at(details, "low");
+  seen.high = template_at(details, "high");
+  seen.scale = details.number("scale", 1e-12, 1e12, 1.0);
+  if (details.has("band")) seen.band = details.number("band", 0.0, 10.0);
+  return seen;
+}
+
+void read_see(sim::Section section, RowFormat& row) {
+  for (const std::string& key : section.keys()) {
+    if (const study::FigureForm* const form = figure_named(key)) {
+      row.see.push_back(read_seen(section, key, form->figure));
+    }
+  }
+  for (const study::FigureForm& form : study::all_figures())
+    section.has(form.key);  // what an unknown key may have meant
+}
+
+// The names of fields are looked at where the trial is known.
+void read_fields(sim::Section section, bool is_known, RowFormat& row) {
+  const std::vector<std::string> known = is_known ? strings(fields_of(row.trial)) : std::vector<std::string>();
+  for (const std::string& key : section.keys()) {
+    if (is_known && std::ranges::find(known, key) == known.end()) {
+      section.fault(key, "no field of the trial '" + row.trial + "'" + sim::name_hint(key, known));
+    }
+    row.with[key] = template_at(section, key, required);
+  }
+}
+
+bool read_trial(sim::Section& section, RowFormat& row) {
+  const std::vector<std::string> kinds = strings(trial_kinds());
+  row.trial = section.text("trial");
+  const bool is_known = std::ranges::find(kinds, row.trial) != kinds.end();
+  if (!is_known && !row.trial.empty()) {
+    section.fault("trial", "'" + row.trial + "' is no trial" + sim::name_hint(row.trial, kinds));
+  }
+  return is_known;
+}
+
+RowFormat read_row(sim::Section section) {
+  RowFormat row;
+  if (section.has("where")) row.where = read_conditions(section.section("where"));
+  row.leave_out = section.text("leave_out", "");
+  if (!row.leave_out.empty()) return row;
+  const bool is_known = read_trial(section, row);
+  row.group = template_at(section, "group");
+  if (section.has("with")) read_fields(section.section("with"), is_known, row);
+  sim::Section see = section.section("see");
+  if (section.holds_section("see") && see.keys().empty()) section.fault("see", "at least one figure is due");
+  read_see(std::move(see), row);
+  row.gemm_alone = template_at(section, "gemm_alone");
+  row.collective_alone = template_at(section, "collective_alone");
+  row.tiles = template_at(section, "tiles");
+  row.decision = template_at(section, "decision");
+  row.alternative = template_at(section, "alternative");
+  if (row.alternative.empty() && !row.decision.empty()) section.fault("decision", "goes with alternative");
+  if (row.decision.empty() && !row.alternative.empty()) section.fault("alternative", "goes with decision");
+  return row;
+}
+
+Lookup read_lookup(sim::Section section, std::string name) {
+  Lookup lookup;
+  lookup.name = std::move(name);
+  lookup.file = section.text("file", "");
+  lookup.column = template_at(section, "column", required);
+  lookup.where = read_conditions(section.section("where"));
+  return lookup;
+}
+
+// Finds columns that follow from themselves, by way of others or not.
+class Circles {
+ public:
+  // `root` is that of the form, whose keys faults are placed at.
+  Circles(const TableFormat& format, sim::Section root) : format_(format), root_(std::move(root)) {}
+
+  void tell() {
+    for (const auto& [column, words] : format_.words) {
+      if (!too_deep_) depth(column);
+    }
+    for (const Lookup& lookup : format_.lookups) {
+      if (!too_deep_) depth(lookup.name);
+    }
+  }
+
+ private:
+  static constexpr std::size_t most = 16;  // columns, one from the other
+
+  // How many columns this one follows from, one from the other; all is told once there are too many.
+  std::size_t depth(const std::string& column) {
+    if (const auto known = depths_.find(column); known != depths_.end()) return known->second;
+    if (const auto begin = std::ranges::find(path_, column); begin != path_.end()) {
+      std::string circle;
+      for (auto at = begin; at != path_.end(); ++at) circle += *at + " of ";
+      fault(column, circle + column + ": a column that follows from itself");
+      return 0;
+    }
+    if (path_.size() > most) too_deep_ = true;
+    if (too_deep_) return 0;
+    path_.push_back(column);
+    std::size_t deepest = 0;
+    for (const std::string& source : format_.sources_of(column)) deepest = std::max(deepest, depth(source) + 1);
+    path_.pop_back();
+    if (deepest > most) too_deep_ = true;
+    if (too_deep_ && path_.empty()) {
+      fault(column, fmt::format("{} follows from more than {} columns, one from the other", column, most));
+    }
+    return depths_[column] = deepest;
+  }
+
+  void fault(const std::string& column, std::string what) {
+    if (format_.lookup(column) != nullptr) return root_.section("lookups").fault(column, std::move(what));
+    root_.section("words").section(column).fault("of", std::move(what));
+  }
+
+  const TableFormat& format_;
+  sim::Section root_;
+  std::vector<std::string> path_;
+  std::map<std::string, std::size_t> depths_;
+  bool too_deep_ = false;
+};
+
+void read_optional(sim::Section& section, TableFormat& format) {
+  format.optional = section.texts("optional");
+  const std::vector<std::string> named = format.named_columns();
+  for (const std::string& column : format.optional) {
+    if (std::ranges::find(named, column) != named.end()) continue;
+    section.fault("optional", "no entry names the column '" + column + "'" + sim::name_hint(column, named));
+  }
+}
+
+// Gathers the columns of a table that texts and conditions come down to.
+class Columns {
+ public:
+  explicit Columns(const TableFormat& format) : format_(format) {}
+
+  void add(const Template& text) {
+    for (const Template::Hole& hole : text.holes()) add(hole.column);
+  }
+  void add(const std::string& column) {
+    if (!asked_.insert(column).second) return;
+    if (!format_.each.empty() && is_made_of_wide_ones(column)) return;
+    const std::vector<std::string> sources = format_.sources_of(column);
+    for (const std::string& source : sources) add(source);
+    const Lookup* const lookup = format_.lookup(column);
+    if (lookup != nullptr && lookup->file.empty()) add_own(*lookup);
+    if (lookup == nullptr && sources.empty()) names_.insert(column);
+  }
+  void add(const RowFormat& row, Rows rows) {
+    for (const Condition& condition : row.where) {
+      add(condition.column);
+      for (const Template& word : condition.words) add(word);
+    }
+    for (const auto& [field, text] : row.with) add(text);
+    for (const Template* const text : {&row.group, &row.tiles, &row.decision, &row.alternative}) add(*text);
+    if (rows == Rows::measured) add_measured(row);
+  }
+  void add_name(const std::string& column) { names_.insert(column); }
+  std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
+
+ private:
+  // What a lookup in the table itself looks at, as it is written there.
+  void add_own(const Lookup& lookup) {
+    for (const Condition& condition : lookup.where) names_.insert(condition.column);
+    for (Template::Hole& hole : lookup.column.holes()) names_.insert(std::move(hole.column));
+  }
+
+  void add_measured(const RowFormat& row) {
+    for (const SeenFormat& seen : row.see) {
+      for (const Template* const text : {&seen.measured, &seen.low, &seen.high}) add(*text);
+    }
+    for (const Template* const text : {&row.gemm_alone, &row.collective_alone}) add(*text);
+  }
+
+  const TableFormat& format_;
+  std::set<std::string> asked_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+std::vector<Template::Hole> Template::holes() const {
+  std::vector<Hole> holes;
+  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find_first_of("{}", at + 1);
+    if (end == std::string::npos || text[end] == '{') continue;
+    const std::string inside = text.substr(at + 1, end - at - 1);
+    const std::size_t bar = inside.find('|');
+    holes.push_back({at, end + 1, inside.substr(0, bar), bar == std::string::npos ? "" : inside.substr(bar + 1)});
+  }
+  return holes;
+}
+
+std::string Template::fault() const {
+  constexpr std::string_view accepted = ": {column} or {column|prefix} is accepted";
+  std::size_t open = std::string::npos;
+  for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at + 1)) {
+    const bool opens = text[at] == '{';
+    if (opens && open != std::string::npos) break;
+    if (!opens && open == std::string::npos) return fmt::format("a brace is closed that none opens{}", accepted);
+    if (!opens && (at == open + 1 || text[open + 1] == '|')) return fmt::format("braces without a column{}", accepted);
+    open = opens ? at : std::string::npos;
+  }
+  if (open == std::string::npos) return "";
+  const std::size_t end = text.find_first_of("{}", open + 1);
+  return fmt::format("the brace of '{}' is never closed{}", text.substr(open, end - open), accepted);
+}
+
+bool is_made_of_wide_ones(std::string_view column) {
+  return column == "column" || column == "wide" || column == "cell";
+}
+
+std::optional<std::string_view> compared_with(std::string_view word) {
+  if (!word.starts_with('<') && !word.starts_with('>')) return {};
+  return sim::trimmed(word.substr(word.substr(1).starts_with('=') ? 2 : 1));
+}
+
+TableFormat TableFormat::read(sim::Section section, std::string name) {
+  TableFormat format;
+  format.name = std::move(name);
+  format.description = section.text("about", "");
+  if (section.has("columns")) {
+    sim::Section columns = section.section("columns");
+    for (const std::string& column : columns.keys()) format.each.emplace_back(column, columns.text(column));
+  }
+  if (section.has("words")) {
+    sim::Section words = section.section("words");
+    for (const std::string& column : words.keys()) {
+      sim::Section of_column = words.section(column);
+      Words& known = format.words[column];
+      known.of = of_column.text("of", "");
+      for (const std::string& word : of_column.keys()) {
+        if (word != "of") known.meaning[word] = of_column.text(word);
+      }
+    }
+  }
+  if (section.has("lookups")) {
+    sim::Section lookups = section.section("lookups");
+    for (const std::string& key : lookups.keys()) format.lookups.push_back(read_lookup(lookups.section(key), key));
+  }
+  if (section.has("set")) {
+    for (std::string& assignment : section.texts("set")) {
+      format.assignments.push_back(checked(section, "set", std::move(assignment)));
+    }
+  }
+  for (const sim::Section& row : section.list("rows")) format.rows.push_back(read_row(row));
+  if (section.has("rows") && format.rows.empty()) section.fault("rows", "at least one entry is due");
+  Circles(format, section).tell();
+  if (section.has("optional")) read_optional(section, format);
+  return format;
+}
+
+bool TableFormat::is_of_one_machine() const {
+  return std::ranges::any_of(assignments, [](const Template& assignment) { return assignment.holes().empty(); });
+}
+
+const Lookup* TableFormat::lookup(std::string_view column) const {
+  const auto found = std::ranges::find(lookups, column, &Lookup::name);
+  return found == lookups.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> TableFormat::sources_of(const std::string& column) const {
+  const auto translated = words.find(column);
+  if (translated != words.end() && !translated->second.is_in_place(column)) return {translated->second.of};
+  std::vector<std::string> sources;
+  const Lookup* const found = lookup(column);
+  if (found == nullptr) return sources;
+  for (const Condition& condition : found->where) {
+    for (const Template& word : condition.words) {
+      for (Template::Hole& hole : word.holes()) sources.push_back(std::move(hole.column));
+    }
+  }
+  return sources;
+}
+
+std::vector<std::string> TableFormat::named_columns(Rows which) const {
+  Columns columns(*this);
+  for (const RowFormat& row : rows) columns.add(row, which);
+  for (const Template& assignment : assignments) columns.add(assignment);
+  for (const auto& [column, label] : each) columns.add_name(column);
+  return columns.names();
+}
+
+std::vector<std::string> TableFormat::needed_columns(Rows which) const {
+  std::vector<std::string> columns = named_columns(which);
+  std::erase_if(columns,
+                [this](const std::string& column) { return std::ranges::find(optional, column) != optional.end(); });
+  return columns;
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,128 @@
+// How the rows of a table say what was run and what was seen of it: a few lines of YAML, so that a new table of
+// measurements is data.
+//
+//   rows:
+//     - where: {kind: coll, how: [nccl, nccl_max_ctas]}      # the first entry whose conditions a row meets is its own
+//       trial: collective                                    # calibrate/readers/trial_fields.h lists kinds and fields
+//       with: {collective: "{collective}", bytes: "{bytes}B", channels: "{limit}"}
+//       see: {time: {measured: "{all_us}us", low: "{all_p10_us}us", high: "{all_p90_us}us"}, power: "{mean_power_W}W"}
+//     - where: {kind: stream}
+//       leave_out: a stream beside a collective has no model
+//
+// "{column}" stands for the cell of that column, "{column|prefix}" for what follows the prefix in it. A field that
+// names an empty cell ("", "-", "nan" and the like) or one without the prefix is as if it were not written.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/config_section.h"
+#include "study/figure.h"
+
+namespace c3sim::calibrate {
+
+// A text with columns in it: "{m}x{n}x{k}".
+struct Template {
+  std::string text;
+
+  // What stands between two braces.
+  struct Hole {
+    std::size_t begin, end;  // in the text, braces included
+    std::string column;
+    std::string prefix;
+  };
+
+  bool empty() const { return text.empty(); }
+  std::vector<Hole> holes() const;  // in order of appearance
+  // What is wrong with its braces and what would be accepted; empty if nothing is.
+  std::string fault() const;
+};
+
+// That a cell equals one of the words, which may themselves name columns. A word that ends in * asks for its beginning
+// alone; one that starts with <, <=, > or >= for a number on that side of the one that follows.
+struct Condition {
+  std::string column;
+  std::vector<Template> words;
+};
+
+// `column`, `wide` and `cell`, which a wide table has instead of its wide columns: see TableFormat::each.
+bool is_made_of_wide_ones(std::string_view column);
+
+// Of a word that starts with <, <=, > or >=, what follows; of others nothing.
+std::optional<std::string_view> compared_with(std::string_view word);
+
+// What a measured time is divided by to give a ratio: times of the operations alone, which the row tells too.
+enum class Over { nothing, gemm_alone, longer_alone };
+
+struct SeenFormat {
+  study::Figure figure = study::Figure::time;
+  Over over = Over::nothing;
+  Template measured, low, high;  // with their unit
+  double scale = 1.0;            // base units are these times that
+  std::optional<double> band;    // relative, or in points
+};
+
+// A column more: the cell of `column`, itself a template, in the first row of a table that meets the conditions.
+struct Lookup {
+  std::string name;
+  std::string file;  // beside the suite's data; empty for the table itself
+  Template column;
+  std::vector<Condition> where;
+};
+
+// Words of one column that stand for others: as a column of its own, which says nothing of other words, or in place of
+// the first, which keeps them.
+struct Words {
+  std::string of;
+  std::map<std::string, std::string, std::less<>> meaning;
+
+  bool is_in_place(std::string_view column) const { return of.empty() || of == column; }
+};
+
+struct RowFormat {
+  std::vector<Condition> where;
+  std::string leave_out;  // why no model stands for such rows; all else is empty then
+  Template group;         // what people call rows of this kind; that of the table where empty
+  std::string trial;
+  std::map<std::string, Template> with;
+  std::vector<SeenFormat> see;
+  Template gemm_alone, collective_alone, tiles;  // see Alone
+  Template decision, alternative;                // see Measurement
+};
+
+// Which rows of a table become measurements: those of which something was measured, or also those that wait for it.
+enum class Rows { measured, all };
+
+struct TableFormat {
+  std::string name;
+  std::string description;  // what a table of this form holds
+  // Of a wide table, the columns that hold one measurement each, by their label: such a row is read once for every one
+  // of them, the label being in column `column`, its name in `wide` and its cell in `cell`.
+  std::vector<std::pair<std::string, std::string>> each;
+  std::vector<std::string> optional;                // columns that a table may lack: their cells are empty then
+  std::map<std::string, Words, std::less<>> words;  // by column
+  std::vector<Lookup> lookups;
+  std::vector<Template> assignments;  // of the platform: "gpus={gpus}"
+  std::vector<RowFormat> rows;
+
+  // Reads `columns` (the wide ones), `optional`, `words`, `lookups`, `set` and `rows`; faults are recorded with the
+  // section, among them columns that follow from themselves.
+  static TableFormat read(sim::Section section, std::string name);
+
+  // Whether it sets parameters whatever a row says: columns alone do not make a table one of it, its name does.
+  bool is_of_one_machine() const;
+
+  // The columns that one follows from by words or a lookup; none for one of the table itself.
+  std::vector<std::string> sources_of(const std::string& column) const;
+  const Lookup* lookup(std::string_view column) const;  // or null
+
+  // The columns of a table that the form comes down to, and those among them that a table must have to be of this form:
+  // one of runs to come, whose rows wait to be measured, needs none of those that tell what was.
+  std::vector<std::string> named_columns(Rows rows = Rows::measured) const;
+  std::vector<std::string> needed_columns(Rows rows = Rows::measured) const;
+};
+
+}  // namespace c3sim::calibrate

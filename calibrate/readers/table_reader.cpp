@@ -1,0 +1,391 @@
+#include "calibrate/readers/table_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+
+#include "calibrate/readers/trial_fields.h"
+#include "sim/config/config_text.h"
+#include "sim/config/nearest_name.h"
+#include "sim/config/quantity_text.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+// What a fault quotes of a cell, which may be of any length.
+std::string shortened(const std::string& word) {
+  constexpr std::size_t most = 40;
+  return word.size() > most ? word.substr(0, most) + "..." : word;
+}
+
+// The word that was meant, or all of those known, comparisons among them.
+std::string hint_of(const std::string& word, const std::vector<std::string>& known) {
+  std::vector<std::string> names = known;
+  std::erase_if(names, [](const std::string& one) { return compared_with(one).has_value(); });
+  if (!sim::nearest_name(word, names).empty()) return sim::name_hint(word, names);
+  return fmt::format("; known are: {}", fmt::join(known, ", "));
+}
+
+// The text with `cell_of` in place of every column; nothing where a cell is empty.
+template <class CellOf>
+std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
+  std::string result;
+  std::size_t at = 0;
+  for (const Template::Hole& hole : form.holes()) {
+    result += form.text.substr(at, hole.begin - at);
+    const std::optional<std::string> cell = cell_of(hole.column);
+    if (!cell || says_nothing(*cell) || !cell->starts_with(hole.prefix)) return {};
+    result += cell->substr(hole.prefix.size());
+    at = hole.end;
+  }
+  return result + form.text.substr(at);
+}
+
+bool compares(std::string_view cell, std::string_view word, std::string_view number) {
+  const sim::Parsed<double> left = sim::parse_number(cell);
+  const sim::Parsed<double> right = sim::parse_number(number);
+  if (!left.error.empty() || !right.error.empty()) return false;
+  if (left.value == right.value) return word.substr(1).starts_with('=');
+  return word.starts_with('<') ? left.value < right.value : left.value > right.value;
+}
+
+bool is_met(std::string_view cell, std::string_view word) {
+  if (const auto number = compared_with(word)) return compares(cell, word, *number);
+  if (word.ends_with('*')) return cell.starts_with(word.substr(0, word.size() - 1));
+  return cell == word;
+}
+
+// What a quantity may be, in base units, and how people read it.
+struct Bounds {
+  sim::Dimension dimension;
+  double low, high;
+  double per_unit;
+  std::string_view unit;
+  std::string_view over;  // what it is of a text that spells another quantity
+
+  explicit Bounds(const study::FigureForm& figure)
+      : dimension(figure.dimension), low(figure.low), high(figure.high), per_unit(figure.per_unit), unit(figure.unit) {}
+  constexpr Bounds(double low_number, double high_number)
+      : dimension(sim::Dimension::number), low(low_number), high(high_number), per_unit(1.0) {}
+
+  void are_of_times_over_those_alone() {
+    dimension = sim::Dimension::time;
+    over = " over the time alone";
+  }
+  bool hold(double value) const { return value >= low && value <= high; }
+  std::string accepted() const {
+    return fmt::format("{} to {}{}{} are accepted", low / per_unit, high / per_unit, unit.empty() ? "" : " ", unit);
+  }
+};
+constexpr Bounds tiles_of_a_gemm(1.0, 1e9);
+
+// One row, or one cell of a wide row, while it is being read.
+class RowReader {
+ public:
+  RowReader(const CsvFile& file, std::size_t row, const TableFormat& format, const OtherTables& others,
+            bool measured_only, Reading& reading)
+      : file_(file), row_(row), format_(format), others_(others), measured_only_(measured_only), reading_(reading) {}
+
+  void read() {
+    if (format_.each.empty()) return read_cell();
+    for (const auto& [column, label] : format_.each) {
+      if (!file_.has(column)) continue;
+      wide_column_ = &column;
+      label_ = &label;
+      read_cell();
+    }
+  }
+
+ private:
+  void read_cell() {
+    for (const RowFormat& form : format_.rows) {
+      if (met(form.where) < form.where.size()) continue;
+      if (form.leave_out.empty()) return read_as(form);
+      return leave_out(form.leave_out);
+    }
+    tell_odd_word();
+  }
+
+  bool meets(const Condition& condition) const {
+    const std::optional<std::string> here = cell(condition.column);
+    return here && std::ranges::any_of(condition.words, [&](const Template& form) {
+             const std::optional<std::string> word = expand_own(form);
+             return word && is_met(*here, *word);
+           });
+  }
+  // How many conditions are met, from the first one on.
+  std::size_t met(std::span<const Condition> conditions) const {
+    const auto unmet = std::ranges::find_if(conditions, [this](const Condition& one) { return !meets(one); });
+    return static_cast<std::size_t>(unmet - conditions.begin());
+  }
+
+  std::optional<std::string> cell(const std::string& column) const {
+    if (label_ != nullptr && column == "column") return *label_;
+    if (label_ != nullptr && column == "cell") return file_.text(row_, *wide_column_);
+    if (label_ != nullptr && column == "wide") return *wide_column_;
+    const auto words = format_.words.find(column);
+    return words == format_.words.end() ? as_written(column) : translated(column, words->second);
+  }
+
+  std::optional<std::string> as_written(const std::string& column) const {
+    if (file_.has(column)) return file_.text(row_, column);
+    const Lookup* const lookup = format_.lookup(column);
+    return lookup == nullptr ? std::nullopt : found(*lookup);
+  }
+
+  std::optional<std::string> translated(const std::string& column, const Words& words) const {
+    const bool in_place = words.is_in_place(column);
+    std::optional<std::string> word = in_place ? as_written(column) : cell(words.of);
+    if (!word) return {};
+    const auto meaning = words.meaning.find(*word);
+    if (meaning != words.meaning.end()) return meaning->second;
+    return in_place ? word : std::nullopt;
+  }
+
+  // A cell of a row that a lookup looks at; words in place hold for all rows of the table itself.
+  const std::string& cell_of(const CsvFile& table, std::size_t row, const std::string& column) const {
+    const std::string& cell = table.text(row, column);
+    const auto words = format_.words.find(column);
+    if (&table != &file_ || words == format_.words.end() || !words->second.is_in_place(column)) return cell;
+    const auto meaning = words->second.meaning.find(cell);
+    return meaning == words->second.meaning.end() ? cell : meaning->second;
+  }
+
+  std::optional<std::string> found(const Lookup& lookup) const {
+    const CsvFile* const table = lookup.file.empty() ? &file_ : others_ ? others_(lookup.file) : nullptr;
+    if (table == nullptr) return {};
+    std::vector<std::pair<std::string, std::vector<std::string>>> wanted;  // words by column
+    for (const Condition& condition : lookup.where) {
+      if (!table->has(condition.column)) return {};
+      wanted.emplace_back(condition.column, std::vector<std::string>());
+      for (const Template& form : condition.words) {
+        if (std::optional<std::string> word = expand_own(form)) wanted.back().second.push_back(std::move(*word));
+      }
+    }
+    for (std::size_t row = 0; row < table->rows(); ++row) {
+      const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
+        const std::string& cell = cell_of(*table, row, condition.first);
+        return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
+      });
+      if (!is_it) continue;
+      return expand(lookup.column, [&](const std::string& column) -> std::optional<std::string> {
+        if (!table->has(column)) return {};
+        return cell_of(*table, row, column);
+      });
+    }
+    return {};
+  }
+
+  std::optional<std::string> expand_own(const Template& form) const {
+    return expand(form, [this](const std::string& column) { return cell(column); });
+  }
+  // Nothing where the form is not written.
+  std::optional<std::string> filled(const Template& form) const {
+    return form.empty() ? std::nullopt : expand_own(form);
+  }
+
+  std::string where() const { return fmt::format("{}:{}", reading_.name, file_.line(row_)); }
+
+  void leave_out(std::string why) {
+    if (label_ != nullptr) why = fmt::format("{}: {}", *wide_column_, why);
+    reading_.left_out.push_back({where(), std::move(why)});
+  }
+
+  // Once, although the cells of a wide row share what stands beside them.
+  void fault(std::string_view column, std::string what) {
+    sim::Fault fault{file_.place(row_, column), std::string(column), std::move(what)};
+    const auto begin = reading_.faults.begin() + static_cast<std::ptrdiff_t>(faults_before_row_);
+    is_at_fault_ = true;
+    if (std::find(begin, reading_.faults.end(), fault) == reading_.faults.end()) {
+      reading_.faults.push_back(std::move(fault));
+    }
+  }
+
+  void read_as(const RowFormat& form);
+  std::optional<double> divisor(Over over, const Alone& alone) const;
+  std::optional<Seen> read_seen(const SeenFormat& format, const Alone& alone);
+  std::optional<double> read_within(const Template& form, const Bounds& bounds, double scale = 1.0);
+  void tell_odd_word();
+  std::vector<std::string> words_known_of(const std::string& column) const;
+  std::string in_table(const std::string& column) const;
+  std::string column_of(const Template& form) const;
+
+  const CsvFile& file_;
+  std::size_t row_;
+  const TableFormat& format_;
+  const OtherTables& others_;
+  bool measured_only_;
+  Reading& reading_;
+  std::size_t faults_before_row_ = reading_.faults.size();
+  bool is_at_fault_ = false;  // what is being read of the row
+  const std::string* wide_column_ = nullptr;
+  const std::string* label_ = nullptr;
+};
+
+// The column of the table that this one is, or follows from; empty where it has none.
+std::string RowReader::in_table(const std::string& column) const {
+  if (wide_column_ != nullptr && is_made_of_wide_ones(column)) return *wide_column_;
+  if (file_.has(column)) return column;
+  for (const std::string& source : format_.sources_of(column)) {
+    if (std::string own = in_table(source); !own.empty()) return own;
+  }
+  return "";
+}
+
+// The column of the table that a text is about.
+std::string RowReader::column_of(const Template& form) const {
+  for (const Template::Hole& hole : form.holes()) {
+    if (std::string own = in_table(hole.column); !own.empty()) return own;
+  }
+  return "";
+}
+
+// Of entries that the row meets up to there.
+std::vector<std::string> RowReader::words_known_of(const std::string& column) const {
+  std::vector<std::string> known;
+  for (const RowFormat& form : format_.rows) {
+    const std::size_t reached = std::min(met(form.where) + 1, form.where.size());
+    for (const Condition& condition : std::span(form.where).first(reached)) {
+      for (const Template& word : condition.words) {
+        const bool is_new = std::ranges::find(known, word.text) == known.end();
+        if (condition.column == column && is_new) known.push_back(word.text);
+      }
+    }
+  }
+  return known;
+}
+
+// Of the entry whose conditions the row meets furthest, and of these that of which it meets most: the first condition
+// that it does not meet, and what would.
+void RowReader::tell_odd_word() {
+  const RowFormat* nearest = nullptr;
+  std::pair<std::size_t, std::ptrdiff_t> most;
+  for (const RowFormat& form : format_.rows) {
+    const auto all = std::ranges::count_if(form.where, [this](const Condition& one) { return meets(one); });
+    const std::pair here(met(form.where), all);
+    if (nearest != nullptr && here <= most) continue;
+    nearest = &form;
+    most = here;
+  }
+  if (nearest == nullptr) return fault("", "no row of this table is known");
+  std::string beside;
+  for (const Condition& condition : std::span(nearest->where).first(most.first)) {
+    const std::string cell_there = shortened(cell(condition.column).value_or(""));
+    beside += fmt::format("{} {} '{}'", beside.empty() ? " beside" : ",", condition.column, cell_there);
+  }
+  const std::string& column = nearest->where[most.first].column;
+  const std::string own = in_table(column);
+  const std::string word = cell(column).value_or(file_.has(own) ? file_.text(row_, own) : "");
+  fault(own, fmt::format("'{}' is not known{}{}", shortened(word), beside, hint_of(word, words_known_of(column))));
+}
+
+std::optional<double> RowReader::read_within(const Template& form, const Bounds& bounds, double scale) {
+  const std::optional<std::string> text = filled(form);
+  if (!text) return {};
+  const sim::ParsedQuantity parsed = sim::parse_quantity(*text, bounds.dimension);
+  if (!parsed.ok()) {
+    fault(column_of(form), parsed.error);
+  } else if (!bounds.hold(parsed.value * scale)) {
+    fault(column_of(form), fmt::format("'{}'{} cannot be: {}", *text, bounds.over, bounds.accepted()));
+  } else {
+    return parsed.value * scale;
+  }
+  return {};
+}
+
+// Nothing where the row does not tell the time that figures are divided by.
+std::optional<double> RowReader::divisor(Over over, const Alone& alone) const {
+  switch (over) {
+    case Over::nothing:
+      return 1.0;
+    case Over::gemm_alone:
+      return alone.gemm;
+    case Over::longer_alone:
+      break;
+  }
+  if (!alone.gemm || !alone.collective) return {};
+  return std::max(*alone.gemm, *alone.collective);
+}
+
+std::optional<Seen> RowReader::read_seen(const SeenFormat& format, const Alone& alone) {
+  const std::optional<double> by = divisor(format.over, alone);
+  if (!by) return {};
+  Bounds bounds(study::form_of(format.figure));
+  if (format.over != Over::nothing) bounds.are_of_times_over_those_alone();
+  const double scale = format.scale / *by;
+  const std::optional<double> value = read_within(format.measured, bounds, scale);
+  if (!value) return {};
+  Seen seen{.figure = format.figure, .value = *value, .band = format.band};
+  seen.low = read_within(format.low, bounds, scale);
+  seen.high = read_within(format.high, bounds, scale);
+  // Two repetitions are a spread as well, whichever took longer.
+  if (seen.low && seen.high && *seen.low > *seen.high) std::swap(seen.low, seen.high);
+  return seen;
+}
+
+void RowReader::read_as(const RowFormat& form) {
+  is_at_fault_ = false;
+  Fields fields;
+  for (const auto& [name, text] : form.with) {
+    if (std::optional<std::string> value = filled(text)) fields.emplace(name, std::move(*value));
+  }
+  std::vector<FieldFault> faults;
+  Measurement measurement;
+  measurement.trial = read_trial(form.trial, fields, faults);
+  for (const FieldFault& found : faults) {
+    const auto text = form.with.find(found.field);
+    const std::string column = text == form.with.end() ? "" : column_of(text->second);
+    fault(column,
+          column.empty() ? fmt::format("{} of the trial '{}' {}", found.field, form.trial, found.what) : found.what);
+  }
+  const Bounds time(study::form_of(study::Figure::time));
+  measurement.alone = {.gemm = read_within(form.gemm_alone, time),
+                       .collective = read_within(form.collective_alone, time),
+                       .tiles = read_within(form.tiles, tiles_of_a_gemm)};
+  for (const SeenFormat& format : form.see) {
+    if (const std::optional<Seen> seen = read_seen(format, measurement.alone)) measurement.seen.push_back(*seen);
+    measurement.asked.push_back(format.figure);
+  }
+  if (is_at_fault_) return;
+  if (measurement.seen.empty() && measured_only_) return leave_out("nothing was measured of what is compared");
+  measurement.file = reading_.name;
+  measurement.line = file_.line(row_);
+  measurement.group = filled(form.group).value_or("");
+  for (const Template& assignment : format_.assignments) {
+    if (std::optional<std::string> text = filled(assignment)) measurement.assignments.push_back(std::move(*text));
+  }
+  measurement.decision = filled(form.decision).value_or("");
+  measurement.alternative = filled(form.alternative).value_or("");
+  reading_.measurements.push_back(std::move(measurement));
+}
+
+}  // namespace
+
+bool says_nothing(std::string_view cell) {
+  constexpr std::array<std::string_view, 7> nothing{"", "-", "nan", "NaN", "unset", "null", "N/A"};
+  return std::ranges::find(nothing, cell) != nothing.end();
+}
+
+std::optional<std::string> fill_in(const Template& text, const CsvFile& file, std::size_t row) {
+  return expand(text, [&](const std::string& column) -> std::optional<std::string> {
+    if (!file.has(column)) return {};
+    return file.text(row, column);
+  });
+}
+
+Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
+  Reading reading;
+  reading.name = std::filesystem::path(file.name()).filename().string();
+  reading.format = format.name;
+  reading.faults = file.faults();
+  for (std::size_t row = 0; row < file.rows(); ++row) {
+    RowReader(file, row, format, others, rows == Rows::measured, reading).read();
+  }
+  return reading;
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,292 @@
+#include "calibrate/readers/trial_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "sim/config/config_text.h"
+#include "sim/config/nearest_name.h"
+#include "sim/config/quantity_text.h"
+#include "study/choices.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+using study::RemoteTrial;
+
+constexpr std::int64_t most_units = 4096;  // CUs, channels, peers, engines
+constexpr int most_gpus = 64;
+
+// ConCCL (arXiv 2412.14335), Table I: m x n x k.
+constexpr std::array<std::pair<std::string_view, models::GemmShape>, 7> table_i{{{"cb1", {8192, 8192, 8192}},
+                                                                                 {"cb2", {16384, 8192, 16384}},
+                                                                                 {"cb3", {16384, 16384, 8192}},
+                                                                                 {"cb4", {18432, 8192, 16384}},
+                                                                                 {"cb5", {106496, 8192, 16384}},
+                                                                                 {"mb1", {8192, 57344, 8192}},
+                                                                                 {"mb2", {16384, 106496, 8192}}}};
+
+// Reads fields one by one, and notes what is wrong.
+class FieldReader {
+ public:
+  FieldReader(const Fields& fields, std::vector<FieldFault>& faults) : fields_(fields), faults_(faults) {}
+
+  bool has(std::string_view name) const { return fields_.contains(name); }
+
+  models::GemmShape gemm() {
+    for (const auto& [name, shape] : table_i) {
+      if (name == required("gemm")) return shape;
+    }
+    constexpr std::string_view or_by_name = ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I";
+    if (!has("gemm")) {
+      fault("gemm", fmt::format("is missing: MxNxK such as 8192x57344x8192 is accepted{}", or_by_name));
+      return {};
+    }
+    const models::ParsedGemmShape parsed = models::parse_gemm_shape(required("gemm"));
+    if (!parsed.ok()) fault("gemm", fmt::format("{}{}", parsed.error, or_by_name));
+    return parsed.shape;
+  }
+
+  // A size that a trial must have.
+  sim::Bytes bytes() {
+    const std::string accepted = fmt::format("1B to {} are accepted", sim::to_string(study::largest_array));
+    if (!has("bytes")) {
+      fault("bytes", "is missing: " + accepted);
+      return {};
+    }
+    const sim::ParsedQuantity parsed = sim::parse_quantity(required("bytes"), sim::Dimension::bytes);
+    if (!parsed.ok()) {
+      fault("bytes", parsed.error);
+    } else if (parsed.value < 1.0 || sim::Bytes(parsed.value) > study::largest_array) {
+      fault("bytes", fmt::format("'{}' is out of bounds: {}", required("bytes"), accepted));
+    }
+    return sim::Bytes(parsed.value);
+  }
+
+  // From 0 to `most`, base units which `accepted` spells for people.
+  double quantity(std::string_view name, sim::Dimension dimension, double most, std::string_view accepted) {
+    if (!has(name)) return 0.0;
+    const sim::ParsedQuantity parsed = sim::parse_quantity(required(name), dimension);
+    if (!parsed.ok()) {
+      fault(name, parsed.error);
+    } else if (parsed.value > most) {
+      fault(name, fmt::format("'{}' is out of bounds: {} are accepted", required(name), accepted));
+    } else {
+      return parsed.value;
+    }
+    return 0.0;
+  }
+
+  sim::Time time(std::string_view name) {
+    return sim::to_time(sim::Seconds(quantity(name, sim::Dimension::time, 3600.0, "0s to 3600s")));
+  }
+
+  std::optional<int> integer(std::string_view name, std::int64_t low) {
+    if (!has(name)) return {};
+    const sim::Parsed<std::int64_t> parsed = sim::parse_integer(required(name));
+    if (!parsed.error.empty()) {
+      fault(name, parsed.error);
+    } else if (parsed.value < low || parsed.value > most_units) {
+      fault(name, fmt::format("'{}' must lie between {} and {}", required(name), low, most_units));
+    } else {
+      return static_cast<int>(parsed.value);
+    }
+    return {};
+  }
+
+  bool flag(std::string_view name) {
+    return choice<bool>(name, {{"no", false}, {"yes", true}, {"false", false}, {"true", true}}, false);
+  }
+
+  int device(std::string_view name) {
+    const std::string& word = required(name);
+    if (word == "host") return models::host_device;
+    for (int gpu = 0; gpu < most_gpus; ++gpu) {
+      if (word == study::device_name(gpu)) return gpu;
+    }
+    const std::string accepted = fmt::format(": gpu0 to gpu{} and host are accepted", most_gpus - 1);
+    fault(name, has(name) ? fmt::format("'{}' is not known{}", word, accepted) : "is missing" + accepted);
+    return 0;
+  }
+
+  // What a trial must have.
+  int count(std::string_view name, std::int64_t low) {
+    if (!has(name)) fault(name, fmt::format("is missing: {} to {} are accepted", low, most_units));
+    return integer(name, low).value_or(static_cast<int>(low));
+  }
+
+  void fault(std::string_view name, std::string what) { faults_.push_back({std::string(name), std::move(what)}); }
+
+  template <class T>
+  T choice(std::string_view name, const std::vector<study::Choice<T>>& choices, std::optional<T> otherwise = {}) {
+    if (otherwise && !has(name)) return *otherwise;
+    std::vector<std::string> known;
+    for (const auto& [word, value] : choices) {
+      if (word == required(name)) return value;
+      known.emplace_back(word);
+    }
+    const std::string hint = sim::name_hint(required(name), known);
+    fault(name,
+          has(name) ? fmt::format("'{}' is not known{}", required(name).substr(0, 40), hint) : "is missing" + hint);
+    return choices.front().second;
+  }
+
+ private:
+  // An empty text where the field is absent.
+  const std::string& required(std::string_view name) const {
+    static const std::string absent;
+    const auto found = fields_.find(name);
+    return found == fields_.end() ? absent : found->second;
+  }
+
+  const Fields& fields_;
+  std::vector<FieldFault>& faults_;
+};
+
+study::Trial read_gemm(FieldReader& fields) {
+  study::GemmTrial trial;
+  trial.shape = fields.gemm();
+  trial.cus = fields.integer("cus", 1);
+  trial.nth = fields.integer("nth", 0);
+  trial.pause = fields.time("pause");
+  return trial;
+}
+
+study::Trial read_collective(FieldReader& fields) {
+  models::CollectiveSpec spec;
+  spec.kind = fields.choice("collective", study::collective_choices());
+  spec.bytes = fields.bytes();
+  spec.backend = fields.choice<models::Backend>("backend", study::backend_choices(), models::Backend::rccl);
+  spec.gpus = fields.integer("gpus", 2).value_or(0);
+  spec.variant = fields.choice<models::SdmaVariant>("variant", study::variant_choices(), models::SdmaVariant::pcpy);
+  spec.prelaunch = fields.flag("prelaunch");
+  spec.engines = fields.integer("engines", 1).value_or(1);
+  spec.cus = fields.integer("cus", 1);
+  spec.channels = fields.integer("channels", 1);
+  spec.graph = fields.flag("graph");
+  if (fields.has("host_threads")) spec.host_threads = fields.choice("host_threads", study::host_thread_choices());
+  return study::CollectiveTrial{spec};
+}
+
+study::Trial read_copy(FieldReader& fields) {
+  models::SdmaCopySpec spec;
+  spec.from = fields.device("from");
+  spec.to = fields.device("to");
+  spec.bytes = fields.bytes();
+  spec.engine = fields.integer("engine", 0);
+  return study::CopyTrial{spec};
+}
+
+study::Trial read_remote(FieldReader& fields) {
+  using Pattern = RemoteTrial::Pattern;
+  using models::RemoteAccess;
+  RemoteTrial trial;
+  trial.access = fields.choice<RemoteAccess>(
+      "access",
+      {{"store", RemoteAccess::store}, {"uncached_store", RemoteAccess::uncached_store}, {"load", RemoteAccess::load}});
+  trial.pattern = fields.choice<Pattern>(
+      "pattern", {{"one_way", Pattern::one_way}, {"both_ways", Pattern::both_ways}, {"all", Pattern::all}});
+  trial.gpu = fields.integer("gpu", 0).value_or(0);
+  trial.peer = fields.integer("peer", 0).value_or(1);
+  trial.bytes = fields.bytes();
+  trial.cus = fields.integer("cus", 1);
+  return trial;
+}
+
+study::Trial read_stream(FieldReader& fields) {
+  study::StreamTrial trial;
+  trial.arrays_read = fields.integer("read", 0).value_or(2);
+  trial.arrays_written = fields.integer("written", 0).value_or(1);
+  if (trial.arrays_read + trial.arrays_written == 0) {
+    fields.fault("written", "'0' beside no array that is read: at least one array is accepted");
+  }
+  trial.bytes = fields.bytes();
+  return trial;
+}
+
+study::Trial read_loads(FieldReader& fields) {
+  study::LoadTrial trial;
+  trial.working_set = fields.bytes();
+  trial.beside =
+      sim::BytesPerSecond(fields.quantity("beside", sim::Dimension::bytes_per_second, 1e16, "0 to 10000000 GB/s"));
+  if (fields.has("beside_reads")) {
+    trial.beside_reads = fields.quantity("beside_reads", sim::Dimension::number, 1.0, "0 to 1");
+  }
+  return trial;
+}
+
+study::Trial read_c3(FieldReader& fields) {
+  study::C3Trial trial;
+  trial.scenario.gemm = fields.gemm();
+  trial.scenario.collective = fields.choice("collective", study::collective_choices());
+  trial.scenario.bytes = fields.bytes();
+  trial.scenario.channels = fields.integer("channels", 1);
+  trial.scenario.reserved = fields.integer("reserved", 1);
+  trial.scenario.delay = fields.time("delay");
+  trial.strategy = fields.choice("strategy", study::strategy_choices());
+  return trial;
+}
+
+study::Trial read_dependent(FieldReader& fields) {
+  study::DependentTrial trial;
+  trial.shape = fields.gemm();
+  trial.schedule = fields.choice("schedule", study::choices_of(study::all_dependent_schedules()));
+  return trial;
+}
+
+struct Kind {
+  std::string_view name;
+  std::vector<std::string_view> fields;
+  study::Trial (*read)(FieldReader&);
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all{
+      {"rest", {}, [](FieldReader&) { return study::Trial(study::RestTrial{}); }},
+      {"empty_kernel", {}, [](FieldReader&) { return study::Trial(study::EmptyKernelTrial{}); }},
+      {"gemm", {"gemm", "cus", "nth", "pause"}, read_gemm},
+      {"collective",
+       {"collective", "bytes", "backend", "gpus", "variant", "prelaunch", "engines", "cus", "channels", "graph",
+        "host_threads"},
+       read_collective},
+      {"copy", {"from", "to", "bytes", "engine"}, read_copy},
+      {"fan_out",
+       {"peers", "bytes"},
+       [](FieldReader& fields) {
+         return study::Trial(study::FanOutTrial{fields.count("peers", 1), fields.bytes()});
+       }},
+      {"remote", {"access", "pattern", "gpu", "peer", "bytes", "cus"}, read_remote},
+      {"stream", {"read", "written", "bytes"}, read_stream},
+      {"load", {"bytes", "beside", "beside_reads"}, read_loads},
+      {"c3", {"gemm", "collective", "bytes", "strategy", "channels", "reserved", "delay"}, read_c3},
+      {"dependent", {"gemm", "schedule"}, read_dependent},
+  };
+  return all;
+}
+
+const Kind& kind_of(std::string_view name) {
+  return *std::ranges::find_if(kinds(), [name](const Kind& kind) { return kind.name == name; });
+}
+
+}  // namespace
+
+std::span<const std::string_view> trial_kinds() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const Kind& kind : kinds()) all.push_back(kind.name);
+    return all;
+  }();
+  return names;
+}
+
+std::span<const std::string_view> fields_of(std::string_view kind) { return kind_of(kind).fields; }
+
+study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<FieldFault>& faults) {
+  FieldReader reader(fields, faults);
+  return kind_of(kind).read(reader);
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,30 @@
+// Trials as tables spell them: a kind and named fields, all of them text.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "study/trial.h"
+
+namespace c3sim::calibrate {
+
+// Of one trial, by name, as written: {"gemm", "8192x8192x8192"}, {"cus", "240"}. What is not said is absent.
+using Fields = std::map<std::string, std::string, std::less<>>;
+
+// The kinds: rest, empty_kernel, gemm, collective, copy, fan_out, remote, stream, load, c3, dependent.
+std::span<const std::string_view> trial_kinds();
+// The fields that a kind may have; it must be one of trial_kinds().
+std::span<const std::string_view> fields_of(std::string_view kind);
+
+struct FieldFault {
+  std::string field;
+  std::string what;  // is wrong with it, and what would be accepted: "is missing: 1B to 1TiB are accepted"
+};
+
+// The trial; `faults` gets all that is wrong with the fields, and the trial is then worthless. The kind and the names
+// of the fields are known ones.
+study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<FieldFault>& faults);
+
+}  // namespace c3sim::calibrate

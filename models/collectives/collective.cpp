@@ -1,0 +1,67 @@
+#include "models/collectives/collective.h"
+
+#include <fmt/format.h>
+
+#include "models/collectives/rccl_kernel.h"
+#include "models/collectives/sdma_collective.h"
+#include "models/collectives/stream_fill.h"
+#include "models/node.h"
+
+namespace c3sim::models {
+
+std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
+  const PlatformSpec& platform = node.spec();
+  if (spec.gpus < 2 || spec.gpus > platform.gpus) {
+    return fmt::format("{} GPUs cannot take part: 2 to {} are accepted", spec.gpus, platform.gpus);
+  }
+  if (spec.bytes < sim::Bytes(spec.gpus)) {
+    return fmt::format("{} cannot be split over {} GPUs: at least a byte for each is due", sim::to_string(spec.bytes),
+                       spec.gpus);
+  }
+  const SdmaSpec& sdma = platform.gpu.sdma;
+  if (const auto engines = engine_part(spec, sdma)) {
+    const std::string reason = why_impossible_on_sdma(*engines, sdma, spec.gpus);
+    if (!reason.empty()) return kernel_part(spec, sdma) ? "the part on copy engines cannot run: " + reason : reason;
+  } else if (spec.prelaunch) {
+    return "prelaunch is for SDMA: kernels have no queue of commands to hold back";
+  }
+  if (!kernel_part(spec, sdma)) {
+    if (!spec.channels) return {};
+    return "channels are workgroups of a kernel, and this collective has none: only copy engines move its data";
+  }
+  if (spec.channels && (*spec.channels < 1 || *spec.channels > most_channels)) {
+    return fmt::format("{} channels cannot be had: 1 to {} are accepted", *spec.channels, most_channels);
+  }
+  const int xcds = platform.gpu.memory.xcds;
+  if (spec.cus && (*spec.cus < xcds || *spec.cus > platform.gpu.cus() || *spec.cus % xcds != 0)) {
+    return fmt::format("{} CUs cannot be had: a multiple of {}, one per XCD, from {} to {} is accepted", *spec.cus,
+                       xcds, xcds, platform.gpu.cus());
+  }
+  return {};
+}
+
+CollectiveRun::CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask)
+    : node_(node), kernels_(kernel_part(spec, node.spec().gpu.sdma)), mask_(mask) {
+  if (spec.cus) mask_ = {0, *spec.cus / node.spec().gpu.memory.xcds};
+  if (const auto engines = engine_part(spec, node.spec().gpu.sdma)) {
+    engines_ = std::make_unique<SdmaCollective>(*engines, node.host(), node.copy_engines());
+  }
+}
+
+CollectiveRun::~CollectiveRun() = default;
+
+sim::Task<> CollectiveRun::prepare() {
+  if (engines_) co_await engines_->prepare();
+}
+
+sim::Task<> CollectiveRun::run() {
+  if (kernels_) co_await run_rccl_collective(node_, *kernels_, mask_);
+  if (!engines_) co_return;
+  // Engines read each byte and write it, below the L2s.
+  const double fills = 2.0 * (1.0 - node_.spec().gpu.sdma.cache_hits);
+  StreamFill caches(node_, {0.0, fills});
+  co_await engines_->run();
+  caches.leave();
+}
+
+}  // namespace c3sim::models

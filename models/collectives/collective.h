@@ -1,0 +1,42 @@
+// Collective operations over the GPUs of a node, by kernels (RCCL) or by copy engines (SDMA): one call, whatever runs
+// it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "models/machine/cu_mask.h"
+#include "models/platform/collective_spec.h"
+#include "sim/task.h"
+
+namespace c3sim::models {
+
+class Node;
+class SdmaCollective;
+
+// Why `spec` cannot run on `node`'s platform (a variant the collective has not, too many GPUs ...), in one sentence
+// that says what would be accepted; empty if it can.
+std::string why_impossible(const CollectiveSpec& spec, const Node& node);
+
+// A collective about to run, with CUs of the mask if it has kernels. Must be possible, and outlive its run.
+class CollectiveRun {
+ public:
+  CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask);
+  ~CollectiveRun();
+  CollectiveRun(const CollectiveRun&) = delete;
+  CollectiveRun& operator=(const CollectiveRun&) = delete;
+
+  // What is not timed: with prelaunch, queues the commands and ends when all engines wait at their POLLs.
+  sim::Task<> prepare();
+  // From the host's first instruction to its knowledge that all GPUs have finished.
+  sim::Task<> run();
+
+ private:
+  Node& node_;
+  std::optional<CollectiveSpec> kernels_;
+  CuMask mask_;
+  std::unique_ptr<SdmaCollective> engines_;  // may be null
+};
+
+}  // namespace c3sim::models

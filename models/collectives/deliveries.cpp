@@ -1,0 +1,42 @@
+#include "models/collectives/deliveries.h"
+
+#include <cmath>
+
+namespace c3sim::models {
+
+BufferRange chunk(const CollectiveSpec& spec, int device, int buffer, int rank) {
+  const sim::Bytes bytes(std::ceil(spec.bytes.value() / spec.gpus));
+  return {device, buffer, rank * bytes, bytes};
+}
+
+std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec, int from, int to) {
+  const bool in_place = spec.backend == Backend::sdma && spec.variant == SdmaVariant::swap;
+  const Delivery gathered{chunk(spec, to, output_buffer, from), chunk(spec, from, output_buffer, from)};
+  const Delivery reduced{chunk(spec, to, output_buffer, to), chunk(spec, from, input_buffer, to)};
+  const sim::Bytes all(std::ceil(spec.bytes.value()));
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return {gathered};
+    case CollectiveKind::all_to_all:
+      return {{chunk(spec, to, output_buffer, from), chunk(spec, from, in_place ? output_buffer : input_buffer, to)}};
+    case CollectiveKind::reduce_scatter:
+      return {reduced};
+    case CollectiveKind::all_reduce:
+      return {reduced, gathered};
+    case CollectiveKind::broadcast:
+      if (from != 0) return {};
+      return {{{to, output_buffer, sim::Bytes(0.0), all}, {from, output_buffer, sim::Bytes(0.0), all}}};
+  }
+  return {};
+}
+
+void expect_deliveries(CollectiveKind kind, const CollectiveSpec& spec, int senders, DeliveryLedger& ledger) {
+  for (int from = 0; from < senders; ++from) {
+    for (int to = 0; to < spec.gpus; ++to) {
+      if (from == to) continue;
+      for (const Delivery& due : deliveries(kind, spec, from, to)) ledger.expect(due.destination, due.source);
+    }
+  }
+}
+
+}  // namespace c3sim::models

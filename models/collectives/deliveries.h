@@ -1,0 +1,24 @@
+// Whose bytes a collective moves where: the layout of its arrays, and what it is defined to deliver, whatever runs it.
+#pragma once
+
+#include <vector>
+
+#include "models/machine/delivery_ledger.h"
+#include "models/platform/collective_spec.h"
+
+namespace c3sim::models {
+
+// The buffers of each GPU. All-gather, broadcast and swaps work in place, in the output.
+inline constexpr int input_buffer = 0;
+inline constexpr int output_buffer = 1;
+
+// The part of an array that belongs to rank `rank`: one of `spec.gpus` equal chunks, for which the array is padded.
+BufferRange chunk(const CollectiveSpec& spec, int device, int buffer, int rank);
+
+// The bytes of `from` that must end at `to`, by whatever way. Of an all-reduce, its reduce-scatter and its all-gather.
+std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec, int from, int to);
+
+// Expects all that the first `senders` GPUs owe to the others.
+void expect_deliveries(CollectiveKind kind, const CollectiveSpec& spec, int senders, DeliveryLedger& ledger);
+
+}  // namespace c3sim::models

@@ -1,0 +1,253 @@
+#include "models/collectives/rccl_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "models/collectives/deliveries.h"
+#include "models/collectives/stream_fill.h"
+#include "models/node.h"
+#include "models/platform/limits.h"
+#include "sim/open_step.h"
+
+namespace c3sim::models {
+
+namespace {
+constexpr int full_node = 8;  // what RcclCollectiveSpec::steps counts for
+}  // namespace
+
+namespace {
+
+// The bytes of a range between two shares of it, given as `first` and `end` of `parts`; adjacent shares meet exactly.
+BufferRange share_of(const BufferRange& whole, int first, int end, int parts) {
+  const auto cut = [&whole, parts](int part) { return sim::Bytes(std::floor(whole.bytes.value() * part / parts)); };
+  return {whole.device, whole.buffer, whole.begin + cut(first), cut(end) - cut(first)};
+}
+
+}  // namespace
+
+std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to) {
+  if (from == to) return {};
+  if (spec.kind != CollectiveKind::broadcast) return deliveries(spec.kind, spec, from, to);
+  // GPU 0 deals parts to the others, which pass them on to each other.
+  if (to == 0) return {};
+  const int part = from == 0 ? to : from;
+  const Delivery whole = deliveries(spec.kind, spec, 0, to).front();
+  return {{share_of(whole.destination, part - 1, part, spec.gpus - 1),
+           share_of(whole.source, part - 1, part, spec.gpus - 1)}};
+}
+
+sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to) {
+  sim::Bytes payload;
+  for (const Delivery& transfer : rccl_transfers(spec, from, to)) payload += transfer.destination.bytes;
+  return payload;
+}
+
+namespace {
+
+class RcclRun {
+ public:
+  RcclRun(Node& node, const CollectiveSpec& spec, CuMask mask)
+      : node_(node),
+        spec_(spec),
+        mask_(mask),
+        library_(node.spec().rccl),
+        collective_(library_.collective(spec.kind)),
+        protocol_(library_.protocol(spec.kind, spec.bytes)),
+        channels_(spec.channels.value_or(collective_.workgroups)),
+        gpus_(std::min(spec.gpus, node.simulated())),
+        finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(gpus_)),
+        kernels_(static_cast<std::size_t>(gpus_), sim::OpenStep(node.simulator())),
+        arrivals_(static_cast<std::size_t>(channels_), 0) {
+    for (int channel = 0; channel < channels_; ++channel) {
+      moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
+    }
+    expect_deliveries(spec.kind, spec, gpus_, ledger_);
+  }
+
+  sim::Task<> run();
+
+ private:
+  sim::Task<> run_on(int gpu);
+  sim::Task<> run_channels(int gpu, const Cohort& cohort);
+  sim::Task<> move_data(std::vector<int> channels);
+  // What a share of all channels moves from one GPU to another.
+  struct Flow {
+    int from;
+    int to;
+    double share;
+    sim::ResourceNetwork::ActivityId activity;
+  };
+  sim::ActivitySpec describe(const Flow& flow) const;
+  void book(const std::vector<int>& channels, int from, int to);
+  void follow_clock(int gpu);
+  static std::string track(int gpu) { return "gpu" + std::to_string(gpu) + ".rccl"; }
+  void start_ready_channels();
+
+  Node& node_;
+  CollectiveSpec spec_;
+  CuMask mask_;
+  const RcclSpec& library_;
+  const RcclCollectiveSpec& collective_;
+  const RcclProtocolSpec& protocol_;
+  int channels_;
+  int gpus_;  // of those that take part, the simulated ones
+  sim::Latch finished_;
+  std::vector<sim::OpenStep> kernels_;             // by GPU, from their launch on
+  std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
+  std::vector<int> ready_;                         // channels placed everywhere, not yet moving
+  std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
+  DeliveryLedger ledger_;                          // of the simulated GPUs
+  std::optional<StreamFill> caches_;               // while data moves
+  std::vector<Flow> flows_;                        // under way
+  int moving_ = 0;                                 // groups of channels
+};
+
+sim::Task<> RcclRun::run() {
+  std::vector<PowerGovernor::Listener> listeners;
+  listeners.reserve(static_cast<std::size_t>(gpus_));
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
+    listeners.push_back(node_.gpu(gpu).governor(Tenant::rccl).add_listener([this, gpu] { follow_clock(gpu); }));
+  }
+  for (int gpu = 0; gpu < gpus_; ++gpu) node_.simulator().spawn("rccl on gpu" + std::to_string(gpu), run_on(gpu));
+  co_await finished_.wait();
+  ledger_.require_complete();
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
+    node_.gpu(gpu).governor(Tenant::rccl).remove_listener(listeners[static_cast<std::size_t>(gpu)]);
+  }
+}
+
+sim::Task<> RcclRun::run_on(int gpu) {
+  co_await node_.host().launch_kernel(gpu, spec_.graph);
+  KernelSpec kernel;
+  kernel.name = "rccl";
+  kernel.workgroups = channels_;
+  kernel.workgroup = collective_.workgroup;
+  kernel.mask = mask_;
+  kernel.tenant = Tenant::rccl;
+  CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
+  sim::OpenStep& step = kernels_[static_cast<std::size_t>(gpu)] = sim::OpenStep(node_.simulator());
+  co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
+  step.show(track(gpu), "kernel");
+  co_await node_.host().notice_kernel_end(gpu);
+  finished_.count_down();
+}
+
+// A cohort of channels on one GPU holds its CUs until all its data has moved, waiting for the other GPUs included.
+sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
+  node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(cohort.size());
+  sim::OpenStep(kernels_[static_cast<std::size_t>(gpu)]).end(track(gpu), "placement of channels");
+  for (const Cohort::Placement& placement : cohort.placements) {
+    if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < gpus_) continue;
+    if (ready_.empty()) node_.simulator().at_end_of_instant([this] { start_ready_channels(); });
+    ready_.push_back(placement.workgroup);
+  }
+  for (const Cohort::Placement& placement : cohort.placements) {
+    co_await moved_[static_cast<std::size_t>(placement.workgroup)]->wait();
+  }
+  node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(-cohort.size());
+}
+
+void RcclRun::start_ready_channels() { node_.simulator().spawn("rccl channels", move_data(std::exchange(ready_, {}))); }
+
+sim::Task<> RcclRun::move_data(std::vector<int> channels) {
+  const double peers = static_cast<double>(spec_.gpus - 1);
+  const double steps = collective_.steps * peers / (full_node - 1);
+  sim::OpenStep latency(node_.simulator());
+  co_await node_.simulator().delay(sim::to_time(steps * sim::to_seconds(protocol_.step_latency)));
+  latency.end("rccl", "latency of steps",
+              rccl_protocol_names[static_cast<std::size_t>(&protocol_ - library_.protocols.data())]);
+  if (moving_++ == 0) {
+    const double bytes = collective_.memory_bytes();
+    caches_.emplace(node_, StreamFill::PerPayload{bytes, bytes * (1.0 - collective_.buffer_share)});
+  }
+  const double share = static_cast<double>(channels.size()) / static_cast<double>(channels_);
+  sim::OpenStep data(node_.simulator());
+  struct Arrivals {
+    sim::Latch latch;
+    sim::ResourceNetwork::ResourceId last_link;
+  };
+  const auto flows = static_cast<std::uint64_t>(gpus_) * static_cast<std::uint64_t>(spec_.gpus - 1);
+  Arrivals arrivals{sim::Latch(node_.simulator(), "data of channels", flows), 0};
+  for (int from = 0; from < gpus_; ++from) {
+    for (int to = 0; to < spec_.gpus; ++to) {
+      if (from == to) continue;
+      Flow flow{from, to, share, 0};
+      flow.activity = node_.network().start(describe(flow), [&arrivals, link = node_.fabric().link(from, to)] {
+        arrivals.last_link = link;
+        arrivals.latch.count_down();
+      });
+      flows_.push_back(flow);
+    }
+  }
+  co_await arrivals.latch.wait();
+  data.end(node_.network().name(arrivals.last_link), "data");
+  std::erase_if(flows_, [this](const Flow& flow) { return !node_.network().live(flow.activity); });
+  for (int from = 0; from < gpus_; ++from) {
+    for (int to = 0; to < spec_.gpus; ++to) book(channels, from, to);
+  }
+  if (--moving_ == 0) caches_->leave();
+  for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();
+}
+
+// Each channel has its share of every transfer.
+void RcclRun::book(const std::vector<int>& channels, int from, int to) {
+  for (const Delivery& whole : rccl_transfers(spec_, from, to)) {
+    for (const int channel : channels) {
+      ledger_.deliver(share_of(whole.destination, channel, channel + 1, channels_),
+                      share_of(whole.source, channel, channel + 1, channels_));
+    }
+  }
+}
+
+// One unit is a byte of payload.
+sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
+  Gpu& sending_gpu = node_.gpu(flow.from);
+  const Memory& sender = sending_gpu.memory(Tenant::rccl);
+  const Memory& receiver = node_.gpu(flow.to).memory(Tenant::rccl);
+  const double hits = collective_.buffer_share;
+  UsageList usages;
+  const double link_bytes = 1.0 / protocol_.link_efficiency;
+  if (library_.access == RcclAccess::store) {
+    node_.fabric(Tenant::rccl).add(usages, flow.from, flow.to, link_bytes);
+  } else {
+    node_.fabric(Tenant::rccl).add_read(usages, flow.to, flow.from, link_bytes, sender.latency(hits));
+  }
+  sender.add_from_xcds(usages, sender.evenly_spread(), collective_.sender_reads + collective_.sender_writes,
+                       {collective_.sender_reads, collective_.sender_writes, hits});
+  receiver.add_from_xcds(usages, receiver.evenly_spread(), collective_.receiver_reads + collective_.receiver_writes,
+                         {collective_.receiver_reads, collective_.receiver_writes, hits});
+  receiver.add_below_l2(usages, {0.0, 1.0, hits});
+
+  sim::ActivitySpec activity;
+  activity.amount = flow.share * payload_between(spec_, flow.from, flow.to).value();
+  activity.usages = std::move(usages).take();
+  const double workgroups = flow.share * channels_ / static_cast<double>(spec_.gpus - 1);
+  activity.in_flight = workgroups * library_.workgroup_in_flight.value() / collective_.memory_bytes();
+  activity.weight = sender.collective_weight(activity.in_flight);
+  activity.fixed_latency =
+      sim::to_time(sending_gpu.governor(Tenant::rccl).slowdown() * sim::to_seconds(library_.workgroup_latency));
+  activity.latency_path = sender.latency_path();
+  for (const auto resource : receiver.latency_path()) activity.latency_path.push_back(resource);
+  return activity;
+}
+
+// A copy loop takes its cycles: what slows the GEMM's clock slows the channels beside it.
+void RcclRun::follow_clock(int gpu) {
+  for (const Flow& flow : flows_) {
+    if (flow.from == gpu && node_.network().live(flow.activity)) {
+      node_.network().reshape(flow.activity, describe(flow));
+    }
+  }
+}
+
+}  // namespace
+
+sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, CuMask mask) {
+  RcclRun run(node, spec, mask);
+  co_await run.run();
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,202 @@
+#include "models/collectives/sdma_collective.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "models/collectives/deliveries.h"
+#include "sim/check.h"
+
+namespace c3sim::models {
+namespace {
+
+// An ATOMIC counts a signal of one down to zero; a FENCE writes a one over a zero.
+constexpr std::int64_t signal_start(SdmaCompletion completion) { return completion == SdmaCompletion::atomic ? 1 : 0; }
+constexpr std::int64_t signal_end(SdmaCompletion completion) { return 1 - signal_start(completion); }
+constexpr std::int64_t released = 1;
+
+template <class Thread>
+void add_once(std::vector<Thread*>& threads, Thread& thread) {
+  if (std::find(threads.begin(), threads.end(), &thread) == threads.end()) threads.push_back(&thread);
+}
+
+}  // namespace
+
+SdmaCollective::SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines)
+    : spec_(spec), host_(host), engines_(engines.begin(), engines.end()) {
+  SIM_CHECK(why_impossible_on_sdma(spec, engines_.front()->spec(), spec.gpus).empty());
+  for (const CollectiveKind kind : sdma_steps(spec.kind)) add_step(kind);
+}
+
+void SdmaCollective::add_step(CollectiveKind kind) {
+  const SdmaSpec& sdma = engines_.front()->spec();
+  sim::Simulator& simulator = host_.simulator();
+  std::set<std::array<int, 3>> queues;
+  Step step;
+  step.kind = kind;
+  for (EngineProgram& program : sdma_programs(kind, spec_, sdma)) {
+    if (program.gpu >= static_cast<int>(engines_.size())) {
+      step.mirrored.push_back(std::move(program));
+      continue;
+    }
+    const std::string name = engines_[static_cast<std::size_t>(program.gpu)]->engine(program.engine).name();
+    QueuedProgram queued;
+    queued.signal = std::make_unique<MemoryWord>(simulator, "completion of " + name, signal_start(sdma.completion));
+    queued.event = std::make_unique<MemoryWord>(simulator, "interrupt of " + name, 0);
+    queued.record = {program.gpu, program.engine, program.queue, {}, {}, {}, {}};
+    queued.first_in_queue = queues.insert({program.gpu, program.engine, program.queue}).second;
+    queued.program = std::move(program);
+    step.programs.push_back(std::move(queued));
+  }
+  const std::string name(to_string(kind));
+  step.release = std::make_unique<MemoryWord>(simulator, "release of " + name, 0);
+  step.polling = std::make_unique<sim::Latch>(simulator, "POLLs of " + name, queues.size());
+  expect_deliveries(kind, spec_, spec_.gpus, step.ledger);
+  steps_.push_back(std::move(step));
+}
+
+SdmaQueue& SdmaCollective::queue_of(const QueuedProgram& queued) {
+  return engines_of(queued).engine(queued.program.engine).queue(queued.program.queue);
+}
+
+sim::Task<> SdmaCollective::prepare() {
+  if (!spec_.prelaunch) co_return;
+  for (Step& step : steps_) co_await submit(step);
+  // Later steps may share queues with the first one, and then wait behind it.
+  co_await steps_.front().polling->wait();
+}
+
+sim::Task<sim::Time> SdmaCollective::run() {
+  const sim::Time start = simulator().now();
+  for (Step& step : steps_) {
+    if (spec_.prelaunch) {
+      co_await engines_.front()->submitter(host_).write_word(*step.release, released);
+    } else {
+      co_await submit(step);
+    }
+    co_await wait_for_completions(step);
+    for (const EngineProgram& program : step.mirrored) {
+      for (const TransferCommand& transfer : program.transfers) book_delivery(transfer, step.ledger);
+    }
+    step.ledger.require_complete();
+  }
+  co_return simulator().now() - start;
+}
+
+sim::Task<> SdmaCollective::submit(Step& step) {
+  std::vector<SubmittingThread*> threads;
+  for (const QueuedProgram& queued : step.programs) add_once(threads, engines_of(queued).submitter(host_));
+  sim::Latch submitted(simulator(), "submission of a collective", threads.size());
+  for (SubmittingThread* thread : threads) {
+    simulator().spawn("submission by " + thread->name(), submit_by(step, *thread, submitted));
+  }
+  co_await submitted.wait();
+}
+
+sim::Task<> SdmaCollective::submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted) {
+  for (std::size_t i = 0; i < step.programs.size(); ++i) {
+    QueuedProgram& queued = step.programs[i];
+    SdmaComplex& engines = engines_of(queued);
+    if (&engines.submitter(host_) != &thread) continue;
+    const bool batched = engines.spec().batched_doorbell;
+    if (outgrows_ring(step, queued)) {
+      // Written as room comes free, while the thread goes on with the next program.
+      simulator().spawn("submission to " + queue_of(queued).name(), submit_program(step, queued, thread));
+    } else if (batched) {
+      co_await write_program(step, queued, thread);
+    } else {
+      co_await submit_program(step, queued, thread);
+    }
+    const bool last = i + 1 == step.programs.size() || step.programs[i + 1].program.gpu != queued.program.gpu;
+    if (batched && last) co_await ring_for_gpu(step, queued.program.gpu, thread);
+  }
+  submitted.count_down();
+}
+
+std::vector<SdmaCommand> SdmaCollective::commands_of(Step& step, QueuedProgram& queued) {
+  std::vector<SdmaCommand> commands;
+  if (spec_.prelaunch) {
+    // A second program of the same queue comes to its POLL only after the first one has run.
+    sim::Latch* reached = queued.first_in_queue ? step.polling.get() : nullptr;
+    commands.emplace_back(PollCommand{step.release.get(), {Comparison::equal, released}, reached});
+  }
+  for (TransferCommand transfer : queued.program.transfers) {
+    transfer.ledger = &step.ledger;
+    transfer.times = &queued.record.transfers;
+    commands.emplace_back(std::move(transfer));
+  }
+  if (engines_of(queued).spec().completion == SdmaCompletion::atomic) {
+    commands.emplace_back(AtomicCommand{queued.signal.get(), -1});
+  } else {
+    commands.emplace_back(FenceCommand{queued.signal.get(), 1});
+  }
+  if (host_.spec().wait == HostWait::interrupt) commands.emplace_back(TrapCommand{queued.event.get()});
+  return commands;
+}
+
+bool SdmaCollective::outgrows_ring(Step& step, QueuedProgram& queued) {
+  sim::Bytes bytes;
+  for (const SdmaCommand& command : commands_of(step, queued)) {
+    bytes += ring_bytes(command, engines_of(queued).spec().packets);
+  }
+  return bytes > queue_of(queued).free();
+}
+
+sim::Task<> SdmaCollective::write_program(Step& step, QueuedProgram& queued, SubmittingThread& thread) {
+  for (SdmaCommand& command : commands_of(step, queued)) {
+    co_await queue_of(queued).write(thread, std::move(command), engines_of(queued).doorbell_latency());
+  }
+}
+
+sim::Task<> SdmaCollective::submit_program(Step& step, QueuedProgram& queued, SubmittingThread& thread) {
+  co_await write_program(step, queued, thread);
+  co_await queue_of(queued).ring_doorbell(thread, engines_of(queued).doorbell_latency());
+  queued.record.submitted = simulator().now();
+}
+
+sim::Task<> SdmaCollective::ring_for_gpu(Step& step, int gpu, SubmittingThread& thread) {
+  co_await thread.ring_doorbell("all queues of a GPU");
+  for (QueuedProgram& queued : step.programs) {
+    if (queued.program.gpu != gpu) continue;
+    queue_of(queued).announce(engines_of(queued).doorbell_latency());
+    queued.record.submitted = simulator().now();
+  }
+}
+
+sim::Task<> SdmaCollective::wait_for_completions(Step& step) {
+  std::vector<const SubmittingThread*> threads;
+  for (const QueuedProgram& queued : step.programs) add_once(threads, engines_of(queued).waiter(host_));
+  sim::Latch seen(simulator(), "completions of a collective", threads.size());
+  for (const SubmittingThread* thread : threads) {
+    simulator().spawn("wait by " + thread->name(), wait_by(step, *thread, seen));
+  }
+  co_await seen.wait();
+}
+
+// Spins over the words in the order of submission: a word that comes early is looked at in its turn.
+sim::Task<> SdmaCollective::wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen) {
+  for (QueuedProgram& queued : step.programs) {
+    SdmaComplex& engines = engines_of(queued);
+    if (&engines.waiter(host_) != &thread) continue;
+    const bool sleeps =
+        host_.spec().wait == HostWait::interrupt && engines.spec().completion_seen_by == Initiator::host;
+    const Condition event{Comparison::equal, 1};
+    const Condition done{Comparison::equal, signal_end(engines.spec().completion)};
+    co_await engines.see_completion(host_, sleeps ? *queued.event : *queued.signal, sleeps ? event : done);
+    queued.record.signalled = queued.signal->written_at();
+    queued.record.seen = simulator().now();
+  }
+  seen.count_down();
+}
+
+std::vector<ProgramRecord> SdmaCollective::records() const {
+  std::vector<ProgramRecord> records;
+  for (const Step& step : steps_) {
+    for (const QueuedProgram& queued : step.programs) records.push_back(queued.record);
+  }
+  return records;
+}
+
+}  // namespace c3sim::models

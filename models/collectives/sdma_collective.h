@@ -1,0 +1,87 @@
+// A collective on SDMA engines, from the first packet written to the last completion word seen. Checks what it moved:
+// every run holds each destination byte to having been written exactly once, from the right place.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/collectives/sdma_program.h"
+#include "models/machine/delivery_ledger.h"
+#include "models/machine/host.h"
+#include "models/platform/collective_spec.h"
+#include "models/sdma/sdma_complex.h"
+
+namespace c3sim::models {
+
+// What became of one program: who ran it and when.
+struct ProgramRecord {
+  int gpu = 0;
+  int engine = 0;
+  int queue = 0;
+  sim::Time submitted{0};   // its doorbell has left the submitting thread
+  TransferTimes transfers;  // over all of them
+  sim::Time signalled{0};   // its completion word has changed
+  sim::Time seen{0};        // and the waiting thread knows
+};
+
+class SdmaCollective {
+ public:
+  // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma
+  // must be empty for `spec`.
+  SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines);
+  SdmaCollective(const SdmaCollective&) = delete;
+  SdmaCollective& operator=(const SdmaCollective&) = delete;
+
+  // Before the clock runs: with prelaunch, queues everything behind POLLs and ends when all engines wait at them.
+  // Without, does nothing.
+  sim::Task<> prepare();
+  // The timed part, once and after prepare(): submits everything, or with prelaunch releases it; ends when whoever
+  // waits knows of all completions. Returns the time that it took.
+  sim::Task<sim::Time> run();
+
+  // In order of submission, step by step; complete once run() has ended.
+  std::vector<ProgramRecord> records() const;
+  sim::Simulator& simulator() { return host_.simulator(); }
+
+ private:
+  struct QueuedProgram {
+    EngineProgram program;
+    bool first_in_queue = true;
+    std::unique_ptr<MemoryWord> signal;  // what its completion packet changes
+    std::unique_ptr<MemoryWord> event;   // what its TRAP sets, if the host sleeps
+    ProgramRecord record;
+  };
+  struct Step {
+    CollectiveKind kind;
+    std::vector<QueuedProgram> programs;
+    std::vector<EngineProgram> mirrored;  // of GPUs that one which is simulated stands for
+    std::unique_ptr<MemoryWord> release;  // what the POLLs wait for
+    std::unique_ptr<sim::Latch> polling;  // queues that have not come to their first POLL
+    DeliveryLedger ledger;
+  };
+
+  void add_step(CollectiveKind kind);
+  SdmaComplex& engines_of(const QueuedProgram& queued) {
+    return *engines_[static_cast<std::size_t>(queued.program.gpu)];
+  }
+  SdmaQueue& queue_of(const QueuedProgram& queued);
+  // All submitting threads at once, each its own programs in order; likewise those that wait.
+  sim::Task<> submit(Step& step);
+  sim::Task<> submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted);
+  std::vector<SdmaCommand> commands_of(Step& step, QueuedProgram& queued);
+  sim::Task<> write_program(Step& step, QueuedProgram& queued, SubmittingThread& thread);
+  sim::Task<> submit_program(Step& step, QueuedProgram& queued, SubmittingThread& thread);
+  // Whether its ring has no room for all of it now.
+  bool outgrows_ring(Step& step, QueuedProgram& queued);
+  sim::Task<> ring_for_gpu(Step& step, int gpu, SubmittingThread& thread);
+  sim::Task<> wait_for_completions(Step& step);
+  sim::Task<> wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen);
+
+  CollectiveSpec spec_;
+  Host& host_;
+  std::vector<SdmaComplex*> engines_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,118 @@
+#include "models/kernels/gemm_traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace c3sim::models {
+
+namespace {
+
+constexpr double element = GemmShape::element_bytes;
+constexpr double partial_sum = 4.0;  // bytes; parts of a contraction are added up in single precision
+
+// Panels of A and B that `tiles` touch when the library keeps them in a block that is as square, in elements, as the
+// grid of tiles allows. In elements of m plus elements of n.
+double block_extent(const GemmPlan& plan, double tiles) {
+  const double tile_m = plan.kernel.tile_m;
+  const double tile_n = plan.kernel.tile_n;
+  double rows = std::sqrt(tiles * tile_n / tile_m);
+  rows = std::clamp(rows, 1.0, static_cast<double>(plan.tiles_m));
+  double columns = std::max(1.0, tiles / rows);
+  if (columns > static_cast<double>(plan.tiles_n)) {
+    columns = static_cast<double>(plan.tiles_n);
+    rows = std::max(1.0, tiles / columns);
+  }
+  return rows * tile_m + columns * tile_n;
+}
+
+// The same of `residents` workgroups. Those that split a contraction read different parts of the panels; those of one
+// CU run apart, so that what one reads the other has read long ago, or will.
+double panel_extent(const GemmPlan& plan, double residents, double per_cu) {
+  const double apart = std::min(plan.kernel.split_k * per_cu, residents);
+  return apart * block_extent(plan, residents / apart);
+}
+
+// The share of re-reads that still find their line. Readers lie anywhere in the window that they span, so a line of it
+// is as likely to be there as the cache is to hold it.
+double reuse(double window_bytes, double capacity_bytes) { return std::min(1.0, capacity_bytes / window_bytes); }
+
+// Written and read of the result by one piece.
+Traffic output_traffic(const GemmPlan& plan) {
+  const double elements = static_cast<double>(plan.kernel.tile_m) * plan.kernel.tile_n;
+  if (plan.kernel.split_k == 1) return {0.0, element * elements, 0.0};
+  return {partial_sum * elements, partial_sum * elements, 0.0};
+}
+
+}  // namespace
+
+GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const GemmFooting& footing) {
+  const double k = plan.piece_k();
+  const double panel_width = plan.kernel.tile_m + plan.kernel.tile_n;
+
+  // L2: what one resident fetches, others of its XCD may find, if they come before it is pushed out.
+  const double l2_window_k = std::min(k, static_cast<double>(plan.kernel.l2_drift));
+  const double l2_capacity = footing.l2_share * memory.l2_capacity.value();
+  double all = 0.0;
+  double beyond = 0.0;  // panel elements per element of k that leave the L2s
+  for (const int count : footing.residents) {
+    if (count == 0) continue;
+    const double extent = panel_extent(plan, count, footing.per_cu);
+    const double requested = count * panel_width;
+    const double unique = std::min(extent, requested);
+    const double kept = reuse(element * extent * l2_window_k, l2_capacity);
+    beyond += unique + (requested - unique) * (1.0 - kept);
+    all += count;
+  }
+
+  // Infinity Cache: what one XCD fetched, the others may find; and panels of earlier waves, if all operands fit.
+  const double gpu_extent = panel_extent(plan, all, footing.per_cu);
+  const double gpu_unique = std::min(gpu_extent, beyond);
+  const double capacity = footing.cache_share * memory.cache_capacity.value();
+  const double cache_window_k = std::min(k, static_cast<double>(plan.kernel.cache_drift));
+  const double kept_across_xcds = reuse(element * gpu_extent * cache_window_k, capacity);
+  const double operands =
+      element * static_cast<double>(plan.shape.k) * static_cast<double>(plan.shape.m + plan.shape.n);
+  const double kept_across_waves = reuse(operands, capacity);
+  const double waves = std::max(1.0, static_cast<double>(plan.pieces()) / all);
+  const double first_touch = std::min(1.0, operands / (waves * element * k * gpu_unique));
+  const double wave_misses = gpu_unique * (first_touch + (1.0 - first_touch) * (1.0 - kept_across_waves));
+  const double misses = wave_misses + (beyond - gpu_unique) * (1.0 - kept_across_xcds);
+
+  const Traffic output = output_traffic(plan);
+  const double panel_reads = element * k * beyond / all;  // of one piece, beyond the L2s
+  const double flops = plan.piece_flops();
+  GemmTraffic traffic;
+  traffic.l2 = (element * k * panel_width + output.reads + output.writes) / flops;
+  traffic.beyond_l2.reads = (panel_reads + output.reads) / flops;
+  traffic.beyond_l2.writes = output.writes / flops;
+  traffic.beyond_l2.cache_hits = panel_reads * (1.0 - misses / beyond) / (panel_reads + output.reads + output.writes);
+  return traffic;
+}
+
+GemmTrafficModel::GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu)
+    : plan_(plan), memory_(memory) {
+  const std::vector<int> full(static_cast<std::size_t>(memory.xcds), slots_per_xcd);
+  estimated_ = estimate_traffic(plan, memory, {full, per_cu});
+  undisturbed_ = correct(estimated_);
+}
+
+GemmTraffic GemmTrafficModel::on(const GemmFooting& footing) const {
+  return correct(estimate_traffic(plan_, memory_, footing));
+}
+
+GemmTraffic GemmTrafficModel::correct(const GemmTraffic& estimated) const {
+  if (!plan_.profile) return estimated;
+  const double flops = static_cast<double>(plan_.pieces()) * plan_.piece_flops();
+  const double beyond =
+      plan_.profile->cache.value() / flops * estimated.beyond_l2_bytes() / estimated_.beyond_l2_bytes();
+  const double hbm = plan_.profile->hbm.value() / flops * estimated.hbm_bytes() / estimated_.hbm_bytes();
+  GemmTraffic corrected;
+  corrected.l2 = plan_.profile->l2.value() / flops;
+  corrected.beyond_l2.reads = beyond * estimated.beyond_l2.reads / estimated.beyond_l2_bytes();
+  corrected.beyond_l2.writes = beyond - corrected.beyond_l2.reads;
+  corrected.beyond_l2.cache_hits = 1.0 - std::min(1.0, hbm / beyond);
+  return corrected;
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,52 @@
+// What a GEMM moves at each level of the memory hierarchy. It follows from how many resident tiles share a panel of A
+// or B, and how far they have drifted apart along k when they read it.
+#pragma once
+
+#include <span>
+
+#include "models/kernels/gemm_plan.h"
+#include "models/machine/memory.h"
+
+namespace c3sim::models {
+
+// Bytes per operation of resident workgroups at each level.
+struct GemmTraffic {
+  double l2 = 0.0;
+  Traffic beyond_l2;
+
+  double beyond_l2_bytes() const { return beyond_l2.reads + beyond_l2.writes; }
+  double hbm_bytes() const { return beyond_l2_bytes() * (1.0 - beyond_l2.cache_hits); }
+};
+
+// What a kernel has of CUs and caches: its workgroups on each XCD (0 for one that has none), how many share a CU, on
+// average, and its shares of the capacities.
+struct GemmFooting {
+  std::span<const int> residents;
+  double per_cu = 1.0;
+  double l2_share = 1.0;
+  double cache_share = 1.0;
+};
+
+GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const GemmFooting& footing);
+
+// The traffic of one plan on one machine: the estimate; or, where the plan has a profile, that, corrected by what the
+// estimate says of the difference between a footing and the undisturbed kernel.
+class GemmTrafficModel {
+ public:
+  // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD, `per_cu` of them on a CU.
+  GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu);
+
+  // With all CUs and caches to itself.
+  const GemmTraffic& undisturbed() const { return undisturbed_; }
+  GemmTraffic on(const GemmFooting& footing) const;
+
+ private:
+  GemmTraffic correct(const GemmTraffic& estimated) const;
+
+  const GemmPlan& plan_;
+  const MemorySpec& memory_;
+  GemmTraffic estimated_;  // undisturbed
+  GemmTraffic undisturbed_;
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,30 @@
+// A kernel that stores into, or loads from, the memory of other GPUs: what benchmarks of links run (TransferBench's GFX
+// executor, Iris). All peers at once, with the copy loop of RCCL's channels but no channels, steps or buffers.
+#pragma once
+
+#include <vector>
+
+#include "models/node.h"
+#include "sim/task.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+enum class RemoteAccess {
+  store,           // lines stay in the L2s until others push them out, or until the end of the kernel writes them back
+  uncached_store,  // into fine-grained memory, which an L2 does not keep
+  load
+};
+
+struct RemoteKernelSpec {
+  int gpu = 0;             // that runs it
+  std::vector<int> peers;  // other GPUs, each once
+  RemoteAccess access = RemoteAccess::store;
+  sim::Bytes bytes;    // of each peer
+  int workgroups = 0;  // one per CU, dealt evenly to the peers
+};
+
+// From the host's launch to its knowledge of the end.
+sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec);
+
+}  // namespace c3sim::models

@@ -1,0 +1,15 @@
+// Which CUs of every XCD a stream may use: the range [begin, end) of CU indices, the same on each XCD.
+#pragma once
+
+namespace c3sim::models {
+
+struct CuMask {
+  int begin = 0;
+  int end = 0;  // begin == end: every CU
+
+  bool all() const { return begin == end; }
+  bool allows(int cu) const { return all() || (cu >= begin && cu < end); }
+  bool operator==(const CuMask&) const = default;
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,246 @@
+#include "models/machine/dispatcher.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "sim/check.h"
+
+namespace c3sim::models {
+
+namespace {
+// GEMMs and collectives look at the CUs each for themselves; in a real machine they see the same.
+std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::gemm ? 0 : 1; }
+
+// By how many standard deviations CUs come late to the end of a kernel: the middles of eight equal parts of a normal
+// distribution, scaled to a deviation of one; from the middle outwards, so that few CUs differ less.
+constexpr std::array<double, 8> lateness_of_cus{-0.170, 0.170, -0.530, 0.530, -0.962, 0.962, -1.663, 1.663};
+
+// The cohort as one for each lateness, which its workgroups on an XCD have in turn. All together are as late as the
+// whole: those in the middle make up for what is missing of the others.
+std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
+  std::vector<Cohort> parts(lateness_of_cus.size());
+  for (Cohort& part : parts) part.per_xcd.resize(whole.per_xcd.size(), 0);
+  std::vector<std::size_t> next(whole.per_xcd.size(), 0);
+  double sum = 0.0;
+  for (const Cohort::Placement& placement : whole.placements) {
+    const std::size_t xcd = static_cast<std::size_t>(placement.xcd);
+    const std::size_t turn = next[xcd]++ % lateness_of_cus.size();
+    parts[turn].placements.push_back(placement);
+    ++parts[turn].per_xcd[xcd];
+    sum += lateness_of_cus[turn];
+  }
+  const double made_up = sum / (parts[0].size() + parts[1].size());
+  for (std::size_t turn = 0; turn < parts.size(); ++turn) {
+    parts[turn].lateness = spread * (lateness_of_cus[turn] - (turn < 2 ? made_up : 0.0));
+  }
+  std::erase_if(parts, [](const Cohort& part) { return part.placements.empty(); });
+  return parts;
+}
+}  // namespace
+
+double Cohort::busiest_share() const {
+  return static_cast<double>(*std::max_element(per_xcd.begin(), per_xcd.end())) / static_cast<double>(size());
+}
+
+// A kernel in its queue: what each XCD still has to place of it, and the cohort now being put together.
+struct Dispatcher::Queue {
+  Queue(KernelSpec kernel_spec, CohortBody cohort_body, sim::Simulator& simulator, std::string name)
+      : kernel(std::move(kernel_spec)), body(std::move(cohort_body)), done(simulator, std::move(name)) {}
+
+  KernelSpec kernel;
+  CohortBody body;
+  std::vector<int> pending;     // workgroups not yet placed, by XCD
+  std::vector<int> placed;      // workgroups placed so far, by XCD
+  int unfinished = 0;           // workgroups that have not retired
+  int most_at_once = 0;         // workgroups that were on CUs together
+  std::vector<Cohort> forming;  // workgroups that come to the same CU at the same instant are in different cohorts
+  sim::Gate done;
+
+  // After placing: the cohorts that were put together. Until its end, a kernel refills whichever CU is done. Those
+  // behind whom nothing is left for their CUs, as what is left goes to CUs that were busy before, end one CU after the
+  // other.
+  std::vector<Cohort> take_formed() {
+    const int left = std::accumulate(pending.begin(), pending.end(), 0);
+    most_at_once = std::max(most_at_once, unfinished - left);
+    std::vector<Cohort> formed = std::exchange(forming, {});
+    const auto add = [](int sum, const Cohort& cohort) { return sum + cohort.size(); };
+    const int busy_before = unfinished - left - std::accumulate(formed.begin(), formed.end(), 0, add);
+    if (formed.empty() || kernel.time_spread <= 0.0 || left > busy_before) return formed;
+    std::vector<Cohort> apart;
+    for (const Cohort& cohort : formed) {
+      for (Cohort& part : apart_at_the_end(cohort, end_spread())) apart.push_back(std::move(part));
+    }
+    return apart;
+  }
+
+  // In times of a workgroup. CUs come apart as if some were slower all along, in proportion to what each runs; until
+  // they end at any moment of that time, as the slow ones then run one workgroup less.
+  double end_spread() const {
+    const double any_moment = 1.0 / std::sqrt(12.0);  // standard deviation of what is uniform over 1
+    const double each = static_cast<double>(kernel.workgroups) / most_at_once;
+    return std::min(any_moment, kernel.time_spread * each);
+  }
+
+  // The next workgroup dealt to the XCD joins a cohort that is forming.
+  void place_next(std::size_t cohort, int xcd, int cu) {
+    const std::size_t x = static_cast<std::size_t>(xcd);
+    const int workgroup = xcd + static_cast<int>(pending.size()) * placed[x];
+    if (cohort >= forming.size()) forming.resize(cohort + 1);
+    forming[cohort].placements.push_back({workgroup, static_cast<std::int16_t>(xcd), static_cast<std::int16_t>(cu)});
+    forming[cohort].per_xcd.resize(pending.size(), 0);
+    ++forming[cohort].per_xcd[x];
+    ++placed[x];
+    --pending[x];
+  }
+};
+
+Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, CuResources cu,
+                       std::string name, Mechanisms without)
+    : simulator_(simulator),
+      spec_(spec),
+      cus_per_xcd_(cus_per_xcd),
+      apart_{without.has(Mechanism::cu_loss), without.has(Mechanism::dispatch_wait)},
+      name_(std::move(name)) {
+  xcds_.resize(static_cast<std::size_t>(xcds));
+  for (Xcd& xcd : xcds_) xcd.room.fill(std::vector<CuResources>(static_cast<std::size_t>(cus_per_xcd), cu));
+}
+
+Dispatcher::~Dispatcher() = default;
+
+sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
+  SIM_CHECK(kernel.workgroups > 0);
+  SIM_CHECK(kernel.workgroup != CuResources{} && "a workgroup needs something of its CU");
+  SIM_CHECK(kernel.mask.all() || (kernel.mask.begin < kernel.mask.end && kernel.mask.end <= cus_per_xcd_));
+  const auto position = queues_.emplace(queues_.end(), std::move(kernel), std::move(body), simulator_,
+                                        "retirement of a kernel on " + name_);
+  Queue& queue = *position;
+  const int count = queue.kernel.workgroups;
+  for (int xcd = 0; xcd < xcds(); ++xcd) queue.pending.push_back(count / xcds() + (xcd < count % xcds() ? 1 : 0));
+  queue.placed.assign(xcds_.size(), 0);
+  queue.unfinished = count;
+  request_dispatch();
+  co_await queue.done.wait();
+  for (Xcd& xcd : xcds_) {
+    if (xcd.turn == &queue) xcd.turn = nullptr;
+  }
+  queues_.erase(position);
+}
+
+// Arrivals and retirements of one instant are seen together.
+void Dispatcher::request_dispatch() {
+  if (dispatch_requested_) return;
+  dispatch_requested_ = true;
+  simulator_.schedule(simulator_.now(), [this] { dispatch(); });
+}
+
+void Dispatcher::dispatch() {
+  dispatch_requested_ = false;
+  for (int xcd = 0; xcd < xcds(); ++xcd) dispatch_xcd(xcd);
+  for (Queue& queue : queues_) {
+    for (Cohort& cohort : queue.take_formed()) {
+      simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::move(cohort)));
+    }
+  }
+}
+
+void Dispatcher::dispatch_xcd(int index) {
+  Xcd& xcd = xcds_[static_cast<std::size_t>(index)];
+  Queue* holder = turn_holder(xcd);
+  if (holder == nullptr) return;
+  place(*holder, index);
+  // What the turn holder cannot use (nothing left to place, or no room for a workgroup of its size) goes to the others,
+  // by priority, then age.
+  std::vector<Queue*> others;
+  for (Queue& queue : queues_) {
+    if (&queue != holder && queue.pending[static_cast<std::size_t>(index)] > 0) others.push_back(&queue);
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [](const Queue* a, const Queue* b) { return a->kernel.priority > b->kernel.priority; });
+  for (Queue* queue : others) place(*queue, index);
+}
+
+Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
+  const std::size_t index = static_cast<std::size_t>(&xcd - xcds_.data());
+  int priority = std::numeric_limits<int>::min();
+  for (const Queue& queue : queues_) {
+    if (queue.pending[index] > 0) priority = std::max(priority, queue.kernel.priority);
+  }
+  const auto waits = [&](const Queue& queue) { return queue.pending[index] > 0 && queue.kernel.priority == priority; };
+  const bool keeps_turn = xcd.turn != nullptr && waits(*xcd.turn);
+  const bool expired = spec_.policy == DispatchPolicy::rotation && simulator_.now() - xcd.turn_began >= spec_.quantum;
+  if (keeps_turn && !expired) return xcd.turn;
+
+  // The next one by age behind the queue that had the turn, round to that queue itself; the oldest where none had it.
+  auto start = queues_.begin();
+  if (keeps_turn) {
+    start = std::find_if(queues_.begin(), queues_.end(), [&](const Queue& queue) { return &queue == xcd.turn; });
+    ++start;
+  }
+  auto next = std::find_if(start, queues_.end(), waits);
+  if (next == queues_.end()) next = std::find_if(queues_.begin(), queues_.end(), waits);
+  xcd.turn = next == queues_.end() ? nullptr : &*next;
+  xcd.turn_began = simulator_.now();
+  return xcd.turn;
+}
+
+// Spreads the workgroups: one on each of the CUs with the most room that the mask allows, by index, then again.
+void Dispatcher::place(Queue& queue, int xcd_index) {
+  const std::size_t x = static_cast<std::size_t>(xcd_index);
+  const std::size_t view = view_of(queue.kernel);
+  const std::vector<CuResources>& room = xcds_[x].room[view];
+  const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.mask;
+  const int begin = mask.all() ? 0 : mask.begin;
+  const int end = mask.all() ? cus_per_xcd_ : mask.end;
+  std::vector<int> fits;  // workgroups that each CU has room for
+  for (int cu = begin; cu < end; ++cu) {
+    const std::size_t c = static_cast<std::size_t>(cu);
+    const bool as_before = cu > begin && room[c] == room[c - 1];
+    fits.push_back(as_before ? fits.back() : workgroups_that_fit(room[c], queue.kernel.workgroup));
+  }
+  for (std::size_t cohort = 0; queue.pending[x] > 0; ++cohort) {
+    const int most = *std::max_element(fits.begin(), fits.end());
+    if (most <= 0) return;
+    for (int cu = begin; cu < end && queue.pending[x] > 0; ++cu) {
+      int& fit = fits[static_cast<std::size_t>(cu - begin)];
+      if (fit != most) continue;
+      change_room(queue.kernel, xcds_[x], cu, Change::take);
+      queue.place_next(cohort, xcd_index, cu);
+      --fit;
+    }
+  }
+}
+
+// Of one workgroup. A view that is apart does not see the other tenant, and neither sees the other where its mask would
+// not let it be.
+void Dispatcher::change_room(const KernelSpec& kernel, Xcd& xcd, int cu, Change change) {
+  for (std::size_t view = 0; view < xcd.room.size(); ++view) {
+    const bool seen = view == view_of(kernel) || (!apart_[view] && kernel.mask.allows(cu));
+    if (!seen) continue;
+    CuResources& room = xcd.room[view][static_cast<std::size_t>(cu)];
+    if (change == Change::take) {
+      room -= kernel.workgroup;
+    } else {
+      room += kernel.workgroup;
+    }
+  }
+}
+
+sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
+  co_await simulator_.delay(spec_.workgroup_launch);
+  co_await queue.body(cohort);
+  retire(queue, cohort);
+  queue.unfinished -= cohort.size();
+  if (queue.unfinished == 0) queue.done.open();
+}
+
+void Dispatcher::retire(const Queue& queue, const Cohort& cohort) {
+  for (const Cohort::Placement& placement : cohort.placements) {
+    change_room(queue.kernel, xcds_[static_cast<std::size_t>(placement.xcd)], placement.cu, Change::give_back);
+  }
+  request_dispatch();
+}
+
+}  // namespace c3sim::models

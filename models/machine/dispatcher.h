@@ -1,0 +1,60 @@
+// Places the workgroups of queued kernels on the CUs of one GPU. A kernel's workgroups are dealt to the XCDs in turn
+// when it is enqueued; on each XCD the queues compete for the CUs that have room whenever workgroups arrive or retire.
+// Workgroups that are placed together run alike; only the last of a kernel come to their ends apart.
+#pragma once
+
+#include <array>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "models/machine/kernel.h"
+#include "models/platform/dispatch_spec.h"
+#include "sim/gate.h"
+#include "sim/simulator.h"
+
+namespace c3sim::models {
+
+class Dispatcher {
+ public:
+  Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, CuResources cu,
+             std::string name, Mechanisms without = {});
+  ~Dispatcher();
+
+  // Queues the kernel, runs `body` for each cohort of its workgroups, and ends when the last one has retired. The
+  // kernel's mask must leave it at least one CU per XCD.
+  sim::Task<> run(KernelSpec kernel, CohortBody body);
+
+  int xcds() const { return static_cast<int>(xcds_.size()); }
+  int cus_per_xcd() const { return cus_per_xcd_; }
+  sim::Simulator& simulator() { return simulator_; }
+
+ private:
+  struct Queue;
+  struct Xcd {
+    std::array<std::vector<CuResources>, 2> room;  // on each CU, by view
+    Queue* turn = nullptr;                         // rotation: whose turn it is
+    sim::Time turn_began{0};
+  };
+
+  void request_dispatch();
+  void dispatch();
+  void dispatch_xcd(int index);
+  Queue* turn_holder(Xcd& xcd);
+  void place(Queue& queue, int xcd_index);
+  enum class Change { take, give_back };
+  void change_room(const KernelSpec& kernel, Xcd& xcd, int cu, Change change);
+  sim::Task<> run_cohort(Queue& queue, Cohort cohort);
+  void retire(const Queue& queue, const Cohort& cohort);
+
+  sim::Simulator& simulator_;
+  DispatchSpec spec_;
+  int cus_per_xcd_;
+  std::array<bool, 2> apart_;  // by view: sees its own workgroups alone, on all CUs
+  std::string name_;
+  std::vector<Xcd> xcds_;
+  std::list<Queue> queues_;  // by arrival
+  bool dispatch_requested_ = false;
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,81 @@
+#include "models/machine/fabric.h"
+
+#include <utility>
+
+namespace c3sim::models {
+
+namespace {
+std::string gpu_name(int gpu) { return "gpu" + std::to_string(gpu); }
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+}  // namespace
+
+Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated)
+    : spec_(spec), simulated_(simulated) {
+  const double rate = spec.link_rate.value();
+  for (int from = 0; from < simulated; ++from) {
+    if (spec.topology == Topology::fabric_switch) {
+      out_.push_back(network.add_resource({gpu_name(from) + ".port_out", rate, {}}));
+      in_.push_back(network.add_resource({gpu_name(from) + ".port_in", rate, {}}));
+    } else {
+      for (int to = 0; to < spec.gpus; ++to) {
+        // The unused diagonal keeps the index simple.
+        out_.push_back(network.add_resource({gpu_name(from) + ".link_to_" + gpu_name(to), rate, {}}));
+      }
+    }
+    const double places = (spec.reads_in_flight / sim::to_seconds(std::chrono::microseconds(1))).value();
+    reads_.push_back(network.add_resource({gpu_name(from) + ".remote_reads", places, {}}));
+    to_host_.push_back(network.add_resource({gpu_name(from) + ".to_host", spec.device_to_host_rate.value(), {}}));
+    from_host_.push_back(network.add_resource({gpu_name(from) + ".from_host", spec.host_to_device_rate.value(), {}}));
+  }
+}
+
+void Fabric::add(UsageList& usages, int from, int to, double bytes) const {
+  add_payload(usages, from, to, bytes, bytes * spec_.reverse_share);
+}
+
+void Fabric::add_read(UsageList& usages, int reader, int owner, double bytes, sim::Time memory_latency) const {
+  add_payload(usages, owner, reader, bytes * spec_.read_cost, bytes * spec_.reverse_share);
+  const sim::Time round_trip = 2 * spec_.latency + memory_latency;
+  usages.add(reads_[index(stand_in(reader))], bytes * sim::to_microseconds(round_trip));
+}
+
+void Fabric::add_payload(UsageList& usages, int from, int to, double bytes, double reverse_bytes) const {
+  usages.add(link(from, to), bytes);
+  usages.add(link(to, from), reverse_bytes);
+  if (spec_.topology == Topology::fabric_switch) {
+    usages.add(in_[index(stand_in(to))], bytes);
+    usages.add(in_[index(stand_in(from))], reverse_bytes);
+  }
+}
+
+void Fabric::add_to_host(UsageList& usages, int gpu, double bytes) const {
+  usages.add(to_host_[index(stand_in(gpu))], bytes);
+}
+
+void Fabric::add_from_host(UsageList& usages, int gpu, double bytes) const {
+  usages.add(from_host_[index(stand_in(gpu))], bytes);
+}
+
+std::vector<sim::ResourceNetwork::ResourceId> Fabric::ports(int gpu) const {
+  if (spec_.topology == Topology::fabric_switch) return {out_[index(gpu)], in_[index(gpu)]};
+  std::vector<sim::ResourceNetwork::ResourceId> links;
+  for (int peer = 0; peer < spec_.gpus; ++peer) {
+    if (peer == gpu) continue;
+    links.push_back(link(gpu, peer));
+    links.push_back(link(peer, gpu));
+  }
+  return links;
+}
+
+sim::BytesPerSecond Fabric::rate_out() const {
+  return spec_.topology == Topology::fabric_switch ? spec_.link_rate : (spec_.gpus - 1) * spec_.link_rate;
+}
+
+sim::ResourceNetwork::ResourceId Fabric::link(int from, int to) const {
+  if (spec_.topology == Topology::fabric_switch) return out_[index(stand_in(from))];
+  // Seen from the GPU that stands for all, what a peer sends it is what it sends that peer.
+  if (from >= simulated_) std::swap(from, to);
+  return out_[index(from * spec_.gpus + to)];
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,41 @@
+// The host: the threads that drive the GPUs, and what its runtime charges for launching kernels and learning of their
+// end.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/machine/submitting_thread.h"
+#include "models/platform/host_spec.h"
+#include "sim/simulator.h"
+
+namespace c3sim::models {
+
+class Host {
+ public:
+  Host(const HostSpec& spec, sim::Simulator& simulator, int gpus);
+
+  const HostSpec& spec() const { return spec_; }
+  int threads() const { return static_cast<int>(threads_.size()); }
+  // The thread that drives GPU `gpu` (0 <= gpu < gpus).
+  SubmittingThread& thread_of(int gpu);
+
+  // Launches a kernel, alone or as all of a captured graph: occupies the thread of `gpu`, ends when the command left
+  // it.
+  sim::Task<> launch_kernel(int gpu, bool graph);
+  // From the end of a kernel of `gpu` until the waiting thread knows. Occupies nobody.
+  sim::Task<> notice_kernel_end(int gpu);
+  // Waits for the word in the way the host waits for engines.
+  sim::Task<> see(int gpu, MemoryWord& word, Condition condition);
+
+  sim::Simulator& simulator() { return simulator_; }
+
+ private:
+  sim::Simulator& simulator_;
+  HostSpec spec_;
+  std::vector<std::unique_ptr<SubmittingThread>> threads_;
+  // Kernels are launched by one process per GPU, as RCCL's users do, whoever drives the engines.
+  std::vector<std::unique_ptr<SubmittingThread>> launchers_;  // by GPU
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,47 @@
+// A kernel as the dispatcher sees it: how many workgroups, what each needs of a CU, and what a group of them does once
+// it has been placed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/machine/cu_mask.h"
+#include "models/platform/cu_resources.h"
+#include "models/platform/interference.h"
+#include "sim/task.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+struct KernelSpec {
+  std::string name;
+  int workgroups = 0;
+  CuResources workgroup;  // what each of them needs of its CU
+  CuMask mask;
+  int priority = 0;  // higher goes first
+  Tenant tenant = Tenant::gemm;
+  double time_spread = 0.0;  // of the times of a workgroup on different CUs: standard deviation over mean
+};
+
+// Workgroups of one kernel that were placed at the same instant on one GPU: they run alike and retire together.
+struct Cohort {
+  struct Placement {
+    std::int32_t workgroup;
+    std::int16_t xcd;
+    std::int16_t cu;
+  };
+  std::vector<Placement> placements;
+  std::vector<int> per_xcd;  // workgroups on each XCD
+  double lateness = 0.0;     // of its CUs at the end of the kernel: so much longer than a workgroup's time it takes
+
+  int size() const { return static_cast<int>(placements.size()); }
+  // The share of the workgroups that sits on the XCD with most of them.
+  double busiest_share() const;
+};
+
+// Runs the workgroups of a cohort to their end. Called once per cohort.
+using CohortBody = std::function<sim::Task<>(const Cohort& cohort)>;
+
+}  // namespace c3sim::models

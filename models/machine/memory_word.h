@@ -1,0 +1,67 @@
+// A word of memory that one side writes and another waits on: a completion signal, the word that releases a queued
+// POLL. The value changes at the instant of the write; what it takes to see the change is the watcher's cost.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "sim/simulator.h"
+
+namespace c3sim::models {
+
+enum class Comparison { equal, at_least, at_most };
+
+struct Condition {
+  Comparison comparison = Comparison::equal;
+  std::int64_t reference = 0;
+
+  bool holds_for(std::int64_t value) const;
+};
+std::string to_string(const Condition& condition);  // ">= 1"
+
+class MemoryWord {
+ public:
+  MemoryWord(sim::Simulator& simulator, std::string name, std::int64_t value);
+  MemoryWord(const MemoryWord&) = delete;
+  MemoryWord& operator=(const MemoryWord&) = delete;
+
+  void write(std::int64_t value);
+  void add(std::int64_t addend) { write(value_ + addend); }
+
+  std::int64_t value() const { return value_; }
+  bool meets(const Condition& condition) const { return condition.holds_for(value_); }
+  sim::Time written_at() const { return written_at_; }  // the last write, or zero
+  const std::string& name() const { return name_; }
+
+  // co_await word.wait(condition, what): goes on at once if the condition holds, otherwise at the write that makes it
+  // hold. `what` says who waits, for a deadlock; it must live as long as the wait.
+  auto wait(Condition condition, std::string_view what) {
+    struct Watch {
+      MemoryWord& word;
+      Condition condition;
+      std::string_view what;
+      bool await_ready() const { return word.meets(condition); }
+      void await_suspend(std::coroutine_handle<> waiter) const {
+        word.watchers_.push_back({condition, word.simulator_.suspend(waiter, {what, word.name_})});
+      }
+      void await_resume() const {}
+    };
+    return Watch{*this, condition, what};
+  }
+
+ private:
+  struct Watcher {
+    Condition condition;
+    sim::EventAction go_on;
+  };
+  sim::Simulator& simulator_;
+  std::string name_;
+  std::int64_t value_;
+  sim::Time written_at_{0};
+  std::deque<Watcher> watchers_;
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,98 @@
+#include "models/machine/power.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace c3sim::models {
+
+namespace {
+// A clock this close to its target is left alone: real clocks move in steps of about this size.
+constexpr double clock_tolerance = 1e-3;
+constexpr int bisection_steps = 40;
+// A rate this close to its clock-bound cap moves with the clock.
+constexpr double at_cap = 0.999;
+}  // namespace
+
+PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
+                             std::vector<sim::ResourceNetwork::ResourceId> links)
+    : spec_(spec), network_(network), memory_(memory), links_(std::move(links)), clock_(spec.highest_clock) {}
+
+void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle) {
+  const auto known = std::find_if(matrix_work_.begin(), matrix_work_.end(),
+                                  [activity](const MatrixWork& work) { return work.activity == activity; });
+  if (known == matrix_work_.end()) {
+    matrix_work_.push_back({activity, flops_per_cycle});
+  } else {
+    known->flops_per_cycle = flops_per_cycle;
+  }
+  network_.set_cap(activity, flops_per_cycle * clock_.value());
+}
+
+void PowerGovernor::remove_matrix_work(sim::ResourceNetwork::ActivityId activity) {
+  std::erase_if(matrix_work_, [activity](const MatrixWork& work) { return work.activity == activity; });
+}
+
+sim::Watts PowerGovernor::traffic_power() const {
+  const auto watts = [this](sim::ResourceNetwork::ResourceId resource, sim::JoulesPerByte energy) {
+    return sim::BytesPerSecond(network_.load(resource)) * energy;
+  };
+  sim::Watts sum = watts(memory_.l2(), spec_.l2_energy) + watts(memory_.cache(), spec_.cache_energy) +
+                   watts(memory_.hbm(), spec_.hbm_energy);
+  bool awake = false;
+  for (const auto link : links_) {
+    sum += watts(link, spec_.link_energy);
+    awake = awake || network_.load(link) > 0.0;
+  }
+  if (awake) sum += spec_.links_awake;
+  return sum;
+}
+
+sim::Watts PowerGovernor::power_at(sim::Hertz clock, double clock_bound_flops, double other_flops,
+                                   sim::Watts traffic) const {
+  const double scale = clock / spec_.highest_clock;
+  const double faster = clock / clock_;
+  const auto voltage_clock = [this](sim::Hertz actual) { return std::max(actual, spec_.voltage_floor_clock); };
+  const double energy_scale =
+      std::pow(voltage_clock(clock) / voltage_clock(spec_.reference_clock), spec_.voltage_exponent);
+  const sim::FlopsPerSecond flops(clock_bound_flops * faster + other_flops);
+  return spec_.idle + scale * spec_.clock_tree + scale * static_cast<double>(busy_workgroups_) * spec_.busy_workgroup +
+         energy_scale * (flops * spec_.matrix_energy) + traffic;
+}
+
+sim::Watts PowerGovernor::power() const {
+  double flops = 0.0;
+  for (const MatrixWork& work : matrix_work_) flops += network_.rate(work.activity);
+  return power_at(clock_, flops, 0.0, traffic_power());
+}
+
+bool PowerGovernor::regulate() {
+  double clock_bound = 0.0;
+  double other = 0.0;
+  for (const MatrixWork& work : matrix_work_) {
+    const double rate = network_.rate(work.activity);
+    (rate >= at_cap * work.flops_per_cycle * clock_.value() ? clock_bound : other) += rate;
+  }
+  const sim::Watts traffic = traffic_power();
+  sim::Hertz low = spec_.lowest_clock;
+  sim::Hertz high = matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock;
+  if (power_at(high, clock_bound, other, traffic) > spec_.cap) {
+    for (int step = 0; step < bisection_steps; ++step) {
+      const sim::Hertz middle = 0.5 * (low + high);
+      (power_at(middle, clock_bound, other, traffic) > spec_.cap ? high : low) = middle;
+    }
+    high = low;
+  }
+  if (std::abs(high / clock_ - 1.0) <= clock_tolerance) return false;
+  set_clock(high);
+  return !matrix_work_.empty() || !listeners_.empty();
+}
+
+void PowerGovernor::set_clock(sim::Hertz clock) {
+  clock_ = clock;
+  for (const MatrixWork& work : matrix_work_) {
+    if (network_.live(work.activity)) network_.set_cap(work.activity, work.flops_per_cycle * clock.value());
+  }
+  for (const auto& on_change : listeners_) on_change();
+}
+
+}  // namespace c3sim::models

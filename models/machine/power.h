@@ -1,0 +1,63 @@
+// Board power of one GPU and the governor that holds it under the cap by slowing the engine clock. Power is what is
+// always burnt plus energy per operation and per byte at each level; energy of an operation grows with the clock where
+// a faster clock needs a higher voltage.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <vector>
+
+#include "models/machine/memory.h"
+#include "models/platform/power_spec.h"
+#include "sim/resource_network.h"
+
+namespace c3sim::models {
+
+class PowerGovernor {
+ public:
+  // `links` are the resources whose load is what this GPU sends and receives.
+  PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
+                std::vector<sim::ResourceNetwork::ResourceId> links);
+
+  // Matrix operations whose rate is bounded by `flops_per_cycle` at the engine clock: their cap follows the clock.
+  // Setting it again changes the bound.
+  void set_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle);
+  void remove_matrix_work(sim::ResourceNetwork::ActivityId activity);
+  void add_busy_workgroups(int count) { busy_workgroups_ += count; }
+
+  // Calls `on_change` whenever the clock has moved, until it is removed.
+  using Listener = std::list<std::function<void()>>::iterator;
+  Listener add_listener(std::function<void()> on_change) {
+    return listeners_.insert(listeners_.end(), std::move(on_change));
+  }
+  void remove_listener(Listener listener) { listeners_.erase(listener); }
+
+  sim::Hertz clock() const { return clock_; }
+  // How much longer than at the highest clock a fixed number of cycles takes.
+  double slowdown() const { return spec_.highest_clock / clock_; }
+  // Board power at the rates the network has now.
+  sim::Watts power() const;
+  // Moves the clock to where power meets the cap, or to the highest clock that the work allows. True if that changed
+  // any rate: to be asked again after the next solve.
+  bool regulate();
+
+ private:
+  struct MatrixWork {
+    sim::ResourceNetwork::ActivityId activity;
+    double flops_per_cycle;
+  };
+  sim::Watts power_at(sim::Hertz clock, double clock_bound_flops, double other_flops, sim::Watts traffic) const;
+  sim::Watts traffic_power() const;
+  void set_clock(sim::Hertz clock);
+
+  PowerSpec spec_;
+  sim::ResourceNetwork& network_;
+  const Memory& memory_;
+  std::vector<sim::ResourceNetwork::ResourceId> links_;
+  std::vector<MatrixWork> matrix_work_;
+  std::list<std::function<void()>> listeners_;
+  int busy_workgroups_ = 0;
+  sim::Hertz clock_;
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,78 @@
+#include "models/platform/collective_spec.h"
+
+#include "models/platform/sdma_spec.h"
+
+namespace c3sim::models {
+
+std::string_view to_string(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::all_to_all:
+      return "all_to_all";
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+  }
+  return "";
+}
+
+std::string_view to_string(Backend backend) { return backend == Backend::rccl ? "rccl" : "sdma"; }
+
+std::string_view to_string(SdmaVariant variant) {
+  switch (variant) {
+    case SdmaVariant::pcpy:
+      return "pcpy";
+    case SdmaVariant::bcst:
+      return "bcst";
+    case SdmaVariant::swap:
+      return "swap";
+    case SdmaVariant::b2b:
+      return "b2b";
+  }
+  return "";
+}
+
+sim::BytesPerSecond bus_bandwidth(const CollectiveSpec& spec, sim::Time time) {
+  const double peers_share = static_cast<double>(spec.gpus - 1) / static_cast<double>(spec.gpus);
+  double factor = peers_share;
+  if (spec.kind == CollectiveKind::all_reduce) factor = 2.0 * peers_share;
+  if (spec.kind == CollectiveKind::broadcast) factor = 1.0;
+  return factor * spec.bytes / sim::to_seconds(time);
+}
+
+namespace {
+
+bool is_shared(const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  return spec.backend == Backend::sdma && spec.kind == CollectiveKind::all_reduce && !sdma.reduction;
+}
+
+}  // namespace
+
+std::optional<CollectiveSpec> kernel_part(const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  if (spec.backend == Backend::rccl) return spec;
+  if (!is_shared(spec, sdma)) return {};
+  CollectiveSpec part = spec;
+  part.backend = Backend::rccl;
+  part.kind = CollectiveKind::reduce_scatter;
+  return part;
+}
+
+std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  if (spec.backend == Backend::rccl) return {};
+  CollectiveSpec part = spec;
+  if (is_shared(spec, sdma)) part.kind = CollectiveKind::all_gather;
+  return part;
+}
+
+bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads) {
+  if (spec.gpus != gpus || spec.kind == CollectiveKind::broadcast) return false;
+  if (spec.backend == Backend::rccl) return true;
+  // A swap is run by one GPU of a pair; one host thread comes to one GPU after the other.
+  return spec.variant != SdmaVariant::swap && spec.host_threads.value_or(platform_threads) == HostThreads::per_gpu;
+}
+
+}  // namespace c3sim::models

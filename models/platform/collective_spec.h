@@ -1,0 +1,55 @@
+// A collective as asked for: what it delivers, to whom, and what is to run it.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string_view>
+
+#include "models/platform/host_spec.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+struct SdmaSpec;
+
+enum class CollectiveKind { all_gather, all_to_all, all_reduce, reduce_scatter, broadcast };
+enum class Backend { rccl, sdma };
+enum class SdmaVariant { pcpy, bcst, swap, b2b };
+
+struct CollectiveSpec {
+  CollectiveKind kind = CollectiveKind::all_gather;
+  Backend backend = Backend::rccl;
+  sim::Bytes bytes;  // the whole array of one GPU, gathered, exchanged or reduced
+  int gpus = 8;      // the first `gpus` of the node take part
+  SdmaVariant variant = SdmaVariant::pcpy;
+  bool prelaunch = false;       // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
+  int engines = 1;              // SDMA b2b: engines per GPU that share the copies
+  std::optional<int> cus;       // of each GPU that its kernels are confined to
+  std::optional<int> channels;  // workgroups of its kernels, instead of the library's choice
+  std::optional<HostThreads> host_threads;  // instead of the platform's
+  bool graph = false;                       // kernels are launched from a captured graph
+
+  auto operator<=>(const CollectiveSpec&) const = default;
+};
+
+// What of a collective runs as kernels and what on copy engines, the kernels first. RCCL runs all of it as kernels;
+// SDMA all of it on engines, but for the reduce-scatter of an all-reduce on engines that cannot reduce.
+std::optional<CollectiveSpec> kernel_part(const CollectiveSpec& spec, const SdmaSpec& sdma);
+std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const SdmaSpec& sdma);
+
+// How many channels a collective by kernels may be given.
+inline constexpr int most_channels = 4096;
+
+// Whether all GPUs of a node of `gpus` do the same at the same time, so that one can stand for all.
+bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads);
+
+// The name used on the command line and in results: "all_gather", "rccl", "pcpy".
+std::string_view to_string(CollectiveKind kind);
+std::string_view to_string(Backend backend);
+std::string_view to_string(SdmaVariant variant);
+
+// Bus bandwidth as RCCL's tests define it: the payload per GPU and link direction over the time. 7/8 * bytes / time for
+// all-gather, all-to-all and reduce-scatter on 8 GPUs, twice that for all-reduce, bytes / time for broadcast.
+sim::BytesPerSecond bus_bandwidth(const CollectiveSpec& spec, sim::Time time);
+
+}  // namespace c3sim::models

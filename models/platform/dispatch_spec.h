@@ -1,0 +1,23 @@
+// How workgroups of queued kernels reach the CUs.
+#pragma once
+
+#include "sim/config/config_section.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+// Which of several queues with the same priority an XCD serves.
+enum class DispatchPolicy {
+  oldest_first,  // the kernel that came first, until its last workgroup has been placed
+  rotation       // the same, but a queue that has held the turn for a quantum passes it on
+};
+
+struct DispatchSpec {
+  DispatchPolicy policy = DispatchPolicy::oldest_first;
+  sim::Time quantum{0};           // rotation: how long a queue keeps its turn while others wait
+  sim::Time workgroup_launch{0};  // from the decision to place a cohort until its first instruction
+
+  static DispatchSpec read(sim::Section section);
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,30 @@
+#include "models/platform/fabric_spec.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "models/platform/limits.h"
+
+namespace c3sim::models {
+
+FabricSpec FabricSpec::read(sim::Section section, int gpus) {
+  static constexpr std::array<std::pair<std::string_view, Topology>, 2> topologies{
+      {{"mesh", Topology::mesh}, {"switch", Topology::fabric_switch}}};
+  FabricSpec spec;
+  spec.gpus = gpus;
+  spec.topology = section.choice<Topology>("topology", topologies);
+  spec.link_rate = section.rate("link_rate", limits::rate);
+  spec.peak_link_rate = section.rate("peak_link_rate", limits::rate);
+  spec.reverse_share = section.number("reverse_share", 0.0, 1.0);
+  spec.read_cost = section.number("read_cost", 0.1, 10.0);
+  spec.reads_in_flight = section.bytes("reads_in_flight", limits::capacity);
+  spec.latency = section.time("latency", limits::latency);
+  sim::Section host = section.section("host");
+  spec.host_to_device_rate = host.rate("to_device_rate", limits::rate);
+  spec.device_to_host_rate = host.rate("from_device_rate", limits::rate);
+  spec.host_latency = host.time("latency", limits::latency);
+  return spec;
+}
+
+}  // namespace c3sim::models

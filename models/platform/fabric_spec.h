@@ -1,0 +1,32 @@
+// What the links between GPUs, and to the host, can do.
+#pragma once
+
+#include "sim/config/config_section.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+enum class Topology { mesh, fabric_switch };
+
+struct FabricSpec {
+  Topology topology = Topology::mesh;
+  int gpus = 0;
+  sim::BytesPerSecond link_rate;       // mesh: one link, one way, as payload; switch: one GPU's port, one way
+  sim::BytesPerSecond peak_link_rate;  // what the link signals: of rooflines alone
+  double reverse_share = 0.0;  // bytes the opposite direction carries per payload byte (acknowledgements, requests)
+  double read_cost = 1.0;      // link bytes per byte read, relative to a byte written
+  sim::Bytes reads_in_flight;  // that the kernels of one GPU can have asked of others and not yet received
+  sim::Time latency{0};        // one way, from one GPU's memory system into another's
+  sim::BytesPerSecond host_to_device_rate;
+  sim::BytesPerSecond device_to_host_rate;
+  sim::Time host_latency{0};
+
+  // What one GPU could send to all others at once at the peak of its links.
+  sim::BytesPerSecond peak_rate_out() const {
+    return topology == Topology::fabric_switch ? peak_link_rate : (gpus - 1) * peak_link_rate;
+  }
+
+  static FabricSpec read(sim::Section section, int gpus);
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,21 @@
+#include "models/platform/fitted_range.h"
+
+#include "models/platform/limits.h"
+
+namespace c3sim::models {
+
+std::vector<FittedRange> FittedRange::read(sim::Section root) {
+  std::vector<FittedRange> ranges;
+  if (!root.has("fitted_to")) return ranges;
+  for (sim::Section row : root.list("fitted_to")) {
+    FittedRange range;
+    range.work = row.name("name");
+    range.smallest = row.bytes("smallest", limits::capacity);
+    range.largest = row.bytes("largest", limits::capacity);
+    if (range.largest < range.smallest) row.fault("largest", "is below the smallest");
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,44 @@
+#include "models/platform/gemm_shape.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+namespace c3sim::models {
+
+namespace {
+constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
+
+double product(std::int64_t a, std::int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
+}  // namespace
+
+sim::Flops GemmShape::flops() const { return sim::Flops(2.0 * product(m, n) * static_cast<double>(k)); }
+
+sim::Bytes GemmShape::compulsory_bytes() const {
+  return sim::Bytes(element_bytes * (product(m, k) + product(k, n) + product(m, n)));
+}
+
+std::string to_string(const GemmShape& shape) { return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k); }
+
+ParsedGemmShape parse_gemm_shape(std::string_view text) {
+  ParsedGemmShape parsed;
+  const auto fail = [&] {
+    parsed.error =
+        fmt::format("'{}' is no GEMM shape: write MxNxK with three whole numbers from 1 to {}, such as 8192x57344x8192",
+                    text.substr(0, 80), largest_extent);
+    return parsed;
+  };
+  std::array<std::int64_t*, 3> extents{&parsed.shape.m, &parsed.shape.n, &parsed.shape.k};
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (i > 0 && (at == end || *at++ != 'x')) return fail();
+    const auto [rest, error] = std::from_chars(at, end, *extents[i]);
+    if (error != std::errc{} || *extents[i] < 1 || *extents[i] > largest_extent) return fail();
+    at = rest;
+  }
+  return at == end ? parsed : fail();
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,36 @@
+// A matrix product C[m x n] += A[m x k] * B[k x n], column-major as BLAS has it, two bytes per element.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+struct GemmShape {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+
+  static constexpr double element_bytes = 2.0;  // bf16, fp16
+
+  sim::Flops flops() const;
+  // Bytes that any schedule must move: A and B read once, C written once.
+  sim::Bytes compulsory_bytes() const;
+  auto operator<=>(const GemmShape&) const = default;
+};
+
+std::string to_string(const GemmShape& shape);  // "8192x57344x8192"
+
+struct ParsedGemmShape {
+  GemmShape shape;
+  std::string error;  // empty when parsed; else one sentence naming what would be accepted
+  bool ok() const { return error.empty(); }
+};
+// Reads "MxNxK": three whole numbers from 1 to 2^24 each (so that no count overflows).
+ParsedGemmShape parse_gemm_shape(std::string_view text);
+
+}  // namespace c3sim::models

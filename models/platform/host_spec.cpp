@@ -1,0 +1,40 @@
+#include "models/platform/host_spec.h"
+
+#include <array>
+#include <utility>
+
+#include "models/platform/limits.h"
+
+namespace c3sim::models {
+
+SubmissionCosts SubmissionCosts::read(sim::Section section) {
+  SubmissionCosts costs;
+  costs.command_write = section.time("command_write", limits::latency);
+  costs.packet_write = section.time("packet_write", limits::latency);
+  costs.doorbell = section.time("doorbell", limits::latency);
+  costs.doorbell_interval = section.time("doorbell_interval", limits::latency);
+  costs.word_write = section.time("word_write", limits::latency);
+  costs.word_check = section.time("word_check", limits::latency);
+  return costs;
+}
+
+std::string_view to_string(HostThreads threads) { return threads == HostThreads::one ? "one" : "per_gpu"; }
+
+HostSpec HostSpec::read(sim::Section section) {
+  using enum HostThreads;
+  const std::array<std::pair<std::string_view, HostThreads>, 2> threads{
+      {{to_string(one), one}, {to_string(per_gpu), per_gpu}}};
+  static constexpr std::array<std::pair<std::string_view, HostWait>, 2> waits{
+      {{"polling", HostWait::polling}, {"interrupt", HostWait::interrupt}}};
+  HostSpec spec;
+  spec.threads = section.choice<HostThreads>("threads", threads);
+  spec.wait = section.choice<HostWait>("wait", waits);
+  spec.submission = SubmissionCosts::read(section);
+  spec.interrupt_latency = section.time("interrupt_latency", limits::latency);
+  spec.kernel_launch = section.time("kernel_launch", limits::latency);
+  spec.graph_launch = section.time("graph_launch", limits::latency);
+  spec.kernel_notice = section.time("kernel_notice", limits::latency);
+  return spec;
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,39 @@
+// What the host's threads and its runtime charge.
+#pragma once
+
+#include <string_view>
+
+#include "sim/config/config_section.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+struct SubmissionCosts {
+  sim::Time command_write{0};      // build a command
+  sim::Time packet_write{0};       // write one of its packets into a ring
+  sim::Time doorbell{0};           // write pointer and doorbell store
+  sim::Time doorbell_interval{0};  // least time between two doorbells of one thread: an uncached store must drain first
+  sim::Time word_write{0};         // write a word that an engine polls
+  sim::Time word_check{0};         // see that a word which a device wrote has changed: a miss in the thread's cache
+
+  static SubmissionCosts read(sim::Section section);
+};
+
+enum class HostThreads { one, per_gpu };     // one thread loops over all GPUs, or each GPU has its own
+enum class HostWait { polling, interrupt };  // how a thread learns that an engine has finished
+
+std::string_view to_string(HostThreads threads);  // as in the platform file: "one", "per_gpu"
+
+struct HostSpec {
+  HostThreads threads = HostThreads::one;
+  HostWait wait = HostWait::polling;
+  SubmissionCosts submission;
+  sim::Time interrupt_latency{0};  // from the interrupt message to the woken thread
+  sim::Time kernel_launch{0};      // thread time of launching one kernel
+  sim::Time graph_launch{0};       // the same from a captured graph
+  sim::Time kernel_notice{0};      // from the end of a kernel to a thread that knows of it
+
+  static HostSpec read(sim::Section section);
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,45 @@
+// How the tenants of a GPU slow each other down: the mechanisms, each of which a counterfactual machine can be without.
+// What one costs is the difference between two runs. A tenant that has the machine to itself runs the same with and
+// without any of them, but for CU masks (cu_loss, dispatch_wait).
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <string_view>
+
+namespace c3sim::models {
+
+// Who works on a GPU.
+enum class Tenant { gemm, rccl, sdma };
+inline constexpr std::size_t tenants = 3;
+
+// What a machine without it is like:
+enum class Mechanism {
+  cu_loss,         // a GEMM has all CUs, whatever a collective occupies or a mask keeps from it
+  dispatch_wait,   // workgroups of a collective are placed at once, whatever a GEMM occupies or a mask allows
+  l2,              // each tenant has L2s and XCD ports of its own: capacity and bandwidth
+  infinity_cache,  // each tenant has an Infinity Cache of its own: capacity and bandwidth
+  hbm,             // each tenant has the bandwidth of HBM to itself
+  loaded_latency,  // each tenant waits at the Infinity Cache and HBM as their load by itself alone makes it wait
+  link,            // each tenant has links of its own; a GEMM uses none
+  clock,           // each tenant runs at the clock that its own power allows
+};
+inline constexpr std::array all_mechanisms{
+    Mechanism::cu_loss, Mechanism::dispatch_wait,  Mechanism::l2,   Mechanism::infinity_cache,
+    Mechanism::hbm,     Mechanism::loaded_latency, Mechanism::link, Mechanism::clock};
+
+std::string_view to_string(Mechanism mechanism);  // "cu_loss"
+
+// Some of the mechanisms: those that a machine is without.
+class Mechanisms {
+ public:
+  void add(Mechanism mechanism) { members_.set(static_cast<std::size_t>(mechanism)); }
+  bool has(Mechanism mechanism) const { return members_.test(static_cast<std::size_t>(mechanism)); }
+  bool operator==(const Mechanisms&) const = default;
+
+ private:
+  std::bitset<all_mechanisms.size()> members_;
+};
+
+}  // namespace c3sim::models

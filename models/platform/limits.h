@@ -1,0 +1,17 @@
+// The widest values that a platform parameter may take: anything beyond is a slip of the pen, not a machine.
+#pragma once
+
+#include "sim/config/config_section.h"
+#include "sim/units.h"
+
+namespace c3sim::models::limits {
+
+inline constexpr sim::Limits<sim::Bytes> capacity{sim::Bytes(1.0), sim::Bytes(1e15)};
+inline constexpr sim::Limits<sim::BytesPerSecond> rate{sim::BytesPerSecond(1e6), sim::BytesPerSecond(1e16)};
+inline constexpr sim::Limits<sim::Time> latency{sim::Time(0), sim::Time(1'000'000'000'000)};  // a second
+inline constexpr sim::Limits<sim::Hertz> clock{sim::Hertz(1e6), sim::Hertz(1e11)};
+inline constexpr sim::Limits<sim::Watts> power{sim::Watts(0.0), sim::Watts(1e5)};
+inline constexpr sim::Limits<sim::JoulesPerByte> energy_per_byte{sim::JoulesPerByte(0.0), sim::JoulesPerByte(1e-6)};
+inline constexpr sim::Limits<sim::JoulesPerFlop> energy_per_flop{sim::JoulesPerFlop(0.0), sim::JoulesPerFlop(1e-9)};
+
+}  // namespace c3sim::models::limits

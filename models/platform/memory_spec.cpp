@@ -1,0 +1,30 @@
+#include "models/platform/memory_spec.h"
+
+#include "models/platform/limits.h"
+
+namespace c3sim::models {
+
+MemorySpec MemorySpec::read(sim::Section section, int xcds) {
+  MemorySpec spec;
+  spec.xcds = xcds;
+  sim::Section l2 = section.section("l2");
+  spec.l2_capacity = l2.bytes("capacity", limits::capacity);
+  spec.l2_rate = l2.rate("rate", limits::rate);
+  spec.writeback_rate = l2.rate("writeback_rate", limits::rate);
+  spec.port_rate = l2.rate("port_rate", limits::rate);
+  sim::Section cache = section.section("infinity_cache");
+  spec.cache_capacity = cache.bytes("capacity", limits::capacity);
+  spec.cache_rate = cache.rate("rate", limits::rate);
+  spec.cache_latency = cache.time("latency", limits::latency);
+  sim::Section hbm = section.section("hbm");
+  spec.hbm_rate = hbm.rate("peak_rate", limits::rate);
+  spec.hbm_read_efficiency = hbm.number("read_efficiency", 0.05, 1.0);
+  spec.hbm_write_efficiency = hbm.number("write_efficiency", 0.05, 1.0);
+  spec.hbm_latency = hbm.time("latency", limits::latency);
+  spec.queueing_factor = section.number("queueing_factor", 0.0, 100.0);
+  spec.collective_channels = section.number("collective_channels", 0.0, 0.99);
+  spec.collectives_first = section.flag("collectives_first");
+  return spec;
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,30 @@
+// What the memory system of one GPU can hold and move.
+#pragma once
+
+#include "sim/config/config_section.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+struct MemorySpec {
+  int xcds = 0;
+  sim::Bytes l2_capacity;              // of one XCD
+  sim::BytesPerSecond l2_rate;         // of one XCD
+  sim::BytesPerSecond writeback_rate;  // of lines of other GPUs' memory, from all L2s, at the end of a kernel
+  sim::BytesPerSecond port_rate;       // between one XCD and its I/O die
+  sim::Bytes cache_capacity;           // Infinity Cache of the GPU
+  sim::BytesPerSecond cache_rate;      // Infinity Cache of the GPU
+  sim::BytesPerSecond hbm_rate;        // peak of the data bus
+  double hbm_read_efficiency = 1.0;    // share of the peak that pure reads reach
+  double hbm_write_efficiency = 1.0;   // share of the peak that pure writes reach
+  sim::Time cache_latency{0};          // a load that hits the Infinity Cache, unloaded
+  sim::Time hbm_latency{0};            // the part HBM adds to a load that misses it, unloaded
+  double queueing_factor = 0.0;        // strength of loaded latency at the Infinity Cache and HBM
+  // What other machines could do (ConCCL, section VII-A):
+  double collective_channels = 0.0;  // share of Infinity Cache and HBM set apart for collectives; 0: all for all
+  bool collectives_first = false;    // requests of collectives overtake those of GEMMs
+
+  static MemorySpec read(sim::Section section, int xcds);
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,32 @@
+// A platform: every parameter of a node, read from one file in which each has a unit, a source and a kind.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/platform/fabric_spec.h"
+#include "models/platform/fitted_range.h"
+#include "models/platform/gpu_spec.h"
+#include "models/platform/host_spec.h"
+#include "models/platform/interference.h"
+#include "models/platform/rccl_spec.h"
+#include "sim/config/config.h"
+
+namespace c3sim::models {
+
+struct PlatformSpec {
+  std::string name;
+  int gpus = 0;
+  FabricSpec fabric;
+  HostSpec host;
+  GpuSpec gpu;
+  RcclSpec rccl;
+  std::vector<FittedRange> fitted_to;
+  bool what_if = false;  // some parameter is not the file's
+  Mechanisms without;    // of interference; in no file: a question, not a machine
+
+  // Reads and checks all of it: throws sim::ConfigError with every fault.
+  static PlatformSpec read(sim::Config& config);
+};
+
+}  // namespace c3sim::models

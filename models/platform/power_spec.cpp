@@ -1,0 +1,30 @@
+#include "models/platform/power_spec.h"
+
+#include "models/platform/limits.h"
+
+namespace c3sim::models {
+
+PowerSpec PowerSpec::read(sim::Section section) {
+  PowerSpec spec;
+  spec.cap = section.power("cap", limits::power);
+  spec.idle = section.power("idle", limits::power);
+  spec.clock_tree = section.power("clock_tree", limits::power);
+  spec.matrix_energy = section.energy_per_flop("matrix_energy", limits::energy_per_flop);
+  spec.reference_clock = section.frequency("reference_clock", limits::clock);
+  spec.voltage_exponent = section.number("voltage_exponent", 0.0, 5.0);
+  spec.voltage_floor_clock = section.frequency("voltage_floor_clock", limits::clock);
+  spec.busy_workgroup = section.power("busy_workgroup", limits::power);
+  spec.l2_energy = section.energy_per_byte("l2_energy", limits::energy_per_byte);
+  spec.cache_energy = section.energy_per_byte("cache_energy", limits::energy_per_byte);
+  spec.hbm_energy = section.energy_per_byte("hbm_energy", limits::energy_per_byte);
+  spec.links_awake = section.power("links_awake", limits::power);
+  spec.link_energy = section.energy_per_byte("link_energy", limits::energy_per_byte);
+  spec.lowest_clock = section.frequency("lowest_clock", limits::clock);
+  spec.highest_clock = section.frequency("highest_clock", limits::clock);
+  if (spec.cap <= spec.idle + spec.clock_tree) section.fault("cap", "leaves nothing above idle and clock_tree power");
+  spec.matrix_clock = section.frequency("matrix_clock", {spec.lowest_clock, spec.highest_clock});
+  if (spec.highest_clock < spec.lowest_clock) section.fault("highest_clock", "lies below lowest_clock");
+  return spec;
+}
+
+}  // namespace c3sim::models

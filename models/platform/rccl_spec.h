@@ -1,0 +1,57 @@
+// The library's kernels for collectives.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "models/platform/collective_spec.h"
+#include "models/platform/cu_resources.h"
+#include "sim/config/config_section.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+// Of the protocols, in the order of RcclSpec::protocols.
+inline constexpr std::array<std::string_view, 3> rccl_protocol_names{"ll", "ll128", "simple"};
+
+struct RcclProtocolSpec {
+  sim::Time step_latency{0};
+  double link_efficiency = 0.0;  // payload over bytes on the link
+};
+
+// One collective of the library.
+struct RcclCollectiveSpec {
+  int workgroups = 0;      // channels
+  CuResources workgroup;   // what each needs of its CU
+  double steps = 0.0;      // dependent steps before data flows at full rate, on a full node
+  sim::Bytes ll_limit;     // largest array sent by protocol LL
+  sim::Bytes ll128_limit;  // largest array sent by protocol LL128; Simple above
+  // In the memories, per byte of payload over a link: where it is sent from, and where it arrives, the latter without
+  // the write that comes over the link.
+  double sender_reads = 0.0;
+  double sender_writes = 0.0;
+  double receiver_reads = 0.0;
+  double receiver_writes = 0.0;
+  double buffer_share = 0.0;  // of all that traffic, what stays in the Infinity Cache: buffers in use again at once
+
+  double memory_bytes() const { return sender_reads + sender_writes + receiver_reads + receiver_writes + 1.0; }
+};
+
+enum class RcclAccess { store, load };  // whether channels push into the memory of their peers or pull out of it
+
+struct RcclSpec {
+  RcclAccess access = RcclAccess::store;
+  std::array<RcclProtocolSpec, 3> protocols;      // LL, LL128, Simple
+  std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
+  sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight
+  sim::Time workgroup_latency{0};                 // a step of its copy loop beyond the memories: issue, fabric, flags
+
+  const RcclCollectiveSpec& collective(CollectiveKind kind) const {
+    return collectives[static_cast<std::size_t>(kind)];
+  }
+  const RcclProtocolSpec& protocol(CollectiveKind kind, sim::Bytes bytes) const;
+
+  static RcclSpec read(sim::Section section, const CuResources& cu);
+};
+
+}  // namespace c3sim::models

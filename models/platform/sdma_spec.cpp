@@ -1,0 +1,141 @@
+#include "models/platform/sdma_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "models/platform/limits.h"
+
+namespace c3sim::models {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Initiator>, 2> initiators{
+    {{"host", Initiator::host}, {"gpu", Initiator::gpu}}};
+constexpr std::array<std::pair<std::string_view, SdmaCompletion>, 2> completions{
+    {{"atomic", SdmaCompletion::atomic}, {"fence", SdmaCompletion::fence}}};
+
+void read_latencies(SdmaSpec& spec, sim::Section& section) {
+  spec.doorbell_latency = section.time("doorbell_latency", limits::latency);
+  spec.host_read_latency = section.time("host_read_latency", limits::latency);
+  spec.packet_decode = section.time("packet_decode", limits::latency);
+  spec.transfer_setup = section.time("transfer_setup", limits::latency);
+  spec.transfer_latency = section.time("transfer_latency", limits::latency);
+  spec.poll_interval = section.time("poll_interval", limits::latency);
+  spec.atomic_latency = section.time("atomic_latency", limits::latency);
+  spec.fence_latency = section.time("fence_latency", limits::latency);
+}
+
+void read_data_path(SdmaSpec& spec, sim::Section& section) {
+  spec.payload_rate = section.rate("payload_rate", limits::rate);
+  spec.host_payload_rate = section.rate("host_payload_rate", limits::rate);
+  spec.broadcast_cost = section.number("broadcast_cost", 0.01, 100.0);
+  spec.swap_cost = section.number("swap_cost", 0.01, 100.0);
+  spec.reduce_cost = section.number("reduce_cost", 0.01, 100.0);
+  spec.broadcast_width = static_cast<int>(section.integer("broadcast_width", 1, 64));
+  spec.bytes_in_flight = section.bytes("bytes_in_flight", limits::capacity);
+  spec.cache_hits = section.number("cache_hits", 0.0, 1.0);
+  spec.l2_writeback = section.flag("l2_writeback");
+  spec.l2_writeback_time = section.time("l2_writeback_time", limits::latency);
+}
+
+// Of an engine map made for a larger node, the first rows and columns.
+void read_engine_map(SdmaSpec& spec, sim::Section& section, int gpus) {
+  spec.engine_map = section.integer_matrix("engine_map", -1, 1023);
+  const auto size = static_cast<std::size_t>(gpus);
+  if (spec.engine_map.size() < size || spec.engine_map.front().size() < size) {
+    section.fault("engine_map", "a row and a column for each of the " + std::to_string(gpus) + " GPUs");
+    return;
+  }
+  spec.engine_map.resize(size);
+  for (std::vector<int>& row : spec.engine_map) row.resize(size);
+  for (std::size_t from = 0; from < size; ++from) {
+    for (std::size_t to = 0; to < size; ++to) {
+      if (from != to && spec.engine_map[from][to] < spec.host_engines) {
+        section.fault("engine_map", "an engine that serves links (from " + std::to_string(spec.host_engines) +
+                                        " on) for every pair of GPUs");
+        return;
+      }
+    }
+  }
+}
+
+void read_affinity(SdmaSpec& spec, sim::Section& section, int gpus) {
+  const int last = spec.engines - 1;
+  read_engine_map(spec, section, gpus);
+  spec.affinity_penalty = section.number("affinity_penalty", 1.0, 100.0);
+  spec.to_host_engine = static_cast<int>(section.integer("to_host_engine", 0, last));
+  spec.from_host_engine = static_cast<int>(section.integer("from_host_engine", 0, last));
+  spec.host_direction_penalty = section.number("host_direction_penalty", 1.0, 100.0);
+}
+
+void read_future(SdmaSpec& spec, sim::Section& section) {
+  spec.completion = section.choice<SdmaCompletion>("completion", completions);
+  spec.batched_doorbell = section.flag("batched_doorbell");
+  spec.submitted_by = section.choice<Initiator>("submitted_by", initiators);
+  spec.completion_seen_by = section.choice<Initiator>("completion_seen_by", initiators);
+  spec.reduction = section.flag("reduction");
+  sim::Section gpu = section.section("gpu_initiated");
+  spec.gpu_submission = SubmissionCosts::read(gpu);
+  spec.gpu_doorbell_latency = gpu.time("doorbell_latency", limits::latency);
+  spec.gpu_read_latency = gpu.time("read_latency", limits::latency);
+  spec.gpu_completion_latency = gpu.time("completion_latency", limits::latency);
+}
+
+void require_room_for_packets(const SdmaSpec& spec, sim::Section& section) {
+  const PacketFormat& packets = spec.packets;
+  const sim::Bytes broadcast = packets.copy + (spec.broadcast_width - 1) * packets.broadcast_destination;
+  const sim::Bytes largest =
+      std::max({broadcast, packets.swap, packets.poll, packets.atomic, packets.fence, packets.timestamp, packets.trap});
+  if (spec.ring < largest) {
+    section.fault("ring", "a ring of " + sim::to_string(spec.ring) + " is smaller than the largest packet, " +
+                              sim::to_string(largest));
+  }
+}
+
+}  // namespace
+
+PacketFormat PacketFormat::read(sim::Section section) {
+  const sim::Limits<sim::Bytes> sizes{sim::Bytes(4), sim::Bytes(256)};
+  PacketFormat format;
+  format.transfer_limit = section.bytes("transfer_limit", {sim::Bytes(64), sim::Bytes(1ULL << 40)});
+  format.copy = section.bytes("copy", sizes);
+  format.broadcast_destination = section.bytes("broadcast_destination", sizes);
+  format.swap = section.bytes("swap", sizes);
+  format.poll = section.bytes("poll", sizes);
+  format.atomic = section.bytes("atomic", sizes);
+  format.fence = section.bytes("fence", sizes);
+  format.timestamp = section.bytes("timestamp", sizes);
+  format.trap = section.bytes("trap", sizes);
+  return format;
+}
+
+SdmaSpec SdmaSpec::read(sim::Section section, int gpus) {
+  SdmaSpec spec;
+  spec.engines = static_cast<int>(section.integer("engines", 2, 1024));
+  spec.host_engines = static_cast<int>(section.integer("host_engines", 1, 1023));
+  if (spec.host_engines >= spec.engines)
+    section.fault("host_engines", "fewer than the engines, some of which serve links");
+  spec.queues_per_engine = static_cast<int>(section.integer("queues_per_engine", 1, 1024));
+  spec.packets = PacketFormat::read(section.section("packets"));
+  spec.ring = section.bytes("ring", limits::capacity);
+  spec.fetch_granule = section.bytes("fetch_granule", limits::capacity);
+  read_latencies(spec, section);
+  read_data_path(spec, section);
+  require_room_for_packets(spec, section);
+  read_affinity(spec, section, gpus);
+  read_future(spec, section);
+  return spec;
+}
+
+int SdmaSpec::recommended_engine(int from, int to) const {
+  if (to == host_device) return to_host_engine;
+  if (from == host_device) return from_host_engine;
+  int highest = 0;
+  for (const std::vector<int>& row : engine_map) highest = std::max(highest, *std::max_element(row.begin(), row.end()));
+  if (highest < engines) return engine_map[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+  const int gpus = static_cast<int>(engine_map.size());
+  return host_engines + (to - from - 1 + gpus) % gpus % (engines - host_engines);
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,35 @@
+#include "models/sdma/sdma_complex.h"
+
+#include <string>
+
+namespace c3sim::models {
+
+SdmaComplex::SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& network,
+                         std::span<Memory* const> memories, const Fabric& fabric)
+    : spec_(spec),
+      gpu_(gpu),
+      path_(spec, memories, fabric),
+      own_thread_(network.simulator(), "gpu" + std::to_string(gpu) + ".submitter", spec.gpu_submission) {
+  for (int index = 0; index < spec.engines; ++index) {
+    engines_.push_back(std::make_unique<SdmaEngine>(spec, gpu, index, network, path_));
+  }
+}
+
+SubmittingThread& SdmaComplex::submitter(Host& host) {
+  return spec_.submitted_by == Initiator::gpu ? own_thread_ : host.thread_of(gpu_);
+}
+
+sim::Time SdmaComplex::doorbell_latency() const {
+  return spec_.submitted_by == Initiator::gpu ? spec_.gpu_doorbell_latency : spec_.doorbell_latency;
+}
+
+sim::Task<> SdmaComplex::see_completion(Host& host, MemoryWord& word, Condition condition) {
+  if (spec_.completion_seen_by == Initiator::gpu) return own_thread_.see(word, condition, sim::Time(0));
+  return host.see(gpu_, word, condition);
+}
+
+const SubmittingThread& SdmaComplex::waiter(Host& host) {
+  return spec_.completion_seen_by == Initiator::gpu ? own_thread_ : host.thread_of(gpu_);
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,41 @@
+// The SDMA engines of one GPU, and the GPU's own hand on them where it submits or waits without the host.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/machine/host.h"
+#include "models/sdma/sdma_engine.h"
+
+namespace c3sim::models {
+
+class SdmaComplex {
+ public:
+  // `memories` are those of all GPUs of the node, by index.
+  SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& network, std::span<Memory* const> memories,
+              const Fabric& fabric);
+  SdmaComplex(const SdmaComplex&) = delete;
+  SdmaComplex& operator=(const SdmaComplex&) = delete;
+
+  const SdmaSpec& spec() const { return spec_; }
+  int gpu() const { return gpu_; }
+  SdmaEngine& engine(int index) { return *engines_[static_cast<std::size_t>(index)]; }
+
+  // Who writes packets for these engines, and what a doorbell of theirs takes to arrive.
+  SubmittingThread& submitter(Host& host);
+  sim::Time doorbell_latency() const;
+  // Waits for a completion word as the platform has it: a host thread, or the GPU itself.
+  sim::Task<> see_completion(Host& host, MemoryWord& word, Condition condition);
+  // The thread that see_completion occupies.
+  const SubmittingThread& waiter(Host& host);
+
+ private:
+  const SdmaSpec& spec_;
+  int gpu_;
+  SdmaDataPath path_;
+  SubmittingThread own_thread_;
+  std::vector<std::unique_ptr<SdmaEngine>> engines_;
+};
+
+}  // namespace c3sim::models

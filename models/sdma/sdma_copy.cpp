@@ -1,0 +1,58 @@
+#include "models/sdma/sdma_copy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/sdma/completion_signal.h"
+#include "sim/check.h"
+
+namespace c3sim::models {
+
+std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int gpus) {
+  const auto exists = [gpus](int device) { return device == host_device || (device >= 0 && device < gpus); };
+  if (!exists(spec.from) || !exists(spec.to)) {
+    return "the GPUs of this platform are gpu0 to gpu" + std::to_string(gpus - 1);
+  }
+  if (spec.from == spec.to) return "a copy engine copies between two GPUs, or between a GPU and the host";
+  if (spec.bytes < sim::Bytes(1.0)) return "a copy moves at least one byte";
+  if (spec.engine && (*spec.engine < 0 || *spec.engine >= sdma.engines)) {
+    return "the engines of a GPU are 0 to " + std::to_string(sdma.engines - 1) + ", there is no " +
+           std::to_string(*spec.engine);
+  }
+  return {};
+}
+
+sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec) {
+  sim::Simulator& simulator = host.simulator();
+  SdmaComplex& complex = *engines[static_cast<std::size_t>(spec.from == host_device ? spec.to : spec.from)];
+  const SdmaSpec& sdma = complex.spec();
+  SIM_CHECK(why_impossible(spec, sdma, static_cast<int>(engines.size())).empty());
+  SubmittingThread& thread = complex.submitter(host);
+  SdmaQueue& queue = complex.engine(spec.engine.value_or(sdma.recommended_engine(spec.from, spec.to))).queue(0);
+
+  CompletionSignal completion(host, complex, "a copy");
+  TransferTimes times;
+  DeliveryLedger ledger;
+  TransferCommand transfer;
+  transfer.source = {spec.from, 0, sim::Bytes(0.0), spec.bytes};
+  transfer.destinations.push_back({spec.to, 0, sim::Bytes(0.0), spec.bytes});
+  transfer.ledger = &ledger;
+  transfer.times = &times;
+  ledger.expect(transfer.destinations.front(), transfer.source);
+
+  std::vector<SdmaCommand> commands{std::move(transfer)};
+  completion.append_to(commands);
+
+  const sim::Time start = simulator.now();
+  for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
+  co_await queue.ring_doorbell(thread, complex.doorbell_latency());
+  const sim::Time submitted = simulator.now();
+  co_await completion.see();
+  ledger.require_complete();
+  // With a ring too small for all packets the engine starts while the thread still writes.
+  const sim::Time controlled = std::min(submitted, times.fetched);
+  co_return SdmaCopyPhases{controlled - start, times.fetched - controlled, times.finished - times.fetched,
+                           simulator.now() - times.finished};
+}
+
+}  // namespace c3sim::models

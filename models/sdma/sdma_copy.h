@@ -1,0 +1,39 @@
+// One copy by an SDMA engine, phase by phase, from the host's first instruction to its knowledge of the completion.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "models/machine/host.h"
+#include "models/sdma/sdma_complex.h"
+
+namespace c3sim::models {
+
+struct SdmaCopySpec {
+  int from = 0;  // a GPU, or host_device
+  int to = 1;    // likewise; at least one of the two is a GPU, whose engine copies: the source, where it is a GPU
+  sim::Bytes bytes;
+  std::optional<int> engine;  // instead of the recommended one
+
+  auto operator<=>(const SdmaCopySpec&) const = default;
+};
+
+// What follows each other without a gap: their sum is the time of the copy.
+struct SdmaCopyPhases {
+  sim::Time control{0};     // packets written, doorbell rung
+  sim::Time schedule{0};    // until the engine has fetched the command
+  sim::Time copy{0};        // until the last byte is written
+  sim::Time completion{0};  // until whoever waits knows
+
+  sim::Time total() const { return control + schedule + copy + completion; }
+};
+
+// Why the copy cannot be made, in one sentence that says what would be accepted; empty if it can.
+std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int gpus);
+
+// `engines` are those of all GPUs of the node, by index, and must outlive the copy. The copy must be possible.
+sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec);
+
+}  // namespace c3sim::models

@@ -1,0 +1,107 @@
+#include "models/sdma/sdma_data_path.h"
+
+#include <algorithm>
+
+namespace c3sim::models {
+
+SdmaDataPath::SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, const Fabric& fabric)
+    : spec_(spec), memories_(memories.begin(), memories.end()), fabric_(fabric) {}
+
+void SdmaDataPath::add_memory(UsageList& usages, int device, double reads, double writes) const {
+  if (device == host_device) return;  // host memory is never the tightest resource
+  memories_[static_cast<std::size_t>(device)]->add_below_l2(usages, {reads, writes, spec_.cache_hits});
+}
+
+void SdmaDataPath::add_link(UsageList& usages, int from, int to, double bytes) const {
+  if (from == to) return;
+  if (to == host_device) {
+    fabric_.add_to_host(usages, from, bytes);
+  } else if (from == host_device) {
+    fabric_.add_from_host(usages, to, bytes);
+  } else {
+    fabric_.add(usages, from, to, bytes);
+  }
+}
+
+sim::Time SdmaDataPath::memory_latency(int device) const {
+  if (device == host_device) return sim::Time(0);  // part of the latency to the host
+  return memories_[static_cast<std::size_t>(device)]->latency(spec_.cache_hits);
+}
+
+sim::Time SdmaDataPath::hop_latency(int from, int to) const {
+  if (from == to) return sim::Time(0);
+  return from == host_device || to == host_device ? fabric_.spec().host_latency : fabric_.spec().latency;
+}
+
+sim::Time SdmaDataPath::travel(const TransferCommand& transfer) const {
+  sim::Time hop{0};
+  for (const BufferRange& destination : transfer.destinations) {
+    hop = std::max(hop, hop_latency(transfer.source.device, destination.device));
+  }
+  return transfer.kind == TransferKind::swap ? 4 * hop : 2 * hop;
+}
+
+sim::Time SdmaDataPath::completion_latency(const TransferCommand& transfer) const {
+  sim::Time write{0};
+  for (const BufferRange& destination : transfer.destinations) {
+    write = std::max(write, memory_latency(destination.device));
+  }
+  return spec_.transfer_latency + memory_latency(transfer.source.device) + travel(transfer) + write;
+}
+
+double SdmaDataPath::engine_cost(const TransferCommand& transfer, const Engine& engine) const {
+  const auto written = static_cast<double>(transfer.destinations.size());
+  const int from = transfer.source.device;
+  const int to = transfer.destinations.front().device;
+  const bool host = from == host_device || to == host_device;
+  // A GPU's engines are recommended by peer, whichever way the bytes go.
+  const int peer = from == engine.gpu ? to : from;
+  const bool recommended = host ? engine.index == spec_.recommended_engine(from, to)
+                                : from == to || engine.index == spec_.recommended_engine(engine.gpu, peer);
+  const double penalty = recommended ? 1.0 : host ? spec_.host_direction_penalty : spec_.affinity_penalty;
+  switch (transfer.kind) {
+    case TransferKind::copy:
+      return penalty * written * (written > 1.0 ? spec_.broadcast_cost : 1.0);
+    case TransferKind::swap:
+      return penalty * 2.0 * spec_.swap_cost;
+    case TransferKind::reduce:
+      return penalty * spec_.reduce_cost;
+  }
+  return penalty;
+}
+
+sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const Engine& engine) const {
+  const int source = transfer.source.device;
+  const bool both_ways = transfer.kind == TransferKind::swap;
+  const bool reads_destination = transfer.kind != TransferKind::copy;
+  UsageList usages;
+  usages.add(engine.payload, engine_cost(transfer, engine));
+  add_memory(usages, source, 1.0, both_ways ? 1.0 : 0.0);
+  for (const BufferRange& destination : transfer.destinations) {
+    add_memory(usages, destination.device, reads_destination ? 1.0 : 0.0, 1.0);
+    add_link(usages, source, destination.device, 1.0);
+    if (both_ways) add_link(usages, destination.device, source, 1.0);
+  }
+
+  sim::ActivitySpec activity;
+  activity.amount = transfer.source.bytes.value();
+  activity.usages = std::move(usages).take();
+  // Packets that run alike take at least their set-up each.
+  if (transfer.source.bytes > spec_.packets.transfer_limit && spec_.transfer_setup.count() > 0) {
+    activity.cap = (spec_.packets.transfer_limit / sim::to_seconds(spec_.transfer_setup)).value();
+  }
+  activity.in_flight = spec_.bytes_in_flight.value() / (reads_destination ? 2.0 : 1.0);
+  activity.weight = memories_.front()->collective_weight(spec_.bytes_in_flight.value());
+  activity.fixed_latency = travel(transfer);
+  const auto see = [&](int device) {
+    if (device == host_device) return;
+    for (const auto resource : memories_[static_cast<std::size_t>(device)]->latency_path()) {
+      activity.latency_path.push_back(resource);
+    }
+  };
+  see(source);
+  see(transfer.destinations.front().device);
+  return activity;
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,176 @@
+#include "models/sdma/sdma_engine.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace c3sim::models {
+namespace {
+
+// A turn of a queue ends with its completion packet: what follows belongs to another submission.
+bool ends_turn(const SdmaCommand& command) {
+  return std::holds_alternative<AtomicCommand>(command) || std::holds_alternative<FenceCommand>(command) ||
+         std::holds_alternative<TrapCommand>(command);
+}
+
+std::string engine_name(int gpu, int index) { return "gpu" + std::to_string(gpu) + ".sdma" + std::to_string(index); }
+
+}  // namespace
+
+SdmaEngine::ServedQueue::ServedQueue(SdmaEngine& engine, const std::string& name)
+    : queue(engine.simulator_, engine.spec_.packets, engine.spec_.ring, name,
+            [&engine, this] { engine.start_service(*this); }),
+      transfers_under_way(engine.simulator_, "transfers under way in " + name, 0) {}
+
+SdmaEngine::SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network,
+                       const SdmaDataPath& path)
+    : spec_(spec),
+      identity_{gpu, index, 0},
+      simulator_(network.simulator()),
+      network_(network),
+      path_(path),
+      name_(engine_name(gpu, index)),
+      front_end_(simulator_, "front end of " + name_, 1),
+      data_mover_(simulator_, "data mover of " + name_, 1) {
+  const sim::BytesPerSecond rate = index < spec.host_engines ? spec.host_payload_rate : spec.payload_rate;
+  identity_.payload = network.add_resource({name_, rate.value(), {}});
+  for (int number = 0; number < spec.queues_per_engine; ++number) {
+    queues_.push_back(std::make_unique<ServedQueue>(*this, name_ + ".queue" + std::to_string(number)));
+  }
+}
+
+void SdmaEngine::end(sim::OpenStep& step, const ServedQueue& served, std::string_view kind,
+                     const QueuedCommand& queued) {
+  if (step.recorded()) step.end(served.queue.name(), kind, queued.words());
+}
+
+void SdmaEngine::start_service(ServedQueue& served) {
+  if (std::exchange(served.in_service, true)) return;
+  simulator_.spawn(served.queue.name(), serve(served));
+}
+
+sim::Task<> SdmaEngine::serve(ServedQueue& served) {
+  while (served.queue.has_command()) {
+    co_await front_end_.acquire();
+    for (bool in_turn = true; in_turn && served.queue.has_command();) {
+      if (served.queue.needs_fetch()) {
+        sim::OpenStep fetch(simulator_);
+        served.queue.fetch(spec_.fetch_granule);
+        co_await simulator_.delay(read_latency());
+        fetch.end(served.queue.name(), "fetch");
+      }
+      QueuedCommand queued = served.queue.take();
+      in_turn = !ends_turn(queued.command);
+      co_await run(served, std::move(queued));
+    }
+    front_end_.release();
+  }
+  served.in_service = false;
+}
+
+sim::Task<> SdmaEngine::run(ServedQueue& served, QueuedCommand queued) {
+  if (std::holds_alternative<TransferCommand>(queued.command)) {
+    co_await start_transfer(served, std::move(queued));
+    co_return;
+  }
+  sim::OpenStep decode(simulator_);
+  co_await simulator_.delay(spec_.packet_decode);
+  end(decode, served, "decode", queued);
+  if (std::holds_alternative<PollCommand>(queued.command)) {
+    co_await poll(served, queued);
+  } else {
+    co_await complete(served, queued.command);
+  }
+  served.queue.release(queued);
+}
+
+sim::Task<> SdmaEngine::start_transfer(ServedQueue& served, QueuedCommand queued) {
+  const auto& transfer = std::get<TransferCommand>(queued.command);
+  if (transfer.times != nullptr) transfer.times->note_fetched(simulator_.now());
+  served.transfers_under_way.add(1);
+  sim::OpenStep setup(simulator_);
+  co_await simulator_.delay(spec_.transfer_setup);
+  end(setup, served, "set-up", queued);
+  co_await data_mover_.acquire();
+  simulator_.spawn(served.queue.name(), stream(served, std::move(queued)));
+}
+
+sim::Task<> SdmaEngine::stream(ServedQueue& served, QueuedCommand queued) {
+  const auto& transfer = std::get<TransferCommand>(queued.command);
+  if (spec_.l2_writeback && transfer.source.device != host_device) {
+    sim::OpenStep writeback(simulator_);
+    co_await simulator_.delay(spec_.l2_writeback_time);
+    end(writeback, served, "L2 writeback", queued);
+  }
+  sim::OpenStep data(simulator_);
+  sim::ActivitySpec activity = path_.activity(transfer, identity_);
+  co_await network_.run(std::move(activity));
+  if (data.recorded()) data.end(name_, "data", queued.words() + " of " + served.queue.name());
+  data_mover_.release();
+  served.queue.release(queued);
+  sim::OpenStep acknowledgement(simulator_);
+  co_await simulator_.delay(path_.completion_latency(transfer));
+  end(acknowledgement, served, "acknowledgement", queued);
+  if (transfer.times != nullptr) transfer.times->note_finished(simulator_.now());
+  if (transfer.ledger != nullptr) book_delivery(transfer, *transfer.ledger);
+  served.transfers_under_way.add(-1);
+}
+
+sim::Task<> SdmaEngine::poll(ServedQueue& served, const QueuedCommand& queued) {
+  const auto& command = std::get<PollCommand>(queued.command);
+  if (command.reached != nullptr) command.reached->count_down();
+  const sim::Time out = read_latency() / 2;  // a read sees the word half way, and the result travels back
+  const sim::Time back = read_latency() - out;
+  sim::OpenStep read(simulator_);
+  co_await simulator_.delay(out);
+  if (command.word->meets(command.condition)) {
+    co_await simulator_.delay(back);
+    end(read, served, "polled word read", queued);
+    co_return;
+  }
+  front_end_.release();  // other queues have their turn meanwhile
+  const std::string waiting = "packet " + std::to_string(queued.packet) + " (POLL_REGMEM) of " + served.queue.name() +
+                              ": value " + to_string(command.condition) + " in word";
+  // Reads that find nothing are not simulated one by one: only the first that can find the word changed is.
+  const sim::Time first_look = simulator_.now();
+  const sim::Time period = std::max(read_latency() + spec_.poll_interval, sim::Time(1));
+  while (!command.word->meets(command.condition)) {
+    co_await command.word->wait(command.condition, waiting);
+    read = sim::OpenStep(simulator_);
+    const sim::Time since_look = (simulator_.now() - first_look) % period;
+    if (since_look.count() > 0) co_await simulator_.delay(period - since_look);
+  }
+  co_await simulator_.delay(back);
+  end(read, served, "polled word read", queued);
+  co_await front_end_.acquire();
+}
+
+sim::Task<> SdmaEngine::complete(ServedQueue& served, const SdmaCommand& command) {
+  const Condition all_done{Comparison::equal, 0};
+  co_await served.transfers_under_way.wait(all_done, "an end to the");
+  if (const auto* timestamp = std::get_if<TimestampCommand>(&command)) {
+    *timestamp->destination = simulator_.now();
+  } else if (const auto* atomic = std::get_if<AtomicCommand>(&command)) {
+    post(served, write_latency(spec_.atomic_latency), *atomic->word,
+         [word = atomic->word, addend = atomic->addend] { word->add(addend); });
+  } else if (const auto* fence = std::get_if<FenceCommand>(&command)) {
+    post(served, write_latency(spec_.fence_latency), *fence->word,
+         [word = fence->word, value = fence->value] { word->write(value); });
+  } else if (const auto* trap = std::get_if<TrapCommand>(&command)) {
+    post(served, spec_.fence_latency, *trap->event, [event = trap->event] { event->write(1); });
+  }
+}
+
+void SdmaEngine::post(ServedQueue& served, sim::Time latency, const MemoryWord& word, sim::EventAction action) {
+  sim::schedule_step(simulator_, latency, action, served.queue.name(), "completion under way", word.name());
+}
+
+sim::Time SdmaEngine::read_latency() const {
+  return spec_.submitted_by == Initiator::gpu ? spec_.gpu_read_latency : spec_.host_read_latency;
+}
+
+sim::Time SdmaEngine::write_latency(sim::Time to_host) const {
+  return spec_.completion_seen_by == Initiator::gpu ? spec_.gpu_completion_latency : to_host;
+}
+
+}  // namespace c3sim::models

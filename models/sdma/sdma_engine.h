@@ -1,0 +1,68 @@
+// One SDMA engine: a front end that serves its queues in turn, fetches and decodes packets in order, and a data mover
+// that streams one transfer after the other. The set-up of a transfer runs while the one before still streams.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/platform/sdma_spec.h"
+#include "models/sdma/sdma_data_path.h"
+#include "models/sdma/sdma_queue.h"
+#include "sim/channel.h"
+#include "sim/open_step.h"
+#include "sim/resource_network.h"
+#include "sim/simulator.h"
+
+namespace c3sim::models {
+
+class SdmaEngine {
+ public:
+  SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network, const SdmaDataPath& path);
+  SdmaEngine(const SdmaEngine&) = delete;
+  SdmaEngine& operator=(const SdmaEngine&) = delete;
+
+  int gpu() const { return identity_.gpu; }
+  int index() const { return identity_.index; }
+  const std::string& name() const { return name_; }
+  int queues() const { return static_cast<int>(queues_.size()); }
+  SdmaQueue& queue(int number) { return queues_[static_cast<std::size_t>(number)]->queue; }
+  sim::ResourceNetwork::ResourceId payload() const { return identity_.payload; }
+  sim::Simulator& simulator() { return simulator_; }
+
+ private:
+  // A queue and how far the engine is with it.
+  struct ServedQueue {
+    ServedQueue(SdmaEngine& engine, const std::string& name);
+    SdmaQueue queue;
+    MemoryWord transfers_under_way;  // that a completion packet must wait for
+    bool in_service = false;
+  };
+
+  // A step with a packet ends, on the track of its queue.
+  static void end(sim::OpenStep& step, const ServedQueue& served, std::string_view kind, const QueuedCommand& queued);
+  void start_service(ServedQueue& served);
+  sim::Task<> serve(ServedQueue& served);
+  sim::Task<> run(ServedQueue& served, QueuedCommand queued);
+  sim::Task<> start_transfer(ServedQueue& served, QueuedCommand queued);
+  sim::Task<> stream(ServedQueue& served, QueuedCommand queued);
+  sim::Task<> poll(ServedQueue& served, const QueuedCommand& queued);
+  sim::Task<> complete(ServedQueue& served, const SdmaCommand& command);
+  // A posted write: `action` changes the word when it arrives.
+  void post(ServedQueue& served, sim::Time latency, const MemoryWord& word, sim::EventAction action);
+  // Of a read of ring or polled word, and of a completion write: shorter where it stays on the GPU.
+  sim::Time read_latency() const;
+  sim::Time write_latency(sim::Time to_host) const;
+
+  const SdmaSpec& spec_;
+  SdmaDataPath::Engine identity_;
+  sim::Simulator& simulator_;
+  sim::ResourceNetwork& network_;
+  const SdmaDataPath& path_;
+  std::string name_;
+  sim::Semaphore front_end_;   // held by the queue whose turn it is
+  sim::Semaphore data_mover_;  // held by the transfer that streams
+  std::vector<std::unique_ptr<ServedQueue>> queues_;
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,75 @@
+// The commands of an SDMA engine as the runtime queues them: sizes, limits and names of their packets.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/machine/delivery_ledger.h"
+#include "models/machine/memory_word.h"
+#include "models/platform/sdma_spec.h"
+#include "sim/channel.h"
+
+namespace c3sim::models {
+
+// When an engine came to a transfer and was through with it; over all of them if several note their times here.
+struct TransferTimes {
+  sim::Time fetched = sim::Time::max();  // the first packet has reached the engine
+  sim::Time finished{0};                 // the last byte is written and acknowledged
+
+  void note_fetched(sim::Time at) { fetched = std::min(fetched, at); }
+  void note_finished(sim::Time at) { finished = std::max(finished, at); }
+};
+
+enum class TransferKind {
+  copy,    // COPY_LINEAR: the source to the destination; with several destinations a broadcast
+  swap,    // SWAP_LINEAR: source and destination exchange their bytes in place
+  reduce,  // COPY_LINEAR of a future engine: the source is added to the destination, in the memory of the engine's GPU
+};
+
+// One transfer of any size. Above the packet limit it stands for as many packets as it takes: they run alike, one
+// behind the other, and are simulated as one activity.
+struct TransferCommand {
+  TransferKind kind = TransferKind::copy;
+  BufferRange source;
+  std::vector<BufferRange> destinations;  // each as long as the source; swap and reduce have one
+  DeliveryLedger* ledger = nullptr;       // told of what has been written, if anyone keeps book
+  TransferTimes* times = nullptr;         // filled in, if anyone asks
+};
+// Enters what the transfer has written.
+void book_delivery(const TransferCommand& transfer, DeliveryLedger& ledger);
+
+struct PollCommand {  // POLL_REGMEM: the queue waits until the word meets the condition
+  MemoryWord* word;
+  Condition condition;
+  sim::Latch* reached = nullptr;  // counted down when the engine starts polling
+};
+struct AtomicCommand {  // ATOMIC ADD64, once the transfers before it are done
+  MemoryWord* word;
+  std::int64_t addend;
+};
+struct FenceCommand {  // FENCE: a 32-bit write, once the transfers before it are done
+  MemoryWord* word;
+  std::int32_t value;
+};
+struct TimestampCommand {  // TIMESTAMP get global, once the transfers before it are done
+  sim::Time* destination;
+};
+struct TrapCommand {  // TRAP: an interrupt message that sets `event`, on which a sleeping thread waits
+  MemoryWord* event;
+};
+using SdmaCommand =
+    std::variant<TransferCommand, PollCommand, AtomicCommand, FenceCommand, TimestampCommand, TrapCommand>;
+
+// How many packets a command takes, and the bytes of a ring that one of them and all of them fill.
+std::int64_t packets_of(const SdmaCommand& command, const PacketFormat& format);
+sim::Bytes packet_bytes(const SdmaCommand& command, const PacketFormat& format);
+sim::Bytes ring_bytes(const SdmaCommand& command, const PacketFormat& format);
+// The command in pieces of at most `room` ring bytes each, in order; `room` holds at least one of its packets.
+std::vector<SdmaCommand> pieces_of(const SdmaCommand& command, const PacketFormat& format, sim::Bytes room);
+
+std::string_view packet_name(const SdmaCommand& command);  // "POLL_REGMEM"
+
+}  // namespace c3sim::models

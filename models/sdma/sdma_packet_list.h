@@ -1,0 +1,54 @@
+// Packets written by hand: what a thread queues on one engine, in order, to see what an engine makes of it.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/machine/host.h"
+#include "models/machine/memory_word.h"
+#include "models/sdma/sdma_complex.h"
+
+namespace c3sim::models {
+
+struct HandWrittenPacket {
+  enum class Kind { copy, swap, poll, atomic, fence };
+  Kind kind = Kind::copy;
+  int peer = 0;            // copy: the destination; swap: whom to exchange with
+  sim::Bytes bytes;        // of copy and swap
+  std::string word;        // that poll, atomic and fence are about
+  Condition condition;     // poll
+  std::int64_t value = 0;  // atomic: the addend; fence: what is written
+};
+
+struct SdmaPacketList {
+  int gpu = 0;
+  int engine = 0;
+  int queue = 0;
+  std::vector<HandWrittenPacket> packets;
+};
+
+// Equal texts mean equal lists.
+std::string to_string(const SdmaPacketList& list);
+
+// Why the packets cannot be queued, in one sentence that says what would be accepted; empty if they can. Packets that
+// wait for ever can.
+std::string why_impossible(const SdmaPacketList& list, const SdmaSpec& sdma, int gpus);
+
+// Words of host memory by name, 0 at first: how packets of several lists wait for each other.
+class NamedWords {
+ public:
+  explicit NamedWords(sim::Simulator& simulator) : simulator_(simulator) {}
+  MemoryWord& operator[](const std::string& name);
+
+ private:
+  sim::Simulator& simulator_;
+  std::deque<MemoryWord> words_;
+};
+
+// Queues the packets behind one doorbell, and a completion packet; ends when whoever waits knows of it. `engines` are
+// those of all GPUs of the node, by index. The list must be possible.
+sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words);
+
+}  // namespace c3sim::models

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Fails where the house is not as CONTRIBUTING.md draws it: a room that includes one above it, components (header and
+source as one) that include each other in a circle, or a second file that includes yaml-cpp."""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = ["sim", "models", "study", "calibrate", "validate", "cli"]
+# From the ground up: a room includes from those before it and from itself. Files of a layer that lie in no room of it
+# are named by the layer.
+ROOMS = ["sim", "sim/config", "models/platform", "models/machine", "models/sdma", "models", "models/kernels",
+         "models/collectives", "study", "calibrate/readers", "calibrate", "validate", "cli"]
+INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)\.h"' % "|".join(LAYERS), re.M)
+
+
+def room_of(component):
+    """The room that a component belongs to; those of study/ share theirs, as they need one another."""
+    folder = str(Path(component).parent)
+    return folder if folder in ROOMS else folder.split("/")[0]
+
+
+def sources():
+    for layer in LAYERS:
+        for path in sorted((ROOT / layer).rglob("*")):
+            if path.suffix in (".h", ".cpp"):
+                yield path
+
+
+def read_includes():
+    """By component: the components that its header or source includes."""
+    includes = {}
+    for path in sources():
+        component = str(path.relative_to(ROOT).with_suffix(""))
+        found = includes.setdefault(component, set())
+        found.update(name for name in INCLUDE.findall(path.read_text()) if name != component)
+    return includes
+
+
+def circles(includes):
+    """The components that lie on circles, each circle once: what can reach one another."""
+    def reachable(start):
+        seen, waiting = set(), [start]
+        while waiting:
+            for name in includes.get(waiting.pop(), ()):
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+        return seen
+
+    reach = {component: reachable(component) for component in includes}
+    return sorted({tuple(sorted(other for other in reach[component] if component in reach.get(other, ())))
+                   for component in includes if component in reach[component]})
+
+
+def faults():
+    includes = read_includes()
+    for component, names in sorted(includes.items()):
+        for name in sorted(names):
+            if name not in includes:
+                yield f"{component}: includes {name}.h, which is not there"
+            elif ROOMS.index(room_of(name)) > ROOMS.index(room_of(component)):
+                yield f"{component}: includes {name}, of a room above it"
+    for circle in circles(includes):
+        yield "a circle of components: " + ", ".join(circle)
+    readers = [str(path.relative_to(ROOT)) for folder in LAYERS + ["tests"] for path in sorted((ROOT / folder).rglob("*"))
+               if path.suffix in (".h", ".cpp") and "#include <yaml-cpp/" in path.read_text()]
+    if len(readers) > 1:
+        yield "yaml-cpp belongs in one file, and is included by " + ", ".join(readers)
+
+
+if __name__ == "__main__":
+    found = list(faults())
+    for fault in found:
+        print(f"error: {fault}", file=sys.stderr)
+    sys.exit(1 if found else 0)

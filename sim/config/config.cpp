@@ -1,0 +1,331 @@
+#include "sim/config/config.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "sim/config/config_leaf.h"
+#include "sim/config/config_reading.h"
+#include "sim/config/config_text.h"
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::sim {
+namespace {
+
+using Kind = ConfigNode::Kind;
+
+constexpr std::size_t max_depth = 64;
+
+// Whether the quote at the beginning of the text is closed on the same line.
+bool closes_quote(std::string_view text) {
+  const char quote = text.front();
+  for (std::size_t at = 1; at < text.size() && text[at] != '\n'; ++at) {
+    if (text[at] == '\\' && quote == '"') {
+      ++at;
+    } else if (text[at] == quote) {
+      if (quote == '"' || at + 1 == text.size() || text[at + 1] != quote) return true;
+      ++at;  // '' stands for one ' inside the quotes
+    }
+  }
+  return false;
+}
+
+// Builds the tree of one document from yaml-cpp's events and records what the language leaves out. Throws yaml-cpp's
+// own exception, which has a position, where parsing cannot go on.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  TreeBuilder(ConfigReading& reading, std::string_view text, int assignment, std::string root_path)
+      : reading_(reading), text_(text), assignment_(assignment), root_path_(std::move(root_path)) {}
+
+  ConfigNode take_root() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1) throw YAML::ParserException(mark, "a second document; a configuration is one");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    check(mark, "", anchor);
+    close(make(Kind::null, mark));
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    fault(mark, "aliases (*name) are not part of a configuration; repeat the value");
+    close(make(Kind::null, mark));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    check(mark, tag, anchor);
+    check_scalar(mark, value);
+    ConfigNode node = make(Kind::scalar, mark);
+    node.text = value;
+    if (expects_key()) {
+      open_entry(std::move(node));
+    } else {
+      close(std::move(node));
+    }
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    check(mark, tag, anchor);
+    open(Kind::list, mark);
+  }
+  void OnSequenceEnd() override { close_innermost(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    check(mark, tag, anchor);
+    open(Kind::map, mark);
+  }
+  void OnMapEnd() override { close_innermost(); }
+
+ private:
+  // A map or list whose end is still to come; a map's last entry waits for its value where `has_key`.
+  struct Open {
+    ConfigNode node;
+    std::set<std::string> keys = {};
+    bool has_key = false;
+    bool is_duplicate = false;
+  };
+
+  ConfigPosition position(const YAML::Mark& mark) const { return {assignment_, mark.line + 1, mark.column + 1}; }
+
+  ConfigNode make(Kind kind, const YAML::Mark& mark) const {
+    ConfigNode node;
+    node.kind = kind;
+    node.position = position(mark);
+    return node;
+  }
+
+  std::string path() const {
+    std::string path = root_path_;
+    for (const Open& open : open_) {
+      if (open.node.kind == Kind::list) {
+        path = path_of(path, open.node.items.size());
+      } else if (open.has_key) {
+        path = path_of(path, open.node.entries.back().key);
+      }
+    }
+    return path;
+  }
+
+  void fault(const YAML::Mark& mark, std::string what) { reading_.fault(position(mark), path(), std::move(what)); }
+
+  void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    if (anchor != YAML::NullAnchor) fault(mark, "anchors (&name) are not part of a configuration");
+    // yaml-cpp calls a plain value "?" and a quoted one "!".
+    if (!tag.empty() && tag != "?" && tag != "!") fault(mark, "tags (!name) are not part of a configuration");
+  }
+
+  void check_scalar(const YAML::Mark& mark, const std::string& value) {
+    // yaml-cpp ends an open quote silently where the file ends or the indentation falls back.
+    const std::string_view written = text_.substr(std::min(static_cast<std::size_t>(mark.pos), text_.size()));
+    if ((written.starts_with('"') || written.starts_with('\'')) && !closes_quote(written)) {
+      fault(mark, "the quote is not closed on its line");
+    }
+    if (const std::optional<TextFault> bad = check_characters(value)) fault(mark, "an escape makes " + bad->what);
+  }
+
+  bool expects_key() const { return !open_.empty() && open_.back().node.kind == Kind::map && !open_.back().has_key; }
+
+  void open(Kind kind, const YAML::Mark& mark) {
+    if (open_.size() == max_depth) throw YAML::ParserException(mark, "more than 64 levels deep");
+    if (expects_key()) throw YAML::ParserException(mark, "a key must be a name, not a list or a map");
+    open_.push_back({make(kind, mark)});
+  }
+
+  void open_entry(ConfigNode key) {
+    Open& map = open_.back();
+    if (!is_name(key.text)) {
+      reading_.fault(key.position, path(), "the key '" + key.text + "' is not a name (letters, digits, '_' and '-')");
+    }
+    map.is_duplicate = !map.keys.insert(key.text).second;
+    map.node.entries.push_back({key.text, key.position, {}});
+    map.has_key = true;
+    if (map.is_duplicate) reading_.fault(key.position, path(), "the key is given twice");
+  }
+
+  void close_innermost() {
+    ConfigNode node = std::move(open_.back().node);
+    open_.pop_back();
+    close(std::move(node));
+  }
+
+  // Hands a finished node to the map or list that it belongs to.
+  void close(ConfigNode node) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+    } else if (Open& parent = open_.back(); parent.node.kind == Kind::list) {
+      parent.node.items.push_back(std::move(node));
+    } else if (parent.has_key) {
+      parent.node.entries.back().node = std::move(node);
+      parent.has_key = false;
+    } else {
+      reading_.fault(node.position, path(), "a key is missing before ':'");
+      parent.node.entries.push_back({"", node.position, {}});
+      parent.has_key = true;
+    }
+  }
+
+  ConfigReading& reading_;
+  std::string_view text_;
+  int assignment_;
+  std::string root_path_;
+  int documents_ = 0;
+  ConfigNode root_;
+  std::vector<Open> open_;
+};
+
+// The tree of a text, or an incomplete one after recording faults. `assignment` is 0 for the file.
+ConfigNode parse_yaml(ConfigReading& reading, std::string_view text, int assignment, const std::string& path) {
+  if (const std::optional<TextFault> bad = check_text(text)) {
+    reading.fault({assignment, bad->line, bad->column}, path, bad->what);
+    return {};
+  }
+  std::istringstream stream{std::string(text)};
+  TreeBuilder builder(reading, text, assignment, path);
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& error) {
+    const bool placed = !error.mark.is_null();
+    const ConfigPosition position{assignment, placed ? error.mark.line + 1 : 1, placed ? error.mark.column + 1 : 1};
+    reading.fault(position, path, "not readable as YAML: " + error.msg);
+    return {};
+  }
+  return builder.take_root();
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  const auto fail = [&](const std::string& what) {
+    throw ConfigError({Fault{path.string(), "", "cannot be read: " + what}});
+  };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail("it is a folder");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(std::generic_category().message(errno));
+  // One byte more than is allowed tells a file that is too large, however large it is.
+  std::string text(max_config_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) fail("the disk reports an error");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+struct NamedLeaf {
+  std::string path;
+  ConfigNode* node;
+};
+
+// Everything that an assignment may replace: values, lists of values and parameters.
+void collect_leaves(ConfigNode& node, const std::string& path, std::vector<NamedLeaf>& leaves) {
+  if (node.is_section_list()) {
+    for (std::size_t i = 0; i < node.items.size(); ++i) collect_leaves(node.items[i], path_of(path, i), leaves);
+  } else if (node.kind == Kind::map && !node.is_parameter()) {
+    for (ConfigEntry& entry : node.entries) collect_leaves(entry.node, path_of(path, entry.key), leaves);
+  } else {
+    leaves.push_back({path, &node});
+  }
+}
+
+// Why no leaf has the path: it is a section's, or unknown.
+std::string no_leaf(std::string_view path, const std::vector<NamedLeaf>& leaves) {
+  std::vector<std::string> paths;
+  std::string below;
+  for (const NamedLeaf& leaf : leaves) {
+    paths.push_back(leaf.path);
+    const bool is_below = leaf.path.size() > path.size() && leaf.path.starts_with(path) &&
+                          (leaf.path[path.size()] == '.' || leaf.path[path.size()] == '[');
+    if (is_below) below += (below.empty() ? "" : ", ") + leaf.path;
+  }
+  if (!below.empty()) return "is a section; its values are: " + below;
+  const std::string nearest = nearest_name(path, paths);
+  return "the configuration has no such value" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+}
+
+}  // namespace
+
+Config::Config(std::unique_ptr<ConfigReading> reading) : reading_(std::move(reading)) {}
+Config::Config(Config&&) noexcept = default;
+Config& Config::operator=(Config&&) noexcept = default;
+Config::~Config() = default;
+
+Config Config::from_file(const std::filesystem::path& path, Sources sources) {
+  return from_text(read_text(path), path.string(), sources);
+}
+
+Config Config::from_text(std::string_view text, std::string name, Sources sources) {
+  auto reading = std::make_unique<ConfigReading>();
+  reading->name = std::move(name);
+  reading->sources = sources;
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  reading->root = parse_yaml(*reading, text, 0, "");
+  reading->throw_faults();
+  if (reading->root.kind != Kind::map) {
+    reading->fault({0, 1, 1}, "", "not a map of keys (key: value)");
+    reading->throw_faults();
+  }
+  reading->root.entered = true;  // so that finish() finds its keys unread even where nothing is read
+  return Config(std::move(reading));
+}
+
+void Config::set(std::string_view assignment) {
+  reading_->assignments.push_back("--set " + std::string(assignment));
+  const ConfigPosition position{static_cast<int>(reading_->assignments.size()), 0, 0};
+  const std::size_t equals = assignment.find('=');
+  const std::string path(trimmed(assignment.substr(0, equals)));
+  if (equals == std::string_view::npos || path.empty()) {
+    return reading_->fault(position, path, "an assignment reads path=value");
+  }
+  const std::string_view value = trimmed(assignment.substr(equals + 1));
+  std::vector<NamedLeaf> leaves;
+  collect_leaves(reading_->root, "", leaves);
+  const auto leaf = std::ranges::find(leaves, path, &NamedLeaf::path);
+  if (leaf == leaves.end()) return reading_->fault(position, path, no_leaf(path, leaves));
+  if (const std::optional<TextFault> bad = check_text(value)) return reading_->fault(position, path, bad->what);
+
+  const bool is_list = (leaf->node->is_parameter() ? leaf->node->find("value")->node : *leaf->node).kind == Kind::list;
+  ConfigNode replacement = ConfigNode::scalar(std::string(value), position);
+  if (is_list) {
+    const std::size_t faults_before = reading_->faults.size();
+    replacement = parse_yaml(*reading_, value, position.assignment, path);
+    if (reading_->faults.size() != faults_before) return;
+    if (replacement.kind != Kind::list) return reading_->fault(position, path, "a list is due here, as in [1, 2]");
+  }
+  assign_leaf(*reading_, *leaf->node, std::move(replacement), position);
+}
+
+Section Config::root() { return {*reading_, reading_->root, "", {0, 1, 1}}; }
+
+void Config::finish() {
+  reading_->fault_unread_keys();
+  reading_->throw_faults();
+}
+
+std::vector<Fault> Config::warnings() const {
+  std::vector<Fault> warnings;
+  for (const auto& [position, warning] : reading_->warnings) warnings.push_back(warning);
+  return warnings;
+}
+
+std::vector<Parameter> Config::parameters() const {
+  std::vector<Parameter> parameters;
+  for (const auto& [position, parameter] : reading_->parameters) parameters.push_back(parameter);
+  return parameters;
+}
+
+std::string Config::resolved() const { return to_yaml(reading_->root); }
+
+}  // namespace c3sim::sim

@@ -1,0 +1,153 @@
+#include "sim/config/config_leaf.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::sim {
+namespace {
+
+using Kind = ConfigNode::Kind;
+
+// The keys and kinds of a parameter; vectors for the sake of name_hint.
+std::vector<std::string> parameter_keys() { return {"value", "source", "kind", "range", "about"}; }
+std::vector<std::string> parameter_kinds() { return {"data_sheet", "measured", "fitted", "assumed", "what_if"}; }
+
+class LeafReader {
+ public:
+  LeafReader(ConfigReading& reading, const ConfigEntry& entry, std::string path, LeafRole role)
+      : reading_(reading), entry_(entry), role_(role) {
+    leaf_.parameter.path = std::move(path);
+    leaf_.parameter.line = entry.position.line;
+    leaf_.position = entry.position;
+  }
+
+  std::optional<ConfigLeaf> read() {
+    if (entry_.node.kind == Kind::map) {
+      read_parameter();
+    } else {
+      read_plain();
+    }
+    if (failed_) return std::nullopt;
+    leaf_.parameter.value = to_line(*leaf_.value);
+    return leaf_;
+  }
+
+ private:
+  void fault(ConfigPosition position, std::string what) {
+    reading_.fault(position, leaf_.parameter.path, std::move(what));
+    failed_ = true;
+  }
+
+  bool needs_source() const { return reading_.sources == Sources::required && role_ != LeafRole::label; }
+
+  void read_plain() {
+    read_value(entry_.position, entry_.node);
+    if (needs_source()) {
+      fault(entry_.node.position, "a bare value; write {value: ..., source: ..., kind: ...} here");
+    }
+  }
+
+  void read_value(ConfigPosition key, const ConfigNode& node) {
+    if (node.kind == Kind::null) return fault(key, "has no value");
+    if (node.kind == Kind::map || node.is_section_list()) return fault(node.position, "a section where a value is due");
+    leaf_.value = &node;
+  }
+
+  void read_parameter() {
+    const ConfigNode& map = entry_.node;
+    if (!map.is_parameter()) {
+      return fault(map.position, "a section where a value is due; a parameter is written {value: ..., source: ...}");
+    }
+    const std::vector<std::string> keys = parameter_keys();
+    for (const ConfigEntry& part : map.entries) {
+      if (std::ranges::find(keys, part.key) == keys.end()) {
+        fault(part.position, "unknown key '" + part.key + "' of a parameter" + name_hint(part.key, keys));
+      }
+    }
+    const ConfigEntry& value = *map.find("value");
+    read_value(value.position, value.node);
+    read_text("source", leaf_.parameter.source);
+    read_text("about", leaf_.parameter.description);
+    read_kind();
+    read_range();
+    for (const std::string key : {"source", "kind"}) {
+      if (needs_source() && map.find(key) == nullptr) fault(map.position, "the parameter has no " + key);
+    }
+  }
+
+  void read_text(const std::string& key, std::string& text) {
+    const ConfigEntry* part = entry_.node.find(key);
+    if (part == nullptr) return;
+    if (part->node.kind != Kind::scalar || part->node.text.empty()) {
+      return fault(part->position, key + " must be a text");
+    }
+    text = part->node.text;
+  }
+
+  void read_kind() {
+    std::string& kind = leaf_.parameter.kind;
+    read_text("kind", kind);
+    const std::vector<std::string> kinds = parameter_kinds();
+    if (kind.empty() || std::ranges::find(kinds, kind) != kinds.end()) return;
+    fault(entry_.node.find("kind")->node.position, "unknown kind '" + kind + "'" + name_hint(kind, kinds));
+  }
+
+  void read_range() {
+    const std::string& kind = leaf_.parameter.kind;
+    const ConfigEntry* range = entry_.node.find("range");
+    if (range == nullptr) {
+      const bool uncertain = kind == "fitted" || kind == "assumed";
+      if (uncertain && role_ == LeafRole::number) fault(entry_.node.position, "kind " + kind + " requires a range");
+      return;
+    }
+    if (role_ != LeafRole::number) return fault(range->position, "only a number has a range");
+    const std::vector<ConfigNode>& ends = range->node.items;
+    const auto is_scalar = [](const ConfigNode& node) { return node.kind == Kind::scalar; };
+    if (ends.size() != 2 || !std::ranges::all_of(ends, is_scalar)) {
+      return fault(range->position, "range must be [low, high]");
+    }
+    leaf_.low = &ends[0];
+    leaf_.high = &ends[1];
+    leaf_.parameter.low = ends[0].text;
+    leaf_.parameter.high = ends[1].text;
+  }
+
+  ConfigReading& reading_;
+  const ConfigEntry& entry_;
+  LeafRole role_;
+  ConfigLeaf leaf_;
+  bool failed_ = false;
+};
+
+void put(ConfigNode& map, std::string key, ConfigNode value) {
+  const ConfigPosition position = value.position;
+  if (ConfigEntry* entry = map.find(key)) {
+    *entry = ConfigEntry{std::move(key), position, std::move(value)};
+  } else {
+    map.entries.push_back(ConfigEntry{std::move(key), position, std::move(value)});
+  }
+}
+
+}  // namespace
+
+std::optional<ConfigLeaf> read_leaf(ConfigReading& reading, const ConfigEntry& entry, std::string path, LeafRole role) {
+  return LeafReader(reading, entry, std::move(path), role).read();
+}
+
+void assign_leaf(ConfigReading& reading, ConfigNode& leaf, ConfigNode value, ConfigPosition position) {
+  if (!leaf.is_parameter()) {
+    ConfigNode parameter;
+    parameter.kind = Kind::map;
+    parameter.position = leaf.position;
+    leaf = std::move(parameter);
+  }
+  put(leaf, "value", std::move(value));
+  put(leaf, "source", ConfigNode::scalar(reading.assignments.back(), position));
+  put(leaf, "kind", ConfigNode::scalar("what_if", position));
+}
+
+}  // namespace c3sim::sim

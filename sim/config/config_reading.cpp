@@ -1,0 +1,55 @@
+#include "sim/config/config_reading.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::sim {
+namespace {
+
+std::string where(const ConfigReading& reading, ConfigPosition position) {
+  if (position.assignment > 0) return reading.assignments[static_cast<std::size_t>(position.assignment) - 1];
+  if (position.line == 0) return reading.name;
+  return reading.name + ':' + std::to_string(position.line) + ':' + std::to_string(position.column);
+}
+
+void check_keys(ConfigReading& reading, const ConfigNode& node, const std::string& path) {
+  for (std::size_t i = 0; i < node.items.size(); ++i) check_keys(reading, node.items[i], path_of(path, i));
+  if (!node.entered) return;
+  for (const ConfigEntry& entry : node.entries) {
+    const std::string entry_path = path_of(path, entry.key);
+    if (entry.read) {
+      check_keys(reading, entry.node, entry_path);
+    } else {
+      reading.fault(entry.position, entry_path, "unknown key" + name_hint(entry.key, node.asked));
+    }
+  }
+}
+
+void record(std::multimap<ConfigPosition, Fault>& faults, ConfigPosition position, Fault fault) {
+  const auto [begin, end] = faults.equal_range(position);
+  const bool known = std::any_of(begin, end, [&](const auto& recorded) { return recorded.second == fault; });
+  if (!known) faults.emplace_hint(end, position, std::move(fault));
+}
+
+}  // namespace
+
+void ConfigReading::fault(ConfigPosition position, std::string path, std::string what) {
+  record(faults, position, {where(*this, position), std::move(path), std::move(what)});
+}
+
+void ConfigReading::warn(ConfigPosition position, std::string path, std::string what) {
+  record(warnings, position, {where(*this, position), std::move(path), std::move(what)});
+}
+
+void ConfigReading::fault_unread_keys() { check_keys(*this, root, ""); }
+
+void ConfigReading::throw_faults() const {
+  if (faults.empty()) return;
+  std::vector<Fault> all;
+  for (const auto& [position, fault] : faults) all.push_back(fault);
+  throw ConfigError(std::move(all));
+}
+
+}  // namespace c3sim::sim

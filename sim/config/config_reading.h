@@ -1,0 +1,33 @@
+// What is known of one configuration while it is being read: its tree, the faults found and the parameters read so far.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/config_error.h"
+#include "sim/config/config_parameter.h"
+#include "sim/config/config_tree.h"
+
+namespace c3sim::sim {
+
+struct ConfigReading {
+  std::string name;  // of the file, for positions
+  Sources sources = Sources::optional;
+  ConfigNode root;
+  std::vector<std::string> assignments;            // "--set gpu.sdma.engines=32", in the order given
+  std::multimap<ConfigPosition, Fault> faults;     // in the order of the file
+  std::multimap<ConfigPosition, Fault> warnings;   // likewise; they fail nothing
+  std::map<ConfigPosition, Parameter> parameters;  // by the position of the key
+
+  // A fault that was recorded before is not recorded again: a section may be read twice.
+  void fault(ConfigPosition position, std::string path, std::string what);
+  void warn(ConfigPosition position, std::string path, std::string what);
+  // Adds a fault for every key that no reader asked for, in every section that was entered.
+  void fault_unread_keys();
+  // Throws ConfigError with all faults, if there are any.
+  void throw_faults() const;
+};
+
+}  // namespace c3sim::sim

@@ -1,0 +1,313 @@
+#include "sim/config/config_section.h"
+
+#include <algorithm>
+
+#include "sim/config/config_leaf.h"
+#include "sim/config/config_number.h"
+#include "sim/config/config_reading.h"
+#include "sim/config/config_text.h"
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::sim {
+namespace {
+
+using Kind = ConfigNode::Kind;
+
+void record(ConfigReading& reading, const ConfigLeaf& leaf, std::string_view unit) {
+  Parameter parameter = leaf.parameter;
+  parameter.unit = unit;
+  reading.parameters.insert_or_assign(leaf.position, std::move(parameter));
+}
+
+// The text of a leaf that is to be one scalar; null after recording that it is a list.
+const std::string* scalar_text(ConfigReading& reading, const ConfigLeaf& leaf) {
+  if (leaf.value->kind == Kind::scalar) return &leaf.value->text;
+  reading.fault(leaf.value->position, leaf.parameter.path, "a list where a single value is due");
+  return nullptr;
+}
+
+std::string not_a_name(const std::string& text) {
+  return "'" + text + "' is not a name (letters, digits, '_' and '-', at most " + std::to_string(max_name_length) + ")";
+}
+
+template <class T>
+std::vector<T> read_list(NumberReader<T>& reader, const ConfigNode& node) {
+  std::vector<T> numbers;
+  if (node.kind != Kind::list) {
+    reader.fault(node, "a list of numbers is due here, as in [1, 2]");
+    return numbers;
+  }
+  for (const ConfigNode& item : node.items) {
+    if (const std::optional<T> number = reader.read(item)) numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+// The limits of the numbers were ints already.
+std::vector<int> to_ints(const std::vector<std::int64_t>& numbers) { return {numbers.begin(), numbers.end()}; }
+
+}  // namespace
+
+Section::Section(ConfigReading& reading, ConfigNode& node, std::string path, ConfigPosition position)
+    : reading_(&reading), node_(&node), path_(std::move(path)), position_(position) {
+  node.entered = true;
+}
+
+ConfigEntry* Section::look_up(std::string_view key) {
+  if (node_ == nullptr) return nullptr;
+  if (std::ranges::find(node_->asked, key) == node_->asked.end()) node_->asked.emplace_back(key);
+  return node_->find(key);
+}
+
+ConfigEntry* Section::entry(std::string_view key, bool required) {
+  ConfigEntry* const found = look_up(key);
+  if (found != nullptr) {
+    found->read = true;
+  } else if (required && node_ != nullptr) {
+    reading_->fault(position_, path_of(path_, key), "is missing");
+  }
+  return found;
+}
+
+std::optional<ConfigLeaf> Section::leaf(std::string_view key, LeafRole role, bool required) {
+  const ConfigEntry* const found = entry(key, required);
+  if (found == nullptr) return std::nullopt;
+  return read_leaf(*reading_, *found, path_of(path_, key), role);
+}
+
+bool Section::has(std::string_view key) { return look_up(key) != nullptr; }
+
+bool Section::holds_section(std::string_view key) {
+  const ConfigEntry* const found = look_up(key);
+  return found != nullptr && found->node.kind == Kind::map;
+}
+
+std::vector<std::string> Section::keys() const {
+  std::vector<std::string> keys;
+  if (node_ == nullptr) return keys;
+  for (const ConfigEntry& entry : node_->entries) keys.push_back(entry.key);
+  return keys;
+}
+
+Section Section::section(std::string_view key) {
+  ConfigEntry* const found = entry(key, true);
+  if (found == nullptr) return {};
+  if (found->node.kind != Kind::map) {
+    reading_->fault(found->position, path_of(path_, key), "a section (keys indented below) is due here");
+    return {};
+  }
+  return {*reading_, found->node, path_of(path_, key), found->position};
+}
+
+std::vector<Section> Section::list(std::string_view key) {
+  std::vector<Section> sections;
+  ConfigEntry* const found = entry(key, true);
+  if (found == nullptr) return sections;
+  const std::string path = path_of(path_, key);
+  if (found->node.kind != Kind::list) {
+    reading_->fault(found->position, path, "a list of sections is due here");
+    return sections;
+  }
+  for (std::size_t i = 0; i < found->node.items.size(); ++i) {
+    ConfigNode& item = found->node.items[i];
+    if (item.kind == Kind::map) {
+      sections.push_back(Section(*reading_, item, path_of(path, i), item.position));
+    } else {
+      reading_->fault(item.position, path_of(path, i), "a section is due here");
+    }
+  }
+  return sections;
+}
+
+template <class T>
+T Section::number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, const NumberForm<T>& form) {
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, !fallback.has_value());
+  const T harmless = fallback.value_or(limits.low);
+  if (!found || scalar_text(*reading_, *found) == nullptr) return harmless;
+  NumberReader<T> reader(*reading_, *found, limits, form);
+  const std::optional<T> number = reader.read(*found->value);
+  if (!reader.ok()) return harmless;
+  record(*reading_, *found, form.unit);
+  return *number;
+}
+
+template <class Q>
+Q Section::quantity(std::string_view key, Limits<Q> limits, std::optional<Q> fallback, Dimension dimension) {
+  std::optional<double> absent;
+  if (fallback) absent = fallback->value();
+  const Limits<double> range{limits.low.value(), limits.high.value()};
+  return Q(number_of<double>(key, range, absent, quantity_form(dimension)));
+}
+
+Bytes Section::bytes(std::string_view key, Limits<Bytes> limits, std::optional<Bytes> fallback) {
+  return quantity(key, limits, fallback, Dimension::bytes);
+}
+
+BytesPerSecond Section::rate(std::string_view key, Limits<BytesPerSecond> limits,
+                             std::optional<BytesPerSecond> fallback) {
+  return quantity(key, limits, fallback, Dimension::bytes_per_second);
+}
+
+Time Section::time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback) {
+  return number_of<Time>(key, limits, fallback, time_form());
+}
+
+Hertz Section::frequency(std::string_view key, Limits<Hertz> limits, std::optional<Hertz> fallback) {
+  return quantity(key, limits, fallback, Dimension::frequency);
+}
+
+Watts Section::power(std::string_view key, Limits<Watts> limits, std::optional<Watts> fallback) {
+  return quantity(key, limits, fallback, Dimension::power);
+}
+
+JoulesPerByte Section::energy_per_byte(std::string_view key, Limits<JoulesPerByte> limits,
+                                       std::optional<JoulesPerByte> fallback) {
+  return quantity(key, limits, fallback, Dimension::energy_per_byte);
+}
+
+JoulesPerFlop Section::energy_per_flop(std::string_view key, Limits<JoulesPerFlop> limits,
+                                       std::optional<JoulesPerFlop> fallback) {
+  return quantity(key, limits, fallback, Dimension::energy_per_flop);
+}
+
+FlopsPerSecond Section::flop_rate(std::string_view key, Limits<FlopsPerSecond> limits,
+                                  std::optional<FlopsPerSecond> fallback) {
+  return quantity(key, limits, fallback, Dimension::flops_per_second);
+}
+
+double Section::number(std::string_view key, double low, double high, std::optional<double> fallback) {
+  return number_of<double>(key, {low, high}, fallback, plain_form());
+}
+
+std::int64_t Section::integer(std::string_view key, std::int64_t low, std::int64_t high,
+                              std::optional<std::int64_t> fallback) {
+  return number_of<std::int64_t>(key, {low, high}, fallback, integer_form());
+}
+
+std::size_t Section::choose(std::string_view key, const std::vector<std::string>& options, bool required,
+                            std::size_t absent) {
+  const std::size_t harmless = required ? 0 : absent;
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::option, required);
+  const std::string* const text = found ? scalar_text(*reading_, *found) : nullptr;
+  if (text == nullptr) return harmless;
+  const auto option = std::ranges::find(options, *text);
+  if (option == options.end()) {
+    std::string what = "'" + *text + "' is not one of";
+    for (const std::string& name : options) what += (name == options.front() ? " " : ", ") + name;
+    if (const std::string nearest = nearest_name(*text, options); !nearest.empty()) {
+      what += "; did you mean '" + nearest + "'?";
+    }
+    reading_->fault(found->value->position, found->parameter.path, std::move(what));
+    return harmless;
+  }
+  record(*reading_, *found, "");
+  return static_cast<std::size_t>(option - options.begin());
+}
+
+bool Section::flag(std::string_view key, std::optional<bool> fallback) {
+  const std::size_t chosen = choose(key, {"false", "true"}, !fallback.has_value(), 2);
+  return chosen == 2 ? *fallback : chosen == 1;
+}
+
+std::string Section::label(std::string_view key, std::optional<std::string> fallback, bool is_identifier) {
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, !fallback.has_value());
+  const std::string* const text = found ? scalar_text(*reading_, *found) : nullptr;
+  if (text == nullptr) return fallback.value_or("");
+  if (is_identifier && !is_name(*text)) {
+    reading_->fault(found->value->position, found->parameter.path, not_a_name(*text));
+    return fallback.value_or("");
+  }
+  record(*reading_, *found, "");
+  return *text;
+}
+
+std::string Section::text(std::string_view key, std::optional<std::string> fallback) {
+  return label(key, std::move(fallback), false);
+}
+
+std::string Section::name(std::string_view key, std::optional<std::string> fallback) {
+  return label(key, std::move(fallback), true);
+}
+
+std::vector<double> Section::numbers(std::string_view key, double low, double high) {
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
+  if (!found) return {};
+  const NumberForm<double> form = plain_form();
+  NumberReader<double> reader(*reading_, *found, {low, high}, form);
+  std::vector<double> numbers = read_list(reader, *found->value);
+  if (!reader.ok()) return {};
+  record(*reading_, *found, form.unit);
+  return numbers;
+}
+
+std::vector<int> Section::integers(std::string_view key, int low, int high) {
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
+  if (!found) return {};
+  const NumberForm<std::int64_t> form = integer_form();
+  NumberReader<std::int64_t> reader(*reading_, *found, {low, high}, form);
+  const std::vector<std::int64_t> numbers = read_list(reader, *found->value);
+  if (!reader.ok()) return {};
+  record(*reading_, *found, form.unit);
+  return to_ints(numbers);
+}
+
+std::vector<std::vector<int>> Section::integer_matrix(std::string_view key, int low, int high) {
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
+  if (!found) return {};
+  const NumberForm<std::int64_t> form = integer_form();
+  NumberReader<std::int64_t> reader(*reading_, *found, {low, high}, form);
+  if (found->value->kind != Kind::list)
+    reader.fault(*found->value, "a list of lists is due here, as in [[0, 1], [1, 0]]");
+  std::vector<std::vector<int>> rows;
+  for (const ConfigNode& row : found->value->items) {
+    rows.push_back(to_ints(read_list(reader, row)));
+    if (row.kind == Kind::list && row.items.size() != found->value->items.front().items.size()) {
+      reader.fault(row, "its length differs from that of the first row");
+    }
+  }
+  if (!reader.ok()) return {};
+  record(*reading_, *found, form.unit);
+  return rows;
+}
+
+std::vector<std::string> Section::names(std::string_view key) {
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
+  if (!found) return {};
+  const auto fault = [&](const ConfigNode& node, std::string what) {
+    reading_->fault(node.position, found->parameter.path, std::move(what));
+    return std::vector<std::string>();
+  };
+  if (found->value->kind != Kind::list) return fault(*found->value, "a list of names is due here, as in [a, b]");
+  std::vector<std::string> names;
+  for (const ConfigNode& item : found->value->items) {
+    if (item.kind != Kind::scalar) return fault(item, "a single name is due here");
+    if (!is_name(item.text)) return fault(item, not_a_name(item.text));
+    names.push_back(item.text);
+  }
+  record(*reading_, *found, "");
+  return names;
+}
+
+std::vector<std::string> Section::texts(std::string_view key) {
+  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
+  if (!found) return {};
+  record(*reading_, *found, "");
+  if (found->value->kind == Kind::scalar) return {found->value->text};
+  std::vector<std::string> texts;
+  for (const ConfigNode& item : found->value->items) {
+    if (item.kind == Kind::scalar) {
+      texts.push_back(item.text);
+    } else {
+      reading_->fault(item.position, found->parameter.path, "a single text is due here");
+    }
+  }
+  return texts;
+}
+
+void Section::fault(std::string_view key, std::string what) {
+  if (node_ == nullptr) return;
+  const ConfigEntry* const found = node_->find(key);
+  reading_->fault(found == nullptr ? position_ : found->position, path_of(path_, key), std::move(what));
+}
+
+}  // namespace c3sim::sim

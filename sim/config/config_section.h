@@ -1,0 +1,108 @@
+// A map of a configuration, read key by key with the dimension and the limits that each value must have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/config/config_text.h"
+#include "sim/config/config_tree.h"
+#include "sim/config/quantity_text.h"
+#include "sim/units.h"
+
+namespace c3sim::sim {
+
+struct ConfigLeaf;
+struct ConfigReading;
+enum class LeafRole;
+template <class T>
+struct NumberForm;
+
+// A view into a Config, which must outlive it. An accessor never throws for the user's faults: it records them for
+// Config::finish() and returns something harmless (the low limit, the first option, an empty text or list, a section
+// that answers everything likewise), so that one reading finds all faults. With a fallback a key may be absent.
+class Section {
+ public:
+  bool has(std::string_view key);
+  bool holds_section(std::string_view key);  // rather than a value or a list
+  std::vector<std::string> keys() const;     // in file order
+  const std::string& path() const { return path_; }
+
+  Section section(std::string_view key);
+  std::vector<Section> list(std::string_view key);  // a list of maps
+
+  Bytes bytes(std::string_view key, Limits<Bytes> limits, std::optional<Bytes> fallback = {});
+  BytesPerSecond rate(std::string_view key, Limits<BytesPerSecond> limits, std::optional<BytesPerSecond> fallback = {});
+  // Rounded up to whole picoseconds.
+  Time time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback = {});
+  Hertz frequency(std::string_view key, Limits<Hertz> limits, std::optional<Hertz> fallback = {});
+  Watts power(std::string_view key, Limits<Watts> limits, std::optional<Watts> fallback = {});
+  JoulesPerByte energy_per_byte(std::string_view key, Limits<JoulesPerByte> limits,
+                                std::optional<JoulesPerByte> fallback = {});
+  JoulesPerFlop energy_per_flop(std::string_view key, Limits<JoulesPerFlop> limits,
+                                std::optional<JoulesPerFlop> fallback = {});
+  FlopsPerSecond flop_rate(std::string_view key, Limits<FlopsPerSecond> limits,
+                           std::optional<FlopsPerSecond> fallback = {});
+
+  double number(std::string_view key, double low, double high, std::optional<double> fallback = {});
+  std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high,
+                       std::optional<std::int64_t> fallback = {});
+  bool flag(std::string_view key, std::optional<bool> fallback = {});  // true or false
+  std::string text(std::string_view key, std::optional<std::string> fallback = {});
+  std::string name(std::string_view key, std::optional<std::string> fallback = {});  // letters, digits, '_', '-'
+  // One of the options by its name; there is at least one.
+  template <class T>
+  T choice(std::string_view key, std::span<const std::pair<std::string_view, T>> options,
+           std::optional<T> fallback = {});
+
+  // Lists of values; every element lies within the limits.
+  std::vector<double> numbers(std::string_view key, double low, double high);
+  std::vector<int> integers(std::string_view key, int low, int high);
+  std::vector<std::string> names(std::string_view key);
+  // A text, or a list of them.
+  std::vector<std::string> texts(std::string_view key);
+  // A list of lists of equal length, such as a map of engines by source and destination.
+  std::vector<std::vector<int>> integer_matrix(std::string_view key, int low, int high);
+
+  // Records what a model finds wrong with a key, or, where that is absent, with the section.
+  void fault(std::string_view key, std::string what);
+
+ private:
+  friend class Config;
+  Section() = default;
+  Section(ConfigReading& reading, ConfigNode& node, std::string path, ConfigPosition position);
+
+  // The entry of a key, which counts as known from now on; null where there is none.
+  ConfigEntry* look_up(std::string_view key);
+  // The same for reading it: the key counts as read, and its absence as a fault where it is required.
+  ConfigEntry* entry(std::string_view key, bool required);
+  std::optional<ConfigLeaf> leaf(std::string_view key, LeafRole role, bool required);
+  // The index of the option; `absent` where the key is absent and may be.
+  std::size_t choose(std::string_view key, const std::vector<std::string>& options, bool required, std::size_t absent);
+  std::string label(std::string_view key, std::optional<std::string> fallback, bool is_identifier);
+  template <class T>
+  T number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, const NumberForm<T>& form);
+  template <class Q>
+  Q quantity(std::string_view key, Limits<Q> limits, std::optional<Q> fallback, Dimension dimension);
+
+  ConfigReading* reading_ = nullptr;
+  ConfigNode* node_ = nullptr;  // null for a section that is missing: it is silent
+  std::string path_;
+  ConfigPosition position_;  // of its key
+};
+
+template <class T>
+T Section::choice(std::string_view key, std::span<const std::pair<std::string_view, T>> options,
+                  std::optional<T> fallback) {
+  std::vector<std::string> names;
+  for (const auto& [option, value] : options) names.emplace_back(option);
+  const std::size_t chosen = choose(key, names, !fallback.has_value(), options.size());
+  return chosen == options.size() ? *fallback : options[chosen].second;
+}
+
+}  // namespace c3sim::sim

@@ -1,0 +1,55 @@
+// The rules below YAML: which bytes a configuration may consist of, and how its names and numbers are spelled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace c3sim::sim {
+
+constexpr std::size_t max_config_bytes = std::size_t{256} << 10;
+
+// Lines and columns count from 1, columns in bytes.
+struct TextFault {
+  int line = 1;
+  int column = 1;
+  std::string what;
+};
+
+// The first character that no text of a configuration holds: what is not UTF-8, a tab or another control character;
+// line ends are \n or \r\n.
+std::optional<TextFault> check_characters(std::string_view text);
+
+// The first thing that bars a text from being a configuration: more than max_config_bytes, nothing but blanks,
+// or such a character.
+std::optional<TextFault> check_text(std::string_view text);
+
+// Keys and names consist of letters, digits, '_' and '-', at most max_name_length of them: a path such as
+// gpu.sdma.engines then reads one way only.
+constexpr std::size_t max_name_length = 64;
+bool is_name(std::string_view text);
+
+// Without the blanks around it.
+std::string_view trimmed(std::string_view text);
+
+template <class T>
+struct Parsed {
+  T value{};
+  std::string error;  // empty when parsed; else what is wrong and what would be accepted
+};
+
+// The values that are accepted, both ends included.
+template <class T>
+struct Limits {
+  T low;
+  T high;
+};
+
+// Decimal only: no leading zeros (YAML 1.1 takes 010 for eight), hexadecimal, underscores, plus signs, infinities or
+// NaNs. An integer has neither a point nor an exponent.
+Parsed<double> parse_number(std::string_view text);
+Parsed<std::int64_t> parse_integer(std::string_view text);
+
+}  // namespace c3sim::sim

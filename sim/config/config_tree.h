@@ -1,0 +1,61 @@
+// A configuration as it was written: a tree of maps, lists and scalars that know where they stand.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace c3sim::sim {
+
+// A line and column of the file, from 1, or else the n-th assignment of the command line, from 1. Files come first.
+struct ConfigPosition {
+  int assignment = 0;
+  int line = 0;
+  int column = 0;
+
+  auto operator<=>(const ConfigPosition&) const = default;
+};
+
+struct ConfigEntry;
+
+struct ConfigNode {
+  enum class Kind { null, scalar, list, map };
+
+  Kind kind = Kind::null;
+  ConfigPosition position;
+  std::string text;                  // of a scalar, without quotes
+  std::vector<ConfigNode> items;     // of a list
+  std::vector<ConfigEntry> entries;  // of a map, in file order, each key once
+
+  // Marks of the reader: a map that was read as a section, and the keys that it was asked for.
+  bool entered = false;
+  std::vector<std::string> asked;
+
+  ConfigEntry* find(std::string_view key);
+  const ConfigEntry* find(std::string_view key) const;
+  // Written as {value: ..., source: ..., ...}. This makes `value` no key for anything else.
+  bool is_parameter() const { return find("value") != nullptr; }
+  // A list with a map in it holds sections; any other list is one value.
+  bool is_section_list() const;
+
+  static ConfigNode scalar(std::string text, ConfigPosition position);
+};
+
+struct ConfigEntry {
+  std::string key;
+  ConfigPosition position;  // of the key
+  ConfigNode node;
+  bool read = false;
+};
+
+// "gpu" and "sdma" give "gpu.sdma"; "gpu" and 3 give "gpu[3]".
+std::string path_of(std::string_view parent, std::string_view key);
+std::string path_of(std::string_view parent, std::size_t index);
+
+// YAML that reads back as the same tree: maps as indented blocks, lists of values on one line. Comments are lost.
+std::string to_yaml(const ConfigNode& root);
+// One line in flow style, as in "[1, 2, 3]"; a scalar is its bare text.
+std::string to_line(const ConfigNode& value);
+
+}  // namespace c3sim::sim

@@ -1,0 +1,59 @@
+#include "study/explain/bottleneck.h"
+
+namespace c3sim::study {
+
+std::string_view to_string(Bottleneck bottleneck) {
+  switch (bottleneck) {
+    case Bottleneck::own_rate:
+      return "own rate: CUs, clock or engine set-up";
+    case Bottleneck::latency:
+      return "latency of memory under load";
+    case Bottleneck::l2:
+      return "L2";
+    case Bottleneck::infinity_cache:
+      return "Infinity Cache";
+    case Bottleneck::hbm:
+      return "HBM";
+    case Bottleneck::link:
+      return "link";
+    case Bottleneck::engine:
+      return "engine payload rate";
+    case Bottleneck::other:
+      return "XCD ports or host link";
+  }
+  return "";
+}
+
+Bottlenecks::Bottlenecks(models::Node& node) : network_(node.network()) {
+  for (int gpu = 0; gpu < node.simulated(); ++gpu) {
+    const models::Memory& memory = node.gpu(gpu).memory();
+    resources_.emplace(memory.l2(), Bottleneck::l2);
+    resources_.emplace(memory.cache(), Bottleneck::infinity_cache);
+    resources_.emplace(memory.hbm(), Bottleneck::hbm);
+    for (int to = 0; to < node.gpus(); ++to) {
+      if (to != gpu) resources_.emplace(node.fabric().link(gpu, to), Bottleneck::link);
+    }
+  }
+  for (models::SdmaComplex* const engines : node.copy_engines()) {
+    for (int engine = 0; engine < engines->spec().engines; ++engine) {
+      resources_.emplace(engines->engine(engine).payload(), Bottleneck::engine);
+    }
+  }
+}
+
+Bottleneck Bottlenecks::of(sim::ResourceNetwork::ActivityId activity) const {
+  const sim::RateLimit limit = network_.limit(activity);
+  if (limit.kind == sim::RateLimit::Kind::cap) return Bottleneck::own_rate;
+  if (limit.kind == sim::RateLimit::Kind::latency) return Bottleneck::latency;
+  const auto found = resources_.find(limit.resource);
+  return found == resources_.end() ? Bottleneck::other : found->second;
+}
+
+std::string Bottlenecks::words(sim::ResourceNetwork::ActivityId activity) const {
+  const sim::RateLimit limit = network_.limit(activity);
+  std::string text(to_string(of(activity)));
+  if (limit.kind == sim::RateLimit::Kind::resource) text += ' ' + network_.name(limit.resource);
+  return text;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,114 @@
+#include "study/explain/slowdown.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "study/parallel.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using models::all_mechanisms;
+constexpr std::size_t count = all_mechanisms.size();
+
+// The machines of the two series of steps: [k] is without the first k mechanisms, [count + k] without the last k. The
+// last of the first series, without all, ends the second one too.
+std::vector<models::PlatformSpec> stripped(const models::PlatformSpec& platform) {
+  std::vector<models::PlatformSpec> machines(2 * count, platform);
+  for (std::size_t k = 0; k <= count; ++k) {
+    for (std::size_t i = 0; i < k; ++i) machines[k].without.add(all_mechanisms[i]);
+  }
+  for (std::size_t k = 1; k < count; ++k) {
+    for (std::size_t i = count - k; i < count; ++i) machines[count + k].without.add(all_mechanisms[i]);
+  }
+  return machines;
+}
+
+std::vector<sim::Time> durations(Testbed& testbed, std::span<const NamedRun> runs) {
+  std::vector<sim::Time> times;
+  for (const NamedRun& run : runs) {
+    for (const Span& span : testbed.run(run.schedule).operations) times.push_back(span.end - span.start);
+  }
+  return times;
+}
+
+}  // namespace
+
+sim::Time Slowdown::rest() const { return std::accumulate(parts.begin(), parts.end(), together - alone, std::minus()); }
+
+double Slowdown::percent(sim::Time part) const { return 100.0 * (sim::to_seconds(part) / sim::to_seconds(alone)); }
+
+std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs) {
+  const std::vector<models::PlatformSpec> machines = stripped(platform);
+  std::vector<std::vector<sim::Time>> times(machines.size());  // by machine, of all operations
+  for_each_index(machines.size(), [&](std::size_t machine) {
+    Testbed testbed(machines[machine]);
+    times[machine] = durations(testbed, runs);
+  });
+
+  Testbed real(platform);
+  std::vector<Slowdown> slowdowns;
+  for (const NamedRun& run : runs) {
+    for (const Operation& operation : run.schedule) {
+      const std::size_t index = slowdowns.size();
+      const auto without_last = [&](std::size_t k) {
+        return times[k == 0 ? 0 : k == count ? count : count + k][index];
+      };
+      Slowdown& slowdown = slowdowns.emplace_back();
+      slowdown.run = run.name;
+      slowdown.operation = operation.name;
+      slowdown.alone = real.alone(operation.work);
+      slowdown.together = times[0][index];
+      for (std::size_t i = 0; i < count; ++i) {
+        const sim::Time forwards = times[i][index] - times[i + 1][index];
+        const sim::Time backwards = without_last(count - i - 1) - without_last(count - i);
+        slowdown.parts[i] = (forwards + backwards) / 2;
+      }
+    }
+  }
+  return slowdowns;
+}
+
+ResultTable slowdown_table(std::span<const Slowdown> slowdowns) {
+  std::vector<Column> columns{{"run", "run", ""},
+                              {"operation", "operation", ""},
+                              {"alone_us", "alone", "us", 1},
+                              {"together_us", "together", "us", 1},
+                              {"slowdown_percent", "slowdown", "%", 1}};
+  for (const models::Mechanism mechanism : all_mechanisms) {
+    const std::string name(to_string(mechanism));
+    columns.push_back({name + "_percent", name, "%", 1});
+  }
+  columns.push_back({"rest_percent", "rest", "%", 1});
+  ResultTable table(std::move(columns));
+  for (const Slowdown& slowdown : slowdowns) {
+    std::vector<Cell> row{slowdown.run, slowdown.operation, sim::to_microseconds(slowdown.alone),
+                          sim::to_microseconds(slowdown.together),
+                          slowdown.percent(slowdown.together - slowdown.alone)};
+    for (const sim::Time part : slowdown.parts) row.emplace_back(slowdown.percent(part));
+    row.emplace_back(slowdown.percent(slowdown.rest()));
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+BarChart slowdown_chart(std::span<const Slowdown> slowdowns, const std::string& title) {
+  BarChart chart{.id = "slowdown",
+                 .title = title,
+                 .value_axis = "slowdown over the operation alone [%]",
+                 .layout = BarChart::Layout::stacked,
+                 .caption = "Parts below 0 are time gained: who no longer waits may come to meet others."};
+  for (const models::Mechanism mechanism : all_mechanisms) chart.series.emplace_back(to_string(mechanism));
+  chart.series.emplace_back("rest");
+  for (const Slowdown& slowdown : slowdowns) {
+    Bar& bar = chart.bars.emplace_back();
+    bar.label = slowdown.run + " " + slowdown.operation;
+    for (const sim::Time part : slowdown.parts) bar.values.emplace_back(slowdown.percent(part));
+    bar.values.emplace_back(slowdown.percent(slowdown.rest()));
+  }
+  return chart;
+}
+
+}  // namespace c3sim::study

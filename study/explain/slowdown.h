@@ -1,0 +1,41 @@
+// Why the operations of a run are slower than alone: their slowdown split over the mechanisms of interference, by runs
+// on machines that are without some of them.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/platform/interference.h"
+#include "study/report/chart.h"
+#include "study/report/results.h"
+#include "study/testbed.h"
+
+namespace c3sim::study {
+
+// Of one operation of a run. Mechanisms overlap: where either of two would hold an operation back, switching off one of
+// them alone gains little. So they are switched off one after the other until none is left, in the order of
+// models::Mechanism and in reverse, and the part of each is the mean of what its two steps gain (for two mechanisms,
+// the Shapley value). Parts may be negative: who no longer waits may come to meet others.
+struct Slowdown {
+  std::string run;
+  std::string operation;
+  sim::Time alone{0};     // with the node, and all of its CUs, to itself
+  sim::Time together{0};  // from its start to its end in the run
+  std::array<sim::Time, models::all_mechanisms.size()> parts{};
+
+  // What is left without any mechanism: the order of launches.
+  sim::Time rest() const;
+  double percent(sim::Time part) const;  // of the time alone
+};
+
+// Of all operations of the runs, one after the other. Takes each run 2 * mechanisms times.
+std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs);
+
+// One row per operation; percent of its time alone.
+ResultTable slowdown_table(std::span<const Slowdown> slowdowns);
+// One bar per operation, stacked of its parts.
+BarChart slowdown_chart(std::span<const Slowdown> slowdowns, const std::string& title);
+
+}  // namespace c3sim::study

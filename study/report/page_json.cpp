@@ -1,0 +1,121 @@
+#include "study/report/page_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "sim/check.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Scripts hold integers up to this exactly.
+constexpr std::int64_t largest_number = std::int64_t{1} << 53;
+
+struct CellJson {
+  int decimals;
+
+  Json operator()(std::monostate) const { return {}; }
+  Json operator()(bool value) const { return value ? "yes" : "no"; }
+  Json operator()(std::int64_t value) const {
+    return std::abs(value) <= largest_number ? Json(value) : Json(fmt::format("{}", value));
+  }
+  Json operator()(double value) const {
+    const std::string text = fmt::format("{:.{}f}", value, decimals);
+    if (!std::isfinite(value)) return text;
+    const double rounded = std::strtod(text.c_str(), nullptr);
+    return rounded == 0.0 ? 0.0 : rounded;  // what rounds to zero has no sign
+  }
+  Json operator()(const std::string& value) const { return value; }
+};
+
+bool is_number(const Cell& cell) {
+  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
+}
+
+Json column_json(const PageTable& table, std::size_t index) {
+  const Column& column = table.table.columns()[index];
+  bool numeric = false;
+  bool fraction = false;  // what is counted has no decimals
+  for (const auto& row : table.table.rows()) {
+    numeric = numeric || is_number(row[index]);
+    fraction = fraction || std::holds_alternative<double>(row[index]);
+  }
+  const bool choice = std::find(table.choices.begin(), table.choices.end(), column.key) != table.choices.end();
+  return {{"heading", column.heading},
+          {"unit", column.unit},
+          {"numeric", numeric},
+          {"decimals", fraction ? column.decimals : 0},
+          {"command", column.key == "command"},
+          {"choice", choice}};
+}
+
+bool has_column(const ResultTable& table, const std::string& key) {
+  const auto& columns = table.columns();
+  return std::any_of(columns.begin(), columns.end(), [&key](const Column& column) { return column.key == key; });
+}
+
+Json section_json(const Section& section, const Colours& colours) {
+  Json json{{"id", section.id}, {"heading", section.heading}, {"paragraphs", section.paragraphs}};
+  for (const char* const list : {"charts", "tables"}) json[list] = Json::array();
+  for (const Chart& chart : section.charts) json["charts"].push_back(chart_json(chart, colours));
+  for (const PageTable& table : section.tables) json["tables"].push_back(table_json(table));
+  return json;
+}
+
+}  // namespace
+
+nlohmann::ordered_json table_json(const PageTable& table) {
+  for (const std::string& key : table.choices) SIM_CHECK(has_column(table.table, key));
+  Json json{{"id", table.id},
+            {"caption", table.caption},
+            {"sortable", table.sortable},
+            {"filterable", table.filterable},
+            {"first", table.first_rows}};
+  for (const char* const list : {"columns", "rows"}) json[list] = Json::array();
+  const std::vector<Column>& columns = table.table.columns();
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].in_text || table.every_column) json["columns"].push_back(column_json(table, c));
+  }
+  for (const std::vector<Cell>& cells : table.table.rows()) {
+    Json row = Json::array();
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (columns[c].in_text || table.every_column) row.push_back(std::visit(CellJson{columns[c].decimals}, cells[c]));
+    }
+    json["rows"].push_back(std::move(row));
+  }
+  return json;
+}
+
+nlohmann::ordered_json page_json(const Page& page) {
+  const Colours colours = colours_of(page);
+  Json json{{"title", page.title}, {"lead", page.lead}, {"sections", Json::array()}};
+  for (const Section& section : page.sections) json["sections"].push_back(section_json(section, colours));
+  return json;
+}
+
+std::string script_text(const nlohmann::ordered_json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    if (rest.front() == '<' || rest.front() == '>' || rest.front() == '&') {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(rest.front()));
+    } else if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
+      result += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      result += rest.front();
+    }
+  }
+  return result;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,70 @@
+#include "study/report/page_parts.h"
+
+#include <charconv>
+
+// Lays a file into the program, as the assembler reads it: a literal of 200 kB would cost the compiler much more.
+#define EMBED(name, file)                                   \
+  asm(".pushsection .rodata\n1: .incbin \"" file            \
+      "\"\n2:\n.popsection\n"                               \
+      ".pushsection .data.rel.ro,\"aw\"\n.balign 8\n" #name \
+      ": .quad 1b, 2b\n"                                    \
+      ".popsection\n");                                     \
+  extern "C" const c3sim::study::Extent name
+
+namespace c3sim::study {
+
+struct Extent {
+  const char* begin;
+  const char* end;
+};
+
+}  // namespace c3sim::study
+
+// The macros C3SIM_PAGE_..., paths and SHA-256 in hexadecimal digits, come from CMakeLists.txt.
+EMBED(c3sim_page_html, C3SIM_PAGE_HTML);
+EMBED(c3sim_page_css, C3SIM_PAGE_CSS);
+EMBED(c3sim_page_library, C3SIM_PAGE_LIBRARY);
+EMBED(c3sim_page_table, C3SIM_PAGE_TABLE);
+EMBED(c3sim_page_charts, C3SIM_PAGE_CHARTS);
+EMBED(c3sim_page_bars, C3SIM_PAGE_BARS);
+EMBED(c3sim_page_points, C3SIM_PAGE_POINTS);
+EMBED(c3sim_page_bands, C3SIM_PAGE_BANDS);
+EMBED(c3sim_page_script, C3SIM_PAGE_SCRIPT);
+
+namespace c3sim::study {
+
+namespace {
+
+std::string_view text_of(const Extent& extent) { return {extent.begin, extent.end}; }
+
+// Of 32 bytes: three hexadecimal digits are two of base64, and the last two of 66 are padding.
+std::string base64(std::string hexadecimal) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  hexadecimal += "00";
+  std::string result;
+  for (std::size_t i = 0; i < hexadecimal.size(); i += 3) {
+    unsigned value = 0;
+    std::from_chars(hexadecimal.data() + i, hexadecimal.data() + i + 3, value, 16);
+    result += digits[value / 64];
+    result += digits[value % 64];
+  }
+  result.back() = '=';
+  return result;
+}
+
+PagePart part(const Extent& extent, const char* sha256) { return {text_of(extent), "sha256-" + base64(sha256)}; }
+
+}  // namespace
+
+std::string_view page_frame() { return text_of(c3sim_page_html); }
+
+PagePart page_style() { return part(c3sim_page_css, C3SIM_PAGE_CSS_SHA256); }
+
+std::vector<PagePart> page_scripts() {
+  return {part(c3sim_page_library, C3SIM_PAGE_LIBRARY_SHA256), part(c3sim_page_table, C3SIM_PAGE_TABLE_SHA256),
+          part(c3sim_page_charts, C3SIM_PAGE_CHARTS_SHA256),   part(c3sim_page_bars, C3SIM_PAGE_BARS_SHA256),
+          part(c3sim_page_points, C3SIM_PAGE_POINTS_SHA256),   part(c3sim_page_bands, C3SIM_PAGE_BANDS_SHA256),
+          part(c3sim_page_script, C3SIM_PAGE_SCRIPT_SHA256)};
+}
+
+}  // namespace c3sim::study

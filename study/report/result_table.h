@@ -1,0 +1,49 @@
+// A table of results: columns that carry their unit, rows of typed cells; rendered as text for people, as CSV for tools
+// and as JSON for programs. The same table gives the same characters everywhere.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <ostream>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace c3sim::study {
+
+struct Column {
+  std::string key;      // name in CSV and JSON, unit included: "makespan_us"
+  std::string heading;  // name in text: "makespan"
+  std::string unit;     // shown in the heading of text: "us"; may be empty
+  int decimals = 2;     // of numbers in text; CSV and JSON have the shortest form that reads back as the same double
+  bool in_text = true;  // false: for programs only
+};
+
+// std::monostate: nothing to say here (blank in text and CSV, null in JSON).
+using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+class ResultTable {
+ public:
+  explicit ResultTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // As many cells as columns.
+  void add_row(std::vector<Cell> cells);
+
+  const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<std::vector<Cell>>& rows() const { return rows_; }
+
+  // Text in aligned columns, numbers to the right; a heading with units, one line per row.
+  void write_text(std::ostream& out) const;
+  // RFC 4180 with "\n" line ends; the first line names the columns.
+  void write_csv(std::ostream& out) const;
+  // An array with one object per row, keys in column order.
+  nlohmann::ordered_json to_json() const;
+
+ private:
+  void append_column(std::vector<std::string>& lines, std::size_t c) const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,51 @@
+// What no reader of logs may say, whatever it reads: for its tests and its fuzz target.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "calibrate/readers/log_reading.h"
+#include "study/operation.h"
+
+namespace c3sim::calibrate {
+
+inline bool is_size(sim::Bytes bytes) { return bytes.value() >= 1.0 && bytes <= study::largest_array; }
+inline bool is_gpu(int gpu) { return gpu >= 0 && gpu <= most_units; }
+
+// Empty for a run that someone may have made.
+inline std::string why_absurd(const study::Trial& trial) {
+  if (const auto* const collective = std::get_if<study::CollectiveTrial>(&trial)) {
+    const int gpus = collective->spec.gpus;
+    if (gpus != 0 && (gpus < 2 || gpus > most_units)) return "gpus";
+    return is_size(collective->spec.bytes) ? "" : "bytes";
+  }
+  if (const auto* const remote = std::get_if<study::RemoteTrial>(&trial)) {
+    if (!is_gpu(remote->gpu) || !is_gpu(remote->peer) || remote->gpu == remote->peer) return "pair";
+    if (remote->cus && (*remote->cus < 1 || *remote->cus > most_units)) return "cus";
+    return is_size(remote->bytes) ? "" : "bytes";
+  }
+  if (const auto* const copy = std::get_if<study::CopyTrial>(&trial)) {
+    if (!is_gpu(copy->spec.from) || !is_gpu(copy->spec.to) || copy->spec.from == copy->spec.to) return "pair";
+    if (copy->spec.engine && (*copy->spec.engine < 0 || *copy->spec.engine > most_units)) return "engine";
+    return is_size(copy->spec.bytes) ? "" : "bytes";
+  }
+  return "kind";
+}
+
+inline std::string why_absurd(const Seen& seen) {
+  const study::FigureForm& form = study::form_of(seen.figure);
+  const bool in_bounds = seen.value >= form.low && seen.value <= form.high;
+  const bool low_fits = !seen.low || (*seen.low >= form.low && *seen.low <= seen.value);
+  const bool high_fits = !seen.high || (*seen.high <= form.high && *seen.high >= seen.value);
+  return in_bounds && low_fits && high_fits ? "" : "figure";
+}
+
+inline std::string why_absurd(const Measurement& measurement) {
+  if (measurement.seen.size() != 1) return "one figure is seen";
+  if (measurement.line < 1 || measurement.group.empty() || measurement.file.empty()) return "place";
+  if (measurement.role != Role::unlisted) return "role";
+  const std::string figure = why_absurd(measurement.seen.front());
+  return figure.empty() ? why_absurd(measurement.trial) : figure;
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,50 @@
+// Which texts are taken for logs, and of which tool.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <initializer_list>
+#include <utility>
+
+#include "tests/calibrate/readers/log_sample.h"
+
+namespace c3sim::calibrate {
+namespace {
+
+// Tables of figures are read by their columns, whatever their comments tell of the tools that they come from.
+TEST(LogFormats, NoTableOfReferenceIsTakenForALog) {
+  int tables = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(C3SIM_SOURCE_DIR "/validate/reference")) {
+    if (entry.path().extension() != ".csv") continue;
+    ++tables;
+    EXPECT_EQ(format_of(read_measurement_text(entry.path())), "") << entry.path();
+  }
+  EXPECT_GT(tables, 10);
+}
+
+TEST(LogFormats, EverySampleIsOfOneFormat) {
+  for (const auto& [file, name] : std::initializer_list<std::pair<std::string, std::string_view>>{
+           {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests"},
+           {"rccl_tests/all_reduce_graph_8xmi300x.txt", "rccl-tests"},
+           {"rccl_tests/alltoall.txt", "rccl-tests"},
+           {"rccl_tests/nccl_tests.json", "rccl-tests JSON"},
+           {"rccl_tests/rccl_tests.json", "rccl-tests JSON"},
+           {"transfer_bench/p2p_8xmi300x.txt", "TransferBench"},
+           {"transfer_bench/a2a_8xmi300x.txt", "TransferBench"},
+           {"transfer_bench/examples_8xmi300x.txt", "TransferBench"},
+           {"transfer_bench/examples_8xmi300x.csv", "TransferBench CSV"}}) {
+    EXPECT_EQ(format_of(sample(file)), name) << file;
+  }
+  for (const std::string_view text : {"", "\n", "# a comment\na,b\n1,2\n", "{}", "[1]", "\xFF\xFE"}) {
+    EXPECT_EQ(format_of(text), "") << text;
+  }
+}
+
+TEST(LogFormats, AReaderFindsTheFormatByItself) {
+  const Reading reading = Reader().read_text(sample("rccl_tests/all_reduce_8xmi300x.txt"), "folder/f.log");
+  EXPECT_EQ(reading.format, "rccl-tests");
+  EXPECT_EQ(reading.name, "f.log");
+  EXPECT_EQ(reading.measurements.size(), 32u);
+}
+
+}  // namespace
+}  // namespace c3sim::calibrate

@@ -1,0 +1,91 @@
+// Logs to read in tests: the samples under tests/data, and what becomes of a text that is damaged in every place.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/reader.h"
+#include "tests/calibrate/readers/log_bounds.h"
+
+namespace c3sim::calibrate {
+
+inline std::string sample(const std::string& name) {
+  std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/tests/data/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The format that recognises it; empty where none does, and "several" where more than one does.
+inline std::string_view format_of(std::string_view text) {
+  std::string_view name;
+  for (const LogFormat& format : log_formats()) {
+    if (!format.recognises(text)) continue;
+    if (!name.empty()) return "several";
+    name = format.name;
+  }
+  return name;
+}
+
+inline Reading read_as(std::string_view format, std::string_view text, const std::string& name = "folder/f.log") {
+  for (const LogFormat& known : log_formats()) {
+    if (known.name == format) return known.read(text, name);
+  }
+  return {};
+}
+
+// "where: path: what" of every fault, and "where: why" of everything left out, a line each.
+inline std::string faults_of(const Reading& reading) {
+  std::string text;
+  for (const sim::Fault& fault : reading.faults) text += fault.where + ": " + fault.path + ": " + fault.what + "\n";
+  return text;
+}
+inline std::string left_out_of(const Reading& reading) {
+  std::string text;
+  for (const Omission& omission : reading.left_out) text += omission.where + ": " + omission.why + "\n";
+  return text;
+}
+
+inline std::string words_of_trial(const Reading& reading, std::size_t i) {
+  return study::to_string(reading.measurements.at(i).trial);
+}
+inline double seen_in(const Reading& reading, std::size_t i) { return reading.measurements.at(i).seen.at(0).value; }
+
+inline void expect_sane(const Reading& reading) {
+  for (const Measurement& measurement : reading.measurements) {
+    EXPECT_EQ(why_absurd(measurement), "") << measurement.where() << ": " << study::to_string(measurement.trial);
+  }
+}
+
+// Cut off behind every byte, a log says nothing that the whole of it does not say: measurements are those of the whole,
+// in the same lines, as far as they go.
+inline void expect_prefixes_read_the_same(std::string_view format, const std::string& text) {
+  const Reading whole = read_as(format, text);
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    const Reading part = read_as(format, std::string_view(text).substr(0, size));
+    ASSERT_LE(part.measurements.size(), whole.measurements.size()) << "of " << size << " bytes";
+    for (std::size_t i = 0; i < part.measurements.size(); ++i) {
+      const Measurement& there = whole.measurements[i];
+      const Measurement& here = part.measurements[i];
+      ASSERT_TRUE(here.trial == there.trial && here.line == there.line &&
+                  here.seen.at(0).value == there.seen.at(0).value)
+          << "of " << size << " bytes, " << here.where() << ": " << study::to_string(here.trial);
+    }
+  }
+}
+
+// With any one byte replaced by others that a slip or a broken disk may leave there.
+inline void expect_damage_is_survived(std::string_view format, const std::string& text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (const char c : {'\0', '\xFF', '-', '9', '\n', 'x', '|'}) {
+      std::string damaged = text;
+      damaged[at] = c;
+      expect_sane(read_as(format, damaged));
+    }
+  }
+}
+
+}  // namespace c3sim::calibrate

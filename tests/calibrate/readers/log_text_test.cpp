@@ -1,0 +1,91 @@
+#include "calibrate/readers/log_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace c3sim::calibrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (LogLines log(text); log.next();) lines.push_back(log.line().text);
+  return lines;
+}
+
+std::vector<std::string_view> texts_of(const std::vector<LogCell>& cells) {
+  std::vector<std::string_view> texts;
+  for (const LogCell& cell : cells) texts.push_back(cell.text);
+  return texts;
+}
+
+TEST(LogLines, EndInEitherWayOrNotAtAll) {
+  EXPECT_THAT(lines_of("\xEF\xBB\xBF"
+                       "a\r\nb\n\nc"),
+              ElementsAre("a", "b", "", "c"));
+  EXPECT_THAT(lines_of(""), ElementsAre());
+}
+
+TEST(LogLines, KnowWhetherTheLastIsWhole) {
+  LogLines log("a\nb");
+  log.next();
+  EXPECT_TRUE(log.is_ended());
+  log.next();
+  EXPECT_FALSE(log.is_ended());
+  EXPECT_EQ(log.line().line, 2);
+  EXPECT_FALSE(log.next());
+}
+
+// Bytes count from 1: in "  a\tbc|d" a is the third, bc the fifth, d the eighth.
+TEST(LogWords, KnowWhereTheyStand) {
+  EXPECT_THAT(words_of({"  a\tbc|d", 7, 1}, "|"),
+              ElementsAre(LogCell{"a", 7, 3}, LogCell{"bc", 7, 5}, LogCell{"d", 7, 8}));
+}
+
+TEST(LogFields, MayBeEmptyAndAreTrimmed) {
+  EXPECT_THAT(texts_of(fields_of({" a , ,b,", 1, 1}, ",")), ElementsAre("a", "", "b", ""));
+  EXPECT_THAT(texts_of(fields_of({"G0 -> G0:4 -> G1", 1, 1}, "->")), ElementsAre("G0", "G0:4", "G1"));
+}
+
+TEST(LogLines, LoseTheRankThatALauncherPutBeforeThem) {
+  EXPECT_EQ(without_rank({"[1,0]<stdout>:# size", 1, 1}), (LogCell{"# size", 1, 15}));
+  EXPECT_EQ(without_rank({" 3: # size", 1, 1}), (LogCell{"# size", 1, 5}));
+  for (const std::string_view kept : {"# size", "[1] NCCL INFO", "12:30:00 on time", "[1,0", "8"}) {
+    EXPECT_EQ(without_rank({kept, 1, 1}).text, kept);
+  }
+}
+
+TEST(PrintedNumber, HasThePrintfSpellings) {
+  EXPECT_EQ(parse_printed_number(".01").value, 0.01);
+  EXPECT_EQ(parse_printed_number("1.").value, 1.0);
+  EXPECT_EQ(parse_printed_number("+007.50").value, 7.5);
+  EXPECT_EQ(parse_printed_number("-0").value, 0.0);
+  EXPECT_EQ(parse_printed_number("1.5e+06").value, 1.5e6);
+  EXPECT_EQ(parse_printed_integer("004").value, 4);
+  EXPECT_EQ(parse_printed_integer("0").value, 0);
+}
+
+TEST(PrintedNumber, IsNothingElse) {
+  for (const std::string_view text :
+       {"", ".", "-", "+-1", "--1", "1.2.3", "0x10", "nan", "inf", "1e", "1,5", "1e999"}) {
+    EXPECT_THAT(parse_printed_number(text).error, HasSubstr("is not a decimal number")) << text;
+  }
+  EXPECT_THAT(parse_printed_integer("1.0").error, HasSubstr("is not a whole decimal number"));
+  EXPECT_FALSE(parse_printed_number(std::string(1000, '1')).error.empty());
+}
+
+TEST(ShownText, IsShortAndPrintable) {
+  EXPECT_EQ(shown("a\x01\xFFz"), "'a??z'");
+  EXPECT_EQ(shown(std::string(50, 'a')), "'" + std::string(40, 'a') + "...'");
+}
+
+TEST(PlainName, IsOneForAllSpellings) {
+  EXPECT_EQ(plain_name("All-Reduce"), "allreduce");
+  EXPECT_EQ(plain_name("all_reduce"), "allreduce");
+  EXPECT_EQ(plain_name("#wrong"), "wrong");
+}
+
+}  // namespace
+}  // namespace c3sim::calibrate

@@ -1,0 +1,27 @@
+// Tables read by forms of a few lines.
+#pragma once
+
+#include <string>
+
+#include "calibrate/readers/table_reader.h"
+#include "sim/config/config.h"
+
+namespace c3sim::calibrate {
+
+inline TableFormat form(const std::string& text) {
+  sim::Config config = sim::Config::from_text(text, "f.yaml");
+  TableFormat format = TableFormat::read(config.root(), "f");
+  config.finish();
+  return format;
+}
+
+inline Reading read(const std::string& format, const std::string& table, const OtherTables& others = {}) {
+  return read_table(CsvFile::from_text(table, "runs/f.csv"), form(format), others);
+}
+
+inline std::string faults_of(const std::string& format, const std::string& table, const OtherTables& others = {}) {
+  const Reading reading = read(format, table, others);
+  return reading.faults.empty() ? "" : sim::ConfigError(reading.faults).what();
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,141 @@
+// Does every collective, by kernels and in every variant on engines, over 2 to 8 GPUs, move exactly its bytes, meet its
+// bandwidth limit, and never take less for more?
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "models/collectives/rccl_kernel.h"
+#include "tests/models/collectives/collective_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using sim::operator""_MiB;
+
+constexpr CollectiveKind kinds[] = {CollectiveKind::all_gather, CollectiveKind::all_to_all, CollectiveKind::all_reduce,
+                                    CollectiveKind::reduce_scatter, CollectiveKind::broadcast};
+constexpr SdmaVariant variants[] = {SdmaVariant::pcpy, SdmaVariant::bcst, SdmaVariant::swap, SdmaVariant::b2b};
+
+// Every collective that a platform can run.
+std::vector<CollectiveSpec> possible_collectives(const PlatformSpec& platform, sim::Bytes bytes) {
+  sim::Simulator simulator;
+  const Node node(simulator, platform);
+  std::vector<CollectiveSpec> result;
+  for (int gpus = 2; gpus <= platform.gpus; ++gpus) {
+    for (const CollectiveKind kind : kinds) {
+      CollectiveSpec spec;
+      spec.kind = kind;
+      spec.gpus = gpus;
+      spec.bytes = bytes;
+      result.push_back(spec);
+      spec.backend = Backend::sdma;
+      for (const SdmaVariant variant : variants) {
+        spec.variant = variant;
+        if (why_impossible(spec, node).empty()) result.push_back(spec);
+      }
+    }
+  }
+  return result;
+}
+
+std::string words(const CollectiveSpec& spec) {
+  return std::string(to_string(spec.kind)) + " " + std::string(to_string(spec.backend)) + " " +
+         std::string(to_string(spec.variant)) + " on " + std::to_string(spec.gpus) + " GPUs";
+}
+
+// Payload of a link, of an array of 1 byte: a chunk, of an all-reduce two; of a broadcast RCCL deals parts, while
+// engines of GPU 0 send all to everyone.
+double payload(const CollectiveSpec& spec, int from, int to) {
+  if (from >= spec.gpus || to >= spec.gpus || from == to) return 0.0;
+  if (spec.kind == CollectiveKind::broadcast) {
+    if (spec.backend == Backend::sdma) return from == 0 ? 1.0 : 0.0;
+    return to == 0 ? 0.0 : 1.0 / (spec.gpus - 1);
+  }
+  return (spec.kind == CollectiveKind::all_reduce ? 2.0 : 1.0) / spec.gpus;
+}
+
+TEST(BytesAreConserved, OnEveryLinkOfEveryCollective) {
+  PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
+  platform.fabric.reverse_share = 0.0;
+  for (RcclProtocolSpec& protocol : platform.rccl.protocols) protocol.link_efficiency = 1.0;
+  const sim::Bytes bytes(840.0 * 1048576.0);  // a multiple of every number of GPUs, and of parts of a broadcast
+  for (const CollectiveSpec& spec : possible_collectives(platform, bytes)) {
+    sim::Simulator simulator;
+    Node node(simulator, platform);
+    time_on(node, spec);
+    for (int from = 0; from < 8; ++from) {
+      for (int to = 0; to < 8; ++to) {
+        if (from == to) continue;
+        EXPECT_NEAR(node.network().served(node.fabric().link(from, to)), bytes.value() * payload(spec, from, to), 100.0)
+            << words(spec) << ", link " << from << " to " << to;
+      }
+    }
+  }
+}
+
+// Seconds per byte of the array, of links and engines; the slowest part decides.
+double engine_seconds(const PlatformSpec& p, const CollectiveSpec& spec, CollectiveKind step) {
+  const SdmaSpec& sdma = p.gpu.sdma;
+  const double peers = spec.gpus - 1;
+  const double share = step == CollectiveKind::broadcast ? 1.0 : 1.0 / spec.gpus;
+  const bool one_way = step == CollectiveKind::broadcast;
+  const double link = share / p.fabric.link_rate.value() * (one_way ? 1.0 : 1.0 + p.fabric.reverse_share);
+  double engine = share / sdma.payload_rate.value();
+  if (step == CollectiveKind::reduce_scatter) engine *= sdma.reduce_cost;
+  if (spec.variant == SdmaVariant::swap) engine *= 2.0 * sdma.swap_cost;
+  if (spec.variant == SdmaVariant::b2b) engine *= 1.0 + (peers - 1.0) * sdma.affinity_penalty;
+  if (spec.variant == SdmaVariant::bcst && peers > 1.0) engine *= 2.0 * sdma.broadcast_cost;
+  return std::max(link, engine);
+}
+double kernel_seconds(const PlatformSpec& p, const CollectiveSpec& spec) {
+  const bool one_way = spec.kind == CollectiveKind::broadcast && spec.gpus == 2;
+  return payload(spec, 0, 1) / p.rccl.protocols[2].link_efficiency / p.fabric.link_rate.value() *
+         (one_way ? 1.0 : 1.0 + p.fabric.reverse_share);
+}
+
+// 16 GiB: latencies of 100 us at most do not show.
+TEST(CurvesMeetTheirLimits, LargeArraysMoveAtTheRateOfLinksOrEngines) {
+  const PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
+  for (const CollectiveSpec& spec : possible_collectives(platform, 16384_MiB)) {
+    double seconds = 0.0;
+    if (spec.backend == Backend::rccl) {
+      seconds = kernel_seconds(platform, spec);
+    } else if (spec.kind == CollectiveKind::all_reduce) {
+      seconds = engine_seconds(platform, spec, CollectiveKind::reduce_scatter) +
+                engine_seconds(platform, spec, CollectiveKind::all_gather);
+    } else {
+      seconds = engine_seconds(platform, spec, spec.kind);
+    }
+    EXPECT_NEAR(microseconds_on(platform, spec) / (spec.bytes.value() * seconds * 1e6), 1.0, 0.02) << words(spec);
+  }
+}
+
+// Small arrays: twice the bytes cost next to nothing more.
+TEST(CurvesMeetTheirLimits, SmallArraysTakeTheirLatencies) {
+  const PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
+  for (CollectiveSpec spec : possible_collectives(platform, sim::Bytes(1024))) {
+    const double small = microseconds_on(platform, spec);
+    spec.bytes = sim::Bytes(2048);
+    EXPECT_NEAR(microseconds_on(platform, spec) / small, 1.0, 0.01) << words(spec);
+    EXPECT_GT(small, 5.0) << words(spec);
+  }
+}
+
+TEST(CurvesMeetTheirLimits, MoreBytesNeverTakeLessTime) {
+  PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
+  for (CollectiveSpec spec : possible_collectives(platform, sim::Bytes(1024))) {
+    double before = 0.0;
+    for (double bytes = 1024.0; bytes <= 1024.0 * 1048576.0; bytes *= 32.0) {
+      spec.bytes = sim::Bytes(bytes);
+      const double time = microseconds_on(platform, spec);
+      EXPECT_GE(time, before) << words(spec) << " of " << bytes;
+      before = time;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace c3sim::models

@@ -1,0 +1,249 @@
+#include "models/collectives/rccl_kernel.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "models/kernels/gemm.h"
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+constexpr int gpus = 4;
+constexpr double launch_us = 4.0 + 1.0;  // host and dispatcher
+constexpr double notice_us = 2.0;
+constexpr double steps = 3.0;  // the table's 7 of a full node, on 4 GPUs
+constexpr CollectiveKind all_kinds[] = {CollectiveKind::all_gather, CollectiveKind::all_to_all,
+                                        CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
+                                        CollectiveKind::broadcast};
+
+CollectiveSpec collective(CollectiveKind kind, double bytes) {
+  CollectiveSpec spec;
+  spec.kind = kind;
+  spec.bytes = sim::Bytes(bytes);
+  spec.gpus = gpus;
+  return spec;
+}
+
+double microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  return sim::to_microseconds(time_of(simulator, run_rccl_collective(node, spec, mask)));
+}
+
+// LL: 1 us a step. Each slice is a byte, 0.4 ns at a quarter of 10 GB/s.
+TEST(RcclTime, OfASmallArrayIsLaunchStepsAndNotice) {
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4.0)),
+              launch_us + steps * 1.0 + 0.0004 + notice_us, 1e-5);
+}
+
+// Simple: 4 us a step. Slices of 1 GB at 10 GB/s on every link at once.
+TEST(RcclTime, OfALargeArrayIsThatOfTheLinks) {
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4e9)),
+              launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_reduce, 4e9)),
+              launch_us + steps * 4.0 + 2e5 + notice_us, 1e-4)
+      << "reduce-scatter and all-gather: twice the payload";
+}
+
+// The protocol's share of the link: LL128 has half of 10 GB/s for slices of 250 KB.
+TEST(RcclTime, OfAMiddlingArrayHasTheEfficiencyOfItsProtocol) {
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 1e6)),
+              launch_us + steps * 2.0 + 50.0 + notice_us, 1e-4);
+}
+
+TEST(RcclTime, ACapturedGraphLaunchesFaster) {
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, 4.0);
+  const double plain = microseconds(round_platform(), spec);
+  spec.graph = true;
+  EXPECT_NEAR(plain - microseconds(round_platform(), spec), 3.0, 1e-5);  // 4 - 1 us
+}
+
+// Two GPUs: one step instead of three, and half of the array over the link between them.
+TEST(RcclTime, FewerGpusTakeFewerSteps) {
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
+  spec.gpus = 2;
+  EXPECT_NEAR(microseconds(round_platform(), spec), launch_us + 1.0 * 4.0 + 2e5 + notice_us, 1e-4);
+}
+
+TEST(RcclProtocol, SwitchesRightAboveEachLimit) {
+  using sim::operator""_B;
+  using sim::operator""_KiB;
+  using sim::operator""_MiB;
+  const RcclSpec spec = round_rccl();
+  const auto index = [&spec](sim::Bytes bytes) {
+    return &spec.protocol(CollectiveKind::all_to_all, bytes) - spec.protocols.data();
+  };
+  EXPECT_EQ(index(1_B), 0);
+  EXPECT_EQ(index(1_KiB), 0);
+  EXPECT_EQ(index(1_KiB + 1_B), 1);
+  EXPECT_EQ(index(1_MiB), 1);
+  EXPECT_EQ(index(1_MiB + 1_B), 2);
+}
+
+// Two CUs of each XCD hold four of the eight channels: these move their half of the data before the others are placed.
+TEST(RcclCus, FewerCusThanChannelsMakeRounds) {
+  const double round = 1.0 + steps * 4.0 + 5e4;  // dispatch, steps, half of a slice of 1 GB
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4e9), {0, 2}),
+              4.0 + 2.0 * round + notice_us, 1e-4);
+}
+
+TEST(RcclCus, TwoChannelsOnACuNeedHalfOfTheCus) {
+  PlatformSpec platform = round_platform();
+  for (RcclCollectiveSpec& row : platform.rccl.collectives) row.workgroup = part_of_cu(2);
+  EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9), {0, 2}),
+              launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
+}
+
+// 12 KB of memory traffic in flight per channel are 3 KB of payload (read, written, read, written); 8 channels over 3
+// peers have 8 KB under way on each link, which a step of 1 us makes 8 GB/s.
+TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
+  using sim::operator""_us;
+  PlatformSpec platform = round_platform();
+  platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
+  platform.rccl.workgroup_latency = 1_us;
+  EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9)),
+              launch_us + steps * 4.0 + 1.25e5 + notice_us, 1e-3);
+}
+
+// 12 KB of reads in flight over a round trip of 1 us: 12 GB/s, which three peers share and one does not use up.
+TEST(RcclAccess, ChannelsThatPullAreBoundByTheReadsInFlight) {
+  using sim::operator""_ns;
+  PlatformSpec platform = round_platform();
+  platform.fabric.latency = 500_ns;
+  platform.fabric.reads_in_flight = sim::Bytes(12e3);
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
+  EXPECT_NEAR(microseconds(platform, spec), launch_us + steps * 4.0 + 1e5 + notice_us, 1e-3);
+  platform.rccl.access = RcclAccess::load;
+  EXPECT_NEAR(microseconds(platform, spec), launch_us + steps * 4.0 + 2.5e5 + notice_us, 1e-3);
+  spec.gpus = 2;
+  EXPECT_NEAR(microseconds(platform, spec), launch_us + 1.0 * 4.0 + 2e5 + notice_us, 1e-3);
+}
+
+// run_rccl_collective itself checks that every byte has arrived once.
+RC_GTEST_PROP(RcclDelivery, EveryCollectiveDeliversEverythingOnAnyCus, ()) {
+  CollectiveSpec spec =
+      collective(*rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds))),
+                 *rc::gen::inRange(4, 1'000'000'000));
+  spec.gpus = *rc::gen::inRange(2, gpus + 1);
+  microseconds(round_platform(), spec, {0, *rc::gen::inRange(1, 5)});
+}
+
+// GPU 3 is full of a GEMM of one wave, 1 + 65.536 us long. Its channels are placed then, and all others wait for them.
+TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
+  sim::Simulator simulator;
+  const PlatformSpec platform = round_platform();
+  Node node(simulator, platform);
+  simulator.spawn("gemm", run_gemm_kernel(node.gpu(3), {1024, 128, 1000}, {}));
+  const sim::Time time = time_of(simulator, run_rccl_collective(node, collective(CollectiveKind::all_gather, 4.0), {}));
+  EXPECT_NEAR(sim::to_microseconds(time), 66.536 + 1.0 + steps * 1.0 + 0.0004 + notice_us, 1e-5);
+}
+
+// Every GPU reads what it sends to three peers, and for what it receives from three it writes, reads and writes: 12
+// bytes per byte on a link. 10 GB/s of HBM give each link 10 / 12 GB/s.
+TEST(RcclMemory, BoundsTheLinksWhereItIsSlow) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.hbm_rate = sim::BytesPerSecond(10e9);
+  platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
+  const CollectiveSpec spec = collective(CollectiveKind::all_to_all, 4e9);
+  const double latencies = launch_us + steps * 4.0 + notice_us;
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 1.2e6, 1e-2);
+  for (RcclCollectiveSpec& row : platform.rccl.collectives) row.buffer_share = 0.5;
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 0.6e6, 1e-2) << "half stays in the Infinity Cache";
+}
+
+TEST(RcclConservation, LinksCarryThePayloadOfEveryPair) {
+  for (const CollectiveKind kind : all_kinds) {
+    sim::Simulator simulator;
+    const PlatformSpec platform = round_platform();
+    Node node(simulator, platform);
+    const CollectiveSpec spec = collective(kind, 1e6);
+    time_of(simulator, run_rccl_collective(node, spec, {}));
+    for (int from = 0; from < gpus; ++from) {
+      for (int to = 0; to < gpus; ++to) {
+        if (from == to) continue;
+        const double carried = 0.5 * node.network().served(node.fabric().link(from, to));  // LL128: half is payload
+        EXPECT_NEAR(carried, payload_between(spec, from, to).value(), 1.0) << to_string(kind) << from << to;
+      }
+    }
+  }
+}
+
+// 4 memory bytes per byte over a link, on 12 links, for slices of 1 MB; none of them stays in the Infinity Cache.
+TEST(RcclConservation, MemoriesMoveWhatTheTableSaysPerByteOfPayload) {
+  sim::Simulator simulator;
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
+  Node node(simulator, platform);
+  time_of(simulator, run_rccl_collective(node, collective(CollectiveKind::all_to_all, 4e6), {}));
+  double served = 0.0;
+  for (int gpu = 0; gpu < gpus; ++gpu) served += node.network().served(node.gpu(gpu).memory().hbm());
+  EXPECT_NEAR(served, 12.0 * 4.0 * 1e6, 1.0);
+}
+
+// All GPUs play the same part, except in a broadcast: whatever GPU is named first, its links and its memory do the
+// same.
+TEST(RcclSymmetry, EveryGpuMovesTheSame) {
+  for (const CollectiveKind kind : all_kinds) {
+    if (kind == CollectiveKind::broadcast) continue;
+    sim::Simulator simulator;
+    const PlatformSpec platform = round_platform();
+    Node node(simulator, platform);
+    time_of(simulator, run_rccl_collective(node, collective(kind, 4e6), {}));
+    const auto served = [&node](sim::ResourceNetwork::ResourceId id) { return node.network().served(id); };
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+      EXPECT_EQ(served(node.gpu(gpu).memory().hbm()), served(node.gpu(0).memory().hbm())) << to_string(kind);
+      for (const auto port : node.fabric().ports(gpu)) EXPECT_EQ(served(port), served(node.fabric().link(0, 1)));
+    }
+  }
+}
+
+// The bus bandwidth counts, for every GPU that receives, what it receives.
+RC_GTEST_PROP(RcclPayload, OfAllPairsIsWhatTheBusBandwidthCounts, ()) {
+  CollectiveSpec spec =
+      collective(*rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds))), 0.0);
+  spec.gpus = *rc::gen::inRange(2, 17);
+  spec.bytes = sim::Bytes(spec.gpus * *rc::gen::inRange(1, 100'000'000));
+  double sum = 0.0;
+  for (int from = 0; from < spec.gpus; ++from) {
+    for (int to = 0; to < spec.gpus; ++to) sum += payload_between(spec, from, to).value();
+  }
+  const int receivers = spec.kind == CollectiveKind::broadcast ? spec.gpus - 1 : spec.gpus;
+  const double counted = receivers * bus_bandwidth(spec, sim::to_time(sim::Seconds(1.0))).value();
+  RC_ASSERT(std::abs(sum - counted) <= 1e-9 * counted);
+}
+
+// 800 B on 8 GPUs in a second.
+TEST(RcclPayload, BusBandwidthIsThatOfRcclTests) {
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, 800.0);
+  spec.gpus = 8;
+  const auto bandwidth = [&spec](CollectiveKind kind) {
+    spec.kind = kind;
+    return bus_bandwidth(spec, sim::to_time(sim::Seconds(1.0))).value();
+  };
+  EXPECT_DOUBLE_EQ(bandwidth(CollectiveKind::all_gather), 700.0);
+  EXPECT_DOUBLE_EQ(bandwidth(CollectiveKind::all_to_all), 700.0);
+  EXPECT_DOUBLE_EQ(bandwidth(CollectiveKind::reduce_scatter), 700.0);
+  EXPECT_DOUBLE_EQ(bandwidth(CollectiveKind::all_reduce), 1400.0);
+  EXPECT_DOUBLE_EQ(bandwidth(CollectiveKind::broadcast), 800.0);
+}
+
+RC_GTEST_PROP(RcclMonotony, ALargerArrayOrFewerCusNeverTakesLessTime, ()) {
+  PlatformSpec platform = round_platform();
+  // One protocol, as a switch may well save time.
+  for (RcclCollectiveSpec& row : platform.rccl.collectives) row.ll_limit = row.ll128_limit = sim::Bytes(0.0);
+  const CollectiveKind kind =
+      *rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds)));
+  const double bytes = *rc::gen::inRange(4, 1'000'000'000);
+  const int cus = *rc::gen::inRange(1, 4);
+  const double time = microseconds(platform, collective(kind, bytes), {0, cus + 1});
+  RC_ASSERT(microseconds(platform, collective(kind, 1.5 * bytes), {0, cus + 1}) >= time);
+  RC_ASSERT(microseconds(platform, collective(kind, bytes), {0, cus}) >= time - 1e-4);
+}
+
+}  // namespace
+}  // namespace c3sim::models

@@ -1,0 +1,117 @@
+// Kernels that are not one workgroup per tile, and GEMMs whose traffic was measured.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "models/kernels/gemm.h"
+#include "models/kernels/gemm_traffic.h"
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+// A tile of the round machine with k = 1000: 2 * 128 * 128 * 1000 flops at 0.5 TFLOP/s on one CU.
+constexpr double tile_us = 65.536;
+constexpr double launch_us = 1.0;
+
+struct Outcome {
+  double us = 0.0;
+  double l2_bytes = 0.0;
+  double cache_bytes = 0.0;
+  double hbm_bytes = 0.0;
+};
+
+Outcome run(const PlatformSpec& platform, GemmShape shape) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  Outcome outcome;
+  outcome.us = sim::to_microseconds(time_of(simulator, run_gemm_kernel(node.gpu(0), shape, {})));
+  const Memory& memory = node.gpu(0).memory();
+  outcome.l2_bytes = node.network().served(memory.l2());
+  outcome.cache_bytes = node.network().served(memory.cache());
+  outcome.hbm_bytes = node.network().served(memory.hbm());
+  return outcome;
+}
+
+PlatformSpec with_kernel(int split_k, bool persistent) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.gemm.kernels.front().split_k = split_k;
+  platform.gpu.gemm.kernels.front().persistent = persistent;
+  return platform;
+}
+
+// One tile and eight CUs, of which each takes an eighth of the contraction.
+TEST(SplitK, LetsAllCusWorkOnOneTile) {
+  EXPECT_NEAR(run(with_kernel(1, false), {128, 128, 1000}).us, launch_us + tile_us, 1e-5);
+  EXPECT_NEAR(run(with_kernel(8, false), {128, 128, 1000}).us, launch_us + tile_us / 8.0, 1e-5);
+}
+
+// Two tiles, one on each XCD. Panels are asked for once whoever reads them: 2 * 128 * 1000 elements of 2 B a tile. One
+// workgroup writes a result of 128 * 128 elements of 2 B; each of four reads and writes them at 4 B.
+TEST(SplitK, PaysForPartialSums) {
+  EXPECT_NEAR(run(with_kernel(1, false), {256, 128, 1000}).l2_bytes, 2.0 * (512'000.0 + 32'768.0), 1.0);
+  EXPECT_NEAR(run(with_kernel(4, false), {256, 128, 1000}).l2_bytes, 2.0 * (512'000.0 + 4.0 * 2.0 * 65'536.0), 1.0);
+}
+
+// Two workgroups that split a contraction share no panel, two tiles of a row share that of A: (2 + 1) * 128 against
+// 2 * 2 * 128 elements of each column of k.
+TEST(SplitK, PartsOfATileShareNoPanel) {
+  GemmSpec spec = round_gemm();
+  const std::vector<int> residents{2, 0};
+  const auto panels = [&](int split_k, GemmShape shape) {
+    spec.kernels.front().split_k = split_k;
+    const GemmPlan plan = plan_gemm(spec, shape);
+    const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents});
+    return traffic.l2 > 0.0 ? traffic.beyond_l2.reads * plan.piece_flops() - (split_k > 1 ? 65'536.0 : 0.0) : 0.0;
+  };
+  EXPECT_NEAR(panels(1, {256, 128, 1000}) / panels(2, {128, 128, 2000}), 3.0 / 4.0, 1e-3);
+}
+
+// Nine tiles on eight CUs: two waves; or nine eighths of a tile for each CU.
+TEST(PersistentKernel, HasNoLastWave) {
+  EXPECT_NEAR(run(with_kernel(1, false), {9 * 128, 128, 1000}).us, 2.0 * (launch_us + tile_us), 1e-5);
+  EXPECT_NEAR(run(with_kernel(1, true), {9 * 128, 128, 1000}).us, launch_us + 9.0 / 8.0 * tile_us, 1e-5);
+}
+
+TEST(PersistentKernel, LaunchesNoMoreWorkgroupsThanPieces) {
+  GemmSpec spec = round_gemm();
+  spec.kernels.front().persistent = true;
+  EXPECT_EQ(plan_gemm(spec, {9 * 128, 128, 1000}).workgroups(8), 8);
+  EXPECT_EQ(plan_gemm(spec, {3 * 128, 128, 1000}).workgroups(8), 3);
+}
+
+// A quarter of the matrix rate instead of half of it; bytes as measured, at every level.
+TEST(ProfiledGemm, TakesItsTimeAndBytesFromTheProfile) {
+  const GemmShape shape{1024, 128, 1000};
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
+  platform.gpu.gemm.profiles.push_back({shape, 0.25, sim::Bytes(8e6), sim::Bytes(5e6), sim::Bytes(3e6)});
+  const Outcome outcome = run(platform, shape);
+  EXPECT_NEAR(outcome.us, launch_us + 2.0 * tile_us, 1e-5);
+  EXPECT_NEAR(outcome.l2_bytes, 8e6, 1.0);
+  EXPECT_NEAR(outcome.cache_bytes, 5e6, 1.0);
+  EXPECT_NEAR(outcome.hbm_bytes, 3e6, 1.0);
+  EXPECT_NEAR(run(platform, {1024, 128, 1001}).us, launch_us + 1.001 * tile_us, 1e-5) << "another shape has no profile";
+}
+
+// What the estimate loses with half of the Infinity Cache, the profile loses in proportion.
+TEST(ProfiledGemm, LosesToOthersWhatTheEstimateLoses) {
+  const GemmShape shape{4096, 4096, 1000};
+  const GemmSpec estimated = round_gemm();
+  GemmSpec profiled = estimated;
+  profiled.profiles.push_back({shape, 0.5, sim::Bytes(4e9), sim::Bytes(1e9), sim::Bytes(1e8)});
+  MemorySpec memory = round_memory();
+  memory.cache_capacity = sim::Bytes(20e6);
+  const GemmPlan plan = plan_gemm(profiled, shape);
+  const GemmTrafficModel model(plan, memory, 4, 1.0);
+  const std::vector<int> residents(static_cast<std::size_t>(memory.xcds), 4);
+  const auto hbm = [&](double share) { return model.on({residents, 1.0, 1.0, share}).hbm_bytes(); };
+  const auto estimate = [&](double share) {
+    return estimate_traffic(plan, memory, {residents, 1.0, 1.0, share}).hbm_bytes();
+  };
+  ASSERT_GT(estimate(0.5), 1.1 * estimate(1.0));
+  EXPECT_NEAR(hbm(0.5) / hbm(1.0), estimate(0.5) / estimate(1.0), 1e-9);
+}
+
+}  // namespace
+}  // namespace c3sim::models

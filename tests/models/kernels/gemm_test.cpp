@@ -1,0 +1,340 @@
+#include "models/kernels/gemm.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "models/kernels/gemm_traffic.h"
+#include "tests/models/model_fixture.h"
+#include "tests/sim/config/config_faults.h"
+
+namespace c3sim::models {
+namespace {
+
+constexpr double element = GemmShape::element_bytes;
+
+// Of a full tile of the round machine with k = 1000: 2 * 128 * 128 * 1000 flops at 0.5 TFLOP/s on one CU; panels of
+// 2 * 128 rows and columns, and the tile itself, at 2 B an element.
+constexpr double tile_us = 65.536;
+constexpr double launch_us = 1.0;
+constexpr double panel_bytes = 512'000.0;
+constexpr double tile_bytes = 32'768.0;
+
+struct GemmOutcome {
+  double us = 0.0;
+  double l2_bytes = 0.0;
+  double beyond_l2_bytes = 0.0;
+  double hbm_bytes = 0.0;
+};
+
+// A GEMM on GPU 0, without the host. `disturb` is called on the node before it starts.
+template <class Disturb>
+GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, CuMask mask, Disturb disturb) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  disturb(node);
+  GemmOutcome outcome;
+  outcome.us = sim::to_microseconds(time_of(simulator, run_gemm_kernel(node.gpu(0), shape, mask)));
+  const Memory& memory = node.gpu(0).memory();
+  outcome.l2_bytes = node.network().served(memory.l2());
+  outcome.beyond_l2_bytes = node.network().served(memory.cache());
+  outcome.hbm_bytes = node.network().served(memory.hbm());
+  return outcome;
+}
+
+GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, CuMask mask = {}) {
+  return run_on_gpu0(platform, shape, mask, [](Node&) {});
+}
+
+TEST(GemmPlan, TheFirstRowWhoseBoundsAShapeRespectsIsTaken) {
+  GemmSpec spec = round_gemm();
+  GemmKernelSpec wide = spec.kernels.front();
+  wide.name = "wide";
+  wide.least_n = 1000;
+  wide.least_n_over_m = 4.0;
+  spec.kernels.insert(spec.kernels.begin(), wide);
+  EXPECT_EQ(plan_gemm(spec, {250, 1000, 8}).kernel.name, "wide");
+  EXPECT_EQ(plan_gemm(spec, {251, 1000, 8}).kernel.name, "square") << "n / m is below 4";
+  EXPECT_EQ(plan_gemm(spec, {100, 999, 8}).kernel.name, "square") << "n is below 1000";
+}
+
+// ceil(129 / 128) x ceil(300 / 128) tiles of 2 * 128 * 128 * k flops.
+TEST(GemmPlan, TilesAtTheEdgeArePadded) {
+  const GemmPlan plan = plan_gemm(round_gemm(), {129, 300, 10});
+  EXPECT_EQ(plan.tiles_m, 2);
+  EXPECT_EQ(plan.tiles_n, 3);
+  EXPECT_EQ(plan.pieces(), 6);
+  EXPECT_DOUBLE_EQ(plan.piece_flops(), 327'680.0);
+}
+
+TEST(GemmTime, OfASmallProductIsTheLaunchAndOnePaddedTile) {
+  // 2 * 128 * 128 * 16 flops at 0.5 TFLOP/s are 1.048576 us.
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1, 1, 16}).us, launch_us + 1.048576, 1e-5);
+}
+
+TEST(GemmTime, OfAPaddedTileIsThatOfAFullOne) {
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {129, 129, 1000}).us, launch_us + tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 256, 1000}).us, launch_us + tile_us, 1e-5);
+}
+
+// Eight CUs: the ninth tile takes a wave of its own.
+TEST(GemmTime, QuantisesInWaves) {
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}).us, launch_us + tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1025, 128, 1000}).us, 2.0 * (launch_us + tile_us), 1e-5);
+}
+
+// Two CUs of each XCD: eight tiles are two waves. Three: six tiles, then two.
+TEST(GemmTime, AMaskMakesMoreWaves) {
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {0, 2}).us, 2.0 * (launch_us + tile_us), 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {1, 4}).us, 2.0 * (launch_us + tile_us), 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {3, 4}).us, 4.0 * (launch_us + tile_us), 1e-5);
+}
+
+// Alone on its CU, a workgroup of this kernel reaches half of the matrix pipes; of two, the older takes three quarters.
+// It ends after 4/3 of a tile's time, when the younger has done a third of its tile; the rest takes that, alone,
+// another 4/3.
+TEST(GemmTime, WorkgroupsThatShareACuShareItsMatrixPipes) {
+  PlatformSpec platform = round_platform();
+  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
+  kernel.workgroup = part_of_cu(2);
+  kernel.alone_share = 0.5;
+  kernel.oldest_share = 0.75;
+  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + 8.0 / 3.0 * tile_us, 1e-5);
+}
+
+// The same where ports of 1 GB/s hold both back. Each four tiles of an XCD, one to a CU, take 5 * 128 rows and columns,
+// so that one moves 5/8 of its panels; the older eight of the GPU have 3/4 of 2 GB/s. Then two thirds of the younger
+// eight are left for 2 GB/s.
+TEST(GemmTime, WorkgroupsThatShareACuShareItsLoadsToo) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
+  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
+  kernel.workgroup = part_of_cu(2);
+  kernel.oldest_share = 0.75;
+  const double older_us = 8.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 1.5e3;
+  const double younger_us = 8.0 * 2.0 / 3.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 2e3;
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + older_us + younger_us, 0.1);
+}
+
+TEST(GemmTime, FollowsTheMatrixClock) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.power.matrix_clock = sim::Hertz(0.5e9);
+  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
+}
+
+// One tile on each XCD: nothing is shared there, so every port carries a tile's panels and its result at 1 GB/s.
+TEST(GemmTime, OfAMemoryBoundProductIsThatOfThePorts) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
+  EXPECT_NEAR(run_on_gpu0(platform, {256, 128, 1000}).us, launch_us + (panel_bytes + tile_bytes) / 1e3, 1e-4);
+}
+
+// Two tiles share their panel of B, which the Infinity Cache keeps: HBM moves the compulsory bytes, at 1 GB/s.
+// 2 B * (256 * 1000 + 1000 * 128 + 256 * 128) = 833536 B. Less than a millionth of the re-reads is lost.
+TEST(GemmTime, OfAProductThatHbmBoundsIsThatOfItsCompulsoryBytes) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
+  platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
+  const GemmOutcome outcome = run_on_gpu0(platform, {256, 128, 1000});
+  EXPECT_NEAR(outcome.us, launch_us + 833.536, 1e-3);
+  EXPECT_NEAR(outcome.hbm_bytes, 833'536.0, 1.0);
+}
+
+TEST(GemmConservation, EveryTileMovesItsPanelsAndItsResultThroughTheL2) {
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}).l2_bytes, 8.0 * (panel_bytes + tile_bytes), 1.0);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 256, 1000}).l2_bytes, 16.0 * (panel_bytes + tile_bytes), 1.0);
+}
+
+// Four tiles on each XCD as 2 x 2: each panel is read once for two tiles.
+TEST(GemmCaches, TilesOfAnXcdShareTheirPanels) {
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 512, 1000}).beyond_l2_bytes, 4.0 * panel_bytes + 8.0 * tile_bytes,
+              1.0);
+}
+
+// Two workgroups to a CU, one in the middle of its tile where the other begins: of the eight tiles of an XCD each four
+// share the column's panel of B and read four panels of A, 5 * 128 rows and columns.
+TEST(GemmCaches, WorkgroupsOfACuShareNoPanel) {
+  PlatformSpec platform = round_platform();
+  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
+  kernel.workgroup = part_of_cu(2);
+  kernel.oldest_share = 0.5;
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).beyond_l2_bytes,
+              2.0 * 2.0 * 5.0 / 2.0 * panel_bytes + 16.0 * tile_bytes, 100.0);
+}
+
+// A stream that fills the L2s without end leaves the GEMM nothing of them: every tile reads its panels itself.
+void flood_caches(Node& node) {
+  const sim::BytesPerSecond flood(1e30);
+  node.gpu(0).cache_sharing().enter({flood, flood, nullptr});
+}
+
+TEST(GemmCaches, AStreamThatTakesTheL2sEndsTheSharing) {
+  const GemmOutcome outcome = run_on_gpu0(round_platform(), {256, 512, 1000}, {}, flood_caches);
+  EXPECT_NEAR(outcome.beyond_l2_bytes, 8.0 * (panel_bytes + tile_bytes), 1.0);
+  EXPECT_NEAR(outcome.us, launch_us + tile_us, 1e-5) << "bound by matrix pipes all the same";
+}
+
+// Arriving half-way through the wave, it costs half of what it costs from the start: 2 instead of 4 panels saved.
+TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
+  const GemmOutcome outcome = run_on_gpu0(round_platform(), {256, 512, 1000}, {}, [](Node& node) {
+    const sim::Time half_way = sim::to_time(sim::Seconds((launch_us + tile_us / 2.0) * 1e-6));
+    node.simulator().schedule(half_way, [&node] { flood_caches(node); });
+  });
+  EXPECT_NEAR(outcome.beyond_l2_bytes, 6.0 * panel_bytes + 8.0 * tile_bytes, 100.0);
+}
+
+TEST(GemmTraffic, WithoutCachesEveryTileReadsItsPanelsFromHbm) {
+  const GemmPlan plan = plan_gemm(round_gemm(), {1024, 1024, 1000});
+  const std::vector<int> residents{4, 4};
+  const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents, 1.0, 0.0, 0.0});
+  EXPECT_DOUBLE_EQ(traffic.beyond_l2.reads * plan.piece_flops(), panel_bytes);
+  EXPECT_DOUBLE_EQ(traffic.beyond_l2.writes * plan.piece_flops(), tile_bytes);
+  EXPECT_DOUBLE_EQ(traffic.beyond_l2.cache_hits, 0.0);
+  EXPECT_DOUBLE_EQ(traffic.l2 * plan.piece_flops(), panel_bytes + tile_bytes);
+}
+
+// The window of R tiles kept in a square is 2 B * 2 sqrt(R) * 128 * drift. As long as it fits into 4 MiB, a larger
+// square shares more; once it spans several times that, re-reads come too late, and the fewer tiles compete the better.
+TEST(GemmTraffic, FewerResidentsShareBetterOnlyWhereTheL2OverflowsAndMoreOnlyWhereItDoesNot) {
+  const auto reads = [](std::int64_t drift, int residents) {
+    GemmSpec spec = round_gemm();
+    spec.kernels.front().l2_drift = drift;
+    const GemmPlan plan = plan_gemm(spec, {65536, 65536, 65536});
+    const std::vector<int> both{residents, residents};
+    return estimate_traffic(plan, round_memory(), {both}).beyond_l2.reads;
+  };
+  EXPECT_GT(reads(64, 74), reads(64, 76));      // 0.3 MB
+  EXPECT_LT(reads(4096, 74), reads(4096, 76));  // 18 MB
+}
+
+// Four tiles of an XCD as 2 x 2 ask for 8 panels where 4 differ. Their window, 2 B * 4 * 128 * drift, is four times an
+// L2 of so many bytes: of the 4 re-reads one finds its line.
+TEST(GemmTraffic, ReReadsFindTheShareOfTheirWindowThatTheL2Holds) {
+  GemmSpec spec = round_gemm();
+  spec.kernels.front().l2_drift = 1000;
+  MemorySpec memory = round_memory();
+  memory.l2_capacity = sim::Bytes(element * 4.0 * 128.0 * 1000.0 / 4.0);
+  const GemmPlan plan = plan_gemm(spec, {65536, 65536, 10'000});
+  const std::vector<int> residents{4, 4};
+  const double panel = element * 128.0 * 10'000.0;
+  EXPECT_NEAR(estimate_traffic(plan, memory, {residents}).beyond_l2.reads * plan.piece_flops(), 7.0 / 4.0 * panel, 1.0);
+}
+
+double hbm_bytes(const GemmTraffic& traffic) {
+  return (traffic.beyond_l2.reads + traffic.beyond_l2.writes) * (1.0 - traffic.beyond_l2.cache_hits);
+}
+
+// 4 x 4 tiles in two waves of eight, which touch a square of 128 * 2 sqrt(8) rows and columns each: 724. Together the
+// operands have 1024. Where 2 B * 1024 * k fit into the Infinity Cache, HBM reads each panel once; where they do not,
+// what each wave touches but for the share of the operands that is still there. k = 1e6 makes them 2 GB, 30 times the
+// cache of 64 MiB.
+TEST(GemmTraffic, ALaterWaveFindsPanelsOfEarlierOnesOnlyWhereTheOperandsFit) {
+  const GemmPlan plan = plan_gemm(round_gemm(), {512, 512, 1'000'000});
+  const std::vector<int> residents{4, 4};
+  const auto hbm_reads = [&](MemorySpec memory) {
+    const GemmTraffic traffic = estimate_traffic(plan, memory, {residents});
+    return 16.0 * (hbm_bytes(traffic) * plan.piece_flops() - tile_bytes);
+  };
+  MemorySpec large = round_memory();
+  large.cache_capacity = sim::Bytes(1e14);
+  EXPECT_NEAR(hbm_reads(large), element * 1024.0 * 1e6, 1e3);
+  const double touched = 2.0 * element * 256.0 * std::sqrt(8.0) * 1e6;
+  const double operands = element * 1024.0 * 1e6;
+  const double found = round_memory().cache_capacity.value() / operands;  // of what an earlier wave touched
+  EXPECT_NEAR(hbm_reads(round_memory()), touched - found * (touched - operands), 1e4);
+}
+
+struct RandomGemm {
+  GemmSpec spec = round_gemm();
+  GemmPlan plan;
+  MemorySpec memory = round_memory();
+  std::vector<int> residents;
+  double per_cu = 1.0;
+};
+
+// A shape of at least two tiles, and residents that are no more than its tiles.
+RandomGemm random_gemm() {
+  RandomGemm random;
+  GemmKernelSpec& kernel = random.spec.kernels.front();
+  kernel.tile_m = *rc::gen::element(16, 64, 128, 256);
+  kernel.tile_n = *rc::gen::element(16, 64, 128, 256);
+  kernel.l2_drift = *rc::gen::inRange(1, 10'000);
+  kernel.cache_drift = *rc::gen::inRange(1, 10'000);
+  const GemmShape shape{*rc::gen::inRange(257, 20'000), *rc::gen::inRange(257, 20'000), *rc::gen::inRange(1, 20'000)};
+  random.plan = plan_gemm(random.spec, shape);
+  const int most = static_cast<int>(std::min<std::int64_t>(80, random.plan.pieces() / 2));
+  random.per_cu = *rc::gen::inRange(10, 41) / 10.0;
+  random.residents = {*rc::gen::inRange(1, most + 1), *rc::gen::inRange(0, most + 1)};
+  return random;
+}
+
+GemmTraffic traffic_of(const RandomGemm& g, double l2_share, double cache_share) {
+  return estimate_traffic(g.plan, g.memory, {g.residents, g.per_cu, l2_share, cache_share});
+}
+
+double random_share() { return *rc::gen::inRange(0, 101) / 100.0; }
+
+constexpr double rounding = 1e-9;
+
+RC_GTEST_PROP(GemmTraffic, LiesBetweenTheCompulsoryBytesAndNoReuseAtAll, ()) {
+  const RandomGemm g = random_gemm();
+  const GemmTraffic traffic = traffic_of(g, random_share(), random_share());
+  const double flops = g.plan.piece_flops() * static_cast<double>(g.plan.pieces());
+  const GemmShape& shape = g.plan.shape;
+  const double operands = element * static_cast<double>(shape.k) * static_cast<double>(shape.m + shape.n);
+  const double no_reuse = traffic.l2 - traffic.beyond_l2.writes;
+  RC_ASSERT(traffic.beyond_l2.reads * flops >= operands * (1.0 - rounding));
+  RC_ASSERT(traffic.beyond_l2.reads <= no_reuse * (1.0 + rounding));
+  RC_ASSERT(hbm_bytes(traffic) * flops >= shape.compulsory_bytes().value() * (1.0 - rounding));
+  RC_ASSERT(traffic.beyond_l2.cache_hits >= -rounding && traffic.beyond_l2.cache_hits <= 1.0);
+}
+
+RC_GTEST_PROP(GemmTraffic, ASmallerShareOfACacheNeverMeansLessTraffic, ()) {
+  const RandomGemm g = random_gemm();
+  const double l2 = random_share();
+  const double cache = random_share();
+  const double factor = random_share();
+  const GemmTraffic held = traffic_of(g, l2, cache);
+  const GemmTraffic less_l2 = traffic_of(g, factor * l2, cache);
+  const GemmTraffic less_cache = traffic_of(g, l2, factor * cache);
+  RC_ASSERT(less_l2.beyond_l2.reads >= held.beyond_l2.reads * (1.0 - rounding));
+  RC_ASSERT(hbm_bytes(less_l2) >= hbm_bytes(held) * (1.0 - rounding));
+  RC_ASSERT(less_cache.beyond_l2.reads == held.beyond_l2.reads);
+  RC_ASSERT(hbm_bytes(less_cache) >= hbm_bytes(held) * (1.0 - rounding));
+}
+
+// The round machine does 16 TFLOP/s at its highest clock. Four tiles of 128x128 on an XCD read 2 B * 512 * k for
+// 4 * 2 * 128 * 128 * k flops, 128 flops a byte for large k; at 1000 GB/s of HBM the machine has 16 per byte, at 100 it
+// has 160.
+TEST(GemmMemoryBound, IsWhatDoesFewerFlopsPerByteThanTheMachine) {
+  for (const auto& [hbm_rate, bound] : {std::pair{1000e9, false}, {100e9, true}}) {
+    sim::Simulator simulator;
+    PlatformSpec platform = round_platform();
+    platform.gpu.memory.hbm_rate = sim::BytesPerSecond(hbm_rate);
+    Node node(simulator, platform);
+    EXPECT_EQ(is_memory_bound(plan_gemm(platform.gpu.gemm, {8192, 8192, 65536}), node.gpu(0)), bound) << hbm_rate;
+  }
+}
+
+TEST(GemmKernelTable, NeedsALastRowForEveryShape) {
+  const std::string text = R"(
+flops_per_cycle_per_cu: 2048
+kernels:
+  - {name: wide, least_n: 1, least_n_over_m: 0, tile_m: 128, tile_n: 128, lds: 1 KiB, registers: 1 KiB, waves: 1,
+     efficiency: 0.5, alone_share: 1, oldest_share: 1, time_spread: 0,
+     in_flight: 1 B, l2_drift: 1, cache_drift: 1}
+)";
+  EXPECT_EQ(sim::faults_of(text,
+                           [](sim::Section section) {
+                             GemmSpec::read(section, {65536, 524288, 1});
+                           }),
+            "f.yaml:3:1: kernels: needs a last row for every shape: least_n 0 and least_n_over_m 0");
+}
+
+}  // namespace
+}  // namespace c3sim::models

@@ -1,0 +1,88 @@
+// Round machine: 4 us of launch, 1 us of dispatch and 2 us of notice around the data; links of 10 GB/s.
+#include "models/kernels/remote_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+constexpr double around_us = 7.0;
+
+double microseconds(const PlatformSpec& platform, const RemoteKernelSpec& kernel) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  return sim::to_microseconds(time_of(simulator, run_remote_kernel(node, kernel)));
+}
+
+RemoteKernelSpec kernel(std::vector<int> peers, RemoteAccess access, double bytes) {
+  return {0, std::move(peers), access, sim::Bytes(bytes), 8};
+}
+
+TEST(RemoteKernel, OfAByteTakesItsLaunchAndNotice) {
+  EXPECT_NEAR(microseconds(round_platform(), kernel({1}, RemoteAccess::uncached_store, 1.0)), around_us + 1e-4, 1e-5);
+}
+
+TEST(RemoteKernel, HasEveryLinkForItself) {
+  for (const RemoteAccess access : {RemoteAccess::uncached_store, RemoteAccess::load}) {
+    EXPECT_NEAR(microseconds(round_platform(), kernel({1, 2, 3}, access, 1e9)), around_us + 1e5, 1e-3);
+  }
+}
+
+// 12 KB in flight over 2 * 0.5 us are 12 GB/s: more than a link, 4 GB/s for each of three.
+TEST(RemoteKernel, LoadsOfManyPeersShareTheReadsInFlight) {
+  using sim::operator""_ns;
+  PlatformSpec platform = round_platform();
+  platform.fabric.latency = 500_ns;
+  platform.fabric.reads_in_flight = sim::Bytes(12e3);
+  EXPECT_NEAR(microseconds(platform, kernel({1}, RemoteAccess::load, 1e9)), around_us + 1e5, 1e-3);
+  EXPECT_NEAR(microseconds(platform, kernel({1, 2, 3}, RemoteAccess::load, 1e9)), around_us + 2.5e5, 1e-3);
+  EXPECT_NEAR(microseconds(platform, kernel({1, 2, 3}, RemoteAccess::uncached_store, 1e9)), around_us + 1e5, 1e-3);
+}
+
+// 8 MiB of L2: nearly all of it is dirty after 3 GB, a third for each peer, and goes out at 1 GB/s together.
+TEST(RemoteKernel, WritesBackWhatItsStoresLeftInTheL2) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.writeback_rate = sim::BytesPerSecond(1e9);
+  const double dirty = 8.0 * 1048576.0;
+  EXPECT_NEAR(microseconds(platform, kernel({1, 2, 3}, RemoteAccess::store, 1e9)),
+              around_us + (1e9 - dirty / 3.0) / 1e4 + dirty / 1e3, 1e-2);
+  // What is far smaller than the L2 stays there until the end.
+  EXPECT_NEAR(microseconds(platform, kernel({1, 2, 3}, RemoteAccess::store, 1e3)), around_us + 3.0, 1e-2);
+  // The link to one peer is slower than the write-back of a fast L2: nothing is lost.
+  platform.gpu.memory.writeback_rate = sim::BytesPerSecond(1e12);
+  EXPECT_NEAR(microseconds(platform, kernel({1}, RemoteAccess::store, 1e9)), around_us + 1e5, 1e-3);
+}
+
+TEST(RemoteKernel, MovesEveryByteOnceOverItsLink) {
+  for (const RemoteAccess access : {RemoteAccess::store, RemoteAccess::load}) {
+    sim::Simulator simulator;
+    PlatformSpec platform = round_platform();
+    platform.gpu.memory.writeback_rate = sim::BytesPerSecond(1e9);
+    Node node(simulator, platform);
+    time_of(simulator, run_remote_kernel(node, kernel({1, 3}, access, 1e6)));
+    for (const int peer : {1, 3}) {
+      const bool load = access == RemoteAccess::load;
+      const auto link = load ? node.fabric().link(peer, 0) : node.fabric().link(0, peer);
+      EXPECT_NEAR(node.network().served(link), 1e6, 1.0);
+    }
+    EXPECT_EQ(node.network().served(node.fabric().link(0, 2)), 0.0);
+  }
+}
+
+// Of a cache of capacity C, lines hit by S random stores: C (1 - exp(-S / C)).
+TEST(MemoryWriteback, LinesStayDirtyUntilOthersTakeTheirPlace) {
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  const Memory memory(round_memory(), network, "gpu0");
+  const double capacity = 8.0 * 1048576.0;
+  EXPECT_NEAR(memory.dirty_in_l2(sim::Bytes(1024.0)).value(), 1024.0, 0.1);
+  EXPECT_NEAR(memory.dirty_in_l2(sim::Bytes(capacity)).value(), capacity * (1.0 - std::exp(-1.0)), 1.0);
+  EXPECT_NEAR(memory.dirty_in_l2(sim::Bytes(1e9)).value(), capacity, 1.0);
+}
+
+}  // namespace
+}  // namespace c3sim::models

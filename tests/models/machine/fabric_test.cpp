@@ -1,0 +1,175 @@
+#include "models/machine/fabric.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using sim::operator""_GBps;
+
+FabricSpec spec_of(Topology topology, double reverse_share) {
+  FabricSpec spec;
+  spec.topology = topology;
+  spec.gpus = 4;
+  spec.link_rate = 10.0_GBps;
+  spec.reverse_share = reverse_share;
+  spec.reads_in_flight = sim::Bytes(1e9);
+  spec.host_to_device_rate = 20.0_GBps;
+  spec.device_to_host_rate = 30.0_GBps;
+  return spec;
+}
+
+struct Path {
+  int from;
+  int to;
+};
+
+std::vector<double> rates(const FabricSpec& spec, const std::vector<Path>& paths) {
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  const Fabric fabric(spec, network);
+  std::vector<UsageList> lists;
+  for (const Path& path : paths) fabric.add(lists.emplace_back(), path.from, path.to, 1.0);
+  return rates_together(network, std::move(lists));
+}
+
+TEST(FabricMesh, EveryPairHasALinkOfItsOwn) {
+  const std::vector<double> all = rates(spec_of(Topology::mesh, 0.0), {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {2, 1}, {3, 0}});
+  EXPECT_EQ(all, std::vector<double>(6, 10e9));
+}
+
+TEST(FabricMesh, FlowsBetweenTheSameTwoGpusShareTheirLink) {
+  EXPECT_EQ(rates(spec_of(Topology::mesh, 0.0), {{0, 1}, {0, 1}}), (std::vector<double>{5e9, 5e9}));
+}
+
+TEST(FabricSwitch, WhatOneGpuSendsSharesItsPort) {
+  EXPECT_EQ(rates(spec_of(Topology::fabric_switch, 0.0), {{0, 1}, {0, 2}}), (std::vector<double>{5e9, 5e9}));
+}
+
+TEST(FabricSwitch, WhatOneGpuReceivesSharesItsPort) {
+  EXPECT_EQ(rates(spec_of(Topology::fabric_switch, 0.0), {{1, 0}, {2, 0}}), (std::vector<double>{5e9, 5e9}));
+}
+
+TEST(FabricSwitch, SendingDoesNotHinderReceiving) {
+  EXPECT_EQ(rates(spec_of(Topology::fabric_switch, 0.0), {{0, 1}, {1, 2}, {2, 0}}), std::vector<double>(3, 10e9));
+}
+
+class FabricReverse : public ::testing::TestWithParam<Topology> {};
+INSTANTIATE_TEST_SUITE_P(Topologies, FabricReverse, ::testing::Values(Topology::mesh, Topology::fabric_switch));
+
+TEST_P(FabricReverse, OneDirectionAloneHasTheWholeLink) {
+  EXPECT_DOUBLE_EQ(rates(spec_of(GetParam(), 0.25), {{0, 1}}).front(), 10e9);
+}
+
+// Each direction carries r of payload and 0.25 r for the other's payload: r = 10 / 1.25 GB/s.
+TEST_P(FabricReverse, BothDirectionsBusyLoseTheReverseShare) {
+  for (const double rate : rates(spec_of(GetParam(), 0.25), {{0, 1}, {1, 0}})) EXPECT_DOUBLE_EQ(rate, 8e9);
+}
+
+// Each read holds its place for 2 * 250 ns of fabric and 500 ns of memory: 12 KB in flight are 12 GB/s.
+TEST(FabricReads, AreBoundByThoseInFlightOverTheRoundTrip) {
+  using sim::operator""_ns;
+  FabricSpec spec = spec_of(Topology::mesh, 0.0);
+  spec.latency = 250_ns;
+  spec.reads_in_flight = sim::Bytes(12e3);
+  spec.read_cost = 0.8;
+  const auto rates_of = [&spec](const std::vector<Path>& reads, const std::vector<Path>& stores) {
+    sim::Simulator simulator;
+    sim::ResourceNetwork network(simulator);
+    const Fabric fabric(spec, network);
+    std::vector<UsageList> lists;
+    for (const Path& path : reads) fabric.add_read(lists.emplace_back(), path.from, path.to, 1.0, 500_ns);
+    for (const Path& path : stores) fabric.add(lists.emplace_back(), path.from, path.to, 1.0);
+    return rates_together(network, std::move(lists));
+  };
+  const auto expect_rates = [](const std::vector<double>& rates, const std::vector<double>& expected) {
+    ASSERT_EQ(rates.size(), expected.size());
+    for (std::size_t i = 0; i < rates.size(); ++i) EXPECT_NEAR(rates[i], expected[i], 1.0);
+  };
+  expect_rates(rates_of({{0, 1}, {0, 2}, {0, 3}}, {}), {4e9, 4e9, 4e9});
+  expect_rates(rates_of({{0, 1}, {1, 2}}, {}), {12e9, 12e9});  // each GPU has its own; 12 < 10 / 0.8
+  expect_rates(rates_of({{0, 1}, {0, 2}, {0, 3}}, {{0, 1}}), {4e9, 4e9, 4e9, 10e9});  // stores hold no places
+  spec.latency = 1_ns;
+  spec.reads_in_flight = sim::Bytes(1e9);
+  expect_rates(rates_of({{0, 1}, {0, 1}}, {}), {6.25e9, 6.25e9});  // the link out of GPU 1, 10 / 0.8
+}
+
+TEST(FabricHost, EachDirectionHasItsOwnRate) {
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  const Fabric fabric(spec_of(Topology::mesh, 0.0), network);
+  std::vector<UsageList> lists(3);
+  fabric.add_from_host(lists[0], 0, 1.0);
+  fabric.add_to_host(lists[1], 0, 1.0);
+  fabric.add_to_host(lists[2], 1, 1.0);
+  EXPECT_EQ(rates_together(network, std::move(lists)), (std::vector<double>{20e9, 30e9, 30e9}));
+}
+
+TEST(FabricPorts, AreWhatAGpuSendsAndReceivesBy) {
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  const Fabric mesh(spec_of(Topology::mesh, 0.0), network);
+  const auto links = mesh.ports(1);
+  const std::set<sim::ResourceNetwork::ResourceId> expected{mesh.link(1, 0), mesh.link(1, 2), mesh.link(1, 3),
+                                                            mesh.link(0, 1), mesh.link(2, 1), mesh.link(3, 1)};
+  EXPECT_EQ(links.size(), 6u);
+  EXPECT_EQ((std::set<sim::ResourceNetwork::ResourceId>(links.begin(), links.end())), expected);
+
+  const Fabric crossbar(spec_of(Topology::fabric_switch, 0.0), network);
+  EXPECT_EQ(crossbar.ports(1).size(), 2u);
+  EXPECT_EQ(crossbar.ports(1).front(), crossbar.link(1, 0));
+}
+
+// Over any set of transfers the ports of all GPUs together serve each payload byte twice, where it leaves and where it
+// arrives, and as often the reverse share of it.
+RC_GTEST_PROP(FabricConservation, PortsServeEveryByteWhereItLeavesAndWhereItArrives, ()) {
+  const Topology topology = *rc::gen::element(Topology::mesh, Topology::fabric_switch);
+  const double share = *rc::gen::inRange(0, 5) / 10.0;
+  const auto transfers = *rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(1, 4)));
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  const Fabric fabric(spec_of(topology, share), network);
+  for (const auto& [from, distance] : transfers) {
+    UsageList usages;
+    fabric.add(usages, from, (from + distance) % 4, 1.0);
+    sim::ActivitySpec flow;
+    flow.amount = 1000.0;
+    flow.usages = std::move(usages).take();
+    network.start(flow, [] {});
+  }
+  simulator.run();
+  double served = 0.0;
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    for (const auto port : fabric.ports(gpu)) served += network.served(port);
+  }
+  const double payload = 1000.0 * static_cast<double>(transfers.size());
+  RC_ASSERT(std::abs(served - 2.0 * (1.0 + share) * payload) <= 1e-9 * (1.0 + payload));
+}
+
+RC_GTEST_PROP(FabricSymmetry, RenamingTheGpusChangesNoRate, ()) {
+  const FabricSpec spec = spec_of(*rc::gen::element(Topology::mesh, Topology::fabric_switch), 0.1);
+  const auto raw = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(1, 4))));
+  const int shift = *rc::gen::inRange(1, 4);
+  std::vector<Path> paths;
+  std::vector<Path> renamed;
+  for (const auto& [from, distance] : raw) {
+    paths.push_back({from, (from + distance) % 4});
+    renamed.push_back({(from + shift) % 4, (from + distance + shift) % 4});
+  }
+  const std::vector<double> before = rates(spec, paths);
+  const std::vector<double> after = rates(spec, renamed);
+  for (std::size_t i = 0; i < before.size(); ++i) RC_ASSERT(std::abs(before[i] - after[i]) <= 1e-9 * before[i]);
+}
+
+}  // namespace
+}  // namespace c3sim::models

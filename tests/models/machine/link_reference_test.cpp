@@ -1,0 +1,193 @@
+// How close do the links of the MI300X come to what TransferBench and Iris measured? Every row between GPUs, within 5 %
+// from 64 MiB per peer and 15 % from 1 MiB; a test that fails prints the row. Left out, because no link between GPUs is
+// measured there: the diagonals (local memory), T4 (local memset), and what CPUs execute (T5, the CPU rows), as a
+// host's cores and memory are not modelled.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "models/kernels/remote_kernel.h"
+#include "tests/models/model_fixture.h"
+#include "tests/models/reference_table.h"
+
+namespace c3sim::models {
+namespace {
+
+constexpr double gib = 1073741824.0;
+constexpr double mib = 1048576.0;
+constexpr int all_cus = 304;
+
+// Microseconds until the last of these kernels has ended.
+double together_us(const std::vector<RemoteKernelSpec>& kernels) {
+  sim::Simulator simulator;
+  const PlatformSpec platform = mi300x();
+  Node node(simulator, platform);
+  std::vector<sim::Time> ends(kernels.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    simulator.spawn("kernel", note_end(simulator, run_remote_kernel(node, kernels[i]), ends[i]));
+  }
+  simulator.run();
+  return sim::to_microseconds(*std::max_element(ends.begin(), ends.end()));
+}
+
+// All GPUs at once, each touching all others.
+double all_us(RemoteAccess access, double bytes, int workgroups) {
+  std::vector<RemoteKernelSpec> kernels;
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    std::vector<int> peers(8);
+    std::iota(peers.begin(), peers.end(), 0);
+    peers.erase(peers.begin() + gpu);
+    kernels.push_back({gpu, peers, access, sim::Bytes(bytes), workgroups});
+  }
+  return together_us(kernels);
+}
+
+double tolerance(double bytes) { return bytes >= 64.0 * mib ? 0.05 : 0.15; }
+
+void expect_close(double predicted, double measured, double relative, const std::string& row) {
+  EXPECT_NEAR(predicted / measured, 1.0, relative) << row << ": predicted " << predicted << ", measured " << measured;
+}
+
+// Total GiB/s of one GPU as Iris counts it.
+double iris_all(RemoteAccess access, double bytes) {
+  return bytes * 7.0 / gib / (all_us(access, bytes, all_cus) * 1e-6);
+}
+
+double mean_of_gpus(const std::vector<double>& row) { return std::accumulate(row.begin() + 1, row.end(), 0.0) / 8.0; }
+
+std::string row_name(const std::string& table, const std::vector<double>& row) {
+  return table + ", " + std::to_string(std::lround(row[0] / mib)) + " MiB";
+}
+
+// Every row's mean, and from 128 MiB every GPU: at small sizes GPUs differ by up to 38 %, while here all are alike.
+TEST(Iris, AllGpusStoreAtTheMeasuredRate) {
+  const auto rows = reference_numbers("iris_all_store_8xmi300x.csv");
+  ASSERT_EQ(rows.size(), 13U);
+  for (const auto& row : rows) {
+    const double predicted = iris_all(RemoteAccess::store, row[0]);
+    expect_close(predicted, mean_of_gpus(row), tolerance(row[0]), row_name("iris_all_store", row));
+    if (row[0] < 128.0 * mib) continue;
+    for (std::size_t gpu = 1; gpu < row.size(); ++gpu) {
+      expect_close(predicted, row[gpu], 0.05, row_name("iris_all_store", row) + ", gpu" + std::to_string(gpu - 1));
+    }
+  }
+}
+
+TEST(Iris, AllGpusLoadAtTheMeasuredRate) {
+  const auto rows = reference_numbers("iris_all_load_8xmi300x.csv");
+  ASSERT_EQ(rows.size(), 13U);
+  for (const auto& row : rows) {
+    if (row[0] < 2.0 * mib) continue;
+    const double predicted = iris_all(RemoteAccess::load, row[0]);
+    for (std::size_t gpu = 1; gpu < row.size(); ++gpu) {
+      expect_close(predicted, row[gpu], tolerance(row[0]),
+                   row_name("iris_all_load", row) + ", gpu" + std::to_string(gpu - 1));
+    }
+  }
+}
+
+// A gap that stays: at 1 MiB the load is measured to take 70 us, 10 us longer than the other rows' common launch and
+// rate (10 us and 148 GB/s) give: too little work to fill the GPU to its end, perhaps. Closing it fails here.
+TEST(Iris, OneMebibyteIsStillLoadedTooFast) {
+  const auto row = reference_numbers("iris_all_load_8xmi300x.csv").front();
+  ASSERT_EQ(row[0], mib);
+  EXPECT_GT(iris_all(RemoteAccess::load, mib), 1.15 * mean_of_gpus(row));
+}
+
+// Remote loads of all GPUs at once collapse, where stores do not and where a pair alone does not.
+TEST(Iris, LoadsCollapseWhereStoresDoNot) {
+  const double loads = iris_all(RemoteAccess::load, gib);
+  EXPECT_LT(loads, 0.5 * iris_all(RemoteAccess::store, gib));
+  const double pair = 1e6 / together_us({{0, {1}, RemoteAccess::load, sim::Bytes(gib), all_cus}});
+  EXPECT_LT(loads, 3.1 * pair) << "of seven links";
+}
+
+void expect_pairs(const std::string& file, RemoteAccess access) {
+  const auto rows = reference_numbers(file);
+  ASSERT_EQ(rows.size(), 8U);
+  for (std::size_t from = 0; from < rows.size(); ++from) {
+    for (std::size_t to = 0; to < rows.size(); ++to) {
+      if (from == to) continue;
+      const double us =
+          together_us({{static_cast<int>(from), {static_cast<int>(to)}, access, sim::Bytes(4.0 * gib), all_cus}});
+      expect_close(4.0 / (us * 1e-6), rows[from][to + 1], 0.05,
+                   file + " gpu" + std::to_string(from) + " and gpu" + std::to_string(to));
+    }
+  }
+}
+TEST(Iris, APairLoadsAtTheMeasuredRate) { expect_pairs("iris_p2p_load_8xmi300x.csv", RemoteAccess::load); }
+TEST(Iris, APairStoresAtTheMeasuredRate) { expect_pairs("iris_p2p_store_8xmi300x.csv", RemoteAccess::store); }
+
+// Decimal GB/s of 64 MiB per transfer.
+double transferbench(double us) { return 64.0 * mib / us * 1e-3; }
+
+TEST(TransferBench, APairAloneRunsAtTheMeasuredRate) {
+  const double predicted = transferbench(together_us({{0, {1}, RemoteAccess::store, sim::Bytes(64.0 * mib), all_cus}}));
+  const auto rows = reference_cells("transferbench_p2p_unidir_8xmi300x.csv");
+  ASSERT_EQ(rows.size(), 10U);
+  for (std::size_t from = 0; from < 8; ++from) {
+    for (std::size_t to = 0; to < 8; ++to) {
+      if (from == to) continue;
+      const std::string& cell = rows[from + 2][to + 3];  // behind two rows and columns of CPUs
+      expect_close(predicted, std::stod(cell), 0.05, "p2p_unidir " + rows[from + 2][0] + " to " + std::to_string(to));
+    }
+  }
+}
+
+// A kernel that writes to host memory.
+TEST(TransferBench, AGpuWritesToTheHostAtTheMeasuredRate) {
+  sim::Simulator simulator;
+  const PlatformSpec platform = mi300x();
+  Node node(simulator, platform);
+  UsageList usages;
+  node.fabric().add_to_host(usages, 0, 1.0);
+  const double predicted = rate_alone(node.network(), std::move(usages)) * 1e-9;
+  for (const auto& row : reference_cells("transferbench_p2p_unidir_8xmi300x.csv")) {
+    if (row[0].starts_with("CPU")) continue;
+    for (std::size_t cpu : {1U, 2U}) expect_close(predicted, std::stod(row[cpu]), 0.05, "p2p_unidir " + row[0]);
+  }
+}
+
+TEST(TransferBench, BothWaysOfAPairRunAtTheMeasuredRate) {
+  const double predicted =
+      2.0 * transferbench(together_us({{0, {1}, RemoteAccess::store, sim::Bytes(64.0 * mib), all_cus},
+                                       {1, {0}, RemoteAccess::store, sim::Bytes(64.0 * mib), all_cus}}));
+  for (const auto& row : reference_cells("transferbench_p2p_bidir_8xmi300x.csv")) {
+    for (std::size_t to = 1; to < row.size(); ++to) {
+      if (!row[to].empty()) expect_close(predicted, std::stod(row[to]), 0.05, "p2p_bidir " + row[0]);
+    }
+  }
+}
+
+// 8 CUs per transfer, fine-grained memory.
+TEST(TransferBench, AllPairsRunAtTheMeasuredRate) {
+  const double predicted = transferbench(all_us(RemoteAccess::uncached_store, 64.0 * mib, 56));
+  const auto rows = reference_cells("transferbench_a2a_8xmi300x_amdblog.csv");
+  ASSERT_EQ(rows.size(), 8U);
+  for (const auto& row : rows) {
+    for (std::size_t to = 1; to <= 8; ++to) {
+      if (row[to] != "-") expect_close(predicted, std::stod(row[to]), 0.05, "a2a from gpu" + row[0]);
+    }
+  }
+}
+
+// T6 writes a second copy to its own memory, which is not the bound.
+TEST(TransferBench, ExamplesRunAtTheMeasuredRate) {
+  int compared = 0;
+  for (const auto& row : reference_cells("transferbench_examples_mi300x.csv")) {
+    const bool kernel_to_peer = row[1].starts_with("GFX") && row[3].starts_with("G");
+    if (!kernel_to_peer) continue;
+    const double bytes = std::stod(row[4]);
+    const RemoteKernelSpec kernel{0, {1}, RemoteAccess::store, sim::Bytes(bytes), std::stoi(row[2])};
+    expect_close(bytes / together_us({kernel}) * 1e-3, std::stod(row[5]), tolerance(bytes), row[0]);
+    ++compared;
+  }
+  EXPECT_EQ(compared, 4);  // T1, T3a, T3b, T6; T2 is DmaLatte.ALargeCopyRunsAtTheMeasuredRate
+}
+
+}  // namespace
+}  // namespace c3sim::models

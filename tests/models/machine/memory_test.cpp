@@ -1,0 +1,144 @@
+#include "models/machine/memory.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using sim::operator""_ns;
+
+class MemoryTest : public ::testing::Test {
+ protected:
+  double rate_below_l2(Traffic traffic) {
+    UsageList usages;
+    memory.add_below_l2(usages, traffic);
+    return rate_alone(network, std::move(usages));
+  }
+  double rate_from_xcds(double busiest_share, double l2_bytes, Traffic beyond) {
+    UsageList usages;
+    memory.add_from_xcds(usages, busiest_share, l2_bytes, beyond);
+    return rate_alone(network, std::move(usages));
+  }
+
+  sim::Simulator simulator;
+  sim::ResourceNetwork network{simulator};
+  Memory memory{round_memory(), network, "gpu0"};
+};
+
+// 0.8 and 0.5 of 1000 GB/s.
+TEST_F(MemoryTest, ReadsAndWritesReachTheirOwnShareOfTheHbmPeak) {
+  EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.0}), 800e9);
+  EXPECT_DOUBLE_EQ(rate_below_l2({0.0, 1.0, 0.0}), 500e9);
+}
+
+// A byte read takes 1 / 0.8 bytes of the bus, a byte written 1 / 0.5: 3.25 for one of each.
+TEST_F(MemoryTest, ReadsAndWritesShareTheBus) { EXPECT_NEAR(rate_below_l2({1.0, 1.0, 0.0}), 1000e9 / 3.25, 1.0); }
+
+TEST_F(MemoryTest, WhatTheInfinityCacheServesIsLimitedByItAlone) {
+  EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 1.0}), 3000e9);
+}
+
+// A tenth of the reads reaches HBM: 0.1 / 0.8 bytes of its bus each would allow 8000 GB/s, the cache gives 3000. Of a
+// half, 0.5 / 0.8 bytes of the bus allow 1600.
+TEST_F(MemoryTest, TheTighterOfInfinityCacheAndHbmLimitsAMixture) {
+  EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.9}), 3000e9);
+  EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.5}), 1600e9);
+}
+
+// Two L2s of 4000 GB/s.
+TEST_F(MemoryTest, WhatTheL2sServeIsLimitedByThemAlone) {
+  EXPECT_DOUBLE_EQ(rate_from_xcds(memory.evenly_spread(), 1.0, {}), 8000e9);
+}
+
+// Two ports of 1000 GB/s, before the cache's 3000.
+TEST_F(MemoryTest, PortsLimitWhatLeavesTheL2s) {
+  EXPECT_DOUBLE_EQ(rate_from_xcds(memory.evenly_spread(), 1.0, {0.5, 0.5, 1.0}), 2000e9);
+}
+
+TEST_F(MemoryTest, AKernelOnOneXcdHasOneL2AndOnePort) {
+  EXPECT_DOUBLE_EQ(rate_from_xcds(1.0, 1.0, {}), 4000e9);
+  EXPECT_DOUBLE_EQ(rate_from_xcds(1.0, 1.0, {1.0, 0.0, 1.0}), 1000e9);
+}
+
+// Three of four workgroups on one XCD: its port, 1000 GB/s, carries 3/4 of the bytes.
+TEST_F(MemoryTest, TheBusiestXcdLimitsAnUnevenKernel) {
+  EXPECT_DOUBLE_EQ(rate_from_xcds(0.75, 1.0, {1.0, 0.0, 1.0}), 1000e9 / 0.75);
+}
+
+TEST(MemoryLatency, UnloadedIsThatOfInfinityCacheAndHbmTogether) {
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  MemorySpec spec = round_memory();
+  spec.cache_latency = 200_ns;
+  spec.hbm_latency = 300_ns;
+  spec.queueing_factor = 0.0;
+  const Memory memory(spec, network, "gpu0");
+  sim::ActivitySpec read;
+  read.amount = 1e6;
+  read.in_flight = 1000.0;
+  read.latency_path = memory.latency_path();
+  sim::Time end{0};
+  network.start(read, [&] { end = simulator.now(); });
+  simulator.run();
+  // Little's law: 1000 B per 500 ns are 2 GB/s, so 1 MB takes 500 us.
+  EXPECT_NEAR(sim::to_microseconds(end), 500.0, 1e-5);
+}
+
+TEST(MemoryLatency, ABusyHbmSlowsWhatIsLatencyBoundThoughBandwidthIsLeft) {
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  MemorySpec spec = round_memory();
+  spec.hbm_latency = 500_ns;
+  spec.queueing_factor = 1.0;
+  const Memory memory(spec, network, "gpu0");
+  // Half of the bus is busy: the latency is 500 ns * (1 + 0.5^2 / (1 - 0.5)) = 750 ns.
+  UsageList usages;
+  memory.add_below_l2(usages, {1.0, 0.0, 0.0});
+  sim::ActivitySpec background;
+  background.amount = 1e6;
+  background.usages = std::move(usages).take();
+  background.cap = 400e9;
+  network.start(background, [] {});
+  sim::ActivitySpec waiter;
+  waiter.amount = 1e6;
+  waiter.in_flight = 750.0;
+  waiter.latency_path = memory.latency_path();
+  const auto id = network.start(waiter, [] {});
+  double rate = 0.0;
+  const auto look = [&] { rate = network.rate(id); };
+  simulator.schedule(sim::Time(1), [&look] { look(); });
+  simulator.run();
+  EXPECT_NEAR(rate, 1e9, 1e3);
+}
+
+RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches, ()) {
+  const double reads = *rc::gen::inRange(0, 100);
+  const double writes = *rc::gen::inRange(0, 100);
+  const double hits = *rc::gen::inRange(0, 101) / 100.0;
+  const double l2_bytes = reads + writes + *rc::gen::inRange(1, 100);
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  const MemorySpec spec = round_memory();
+  const Memory memory(spec, network, "gpu0");
+  UsageList usages;
+  memory.add_from_xcds(usages, memory.evenly_spread(), l2_bytes, {reads, writes, hits});
+  sim::ActivitySpec activity;
+  activity.amount = 1000.0;
+  activity.usages = std::move(usages).take();
+  network.start(activity, [] {});
+  simulator.run();
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, b); };
+  RC_ASSERT(near(network.served(memory.l2()), 1000.0 * l2_bytes));
+  RC_ASSERT(near(network.served(memory.cache()), 1000.0 * (reads + writes)));
+  RC_ASSERT(near(network.served(memory.hbm()), 1000.0 * (1.0 - hits) * (reads / 0.8 + writes / 0.5)));
+}
+
+}  // namespace
+}  // namespace c3sim::models

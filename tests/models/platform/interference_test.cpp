@@ -1,0 +1,229 @@
+#include "models/platform/interference.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "models/collectives/collective.h"
+#include "models/kernels/gemm.h"
+#include "models/machine/dispatcher.h"
+#include "models/machine/tenant_resource.h"
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using sim::operator""_us;
+using sim::operator""_MiB;
+
+Mechanisms everything() {
+  Mechanisms all;
+  for (const Mechanism mechanism : all_mechanisms) all.add(mechanism);
+  return all;
+}
+
+Mechanisms only(Mechanism mechanism) {
+  Mechanisms one;
+  one.add(mechanism);
+  return one;
+}
+
+PlatformSpec without(Mechanisms mechanisms) {
+  PlatformSpec platform = mi300x();
+  platform.host.threads = HostThreads::per_gpu;
+  platform.without = mechanisms;
+  return platform;
+}
+
+const GemmShape memory_bound{8192, 57344, 2048};
+CollectiveSpec collective(CollectiveKind kind, Backend backend) {
+  CollectiveSpec spec;
+  spec.kind = kind;
+  spec.backend = backend;
+  spec.bytes = 256_MiB;
+  return spec;
+}
+const std::vector<CollectiveSpec> collectives{collective(CollectiveKind::all_gather, Backend::rccl),
+                                              collective(CollectiveKind::all_to_all, Backend::rccl),
+                                              collective(CollectiveKind::all_gather, Backend::sdma)};
+
+sim::Time gemm_alone(const PlatformSpec& platform) {
+  sim::Simulator simulator;
+  Node node(simulator, platform, Symmetry::all_alike);
+  return time_of(simulator, run_gemm(node, memory_bound, {}));
+}
+
+sim::Time alone(const PlatformSpec& platform, const CollectiveSpec& spec) {
+  sim::Simulator simulator;
+  Node node(simulator, platform, Symmetry::all_alike);
+  CollectiveRun run(node, spec, {});
+  return time_of(simulator, run.run());
+}
+
+struct Ends {
+  sim::Time gemm{0};
+  sim::Time collective{0};
+};
+// The GEMM is launched first.
+Ends together(const PlatformSpec& platform, const CollectiveSpec& spec) {
+  sim::Simulator simulator;
+  Node node(simulator, platform, Symmetry::all_alike);
+  CollectiveRun run(node, spec, {});
+  Ends ends;
+  simulator.spawn("gemm", note_end(simulator, run_gemm(node, memory_bound, {}), ends.gemm));
+  simulator.spawn("collective", note_end(simulator, run.run(), ends.collective));
+  simulator.run();
+  return ends;
+}
+
+TEST(Interference, ATenantAloneRunsTheSameWithoutAnyMechanism) {
+  const PlatformSpec real = without({});
+  for (const Mechanism mechanism : all_mechanisms) {
+    const PlatformSpec platform = without(only(mechanism));
+    EXPECT_EQ(gemm_alone(platform), gemm_alone(real)) << to_string(mechanism);
+    for (const CollectiveSpec& spec : collectives) {
+      EXPECT_EQ(alone(platform, spec), alone(real, spec)) << to_string(mechanism) << " " << to_string(spec.backend);
+    }
+  }
+}
+
+// What is left without any is the host's thread, which launches one thing after the other: at most the launch of a
+// kernel (6 us), or the enqueueing of seven copies (seven doorbells 0.66 us apart).
+TEST(Interference, WithoutAllMechanismsOnlyTheOrderOfLaunchesIsLeft) {
+  const PlatformSpec platform = without(everything());
+  for (const CollectiveSpec& spec : collectives) {
+    const Ends ends = together(platform, spec);
+    EXPECT_GE(ends.gemm, gemm_alone(platform));
+    EXPECT_LE(ends.gemm, gemm_alone(platform) + 7_us);
+    EXPECT_GE(ends.collective, alone(platform, spec));
+    EXPECT_LE(ends.collective, alone(platform, spec) + 7_us);
+  }
+}
+
+TEST(Interference, ARealMachineHasAllMechanisms) {
+  const PlatformSpec platform = without({});
+  const CollectiveSpec all_to_all = collective(CollectiveKind::all_to_all, Backend::rccl);
+  EXPECT_GT(together(platform, all_to_all).collective, 2 * alone(platform, all_to_all));
+}
+
+// A resource of 10 units/s that takes 1 s, and 2 s at full load: 1 + 0.05 * 1 / (1 - 0.95).
+const sim::ResourceSpec resource{"memory", 10.0, {sim::Time(1'000'000'000'000), 0.05, 1.0, 0.95}};
+
+struct TwoTenants {
+  explicit TwoTenants(TenantResource::Apart apart)
+      : first(network, resource, apart), second(first.seen_by_another(network)) {
+    UsageList a;
+    UsageList b;
+    first.add(a, 1.0);
+    second.add(b, 1.0);
+    rates = rates_together(network, {a, b});
+  }
+  sim::Simulator simulator;
+  sim::ResourceNetwork network{simulator};
+  TenantResource first;
+  TenantResource second;
+  std::vector<double> rates;
+};
+
+TEST(TenantResource, IsOneAndTheSameInARealMachine) {
+  TwoTenants tenants({});
+  EXPECT_EQ(tenants.first.power(), tenants.second.power());
+  EXPECT_EQ(tenants.first.latency(), tenants.second.latency());
+  EXPECT_EQ(tenants.rates, (std::vector{5.0, 5.0}));
+}
+
+TEST(TenantResource, ApartInBandwidthGivesEachAllOfItAndTheLatencyOfTheSum) {
+  TwoTenants tenants({.bandwidth = true});
+  EXPECT_EQ(tenants.rates, (std::vector{10.0, 10.0}));
+  EXPECT_EQ(tenants.first.latency(), tenants.second.latency());
+}
+
+TEST(TenantResource, ApartInLatencyOrPowerSharesTheBandwidthAndMetersEach) {
+  for (const TenantResource::Apart apart : {TenantResource::Apart{.latency = true}, {.power = true}}) {
+    TwoTenants tenants(apart);
+    EXPECT_EQ(tenants.rates, (std::vector{5.0, 5.0}));
+    EXPECT_EQ(tenants.first.latency() != tenants.second.latency(), apart.latency);
+    EXPECT_EQ(tenants.first.power() != tenants.second.power(), apart.power);
+    const sim::ResourceId own = apart.latency ? tenants.first.latency() : tenants.first.power();
+    // It has served the 1e6 units of its own tenant, not the 2e6 of both.
+    EXPECT_NEAR(tenants.network.served(own), 1e6, 1.0);
+  }
+}
+
+// 10 of 30 units/s counts as full, as 10 of 10 does: 2 s.
+TEST(LoadedLatency, CountsAsFullAtLessThanTheCapacity) {
+  sim::LoadedLatency latency = resource.latency;
+  EXPECT_NEAR(latency.at(1.0).value(), 2.0, 1e-12);
+  latency.full_at = 1.0 / 3.0;
+  EXPECT_NEAR(latency.at(1.0 / 3.0).value(), 2.0, 1e-12);
+  EXPECT_NEAR(latency.at(1.0).value(), 2.0, 1e-12);
+  EXPECT_NEAR(latency.at(0.0).value(), 1.0, 1e-12);
+}
+
+// Two XCDs of one CU. A GEMM of 4 workgroups of 10 us each, one per CU, takes 20 us by itself; a collective of 2
+// workgroups of 20 us arrives behind it.
+struct OneCuPerXcd {
+  explicit OneCuPerXcd(Mechanisms mechanisms)
+      : dispatcher(simulator, {DispatchPolicy::oldest_first, sim::Time(0), sim::Time(0)}, 2, 1, round_cu(), "gpu0",
+                   mechanisms) {
+    run("gemm", Tenant::gemm, 4, 10_us, gemm);
+    run("rccl", Tenant::rccl, 2, 20_us, rccl);
+    simulator.run();
+  }
+  void run(std::string name, Tenant tenant, int workgroups, sim::Time duration, sim::Time& end) {
+    KernelSpec kernel;
+    kernel.name = name;
+    kernel.workgroups = workgroups;
+    kernel.workgroup = round_cu();
+    kernel.tenant = tenant;
+    CohortBody body = [this, duration](const Cohort&) { return wait(simulator, duration); };
+    simulator.spawn(std::move(name), note_end(simulator, dispatcher.run(std::move(kernel), std::move(body)), end));
+  }
+  static sim::Task<> wait(sim::Simulator& simulator, sim::Time duration) { co_await simulator.delay(duration); }
+
+  sim::Simulator simulator;
+  Dispatcher dispatcher;
+  sim::Time gemm{0};
+  sim::Time rccl{0};
+};
+
+TEST(DispatcherInterference, ACollectiveWaitsForTheGemmInARealMachine) {
+  const OneCuPerXcd gpu({});
+  EXPECT_EQ(gpu.gemm, 20_us);
+  EXPECT_EQ(gpu.rccl, 40_us);
+}
+
+// Placed at once; the second wave of the GEMM then waits until the collective leaves the CUs.
+TEST(DispatcherInterference, WithoutDispatchWaitTheGemmLosesTheCusInstead) {
+  const OneCuPerXcd gpu(only(Mechanism::dispatch_wait));
+  EXPECT_EQ(gpu.rccl, 20_us);
+  EXPECT_EQ(gpu.gemm, 30_us);
+}
+
+TEST(DispatcherInterference, WithoutEitherBothRunAsIfAlone) {
+  Mechanisms both = only(Mechanism::dispatch_wait);
+  both.add(Mechanism::cu_loss);
+  const OneCuPerXcd gpu(both);
+  EXPECT_EQ(gpu.rccl, 20_us);
+  EXPECT_EQ(gpu.gemm, 20_us);
+}
+
+// A mask of half the CUs of each XCD doubles the waves of a GEMM, but not where it cannot lose CUs.
+TEST(DispatcherInterference, WithoutCuLossAMaskKeepsNothingFromAGemm) {
+  PlatformSpec platform = round_platform();
+  const GemmShape two_waves_of_half{512, 512, 1024};  // 16 tiles of 128x128 on 2 x 2 CUs: four waves; on 2 x 4: two
+  const auto time = [&](CuMask mask) {
+    sim::Simulator simulator;
+    Node node(simulator, platform, Symmetry::all_alike);
+    return time_of(simulator, run_gemm(node, two_waves_of_half, mask));
+  };
+  const sim::Time whole = time({});
+  EXPECT_GT(time({0, 2}), whole);
+  platform.without = only(Mechanism::cu_loss);
+  EXPECT_EQ(time({0, 2}), whole);
+}
+
+}  // namespace
+}  // namespace c3sim::models

@@ -1,0 +1,127 @@
+#include "models/platform/platform_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What reading the platform with these assignments says is wrong, one line for each fault; empty if nothing is.
+std::string faults(const std::vector<std::string>& assignments) {
+  try {
+    mi300x(assignments);
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// memory_hierarchy_mi300x.csv and the data sheet: 8 GPUs of 8 x 38 CUs, 1307.4 TFLOP/s of bf16, 5.3 TB/s, 256 MiB.
+TEST(Mi300xFile, DescribesTheMachineOfTheDataSheet) {
+  const PlatformSpec spec = mi300x();
+  EXPECT_EQ(spec.name, "mi300x");
+  EXPECT_EQ(spec.gpus, 8);
+  EXPECT_EQ(spec.gpu.cus(), 304);
+  EXPECT_NEAR(spec.gpu.peak_flops(), 1307.4e12, 0.1e12);
+  EXPECT_NEAR(spec.gpu.memory.hbm_rate.value(), 5.3e12, 0.05e12);
+  EXPECT_EQ(spec.gpu.memory.cache_capacity, sim::Bytes(256.0 * 1048576));
+  EXPECT_EQ(spec.fabric.gpus, 8);
+  EXPECT_EQ(spec.fabric.topology, Topology::mesh);
+}
+
+// What a GPU can read from its peers is far less than what its memory gives: the reason for hiding communication.
+TEST(Mi300xFile, LevelsOfTheHierarchyGetSlowerOutwards) {
+  const PlatformSpec spec = mi300x();
+  const MemorySpec& memory = spec.gpu.memory;
+  EXPECT_GT(memory.xcds * memory.l2_rate, memory.cache_rate);
+  EXPECT_GT(memory.cache_rate, memory.hbm_rate);
+  EXPECT_GT(memory.hbm_rate, 7.0 * spec.fabric.link_rate);
+  EXPECT_GT(spec.fabric.link_rate, sim::BytesPerSecond(0.0));
+}
+
+TEST(Mi300xFile, EveryParameterTellsItsSourceAndKind) {
+  sim::Config config = sim::Config::from_file(mi300x_file(), sim::Sources::required);
+  PlatformSpec::read(config);
+  for (const sim::Parameter& parameter : config.parameters()) {
+    if (parameter.path == "name" || parameter.path.ends_with(".name")) continue;  // labels
+    EXPECT_FALSE(parameter.source.empty()) << parameter.path;
+    EXPECT_FALSE(parameter.kind.empty()) << parameter.path;
+    const bool uncertain = parameter.kind == "fitted" || parameter.kind == "assumed";
+    const bool is_word = parameter.value.find_first_of("0123456789") == std::string::npos;
+    EXPECT_TRUE(!uncertain || is_word || !parameter.low.empty()) << parameter.path;
+  }
+}
+
+TEST(Mi300xFile, IsResolvedToTheSameParameters) {
+  sim::Config config = sim::Config::from_file(mi300x_file(), sim::Sources::required);
+  PlatformSpec::read(config);
+  sim::Config again = sim::Config::from_text(config.resolved(), "resolved.yaml", sim::Sources::required);
+  PlatformSpec::read(again);
+  ASSERT_EQ(again.parameters().size(), config.parameters().size());
+  for (std::size_t i = 0; i < config.parameters().size(); ++i) {
+    EXPECT_EQ(again.parameters()[i].path, config.parameters()[i].path);
+    EXPECT_EQ(again.parameters()[i].value, config.parameters()[i].value);
+  }
+}
+
+TEST(PlatformFault, ACapBelowWhatIsAlwaysBurntIsRefused) {
+  EXPECT_THAT(faults({"gpu.power.cap=150 W"}),
+              HasSubstr("gpu.power.cap: leaves nothing above idle and clock_tree power"));
+}
+
+TEST(PlatformFault, AHighestClockBelowTheLowestIsRefused) {
+  EXPECT_THAT(faults({"gpu.power.highest_clock=100 MHz"}),
+              HasSubstr("gpu.power.highest_clock: lies below lowest_clock"));
+}
+
+TEST(PlatformFault, AMatrixClockBeyondTheHighestIsRefused) {
+  EXPECT_THAT(faults({"gpu.power.matrix_clock=3 GHz"}), HasSubstr("gpu.power.matrix_clock"));
+}
+
+TEST(PlatformFault, AnUnknownTopologyNamesThoseThatThereAre) {
+  const std::string what = faults({"fabric.topology=ring"});
+  EXPECT_THAT(what, HasSubstr("fabric.topology"));
+  EXPECT_THAT(what, HasSubstr("mesh"));
+  EXPECT_THAT(what, HasSubstr("switch"));
+}
+
+TEST(PlatformFault, AnUnknownDispatchPolicyNamesThoseThatThereAre) {
+  const std::string what = faults({"gpu.dispatch.policy=random"});
+  EXPECT_THAT(what, HasSubstr("gpu.dispatch.policy"));
+  EXPECT_THAT(what, HasSubstr("oldest_first"));
+  EXPECT_THAT(what, HasSubstr("rotation"));
+}
+
+TEST(PlatformFault, AParameterThatNoModelHasNamesTheNearest) {
+  EXPECT_THAT(faults({"gpu.memory.l2.capacityy=8 MiB"}), HasSubstr("capacity"));
+}
+
+// One slip in each part of the machine.
+TEST(PlatformFault, AllPartsReportTheirFaultsTogether) {
+  const std::string what = faults({"gpus=1", "fabric.link_rate=48", "gpu.xcds=0", "gpu.memory.l2.rate=1 B/s",
+                                   "gpu.gemm.flops_per_cycle_per_cu=-1", "gpu.memory.hbm.read_efficiency=1.5",
+                                   "rccl.workgroup_in_flight=1 us", "host.kernel_launch=2 s"});
+  for (const char* path :
+       {"gpus:", "fabric.link_rate", "gpu.xcds", "gpu.memory.l2.rate", "gpu.gemm.flops_per_cycle_per_cu",
+        "gpu.memory.hbm.read_efficiency", "rccl.workgroup_in_flight", "host.kernel_launch"}) {
+    EXPECT_THAT(what, HasSubstr(path));
+  }
+}
+
+TEST(PlatformSpec, AWhatIfReachesTheModels) {
+  const PlatformSpec spec =
+      mi300x({"fabric.link_rate=64 GB/s", "gpu.memory.hbm.peak_rate=8 TB/s", "gpu.cus_per_xcd=40"});
+  EXPECT_EQ(spec.fabric.link_rate, sim::BytesPerSecond(64e9));
+  EXPECT_EQ(spec.gpu.memory.hbm_rate, sim::BytesPerSecond(8e12));
+  EXPECT_EQ(spec.gpu.cus(), 320);
+}
+
+}  // namespace
+}  // namespace c3sim::models

@@ -1,0 +1,102 @@
+// Does a ring lose nothing and let nobody in a moment too early?
+#include "models/sdma/sdma_queue.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/models/sdma/sdma_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using sim::operator""_ns;
+
+// A queue without an engine: the test takes and releases.
+struct BareQueue {
+  explicit BareQueue(double ring_bytes)
+      : platform(CopyPlatform::round()),
+        thread(simulator, "thread", platform.host.submission),
+        queue(simulator, platform.sdma.packets, sim::Bytes(ring_bytes), "ring", [this] { ++announcements; }) {}
+
+  CopyPlatform platform;
+  sim::Simulator simulator;
+  SubmittingThread thread;
+  int announcements = 0;
+  SdmaQueue queue;
+};
+
+sim::Task<> write_fences(BareQueue& bare, int count, std::vector<sim::Time>& written) {
+  for (int i = 0; i < count; ++i) {
+    SdmaCommand fence = FenceCommand{};
+    co_await bare.queue.write(bare.thread, std::move(fence), 32_ns);
+    written.push_back(bare.simulator.now());
+  }
+}
+sim::Task<> ring(BareQueue& bare) { co_await bare.queue.ring_doorbell(bare.thread, 32_ns); }
+sim::Task<> use_first_at(BareQueue& bare, sim::Time at) {
+  co_await bare.simulator.delay(at);
+  const QueuedCommand first = bare.queue.take();
+  bare.queue.release(first);
+}
+
+TEST(SdmaQueue, HoldsExactlyWhatFits) {
+  BareQueue bare(64);  // four fences of 16 bytes
+  std::vector<sim::Time> written;
+  bare.simulator.spawn("writer", write_fences(bare, 4, written));
+  bare.simulator.run();
+  // Each takes 64 ns to build and 1 ns to write.
+  EXPECT_EQ(written, (std::vector<sim::Time>{65_ns, 130_ns, 195_ns, 260_ns}));
+  EXPECT_EQ(bare.queue.free().value(), 0);
+}
+
+TEST(SdmaQueue, AFullRingHoldsTheWriterUntilThePacketIsReleased) {
+  BareQueue bare(64);
+  std::vector<sim::Time> written;
+  bare.simulator.spawn("writer", write_fences(bare, 5, written));
+  bare.simulator.spawn("engine", use_first_at(bare, 1000_ns));
+  bare.simulator.run();
+  EXPECT_EQ(written.back(), 1065_ns);
+  EXPECT_EQ(bare.announcements, 1);  // the writer rang before it waited: otherwise nobody would ever make room
+}
+
+TEST(SdmaQueue, AFullRingThatNobodyEmptiesIsADeadlockThatNamesIt) {
+  BareQueue bare(64);
+  std::vector<sim::Time> written;
+  bare.simulator.spawn("writer", write_fences(bare, 5, written));
+  try {
+    bare.simulator.run();
+    FAIL() << "no deadlock";
+  } catch (const sim::Deadlock& deadlock) {
+    EXPECT_NE(std::string(deadlock.what()).find("bytes of the ring of ring"), std::string::npos) << deadlock.what();
+  }
+}
+
+TEST(SdmaQueue, PacketsAreVisibleOneDoorbellLatencyAfterTheDoorbell) {
+  BareQueue bare(64);
+  std::vector<sim::Time> written;
+  bare.simulator.spawn("writer", write_fences(bare, 1, written));
+  bare.simulator.run();
+  EXPECT_FALSE(bare.queue.has_command());
+  bare.simulator.spawn("doorbell", ring(bare));
+  bare.simulator.run();
+  EXPECT_TRUE(bare.queue.has_command());
+  EXPECT_EQ(bare.simulator.now(), 65_ns + 2_ns + 32_ns);  // write, doorbell store, its way to the engine
+}
+
+TEST(SdmaQueue, AFetchBringsInOneGranule) {
+  BareQueue bare(64);
+  std::vector<sim::Time> written;
+  bare.simulator.spawn("writer", write_fences(bare, 3, written));
+  bare.simulator.run();
+  bare.simulator.spawn("doorbell", ring(bare));
+  bare.simulator.run();
+  ASSERT_TRUE(bare.queue.needs_fetch());
+  bare.queue.fetch(sim::Bytes(32));  // two fences
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(bare.queue.needs_fetch());
+    bare.queue.take();
+  }
+  EXPECT_TRUE(bare.queue.needs_fetch());
+}
+
+}  // namespace
+}  // namespace c3sim::models

@@ -1,0 +1,105 @@
+#include "sim/config/config_leaf.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/sim/config/config_faults.h"
+
+namespace c3sim::sim {
+namespace {
+
+// The faults of an integer within [1, 64] written as the parameter on line 1, whose map begins at column 4.
+std::string faults_of_parameter(const std::string& map, Sources sources = Sources::optional) {
+  return faults_of(
+      "k: " + map, [](Section root) { root.integer("k", 1, 64); }, sources);
+}
+
+TEST(Parameter, TellsWhereAValueComesFrom) {
+  Config config = Config::from_text(
+      "gpu:\n"
+      "  engines: {value: 16, source: node.csv num_sdma_engines, kind: fitted, range: [8, 64], about: Copy engines.}\n"
+      "  rate: 48 GB/s\n",
+      "f.yaml");
+  Section gpu = config.root().section("gpu");
+  EXPECT_EQ(gpu.integer("engines", 1, 64), 16);
+  gpu.rate("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
+  config.finish();
+  const std::vector<Parameter> expected = {
+      {"gpu.engines", "16", "", "node.csv num_sdma_engines", "8", "64", "fitted", "Copy engines.", 2},
+      {"gpu.rate", "48 GB/s", "B/s", "", "", "", "", "", 3}};
+  EXPECT_EQ(config.parameters(), expected);
+}
+
+TEST(Parameter, HasFiveKeysOnly) {
+  EXPECT_EQ(faults_of_parameter("{value: 16, sorce: x}"),
+            "f.yaml:1:16: k: unknown key 'sorce' of a parameter; did you mean 'source'?");
+  EXPECT_EQ(faults_of_parameter("{val: 16}"),
+            "f.yaml:1:4: k: a section where a value is due; a parameter is written {value: ..., source: ...}");
+}
+
+TEST(Parameter, HasAValue) {
+  EXPECT_EQ(faults_of_parameter("{value: }"), "f.yaml:1:5: k: has no value");
+  EXPECT_EQ(faults_of_parameter("~"), "f.yaml:1:1: k: has no value");
+  EXPECT_EQ(faults_of_parameter("{value: {a: 1}}"), "f.yaml:1:12: k: a section where a value is due");
+  EXPECT_EQ(faults_of_parameter("[{a: 1}]"), "f.yaml:1:4: k: a section where a value is due");
+}
+
+TEST(Parameter, IsOfAKnownKind) {
+  EXPECT_EQ(faults_of_parameter("{value: 16, kind: mesured}"),
+            "f.yaml:1:22: k: unknown kind 'mesured'; did you mean 'measured'?");
+  for (const std::string kind : {"data_sheet", "measured", "what_if"}) {
+    EXPECT_EQ(faults_of_parameter("{value: 16, kind: " + kind + "}"), "");
+  }
+}
+
+TEST(Parameter, TellsItsSourceAsText) {
+  EXPECT_EQ(faults_of_parameter("{value: 16, source: [a]}"), "f.yaml:1:16: k: source must be a text");
+  EXPECT_EQ(faults_of_parameter("{value: 16, about: ''}"), "f.yaml:1:16: k: about must be a text");
+  EXPECT_EQ(faults_of_parameter("{value: 16, kind: }"), "f.yaml:1:16: k: kind must be a text");
+}
+
+TEST(Parameter, NeedsARangeWhereItIsUncertain) {
+  EXPECT_EQ(faults_of_parameter("{value: 16, kind: fitted}"), "f.yaml:1:4: k: kind fitted requires a range");
+  EXPECT_EQ(faults_of_parameter("{value: 16, kind: assumed}"), "f.yaml:1:4: k: kind assumed requires a range");
+  EXPECT_EQ(faults_of("k: {value: true, kind: assumed}", [](Section root) { root.flag("k"); }), "");
+}
+
+TEST(Parameter, LiesWithinItsRange) {
+  EXPECT_EQ(faults_of_parameter("{value: 8, range: [8, 16]}"), "");
+  EXPECT_EQ(faults_of_parameter("{value: 16, range: [8, 16]}"), "");
+  EXPECT_EQ(faults_of_parameter("{value: 17, range: [8, 16]}"), "f.yaml:1:12: k: '17' lies outside its range [8, 16]");
+  EXPECT_EQ(faults_of("k: {value: [9, 7], range: [8, 16]}", [](Section root) { root.integers("k", 0, 99); }),
+            "f.yaml:1:16: k: '7' lies outside its range [8, 16]");
+}
+
+TEST(Parameter, HasARangeOfTwoLegalNumbers) {
+  EXPECT_EQ(faults_of_parameter("{value: 9, range: [8]}"), "f.yaml:1:15: k: range must be [low, high]");
+  EXPECT_EQ(faults_of_parameter("{value: 9, range: [8, [9]]}"), "f.yaml:1:15: k: range must be [low, high]");
+  EXPECT_EQ(faults_of_parameter("{value: 9, range: 8}"), "f.yaml:1:15: k: range must be [low, high]");
+  EXPECT_EQ(faults_of_parameter("{value: 9, range: [16, 8]}"), "f.yaml:1:23: k: the range ends below its beginning");
+  EXPECT_EQ(faults_of_parameter("{value: 9, range: [0, x]}"),
+            "f.yaml:1:23: k: low end of the range: '0' must lie between 1 and 64\n"
+            "f.yaml:1:26: k: high end of the range: 'x' is not a whole decimal number such as 12 (no leading zeros)");
+  EXPECT_EQ(faults_of("k: {value: a, range: [1, 2]}", [](Section root) { root.text("k"); }),
+            "f.yaml:1:15: k: only a number has a range");
+}
+
+TEST(Parameter, IsDemandedWhereSourcesAreRequired) {
+  EXPECT_EQ(faults_of_parameter("{value: 16, source: data sheet, kind: data_sheet}", Sources::required), "");
+  EXPECT_EQ(faults_of_parameter("16", Sources::required),
+            "f.yaml:1:4: k: a bare value; write {value: ..., source: ..., kind: ...} here");
+  EXPECT_EQ(faults_of_parameter("{value: 16}", Sources::required),
+            "f.yaml:1:4: k: the parameter has no source\nf.yaml:1:4: k: the parameter has no kind");
+  const auto read_flag = [](Section root) { root.flag("k"); };
+  EXPECT_EQ(faults_of("k: true", read_flag, Sources::required),
+            "f.yaml:1:4: k: a bare value; write {value: ..., source: ..., kind: ...} here");
+  const auto read_labels = [](Section root) {
+    root.text("k");
+    root.names("l");
+  };
+  EXPECT_EQ(faults_of("k: MI300X\nl: [a]", read_labels, Sources::required), "");
+}
+
+}  // namespace
+}  // namespace c3sim::sim

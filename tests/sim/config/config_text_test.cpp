@@ -1,0 +1,101 @@
+#include "sim/config/config_text.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace c3sim::sim {
+namespace {
+
+// "line:column what", empty for a text that may be a configuration.
+std::string check(std::string_view text) {
+  const auto fault = check_text(text);
+  return fault ? std::to_string(fault->line) + ":" + std::to_string(fault->column) + " " + fault->what : "";
+}
+
+TEST(CheckText, AcceptsUtf8AndBothLineEnds) {
+  EXPECT_EQ(check("a: 1\nb: \xC2\xB5s\n"), "");
+  EXPECT_EQ(check("a: 1\r\nb: 2\r\n"), "");
+}
+
+TEST(CheckText, RejectsWhatHasNoContent) {
+  EXPECT_EQ(check(""), "1:1 empty");
+  EXPECT_EQ(check("\n  \r\n"), "1:1 empty");
+}
+
+TEST(CheckText, RejectsMoreThanOneMebibyte) {
+  EXPECT_EQ(check(std::string(max_config_bytes, 'a')), "");
+  EXPECT_EQ(check(std::string(max_config_bytes + 1, 'a')), "1:1 larger than 256 KiB");
+}
+
+TEST(CheckText, PlacesBytesThatAreNoText) {
+  EXPECT_EQ(check(std::string_view("a: 1\nbc\0", 8)), "2:3 a NUL byte (a binary file?)");
+  EXPECT_EQ(check("a: \xFF"), "1:4 bytes that are not UTF-8 (a binary file?)");
+  EXPECT_EQ(check("a: \xC2"), "1:4 bytes that are not UTF-8 (a binary file?)");          // ends inside a character
+  EXPECT_EQ(check("a: \xC0\xAF"), "1:4 bytes that are not UTF-8 (a binary file?)");      // '/' in two bytes
+  EXPECT_EQ(check("a: \xED\xA0\x80"), "1:4 bytes that are not UTF-8 (a binary file?)");  // half of a surrogate pair
+}
+
+TEST(CheckText, RejectsControlCharacters) {
+  EXPECT_EQ(check("a:\n\t- 1"), "2:1 a tab; use blanks");
+  EXPECT_EQ(check("a: 1\rb: 2"), "1:5 a control character");
+  EXPECT_EQ(check("a: \x1B[0m"), "1:4 a control character");
+  EXPECT_EQ(check("a: \xC2\x85"), "1:4 a control character");      // U+0085, a line break in YAML 1.1
+  EXPECT_EQ(check("a: \xE2\x80\xA8"), "1:4 a control character");  // U+2028, another
+  EXPECT_EQ(check("a: \xEF\xBB\xBF"), "1:4 a byte order mark inside the text");
+}
+
+TEST(IsName, TakesLettersDigitsUnderscoresAndHyphens) {
+  EXPECT_TRUE(is_name("c3_rp"));
+  EXPECT_TRUE(is_name("256x256"));
+  EXPECT_TRUE(is_name("MI300X-8"));
+  EXPECT_TRUE(is_name(std::string(max_name_length, 'a')));
+  EXPECT_FALSE(is_name(std::string(max_name_length + 1, 'a')));
+  for (const char* text : {"", "a.b", "a b", "a[0]", "a=b", "\xC2\xB5"}) EXPECT_FALSE(is_name(text)) << text;
+}
+
+TEST(Trimmed, RemovesOuterBlanksOnly) {
+  EXPECT_EQ(trimmed("  48 GB/s "), "48 GB/s");
+  EXPECT_EQ(trimmed("   "), "");
+}
+
+TEST(ParseInteger, TakesStrictDecimalsOnly) {
+  EXPECT_EQ(parse_integer("0").value, 0);
+  EXPECT_EQ(parse_integer("-42").value, -42);
+  EXPECT_EQ(parse_integer("9223372036854775807").value, std::numeric_limits<std::int64_t>::max());
+  for (const char* text : {"", "-", "010", "0x10", "0o10", "1_000", "+1", "1.0", "1e3", "ten", "1 2", "--1"}) {
+    EXPECT_EQ(parse_integer(text).error,
+              "'" + std::string(text) + "' is not a whole decimal number such as 12 (no leading zeros)");
+  }
+  EXPECT_EQ(parse_integer("9223372036854775808").error, "'9223372036854775808' is beyond what can be represented");
+}
+
+TEST(ParseNumber, TakesStrictDecimalsOnly) {
+  EXPECT_EQ(parse_number("0.5").value, 0.5);
+  EXPECT_EQ(parse_number("-1e-3").value, -1e-3);
+  EXPECT_EQ(parse_number("12").value, 12.0);
+  for (const char* text :
+       {"", "010", "00.5", "0x1p3", "inf", ".inf", "nan", "NaN", "1_000", "+1", ".5", "5.", "1e", "1,5"}) {
+    EXPECT_EQ(parse_number(text).error,
+              "'" + std::string(text) + "' is not a decimal number such as 12, 0.5 or 1e-3 (no leading zeros)");
+  }
+  EXPECT_EQ(parse_number("1e999").error, "'1e999' is beyond what can be represented");
+}
+
+RC_GTEST_PROP(ParseNumber, ReadsBackEveryFiniteNumber, (double number)) {
+  RC_PRE(std::isfinite(number));
+  std::array<char, 400> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  // to_chars writes exponents as in 1e+30, which the grammar takes.
+  const Parsed<double> parsed = parse_number({text.data(), static_cast<std::size_t>(end - text.data())});
+  RC_ASSERT(parsed.error.empty());
+  RC_ASSERT(parsed.value == number);
+}
+
+}  // namespace
+}  // namespace c3sim::sim

@@ -1,0 +1,64 @@
+#include "sim/config/nearest_name.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace c3sim::sim {
+namespace {
+
+TEST(EditDistance, CountsEachKindOfEditOnce) {
+  EXPECT_EQ(edit_distance("engine", "engine"), 0u);
+  EXPECT_EQ(edit_distance("engine", "engines"), 1u);  // insertion
+  EXPECT_EQ(edit_distance("engines", "engine"), 1u);  // deletion
+  EXPECT_EQ(edit_distance("engine", "enzine"), 1u);   // substitution
+  EXPECT_EQ(edit_distance("engine", "egnine"), 1u);   // swap of neighbours
+  EXPECT_EQ(edit_distance("Engine", "eNGINE"), 0u);   // case does not count
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);  // k->s, e->i, +g
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+}
+
+RC_GTEST_PROP(EditDistance, IsSymmetricAndBoundedByTheLongerName, (const std::string& a, const std::string& b)) {
+  const std::size_t distance = edit_distance(a, b);
+  RC_ASSERT(distance == edit_distance(b, a));
+  RC_ASSERT(distance <= std::max(a.size(), b.size()));
+  RC_ASSERT(distance >= std::max(a.size(), b.size()) - std::min(a.size(), b.size()));
+}
+
+TEST(NearestName, FindsTheNameFewestEditsAway) {
+  const std::vector<std::string> known = {"sdma", "engines", "engine_rate", "fabric"};
+  EXPECT_EQ(nearest_name("enignes", known), "engines");
+  EXPECT_EQ(nearest_name("sdam", known), "sdma");
+  EXPECT_EQ(nearest_name("engine-rate", known), "engine_rate");
+}
+
+TEST(NearestName, PrefersTheFirstOfEquallyNearNames) {
+  const std::vector<std::string> known = {"l2", "l3"};
+  EXPECT_EQ(nearest_name("l4", known), "l2");
+}
+
+TEST(NearestName, FindsNothingFurtherThanAThirdOfTheLength) {
+  const std::vector<std::string> known = {"hbm", "dispatch"};
+  EXPECT_EQ(nearest_name("mem", known), "");       // two edits from hbm, one is allowed in three letters
+  EXPECT_EQ(nearest_name("dispxxtc", known), "");  // three edits, two are allowed in eight letters
+  EXPECT_EQ(nearest_name("dispxtch", known), "dispatch");
+  EXPECT_EQ(nearest_name("hbm", {}), "");
+}
+
+TEST(NearestName, GivesUpOnWhatNobodyTypes) {
+  const std::vector<std::string> known = {std::string(257, 'a')};
+  EXPECT_EQ(nearest_name(std::string(257, 'a'), known), "");
+}
+
+TEST(NameHint, SuggestsTheNearestNameElseListsAll) {
+  const std::vector<std::string> known = {"fair", "fifo"};
+  EXPECT_EQ(name_hint("fiar", known), "; did you mean 'fair'?");
+  EXPECT_EQ(name_hint("random", known), "; known are: fair, fifo");
+  EXPECT_EQ(name_hint("random", {}), "");
+}
+
+}  // namespace
+}  // namespace c3sim::sim

@@ -1,0 +1,142 @@
+#include "sim/config/output_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+
+namespace c3sim::sim {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// An empty folder for each test.
+class OutputFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("output_file_test." + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder_), {}); }
+  // The message of the failure of a write to the path; empty where it succeeds.
+  static std::string failure(const fs::path& path, std::string_view text = "x") {
+    try {
+      write_file(path, text);
+    } catch (const std::system_error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(OutputFileTest, ShowsTheNewContentOnlyOnCommit) {
+  const fs::path path = folder_ / "result.json";
+  write_file(path, "old");
+  OutputFile file(path);
+  EXPECT_EQ(file.path(), path);
+  file.stream() << "new" << std::flush;
+  EXPECT_EQ(content(path), "old");
+  file.commit();
+  EXPECT_EQ(content(path), "new");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, LeavesTheOldFileAndNothingElseWithoutCommit) {
+  const fs::path path = folder_ / "result.json";
+  write_file(path, "old");
+  {
+    OutputFile file(path);
+    file.stream() << "new";
+  }
+  EXPECT_EQ(content(path), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, SurvivesAKilledWriter) {
+  const fs::path path = folder_ / "result.json";
+  write_file(path, "old");
+  const pid_t writer = fork();
+  if (writer == 0) {
+    OutputFile file(path);
+    file.stream() << std::string(1 << 20, 'n') << std::flush;
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(writer, &status, 0), writer);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(content(path), "old");
+  write_file(path, "new");
+  EXPECT_EQ(content(path), "new");
+}
+
+TEST_F(OutputFileTest, KeepsBytesAsTheyAre) {
+  const std::string bytes("\0\r\n\xff", 4);
+  write_file(folder_ / "bytes", bytes);
+  EXPECT_EQ(content(folder_ / "bytes"), bytes);
+}
+
+TEST_F(OutputFileTest, NamesTheFileInAMissingFolder) {
+  const fs::path path = folder_ / "missing" / "result.json";
+  EXPECT_EQ(failure(path), "cannot write " + path.string() + ": No such file or directory");
+}
+
+TEST_F(OutputFileTest, RefusesAFolderBeforeAnythingIsWritten) {
+  EXPECT_EQ(failure(folder_), "cannot write " + folder_.string() + ": Is a directory");
+}
+
+// Results that go to a device or a pipe would replace it by a file.
+TEST_F(OutputFileTest, RefusesAPipeAndLeavesItThere) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(failure(pipe), "cannot write " + pipe.string() + ": Operation not supported");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, FailsWhenTheFolderVanishesBeforeCommit) {
+  const fs::path inner = folder_ / "inner";
+  fs::create_directory(inner);
+  OutputFile file(inner / "result.json");
+  fs::remove_all(inner);
+  EXPECT_THROW(file.commit(), std::system_error);
+}
+
+TEST_F(OutputFileTest, FailsOnAFullDiskAndLeavesTheOldFile) {
+  const fs::path path = folder_ / "result.json";
+  write_file(path, "old");
+  // A limit on the size of files stands in for a full disk: both make a write() fail.
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = failure(path, std::string(100000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_THAT(message, HasSubstr("cannot write " + path.string() + ": "));
+  EXPECT_EQ(content(path), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+}  // namespace
+}  // namespace c3sim::sim

@@ -1,0 +1,102 @@
+#include "study/explain/slowdown.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "study/answers.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using models::Mechanism;
+using sim::operator""_MiB;
+using sim::operator""_us;
+
+const Scenario all_to_all{"small", {8192, 8192, 8192}, models::CollectiveKind::all_to_all, 128_MiB};
+
+std::vector<Slowdown> of(Strategy strategy, const models::PlatformSpec& platform = mi300x().spec) {
+  Testbed testbed(platform);
+  return split_slowdowns(platform, answer_c3(testbed, all_to_all, std::array{strategy}).runs);
+}
+
+const Slowdown& operation(const std::vector<Slowdown>& slowdowns, const std::string& name) {
+  return *std::find_if(slowdowns.begin(), slowdowns.end(), [&](const Slowdown& s) { return s.operation == name; });
+}
+
+double percent(const Slowdown& slowdown, Mechanism mechanism) {
+  return slowdown.percent(slowdown.parts[static_cast<std::size_t>(mechanism)]);
+}
+
+TEST(Slowdown, PartsAndRestAddUpToTheWhole) {
+  for (const Strategy strategy : all_strategies()) {
+    for (const Slowdown& slowdown : of(strategy)) {
+      const sim::Time sum = std::accumulate(slowdown.parts.begin(), slowdown.parts.end(), slowdown.rest());
+      EXPECT_EQ(slowdown.alone + sum, slowdown.together) << to_string(strategy);
+    }
+  }
+}
+
+// The host launches one after the other: a kernel takes 6 us, seven copies seven doorbells 0.66 us apart.
+TEST(Slowdown, WhatNoMechanismExplainsIsTheOrderOfLaunches) {
+  for (const Strategy strategy : all_strategies()) {
+    for (const Slowdown& slowdown : of(strategy)) {
+      EXPECT_LE(std::abs(sim::to_microseconds(slowdown.rest())), 7.0) << to_string(strategy) << slowdown.operation;
+    }
+  }
+}
+
+TEST(Slowdown, OneAfterTheOtherNothingIsSlower) {
+  for (const Slowdown& slowdown : of(Strategy::serial)) EXPECT_EQ(slowdown.together, slowdown.alone);
+}
+
+// Behind a GEMM with two workgroups per CU a collective that needs whole CUs waits for the tail of the GEMM, which
+// loses nothing to it (docs/decisions.md 3); launched first, it waits for nothing, and the GEMM loses its CUs.
+TEST(Slowdown, TheOrderOfLaunchesDecidesWhoWaitsForCus) {
+  const std::vector<Slowdown> base = of(Strategy::c3_base);
+  EXPECT_GT(percent(operation(base, "collective"), Mechanism::dispatch_wait), 50.0);
+  EXPECT_NEAR(percent(operation(base, "gemm"), Mechanism::cu_loss), 0.0, 0.5);
+  const std::vector<Slowdown> first = of(Strategy::c3_sp);
+  EXPECT_EQ(percent(operation(first, "collective"), Mechanism::dispatch_wait), 0.0);
+  EXPECT_GT(percent(operation(first, "gemm"), Mechanism::cu_loss), 1.0);
+}
+
+// Engines take no CUs, have no clock, and lie below the L2s.
+TEST(Slowdown, OnCopyEnginesNothingIsLostToCusOrL2) {
+  for (const Slowdown& slowdown : of(Strategy::conccl)) {
+    for (const Mechanism mechanism : {Mechanism::cu_loss, Mechanism::dispatch_wait, Mechanism::l2, Mechanism::link}) {
+      EXPECT_EQ(percent(slowdown, mechanism), 0.0) << slowdown.operation << to_string(mechanism);
+    }
+  }
+}
+
+TEST(Slowdown, AMachineWithoutAMechanismOwesItNothing) {
+  models::PlatformSpec platform = mi300x().spec;
+  platform.without.add(Mechanism::dispatch_wait);
+  for (const Slowdown& slowdown : of(Strategy::c3_base, platform)) {
+    EXPECT_EQ(percent(slowdown, Mechanism::dispatch_wait), 0.0);
+  }
+}
+
+// Alone in 100 us, together in 125: 20 % L2, -5 % clock, and so 10 % of the rest.
+TEST(SlowdownTables, AreInPercentOfTheTimeAlone) {
+  Slowdown slowdown{"c3_sp", "gemm", 100_us, 125_us, {}};
+  slowdown.parts[static_cast<std::size_t>(Mechanism::l2)] = 20_us;
+  slowdown.parts[static_cast<std::size_t>(Mechanism::clock)] = -5_us;
+  const std::vector<Cell> row = slowdown_table(std::array{slowdown}).rows().at(0);
+  // Columns: run, operation, alone, together, slowdown, the eight mechanisms, rest.
+  EXPECT_NEAR(std::get<double>(row[4]), 25.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(row[5 + 2]), 20.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(row[5 + 7]), -5.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(row[13]), 10.0, 1e-9);
+  const BarChart chart = slowdown_chart(std::array{slowdown}, "a pair");
+  EXPECT_EQ(chart.series.size(), chart.bars.at(0).values.size());
+  EXPECT_EQ(chart.series.at(2), "l2");
+  EXPECT_EQ(chart.bars.at(0).label, "c3_sp gemm");
+}
+
+}  // namespace
+}  // namespace c3sim::study

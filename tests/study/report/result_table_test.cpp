@@ -1,0 +1,79 @@
+#include "study/report/result_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/check.h"
+
+namespace c3sim::study {
+namespace {
+
+ResultTable example() {
+  ResultTable table({{"name", "name", ""}, {"time_us", "time", "us", 1}, {"bytes", "size", "B", 2, false}});
+  table.add_row({std::string("a"), 12.25, std::int64_t{1024}});
+  table.add_row({std::string("long one"), Cell(), std::int64_t{9007199254740991}});
+  return table;
+}
+
+std::string text_of(const ResultTable& table) {
+  std::ostringstream out;
+  table.write_text(out);
+  return out.str();
+}
+
+std::string csv_of(const ResultTable& table) {
+  std::ostringstream out;
+  table.write_csv(out);
+  return out.str();
+}
+
+TEST(ResultTable, TextHasUnitsInTheHeadingNumbersToTheRightAndNoTrailingBlanks) {
+  // The widest cell of the first column is "long one", of the second the heading "time [us]"; 12.25 with one decimal
+  // rounds to even. The third column is for programs.
+  EXPECT_EQ(text_of(example()),
+            "name      time [us]\n"
+            "a              12.2\n"
+            "long one\n");
+}
+
+TEST(ResultTable, CsvHasEveryColumnByItsKeyAndBlanksWhereNothingIsToBeSaid) {
+  EXPECT_EQ(csv_of(example()), "name,time_us,bytes\na,12.25,1024\nlong one,,9007199254740991\n");
+}
+
+TEST(ResultTable, JsonKeepsColumnOrderTypesAndNulls) {
+  EXPECT_EQ(
+      example().to_json().dump(),
+      R"([{"name":"a","time_us":12.25,"bytes":1024},{"name":"long one","time_us":null,"bytes":9007199254740991}])");
+}
+
+TEST(ResultTable, NumbersReadBackFromCsvAsTheSameDouble) {
+  for (const double value : {0.1, 1.0 / 3.0, 6.02214076e23, std::nextafter(1.0, 2.0)}) {
+    ResultTable table({{"value", "value", ""}});
+    table.add_row({value});
+    EXPECT_EQ(std::stod(csv_of(table).substr(6)), value);
+  }
+}
+
+TEST(ResultTable, CsvQuotesCommasQuotesAndLineEnds) {
+  ResultTable table({{"text", "text", ""}});
+  table.add_row({std::string("a,\"b\"\nc")});
+  EXPECT_EQ(csv_of(table), "text\n\"a,\"\"b\"\"\nc\"\n");
+}
+
+TEST(ResultTable, ARowHasAsManyCellsAsColumns) {
+  ResultTable table({{"a", "a", ""}, {"b", "b", ""}});
+  EXPECT_THROW(table.add_row({1.0}), sim::InternalError);
+}
+
+TEST(ResultTable, AnEmptyTableStillHasItsHeading) {
+  const ResultTable table({{"a", "a", "s"}});
+  EXPECT_EQ(text_of(table), "a [s]\n");
+  EXPECT_EQ(csv_of(table), "a\n");
+  EXPECT_EQ(table.to_json().dump(), "[]");
+}
+
+}  // namespace
+}  // namespace c3sim::study
