@@ -40,13 +40,18 @@ void CalibrateCommand::run() {
     if (!seen.insert(std::filesystem::weakly_canonical(file, absent)).second) {
       arguments.fault("FILE", in_quotes(file.string()) + " is given twice");
     }
+    session_.reads(file);
   }
   const std::filesystem::path base = session_.platform_file(arguments);
+  session_.check_output(arguments, "--out", out_);
+  arguments.check();
+  sim::OutputFile out(out_);  // what cannot be written is said before the fit
   const calibrate::Reader reader = session_.reader();
   std::vector<calibrate::Reading> files;
   for (const std::filesystem::path& file : files_) files.push_back(calibrate::read_for_fit(reader, file));
   const calibrate::Calibration calibration = calibrate::calibrate(base, files, session_.progress());
-  sim::write_file(out_, calibration.text);
+  out.stream() << calibration.text;
+  out.commit();
   session_.answer(calibrate::report(calibration, files));
 }
 

@@ -40,10 +40,29 @@ std::string unknown_word(const CLI::App& app, const std::string& word) {
          (has_command ? " of " + command.get_name() : "") + sim::name_hint(typed, known);
 }
 
+// As a shell reads it: for whoever wants the same answer again.
+std::string command_text(int argc, const char* const* argv) {
+  std::string text = "c3sim";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+      text += ' ' + word;
+      continue;
+    }
+    text += " '";
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
 ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, std::ostream& out, std::ostream& err) {
   if (error.get_exit_code() == 0) {  // --help and --version
     app.exit(error, out, err);
-    return ExitCode::fine;
+    if (out.flush()) return ExitCode::fine;
+    err << "error: stdout: " << std::make_error_code(std::errc::io_error).message() << '\n';
+    return ExitCode::users_fault;
   }
   const std::vector<std::string> unknown = app.remaining(true);
   for (const std::string& word : unknown) err << "error: " << unknown_word(app, word) << '\n';
@@ -61,7 +80,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     app.set_version_flag("--version", "c3sim " C3SIM_VERSION);
     app.footer(footer);
     app.require_subcommand(1);
-    Session session(out, err, err_is_terminal);
+    Session session(out, err, err_is_terminal, {C3SIM_VERSION, command_text(argc, argv)});
     C3Command c3(app, session);
     GemmCommand gemm(app, session);
     CollectiveCommand collective(app, session);

@@ -137,12 +137,13 @@ class ValidateCommand {
 
   validate::Options read_options(Arguments& arguments) const;
   void check_combinations(Arguments& arguments) const;
+  void check_outputs(Arguments& arguments);
   static void add_warnings(const validate::Validation& validation, study::Results& results);
   void list(const validate::Library& library);
   validate::Validation compare(const validate::Library& library, Arguments& arguments);
   void predict(const validate::Library& library);
   bool add_moves(const validate::Library& library, const validate::Validation& validation, study::Results& results);
-  void save(const validate::Validation& validation, const study::Results& results);
+  void save(const validate::Validation& validation, study::Results& results);
 
   Session& session_;
   std::vector<std::string> names_;

@@ -2,7 +2,6 @@
 
 #include "cli/commands.h"
 #include "sim/config/config.h"
-#include "sim/config/output_file.h"
 #include "study/c3_study_file.h"
 #include "study/experiment.h"
 #include "study/report/c3_study_tables.h"
@@ -31,6 +30,8 @@ RunCommand::RunCommand(CLI::App& app, Session& session) : session_(session) {
 
 void RunCommand::run() {
   Arguments arguments;
+  session_.reads(file_);
+  session_.check_output_folder(arguments, "--out", session_.out_folder(), {"experiment.yaml"});
   sim::Config config = sim::Config::from_file(file_);
   sim::Section root = config.root();
   const study::Platform platform = session_.platform(arguments, root.text("platform", "mi300x"));
@@ -44,9 +45,10 @@ void RunCommand::run() {
     }
     const study::Experiment experiment = study::read_experiment(root, testbed);
     config.finish();
-    session_.answer(testbed, platform, study::run_experiment(testbed, experiment));
+    study::Results answer = study::run_experiment(testbed, experiment);
+    answer.files.push_back({"experiment.yaml", config.resolved()});
+    session_.answer(testbed, platform, std::move(answer));
   }
-  if (!session_.out_folder().empty()) sim::write_file(session_.out_folder() / "experiment.yaml", config.resolved());
 }
 
 void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform) {
@@ -54,6 +56,7 @@ void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const s
   config.finish();
   const std::vector<study::StudyResult> results = study::run_study(testbed, study, session_.progress());
   study::Results answer = study::study_results(study, results, platform.spec.name);
+  answer.files.push_back({"experiment.yaml", config.resolved()});
   const auto vary = study::strategies_that_vary(study.strategies);
   const study::Question question = study::question_of(study, vary);
   if (session_.explains()) {

@@ -91,10 +91,43 @@ void Session::check_options(Arguments& arguments) {
   }
 }
 
+void Session::check_output(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const {
+  std::error_code absent;
+  if (!std::filesystem::is_regular_file(file, absent)) return;
+  for (const std::filesystem::path& input : inputs_) {
+    if (!std::filesystem::equivalent(file, input, absent)) continue;
+    arguments.fault(option, in_quotes(file.string()) + " is read by this command: another file is accepted");
+    return;
+  }
+}
+
+void Session::check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
+                                  const std::vector<std::string>& names) const {
+  if (folder.empty()) return;
+  for (const std::string& name : study::files_of_earlier_answer(folder)) {
+    check_output(arguments, option, folder / name);
+  }
+  for (const std::filesystem::path& path : study::files_in_the_way(folder, names)) {
+    arguments.fault(option, in_quotes(path.string()) +
+                                " is there, and no results.json says that c3sim wrote it: another folder is accepted");
+  }
+}
+
+void Session::check_outputs(Arguments& arguments) const {
+  if (!trace_file_.empty()) check_output(arguments, "--trace", trace_file_);
+  check_output_folder(arguments, "--out", out_folder_, {"results.json", "results.csv", "page.html", "platform.yaml"});
+}
+
 std::filesystem::path Session::platform_file(Arguments& arguments, const std::string& preset) {
   check_options(arguments);
   arguments.check();
-  return study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
+  std::filesystem::path file =
+      study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
+  reads(file);
+  if (!profiles_file_.empty()) reads(profiles_file_);
+  check_outputs(arguments);
+  arguments.check();
+  return file;
 }
 
 study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
@@ -186,8 +219,8 @@ void Session::warn(std::string_view sentence) { err_ << "warning: " << sentence 
 void Session::answer(const study::Platform& platform, study::Results results) {
   results.warnings.insert(results.warnings.begin(), platform.warnings.begin(), platform.warnings.end());
   if (!out_folder_.empty()) {
-    study::save(results, out_folder_);
-    sim::write_file(out_folder_ / "platform.yaml", platform.resolved);
+    results.files.push_back({"platform.yaml", platform.resolved});
+    study::save(results, origin_, out_folder_);
   }
   answer(results);
 }

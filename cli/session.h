@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "calibrate/readers/reader.h"
@@ -14,6 +15,7 @@
 #include "study/parallel.h"
 #include "study/platform_file.h"
 #include "study/report/results.h"
+#include "study/report/results_folder.h"
 #include "study/testbed.h"
 #include "validate/validation.h"
 
@@ -21,8 +23,8 @@ namespace c3sim::cli {
 
 class Session {
  public:
-  Session(std::ostream& out, std::ostream& err, bool err_is_terminal)
-      : out_(out), err_(err), err_is_terminal_(err_is_terminal) {}
+  Session(std::ostream& out, std::ostream& err, bool err_is_terminal, study::Origin origin)
+      : out_(out), err_(err), err_is_terminal_(err_is_terminal), origin_(std::move(origin)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -41,6 +43,15 @@ class Session {
   study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x");
   // The same, without reading the file.
   std::filesystem::path platform_file(Arguments& arguments, const std::string& preset = "mi300x");
+
+  // Remembers a file that the command reads: whatever it may write must be another. Tell it before platform().
+  void reads(const std::filesystem::path& file) { inputs_.push_back(file); }
+  // Faults where the file of an option is one that is read, however it is spelled or linked.
+  void check_output(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const;
+  // The same of a folder that is to get files of these names, none of which may be somebody else's: study::save().
+  void check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
+                           const std::vector<std::string>& names) const;
+  const study::Origin& origin() const { return origin_; }
 
   // Options of commands that compare with measurements.
   void add_validation_options(CLI::App& command);
@@ -82,12 +93,15 @@ class Session {
 
  private:
   void check_options(Arguments& arguments);
+  void check_outputs(Arguments& arguments) const;
   models::Mechanisms mechanisms_left_out(Arguments& arguments) const;
   void explain_slowdowns(const models::PlatformSpec& platform, study::Results& results);
 
   std::ostream& out_;
   std::ostream& err_;
   bool err_is_terminal_;
+  study::Origin origin_;
+  std::vector<std::filesystem::path> inputs_;
 
   std::string platform_;
   std::vector<std::string> assignments_;

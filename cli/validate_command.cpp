@@ -65,6 +65,7 @@ void ValidateCommand::run() {
   Arguments arguments;
   options_ = read_options(arguments);
   check_combinations(arguments);
+  check_outputs(arguments);
   const validate::Library library = session_.library(arguments);
   if (list_) return list(library);
   if (!plan_.empty()) return predict(library);
@@ -124,6 +125,20 @@ void ValidateCommand::check_combinations(Arguments& arguments) const {
     arguments.fault("--report",
                     in_quotes(report_folder_.string()) + " is a file: a folder, or a name for a new one, is accepted");
   }
+}
+
+// What is read is not written; suites are no files, and do not exist as such.
+void ValidateCommand::check_outputs(Arguments& arguments) {
+  for (const std::string& name : names_) session_.reads(name);
+  for (const std::filesystem::path& file : {plan_, predictions_, against_}) session_.reads(file);
+  if (const auto platform = session_.platform_name(); platform) session_.reads(*platform);
+  session_.check_output(arguments, "--out", out_);
+  std::error_code absent;
+  if (std::filesystem::exists(out_, absent) && !std::filesystem::is_regular_file(out_, absent)) {
+    arguments.fault("--out", in_quotes(out_.string()) + " is no file: predictions are read back for their digest");
+  }
+  session_.check_output_folder(arguments, "--report", report_folder_,
+                               {"results.json", "page.html", "accuracy.md", "deviations.md", "accuracy_table.md"});
 }
 
 // A file may be at fault in every row.
@@ -215,11 +230,11 @@ bool ValidateCommand::add_moves(const validate::Library& library, const validate
   return !moves.empty();
 }
 
-void ValidateCommand::save(const validate::Validation& validation, const study::Results& results) {
-  study::save(results, validate::page_of(validation, results, C3SIM_VERSION), report_folder_);
-  sim::write_file(report_folder_ / "accuracy.md", validate::accuracy_page(validation));
-  sim::write_file(report_folder_ / "deviations.md", validate::deviations_page(validation));
-  sim::write_file(report_folder_ / "accuracy_table.md", validate::accuracy_table(validation));
+void ValidateCommand::save(const validate::Validation& validation, study::Results& results) {
+  results.files = {{"accuracy.md", validate::accuracy_page(validation)},
+                   {"deviations.md", validate::deviations_page(validation)},
+                   {"accuracy_table.md", validate::accuracy_table(validation)}};
+  study::save(results, validate::page_of(validation, results, C3SIM_VERSION), session_.origin(), report_folder_);
 }
 
 }  // namespace c3sim::cli

@@ -1,54 +1,159 @@
 #include "sim/config/output_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
 #include <system_error>
 #include <utility>
 
 namespace c3sim::sim {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& path, std::error_code error) {
-  throw std::system_error(error, "cannot write " + path.string());
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, int error) {
+  throw std::system_error(error, std::generic_category(), "cannot write " + path.string());
 }
 
-std::filesystem::path beside(const std::filesystem::path& path) {
-  std::filesystem::path partial = path;
-  partial += "." + std::to_string(getpid()) + ".partial";
-  return partial;
+// While a file has a name that is not its own, the signals that end a run wait.
+class Uninterrupted {
+ public:
+  Uninterrupted() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&ending, signal);
+    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  ~Uninterrupted() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Uninterrupted(const Uninterrupted&) = delete;
+  Uninterrupted& operator=(const Uninterrupted&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+struct NamedFile {
+  int descriptor = -1;
+  fs::path path;
+};
+
+// A new file in the folder of `place`, under a name that nothing has. What it is opened with is what a file is opened
+// with; the names of killed runs are passed over.
+NamedFile new_file_beside(const fs::path& place, mode_t mode) {
+  constexpr int most_names = 1000;
+  NamedFile file;
+  for (int number = 0; number < most_names; ++number) {
+    file.path =
+        place.parent_path() / (".c3sim." + std::to_string(getpid()) + "." + std::to_string(number) + ".partial");
+    file.descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (file.descriptor >= 0 || errno != EEXIST) return file;
+  }
+  return file;
+}
+
+int nameless_file_beside(const fs::path& place) {
+  const Uninterrupted named;
+  const NamedFile file = new_file_beside(place, 0600);
+  if (file.descriptor >= 0) ::unlink(file.path.c_str());
+  return file.descriptor;
+}
+
+// Where a chain of links leads, whether or not something is there.
+fs::path end_of_links(const fs::path& path) {
+  constexpr int most_links = 40;
+  fs::path place = path;
+  std::error_code ignored;
+  for (int link = 0; fs::is_symlink(place, ignored); ++link) {
+    if (link == most_links) fail(path, ELOOP);
+    place = place.parent_path() / fs::read_symlink(place, ignored);
+  }
+  return place;
+}
+
+// The descriptor of standard output or error where that is the file; a second one would begin at its start again.
+int own_output(const struct stat& there) {
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat own {};
+    if (fstat(descriptor, &own) == 0 && own.st_dev == there.st_dev && own.st_ino == there.st_ino) return descriptor;
+  }
+  return -1;
+}
+
+// The errno of a failure; 0 where all was copied.
+int copy_all(int from, int to) {
+  std::array<char, 1 << 16> block{};
+  off_t at = 0;
+  while (true) {
+    const ssize_t count = ::pread(from, block.data(), block.size(), at);
+    if (count == 0) return 0;
+    if (count < 0) return errno;
+    for (ssize_t done = 0; done < count;) {
+      const ssize_t written = ::write(to, block.data() + done, static_cast<std::size_t>(count - done));
+      if (written < 0) return errno;
+      done += written;
+    }
+    at += count;
+  }
+}
+
+// As the file that it is to replace. An owner may not be given away by all; the mode comes last, as a new owner ends
+// what special rights it grants.
+int take_over(const fs::path& place, int descriptor) {
+  struct stat replaced {};
+  if (::stat(place.c_str(), &replaced) != 0) return 0;
+  if (fchown(descriptor, replaced.st_uid, replaced.st_gid) != 0 && errno != EPERM) return errno;
+  return fchmod(descriptor, replaced.st_mode & 07777) == 0 ? 0 : errno;
 }
 
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), partial_(beside(path_)) {
-  // A rename onto a folder fails too, but only after the whole run whose result it was to hold; one onto a device or a
-  // pipe would put a file in its place.
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path_, ignored)) fail(path_, std::make_error_code(std::errc::is_a_directory));
-  if (std::filesystem::is_other(path_, ignored)) fail(path_, std::make_error_code(std::errc::not_supported));
-  stream_.open(partial_, std::ios::binary | std::ios::trunc);
-  if (!stream_) fail(path_, std::error_code(errno, std::generic_category()));
-}
-
-OutputFile::~OutputFile() {
-  if (partial_.empty()) return;
-  stream_.close();
-  std::error_code ignored;
-  std::filesystem::remove(partial_, ignored);
+OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
+  struct stat there {};
+  const bool exists = ::stat(path_.c_str(), &there) == 0;
+  const int own = exists ? own_output(there) : -1;
+  int descriptor = -1;
+  if (exists && S_ISDIR(there.st_mode)) fail(path_, EISDIR);
+  if (exists && (S_ISBLK(there.st_mode) || S_ISSOCK(there.st_mode))) fail(path_, ENOTSUP);
+  if (own >= 0) {
+    descriptor = ::fcntl(own, F_DUPFD_CLOEXEC, 0);
+  } else if (exists && !S_ISREG(there.st_mode)) {
+    descriptor = ::open(path_.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  } else {
+    place_ = end_of_links(path_);
+    if (exists && ::access(place_.c_str(), W_OK) != 0) fail(path_, errno);
+    descriptor = nameless_file_beside(place_);
+  }
+  if (descriptor < 0) fail(path_, errno);
+  stream_.rdbuf(&buffer_.emplace(descriptor));
 }
 
 void OutputFile::commit() {
-  stream_.close();
-  // The stream keeps no reason for a write that failed earlier, hence the general error.
-  if (!stream_) fail(path_, std::make_error_code(std::errc::io_error));
-  std::error_code error;
-  std::filesystem::rename(partial_, path_, error);
-  if (error) fail(path_, error);
-  partial_.clear();
+  stream_.flush();
+  if (buffer_->error() != 0) fail(path_, buffer_->error());
+  if (!place_.empty()) replace();
+  if (!buffer_->close()) fail(path_, buffer_->error());
 }
 
-void write_file(const std::filesystem::path& path, std::string_view content) {
+void OutputFile::replace() {
+  const Uninterrupted named;
+  const NamedFile file = new_file_beside(place_, 0666);
+  if (file.descriptor < 0) fail(path_, errno);
+  int error = copy_all(buffer_->descriptor(), file.descriptor);
+  if (error == 0) error = take_over(place_, file.descriptor);
+  if (::close(file.descriptor) != 0 && error == 0) error = errno;
+  if (error == 0 && std::rename(file.path.c_str(), place_.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  ::unlink(file.path.c_str());
+  fail(path_, error);
+}
+
+void write_file(const fs::path& path, std::string_view content) {
   OutputFile file(path);
   file.stream() << content;
   file.commit();

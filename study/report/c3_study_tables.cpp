@@ -156,13 +156,18 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
                   platform, scenarios);
   std::vector<NamedTable> tables{
       {"results", "Every scenario under every strategy", c3_table(all), false},
-      {"by_strategy", averages, strategy_table(study, results), true, {fraction_chart(study, results, platform)}},
+      {"by_strategy", averages, strategy_table(study, results), true, {fraction_chart(study, results, platform)}, true},
       {"by_class", "Of ideal by collective and class", class_table(study, results), true,
-       speedup_charts(study, results)},
-      {"pairs", "Isolated times and the class that follows from them", pair_table(study, results)}};
+       speedup_charts(study, results), true},
+      {"pairs", "Isolated times and the class that follows from them", pair_table(study, results), true, {}, true}};
   ResultTable heuristic = heuristic_table(study, results);
   if (!heuristic.rows().empty()) {
-    tables.push_back({"heuristic", "CUs reserved by heuristic, against the sweep of c3_sp_rp", std::move(heuristic)});
+    tables.push_back({"heuristic",
+                      "CUs reserved by heuristic, against the sweep of c3_sp_rp",
+                      std::move(heuristic),
+                      true,
+                      {},
+                      true});
   }
   return {platform, std::move(tables), {}, std::move(runs), fmt::format("{} on {}", study.name, platform)};
 }

@@ -1,5 +1,6 @@
 #include "study/report/results.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace c3sim::study {
@@ -19,14 +20,22 @@ void write_tables(const Results& results, std::ostream& out) {
   for (const std::string& note : results.notes) out << note << '\n';
 }
 
-void write_json(const Results& results, std::ostream& out) {
-  nlohmann::ordered_json object;
-  object["platform"] = results.platform;
-  for (const NamedTable& named : results.tables) object[named.key] = named.table.to_json();
-  object["warnings"] = results.warnings;
-  if (!results.notes.empty()) object["notes"] = results.notes;
-  // A name in a file may hold bytes that are no UTF-8: they are replaced, so that the output stays JSON.
-  out << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+// A comment is one line.
+std::string comment(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return "# " + text + "\n";
+}
+
+void write_csv(const Results& results, std::ostream& out) {
+  results.tables.front().table.write_csv(out);
+  for (std::size_t i = 1; i < results.tables.size(); ++i) {
+    const NamedTable& named = results.tables[i];
+    if (named.sums_up) continue;
+    out << '\n' << comment(named.title.empty() ? named.key : named.key + ": " + named.title);
+    named.table.write_csv(out);
+  }
+  if (!results.notes.empty()) out << '\n';
+  for (const std::string& note : results.notes) out << comment(note);
 }
 
 }  // namespace
@@ -36,10 +45,23 @@ void write(const Results& results, Format format, std::ostream& out) {
     case Format::table:
       return write_tables(results, out);
     case Format::csv:
-      return results.tables.front().table.write_csv(out);
+      return write_csv(results, out);
     case Format::json:
-      return write_json(results, out);
+      out << json_text(to_json(results));
   }
+}
+
+nlohmann::ordered_json to_json(const Results& results) {
+  nlohmann::ordered_json object;
+  object["platform"] = results.platform;
+  for (const NamedTable& named : results.tables) object[named.key] = named.table.to_json();
+  object["warnings"] = results.warnings;
+  if (!results.notes.empty()) object["notes"] = results.notes;
+  return object;
+}
+
+std::string json_text(const nlohmann::ordered_json& object) {
+  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace c3sim::study

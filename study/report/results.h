@@ -1,6 +1,7 @@
 // What a question is answered with: the platform it was asked of, tables, and what the reader should be warned of.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -19,12 +20,19 @@ struct NamedTable {
   ResultTable table;
   bool in_text = true;             // false: too long to be read, for files and programs
   std::vector<Chart> charts = {};  // that show it
+  bool sums_up = false;            // only what the first table holds already, in fewer rows
 };
 
 // A schedule that the results come from, for those who want to see how it went.
 struct NamedRun {
   std::string name;
   Schedule schedule;
+};
+
+// A text that goes beside the tables where an answer is saved: "platform.yaml".
+struct TextFile {
+  std::string name;
+  std::string content;
 };
 
 struct Results {
@@ -34,10 +42,17 @@ struct Results {
   std::vector<NamedRun> runs;
   std::string title = {};            // of its page; where empty, that of the first table
   std::vector<std::string> notes{};  // sentences that sum the answer up; text has them behind the tables
+  std::vector<TextFile> files{};     // for results_folder.h alone
 };
 
-// Text: every table to be read, under its title. CSV: the first table. JSON: one object with "platform", every table by
-// its key, "warnings" and "notes".
+// Text: every table to be read, under its title. CSV: the first table; behind it each other that does not sum it up, as
+// a block of its own: a blank line, "# " with its key and title, the line of its columns, its rows; notes are comments
+// at the end. JSON: to_json().
 void write(const Results& results, Format format, std::ostream& out);
+
+// One object with "platform", every table by its key, "warnings" and "notes".
+nlohmann::ordered_json to_json(const Results& results);
+// As it is written: whatever is no UTF-8 is replaced, so that it stays JSON.
+std::string json_text(const nlohmann::ordered_json& object);
 
 }  // namespace c3sim::study

@@ -216,6 +216,7 @@ TEST_F(ValidateCommand, ReportsIntoAFolderAndLeavesOtherFilesThere) {
   const std::string file = written("in.csv", runs + good);
   fs::create_directory(folder_ / "report");
   written("report/mine.txt", "mine");
+  ASSERT_EQ(validate({file, "--report", path("report")}).code, ExitCode::fine);
   written("report/claims.csv", "of an earlier report\n");
   ASSERT_EQ(validate({file, "--report", path("report")}).code, ExitCode::fine);
   EXPECT_EQ(content(folder_ / "report/mine.txt"), "mine");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "sim/config/config_error.h"
 #include "study/report/html_file.h"
 #include "study/report/results_folder.h"
 #include "study/report/results_page.h"
@@ -41,7 +42,20 @@ TEST(Results, TextShowsTitlesAndOnlyTablesToBeRead) {
   EXPECT_THAT(written(example(), Format::table), Not(HasSubstr("detail")));
 }
 
-TEST(Results, CsvIsTheFirstTable) { EXPECT_EQ(written(example(), Format::csv), "time_us\n1.5\n"); }
+TEST(Results, CsvIsTheFirstTableAndABlockForEachOther) {
+  Results results = example();
+  EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# raw\ndetail\nx\n");
+  results.tables[1].title = "Raw\nthings";
+  results.notes = {"All is well."};
+  EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# raw: Raw things\ndetail\nx\n\n# All is well.\n");
+}
+
+TEST(Results, CsvLeavesOutWhatSumsTheFirstTableUp) {
+  Results results = example();
+  results.tables[1].sums_up = true;
+  EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n");
+  EXPECT_THAT(written(results, Format::json), HasSubstr("detail"));
+}
 
 TEST(Results, JsonHasThePlatformEveryTableAndTheWarnings) {
   const auto json = nlohmann::json::parse(written(example(), Format::json));
@@ -57,15 +71,65 @@ TEST(Results, NamesThatAreNoUtf8StillGiveJson) {
   EXPECT_TRUE(nlohmann::json::accept(written(results, Format::json)));
 }
 
-TEST(Results, SavingLeavesOneCsvPerTableTheJsonAndThePageAndNothingElse) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "results_test" / "new";
+std::filesystem::path new_folder() {
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "results_test" / "new";
   std::filesystem::remove_all(folder.parent_path());
-  save(example(), folder);
-  EXPECT_EQ(content(folder / "results.csv"), written(example(), Format::csv));
+  return folder;
+}
+
+const Origin origin{"9.9", "c3sim copy"};
+
+TEST(Results, SavingLeavesOneCsvPerTableTheJsonAndThePageAndNothingElse) {
+  const std::filesystem::path folder = new_folder();
+  save(example(), origin, folder);
+  EXPECT_EQ(content(folder / "results.csv"), "time_us\n1.5\n");
   EXPECT_EQ(content(folder / "raw.csv"), "detail\nx\n");
-  EXPECT_EQ(content(folder / "results.json"), written(example(), Format::json));
   EXPECT_EQ(content(folder / "page.html"), to_html(results_page(example())));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 4);
+}
+
+TEST(Results, SavedJsonAlsoSaysWhatMadeItAndWhatWasWritten) {
+  const std::filesystem::path folder = new_folder();
+  save(example(), origin, folder);
+  auto json = nlohmann::ordered_json::parse(content(folder / "results.json"));
+  EXPECT_EQ(json["c3sim"], "9.9");
+  EXPECT_EQ(json["command"], "c3sim copy");
+  EXPECT_EQ(json["files"], nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "page.html"}));
+  for (const char* const key : {"c3sim", "command", "files"}) json.erase(key);
+  EXPECT_EQ(json_text(json), written(example(), Format::json));
+}
+
+TEST(Results, AnotherAnswerReplacesTheFilesOfTheLastAndNoOthers) {
+  const std::filesystem::path folder = new_folder();
+  save(example(), origin, folder);
+  std::ofstream(folder / "mine.csv") << "kept";
+  Results other = example();
+  other.tables[1].key = "other";
+  save(other, origin, folder);
+  EXPECT_FALSE(std::filesystem::exists(folder / "raw.csv"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "other.csv"));
+  EXPECT_EQ(content(folder / "mine.csv"), "kept");
+}
+
+TEST(Results, AFileThatNoAnswerLeftIsNeitherReplacedNorRemoved) {
+  const std::filesystem::path folder = new_folder();
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "raw.csv") << "mine";
+  EXPECT_THROW(save(example(), origin, folder), sim::ConfigError);
+  EXPECT_EQ(content(folder / "raw.csv"), "mine");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+// A results.json of somebody else lists what it likes.
+TEST(Results, AListOfFilesDoesNotLeadOutOfItsFolder) {
+  const std::filesystem::path folder = new_folder();
+  std::filesystem::create_directories(folder / "inner");
+  std::ofstream(folder.parent_path() / "outside") << "kept";
+  std::ofstream(folder / "results.json")
+      << R"({"c3sim": "1", "files": ["results.json", "../outside", "inner", "..", "", 7, "inner/../../outside"]})";
+  save(example(), origin, folder);
+  EXPECT_EQ(content(folder.parent_path() / "outside"), "kept");
+  EXPECT_TRUE(std::filesystem::exists(folder / "inner"));
 }
 
 }  // namespace

@@ -1,0 +1,142 @@
+// What commands write, and that they write over nothing else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/run_cli.h"
+
+namespace c3sim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Output : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+
+  // A copy of a file of this repository.
+  fs::path copy_of(const std::string& file, const std::string& name) const {
+    fs::copy_file(std::string(C3SIM_SOURCE_DIR "/") + file, folder_ / name);
+    return folder_ / name;
+  }
+
+  // Exit code 2, nothing on stdout, `what` on stderr, and the file as it was.
+  static void expect_refusal(const std::vector<std::string>& arguments, const fs::path& input,
+                             const std::string& what = "is read by this command: another file is accepted") {
+    const std::string before = content(input);
+    const Answer answer = run_cli(arguments);
+    EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
+    EXPECT_THAT(answer.out, IsEmpty());
+    EXPECT_THAT(answer.err, HasSubstr(what));
+    EXPECT_EQ(content(input), before);
+  }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / "output_test";
+};
+
+const std::vector<std::string> copy{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1MiB"};
+
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST_F(Output, AnExperimentIsNotItsTrace) {
+  const fs::path file = copy_of("configs/experiments/layer_overlap.yaml", "e.yaml");
+  expect_refusal({"run", file, "--trace", file}, file);
+  expect_refusal({"run", file, "--trace", folder_ / "." / "e.yaml"}, file);
+  fs::create_symlink(file, folder_ / "soft");
+  fs::create_hard_link(file, folder_ / "hard");
+  expect_refusal({"run", file, "--trace", folder_ / "soft"}, file);
+  expect_refusal({"run", folder_ / "soft", "--trace", folder_ / "hard"}, file);
+  EXPECT_EQ(run_cli({"run", file, "--trace", folder_ / "t.json"}).code, ExitCode::fine);
+}
+
+TEST_F(Output, APlatformAndProfilesAreNotATrace) {
+  const fs::path platform = copy_of("configs/platforms/mi300x.yaml", "p.yaml");
+  expect_refusal(with(copy, {"--platform", platform, "--trace", platform}), platform);
+  const fs::path profiles = folder_ / "profiles.yaml";
+  std::ofstream(profiles) << "gemms: []\n";
+  expect_refusal(with(copy, {"--profiles", profiles, "--trace", profiles}), profiles);
+}
+
+TEST_F(Output, MeasurementsAndThePlatformAreNotTheFit) {
+  const fs::path rows = copy_of("validate/reference/h200x8/power.csv", "m.csv");
+  expect_refusal({"calibrate", rows, "--platform", "h200", "--out", rows}, rows);
+  const fs::path platform = copy_of("configs/platforms/h200.yaml", "h.yaml");
+  expect_refusal({"calibrate", rows, "--platform", platform, "--out", platform}, platform);
+}
+
+TEST_F(Output, AFitThatCannotBeWrittenIsNotBegun) {
+  const fs::path rows = copy_of("validate/reference/h200x8/power.csv", "m.csv");
+  const Answer answer = run_cli({"calibrate", rows, "--platform", "h200", "--out", folder_ / "no" / "f.yaml"}, true);
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, testing::StartsWith("error: cannot write"));
+}
+
+TEST_F(Output, WhatIsComparedIsNotWritten) {
+  const fs::path rows = copy_of("validate/reference/h200x8/power.csv", "plan.csv");
+  expect_refusal({"validate", "--predict", rows, "--out", rows}, rows);
+  const fs::path results = folder_ / "results.csv";
+  fs::copy_file(rows, folder_ / "accuracy.md");
+  expect_refusal({"validate", folder_ / "accuracy.md", "--report", folder_}, folder_ / "accuracy.md", "accuracy.md");
+}
+
+// What a first answer left is replaced by a second, unless the second reads it.
+TEST_F(Output, AFolderOfResultsIsNotReadAndWrittenAtOnce) {
+  const fs::path out = folder_ / "out";
+  ASSERT_EQ(run_cli(with(copy, {"--out", out})).code, ExitCode::fine);
+  expect_refusal(with(copy, {"--platform", out / "platform.yaml", "--out", out}), out / "platform.yaml");
+  const Answer again = run_cli(with(copy, {"--out", out}));
+  EXPECT_EQ(again.code, ExitCode::fine) << again.err;
+}
+
+TEST_F(Output, AFolderOfResultsHoldsOneAnswer) {
+  const fs::path out = folder_ / "out";
+  const std::string experiment = C3SIM_SOURCE_DIR "/configs/experiments/layer_overlap.yaml";
+  ASSERT_EQ(run_cli({"run", experiment, "--out", out}).code, ExitCode::fine);
+  ASSERT_TRUE(fs::exists(out / "experiment.yaml"));
+  std::ofstream(out / "notes.txt") << "mine";
+  ASSERT_EQ(run_cli(with(copy, {"--out", out})).code, ExitCode::fine);
+  EXPECT_FALSE(fs::exists(out / "experiment.yaml"));
+  EXPECT_FALSE(fs::exists(out / "overlap.csv"));
+  EXPECT_EQ(content(out / "notes.txt"), "mine");
+}
+
+TEST_F(Output, AFileOfTheUsersInTheFolderIsLeftAlone) {
+  const fs::path mine = folder_ / "results.csv";
+  std::ofstream(mine) << "mine";
+  expect_refusal(with(copy, {"--out", folder_}), mine, "no results.json says that c3sim wrote it");
+  EXPECT_FALSE(fs::exists(folder_ / "results.json"));
+}
+
+TEST_F(Output, ATraceGoesIntoADeviceAndLeavesItOne) {
+  const Answer answer = run_cli(with(copy, {"--trace", "/dev/full"}));
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, HasSubstr("cannot write /dev/full: No space left on device"));
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST_F(Output, ACommandIsKeptAsAShellReadsIt) {
+  const fs::path out = folder_ / "a folder's";
+  ASSERT_EQ(run_cli(with(copy, {"--out", out})).code, ExitCode::fine);
+  EXPECT_THAT(content(out / "results.json"), HasSubstr("c3sim copy --from gpu0 --to gpu1 --bytes 1MiB --out '" +
+                                                       folder_.string() + "/a folder'\\\\''s'\""));
+}
+
+}  // namespace
+}  // namespace c3sim::cli
