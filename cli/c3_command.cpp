@@ -84,7 +84,7 @@ void C3Command::run() {
   if (strategies.empty() && !warnings.empty()) arguments.fault("--collective", warnings.front());
   arguments.check();
 
-  study::Results results = study::answer_c3(testbed, scenario, strategies);
+  study::Results results = study::answer_c3(testbed, scenario, strategies, session_.progress());
   results.warnings.insert(results.warnings.end(), warnings.begin(), warnings.end());
   if (session_.tries_sensitivity()) {
     const auto vary = study::strategies_that_vary(strategies);

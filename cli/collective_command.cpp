@@ -153,7 +153,7 @@ void CollectiveCommand::run() {
   std::vector<std::string> left_out;
   const std::vector<CollectiveSpec> collectives = asked_for(arguments, testbed, spec, left_out);
   arguments.check();
-  study::Results results = study::answer_collectives(testbed, collectives);
+  study::Results results = study::answer_collectives(testbed, collectives, session_.progress());
   for (const std::string& reason : left_out) results.warnings.push_back("left out: " + reason);
   session_.answer(testbed, platform, std::move(results));
 }

@@ -45,7 +45,7 @@ void CopyCommand::run() {
   copy.bytes = sizes.front();
   if (std::string reason = testbed.why_impossible(copy); !reason.empty()) arguments.fault("--to", reason);
   arguments.check();
-  session_.answer(testbed, platform, study::answer_copy(testbed, copy, sizes, phases_));
+  session_.answer(testbed, platform, study::answer_copy(testbed, copy, sizes, phases_, session_.progress()));
 }
 
 }  // namespace c3sim::cli

@@ -43,7 +43,7 @@ void GemmCommand::run() {
       arguments.fault("--cus", reason);
   }
   arguments.check();
-  session_.answer(testbed, platform, study::answer_gemm(testbed, shape, cus));
+  session_.answer(testbed, platform, study::answer_gemm(testbed, shape, cus, session_.progress()));
 }
 
 }  // namespace c3sim::cli

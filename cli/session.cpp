@@ -80,6 +80,7 @@ models::Mechanisms Session::mechanisms_left_out(Arguments& arguments) const {
 }
 
 void Session::check_options(Arguments& arguments) {
+  if (err_is_terminal_ && !progress_line_) progress_line_.emplace(err_);
   format_ = arguments.choice("--format", format_name_, format_choices());
   std::error_code absent;
   if (std::filesystem::is_directory(trace_file_, absent)) {
@@ -206,15 +207,14 @@ calibrate::Reader Session::reader() {
 
 study::Progress Session::progress() {
   if (!err_is_terminal_) return {};
-  return [this](std::size_t done, std::size_t of) {
-    constexpr std::size_t width = 40;
-    const std::size_t filled = done * width / of;
-    err_ << fmt::format("\r[{:#<{}}{:.<{}}] {}/{}", "", filled, "", width - filled, done, of);
-    err_ << (done == of ? "\r\x1b[K" : "") << std::flush;  // a full bar makes room for the results
-  };
+  if (!progress_line_) progress_line_.emplace(err_);
+  return [this](std::size_t done, std::size_t of) { progress_line_->report(done, of); };
 }
 
-void Session::warn(std::string_view sentence) { err_ << "warning: " << sentence << '\n'; }
+void Session::warn(std::string_view sentence) {
+  progress_line_.reset();
+  err_ << "warning: " << sentence << '\n';
+}
 
 void Session::answer(const study::Platform& platform, study::Results results) {
   results.warnings.insert(results.warnings.begin(), platform.warnings.begin(), platform.warnings.end());
@@ -226,6 +226,7 @@ void Session::answer(const study::Platform& platform, study::Results results) {
 }
 
 void Session::answer(const study::Results& results) {
+  progress_line_.reset();
   for (const std::string& warning : results.warnings) warn(warning);
   study::write(results, format_, out_);
   if (!out_.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");

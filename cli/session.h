@@ -12,6 +12,7 @@
 
 #include "calibrate/readers/reader.h"
 #include "cli/arguments.h"
+#include "cli/progress_line.h"
 #include "study/parallel.h"
 #include "study/platform_file.h"
 #include "study/report/results.h"
@@ -28,7 +29,11 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  std::ostream& out() { return out_; }
+  // For what is no table of results.
+  std::ostream& out() {
+    progress_line_.reset();
+    return out_;
+  }
 
   // Options of commands that name a platform file, those of commands that read one, and those of commands that
   // simulate.
@@ -72,7 +77,7 @@ class Session {
   // Reads measurements in all formats, those of tables in configs/formats among them.
   static calibrate::Reader reader();
 
-  // Draws how far a long answer is, where the person can see it.
+  // Shows how far a long answer is, where the person can see it.
   study::Progress progress();
 
   void warn(std::string_view sentence);
@@ -100,6 +105,7 @@ class Session {
   std::ostream& out_;
   std::ostream& err_;
   bool err_is_terminal_;
+  std::optional<ProgressLine> progress_line_;  // from when options are read until the answer, on a terminal
   study::Origin origin_;
   std::vector<std::filesystem::path> inputs_;
 

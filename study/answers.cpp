@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "models/collectives/sdma_program.h"
+#include "sim/config/quantity_text.h"
 #include "study/cu_partition.h"
 #include "study/fidelity.h"
+#include "study/power_meter.h"
 
 namespace c3sim::study {
 
@@ -19,6 +22,50 @@ std::string text(std::string_view view) { return std::string(view); }
 
 Schedule only(Work work, models::CuMask mask = {}) {
   return {{.name = to_string(work), .work = work, .mask = mask, .stream = "0", .after = {}}};
+}
+
+// Of the first GPU, means from the first launch to the last end.
+struct Metered {
+  sim::Hertz clock;
+  sim::Watts power;
+};
+
+Metered meter(const Testbed& testbed, const Schedule& schedule) {
+  PowerMeter meter;
+  const Timeline timeline = testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+  const sim::Seconds time = sim::to_seconds(timeline.makespan());
+  return {meter.mean_clock(time), meter.mean_power(time)};
+}
+
+void add_metered(ResultTable& table, std::span<const Metered> metered) {
+  std::vector<Cell> clocks;
+  std::vector<Cell> powers;
+  for (const Metered& run : metered) {
+    clocks.emplace_back(run.clock.value() * 1e-6);
+    powers.emplace_back(run.power.value());
+  }
+  table.add_column({"clock_MHz", "clock", "MHz", 0}, std::move(clocks));
+  table.add_column({"power_W", "power", "W", 0}, std::move(powers));
+}
+
+void warn_beyond_capacity(Results& results, sim::Bytes arrays, const models::PlatformSpec& platform) {
+  const sim::Bytes capacity = platform.gpu.memory.hbm_capacity;
+  if (arrays <= capacity) return;
+  results.warnings.push_back(fmt::format("arrays of {} do not fit the HBM of a GPU, {} (gpu.memory.hbm.capacity)",
+                                         sim::quantity_text(arrays.value(), sim::Dimension::bytes),
+                                         sim::quantity_text(capacity.value(), sim::Dimension::bytes)));
+}
+
+// What runs at once was not fitted to, whatever it is made of.
+Fidelity fidelity_of_row(const C3Result& result, const models::PlatformSpec& platform) {
+  const Fidelity parts = weaker(fidelity_of(result.scenario.gemm, platform.gpu.cus(), platform),
+                                fidelity_of(collective_of(result.scenario, result.chosen, platform), platform));
+  return result.strategy == Strategy::serial ? parts : weaker(parts, Fidelity::extrapolated);
+}
+
+Cell fraction_cell(const C3Result& result) {
+  if (result.has_gain_to_be_had()) return result.fraction_of_ideal();
+  return NoNumber{"no gain to be had"};
 }
 
 Column for_programs(std::string key) { return {key, key, "", 2, false}; }
@@ -69,41 +116,68 @@ ResultTable c3_table(std::span<const C3Result> results) {
                    sim::to_microseconds(result.gemm), sim::to_microseconds(result.collective),
                    sim::to_microseconds(result.isolated_gemm), sim::to_microseconds(result.isolated_collective),
                    sim::to_microseconds(result.collective_alone), sim::to_microseconds(result.serial()),
-                   result.speedup(), result.ideal_speedup(), result.fraction_of_ideal(), text(to_string(result.chosen)),
+                   result.speedup(), result.ideal_speedup(), fraction_cell(result), text(to_string(result.chosen)),
                    std::int64_t{result.reserved_cus}, sim::to_microseconds(result.gemm_start),
                    sim::to_microseconds(result.collective_start)});
   }
   return table;
 }
 
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies) {
+Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies,
+                  const Progress& progress) {
   std::vector<C3Result> results;
   std::vector<NamedRun> runs;
+  std::vector<Metered> metered;
+  std::vector<Cell> fidelities;
   for (const Strategy strategy : strategies) {
     results.push_back(run_strategy(testbed, scenario, strategy));
     runs.push_back({text(to_string(strategy)), results.back().schedule});
+    metered.push_back(meter(testbed, results.back().schedule));
+    fidelities.emplace_back(text(to_string(fidelity_of_row(results.back(), testbed.platform()))));
+    if (progress) progress(results.size(), strategies.size());
   }
   const std::string title =
       fmt::format("GEMM {} with {} of {} on {}", models::to_string(scenario.gemm),
                   models::to_string(scenario.collective), sim::to_string(scenario.bytes), testbed.platform().name);
-  return {testbed.platform().name, {{"results", title, c3_table(results)}}, {}, std::move(runs)};
+  ResultTable table = c3_table(results);
+  add_metered(table, metered);
+  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
+  Results answer{testbed.platform().name, {{"results", title, std::move(table)}}, {}, std::move(runs)};
+  warn_beyond_capacity(answer, scenario.gemm.compulsory_bytes() + scenario.bytes, testbed.platform());
+  if (!results.empty() && !results.front().has_gain_to_be_had()) {
+    answer.warnings.push_back(fmt::format(
+        "no gain to be had: the ideal speedup is {:.4f}, and a fraction of less than {} says nothing (null in JSON)",
+        results.front().ideal_speedup(), C3Result::least_ideal_speedup));
+  }
+  return answer;
 }
 
-Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus) {
+Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus,
+                    const Progress& progress) {
   ResultTable table(
       {{"gemm", "GEMM", ""}, {"cus", "CUs", ""}, {"time_us", "time", "us"}, {"tflops", "rate", "TFLOP/s", 1}});
   std::vector<NamedRun> runs;
+  std::vector<Metered> metered;
+  std::vector<Cell> fidelities;
   for (const int count : cus) {
     Schedule schedule = only(shape, first_cus(testbed.platform(), count));
     const sim::Time time = testbed.run(schedule).makespan();
     const sim::FlopsPerSecond rate = shape.flops() / sim::to_seconds(time);
     table.add_row({models::to_string(shape), std::int64_t{count}, sim::to_microseconds(time), rate.value() * 1e-12});
+    fidelities.emplace_back(text(to_string(fidelity_of(shape, count, testbed.platform()))));
+    metered.push_back(meter(testbed, schedule));
     runs.push_back({fmt::format("{} CUs", count), std::move(schedule)});
+    if (progress) progress(runs.size(), cus.size());
   }
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  add_metered(table, metered);
+  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
+  Results answer{testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  warn_beyond_capacity(answer, shape.compulsory_bytes(), testbed.platform());
+  return answer;
 }
 
-Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
+Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives,
+                           const Progress& progress) {
   ResultTable table({{"collective", "collective", ""},
                      {"backend", "backend", ""},
                      {"variant", "variant", ""},
@@ -118,6 +192,7 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
                      for_programs("graph"),
                      {"fidelity", "fidelity", ""}});
   std::vector<NamedRun> runs;
+  sim::Bytes largest;
   for (const models::CollectiveSpec& spec : collectives) {
     const bool on_copy_engines = spec.backend == models::Backend::sdma;
     Schedule schedule = only(spec);
@@ -136,12 +211,16 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
     if (spec.prelaunch) name += "prelaunched ";
     name += sim::to_string(spec.bytes);
     runs.push_back({std::move(name), std::move(schedule)});
+    largest = std::max(largest, spec.bytes);
+    if (progress) progress(runs.size(), collectives.size());
   }
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  Results answer{testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  warn_beyond_capacity(answer, largest, testbed.platform());
+  return answer;
 }
 
-Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
-                    bool phases_in_text) {
+Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes, bool phases_in_text,
+                    const Progress& progress) {
   ResultTable table({{"from", "from", ""},
                      {"to", "to", ""},
                      {"bytes", "size", "B"},
@@ -150,8 +229,10 @@ Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const
                      {"schedule_us", "schedule", "us", 2, phases_in_text},
                      {"copy_us", "copy", "us", 2, phases_in_text},
                      {"completion_us", "completion", "us", 2, phases_in_text},
-                     {"fidelity", "fidelity", ""}});
+                     {"fidelity", "fidelity", ""},
+                     {"GBps", "rate", "GB/s"}});
   std::vector<NamedRun> runs;
+  sim::Bytes largest;
   for (const sim::Bytes size : sizes) {
     copy.bytes = size;
     Schedule schedule = only(copy);
@@ -159,10 +240,15 @@ Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const
     table.add_row({device_name(copy.from), device_name(copy.to), whole_bytes(size),
                    sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
                    sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
-                   sim::to_microseconds(phases.completion), text(to_string(fidelity_of(copy, testbed.platform())))});
+                   sim::to_microseconds(phases.completion), text(to_string(fidelity_of(copy, testbed.platform()))),
+                   (size / sim::to_seconds(phases.total())).value() * 1e-9});
     runs.push_back({sim::to_string(size), std::move(schedule)});
+    largest = std::max(largest, size);
+    if (progress) progress(runs.size(), sizes.size());
   }
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  Results answer{testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  warn_beyond_capacity(answer, largest, testbed.platform());
+  return answer;
 }
 
 }  // namespace c3sim::study

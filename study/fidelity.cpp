@@ -1,5 +1,6 @@
 #include "study/fidelity.h"
 
+#include <algorithm>
 #include <string>
 
 namespace c3sim::study {
@@ -46,5 +47,17 @@ Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::Pla
   const std::string kind(models::to_string(collective.kind));
   return look_up(platform, as_measured ? maker + '_' + kind : "another " + kind, maker, collective.bytes);
 }
+
+Fidelity fidelity_of(const models::GemmShape& shape, int cus, const models::PlatformSpec& platform) {
+  const std::string work = cus == platform.gpu.cus() ? "gemm" : "gemm on fewer CUs";
+  Fidelity weakest = Fidelity::calibrated;
+  for (const std::int64_t elements : {shape.m * shape.k, shape.k * shape.n, shape.m * shape.n}) {
+    const sim::Bytes matrix(static_cast<double>(elements) * models::GemmShape::element_bytes);
+    weakest = weaker(weakest, look_up(platform, work, "gemm", matrix));
+  }
+  return weakest;
+}
+
+Fidelity weaker(Fidelity one, Fidelity other) { return std::max(one, other); }
 
 }  // namespace c3sim::study

@@ -17,8 +17,13 @@ enum class Fidelity {
 
 std::string_view to_string(Fidelity fidelity);
 
-// Of a copy or a collective that has the node to itself.
+// Of a copy, a collective or a GEMM that has the node to itself. The sizes of a GEMM are those of its three matrices: a
+// thin one is far from what was measured, however long.
 Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform);
 Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform);
+Fidelity fidelity_of(const models::GemmShape& shape, int cus, const models::PlatformSpec& platform);
+
+// Of a result that two others make up. What runs at once is never better than extrapolated: it was not fitted to.
+Fidelity weaker(Fidelity one, Fidelity other);
 
 }  // namespace c3sim::study

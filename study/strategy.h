@@ -50,6 +50,9 @@ struct C3Result {
   // Of the longer of GEMM and RCCL with the other for nothing.
   double ideal_speedup() const;
   double fraction_of_ideal() const { return (speedup() - 1.0) / (ideal_speedup() - 1.0); }
+  // Below it the fraction divides by next to nothing: where ideal saves 0.3 %, a launch counts for hundreds of it.
+  static constexpr double least_ideal_speedup = 1.02;
+  bool has_gain_to_be_had() const { return ideal_speedup() >= least_ideal_speedup; }
 };
 
 // The collective that a strategy runs. Whether the platform can is for Testbed::why_impossible.

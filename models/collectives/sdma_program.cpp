@@ -151,7 +151,7 @@ std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& s
   }
   if (spec.bytes < sim::Bytes(1.0)) return "a collective moves at least one byte";
   if (reduces && !sdma.reduction) {
-    return "copy engines do not reduce: use the backend rccl, or engines with sdma.reduction = true";
+    return "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true";
   }
   if ((spec.variant == SdmaVariant::swap && !exchanges) ||
       (spec.variant == SdmaVariant::bcst && (exchanges || reduces))) {

@@ -17,6 +17,8 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.cache_rate = cache.rate("rate", limits::rate);
   spec.cache_latency = cache.time("latency", limits::latency);
   sim::Section hbm = section.section("hbm");
+  // Files from before it was asked for hold all that anyone asks.
+  spec.hbm_capacity = hbm.bytes("capacity", limits::capacity, limits::capacity.high);
   spec.hbm_rate = hbm.rate("peak_rate", limits::rate);
   spec.hbm_read_efficiency = hbm.number("read_efficiency", 0.05, 1.0);
   spec.hbm_write_efficiency = hbm.number("write_efficiency", 0.05, 1.0);

@@ -14,6 +14,7 @@ struct MemorySpec {
   sim::BytesPerSecond port_rate;       // between one XCD and its I/O die
   sim::Bytes cache_capacity;           // Infinity Cache of the GPU
   sim::BytesPerSecond cache_rate;      // Infinity Cache of the GPU
+  sim::Bytes hbm_capacity;             // of the GPU
   sim::BytesPerSecond hbm_rate;        // peak of the data bus
   double hbm_read_efficiency = 1.0;    // share of the peak that pure reads reach
   double hbm_write_efficiency = 1.0;   // share of the peak that pure writes reach

@@ -22,8 +22,10 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.lowest_clock = section.frequency("lowest_clock", limits::clock);
   spec.highest_clock = section.frequency("highest_clock", limits::clock);
   if (spec.cap <= spec.idle + spec.clock_tree) section.fault("cap", "leaves nothing above idle and clock_tree power");
-  spec.matrix_clock = section.frequency("matrix_clock", {spec.lowest_clock, spec.highest_clock});
-  if (spec.highest_clock < spec.lowest_clock) section.fault("highest_clock", "lies below lowest_clock");
+  const bool ordered = spec.lowest_clock <= spec.highest_clock;
+  if (!ordered) section.fault("highest_clock", "lies below lowest_clock");
+  const sim::Limits<sim::Hertz> clocks{spec.lowest_clock, spec.highest_clock};
+  spec.matrix_clock = section.frequency("matrix_clock", ordered ? clocks : limits::clock);
   return spec;
 }
 

@@ -43,7 +43,7 @@ Parsed<Time> parse_time(std::string_view text) {
 
 std::string format_quantity(double value, Dimension dimension) {
   if (dimension == Dimension::bytes) return to_string(Bytes(value));
-  return fmt::format("{:g} {}", value, base_unit(dimension));
+  return quantity_text(value, dimension);
 }
 
 }  // namespace

@@ -22,7 +22,11 @@ void check_keys(ConfigReading& reading, const ConfigNode& node, const std::strin
     if (entry.read) {
       check_keys(reading, entry.node, entry_path);
     } else {
-      reading.fault(entry.position, entry_path, "unknown key" + name_hint(entry.key, node.asked));
+      // What was only asked about is known, but not here: another key of the section rules it out.
+      const bool known = std::ranges::find(node.asked, entry.key) != node.asked.end();
+      reading.fault(
+          entry.position, entry_path,
+          known ? "has no meaning beside the other keys here" : "unknown key" + name_hint(entry.key, node.asked));
     }
   }
 }

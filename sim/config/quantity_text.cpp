@@ -140,4 +140,16 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
   return parsed;
 }
 
+std::string quantity_text(double value, Dimension dimension) {
+  const Unit* best = nullptr;
+  for (const Unit& unit : kind_of(dimension).units) {
+    const double worth = unit.factor / unit.divisor;
+    const bool decimal = std::abs(std::remainder(std::log10(worth), 3.0)) < 1e-9;
+    if (decimal && (best == nullptr || (worth <= value && worth > best->factor / best->divisor))) best = &unit;
+  }
+  if (best == nullptr) return fmt::format("{:g}", value);
+  if (value == 0.0) return fmt::format("0 {}", best->name);
+  return fmt::format("{:g} {}", value / best->factor * best->divisor, best->name);
+}
+
 }  // namespace c3sim::sim

@@ -42,4 +42,8 @@ struct ParsedQuantity {
 // errors. A size must be a whole number of bytes below 2^53, a time less than Time::max().
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
 
+// A value in base units with the largest unit, of powers of ten, that leaves at least 1 of it: "132 MHz", "10 PB/s".
+// Six digits; parse_quantity() reads it again.
+std::string quantity_text(double value, Dimension dimension);
+
 }  // namespace c3sim::sim

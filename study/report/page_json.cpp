@@ -22,6 +22,7 @@ struct CellJson {
   int decimals;
 
   Json operator()(std::monostate) const { return {}; }
+  Json operator()(const NoNumber&) const { return {}; }
   Json operator()(bool value) const { return value ? "yes" : "no"; }
   Json operator()(std::int64_t value) const {
     return std::abs(value) <= largest_number ? Json(value) : Json(fmt::format("{}", value));

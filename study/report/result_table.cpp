@@ -20,12 +20,13 @@ std::string text_number(double value, int decimals) {
 }
 
 std::string text_cell(const Cell& cell, int decimals) {
-  return std::visit(sim::Overloaded{[](std::monostate) { return std::string(); },
-                                    [](bool value) { return std::string(value ? "yes" : "no"); },
-                                    [](std::int64_t value) { return fmt::format("{}", value); },
-                                    [decimals](double value) { return text_number(value, decimals); },
-                                    [](const std::string& value) { return value; }},
-                    cell);
+  return std::visit(
+      sim::Overloaded{[](std::monostate) { return std::string(); },
+                      [](bool value) { return std::string(value ? "yes" : "no"); },
+                      [](std::int64_t value) { return fmt::format("{}", value); },
+                      [decimals](double value) { return text_number(value, decimals); },
+                      [](const std::string& value) { return value; }, [](const NoNumber& none) { return none.why; }},
+      cell);
 }
 
 std::string csv_text(std::string_view value) {
@@ -43,12 +44,14 @@ std::string csv_cell(const Cell& cell) {
                                     [](bool value) { return std::string(value ? "true" : "false"); },
                                     [](std::int64_t value) { return fmt::format("{}", value); },
                                     [](double value) { return fmt::format("{}", value); },
-                                    [](const std::string& value) { return csv_text(value); }},
+                                    [](const std::string& value) { return csv_text(value); },
+                                    [](const NoNumber&) { return std::string(); }},
                     cell);
 }
 
 nlohmann::ordered_json json_cell(const Cell& cell) {
   return std::visit(sim::Overloaded{[](std::monostate) { return nlohmann::ordered_json(); },
+                                    [](const NoNumber&) { return nlohmann::ordered_json(); },
                                     [](const auto& value) { return nlohmann::ordered_json(value); }},
                     cell);
 }
@@ -62,6 +65,12 @@ bool is_number(const Cell& cell) {
 void ResultTable::add_row(std::vector<Cell> cells) {
   SIM_CHECK(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));
+}
+
+void ResultTable::add_column(Column column, std::vector<Cell> cells) {
+  SIM_CHECK(cells.size() == rows_.size());
+  columns_.push_back(std::move(column));
+  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].push_back(std::move(cells[i]));
 }
 
 void ResultTable::write_text(std::ostream& out) const {

@@ -19,8 +19,14 @@ struct Column {
   bool in_text = true;  // false: for programs only
 };
 
+// A number that means nothing here, and why: text has the reason, CSV a blank, JSON null.
+struct NoNumber {
+  std::string why;
+  bool operator==(const NoNumber&) const = default;
+};
+
 // std::monostate: nothing to say here (blank in text and CSV, null in JSON).
-using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, NoNumber>;
 
 class ResultTable {
  public:
@@ -28,6 +34,8 @@ class ResultTable {
 
   // As many cells as columns.
   void add_row(std::vector<Cell> cells);
+  // Behind the others; as many cells as rows.
+  void add_column(Column column, std::vector<Cell> cells);
 
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }

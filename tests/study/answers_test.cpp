@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "study/explain/explanation.h"
@@ -49,15 +50,15 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
               ElementsAre("scenario", "gemm", "collective", "bytes", "strategy", "makespan_us", "gemm_us",
                           "collective_us", "isolated_gemm_us", "isolated_collective_us", "collective_alone_us",
                           "serial_us", "speedup", "ideal_speedup", "fraction_of_ideal", "chosen", "reserved_cus",
-                          "gemm_start_us", "collective_start_us"));
+                          "gemm_start_us", "collective_start_us", "clock_MHz", "power_W", "fidelity"));
   EXPECT_THAT(keys_of(answer_gemm(testbed_, {1024, 1024, 1024}, std::array{304})),
-              ElementsAre("gemm", "cus", "time_us", "tflops"));
+              ElementsAre("gemm", "cus", "time_us", "tflops", "clock_MHz", "power_W", "fidelity"));
   EXPECT_THAT(keys_of(answer_collectives(testbed_, std::array{all_gather(1_MiB)})),
               ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps",
                           "gpus", "engines", "host_threads", "graph", "fidelity"));
   EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
               ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
-                          "fidelity"));
+                          "fidelity", "GBps"));
 }
 
 TEST_F(AnswersTest, RatesFollowFromTimes) {
@@ -68,6 +69,50 @@ TEST_F(AnswersTest, RatesFollowFromTimes) {
   // 7/8 of 256 MiB are 234.88 MB; in t us that is 234881.024 / t GB/s.
   const Results collective = answer_collectives(testbed_, std::array{all_gather(256_MiB)});
   EXPECT_NEAR(number(collective, 0, "busbw_GBps"), 234881.024 / number(collective, 0, "time_us"), 1e-6);
+}
+
+// 64 MiB in t us are 67108.864 / t GB/s.
+TEST_F(AnswersTest, TheRateOfACopyFollowsFromItsTime) {
+  const Results copy = answer_copy(testbed_, {0, 1, {}, {}}, std::array{64_MiB}, false);
+  EXPECT_NEAR(number(copy, 0, "GBps"), 67108.864 / number(copy, 0, "time_us"), 1e-9);
+}
+
+// gemm_mi300x.csv: 4096x4864x32896 runs at 1207 MHz under the 750 W cap, launch and tail below it. A GEMM of one tile
+// leaves the GPU next to idle, below half of the cap, and its clock high.
+TEST_F(AnswersTest, ClockAndPowerAreMeansOverTheRun) {
+  const Results large = answer_gemm(testbed_, {4096, 4864, 32896}, std::array{304});
+  EXPECT_NEAR(number(large, 0, "clock_MHz"), 1207.0, 40.0);
+  EXPECT_NEAR(number(large, 0, "power_W"), 750.0, 25.0);
+  const Results small = answer_gemm(testbed_, {128, 128, 128}, std::array{304});
+  EXPECT_GT(number(small, 0, "clock_MHz"), 1.3 * number(large, 0, "clock_MHz"));
+  EXPECT_LT(number(small, 0, "power_W"), 375.0);
+  const Results both = answer_c3(testbed_, scenario, std::array{Strategy::serial, Strategy::conccl});
+  EXPECT_LT(number(both, 1, "power_W"), 751.0);
+  EXPECT_GT(number(both, 1, "power_W"), number(both, 0, "power_W"));
+}
+
+// An all-gather of 8 B beside this GEMM could save 0.3 %: any launch is hundreds of times that.
+TEST_F(AnswersTest, WhereIdealGainsNothingThereIsNoFractionOfIt) {
+  Scenario tiny = scenario;
+  tiny.bytes = sim::Bytes(8.0);
+  const Results none = answer_c3(testbed_, tiny, std::array{Strategy::c3_rp});
+  EXPECT_LT(number(none, 0, "ideal_speedup"), C3Result::least_ideal_speedup);
+  EXPECT_THAT(none.tables.front().table.to_json().dump(), HasSubstr(R"("fraction_of_ideal":null)"));
+  std::ostringstream text;
+  none.tables.front().table.write_text(text);
+  EXPECT_THAT(text.str(), HasSubstr("no gain to be had"));
+  EXPECT_THAT(none.warnings, ElementsAre(HasSubstr("no gain to be had: the ideal speedup is 1.0")));
+  EXPECT_THAT(answer_c3(testbed_, scenario, std::array{Strategy::c3_rp}).warnings, testing::IsEmpty());
+}
+
+// 192 GiB are 206.158 GB: 400000^2 elements of two bytes, three times, are 960 GB.
+TEST_F(AnswersTest, ArraysBeyondTheMemoryOfAGpuAreWarnedOf) {
+  const sim::Bytes tebibyte(1099511627776.0);
+  EXPECT_THAT(answer_collectives(testbed_, std::array{all_gather(tebibyte)}).warnings,
+              ElementsAre("arrays of 1.09951 TB do not fit the HBM of a GPU, 206.158 GB (gpu.memory.hbm.capacity)"));
+  EXPECT_THAT(answer_copy(testbed_, {0, 1, {}, {}}, std::array{tebibyte, 1_MiB}, false).warnings,
+              ElementsAre(HasSubstr("arrays of 1.09951 TB")));
+  EXPECT_THAT(answer_collectives(testbed_, std::array{all_gather(1_MiB)}).warnings, testing::IsEmpty());
 }
 
 TEST_F(AnswersTest, ExplanationsAccountForTheTimeThatWorkIsActive) {

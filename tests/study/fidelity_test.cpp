@@ -36,6 +36,19 @@ TEST(Fidelity, IsExtrapolatedToOtherWorkOfTheSameEnginesOrLibrary) {
   EXPECT_EQ(fidelity_of(fewer, platform), Fidelity::extrapolated);
 }
 
+// mi300x.yaml was fitted to 4096x4864x32896, whose matrices are of 38 to 306 MiB. A GEMM of one row reads as much, by a
+// matrix of 16 KiB.
+TEST(Fidelity, OfAGemmIsThatOfItsMatrices) {
+  const models::PlatformSpec platform = mi300x().spec;
+  EXPECT_EQ(fidelity_of({8192, 8192, 8192}, 304, platform), Fidelity::calibrated);
+  EXPECT_EQ(fidelity_of({8192, 8192, 8192}, 240, platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of({1, 8192, 8192}, 304, platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of({8192, 57344, 8192}, 304, platform), Fidelity::extrapolated);
+  models::PlatformSpec unmeasured = platform;
+  unmeasured.fitted_to.clear();
+  EXPECT_EQ(fidelity_of({8192, 8192, 8192}, 304, unmeasured), Fidelity::assumed);
+}
+
 TEST(Fidelity, OfAMachineWithOtherParametersIsExtrapolated) {
   const auto gather = collective(models::Backend::sdma, models::CollectiveKind::all_gather, 1_MiB);
   EXPECT_EQ(fidelity_of(gather, mi300x({"gpu.sdma.transfer_setup=0.2us"}).spec), Fidelity::extrapolated);

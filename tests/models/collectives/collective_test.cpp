@@ -78,7 +78,7 @@ TEST(CollectiveParts, SayWhyTheyAreImpossible) {
   EXPECT_EQ(why_impossible(spec, node), "7 CUs cannot be had: a multiple of 8, one per XCD, from 8 to 304 is accepted");
   spec = collective(CollectiveKind::reduce_scatter, Backend::sdma, 1_MiB);
   EXPECT_EQ(why_impossible(spec, node),
-            "copy engines do not reduce: use the backend rccl, or engines with sdma.reduction = true");
+            "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true");
   spec = collective(CollectiveKind::all_reduce, Backend::rccl, 1_MiB);
   spec.prelaunch = true;
   EXPECT_EQ(why_impossible(spec, node), "prelaunch is for SDMA: kernels have no queue of commands to hold back");

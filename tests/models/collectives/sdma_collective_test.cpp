@@ -170,7 +170,7 @@ TEST(SdmaCollective, SaysWhyItIsImpossible) {
   EXPECT_EQ(why(CollectiveKind::all_to_all, SdmaVariant::bcst, as_is),
             "variant bcst does not exist for all_to_all; use pcpy, swap or b2b");
   EXPECT_EQ(why(CollectiveKind::all_reduce, SdmaVariant::pcpy, as_is),
-            "copy engines do not reduce: use the backend rccl, or engines with sdma.reduction = true");
+            "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true");
   EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::pcpy, [](CollectiveSpec& spec) { spec.gpus = 9; }),
             "a collective takes 2 to 8 GPUs of this platform, not 9");
   EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::b2b, [](CollectiveSpec& spec) { spec.engines = 15; }),

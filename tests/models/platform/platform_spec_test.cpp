@@ -12,6 +12,7 @@ namespace c3sim::models {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // What reading the platform with these assignments says is wrong, one line for each fault; empty if nothing is.
 std::string faults(const std::vector<std::string>& assignments) {
@@ -31,6 +32,7 @@ TEST(Mi300xFile, DescribesTheMachineOfTheDataSheet) {
   EXPECT_EQ(spec.gpu.cus(), 304);
   EXPECT_NEAR(spec.gpu.peak_flops(), 1307.4e12, 0.1e12);
   EXPECT_NEAR(spec.gpu.memory.hbm_rate.value(), 5.3e12, 0.05e12);
+  EXPECT_EQ(spec.gpu.memory.hbm_capacity, sim::Bytes(192.0 * 1024 * 1024 * 1024));
   EXPECT_EQ(spec.gpu.memory.cache_capacity, sim::Bytes(256.0 * 1048576));
   EXPECT_EQ(spec.fabric.gpus, 8);
   EXPECT_EQ(spec.fabric.topology, Topology::mesh);
@@ -79,6 +81,8 @@ TEST(PlatformFault, ACapBelowWhatIsAlwaysBurntIsRefused) {
 TEST(PlatformFault, AHighestClockBelowTheLowestIsRefused) {
   EXPECT_THAT(faults({"gpu.power.highest_clock=100 MHz"}),
               HasSubstr("gpu.power.highest_clock: lies below lowest_clock"));
+  // Limits that lie the wrong way round are no fault of what lies between them.
+  EXPECT_THAT(faults({"gpu.power.highest_clock=1 MHz"}), Not(HasSubstr("matrix_clock")));
 }
 
 TEST(PlatformFault, AMatrixClockBeyondTheHighestIsRefused) {

@@ -160,6 +160,25 @@ TEST(Section, LimitsAreToldWithTheirUnits) {
             "f.yaml:1:6: key: '1.5' must lie between 0 and 1");
 }
 
+// Not "between 1e+06 B/s and 1e+16 B/s".
+TEST(Section, LimitsAreToldInTheUnitsOfPeople) {
+  EXPECT_EQ(fault_of("0GB/s",
+                     [](Section s) {
+                       s.rate("key", {BytesPerSecond(1e6), BytesPerSecond(1e16)});
+                     }),
+            "f.yaml:1:6: key: '0GB/s' must lie between 1 MB/s and 10000 TB/s");
+  EXPECT_EQ(fault_of("1kHz",
+                     [](Section s) {
+                       s.frequency("key", {Hertz(1.32e8), Hertz(2.1e9)});
+                     }),
+            "f.yaml:1:6: key: '1kHz' must lie between 132 MHz and 2.1 GHz");
+  EXPECT_EQ(fault_of("1J/B",
+                     [](Section s) {
+                       s.energy_per_byte("key", {JoulesPerByte(0.0), JoulesPerByte(1e-6)});
+                     }),
+            "f.yaml:1:6: key: '1J/B' must lie between 0 pJ/B and 1 uJ/B");
+}
+
 TEST(Section, QuantitiesNeedTheirUnit) {
   EXPECT_EQ(fault_of("4096", [](Section s) { s.bytes("key", any_size); }),
             "f.yaml:1:6: key: '4096' needs a unit: write 896MiB, 1GB or 512B");

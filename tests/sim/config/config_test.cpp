@@ -172,6 +172,14 @@ TEST(Config, UnknownKeysSuggestWhatWasAskedFor) {
             "f.yaml:2:1: foo: unknown key; known are: engines, queues");
 }
 
+// A key that the reader knows and passed over for another is not suggested in its own place.
+TEST(Config, AKeyThatAnotherRulesOutIsNotUnknown) {
+  const auto read = [](Section root) {
+    if (root.has("gemm") && root.has("copy")) root.integer("copy", 0, 9);
+  };
+  EXPECT_EQ(faults_of("copy: 1\ngemm: 2\n", read), "f.yaml:2:1: gemm: has no meaning beside the other keys here");
+}
+
 TEST(Config, ReportsAllFaultsOfAFileInItsOrder) {
   const auto read = [](Section root) {
     root.flag("c");

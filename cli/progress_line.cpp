@@ -1,0 +1,70 @@
+#include "cli/progress_line.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+
+namespace c3sim::cli {
+
+namespace {
+
+constexpr int seconds_without_a_word = 2;
+
+}  // namespace
+
+ProgressLine::ProgressLine(std::ostream& out) : out_(out), ticker_([this] { tick(); }) {}
+
+ProgressLine::~ProgressLine() { finish(); }
+
+void ProgressLine::report(std::size_t done, std::size_t of) {
+  const std::lock_guard lock(mutex_);
+  done_ = done;
+  of_ = of;
+  draw();
+  if (done < of) return;
+  erase();
+  of_ = 0;
+}
+
+void ProgressLine::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    erase();
+  }
+  finishing_.notify_all();
+  if (ticker_.joinable()) ticker_.join();
+}
+
+void ProgressLine::tick() {
+  // Signals that end the run are for the thread that knows when not to be interrupted.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  std::unique_lock lock(mutex_);
+  while (!finishing_.wait_for(lock, std::chrono::seconds(1), [this] { return finished_; })) {
+    ++seconds_;
+    if (seconds_ >= seconds_without_a_word) draw();
+  }
+}
+
+void ProgressLine::draw() {
+  if (finished_) return;
+  constexpr std::size_t width = 40;
+  erase();
+  if (of_ > 0) {
+    const std::size_t filled = done_ * width / of_;
+    out_ << fmt::format("\r[{:#<{}}{:.<{}}] {}/{}", "", filled, "", width - filled, done_, of_);
+  }
+  if (seconds_ >= seconds_without_a_word) out_ << fmt::format("{}{} s", of_ > 0 ? ", " : "\rrunning, ", seconds_);
+  out_ << std::flush;
+  drawn_ = true;
+}
+
+void ProgressLine::erase() {
+  if (drawn_) out_ << "\r\x1b[K" << std::flush;
+  drawn_ = false;
+}
+
+}  // namespace c3sim::cli

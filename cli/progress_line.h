@@ -1,0 +1,43 @@
+// One line on a terminal that says that a long answer is under way: how far it is, where that is known, and for how
+// long it has run.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <ostream>
+#include <thread>
+
+namespace c3sim::cli {
+
+// The line is drawn over itself, at every report and every second, and is gone after finish(). Short answers show none
+// but for their reports. Any thread may report.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::ostream& out);  // outlives the line
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // `done` of `of` parts of what is being done now; all of them end this part of the work.
+  void report(std::size_t done, std::size_t of);
+  // Before anything else is written.
+  void finish();
+
+ private:
+  void tick();
+  void draw();
+  void erase();
+
+  std::ostream& out_;
+  std::mutex mutex_;
+  std::condition_variable finishing_;
+  bool finished_ = false;
+  bool drawn_ = false;
+  std::size_t done_ = 0;
+  std::size_t of_ = 0;  // 0: nobody has said
+  int seconds_ = 0;
+  std::thread ticker_;  // last: it uses all of the above
+};
+
+}  // namespace c3sim::cli
