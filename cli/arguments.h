@@ -51,6 +51,14 @@ class Arguments {
   std::vector<sim::Fault> faults_;
 };
 
+// The names of choices as help and completion show them: "table|csv|json".
+template <class T>
+std::string names_of(const std::vector<study::Choice<T>>& choices) {
+  std::string names;
+  for (const auto& choice : choices) names.append(names.empty() ? "" : "|").append(choice.first);
+  return names;
+}
+
 // The parts between the separators; an empty text has one, empty part.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -18,20 +18,53 @@ constexpr auto examples =
     "--delay 100us\n"
     "Times are in microseconds, from the first launch; speedups are over RCCL and GEMM one after the other, alone.";
 
+std::string_view about(study::Strategy strategy) {
+  switch (strategy) {
+    using enum study::Strategy;
+    case serial:
+      return "one after the other";
+    case c3_base:
+      return "both at once, RCCL's kernels launched behind the GEMM";
+    case c3_sp:
+      return "both at once, RCCL's kernels launched first";
+    case c3_rp:
+      return "c3_base, with CUs kept from the GEMM for RCCL";
+    case c3_sp_rp:
+      return "c3_sp, with CUs kept from the GEMM for RCCL";
+    case c3_best:
+      return "the fastest of the four before it";
+    case heuristic:
+      return "launch order and CUs kept as ConCCL's table has them, without a search";
+    case conccl:
+      return "both at once, the collective on SDMA engines";
+    case conccl_rp:
+      return "conccl, with a CU of each XCD kept from GEMMs that are memory-bound";
+  }
+  return "";
+}
+
+std::string strategies_explained() {
+  std::string text = "Strategies:\n";
+  for (const auto& [name, strategy] : study::strategy_choices()) {
+    text += fmt::format("  {:<10} {}\n", name, about(strategy));
+  }
+  return text;
+}
+
 }  // namespace
 
 C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
   CLI::App& command = *app.add_subcommand("c3", description);
-  command.footer(examples);
+  command.footer(strategies_explained() + examples);
   command.add_option("--gemm", gemm_, "GEMM on every GPU, in BLAS order, two bytes per element")
       ->type_name("MxNxK")
       ->required();
   command.add_option("--collective", collective_, "Collective over all GPUs")
-      ->type_name("all_gather|all_to_all|all_reduce|reduce_scatter|broadcast")
+      ->type_name(names_of(study::collective_choices()))
       ->required();
   command.add_option("--bytes", bytes_, "Whole array of one GPU, with its unit: 896MiB")->type_name("SIZE")->required();
   command.add_option("--strategy", strategies_, "Strategies, separated by commas, or all that the collective permits")
-      ->type_name("serial|c3_base|c3_sp|c3_rp|c3_sp_rp|c3_best|heuristic|conccl|conccl_rp|all");
+      ->type_name(names_of(study::strategy_choices()) + "|all");
   command
       .add_option("--channels", channels_,
                   "Channels (workgroups) of RCCL's kernels (as the library has it unless given)")

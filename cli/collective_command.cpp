@@ -33,9 +33,10 @@ CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_
   CLI::App& command = *app.add_subcommand("collective", description);
   command.footer(examples);
   command.add_option("--collective", collective_, "Collective over the GPUs")
-      ->type_name("all_gather|all_to_all|all_reduce|reduce_scatter|broadcast")
+      ->type_name(names_of(study::collective_choices()))
       ->required();
-  command.add_option("--backend", backend_, "What moves the data (rccl unless given)")->type_name("rccl|sdma");
+  command.add_option("--backend", backend_, "What moves the data (rccl unless given)")
+      ->type_name(names_of(study::backend_choices()));
   command.add_option("--bytes", bytes_, "Whole array of one GPU: sizes and ranges, separated by commas")
       ->type_name("SIZE|LOW:HIGH:xFACTOR")
       ->required();
@@ -45,11 +46,11 @@ CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_
       .add_option("--variant", variants_,
                   "SDMA: a copy per peer on its own engine (unless given), two peers per broadcast command, exchange "
                   "in place, all copies back to back; several separated by commas, or all that the collective has")
-      ->type_name("pcpy|bcst|swap|b2b|all");
+      ->type_name(names_of(study::variant_choices()) + "|all");
   command
       .add_option("--prelaunch", prelaunch_,
                   "SDMA: whether commands are queued beforehand and wait for a word from the host (alone: yes)")
-      ->type_name("no|yes|both")
+      ->type_name(names_of(prelaunch_choices()))
       ->expected(0, 1)
       ->default_str("yes");
   command
@@ -60,7 +61,7 @@ CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_
   command
       .add_option("--host-threads", host_threads_,
                   "SDMA: one host thread drives all GPUs, or each GPU has its own (as the platform says unless given)")
-      ->type_name("one|per_gpu");
+      ->type_name(names_of(study::host_thread_choices()));
   command.add_option("--cus", cus_, "CUs of each GPU that RCCL's kernels are confined to (all unless given)")
       ->type_name("COUNT");
   command

@@ -15,6 +15,9 @@ constexpr auto description =
 constexpr auto footer =
     "`c3sim COMMAND --help` shows a command's options with examples. Sizes carry their unit: KiB is 2^10 bytes, KB "
     "10^3.\n"
+    "Platforms and other configurations are first looked for in the folder that C3SIM_CONFIGS (environment) names, "
+    "which\n"
+    "has the folders platforms, experiments and formats.\n"
     "Exit codes: 0 fine, 1 a check failed (validate), 2 the input is at fault, 3 c3sim is.";
 
 // The word that the application could not place: an unknown command or option.
@@ -73,14 +76,14 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, s
 
 }  // namespace
 
-ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
-                          bool err_is_terminal) {
+ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err, bool err_is_terminal,
+                          std::size_t out_columns) {
   CLI::App app(description, "c3sim");
   try {
     app.set_version_flag("--version", "c3sim " C3SIM_VERSION);
     app.footer(footer);
     app.require_subcommand(1);
-    Session session(out, err, err_is_terminal, {C3SIM_VERSION, command_text(argc, argv)});
+    Session session(out, err, err_is_terminal, out_columns, {C3SIM_VERSION, command_text(argc, argv)});
     C3Command c3(app, session);
     GemmCommand gemm(app, session);
     CollectiveCommand collective(app, session);

@@ -112,6 +112,8 @@ class PlatformCommand {
 
   Session& session_;
   std::string name_;
+  std::string filter_;
+  bool sources_ = false;
 };
 
 // The fit of a platform to isolated measurements.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -60,53 +61,112 @@ std::string zsh_text(std::string_view text) {
   return result;
 }
 
-std::string zsh_values(const std::string& type_name) {
+// "all" among the values stands for a list of them.
+bool takes_list(const std::vector<std::string>& values) {
+  return std::find(values.begin(), values.end(), "all") != values.end();
+}
+
+constexpr auto parameter_assignment = "PATH=VALUE";
+
+std::string zsh_values(const std::string& type_name, const std::string& program) {
   const std::vector<std::string> values = values_of(type_name);
+  if (takes_list(values)) return fmt::format("_values -s , value {}", fmt::join(values, " "));
   if (!values.empty()) return fmt::format("({})", fmt::join(values, " "));
+  if (type_name == parameter_assignment) return fmt::format("_{}_parameters", program);
   return names_a_path(type_name) ? "_files" : " ";
 }
+
+// What bash does behind an option, as the body of a case.
+std::string bash_action(const CLI::Option& option, const std::string& others, const std::string& program) {
+  const std::string type_name = option.get_type_name();
+  const std::vector<std::string> values = values_of(type_name);
+  if (takes_list(values)) return fmt::format("_{}_list '{}'; return", program, fmt::join(values, " "));
+  if (!values.empty()) {
+    return fmt::format("words='{}{}'", fmt::join(values, " "), value_is_optional(option) ? ' ' + others : "");
+  }
+  if (type_name == parameter_assignment) return fmt::format("_{}_parameters; return", program);
+  return names_a_path(type_name) ? fmt::format("_{}_files; return", program) : "return";
+}
+
+// The cases of one command: what follows each of its options, and what stands where none is due.
+void append_bash_cases(const CLI::App& command, const std::string& program, std::string& behind, std::string& words) {
+  const std::string others = names_of(options_of(command));
+  std::string open = fmt::format("words='{}'", others);
+  for (const CLI::Option* option : command.get_options()) {
+    if (!takes_value(*option)) continue;
+    if (!option->get_lnames().empty()) {
+      for (const std::string& name : option->get_lnames()) {
+        behind +=
+            fmt::format("    '{} --{}') {} ;;\n", command.get_name(), name, bash_action(*option, others, program));
+      }
+      continue;
+    }
+    const std::vector<std::string> known = values_of(option->get_type_name());
+    if (!known.empty()) open = fmt::format("words='{} {}'", fmt::join(known, " "), others);
+    if (names_a_path(option->get_type_name())) open += " files=yes";
+  }
+  words += fmt::format("    {}) {} ;;\n", command.get_name(), open);
+}
+
+// Functions that complete what words of a fixed list cannot. bash takes a word apart at "="; names of files may hold
+// blanks, and only readline knows how to quote them. Outside of a completion compopt does not apply.
+constexpr auto bash_functions = R"sh(_{0}_files() {{
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}}
+_{0}_list() {{
+  local before=
+  [[ $word == *,* ]] && before=${{word%,*}},
+  compopt -o nospace 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${{word##*,}}")
+}}
+_{0}_parameters() {{
+  local i platform=()
+  for ((i = 2; i < COMP_CWORD; ++i)); do
+    [[ ${{COMP_WORDS[i - 1]}} == --platform ]] && platform=("${{COMP_WORDS[i]}}")
+  done
+  compopt -o nospace 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -S = -W "$("${{COMP_WORDS[0]}}" platform "${{platform[@]}}" --format csv 2>/dev/null |
+    sed -n '2,$s/,.*//p')" -- "$word")
+}}
+)sh";
+
+constexpr auto bash_main = R"sh(_{0}() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}}
+  local words='' files=''
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W '{1} {2}' -- "$word"))
+    return
+  fi
+  if [ "$word" = = ]; then
+    word=
+  elif [ "$previous" = = ]; then
+    previous=${{COMP_WORDS[COMP_CWORD-2]}}
+    [[ $previous == --* ]] || return
+  fi
+  case "$command $previous" in
+{3}  esac
+  [ -n "$words" ] || case "$command" in
+{4}  esac
+  [ -z "$files" ] || _{0}_files
+  COMPREPLY+=($(compgen -W "$words" -- "$word"))
+}}
+complete -F _{0} {0}
+)sh";
 
 }  // namespace
 
 std::string bash_completion(const CLI::App& app) {
+  const std::string& name = app.get_name();
   std::string commands;
-  std::string values;
-  std::string options;
+  std::string behind;
+  std::string words;
   for (const CLI::App* command : subcommands_of(app)) {
     commands += (commands.empty() ? "" : " ") + command->get_name();
-    options += fmt::format("    {}) words='{}' ;;\n", command->get_name(), names_of(options_of(*command)));
-    for (const CLI::Option* option : command->get_options()) {
-      const std::string key = option->get_lnames().empty() ? "" : long_name(*option);
-      const std::vector<std::string> known = values_of(option->get_type_name());
-      if (takes_value(*option) && !known.empty()) {
-        const std::string others = value_is_optional(*option) ? ' ' + names_of(options_of(*command)) : "";
-        values +=
-            fmt::format("    '{} {}') words='{}{}' ;;\n", command->get_name(), key, fmt::join(known, " "), others);
-      } else if (takes_value(*option) && !key.empty() && !names_a_path(option->get_type_name())) {
-        values += fmt::format("    '{} {}') return ;;\n", command->get_name(), key);
-      } else if (takes_value(*option) && !key.empty()) {
-        values +=
-            fmt::format("    '{} {}') COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", command->get_name(), key);
-      }
-    }
+    append_bash_cases(*command, name, behind, words);
   }
-  const std::string& name = app.get_name();
-  return fmt::format(
-      "# bash completion of {0}\n"
-      "_{0}() {{\n"
-      "  local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} "
-      "words=''\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-      "    COMPREPLY=($(compgen -W '{1} {2}' -- \"$word\"))\n"
-      "    return\n"
-      "  fi\n"
-      "  case \"$command $previous\" in\n{3}  esac\n"
-      "  [ -n \"$words\" ] || case \"$command\" in\n{4}  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-      "  [ \"${{#COMPREPLY[@]}}\" -gt 0 ] || COMPREPLY=($(compgen -f -- \"$word\"))\n"
-      "}}\n"
-      "complete -F _{0} {0}\n",
-      name, commands, names_of(options_of(app)), values, options);
+  return fmt::format("# bash completion of {0}\n", name) + fmt::format(bash_functions, name) +
+         fmt::format(bash_main, name, commands, names_of(options_of(app)), behind, words);
 }
 
 std::string zsh_completion(const CLI::App& app) {
@@ -118,10 +178,10 @@ std::string zsh_completion(const CLI::App& app) {
     for (const CLI::Option* option : command->get_options()) {
       const std::string type = option->get_type_name();
       if (option->get_lnames().empty()) {
-        cases += fmt::format(" \\\n        '1:{}:{}'", zsh_text(option->get_name()), zsh_values(type));
+        cases += fmt::format(" \\\n        '1:{}:{}'", zsh_text(option->get_name()), zsh_values(type, app.get_name()));
       } else if (takes_value(*option)) {
         cases += fmt::format(" \\\n        '{}[{}]{}{}:{}'", long_name(*option), zsh_text(option->get_description()),
-                             value_is_optional(*option) ? "::" : ":", zsh_text(type), zsh_values(type));
+                             value_is_optional(*option) ? "::" : ":", zsh_text(type), zsh_values(type, app.get_name()));
       } else {
         cases += fmt::format(" \\\n        '{}[{}]'", long_name(*option), zsh_text(option->get_description()));
       }
@@ -131,6 +191,10 @@ std::string zsh_completion(const CLI::App& app) {
   const std::string& name = app.get_name();
   return fmt::format(
       "#compdef {0}\n"
+      "_{0}_parameters() {{\n"
+      "  local -a parameters=(${{(f)\"$({0} platform --format csv 2>/dev/null | sed -n '2,$s/,.*//p')\"}})\n"
+      "  compadd -S = -a parameters\n"
+      "}}\n"
       "_{0}() {{\n"
       "  local -a commands=(\n{1}  )\n"
       "  if (( CURRENT == 2 )); then\n"

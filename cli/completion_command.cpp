@@ -11,19 +11,20 @@ constexpr auto examples =
     "  source <(c3sim completion bash)\n"
     "  c3sim completion zsh > \"${fpath[1]}/_c3sim\"";
 
+std::vector<study::Choice<bool>> shell_choices() { return {{"bash", false}, {"zsh", true}}; }
+
 }  // namespace
 
 CompletionCommand::CompletionCommand(CLI::App& app, Session& session) : app_(app), session_(session) {
   CLI::App& command = *app.add_subcommand("completion", description);
   command.footer(examples);
-  command.add_option("SHELL", shell_, "Shell that the script is for")->type_name("bash|zsh")->required();
+  command.add_option("SHELL", shell_, "Shell that the script is for")->type_name(names_of(shell_choices()))->required();
   command.callback([this] { run(); });
 }
 
 void CompletionCommand::run() {
   Arguments arguments;
-  const std::vector<study::Choice<bool>> shells{{"bash", false}, {"zsh", true}};
-  const bool zsh = arguments.choice("SHELL", shell_, shells);
+  const bool zsh = arguments.choice("SHELL", shell_, shell_choices());
   arguments.check();
   session_.out() << (zsh ? zsh_completion(app_) : bash_completion(app_));
 }

@@ -1,10 +1,22 @@
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <iostream>
 
 #include "cli/command_line.h"
 
+namespace {
+
+// Of the terminal that standard output is; 0 where it is none.
+std::size_t out_columns() {
+  winsize size{};
+  return isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  return static_cast<int>(c3sim::cli::run_command_line(argc, argv, std::cout, std::cerr, isatty(STDERR_FILENO) == 1));
+  return static_cast<int>(
+      c3sim::cli::run_command_line(argc, argv, std::cout, std::cerr, isatty(STDERR_FILENO) == 1, out_columns()));
 }

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cctype>
+#include <utility>
+
 #include "cli/commands.h"
 
 namespace c3sim::cli {
@@ -10,20 +13,34 @@ constexpr auto description = "Show every parameter of a platform: value, unit, k
 constexpr auto examples =
     "Examples:\n"
     "  c3sim platform\n"
+    "  c3sim platform --filter sdma --sources\n"
     "  c3sim platform h200 --format csv\n"
     "  c3sim platform mi300x --set gpu.sdma.engines=32\n"
     "Kinds: data_sheet, measured, fitted (to measurements), assumed, what_if (asked for by --set).";
 
-study::ResultTable parameter_table(const std::vector<sim::Parameter>& parameters) {
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool matches(const sim::Parameter& parameter, const std::string& filter) {
+  const std::string texts =
+      parameter.path + '\n' + parameter.kind + '\n' + parameter.source + '\n' + parameter.description;
+  return lower_case(texts).find(lower_case(filter)) != std::string::npos;
+}
+
+study::ResultTable parameter_table(const std::vector<sim::Parameter>& parameters, const std::string& filter,
+                                   bool sources) {
   study::ResultTable table({{"parameter", "parameter", ""},
                             {"value", "value", ""},
-                            {"unit", "base unit", ""},
+                            {"unit", "base unit", "", 2, false},
                             {"kind", "kind", ""},
                             {"low", "from", ""},
                             {"high", "to", ""},
-                            {"source", "source", ""},
-                            {"about", "about", ""}});
+                            {"source", "source", "", 2, sources},
+                            {"about", "about", "", 2, !sources}});
   for (const sim::Parameter& parameter : parameters) {
+    if (!matches(parameter, filter)) continue;
     table.add_row({parameter.path, parameter.value, parameter.unit, parameter.kind, parameter.low, parameter.high,
                    parameter.source, parameter.description});
   }
@@ -37,6 +54,10 @@ PlatformCommand::PlatformCommand(CLI::App& app, Session& session) : session_(ses
   command.footer(examples);
   command.add_option("NAME", name_, "Platform by its name or its file, as --platform (mi300x unless given)")
       ->type_name("NAME|FILE");
+  command.add_option("--filter", filter_, "Only parameters whose path, kind, source or description holds this text")
+      ->type_name("TEXT");
+  command.add_flag("--sources", sources_,
+                   "In tables, show where each value is from instead of what it is; CSV and JSON have both");
   session.add_platform_options(command);
   command.callback([this] { run(); });
 }
@@ -44,7 +65,14 @@ PlatformCommand::PlatformCommand(CLI::App& app, Session& session) : session_(ses
 void PlatformCommand::run() {
   Arguments arguments;
   const study::Platform platform = session_.platform(arguments, name_.empty() ? "mi300x" : name_);
-  session_.answer(platform, {platform.spec.name, {{"results", "", parameter_table(platform.parameters)}}, {}, {}});
+  study::ResultTable table = parameter_table(platform.parameters, filter_, sources_);
+  if (table.rows().empty()) {
+    arguments.fault("--filter", "no parameter holds " + in_quotes(filter_) + ": without it, all are shown");
+    arguments.check();
+  }
+  constexpr std::size_t columns_elsewhere = 120;
+  session_.wrap_text(columns_elsewhere);
+  session_.answer(platform, {platform.spec.name, {{"results", "", std::move(table)}}, {}, {}});
 }
 
 }  // namespace c3sim::cli

@@ -31,7 +31,8 @@ std::vector<study::Choice<study::Format>> format_choices() {
 void Session::add_base_options(CLI::App& command) {
   command.add_option("--platform", platform_, "Platform by its name or its file (mi300x unless given)")
       ->type_name("NAME|FILE");
-  command.add_option("--format", format_name_, "How results are written on stdout")->type_name("table|csv|json");
+  command.add_option("--format", format_name_, "How results are written on stdout; CSV has a block for each table")
+      ->type_name(names_of(format_choices()));
 }
 
 void Session::add_platform_options(CLI::App& command) {
@@ -65,7 +66,7 @@ void Session::add_c3_options(CLI::App& command) {
   command
       .add_option("--without", without_,
                   "Mechanisms of interference, separated by commas, that the machine is to be without, or all")
-      ->type_name("cu_loss|dispatch_wait|l2|infinity_cache|hbm|loaded_latency|link|clock|all");
+      ->type_name(names_of(study::mechanism_choices()) + "|all");
   command.add_flag("--sensitivity", sensitivity_,
                    "Add how far the fraction of ideal moves over the range of each assumed or fitted parameter");
 }
@@ -228,7 +229,7 @@ void Session::answer(const study::Platform& platform, study::Results results) {
 void Session::answer(const study::Results& results) {
   progress_line_.reset();
   for (const std::string& warning : results.warnings) warn(warning);
-  study::write(results, format_, out_);
+  study::write(results, format_, out_, text_width_);
   if (!out_.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");
 }
 

@@ -24,8 +24,9 @@ namespace c3sim::cli {
 
 class Session {
  public:
-  Session(std::ostream& out, std::ostream& err, bool err_is_terminal, study::Origin origin)
-      : out_(out), err_(err), err_is_terminal_(err_is_terminal), origin_(std::move(origin)) {}
+  // `out_columns`: of the terminal that results go to; 0 where they go elsewhere.
+  Session(std::ostream& out, std::ostream& err, bool err_is_terminal, std::size_t out_columns, study::Origin origin)
+      : out_(out), err_(err), err_is_terminal_(err_is_terminal), text_width_(out_columns), origin_(std::move(origin)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -88,6 +89,11 @@ class Session {
   void answer(const study::Platform& platform, study::Results results);
   void answer(const study::Results& results);
 
+  // Tables of texts are wrapped even where no terminal says how wide it is.
+  void wrap_text(std::size_t columns) {
+    if (text_width_ == 0) text_width_ = columns;
+  }
+
   bool explains() const { return explain_; }
   bool tries_sensitivity() const { return sensitivity_; }
   // The folder of --out; empty without it.
@@ -105,6 +111,7 @@ class Session {
   std::ostream& out_;
   std::ostream& err_;
   bool err_is_terminal_;
+  std::size_t text_width_;                     // 0: any
   std::optional<ProgressLine> progress_line_;  // from when options are read until the answer, on a terminal
   study::Origin origin_;
   std::vector<std::filesystem::path> inputs_;

@@ -146,7 +146,7 @@ Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const St
   warn_beyond_capacity(answer, scenario.gemm.compulsory_bytes() + scenario.bytes, testbed.platform());
   if (!results.empty() && !results.front().has_gain_to_be_had()) {
     answer.warnings.push_back(fmt::format(
-        "no gain to be had: the ideal speedup is {:.4f}, and a fraction of less than {} says nothing (null in JSON)",
+        "no gain to be had: the ideal speedup is {:.4f}, and below {} a fraction of it says nothing (null in JSON)",
         results.front().ideal_speedup(), C3Result::least_ideal_speedup));
   }
   return answer;

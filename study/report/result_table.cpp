@@ -60,6 +60,93 @@ bool is_number(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
 }
 
+// Pieces of at most `width` characters, parted at blanks, or behind other punctuation, where there is any.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (text.size() > width) {
+    std::size_t end = text.substr(0, width + 1).find_last_of(' ');
+    if (end == std::string_view::npos || end == 0) {
+      const std::size_t mark = text.substr(0, width).find_last_of(",._/|");
+      end = mark == std::string_view::npos ? width : mark + 1;
+    }
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  lines.emplace_back(text);
+  return lines;
+}
+
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    longest = std::max(longest, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return longest;
+}
+
+// A column as text, its heading first.
+struct TextColumn {
+  std::vector<std::string> cells;
+  bool numbers = false;
+  std::size_t width = 0;
+  std::size_t least = 0;  // what it cannot be narrowed below
+};
+
+TextColumn text_column(const Column& column, const std::vector<std::vector<Cell>>& rows, std::size_t place) {
+  constexpr std::size_t narrowest_text = 8;
+  TextColumn result;
+  result.cells.push_back(column.unit.empty() ? column.heading : fmt::format("{} [{}]", column.heading, column.unit));
+  result.width = result.cells.front().size();
+  for (const auto& row : rows) {
+    result.cells.push_back(text_cell(row[place], column.decimals));
+    const std::size_t size = result.cells.back().size();
+    result.width = std::max(result.width, size);
+    if (is_number(row[place])) result.least = std::max(result.least, size);
+    result.numbers = result.numbers || is_number(row[place]);
+  }
+  result.least = std::max(result.least, result.numbers ? longest_word(result.cells.front()) : narrowest_text);
+  result.least = std::min(result.least, result.width);
+  return result;
+}
+
+// Narrows the widest columns that can be, one character at a time.
+void fit(std::vector<TextColumn>& columns, std::size_t width) {
+  std::size_t total = 2 * columns.size() - 2;
+  for (const TextColumn& column : columns) total += column.width;
+  for (; total > width; --total) {
+    TextColumn* widest = nullptr;
+    for (TextColumn& column : columns) {
+      if (column.width > column.least && (widest == nullptr || column.width > widest->width)) widest = &column;
+    }
+    if (widest == nullptr) return;
+    --widest->width;
+  }
+}
+
+// The lines of one row.
+void write_row(const std::vector<TextColumn>& columns, std::size_t row, std::ostream& out) {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t lines = 1;
+  for (const TextColumn& column : columns) {
+    cells.push_back(wrapped(column.cells[row], column.width));
+    lines = std::max(lines, cells.back().size());
+  }
+  for (std::size_t i = 0; i < lines; ++i) {
+    std::string line;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const std::string part = i < cells[c].size() ? cells[c][i] : "";
+      if (c > 0) line += "  ";
+      line += columns[c].numbers ? fmt::format("{:>{}}", part, columns[c].width)
+                                 : fmt::format("{:<{}}", part, columns[c].width);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << '\n';
+  }
+}
+
 }  // namespace
 
 void ResultTable::add_row(std::vector<Cell> cells) {
@@ -73,33 +160,16 @@ void ResultTable::add_column(Column column, std::vector<Cell> cells) {
   for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].push_back(std::move(cells[i]));
 }
 
-void ResultTable::write_text(std::ostream& out) const {
-  std::vector<std::string> lines(rows_.size() + 1);
+void ResultTable::write_text(std::ostream& out, std::size_t width) const {
+  std::vector<TextColumn> columns;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    if (columns_[c].in_text) append_column(lines, c);
+    if (columns_[c].in_text) columns.push_back(text_column(columns_[c], rows_, c));
   }
-  for (std::string& line : lines) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    out << line << '\n';
+  if (width > 0 && !columns.empty()) {
+    columns.front().least = columns.front().width;  // the name of a row stays whole, to be copied
+    fit(columns, width);
   }
-}
-
-// Adds the heading and the cells of column `c` to the lines, all equally wide.
-void ResultTable::append_column(std::vector<std::string>& lines, std::size_t c) const {
-  const Column& column = columns_[c];
-  std::vector<std::string> cells{column.unit.empty() ? column.heading
-                                                     : fmt::format("{} [{}]", column.heading, column.unit)};
-  bool numbers = false;
-  for (const auto& row : rows_) {
-    cells.push_back(text_cell(row[c], column.decimals));
-    numbers = numbers || is_number(row[c]);
-  }
-  std::size_t width = 0;
-  for (const std::string& cell : cells) width = std::max(width, cell.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (!lines[i].empty()) lines[i] += "  ";
-    lines[i] += numbers ? fmt::format("{:>{}}", cells[i], width) : fmt::format("{:<{}}", cells[i], width);
-  }
+  for (std::size_t row = 0; row <= rows_.size(); ++row) write_row(columns, row, out);
 }
 
 void ResultTable::write_csv(std::ostream& out) const {

@@ -2,6 +2,7 @@
 // and as JSON for programs. The same table gives the same characters everywhere.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
@@ -40,16 +41,15 @@ class ResultTable {
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }
 
-  // Text in aligned columns, numbers to the right; a heading with units, one line per row.
-  void write_text(std::ostream& out) const;
+  // Text in aligned columns, numbers to the right; a heading with units, one line per row. Where `width` is given and
+  // the lines would be longer, texts and headings go on in further lines, as far as numbers leave room.
+  void write_text(std::ostream& out, std::size_t width = 0) const;
   // RFC 4180 with "\n" line ends; the first line names the columns.
   void write_csv(std::ostream& out) const;
   // An array with one object per row, keys in column order.
   nlohmann::ordered_json to_json() const;
 
  private:
-  void append_column(std::vector<std::string>& lines, std::size_t c) const;
-
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };

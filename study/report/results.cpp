@@ -7,14 +7,14 @@ namespace c3sim::study {
 
 namespace {
 
-void write_tables(const Results& results, std::ostream& out) {
+void write_tables(const Results& results, std::ostream& out, std::size_t width) {
   bool first = true;
   for (const NamedTable& named : results.tables) {
     if (!named.in_text) continue;
     if (!first) out << '\n';
     first = false;
     if (!named.title.empty()) out << named.title << '\n';
-    named.table.write_text(out);
+    named.table.write_text(out, width);
   }
   if (!results.notes.empty() && !first) out << '\n';
   for (const std::string& note : results.notes) out << note << '\n';
@@ -40,10 +40,10 @@ void write_csv(const Results& results, std::ostream& out) {
 
 }  // namespace
 
-void write(const Results& results, Format format, std::ostream& out) {
+void write(const Results& results, Format format, std::ostream& out, std::size_t text_width) {
   switch (format) {
     case Format::table:
-      return write_tables(results, out);
+      return write_tables(results, out, text_width);
     case Format::csv:
       return write_csv(results, out);
     case Format::json:

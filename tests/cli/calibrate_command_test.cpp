@@ -52,7 +52,7 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
   EXPECT_TRUE(report["files"][0]["why_left_out"].is_null());
   EXPECT_EQ(report["files"][1]["rows"], 1);
   EXPECT_EQ(report["files"][1]["why_left_out"], "copies replayed from a graph have no model");
-  EXPECT_THAT(run_cli({"platform", out}).out, HasSubstr("launch.csv: an empty kernel"));
+  EXPECT_THAT(run_cli({"platform", out, "--format", "csv"}).out, HasSubstr("launch.csv: an empty kernel"));
 }
 
 TEST(CalibrateCommand, ReadsTheMeasuredFilesAndRefusesThePredictions) {

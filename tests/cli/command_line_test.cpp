@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "study/strategy.h"
 #include "tests/cli/run_cli.h"
 
 namespace c3sim::cli {
@@ -243,6 +245,32 @@ TEST(CommandLine, RunsAStudyAndLeavesAPage) {
   for (const char* const chart : {"fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines", "slowdown"}) {
     EXPECT_THAT(content(folder / "page.html"), HasSubstr(fmt::format(R"("kind":"bars","id":"{}")", chart)));
   }
+}
+
+TEST(CommandLine, HelpExplainsStrategiesAndWhereConfigurationsAre) {
+  for (const study::Strategy strategy : study::all_strategies()) {
+    EXPECT_THAT(run_cli({"c3", "--help"}).out, HasSubstr(fmt::format("\n  {:<10} ", to_string(strategy))));
+  }
+  EXPECT_THAT(run_cli({"--help"}).out, HasSubstr("C3SIM_CONFIGS"));
+}
+
+TEST(CommandLine, ThePlatformFitsALineAndCanBeFiltered) {
+  std::istringstream lines(run_cli({"platform"}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+  const Answer sdma = run_cli({"platform", "--filter", "SDMA.ring", "--format", "csv"});
+  EXPECT_THAT(sdma.out, AllOf(HasSubstr("gpu.sdma.ring,"), Not(HasSubstr("gpu.xcds"))));
+  EXPECT_THAT(run_cli({"platform", "--filter", "peak_link_rate"}).out, Not(HasSubstr("ConCCL")));
+  EXPECT_THAT(run_cli({"platform", "--filter", "peak_link_rate", "--sources"}).out, HasSubstr("ConCCL"));
+  expect_fault({"platform", "--filter", "nonsense"}, "--filter: no parameter holds 'nonsense'");
+}
+
+// --sensitivity --format csv computed for 21 s and printed none of it.
+TEST(CommandLine, CsvHasWhatOptionsAskedFor) {
+  const std::vector<std::string> copy{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1MiB", "--format", "csv"};
+  const std::string plain = run_cli(copy).out;
+  const std::string explained = run_cli(with(copy, {"--explain"})).out;
+  EXPECT_THAT(explained, StartsWith(plain + "\n# explanation: Where the time went\nrun,work,bottleneck,"));
+  EXPECT_THAT(explained, HasSubstr("\n\n# critical_path: "));
 }
 
 TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {

@@ -39,6 +39,18 @@ TEST(ResultTable, TextHasUnitsInTheHeadingNumbersToTheRightAndNoTrailingBlanks) 
             "long one\n");
 }
 
+// The name takes 8 columns and stays whole, the number and its heading 8, the blanks between them 4: 14 of 34 are left.
+TEST(ResultTable, TextIsWrappedToAWidth) {
+  ResultTable table({{"name", "name", ""}, {"text", "text", ""}, {"n", "a number", ""}});
+  table.add_row({std::string("gpu.xcds"), std::string("a long text made of words"), 1.0});
+  std::ostringstream out;
+  table.write_text(out, 34);
+  EXPECT_EQ(out.str(),
+            "name      text            a number\n"
+            "gpu.xcds  a long text         1.00\n"
+            "          made of words\n");
+}
+
 TEST(ResultTable, CsvHasEveryColumnByItsKeyAndBlanksWhereNothingIsToBeSaid) {
   EXPECT_EQ(csv_of(example()), "name,time_us,bytes\na,12.25,1024\nlong one,,9007199254740991\n");
 }
