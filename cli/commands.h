@@ -9,6 +9,8 @@
 
 #include "cli/session.h"
 #include "models/collectives/collective.h"
+#include "models/kernels/elementwise.h"
+#include "models/kernels/remote_kernel.h"
 #include "sim/config/config.h"
 #include "validate/validation.h"
 
@@ -70,6 +72,27 @@ class CollectiveCommand {
   std::string cus_;
   std::string channels_;
   bool graph_ = false;
+};
+
+// How long a kernel that streams, or that reaches into other GPUs, takes alone.
+class KernelCommand {
+ public:
+  KernelCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+  models::ElementwiseSpec elementwise(Arguments& arguments) const;
+  models::RemoteKernelSpec remote_kernel(Arguments& arguments, const models::PlatformSpec& platform, int cus) const;
+
+  Session& session_;
+  std::string read_;
+  std::string written_;
+  std::string flops_;
+  std::string gpu_;
+  std::string peers_;
+  std::string bytes_;
+  std::string access_ = "store";
+  std::string cus_;
 };
 
 // How long one copy between two GPUs takes.

@@ -222,6 +222,7 @@ void Session::answer(study::Testbed& testbed, const study::Platform& platform, s
     }
     file.commit();
   }
+  for (std::string& warning : testbed.warnings()) results.warnings.push_back(std::move(warning));
   answer(platform, std::move(results));
 }
 

@@ -103,6 +103,35 @@ Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<
   return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
 }
 
+namespace {
+
+sim::Bytes bytes_of(const Work& work) {
+  if (const auto* spec = std::get_if<models::ElementwiseSpec>(&work)) return spec->bytes();
+  const auto& remote = std::get<models::RemoteKernelSpec>(work);
+  return static_cast<double>(remote.peers.size()) * remote.bytes;
+}
+
+}  // namespace
+
+Results answer_kernel(Testbed& testbed, std::span<const KernelQuestion> kernels) {
+  ResultTable table({{"kernel", "kernel", ""},
+                     {"cus", "CUs", ""},
+                     {"bytes", "bytes", "B"},
+                     {"time_us", "time", "us"},
+                     {"rate_GBps", "rate", "GB/s", 1}});
+  std::vector<NamedRun> runs;
+  for (const KernelQuestion& kernel : kernels) {
+    const bool local = std::holds_alternative<models::ElementwiseSpec>(kernel.work);
+    Schedule schedule = only(kernel.work, local ? first_cus(testbed.platform(), kernel.cus) : models::CuMask{});
+    const sim::Time time = testbed.run(schedule).makespan();
+    const sim::Bytes bytes = bytes_of(kernel.work);
+    table.add_row({to_string(kernel.work), std::int64_t{kernel.cus}, bytes.value(), sim::to_microseconds(time),
+                   (bytes / sim::to_seconds(time)).value() * 1e-9});
+    runs.push_back({fmt::format("{} CUs", kernel.cus), std::move(schedule)});
+  }
+  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+}
+
 Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
   ResultTable table({{"collective", "collective", ""},
                      {"backend", "backend", ""},

@@ -16,6 +16,14 @@ ResultTable c3_table(std::span<const C3Result> results);
 // How long a GEMM takes on so many CUs of every GPU: one row per count, each of which why_no_mask allows.
 Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus);
 
+// A kernel that streams or reaches into other GPUs, on so many CUs of each GPU that it runs on.
+struct KernelQuestion {
+  Work work;  // an ElementwiseSpec, or a RemoteKernelSpec with as many workgroups
+  int cus = 0;
+};
+// How long each of them takes alone: one row per kernel, all of them possible. The rate is that of all its bytes.
+Results answer_kernel(Testbed& testbed, std::span<const KernelQuestion> kernels);
+
 // How long each of the collectives takes alone: one row per collective, all of them possible.
 Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives);
 

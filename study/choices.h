@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
+#include "models/kernels/remote_kernel.h"
 #include "models/platform/interference.h"
 #include "study/c3_study.h"
 #include "study/strategy.h"
@@ -36,6 +37,10 @@ inline std::vector<Choice<models::Backend>> backend_choices() {
 inline std::vector<Choice<models::SdmaVariant>> variant_choices() {
   using enum models::SdmaVariant;
   return choices_of<models::SdmaVariant>(std::array{pcpy, bcst, swap, b2b});
+}
+inline std::vector<Choice<models::RemoteAccess>> remote_access_choices() {
+  using enum models::RemoteAccess;
+  return choices_of<models::RemoteAccess>(std::array{store, uncached_store, load});
 }
 inline std::vector<Choice<models::HostThreads>> host_thread_choices() {
   return choices_of<models::HostThreads>(std::array{models::HostThreads::one, models::HostThreads::per_gpu});

@@ -86,17 +86,40 @@ models::SdmaPacketList read_packets(sim::Section section, const models::Platform
   return list;
 }
 
-constexpr std::array<const char*, 4> kinds_of_work{"gemm", "collective", "copy", "packets"};  // as in Work
+models::ElementwiseSpec read_kernel(sim::Section section) {
+  const sim::Limits<sim::Bytes> any_size{sim::Bytes(0.0), largest_array};
+  models::ElementwiseSpec spec;
+  spec.read = section.bytes("read", any_size, sim::Bytes(0.0));
+  spec.written = section.bytes("write", any_size, sim::Bytes(0.0));
+  spec.flops = sim::Flops(section.number("flops", 0.0, 1e18, 0.0));
+  return spec;
+}
+
+models::RemoteKernelSpec read_remote(sim::Section section, const models::PlatformSpec& platform) {
+  models::RemoteKernelSpec spec;
+  spec.gpu = static_cast<int>(section.integer("gpu", 0, platform.gpus - 1));
+  spec.peers = section.integers("peers", 0, platform.gpus - 1);
+  spec.access = section.choice<models::RemoteAccess>("access", remote_access_choices(), models::RemoteAccess::store);
+  spec.bytes = section.bytes("bytes", sizes);
+  spec.workgroups = static_cast<int>(section.integer("cus", 1, platform.gpu.cus(), platform.gpu.cus()));
+  return spec;
+}
+
+constexpr std::array<const char*, 6> kinds_of_work{"gemm",    "collective", "copy",
+                                                   "packets", "kernel",     "remote"};  // as in Work
 
 Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
   const auto kinds = std::count_if(kinds_of_work.begin(), kinds_of_work.end(),
                                    [&operation](const char* kind) { return operation.has(kind); });
   if (kinds != 1) {
-    operation.fault("name", "an operation has exactly one of the keys gemm, collective, copy and packets");
+    operation.fault("name",
+                    "an operation has exactly one of the keys gemm, collective, copy, packets, kernel and remote");
   }
   if (operation.has("packets")) return read_packets(operation.section("packets"), platform);
   if (operation.has("collective")) return read_collective(operation.section("collective"), platform);
   if (operation.has("copy")) return read_copy(operation.section("copy"), platform);
+  if (operation.has("kernel")) return read_kernel(operation.section("kernel"));
+  if (operation.has("remote")) return read_remote(operation.section("remote"), platform);
   return operation.has("gemm") ? read_gemm(operation) : models::GemmShape{1, 1, 1};
 }
 

@@ -19,7 +19,7 @@ constexpr sim::Limits<sim::Bytes> traffic{sim::Bytes(1.0), sim::Bytes(1e18)};
 constexpr sim::Limits<sim::Time> kernel_time{sim::Time(1), std::chrono::hours(1)};
 
 sim::Task<> run_alone(models::Node& node, models::GemmShape shape, sim::Time& end) {
-  co_await models::run_gemm_kernel(node.gpu(0), shape, {});
+  co_await models::run_kernel(node, 0, models::gemm_kernel(node.spec().gpu, shape));
   end = node.simulator().now();
 }
 

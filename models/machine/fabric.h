@@ -8,6 +8,7 @@
 
 #include "models/machine/usage_list.h"
 #include "models/platform/fabric_spec.h"
+#include "models/platform/interference.h"
 #include "sim/resource_network.h"
 
 namespace c3sim::models {
@@ -17,7 +18,7 @@ class Fabric {
   Fabric(const FabricSpec& spec, sim::ResourceNetwork& network) : Fabric(spec, network, spec.gpus) {}
   // `simulated` GPUs: all, or the first alone where it stands for all (see Node). Its links to the others then carry
   // what any GPU's links carry, in both directions.
-  Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated);
+  Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated, Mechanisms without = {});
 
   // `bytes` of payload per unit of progress are pushed from one GPU to another (0 <= from, to < gpus, from != to).
   void add(UsageList& usages, int from, int to, double bytes) const;
@@ -29,6 +30,9 @@ class Fabric {
   const FabricSpec& spec() const { return spec_; }
   // Every resource that carries what one GPU sends to or receives from the others.
   std::vector<sim::ResourceNetwork::ResourceId> ports(int gpu) const;
+  // Places for the reads of other GPUs that one GPU has under way, and its links to and from the host.
+  sim::ResourceId reads(int gpu) const { return reads_[static_cast<std::size_t>(gpu)]; }
+  std::vector<sim::ResourceId> host_links(int gpu) const;
   // What one GPU can send to all others at once.
   sim::BytesPerSecond rate_out() const;
   // The directed link (mesh) or the sender's port (switch) that payload from one GPU to another leaves by.

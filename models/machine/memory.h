@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "models/machine/tenant_resource.h"
 #include "models/machine/usage_list.h"
+#include "models/platform/interference.h"
 #include "models/platform/memory_spec.h"
 #include "sim/resource_network.h"
 
@@ -23,10 +23,8 @@ struct Traffic {
 
 class Memory {
  public:
-  // As a GEMM sees it; `without`: what tenants do not share.
+  // `without`: what tenants do not share.
   Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without = {});
-  // The same memory as a collective sees it.
-  Memory seen_by_collectives(sim::ResourceNetwork& network) const;
 
   // Traffic that starts below the L2s: copy engines, and what other GPUs read or write here.
   void add_below_l2(UsageList& usages, Traffic traffic) const;
@@ -45,19 +43,19 @@ class Memory {
   sim::Bytes dirty_in_l2(sim::Bytes stored) const;
 
   const MemorySpec& spec() const { return spec_; }
-  // What this tenant's power depends on.
-  sim::ResourceNetwork::ResourceId cache() const { return cache_.power(); }
-  sim::ResourceNetwork::ResourceId hbm() const { return hbm_.power(); }
-  sim::ResourceNetwork::ResourceId l2() const { return l2_.power(); }
+  sim::ResourceId cache() const { return cache_; }
+  sim::ResourceId hbm() const { return hbm_; }
+  sim::ResourceId l2() const { return l2_; }
+  sim::ResourceId xcd_ports() const { return ports_; }
   // The resources whose loaded latency a memory access sees, in order.
-  std::vector<std::uint32_t> latency_path() const { return {cache_.latency(), hbm_.latency()}; }
+  std::vector<sim::ResourceId> latency_path() const { return {cache_, hbm_}; }
 
  private:
   MemorySpec spec_;
-  TenantResource l2_;
-  TenantResource ports_;
-  TenantResource cache_;
-  TenantResource hbm_;
+  sim::ResourceId l2_;
+  sim::ResourceId ports_;
+  sim::ResourceId cache_;
+  sim::ResourceId hbm_;
 };
 
 }  // namespace c3sim::models

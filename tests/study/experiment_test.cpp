@@ -76,7 +76,7 @@ TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
 
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
-              HasSubstr("exactly one of the keys gemm, collective, copy and packets"));
+              HasSubstr("exactly one of the keys gemm, collective, copy, packets, kernel and remote"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
               HasSubstr("exactly one of the keys"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8192x8192}\n"),

@@ -114,10 +114,8 @@ class CopyNode {
     sim::Time time{0};
     simulator_.spawn("collective", time_collective(collective, time));
     simulator_.run();
-    records_ = collective.records();
     return time;
   }
-  const std::vector<ProgramRecord>& records() const { return records_; }  // of the last collective
   SdmaCopyPhases run(const SdmaCopySpec& spec) {
     SdmaCopyPhases phases;
     simulator_.spawn("copy", time_copy(*this, spec, phases));
@@ -143,7 +141,6 @@ class CopyNode {
   std::vector<Memory*> all_memories_;
   std::vector<std::unique_ptr<SdmaComplex>> complexes_;
   std::vector<SdmaComplex*> all_complexes_;
-  std::vector<ProgramRecord> records_;
 };
 
 inline CollectiveSpec sdma_collective(CollectiveKind kind, SdmaVariant variant, bool prelaunch, sim::Bytes bytes) {
