@@ -1,6 +1,7 @@
 #include "models/machine/memory.h"
 
 #include <cmath>
+#include <utility>
 
 namespace c3sim::models {
 
@@ -25,23 +26,37 @@ sim::ResourceNetwork::Apart apart(const MemorySpec& spec, Mechanism bandwidth, M
 }  // namespace
 
 Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without)
-    : spec_(spec),
-      l2_(network.add_resource({name + ".l2", spec.xcds * spec.l2_rate.value(), {}}, apart(Mechanism::l2, without))),
-      ports_(network.add_resource({name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}},
-                                  apart(Mechanism::l2, without))),
-      cache_(network.add_resource(
-          {name + ".infinity_cache", spec.cache_rate.value(), {spec.cache_latency, spec.queueing_factor}},
-          apart(spec, Mechanism::infinity_cache, without))),
-      hbm_(network.add_resource({name + ".hbm", spec.hbm_rate.value(), {spec.hbm_latency, spec.queueing_factor}},
-                                apart(spec, Mechanism::hbm, without))) {}
+    : spec_(spec) {
+  for (const MemoryLevel& level : spec.levels()) {
+    const bool is_l2 = level.mechanism == Mechanism::l2;
+    sim::ResourceSpec resource{name + "." + std::string(level.key), level.rate.value(), {}};
+    if (!is_l2) resource.latency = {level.latency, spec.queueing_factor};
+    const sim::ResourceNetwork::Apart apart_here =
+        is_l2 ? apart(level.mechanism, without) : apart(spec, level.mechanism, without);
+    levels_.push_back({level, network.add_resource(std::move(resource), apart_here)});
+    if (!is_l2) continue;
+    ports_ = network.add_resource({name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}}, apart_here);
+  }
+}
 
 double Memory::collective_weight(double in_flight) const {
   constexpr double overtakes = 1e6;
   return spec_.collectives_first ? overtakes * in_flight : in_flight;
 }
 
+std::vector<sim::ResourceId> Memory::latency_path() const {
+  std::vector<sim::ResourceId> path;
+  for (const Level& level : below_l2()) path.push_back(level.resource);
+  return path;
+}
+
 sim::Time Memory::latency(double cache_hits) const {
-  return spec_.cache_latency + sim::to_time((1.0 - cache_hits) * sim::to_seconds(spec_.hbm_latency));
+  sim::Time latency{0};
+  for (const Level& level : below_l2()) {
+    const double come = level.resource == hbm() ? 1.0 - cache_hits : 1.0;
+    latency += sim::to_time(come * sim::to_seconds(level.spec.latency));
+  }
+  return latency;
 }
 
 sim::Bytes Memory::dirty_in_l2(sim::Bytes stored) const {
@@ -50,14 +65,16 @@ sim::Bytes Memory::dirty_in_l2(sim::Bytes stored) const {
 }
 
 void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
-  usages.add(cache_, traffic.reads + traffic.writes);
+  for (const Level& level : below_l2()) {
+    if (level.resource != hbm()) usages.add(level.resource, traffic.reads + traffic.writes);
+  }
   const double misses = 1.0 - traffic.cache_hits;
-  usages.add(hbm_, misses * (traffic.reads / spec_.hbm_read_efficiency + traffic.writes / spec_.hbm_write_efficiency));
+  usages.add(hbm(), misses * (traffic.reads / spec_.hbm_read_efficiency + traffic.writes / spec_.hbm_write_efficiency));
 }
 
 void Memory::add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const {
   const double unevenness = busiest_share * spec_.xcds;
-  usages.add(l2_, unevenness * l2_bytes);
+  usages.add(l2(), unevenness * l2_bytes);
   usages.add(ports_, unevenness * (beyond.reads + beyond.writes));
   add_below_l2(usages, beyond);
 }

@@ -4,6 +4,7 @@
 // kernel that sits on some XCDs only pays for the busiest one.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace c3sim::models {
 struct Traffic {
   double reads = 0.0;
   double writes = 0.0;
-  double cache_hits = 0.0;  // share of these bytes that the Infinity Cache serves or absorbs, 0..1
+  double cache_hits = 0.0;  // share of these bytes that never come to HBM: the Infinity Cache serves or absorbs
+                            // them or, in a machine without, an L2 does; 0..1
 };
 
 class Memory {
@@ -43,19 +45,24 @@ class Memory {
   sim::Bytes dirty_in_l2(sim::Bytes stored) const;
 
   const MemorySpec& spec() const { return spec_; }
-  sim::ResourceId cache() const { return cache_; }
-  sim::ResourceId hbm() const { return hbm_; }
-  sim::ResourceId l2() const { return l2_; }
+  // From the CUs on, as in MemorySpec::levels().
+  struct Level {
+    MemoryLevel spec;
+    sim::ResourceId resource;
+  };
+  std::span<const Level> levels() const { return levels_; }
+  sim::ResourceId hbm() const { return levels_.back().resource; }
+  sim::ResourceId l2() const { return levels_.front().resource; }
   sim::ResourceId xcd_ports() const { return ports_; }
-  // The resources whose loaded latency a memory access sees, in order.
-  std::vector<sim::ResourceId> latency_path() const { return {cache_, hbm_}; }
+  // The resources whose loaded latency a memory access sees, in order: those below the L2s.
+  std::vector<sim::ResourceId> latency_path() const;
 
  private:
+  std::span<const Level> below_l2() const { return levels().subspan(1); }
+
   MemorySpec spec_;
-  sim::ResourceId l2_;
+  std::vector<Level> levels_;
   sim::ResourceId ports_;
-  sim::ResourceId cache_;
-  sim::ResourceId hbm_;
 };
 
 }  // namespace c3sim::models

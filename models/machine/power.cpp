@@ -41,8 +41,10 @@ sim::Watts PowerGovernor::traffic_power() const {
   const auto watts = [this](sim::ResourceNetwork::ResourceId resource, sim::JoulesPerByte energy) {
     return sim::BytesPerSecond(network_.load_of(static_cast<std::size_t>(tenant_), resource)) * energy;
   };
-  sim::Watts sum = watts(memory_.l2(), spec_.l2_energy) + watts(memory_.cache(), spec_.cache_energy) +
-                   watts(memory_.hbm(), spec_.hbm_energy);
+  sim::Watts sum(0.0);
+  for (const Memory::Level& level : memory_.levels()) {
+    sum += watts(level.resource, spec_.energy_at(level.spec.mechanism));
+  }
   bool awake = false;
   for (const auto link : links_) {
     sum += watts(link, spec_.link_energy);

@@ -30,12 +30,21 @@ std::string_view to_string(Bottleneck bottleneck) {
   return "";
 }
 
+namespace {
+
+Bottleneck bottleneck_at(models::Mechanism level) {
+  if (level == models::Mechanism::l2) return Bottleneck::l2;
+  return level == models::Mechanism::infinity_cache ? Bottleneck::infinity_cache : Bottleneck::hbm;
+}
+
+}  // namespace
+
 Bottlenecks::Bottlenecks(models::Node& node) : network_(node.network()) {
   for (int gpu = 0; gpu < node.simulated(); ++gpu) {
     const models::Memory& memory = node.gpu(gpu).memory();
-    resources_.emplace(memory.l2(), Bottleneck::l2);
-    resources_.emplace(memory.cache(), Bottleneck::infinity_cache);
-    resources_.emplace(memory.hbm(), Bottleneck::hbm);
+    for (const models::Memory::Level& level : memory.levels()) {
+      resources_.emplace(level.resource, bottleneck_at(level.spec.mechanism));
+    }
     resources_.emplace(memory.xcd_ports(), Bottleneck::xcd_port);
     const models::Fabric& fabric = node.fabric();
     for (const auto port : fabric.ports(gpu)) resources_.emplace(port, Bottleneck::link);
