@@ -1,7 +1,11 @@
 #include "study/config_folders.h"
 
-#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cstdlib>
+#include <filesystem>
+#include <vector>
 
 #include "sim/config/config_error.h"
 #include "study/platform_file.h"
