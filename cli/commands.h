@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/session.h"
-#include "models/collectives/collective.h"
 #include "sim/config/config.h"
+#include "study/questions.h"
 #include "validate/validation.h"
 
 namespace c3sim::cli {
@@ -52,11 +52,8 @@ class CollectiveCommand {
 
  private:
   void run();
-  // Options of one backend are faults with the other.
-  void check_parts(Arguments& arguments, const models::CollectiveSpec& spec, const models::SdmaSpec& sdma) const;
-  std::vector<models::CollectiveSpec> asked_for(Arguments& arguments, const study::Testbed& testbed,
-                                                const models::CollectiveSpec& base,
-                                                std::vector<std::string>& warnings) const;
+  void read_counts(Arguments& arguments, const models::PlatformSpec& platform,
+                   study::CollectiveQuestion& question) const;
 
   Session& session_;
   std::string collective_;

@@ -1,7 +1,7 @@
 // How long a GEMM and an all-gather take at once, with the data moved by RCCL's kernels (c3_sp) or by SDMA engines
 // (conccl).
 #include <c3sim/study/platform_file.h>
-#include <c3sim/study/strategy.h>
+#include <c3sim/study/questions.h>
 
 #include <exception>
 #include <filesystem>
@@ -16,13 +16,13 @@ int main(int argc, char** argv) {
     const auto file = study::find_platform(argc > 1 ? argv[1] : "mi300x", "platform", folders);
     study::Testbed testbed(study::read_platform(file, {}).spec);
 
-    study::Scenario scenario;
-    scenario.gemm = {.m = 8192, .n = 57344, .k = 8192};
-    scenario.collective = models::CollectiveKind::all_gather;
-    scenario.bytes = 896_MiB;
-    for (const study::Strategy strategy : {study::Strategy::c3_sp, study::Strategy::conccl}) {
-      const study::C3Result result = study::run_strategy(testbed, scenario, strategy);
-      std::cout << study::to_string(strategy) << ' ' << sim::to_microseconds(result.makespan) << " us\n";
+    study::C3Question question;
+    question.scenario.gemm = {.m = 8192, .n = 57344, .k = 8192};
+    question.scenario.collective = models::CollectiveKind::all_gather;
+    question.scenario.bytes = 896_MiB;
+    question.strategies = {study::Strategy::c3_sp, study::Strategy::conccl};
+    for (const study::C3Result& result : study::ask(testbed, question).results) {
+      std::cout << study::to_string(result.strategy) << ' ' << sim::to_microseconds(result.makespan) << " us\n";
     }
     return 0;
   } catch (const std::exception& error) {
