@@ -46,6 +46,9 @@ add_library(c3sim::c3sim ALIAS c3sim_library)
 foreach(layer ${layers})
   set_target_properties(${layer} PROPERTIES OUTPUT_NAME c3sim_${layer}) # libconfig.a is taken
 endforeach()
+if(C3SIM_DEBUG_CHECKS) # headers ask for it
+  target_compile_definitions(sim INTERFACE $<INSTALL_INTERFACE:C3SIM_DEBUG_CHECKS>)
+endif()
 install(TARGETS ${layers} c3sim_library EXPORT c3sim ARCHIVE DESTINATION lib COMPONENT development)
 install(EXPORT c3sim NAMESPACE c3sim:: FILE c3sim-targets.cmake DESTINATION lib/cmake/c3sim COMPONENT development)
 set(configs share/c3sim/configs)
