@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "cli/session.h"
-#include "models/collectives/collective.h"
-#include "models/kernels/elementwise.h"
-#include "models/kernels/remote_kernel.h"
 #include "sim/config/config.h"
+#include "study/questions.h"
 #include "validate/validation.h"
 
 namespace c3sim::cli {
@@ -54,11 +52,8 @@ class CollectiveCommand {
 
  private:
   void run();
-  // Options of one backend are faults with the other.
-  void check_parts(Arguments& arguments, const models::CollectiveSpec& spec, const models::SdmaSpec& sdma) const;
-  std::vector<models::CollectiveSpec> asked_for(Arguments& arguments, const study::Testbed& testbed,
-                                                const models::CollectiveSpec& base,
-                                                std::vector<std::string>& warnings) const;
+  void read_counts(Arguments& arguments, const models::PlatformSpec& platform,
+                   study::CollectiveQuestion& question) const;
 
   Session& session_;
   std::string collective_;
@@ -82,7 +77,7 @@ class KernelCommand {
  private:
   void run();
   models::ElementwiseSpec elementwise(Arguments& arguments) const;
-  models::RemoteKernelSpec remote_kernel(Arguments& arguments, const models::PlatformSpec& platform, int cus) const;
+  models::RemoteKernelSpec remote_kernel(Arguments& arguments, const models::PlatformSpec& platform) const;
 
   Session& session_;
   std::string read_;

@@ -1,7 +1,6 @@
 #include "cli/commands.h"
 #include "study/answers.h"
 #include "study/choices.h"
-#include "study/cu_partition.h"
 
 namespace c3sim::cli {
 
@@ -43,24 +42,18 @@ void KernelCommand::run() {
   }
   if (!remote && !local) arguments.fault("--read", "is missing: --read and --write, or --gpu, --peers and --bytes");
   const study::Platform platform = session_.platform(arguments);
+  study::KernelQuestion question;
+  if (remote) {
+    question.kernel = remote_kernel(arguments, platform.spec);
+  } else {
+    question.kernel = elementwise(arguments);
+  }
+  if (!cus_.empty()) question.cus = arguments.integers("--cus", cus_, 1, platform.spec.gpu.cus());
+  arguments.check();
+
   study::Testbed testbed(platform.spec);
-  const int all = platform.spec.gpu.cus();
-  const std::vector<int> cus = cus_.empty() ? std::vector{all} : arguments.integers("--cus", cus_, 1, all);
-  std::vector<study::KernelQuestion> questions;
-  for (const int count : cus) {
-    questions.push_back(remote ? study::KernelQuestion{remote_kernel(arguments, platform.spec, count), count}
-                               : study::KernelQuestion{elementwise(arguments), count});
-    if (remote) continue;
-    const std::string reason = study::why_no_mask(platform.spec, count);
-    if (!reason.empty()) arguments.fault("--cus", reason);
-  }
-  arguments.check();
-  for (const study::KernelQuestion& question : questions) {
-    const std::string reason = testbed.why_impossible(question.work);
-    if (!reason.empty()) arguments.fault(remote ? "--peers" : "--read", reason);
-  }
-  arguments.check();
-  session_.answer(testbed, platform, study::answer_kernel(testbed, questions));
+  arguments.check_with(study::faults_of(question, testbed));
+  session_.answer(testbed, platform, study::to_tables(study::ask(testbed, question), platform.spec));
 }
 
 models::ElementwiseSpec KernelCommand::elementwise(Arguments& arguments) const {
@@ -71,8 +64,8 @@ models::ElementwiseSpec KernelCommand::elementwise(Arguments& arguments) const {
   return spec;
 }
 
-models::RemoteKernelSpec KernelCommand::remote_kernel(Arguments& arguments, const models::PlatformSpec& platform,
-                                                      int cus) const {
+models::RemoteKernelSpec KernelCommand::remote_kernel(Arguments& arguments,
+                                                      const models::PlatformSpec& platform) const {
   models::RemoteKernelSpec spec;
   spec.gpu = arguments.device("--gpu", gpu_, platform.gpus);
   for (const std::string_view peer : split(peers_, ',')) {
@@ -80,7 +73,6 @@ models::RemoteKernelSpec KernelCommand::remote_kernel(Arguments& arguments, cons
   }
   spec.access = arguments.choice("--access", access_, study::remote_access_choices());
   spec.bytes = arguments.size("--bytes", bytes_);
-  spec.workgroups = cus;
   return spec;
 }
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
+#include "study/config_folders.h"
 #include "study/explain/critical_path.h"
 #include "study/explain/explanation.h"
 #include "study/explain/run_trace.h"
@@ -94,7 +94,7 @@ void Session::check_options(Arguments& arguments) {
 std::filesystem::path Session::platform_file(Arguments& arguments, const std::string& preset) {
   check_options(arguments);
   arguments.check();
-  return study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
+  return study::find_platform(platform_.empty() ? preset : platform_, "--platform", study::config_folders());
 }
 
 study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
@@ -114,16 +114,6 @@ study::Platform Session::platform(Arguments& arguments, const std::string& prese
   return platform;
 }
 
-std::vector<std::filesystem::path> Session::config_folders() {
-  std::vector<std::filesystem::path> folders;
-  if (const char* const asked = std::getenv("C3SIM_CONFIGS"); asked != nullptr && *asked != '\0') {
-    folders.emplace_back(asked);
-  }
-  folders.emplace_back(C3SIM_CONFIGS_DIR);
-  folders.emplace_back("configs");
-  return folders;
-}
-
 void Session::add_validation_options(CLI::App& command) {
   add_base_options(command);
   command
@@ -137,14 +127,15 @@ validate::Library Session::library(Arguments& arguments) {
   check_options(arguments);
   arguments.check();
   std::error_code absent;
-  for (const std::filesystem::path& configs : config_folders()) {
+  for (const std::filesystem::path& configs : study::config_folders()) {
     const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
     if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
     if (!std::filesystem::is_directory(data, absent)) continue;
     const auto platforms = [](const validate::Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      return study::read_platform(study::find_platform(machine.platform, "--platform", config_folders()), assignments)
+      return study::read_platform(study::find_platform(machine.platform, "--platform", study::config_folders()),
+                                  assignments)
           .spec;
     };
     return {data / "reference",  data / "suites",         data / "deviations.yaml",
@@ -160,11 +151,11 @@ std::optional<std::string> Session::platform_name() const {
 }
 
 std::string Session::platform_text(const std::string& name) const {
-  return study::read_platform(study::find_platform(name, "--platform", config_folders()), assignments_).resolved;
+  return study::read_platform(study::find_platform(name, "--platform", study::config_folders()), assignments_).resolved;
 }
 
 calibrate::Reader Session::reader() {
-  for (const std::filesystem::path& folder : config_folders()) {
+  for (const std::filesystem::path& folder : study::config_folders()) {
     std::error_code absent;
     if (std::filesystem::is_directory(folder / "formats", absent)) return calibrate::Reader(folder / "formats");
   }

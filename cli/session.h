@@ -77,9 +77,6 @@ class Session {
   // The folder of --out; empty without it.
   const std::filesystem::path& out_folder() const { return out_folder_; }
 
-  // Folders that hold platforms/: $C3SIM_CONFIGS, that of the installation, and ./configs.
-  static std::vector<std::filesystem::path> config_folders();
-
  private:
   void check_options(Arguments& arguments);
   models::Mechanisms mechanisms_left_out(Arguments& arguments) const;

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "models/collectives/sdma_program.h"
-#include "study/cu_partition.h"
 #include "study/fidelity.h"
 
 namespace c3sim::study {
@@ -16,10 +15,6 @@ namespace {
 std::int64_t whole_bytes(sim::Bytes bytes) { return static_cast<std::int64_t>(bytes.value()); }
 
 std::string text(std::string_view view) { return std::string(view); }
-
-Schedule only(Work work, models::CuMask mask = {}) {
-  return {{.name = to_string(work), .work = work, .mask = mask, .stream = "0", .after = {}}};
-}
 
 Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 
@@ -38,6 +33,14 @@ std::int64_t engines_of(const models::CollectiveSpec& spec, const models::SdmaSp
     if (program.gpu == 0) engines.insert(program.engine);
   }
   return static_cast<std::int64_t>(engines.size());
+}
+
+// Of the run of a collective: "b2b prelaunched 1MiB".
+std::string name_of(const models::CollectiveSpec& spec) {
+  std::string name;
+  if (spec.backend == models::Backend::sdma) name = fmt::format("{} ", models::to_string(spec.variant));
+  if (spec.prelaunch) name += "prelaunched ";
+  return name + sim::to_string(spec.bytes);
 }
 
 }  // namespace
@@ -76,63 +79,31 @@ ResultTable c3_table(std::span<const C3Result> results) {
   return table;
 }
 
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies) {
-  std::vector<C3Result> results;
+Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& platform) {
   std::vector<NamedRun> runs;
-  for (const Strategy strategy : strategies) {
-    results.push_back(run_strategy(testbed, scenario, strategy));
-    runs.push_back({text(to_string(strategy)), results.back().schedule});
+  for (const C3Result& result : answer.results) runs.push_back({text(to_string(result.strategy)), result.schedule});
+  std::string title;
+  if (!answer.results.empty()) {
+    const Scenario& scenario = answer.results.front().scenario;
+    title = fmt::format("GEMM {} with {} of {} on {}", models::to_string(scenario.gemm),
+                        models::to_string(scenario.collective), sim::to_string(scenario.bytes), platform.name);
   }
-  const std::string title =
-      fmt::format("GEMM {} with {} of {} on {}", models::to_string(scenario.gemm),
-                  models::to_string(scenario.collective), sim::to_string(scenario.bytes), testbed.platform().name);
-  return {testbed.platform().name, {{"results", title, c3_table(results)}}, {}, std::move(runs)};
+  return {platform.name, {{"results", title, c3_table(answer.results)}}, answer.warnings, std::move(runs)};
 }
 
-Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus) {
+Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform) {
   ResultTable table(
       {{"gemm", "GEMM", ""}, {"cus", "CUs", ""}, {"time_us", "time", "us"}, {"tflops", "rate", "TFLOP/s", 1}});
   std::vector<NamedRun> runs;
-  for (const int count : cus) {
-    Schedule schedule = only(shape, first_cus(testbed.platform(), count));
-    const sim::Time time = testbed.run(schedule).makespan();
-    const sim::FlopsPerSecond rate = shape.flops() / sim::to_seconds(time);
-    table.add_row({models::to_string(shape), std::int64_t{count}, sim::to_microseconds(time), rate.value() * 1e-12});
-    runs.push_back({fmt::format("{} CUs", count), std::move(schedule)});
+  for (const GemmResult& result : answer.results) {
+    table.add_row({models::to_string(result.gemm), std::int64_t{result.cus}, sim::to_microseconds(result.time),
+                   result.rate().value() * 1e-12});
+    runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
   }
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
 }
 
-namespace {
-
-sim::Bytes bytes_of(const Work& work) {
-  if (const auto* spec = std::get_if<models::ElementwiseSpec>(&work)) return spec->bytes();
-  const auto& remote = std::get<models::RemoteKernelSpec>(work);
-  return static_cast<double>(remote.peers.size()) * remote.bytes;
-}
-
-}  // namespace
-
-Results answer_kernel(Testbed& testbed, std::span<const KernelQuestion> kernels) {
-  ResultTable table({{"kernel", "kernel", ""},
-                     {"cus", "CUs", ""},
-                     {"bytes", "bytes", "B"},
-                     {"time_us", "time", "us"},
-                     {"rate_GBps", "rate", "GB/s", 1}});
-  std::vector<NamedRun> runs;
-  for (const KernelQuestion& kernel : kernels) {
-    const bool local = std::holds_alternative<models::ElementwiseSpec>(kernel.work);
-    Schedule schedule = only(kernel.work, local ? first_cus(testbed.platform(), kernel.cus) : models::CuMask{});
-    const sim::Time time = testbed.run(schedule).makespan();
-    const sim::Bytes bytes = bytes_of(kernel.work);
-    table.add_row({to_string(kernel.work), std::int64_t{kernel.cus}, bytes.value(), sim::to_microseconds(time),
-                   (bytes / sim::to_seconds(time)).value() * 1e-9});
-    runs.push_back({fmt::format("{} CUs", kernel.cus), std::move(schedule)});
-  }
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
-}
-
-Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
+Results to_tables(const Answer<CollectiveResult>& answer, const models::PlatformSpec& platform) {
   ResultTable table({{"collective", "collective", ""},
                      {"backend", "backend", ""},
                      {"variant", "variant", ""},
@@ -147,30 +118,23 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
                      for_programs("graph"),
                      {"fidelity", "fidelity", ""}});
   std::vector<NamedRun> runs;
-  for (const models::CollectiveSpec& spec : collectives) {
+  for (const CollectiveResult& result : answer.results) {
+    const models::CollectiveSpec& spec = result.collective;
     const bool on_copy_engines = spec.backend == models::Backend::sdma;
-    Schedule schedule = only(spec);
-    const sim::Time time = testbed.run(schedule).makespan();
-    const models::HostThreads threads = spec.host_threads.value_or(testbed.platform().host.threads);
+    const models::HostThreads threads = spec.host_threads.value_or(platform.host.threads);
     table.add_row({text(models::to_string(spec.kind)), text(models::to_string(spec.backend)),
                    on_copy_engines ? Cell(text(models::to_string(spec.variant))) : Cell(), spec.prelaunch,
-                   cus_of(spec, testbed.platform()), whole_bytes(spec.bytes), sim::to_microseconds(time),
-                   models::bus_bandwidth(spec, time).value() * 1e-9, std::int64_t{spec.gpus},
-                   on_copy_engines ? Cell(engines_of(spec, testbed.platform().gpu.sdma)) : Cell(),
+                   cus_of(spec, platform), whole_bytes(spec.bytes), sim::to_microseconds(result.time),
+                   result.bus_bandwidth().value() * 1e-9, std::int64_t{spec.gpus},
+                   on_copy_engines ? Cell(engines_of(spec, platform.gpu.sdma)) : Cell(),
                    on_copy_engines ? Cell(text(models::to_string(threads))) : Cell(),
-                   on_copy_engines ? Cell() : Cell(spec.graph),
-                   text(to_string(fidelity_of(spec, testbed.platform())))});
-    std::string name;
-    if (on_copy_engines) name = fmt::format("{} ", models::to_string(spec.variant));
-    if (spec.prelaunch) name += "prelaunched ";
-    name += sim::to_string(spec.bytes);
-    runs.push_back({std::move(name), std::move(schedule)});
+                   on_copy_engines ? Cell() : Cell(spec.graph), text(to_string(fidelity_of(spec, platform)))});
+    runs.push_back({name_of(spec), result.schedule});
   }
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
 }
 
-Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
-                    bool phases_in_text) {
+Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text) {
   ResultTable table({{"from", "from", ""},
                      {"to", "to", ""},
                      {"bytes", "size", "B"},
@@ -181,17 +145,58 @@ Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const
                      {"completion_us", "completion", "us", 2, phases_in_text},
                      {"fidelity", "fidelity", ""}});
   std::vector<NamedRun> runs;
-  for (const sim::Bytes size : sizes) {
-    copy.bytes = size;
-    Schedule schedule = only(copy);
-    const models::SdmaCopyPhases phases = testbed.run(schedule).operations.front().phases.value();
-    table.add_row({device_name(copy.from), device_name(copy.to), whole_bytes(size),
+  for (const CopyResult& result : answer.results) {
+    const models::SdmaCopyPhases& phases = result.phases;
+    table.add_row({device_name(result.copy.from), device_name(result.copy.to), whole_bytes(result.copy.bytes),
                    sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
                    sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
-                   sim::to_microseconds(phases.completion), text(to_string(fidelity_of(copy, testbed.platform())))});
-    runs.push_back({sim::to_string(size), std::move(schedule)});
+                   sim::to_microseconds(phases.completion), text(to_string(fidelity_of(result.copy, platform)))});
+    runs.push_back({sim::to_string(result.copy.bytes), result.schedule});
   }
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+}
+
+Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform) {
+  ResultTable table({{"kernel", "kernel", ""},
+                     {"cus", "CUs", ""},
+                     {"bytes", "size", "B"},
+                     {"time_us", "time", "us"},
+                     {"rate_GBps", "rate", "GB/s", 1}});
+  std::vector<NamedRun> runs;
+  for (const KernelResult& result : answer.results) {
+    table.add_row({to_string(result.kernel), std::int64_t{result.cus}, whole_bytes(result.bytes),
+                   sim::to_microseconds(result.time), result.rate().value() * 1e-9});
+    runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
+  }
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+}
+
+Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies) {
+  Answer<C3Result> answer;
+  for (const Strategy strategy : strategies) answer.results.push_back(run_strategy(testbed, scenario, strategy));
+  return to_tables(answer, testbed.platform());
+}
+
+Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus) {
+  Answer<GemmResult> answer;
+  for (const int count : cus) answer.results.push_back(run_gemm(testbed, shape, count));
+  return to_tables(answer, testbed.platform());
+}
+
+Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
+  Answer<CollectiveResult> answer;
+  for (const models::CollectiveSpec& spec : collectives) answer.results.push_back(run_collective(testbed, spec));
+  return to_tables(answer, testbed.platform());
+}
+
+Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
+                    bool phases_in_text) {
+  Answer<CopyResult> answer;
+  for (const sim::Bytes size : sizes) {
+    copy.bytes = size;
+    answer.results.push_back(run_copy(testbed, copy));
+  }
+  return to_tables(answer, testbed.platform(), phases_in_text);
 }
 
 }  // namespace c3sim::study

@@ -1,34 +1,27 @@
-// The answers to the four plain questions. The columns of their tables are a contract with whoever reads CSV or JSON.
+// The answers to the four plain questions (study/questions.h) as tables. The columns are a contract with whoever reads
+// CSV or JSON.
 #pragma once
 
 #include <span>
 
+#include "study/questions.h"
 #include "study/report/results.h"
-#include "study/strategy.h"
-#include "study/testbed.h"
 
 namespace c3sim::study {
 
-// How a GEMM and a collective fare together: one row per strategy, all of which must be possible.
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies);
+// One row per result. `platform`: the one that was asked.
+Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& platform);
+Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform);
+Results to_tables(const Answer<CollectiveResult>& answer, const models::PlatformSpec& platform);
+// Text shows the phases only if asked to.
+Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text);
+Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform);
 ResultTable c3_table(std::span<const C3Result> results);
 
-// How long a GEMM takes on so many CUs of every GPU: one row per count, each of which why_no_mask allows.
+// The same of work that is known to be possible.
+Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies);
 Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus);
-
-// A kernel that streams or reaches into other GPUs, on so many CUs of each GPU that it runs on.
-struct KernelQuestion {
-  Work work;  // an ElementwiseSpec, or a RemoteKernelSpec with as many workgroups
-  int cus = 0;
-};
-// How long each of them takes alone: one row per kernel, all of them possible. The rate is that of all its bytes.
-Results answer_kernel(Testbed& testbed, std::span<const KernelQuestion> kernels);
-
-// How long each of the collectives takes alone: one row per collective, all of them possible.
 Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives);
-
-// How long one copy takes alone, and how much of it each of its four phases: one row per size, all of them possible.
-// Text shows the phases only if asked to.
 Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
                     bool phases_in_text);
 

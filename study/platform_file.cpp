@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "sim/config/config.h"
 #include "sim/config/config_text.h"
@@ -27,10 +28,11 @@ std::filesystem::path find_platform(const std::string& name_or_path, const std::
     std::error_code absent;
     if (sim::is_name(name_or_path) && std::filesystem::is_regular_file(file, absent)) return file;
   }
-  throw sim::ConfigError({{where, "",
-                           "no platform is named '" + name_or_path.substr(0, 80) + "'" +
-                               sim::name_hint(name_or_path, platform_names(config_folders)) +
-                               "; a file is accepted too, by a path with '/' or '.yaml' in it"}});
+  const std::vector<std::string> known = platform_names(config_folders);
+  std::string what = "no platform is named '" + name_or_path.substr(0, 80) + "'" + sim::name_hint(name_or_path, known) +
+                     "; a file is accepted too, by a path with '/' or '.yaml' in it";
+  if (known.empty()) what += "; no folder of platforms was found: set C3SIM_CONFIGS to the folder configs of c3sim";
+  throw sim::ConfigError({{where, "", std::move(what)}});
 }
 
 std::vector<std::string> platform_names(std::span<const std::filesystem::path> config_folders) {

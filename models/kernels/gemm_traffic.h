@@ -19,8 +19,8 @@ struct GemmTraffic {
 
 GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const Footing& footing);
 
-// The traffic of one plan on one machine: the estimate; or, where the plan has a profile, that, corrected by what the
-// estimate says of the difference between a footing and the undisturbed kernel.
+// The traffic of one plan on one machine. Without a profile: estimate(footing). With a profile: the measured bytes x
+// estimate(footing) / estimate(undisturbed).
 class GemmTrafficModel {
  public:
   // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD, `per_cu` of them on a CU.

@@ -35,7 +35,8 @@ class Memory {
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
   double evenly_spread() const { return 1.0 / spec_.xcds; }
 
-  // What the requests of a collective with so many bytes in flight weigh where bandwidth is short.
+  // The weight of a collective in the sharing of bandwidth: its bytes in flight, or more where memories serve
+  // collectives first.
   double collective_weight(double in_flight) const;
 
   // A load that misses the L2s, in an idle memory.
