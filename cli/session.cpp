@@ -99,7 +99,7 @@ std::filesystem::path Session::platform_file(Arguments& arguments, const std::st
 
 study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
   const models::Mechanisms without = mechanisms_left_out(arguments);
-  study::Platform platform = study::read_platform(platform_file(arguments, preset), assignments_);
+  study::Platform platform = study::read_platform(platform_file(arguments, preset), assignments_, config_folders());
   if (!profiles_file_.empty()) {
     platform.spec.gpu.gemm.profiles = study::read_gemm_profiles(sim::Config::from_file(profiles_file_), platform.spec);
     for (const models::GemmProfile& profile : platform.spec.gpu.gemm.profiles) {
@@ -144,7 +144,8 @@ validate::Library Session::library(Arguments& arguments) {
     const auto platforms = [](const validate::Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      return study::read_platform(study::find_platform(machine.platform, "--platform", config_folders()), assignments)
+      const std::vector<std::filesystem::path> folders = config_folders();
+      return study::read_platform(study::find_platform(machine.platform, "--platform", folders), assignments, folders)
           .spec;
     };
     return {data / "reference",  data / "suites",         data / "deviations.yaml",
@@ -160,7 +161,8 @@ std::optional<std::string> Session::platform_name() const {
 }
 
 std::string Session::platform_text(const std::string& name) const {
-  return study::read_platform(study::find_platform(name, "--platform", config_folders()), assignments_).resolved;
+  const std::vector<std::filesystem::path> folders = config_folders();
+  return study::read_platform(study::find_platform(name, "--platform", folders), assignments_, folders).resolved;
 }
 
 calibrate::Reader Session::reader() {
