@@ -76,7 +76,8 @@ void require_unknowns(const std::vector<Task>& tasks, const PlatformText& platfo
   }
   const std::vector<sim::Parameter> parameters = platform.parameters();
   const bool has_base = !parameters.empty() && parameters.front().path == "base";
-  const std::string of_base = has_base ? "; those of its base are not fitted unless their lines are copied into it" : "";
+  const std::string of_base =
+      has_base ? "; those of its base are not fitted unless their lines are copied into it" : "";
   const std::string offer = could.empty() ? "" : fmt::format("; these measurements show {}", fmt::join(could, ", "));
   throw sim::ConfigError(
       {{path.string(), "", "there is nothing to fit: no parameter of kind fitted" + offer + of_base}});
