@@ -70,6 +70,18 @@ void Session::add_c3_options(CLI::App& command) {
                    "Add how far the fraction of ideal moves over the range of each assumed or fitted parameter");
 }
 
+void Session::add_jobs_option(CLI::App& command) {
+  command.add_option("--jobs", jobs_, "Threads that simulate (as many as there are cores unless given)")
+      ->type_name("COUNT");
+}
+
+int Session::jobs(Arguments& arguments) const {
+  if (jobs_.empty()) return 0;  // for_each_index takes it for one per core
+  const int jobs = arguments.integer("--jobs", jobs_, 1, most_jobs);
+  arguments.check();
+  return jobs;
+}
+
 models::Mechanisms Session::mechanisms_left_out(Arguments& arguments) const {
   models::Mechanisms mechanisms;
   if (without_.empty()) return mechanisms;

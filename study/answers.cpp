@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "models/collectives/sdma_program.h"
+#include "study/c3_study.h"
 #include "study/cu_partition.h"
 #include "study/fidelity.h"
 
@@ -38,6 +41,14 @@ std::int64_t engines_of(const models::CollectiveSpec& spec, const models::SdmaSp
     if (program.gpu == 0) engines.insert(program.engine);
   }
   return static_cast<std::int64_t>(engines.size());
+}
+
+// Back-to-back copies to all peers share engines; there is nothing to share among more engines than peers.
+std::optional<std::string> idle_engines(const models::CollectiveSpec& spec) {
+  const int peers = spec.gpus - 1;
+  if (spec.backend != models::Backend::sdma || spec.engines <= peers) return {};
+  return fmt::format("{} engines were asked for, but a GPU has {} peers to copy to: {} engines stay idle", spec.engines,
+                     peers, spec.engines - peers);
 }
 
 }  // namespace
@@ -76,17 +87,19 @@ ResultTable c3_table(std::span<const C3Result> results) {
   return table;
 }
 
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies) {
-  std::vector<C3Result> results;
+Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies, int jobs) {
+  std::vector<Attempt> attempts;
+  for (const Strategy strategy : strategies) attempts.push_back({scenario, strategy});
+  const std::vector<C3Result> results = run_all(testbed, attempts, {}, jobs);
   std::vector<NamedRun> runs;
-  for (const Strategy strategy : strategies) {
-    results.push_back(run_strategy(testbed, scenario, strategy));
-    runs.push_back({text(to_string(strategy)), results.back().schedule});
-  }
+  for (const C3Result& result : results) runs.push_back({text(to_string(result.strategy)), result.schedule});
   const std::string title =
       fmt::format("GEMM {} with {} of {} on {}", models::to_string(scenario.gemm),
                   models::to_string(scenario.collective), sim::to_string(scenario.bytes), testbed.platform().name);
-  return {testbed.platform().name, {{"results", title, c3_table(results)}}, {}, std::move(runs)};
+  return {testbed.platform().name,
+          {{"results", title, c3_table(results)}},
+          reservation_warnings(testbed, results),
+          std::move(runs)};
 }
 
 Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus) {
@@ -118,7 +131,10 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
                      for_programs("graph"),
                      {"fidelity", "fidelity", ""}});
   std::vector<NamedRun> runs;
+  std::vector<std::string> warnings;
   for (const models::CollectiveSpec& spec : collectives) {
+    const std::optional<std::string> idle = idle_engines(spec);
+    if (idle && std::ranges::find(warnings, *idle) == warnings.end()) warnings.push_back(*idle);
     const bool on_copy_engines = spec.backend == models::Backend::sdma;
     Schedule schedule = only(spec);
     const sim::Time time = testbed.run(schedule).makespan();
@@ -137,7 +153,7 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
     name += sim::to_string(spec.bytes);
     runs.push_back({std::move(name), std::move(schedule)});
   }
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
+  return {testbed.platform().name, {{"results", "", std::move(table)}}, std::move(warnings), std::move(runs)};
 }
 
 Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,

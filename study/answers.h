@@ -9,8 +9,9 @@
 
 namespace c3sim::study {
 
-// How a GEMM and a collective fare together: one row per strategy, all of which must be possible.
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies);
+// How a GEMM and a collective fare together: one row per strategy, all of which must be possible. `jobs` as for
+// run_all.
+Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies, int jobs = 1);
 ResultTable c3_table(std::span<const C3Result> results);
 
 // How long a GEMM takes on so many CUs of every GPU: one row per count, each of which why_no_mask allows.
