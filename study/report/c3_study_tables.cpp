@@ -83,7 +83,8 @@ ResultTable class_table(const C3Study& study, std::span<const StudyResult> resul
       const PublishedCollective published = published_of(published_of(study, strategy), kind);
       row.push_back(optional_cell(published.lowest_fraction, 100.0));
       row.push_back(optional_cell(published.highest_fraction, 100.0));
-      row.emplace_back(average(results, {strategy, kind, {}}).speedup);
+      const Average mean = average(results, {strategy, kind, {}});
+      row.push_back(mean.scenarios > 0 ? Cell(mean.speedup) : Cell());
       row.push_back(optional_cell(published.speedup));
       table.add_row(std::move(row));
     }

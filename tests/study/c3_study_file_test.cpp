@@ -79,7 +79,12 @@ TEST_F(C3StudyFileTest, WhatAStrategyCannotDoIsLeftOutWithAWarning) {
       "test.yaml"));
   ASSERT_EQ(study.warnings.size(), 1u);
   EXPECT_THAT(study.warnings.front(), HasSubstr("reduce_scatter is left out of conccl: copy engines do not reduce"));
-  EXPECT_EQ(run_study(testbed_, study).size(), 6u);  // two pairs: all-gather twice, reduce-scatter once
+  const std::vector<StudyResult> results = run_study(testbed_, study);
+  EXPECT_EQ(results.size(), 6u);  // two pairs: all-gather twice, reduce-scatter once
+  const ResultTable classes = class_table(study, results);
+  const std::vector<Cell>& conccl = classes.rows().at(3);
+  EXPECT_EQ(conccl.at(0), Cell(std::string("reduce_scatter")));
+  EXPECT_EQ(conccl.at(7), Cell()) << "no speedup of what was not run";
 }
 
 TEST_F(C3StudyFileTest, SplitsAreThoseOfThePaperUnlessAsked) {
