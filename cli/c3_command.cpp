@@ -34,15 +34,20 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
                   "Channels (workgroups) of RCCL's kernels (as the library has it unless given)")
       ->type_name("COUNT");
   command
-      .add_option(
-          "--reserve", reserved_,
-          "CUs of each GPU that c3_rp and c3_sp_rp keep for the collective (the best power of two unless given)")
+      .add_option("--reserve", reserved_,
+                  "CUs of each GPU that c3_rp and c3_sp_rp keep for the collective (the best of --splits unless given)")
       ->type_name("COUNT");
+  command
+      .add_option("--splits", splits_,
+                  "Reservations that c3_rp and c3_sp_rp try: powers of two, as the paper does, or none and every "
+                  "multiple of the XCDs (paper unless given)")
+      ->type_name("paper|fine");
   command
       .add_option("--delay", delay_, "What the operation launched second is launched after the first (0s unless given)")
       ->type_name("TIME");
   session.add_run_options(command);
   session.add_c3_options(command);
+  session.add_jobs_option(command);
   command.callback([this] { run(); });
 }
 
@@ -54,10 +59,12 @@ void C3Command::run() {
   scenario.collective = arguments.choice("--collective", collective_, study::collective_choices());
   scenario.bytes = arguments.size("--bytes", bytes_);
   if (!channels_.empty()) scenario.channels = arguments.integer("--channels", channels_, 1, models::most_channels);
+  scenario.splits = arguments.choice("--splits", splits_, study::split_choices());
   if (!delay_.empty()) scenario.delay = arguments.time("--delay", delay_);
   if (strategies_ != "all") {
     question.strategies = arguments.choice_list("--strategy", strategies_, study::strategy_choices());
   }
+  question.jobs = session_.jobs(arguments);
   const study::Platform platform = session_.platform(arguments);
   if (!reserved_.empty()) {
     scenario.reserved = arguments.integer("--reserve", reserved_, 1, platform.spec.gpu.cus());

@@ -29,6 +29,7 @@ class C3Command {
   std::string strategies_ = "all";
   std::string channels_;
   std::string reserved_;
+  std::string splits_ = "paper";
   std::string delay_;
 };
 
@@ -114,7 +115,7 @@ class RunCommand {
  private:
   void run();
 
-  void run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform);
+  void run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform, int jobs);
 
   Session& session_;
   std::filesystem::path file_;

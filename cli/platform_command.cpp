@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/commands.h"
 
 namespace c3sim::cli {
@@ -22,10 +24,12 @@ study::ResultTable parameter_table(const std::vector<sim::Parameter>& parameters
                             {"low", "from", ""},
                             {"high", "to", ""},
                             {"source", "source", ""},
-                            {"about", "about", ""}});
+                            {"about", "about", ""},
+                            {"file", "file", ""}});
   for (const sim::Parameter& parameter : parameters) {
     table.add_row({parameter.path, parameter.value, parameter.unit, parameter.kind, parameter.low, parameter.high,
-                   parameter.source, parameter.description});
+                   parameter.source, parameter.description,
+                   fmt::format("{}:{}", std::filesystem::path(parameter.file).filename().string(), parameter.line)});
   }
   return table;
 }

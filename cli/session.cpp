@@ -70,6 +70,18 @@ void Session::add_c3_options(CLI::App& command) {
                    "Add how far the fraction of ideal moves over the range of each assumed or fitted parameter");
 }
 
+void Session::add_jobs_option(CLI::App& command) {
+  command.add_option("--jobs", jobs_, "Threads that simulate (as many as there are cores unless given)")
+      ->type_name("COUNT");
+}
+
+int Session::jobs(Arguments& arguments) const {
+  if (jobs_.empty()) return 0;  // for_each_index takes it for one per core
+  const int jobs = arguments.integer("--jobs", jobs_, 1, most_jobs);
+  arguments.check();
+  return jobs;
+}
+
 models::Mechanisms Session::mechanisms_left_out(Arguments& arguments) const {
   models::Mechanisms mechanisms;
   if (without_.empty()) return mechanisms;
@@ -99,7 +111,8 @@ std::filesystem::path Session::platform_file(Arguments& arguments, const std::st
 
 study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
   const models::Mechanisms without = mechanisms_left_out(arguments);
-  study::Platform platform = study::read_platform(platform_file(arguments, preset), assignments_);
+  study::Platform platform =
+      study::read_platform(platform_file(arguments, preset), assignments_, study::config_folders());
   if (!profiles_file_.empty()) {
     platform.spec.gpu.gemm.profiles = study::read_gemm_profiles(sim::Config::from_file(profiles_file_), platform.spec);
     for (const models::GemmProfile& profile : platform.spec.gpu.gemm.profiles) {
@@ -134,8 +147,8 @@ validate::Library Session::library(Arguments& arguments) {
     const auto platforms = [](const validate::Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      return study::read_platform(study::find_platform(machine.platform, "--platform", study::config_folders()),
-                                  assignments)
+      const std::vector<std::filesystem::path> folders = study::config_folders();
+      return study::read_platform(study::find_platform(machine.platform, "--platform", folders), assignments, folders)
           .spec;
     };
     return {data / "reference",  data / "suites",         data / "deviations.yaml",
@@ -151,7 +164,8 @@ std::optional<std::string> Session::platform_name() const {
 }
 
 std::string Session::platform_text(const std::string& name) const {
-  return study::read_platform(study::find_platform(name, "--platform", study::config_folders()), assignments_).resolved;
+  const std::vector<std::filesystem::path> folders = study::config_folders();
+  return study::read_platform(study::find_platform(name, "--platform", folders), assignments_, folders).resolved;
 }
 
 calibrate::Reader Session::reader() {

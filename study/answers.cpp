@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "models/collectives/sdma_program.h"
@@ -184,9 +186,7 @@ Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<
 }
 
 Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
-  Answer<CollectiveResult> answer;
-  for (const models::CollectiveSpec& spec : collectives) answer.results.push_back(run_collective(testbed, spec));
-  return to_tables(answer, testbed.platform());
+  return to_tables(run_collectives(testbed, collectives), testbed.platform());
 }
 
 Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,

@@ -11,6 +11,7 @@
 #include "models/kernels/remote_kernel.h"
 #include "models/platform/interference.h"
 #include "study/c3_study.h"
+#include "study/cu_partition.h"
 #include "study/strategy.h"
 
 namespace c3sim::study {
@@ -48,6 +49,9 @@ inline std::vector<Choice<models::HostThreads>> host_thread_choices() {
 inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
 inline std::vector<Choice<models::Mechanism>> mechanism_choices() {
   return choices_of<models::Mechanism>(models::all_mechanisms);
+}
+inline std::vector<Choice<Splits>> split_choices() {
+  return choices_of<Splits>(std::array{Splits::paper, Splits::fine});
 }
 inline std::vector<Choice<LengthClass>> length_class_choices() { return choices_of(all_length_classes()); }
 

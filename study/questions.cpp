@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
+#include "study/c3_study.h"
 #include "study/choices.h"
 #include "study/cu_partition.h"
 
@@ -101,6 +103,14 @@ Possible<CollectiveSpec> possible(const CollectiveQuestion& question, const Test
   return possible;
 }
 
+// Back-to-back copies to all peers share engines; there is nothing to share among more engines than peers.
+std::string idle_engines(const CollectiveSpec& spec) {
+  const int peers = spec.gpus - 1;
+  if (spec.backend != models::Backend::sdma || spec.engines <= peers) return {};
+  return fmt::format("{} engines were asked for, but a GPU has {} peers to copy to: {} engines stay idle", spec.engines,
+                     peers, spec.engines - peers);
+}
+
 // Options of kernels where all runs on copy engines, and the other way round. An all-reduce may have parts on both.
 void check_parts(const CollectiveQuestion& question, const Testbed& testbed, std::vector<sim::Fault>& faults) {
   const CollectiveSpec spec = common_part(question, testbed);
@@ -187,9 +197,8 @@ Answer<GemmResult> ask(Testbed& testbed, const GemmQuestion& question) {
 
 Answer<CollectiveResult> ask(Testbed& testbed, const CollectiveQuestion& question) {
   require(question, testbed);
-  Answer<CollectiveResult> answer;
   const Possible<CollectiveSpec> collectives = possible(question, testbed);
-  for (const CollectiveSpec& spec : collectives.work) answer.results.push_back(run_collective(testbed, spec));
+  Answer<CollectiveResult> answer = run_collectives(testbed, collectives.work);
   for (const std::string& reason : collectives.reasons) answer.warnings.push_back("left out: " + reason);
   return answer;
 }
@@ -211,8 +220,11 @@ Answer<C3Result> ask(Testbed& testbed, const C3Question& question) {
   if (scenario.name.empty()) scenario.name = name_of(scenario);
   Answer<C3Result> answer;
   Possible<Strategy> strategies = possible(question, testbed);
-  for (const Strategy strategy : strategies.work) answer.results.push_back(run_strategy(testbed, scenario, strategy));
-  answer.warnings = std::move(strategies.reasons);
+  std::vector<Attempt> attempts;
+  for (const Strategy strategy : strategies.work) attempts.push_back({scenario, strategy});
+  answer.results = run_all(testbed, attempts, {}, question.jobs);
+  answer.warnings = reservation_warnings(testbed, answer.results);
+  std::ranges::move(strategies.reasons, std::back_inserter(answer.warnings));
   return answer;
 }
 
@@ -222,10 +234,17 @@ GemmResult run_gemm(Testbed& testbed, const models::GemmShape& gemm, int cus) {
   return {gemm, cus, time, std::move(schedule)};
 }
 
-CollectiveResult run_collective(Testbed& testbed, const CollectiveSpec& collective) {
-  Schedule schedule = only(collective);
-  const sim::Time time = testbed.run(schedule).makespan();
-  return {collective, time, std::move(schedule)};
+Answer<CollectiveResult> run_collectives(Testbed& testbed, std::span<const CollectiveSpec> collectives) {
+  Answer<CollectiveResult> answer;
+  for (const CollectiveSpec& spec : collectives) {
+    Schedule schedule = only(spec);
+    const sim::Time time = testbed.run(schedule).makespan();
+    answer.results.push_back({spec, time, std::move(schedule)});
+    std::string idle = idle_engines(spec);
+    const bool is_new = std::ranges::find(answer.warnings, idle) == answer.warnings.end();
+    if (!idle.empty() && is_new) answer.warnings.push_back(std::move(idle));
+  }
+  return answer;
 }
 
 CopyResult run_copy(Testbed& testbed, const models::SdmaCopySpec& copy) {

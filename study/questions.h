@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -82,6 +83,7 @@ struct KernelResult {
 struct C3Question {
   Scenario scenario;
   std::vector<Strategy> strategies{};  // empty: all that the collective permits
+  int jobs = 1;                        // threads; the answer does not depend on it
 };
 
 template <class Result>
@@ -107,7 +109,7 @@ Answer<C3Result> ask(Testbed& testbed, const C3Question& question);
 
 // One piece of work that is known to be possible.
 GemmResult run_gemm(Testbed& testbed, const models::GemmShape& gemm, int cus);
-CollectiveResult run_collective(Testbed& testbed, const models::CollectiveSpec& collective);
+Answer<CollectiveResult> run_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives);
 CopyResult run_copy(Testbed& testbed, const models::SdmaCopySpec& copy);
 
 }  // namespace c3sim::study

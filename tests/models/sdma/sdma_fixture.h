@@ -10,6 +10,7 @@
 #include "models/machine/fabric.h"
 #include "models/machine/host.h"
 #include "models/machine/memory.h"
+#include "models/platform/platform_config.h"
 #include "models/sdma/sdma_complex.h"
 #include "models/sdma/sdma_copy.h"
 #include "sim/config/config.h"
@@ -27,7 +28,7 @@ struct CopyPlatform {
 
   // The sections of a platform file that concern copies.
   static CopyPlatform from_file(const std::string& path) {
-    sim::Config config = sim::Config::from_file(path);
+    sim::Config config = platform_config(path);
     sim::Section root = config.root();
     sim::Section gpu = root.section("gpu");
     CopyPlatform platform;
