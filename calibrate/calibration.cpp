@@ -37,12 +37,12 @@ struct Task {
   }
 };
 
-Unknown unknown_of(const sim::Parameter& parameter, const PlatformText& platform) {
+Unknown unknown_of(const sim::Parameter& parameter) {
   const SpelledNumber value = split_unit(parameter.value);
   const SpelledNumber low = split_unit(parameter.low);
   const SpelledNumber high = split_unit(parameter.high);
   if (low.unit != value.unit || high.unit != value.unit) {
-    throw sim::ConfigError({{platform.place(parameter), parameter.path,
+    throw sim::ConfigError({{PlatformText::place(parameter), parameter.path,
                              "the range of a parameter that is fitted has the unit of its value"}});
   }
   return {parameter, value.unit, low.number, high.number};
@@ -61,21 +61,26 @@ std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Readin
     if (task.measurements.empty()) continue;
     for (const sim::Parameter& parameter : parameters) {
       const bool belongs = std::ranges::find(step.parameters, parameter.path) != step.parameters.end();
-      if (belongs && parameter.kind == "fitted") task.unknowns.push_back(unknown_of(parameter, platform));
+      if (belongs && parameter.kind == "fitted") task.unknowns.push_back(unknown_of(parameter));
     }
     tasks.push_back(std::move(task));
   }
   return tasks;
 }
 
-void require_unknowns(const std::vector<Task>& tasks, const std::filesystem::path& base) {
+void require_unknowns(const std::vector<Task>& tasks, const PlatformText& platform, const std::filesystem::path& path) {
   std::vector<std::string_view> could;
   for (const Task& task : tasks) {
     if (!task.unknowns.empty()) return;
     could.insert(could.end(), task.step->parameters.begin(), task.step->parameters.end());
   }
+  const std::vector<sim::Parameter> parameters = platform.parameters();
+  const bool has_base = !parameters.empty() && parameters.front().path == "base";
+  const std::string of_base =
+      has_base ? "; those of its base are not fitted unless their lines are copied into it" : "";
   const std::string offer = could.empty() ? "" : fmt::format("; these measurements show {}", fmt::join(could, ", "));
-  throw sim::ConfigError({{base.string(), "", "there is nothing to fit: no parameter of kind fitted" + offer}});
+  throw sim::ConfigError(
+      {{path.string(), "", "there is nothing to fit: no parameter of kind fitted" + offer + of_base}});
 }
 
 // What the squares are summed of.
@@ -125,10 +130,12 @@ void fit(const Task& task, PlatformText& platform) {
     return residuals(observe(platform, task, assignments));
   };
   const std::vector<double> found = least_squares(at, std::vector<double>(task.unknowns.size(), 0.5));
+  std::vector<PlatformText::Replacement> replacements;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Unknown& unknown = task.unknowns[i];
-    platform.replace(unknown.parameter, unknown.at(found[i]), task.source());
+    replacements.push_back({unknown.parameter, unknown.at(found[i]), task.source()});
   }
+  platform.replace(replacements);
 }
 
 // The parameters of kind fitted, as they are after the fit: those that a step found, and those that none reached.
@@ -152,17 +159,18 @@ void list_parameters(const std::vector<Task>& tasks, const PlatformText& fitted,
 }  // namespace
 
 Calibration calibrate(const std::filesystem::path& path, std::span<const Reading> files,
-                      const std::function<void(std::size_t done, std::size_t of)>& progress) {
-  const PlatformText base(path);
+                      const std::function<void(std::size_t done, std::size_t of)>& progress,
+                      std::span<const std::filesystem::path> config_folders) {
+  const PlatformText base(path, config_folders);
   const std::vector<Task> tasks = tasks_for(base, files);
-  require_unknowns(tasks, path);
+  require_unknowns(tasks, base, path);
 
   PlatformText fitted = base;
+  std::vector<PlatformText::Replacement> middles;
   for (const Task& task : tasks) {
-    for (const Unknown& unknown : task.unknowns) {
-      fitted.replace(unknown.parameter, unknown.at(0.5), task.source());
-    }
+    for (const Unknown& unknown : task.unknowns) middles.push_back({unknown.parameter, unknown.at(0.5), task.source()});
   }
+  fitted.replace(middles);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (!tasks[i].unknowns.empty()) fit(tasks[i], fitted);
     if (progress) progress(i + 1, tasks.size());

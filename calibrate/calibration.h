@@ -41,10 +41,12 @@ struct Calibration {
 // Fits every parameter of `base` that is of kind `fitted` and belongs to a step with measurements, by least squares
 // within its range on the logarithm of predicted over measured; within a step every quantity observed of every kind of
 // run weighs the same, however many rows it has. All of them start in the middle of their ranges, whatever `base` says
-// of them: fitting a fitted file gives the same file again. Calls `progress` after each step. Throws sim::ConfigError
+// of them: fitting a fitted file gives the same file again. Parameters of the file's base keep their values: copy their
+// lines to fit them. Calls `progress` after each step. Throws sim::ConfigError
 // where there is nothing to fit, a step has fewer observations than parameters, a parameter is not on one line of the
 // file or has a range in another unit, or the platform cannot run what was measured.
 Calibration calibrate(const std::filesystem::path& base, std::span<const Reading> files,
-                      const std::function<void(std::size_t done, std::size_t of)>& progress = {});
+                      const std::function<void(std::size_t done, std::size_t of)>& progress = {},
+                      std::span<const std::filesystem::path> config_folders = {});
 
 }  // namespace c3sim::calibrate

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "models/platform/platform_config.h"
 #include "sim/check.h"
-#include "sim/config/config.h"
 #include "sim/config/config_text.h"
 
 namespace c3sim::calibrate {
@@ -65,43 +65,53 @@ std::string spell(double number, std::string_view unit) {
   return fmt::format("{}{}{}", rounded, unit.empty() ? "" : " ", unit);
 }
 
-PlatformText::PlatformText(std::filesystem::path path) : path_(std::move(path)) {
-  sim::Config config = sim::Config::from_file(path_, sim::Sources::required);
-  models::PlatformSpec::read(config);
+PlatformText::PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders)
+    : path_(std::move(path)),
+      config_folders_(config_folders.begin(), config_folders.end()),
+      config_(models::platform_config(path_, config_folders)) {
+  static_cast<void>(spec());
   text_ = content(path_);
 }
 
 std::vector<sim::Parameter> PlatformText::parameters() const {
-  sim::Config config = sim::Config::from_text(text_, path_.string(), sim::Sources::required);
+  sim::Config config = config_;
   models::PlatformSpec::read(config);
-  return config.parameters();
+  std::vector<sim::Parameter> parameters = config.parameters();
+  std::erase_if(parameters, [this](const sim::Parameter& parameter) { return parameter.file != path_.string(); });
+  return parameters;
 }
 
-std::string PlatformText::place(const sim::Parameter& parameter) const {
-  return fmt::format("{}:{}", path_.string(), parameter.line);
+std::string PlatformText::place(const sim::Parameter& parameter) {
+  return fmt::format("{}:{}", parameter.file, parameter.line);
 }
 
 models::PlatformSpec PlatformText::spec(std::span<const std::string> assignments) const {
-  sim::Config config = sim::Config::from_text(text_, path_.string(), sim::Sources::required);
+  sim::Config config = config_;
   for (const std::string& assignment : assignments) config.set(assignment);
   return models::PlatformSpec::read(config);
 }
 
-void PlatformText::replace(const sim::Parameter& parameter, std::string_view value, std::string_view source) {
+void PlatformText::replace(std::span<const Replacement> replacements) {
+  for (const Replacement& replacement : replacements) write(replacement);
+  config_ = models::platform_config(text_, path_, config_folders_);
+}
+
+void PlatformText::write(const Replacement& replacement) {
+  const sim::Parameter& parameter = replacement.parameter;
   std::size_t begin = 0;
   for (int line = 1; line < parameter.line; ++line) begin = text_.find('\n', begin) + 1;
   const std::size_t length = std::min(text_.find('\n', begin), text_.size()) - begin;
   std::string line = text_.substr(begin, length);
-  const auto put = [&](std::string_view key, const std::string& replacement) {
+  const auto put = [&](std::string_view key, const std::string& value) {
     const Range range = flow_value(line, key);
     if (range.end == 0) {
       throw sim::ConfigError({{place(parameter), parameter.path,
                                "a parameter that is fitted stands on one line, as {value: ..., source: ..., ...}"}});
     }
-    line.replace(range.begin, range.end - range.begin, replacement);
+    line.replace(range.begin, range.end - range.begin, value);
   };
-  put("value", std::string(value));
-  put("source", fmt::format("\"{}\"", source));
+  put("value", replacement.value);
+  put("source", fmt::format("\"{}\"", replacement.source));
   text_.replace(begin, length, line);
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/platform/platform_spec.h"
-#include "sim/config/config_parameter.h"
+#include "sim/config/config.h"
 
 namespace c3sim::calibrate {
 
@@ -24,24 +24,33 @@ std::string spell(double number, std::string_view unit);
 
 class PlatformText {
  public:
-  // Throws sim::ConfigError for a file that is no platform.
-  explicit PlatformText(std::filesystem::path path);
+  // Throws sim::ConfigError for a file that is no platform. What it stands on is found as models::platform_config does.
+  explicit PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders = {});
 
   const std::string& text() const { return text_; }
-  // As they stand now, in the order of the file.
+  // As they stand now, those that stand in the file itself: what it stands on is not written to.
   std::vector<sim::Parameter> parameters() const;
-  std::string place(const sim::Parameter& parameter) const;  // file:line
+  static std::string place(const sim::Parameter& parameter);  // file:line
 
   // The platform with assignments such as "gpu.power.idle=95 W". Throws sim::ConfigError.
   models::PlatformSpec spec(std::span<const std::string> assignments = {}) const;
 
-  // Writes another value and source into the line of the parameter. Throws sim::ConfigError where the file does not
+  // Writes another value and source into the line of each parameter. Throws sim::ConfigError where the file does not
   // give it on one line as {value: ..., source: ..., ...}.
-  void replace(const sim::Parameter& parameter, std::string_view value, std::string_view source);
+  struct Replacement {
+    sim::Parameter parameter;
+    std::string value;
+    std::string source;
+  };
+  void replace(std::span<const Replacement> replacements);
 
  private:
+  void write(const Replacement& replacement);
+
   std::filesystem::path path_;
+  std::vector<std::filesystem::path> config_folders_;
   std::string text_;
+  sim::Config config_;  // of the text, with what it stands on; not yet read
 };
 
 }  // namespace c3sim::calibrate

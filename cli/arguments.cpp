@@ -47,6 +47,11 @@ void Arguments::fault(std::string_view option, std::string what) {
   faults_.push_back({std::string(option), {}, std::move(what)});
 }
 
+void Arguments::check_with(const std::vector<sim::Fault>& faults_of_question) {
+  for (const sim::Fault& each : faults_of_question) fault("--" + each.where, each.what);
+  check();
+}
+
 void Arguments::check() const {
   if (!faults_.empty()) throw sim::ConfigError(faults_);
 }

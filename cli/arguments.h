@@ -42,6 +42,8 @@ class Arguments {
                              const std::vector<study::Choice<T>>& choices);
 
   void fault(std::string_view option, std::string what);
+  // Faults of a question, which name options without their dashes; throws what has been found so far, if anything.
+  void check_with(const std::vector<sim::Fault>& faults_of_question);
   // Throws sim::ConfigError with the faults found so far, if there are any.
   void check() const;
 

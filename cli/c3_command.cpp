@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include "cli/commands.h"
 #include "study/answers.h"
-#include "study/cu_partition.h"
 #include "study/explain/variation.h"
 
 namespace c3sim::cli {
@@ -70,59 +67,54 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
                   "Channels (workgroups) of RCCL's kernels (as the library has it unless given)")
       ->type_name("COUNT");
   command
-      .add_option(
-          "--reserve", reserved_,
-          "CUs of each GPU that c3_rp and c3_sp_rp keep for the collective (the best power of two unless given)")
+      .add_option("--reserve", reserved_,
+                  "CUs of each GPU that c3_rp and c3_sp_rp keep for the collective (the best of --splits unless given)")
       ->type_name("COUNT");
+  command
+      .add_option("--splits", splits_,
+                  "Reservations that c3_rp and c3_sp_rp try: powers of two, as the paper does, or none and every "
+                  "multiple of the XCDs (paper unless given)")
+      ->type_name("paper|fine");
   command
       .add_option("--delay", delay_, "What the operation launched second is launched after the first (0s unless given)")
       ->type_name("TIME");
   session.add_run_options(command);
   session.add_c3_options(command);
+  session.add_jobs_option(command);
   command.callback([this] { run(); });
 }
 
 void C3Command::run() {
   Arguments arguments;
-  study::Scenario scenario;
+  study::C3Question question;
+  study::Scenario& scenario = question.scenario;
   scenario.gemm = arguments.gemm("--gemm", gemm_);
   scenario.collective = arguments.choice("--collective", collective_, study::collective_choices());
   scenario.bytes = arguments.size("--bytes", bytes_);
   if (!channels_.empty()) scenario.channels = arguments.integer("--channels", channels_, 1, models::most_channels);
+  scenario.splits = arguments.choice("--splits", splits_, study::split_choices());
   if (!delay_.empty()) scenario.delay = arguments.time("--delay", delay_);
-  const auto asked = arguments.choice_list("--strategy", strategies_, study::strategy_choices());
+  if (strategies_ != "all") {
+    question.strategies = arguments.choice_list("--strategy", strategies_, study::strategy_choices());
+  }
+  question.jobs = session_.jobs(arguments);
   const study::Platform platform = session_.platform(arguments);
   if (!reserved_.empty()) {
     scenario.reserved = arguments.integer("--reserve", reserved_, 1, platform.spec.gpu.cus());
-    const std::string reason = study::why_no_reservation(platform.spec, *scenario.reserved);
-    if (!reason.empty()) arguments.fault("--reserve", reason);
   }
-  study::Testbed testbed(platform.spec);
-
-  scenario.name = fmt::format("{}_{}_{}", models::to_string(scenario.gemm), models::to_string(scenario.collective),
-                              sim::to_string(scenario.bytes));
-  if (std::string reason = testbed.why_impossible(scenario.gemm); !reason.empty()) arguments.fault("--gemm", reason);
-  std::vector<study::Strategy> strategies;
-  std::vector<std::string> warnings;
-  for (const study::Strategy strategy : asked) {
-    const std::string reason = testbed.why_impossible(study::collective_of(scenario, strategy, testbed.platform()));
-    if (reason.empty()) {
-      strategies.push_back(strategy);
-    } else if (strategies_ == "all") {
-      warnings.push_back(fmt::format("{} is left out: {}", to_string(strategy), reason));
-    } else {
-      arguments.fault("--collective", fmt::format("{}: {}", to_string(strategy), reason));
-    }
-  }
-  if (strategies.empty() && !warnings.empty()) arguments.fault("--collective", warnings.front());
   arguments.check();
 
-  study::Results results = study::answer_c3(testbed, scenario, strategies, session_.progress());
-  results.warnings.insert(results.warnings.end(), warnings.begin(), warnings.end());
+  study::Testbed testbed(platform.spec);
+  arguments.check_with(study::faults_of(question, testbed));
+  const study::Answer<study::C3Result> answer = study::ask(testbed, question, session_.progress());
+  study::Results results = study::to_tables(answer, platform.spec);
   if (session_.tries_sensitivity()) {
-    const auto vary = study::strategies_that_vary(strategies);
+    std::vector<study::Strategy> asked;
+    for (const study::C3Result& result : answer.results) asked.push_back(result.strategy);
+    const auto vary = study::strategies_that_vary(asked);
     results.tables.push_back(study::sensitivity_table(
-        vary, study::vary_parameters(platform, study::question_of(scenario, vary), session_.progress())));
+        vary, study::vary_parameters(platform, study::question_of(answer.results.front().scenario, vary),
+                                     session_.progress())));
   }
   session_.answer(testbed, platform, std::move(results));
 }

@@ -5,6 +5,7 @@
 #include "calibrate/fit_guard.h"
 #include "cli/commands.h"
 #include "sim/config/output_file.h"
+#include "study/config_folders.h"
 
 namespace c3sim::cli {
 
@@ -49,7 +50,8 @@ void CalibrateCommand::run() {
   const calibrate::Reader reader = session_.reader();
   std::vector<calibrate::Reading> files;
   for (const std::filesystem::path& file : files_) files.push_back(calibrate::read_for_fit(reader, file));
-  const calibrate::Calibration calibration = calibrate::calibrate(base, files, session_.progress());
+  const calibrate::Calibration calibration =
+      calibrate::calibrate(base, files, session_.progress(), study::config_folders());
   out.stream() << calibration.text;
   out.commit();
   session_.answer(calibrate::report(calibration, files));

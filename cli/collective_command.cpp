@@ -1,13 +1,9 @@
-#include <algorithm>
-
 #include "cli/commands.h"
 #include "study/answers.h"
 
 namespace c3sim::cli {
 
 namespace {
-
-using models::CollectiveSpec;
 
 constexpr auto description = "Predict a collective alone, by RCCL's kernels or by SDMA engines";
 constexpr auto examples =
@@ -73,90 +69,40 @@ CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_
   command.callback([this] { run(); });
 }
 
-// Options of kernels where all runs on copy engines, and the other way round. An all-reduce may have parts on both.
-void CollectiveCommand::check_parts(Arguments& arguments, const CollectiveSpec& spec,
-                                    const models::SdmaSpec& sdma) const {
-  if (!models::engine_part(spec, sdma)) {
-    if (!variants_.empty()) arguments.fault("--variant", "RCCL has no variants: --backend sdma has");
-    if (!prelaunch_.empty()) arguments.fault("--prelaunch", "RCCL is not prelaunched: --backend sdma can be");
-    if (!engines_.empty()) arguments.fault("--engines", "RCCL uses no copy engines: --backend sdma does");
-    if (!host_threads_.empty()) {
-      arguments.fault("--host-threads", "RCCL's kernels are launched by a thread per GPU: --backend sdma has a choice");
-    }
-  }
-  if (!models::kernel_part(spec, sdma)) {
-    if (!cus_.empty()) arguments.fault("--cus", "copy engines take no CUs: --backend rccl does");
-    if (!channels_.empty()) arguments.fault("--channels", "copy engines have no channels: --backend rccl has");
-    if (graph_) arguments.fault("--graph", "copy engines are not launched from graphs: --backend rccl can be");
-  }
-}
-
-// `base` in every variant, prelaunched or not and of every size that was asked for, if it is possible. Of --variant all
-// the others are left out with a warning; elsewhere they are faults.
-std::vector<CollectiveSpec> CollectiveCommand::asked_for(Arguments& arguments, const study::Testbed& testbed,
-                                                         const CollectiveSpec& base,
-                                                         std::vector<std::string>& warnings) const {
-  using models::SdmaVariant;
-  std::vector<SdmaVariant> variants{base.variant};
-  if (!variants_.empty()) variants = arguments.choice_list("--variant", variants_, study::variant_choices());
-  std::vector<bool> prelaunches{false};
-  if (!prelaunch_.empty()) prelaunches = arguments.choice("--prelaunch", prelaunch_, prelaunch_choices());
-  const std::vector<sim::Bytes> sizes = arguments.sizes("--bytes", bytes_);
-  if (base.engines > 1 && std::find(variants.begin(), variants.end(), SdmaVariant::b2b) == variants.end()) {
-    arguments.fault("--engines", "a number of engines is a choice of b2b: --variant b2b has it");
-  }
-  arguments.check();  // what cannot be read is not asked about
-  std::vector<CollectiveSpec> possible;
-  for (const SdmaVariant variant : variants) {
-    for (const bool prelaunch : prelaunches) {
-      for (const sim::Bytes size : sizes) {
-        CollectiveSpec spec = base;
-        spec.variant = variant;
-        spec.prelaunch = prelaunch;
-        spec.bytes = size;
-        if (variant != SdmaVariant::b2b) spec.engines = 1;
-        std::string reason = testbed.why_impossible(spec);
-        if (reason.empty()) {
-          possible.push_back(spec);
-        } else if (std::find(warnings.begin(), warnings.end(), reason) == warnings.end()) {
-          warnings.push_back(std::move(reason));
-        }
-      }
-    }
-  }
-  if (!warnings.empty() && (possible.empty() || variants_ != "all")) {
-    arguments.fault("--collective", warnings.front());
-  }
-  return possible;
-}
-
 void CollectiveCommand::run() {
   Arguments arguments;
-  CollectiveSpec spec;
-  spec.kind = arguments.choice("--collective", collective_, study::collective_choices());
-  spec.backend = arguments.choice("--backend", backend_, study::backend_choices());
-  spec.graph = graph_;
+  study::CollectiveQuestion question;
+  question.collective = arguments.choice("--collective", collective_, study::collective_choices());
+  question.backend = arguments.choice("--backend", backend_, study::backend_choices());
+  question.sizes = arguments.sizes("--bytes", bytes_);
+  question.all_variants = variants_ == "all";
+  if (!variants_.empty() && !question.all_variants) {
+    question.variants = arguments.choice_list("--variant", variants_, study::variant_choices());
+  }
+  if (!prelaunch_.empty()) question.prelaunch = arguments.choice("--prelaunch", prelaunch_, prelaunch_choices());
   if (!host_threads_.empty()) {
-    spec.host_threads = arguments.choice("--host-threads", host_threads_, study::host_thread_choices());
+    question.host_threads = arguments.choice("--host-threads", host_threads_, study::host_thread_choices());
   }
+  question.graph = graph_;
   const study::Platform platform = session_.platform(arguments);
-  const models::GpuSpec& gpu = platform.spec.gpu;
-  check_parts(arguments, spec, gpu.sdma);
-  study::Testbed testbed(platform.spec);
-
-  spec.gpus = platform.spec.gpus;
-  if (!gpus_.empty()) spec.gpus = arguments.integer("--gpus", gpus_, 2, platform.spec.gpus);
-  if (!cus_.empty()) spec.cus = arguments.integer("--cus", cus_, 1, gpu.cus());
-  if (!channels_.empty()) spec.channels = arguments.integer("--channels", channels_, 1, models::most_channels);
-  if (!engines_.empty()) {
-    spec.engines = arguments.integer("--engines", engines_, 1, gpu.sdma.engines - gpu.sdma.host_engines);
-  }
-  std::vector<std::string> left_out;
-  const std::vector<CollectiveSpec> collectives = asked_for(arguments, testbed, spec, left_out);
+  read_counts(arguments, platform.spec, question);
   arguments.check();
-  study::Results results = study::answer_collectives(testbed, collectives, session_.progress());
-  for (const std::string& reason : left_out) results.warnings.push_back("left out: " + reason);
-  session_.answer(testbed, platform, std::move(results));
+
+  study::Testbed testbed(platform.spec);
+  arguments.check_with(study::faults_of(question, testbed));
+  session_.answer(testbed, platform,
+                  study::to_tables(study::ask(testbed, question, session_.progress()), platform.spec));
+}
+
+void CollectiveCommand::read_counts(Arguments& arguments, const models::PlatformSpec& platform,
+                                    study::CollectiveQuestion& question) const {
+  const models::SdmaSpec& sdma = platform.gpu.sdma;
+  if (!gpus_.empty()) question.gpus = arguments.integer("--gpus", gpus_, 2, platform.gpus);
+  if (!cus_.empty()) question.cus = arguments.integer("--cus", cus_, 1, platform.gpu.cus());
+  if (!channels_.empty()) question.channels = arguments.integer("--channels", channels_, 1, models::most_channels);
+  if (!engines_.empty()) {
+    question.engines = arguments.integer("--engines", engines_, 1, sdma.engines - sdma.host_engines);
+  }
 }
 
 }  // namespace c3sim::cli

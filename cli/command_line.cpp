@@ -88,6 +88,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     GemmCommand gemm(app, session);
     CollectiveCommand collective(app, session);
     CopyCommand copy(app, session);
+    KernelCommand kernel(app, session);
     RunCommand run(app, session);
     PlatformCommand platform(app, session);
     CalibrateCommand calibrate(app, session);

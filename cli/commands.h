@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/session.h"
-#include "models/collectives/collective.h"
 #include "sim/config/config.h"
+#include "study/questions.h"
 #include "validate/validation.h"
 
 namespace c3sim::cli {
@@ -29,6 +29,7 @@ class C3Command {
   std::string strategies_ = "all";
   std::string channels_;
   std::string reserved_;
+  std::string splits_ = "paper";
   std::string delay_;
 };
 
@@ -52,11 +53,8 @@ class CollectiveCommand {
 
  private:
   void run();
-  // Options of one backend are faults with the other.
-  void check_parts(Arguments& arguments, const models::CollectiveSpec& spec, const models::SdmaSpec& sdma) const;
-  std::vector<models::CollectiveSpec> asked_for(Arguments& arguments, const study::Testbed& testbed,
-                                                const models::CollectiveSpec& base,
-                                                std::vector<std::string>& warnings) const;
+  void read_counts(Arguments& arguments, const models::PlatformSpec& platform,
+                   study::CollectiveQuestion& question) const;
 
   Session& session_;
   std::string collective_;
@@ -70,6 +68,27 @@ class CollectiveCommand {
   std::string cus_;
   std::string channels_;
   bool graph_ = false;
+};
+
+// How long a kernel that streams, or that reaches into other GPUs, takes alone.
+class KernelCommand {
+ public:
+  KernelCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+  models::ElementwiseSpec elementwise(Arguments& arguments) const;
+  models::RemoteKernelSpec remote_kernel(Arguments& arguments, const models::PlatformSpec& platform) const;
+
+  Session& session_;
+  std::string read_;
+  std::string written_;
+  std::string flops_;
+  std::string gpu_;
+  std::string peers_;
+  std::string bytes_;
+  std::string access_ = "store";
+  std::string cus_;
 };
 
 // How long one copy between two GPUs takes.
@@ -96,7 +115,7 @@ class RunCommand {
  private:
   void run();
 
-  void run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform);
+  void run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform, int jobs);
 
   Session& session_;
   std::filesystem::path file_;

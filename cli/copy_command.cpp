@@ -33,19 +33,18 @@ CopyCommand::CopyCommand(CLI::App& app, Session& session) : session_(session) {
 
 void CopyCommand::run() {
   Arguments arguments;
-  const std::vector<sim::Bytes> sizes = arguments.sizes("--bytes", bytes_);
+  study::CopyQuestion question{{}, arguments.sizes("--bytes", bytes_)};
   const study::Platform platform = session_.platform(arguments);
-  study::Testbed testbed(platform.spec);
+  const models::PlatformSpec& spec = platform.spec;
+  question.copy.from = arguments.device("--from", from_, spec.gpus);
+  question.copy.to = arguments.device("--to", to_, spec.gpus);
+  if (!engine_.empty()) question.copy.engine = arguments.integer("--engine", engine_, 0, spec.gpu.sdma.engines - 1);
+  arguments.check();
 
-  models::SdmaCopySpec copy;
-  copy.from = arguments.device("--from", from_, platform.spec.gpus);
-  copy.to = arguments.device("--to", to_, platform.spec.gpus);
-  if (!engine_.empty()) copy.engine = arguments.integer("--engine", engine_, 0, platform.spec.gpu.sdma.engines - 1);
-  arguments.check();
-  copy.bytes = sizes.front();
-  if (std::string reason = testbed.why_impossible(copy); !reason.empty()) arguments.fault("--to", reason);
-  arguments.check();
-  session_.answer(testbed, platform, study::answer_copy(testbed, copy, sizes, phases_, session_.progress()));
+  study::Testbed testbed(spec);
+  arguments.check_with(study::faults_of(question, testbed));
+  session_.answer(testbed, platform,
+                  study::to_tables(study::ask(testbed, question, session_.progress()), spec, phases_));
 }
 
 }  // namespace c3sim::cli

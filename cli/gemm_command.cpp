@@ -1,6 +1,5 @@
 #include "cli/commands.h"
 #include "study/answers.h"
-#include "study/cu_partition.h"
 
 namespace c3sim::cli {
 
@@ -30,20 +29,15 @@ GemmCommand::GemmCommand(CLI::App& app, Session& session) : session_(session) {
 
 void GemmCommand::run() {
   Arguments arguments;
-  const models::GemmShape shape = arguments.gemm("--gemm", gemm_);
+  study::GemmQuestion question{arguments.gemm("--gemm", gemm_)};
   const study::Platform platform = session_.platform(arguments);
-  study::Testbed testbed(platform.spec);
+  if (!cus_.empty()) question.cus = arguments.integers("--cus", cus_, 1, platform.spec.gpu.cus());
+  arguments.check();
 
-  const int all = platform.spec.gpu.cus();
-  const std::vector<int> cus = cus_.empty() ? std::vector{all} : arguments.integers("--cus", cus_, 1, all);
-  if (std::string reason = testbed.why_impossible(shape); !reason.empty()) arguments.fault("--gemm", reason);
-  arguments.check();
-  for (const int count : cus) {
-    if (std::string reason = study::why_no_mask(platform.spec, count); !reason.empty())
-      arguments.fault("--cus", reason);
-  }
-  arguments.check();
-  session_.answer(testbed, platform, study::answer_gemm(testbed, shape, cus, session_.progress()));
+  study::Testbed testbed(platform.spec);
+  arguments.check_with(study::faults_of(question, testbed));
+  session_.answer(testbed, platform,
+                  study::to_tables(study::ask(testbed, question, session_.progress()), platform.spec));
 }
 
 }  // namespace c3sim::cli

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <filesystem>
 #include <utility>
 
 #include "cli/commands.h"
@@ -38,11 +39,13 @@ study::ResultTable parameter_table(const std::vector<sim::Parameter>& parameters
                             {"low", "from", ""},
                             {"high", "to", ""},
                             {"source", "source", "", 2, sources},
-                            {"about", "about", "", 2, !sources}});
+                            {"about", "about", "", 2, !sources},
+                            {"file", "file", "", 2, sources}});
   for (const sim::Parameter& parameter : parameters) {
     if (!matches(parameter, filter)) continue;
     table.add_row({parameter.path, parameter.value, parameter.unit, parameter.kind, parameter.low, parameter.high,
-                   parameter.source, parameter.description});
+                   parameter.source, parameter.description,
+                   fmt::format("{}:{}", std::filesystem::path(parameter.file).filename().string(), parameter.line)});
   }
   return table;
 }

@@ -15,6 +15,9 @@ constexpr auto examples =
     "Examples:\n"
     "  c3sim run configs/experiments/conccl.yaml --out out/conccl\n"
     "  c3sim run configs/experiments/layer_overlap.yaml --platform h200 --format json\n"
+    "Operations that may start at the same time are launched in the order of the list, which decides who gets the CUs: "
+    "list\n"
+    "the collective first to give it room.\n"
     "With --out, the folder also gets the experiment; the page of a study has charts.";
 
 }  // namespace
@@ -25,6 +28,7 @@ RunCommand::RunCommand(CLI::App& app, Session& session) : session_(session) {
   command.add_option("FILE", file_, "Experiment, in YAML")->type_name("FILE")->required();
   session.add_run_options(command);
   session.add_c3_options(command);
+  session.add_jobs_option(command);
   command.callback([this] { run(); });
 }
 
@@ -32,12 +36,13 @@ void RunCommand::run() {
   Arguments arguments;
   session_.reads(file_);
   session_.check_output_folder(arguments, "--out", session_.out_folder(), {"experiment.yaml"});
+  const int jobs = session_.jobs(arguments);
   sim::Config config = sim::Config::from_file(file_);
   sim::Section root = config.root();
   const study::Platform platform = session_.platform(arguments, root.text("platform", "mi300x"));
   study::Testbed testbed(platform.spec);
   if (study::holds_c3_study(root)) {
-    run_study(config, testbed, platform);
+    run_study(config, testbed, platform, jobs);
   } else {
     if (session_.tries_sensitivity()) {
       arguments.fault("--sensitivity", "the experiment lists operations: a study of C3, with pairs, is accepted");
@@ -51,10 +56,10 @@ void RunCommand::run() {
   }
 }
 
-void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform) {
+void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform, int jobs) {
   const study::C3Study study = study::read_c3_study(config.root(), testbed);
   config.finish();
-  const std::vector<study::StudyResult> results = study::run_study(testbed, study, session_.progress());
+  const std::vector<study::StudyResult> results = study::run_study(testbed, study, session_.progress(), jobs);
   study::Results answer = study::study_results(study, results, platform.spec.name);
   answer.files.push_back({"experiment.yaml", config.resolved()});
   const auto vary = study::strategies_that_vary(study.strategies);

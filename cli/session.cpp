@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
+#include "study/config_folders.h"
 #include "study/explain/critical_path.h"
 #include "study/explain/explanation.h"
 #include "study/explain/run_trace.h"
@@ -71,6 +71,18 @@ void Session::add_c3_options(CLI::App& command) {
                    "Add how far the fraction of ideal moves over the range of each assumed or fitted parameter");
 }
 
+void Session::add_jobs_option(CLI::App& command) {
+  command.add_option("--jobs", jobs_, "Threads that simulate (as many as there are cores unless given)")
+      ->type_name("COUNT");
+}
+
+int Session::jobs(Arguments& arguments) const {
+  if (jobs_.empty()) return 0;  // for_each_index takes it for one per core
+  const int jobs = arguments.integer("--jobs", jobs_, 1, most_jobs);
+  arguments.check();
+  return jobs;
+}
+
 models::Mechanisms Session::mechanisms_left_out(Arguments& arguments) const {
   models::Mechanisms mechanisms;
   if (without_.empty()) return mechanisms;
@@ -124,7 +136,7 @@ std::filesystem::path Session::platform_file(Arguments& arguments, const std::st
   check_options(arguments);
   arguments.check();
   std::filesystem::path file =
-      study::find_platform(platform_.empty() ? preset : platform_, "--platform", config_folders());
+      study::find_platform(platform_.empty() ? preset : platform_, "--platform", study::config_folders());
   reads(file);
   if (!profiles_file_.empty()) reads(profiles_file_);
   check_outputs(arguments);
@@ -134,7 +146,8 @@ std::filesystem::path Session::platform_file(Arguments& arguments, const std::st
 
 study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
   const models::Mechanisms without = mechanisms_left_out(arguments);
-  study::Platform platform = study::read_platform(platform_file(arguments, preset), assignments_);
+  study::Platform platform =
+      study::read_platform(platform_file(arguments, preset), assignments_, study::config_folders());
   if (!profiles_file_.empty()) {
     platform.spec.gpu.gemm.profiles = study::read_gemm_profiles(sim::Config::from_file(profiles_file_), platform.spec);
     for (const models::GemmProfile& profile : platform.spec.gpu.gemm.profiles) {
@@ -147,16 +160,6 @@ study::Platform Session::platform(Arguments& arguments, const std::string& prese
     platform.warnings.push_back("--without " + without_ + ": no real machine, but what one would be without it");
   }
   return platform;
-}
-
-std::vector<std::filesystem::path> Session::config_folders() {
-  std::vector<std::filesystem::path> folders;
-  if (const char* const asked = std::getenv("C3SIM_CONFIGS"); asked != nullptr && *asked != '\0') {
-    folders.emplace_back(asked);
-  }
-  folders.emplace_back(C3SIM_CONFIGS_DIR);
-  folders.emplace_back("configs");
-  return folders;
 }
 
 void Session::add_validation_options(CLI::App& command) {
@@ -172,14 +175,15 @@ validate::Library Session::library(Arguments& arguments) {
   check_options(arguments);
   arguments.check();
   std::error_code absent;
-  for (const std::filesystem::path& configs : config_folders()) {
+  for (const std::filesystem::path& configs : study::config_folders()) {
     const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
     if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
     if (!std::filesystem::is_directory(data, absent)) continue;
     const auto platforms = [](const validate::Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      return study::read_platform(study::find_platform(machine.platform, "--platform", config_folders()), assignments)
+      const std::vector<std::filesystem::path> folders = study::config_folders();
+      return study::read_platform(study::find_platform(machine.platform, "--platform", folders), assignments, folders)
           .spec;
     };
     return {data / "reference",  data / "suites",         data / "deviations.yaml",
@@ -195,11 +199,12 @@ std::optional<std::string> Session::platform_name() const {
 }
 
 std::string Session::platform_text(const std::string& name) const {
-  return study::read_platform(study::find_platform(name, "--platform", config_folders()), assignments_).resolved;
+  const std::vector<std::filesystem::path> folders = study::config_folders();
+  return study::read_platform(study::find_platform(name, "--platform", folders), assignments_, folders).resolved;
 }
 
 calibrate::Reader Session::reader() {
-  for (const std::filesystem::path& folder : config_folders()) {
+  for (const std::filesystem::path& folder : study::config_folders()) {
     std::error_code absent;
     if (std::filesystem::is_directory(folder / "formats", absent)) return calibrate::Reader(folder / "formats");
   }
@@ -257,6 +262,7 @@ void Session::answer(study::Testbed& testbed, const study::Platform& platform, s
     }
     file.commit();
   }
+  for (std::string& warning : testbed.warnings()) results.warnings.push_back(std::move(warning));
   answer(platform, std::move(results));
 }
 

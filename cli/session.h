@@ -44,6 +44,11 @@ class Session {
   // Options of commands that predict C3.
   void add_c3_options(CLI::App& command);
 
+  // How many threads simulate; what comes out is the same.
+  static constexpr int most_jobs = 1024;
+  void add_jobs_option(CLI::App& command);
+  int jobs(Arguments& arguments) const;
+
   // Checks the shared options, throws what `arguments` has gathered, and reads the platform that was asked for: by
   // --platform, or `preset` without it. Throws sim::ConfigError.
   study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x");
@@ -99,9 +104,6 @@ class Session {
   // The folder of --out; empty without it.
   const std::filesystem::path& out_folder() const { return out_folder_; }
 
-  // Folders that hold platforms/: $C3SIM_CONFIGS, that of the installation, and ./configs.
-  static std::vector<std::filesystem::path> config_folders();
-
  private:
   void check_options(Arguments& arguments);
   void check_outputs(Arguments& arguments) const;
@@ -119,6 +121,7 @@ class Session {
   std::string platform_;
   std::vector<std::string> assignments_;
   std::string without_;
+  std::string jobs_;
   std::string format_name_ = "table";
   study::Format format_ = study::Format::table;
   std::filesystem::path out_folder_;

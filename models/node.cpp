@@ -1,32 +1,37 @@
 #include "models/node.h"
 
-#include <algorithm>
-#include <iterator>
+#include <numeric>
 #include <string>
+
+#include "models/machine/activity_tag.h"
 
 namespace c3sim::models {
 
 Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetry)
     : simulator_(simulator),
       spec_(spec),
-      network_(simulator),
-      fabric_(spec.fabric, network_, symmetry == Symmetry::none ? spec.gpus : 1),
+      network_(simulator, tenants,
+               [](std::uint32_t tag) { return static_cast<std::size_t>(ActivityTag::of(tag).tenant); }),
+      fabric_(spec.fabric, network_, symmetry == Symmetry::none ? spec.gpus : 1, spec.without),
       host_(spec.host, simulator, spec.gpus) {
   const int simulated = symmetry == Symmetry::none ? spec.gpus : 1;
-  if (spec.without.has(Mechanism::link)) sdma_fabric_.emplace(spec.fabric, network_, simulated);
   for (int gpu = 0; gpu < simulated; ++gpu) {
-    std::vector<sim::ResourceId> links = fabric_.ports(gpu);
-    if (sdma_fabric_) std::ranges::copy(sdma_fabric_->ports(gpu), std::back_inserter(links));
-    gpus_.push_back(std::make_unique<Gpu>(gpu, spec.gpu, network_, std::move(links), spec.without));
+    gpus_.push_back(std::make_unique<Gpu>(gpu, spec.gpu, network_, fabric_.ports(gpu), spec.without));
   }
   // Engines write into the memories of all GPUs.
   std::vector<Memory*> memories;
   memories.reserve(static_cast<std::size_t>(spec.gpus));
-  for (int i = 0; i < spec.gpus; ++i) memories.push_back(&gpu(i).memory(Tenant::sdma));
+  for (int i = 0; i < spec.gpus; ++i) memories.push_back(&gpu(i).memory());
   for (int gpu = 0; gpu < simulated; ++gpu) {
-    sdma_.push_back(std::make_unique<SdmaComplex>(spec.gpu.sdma, gpu, network_, memories, fabric(Tenant::sdma)));
+    sdma_.push_back(std::make_unique<SdmaComplex>(spec.gpu.sdma, gpu, network_, memories, fabric_));
     copy_engines_.push_back(sdma_.back().get());
   }
+}
+
+std::vector<int> Node::all_simulated() const {
+  std::vector<int> gpus(gpus_.size());
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return gpus;
 }
 
 }  // namespace c3sim::models

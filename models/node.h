@@ -32,11 +32,10 @@ class Node {
   int gpus() const { return spec_.gpus; }
   // GPUs that are there: 0 to simulated() - 1.
   int simulated() const { return static_cast<int>(gpus_.size()); }
+  std::vector<int> all_simulated() const;
   // The GPU, or the one that stands for it.
   Gpu& gpu(int index) { return *gpus_[static_cast<std::size_t>(index < simulated() ? index : 0)]; }
-  Fabric& fabric(Tenant tenant = Tenant::rccl) {
-    return tenant == Tenant::sdma && sdma_fabric_ ? *sdma_fabric_ : fabric_;
-  }
+  Fabric& fabric() { return fabric_; }
   Host& host() { return host_; }
   // The SDMA engines of each simulated GPU.
   std::span<SdmaComplex* const> copy_engines() const { return copy_engines_; }
@@ -46,7 +45,6 @@ class Node {
   const PlatformSpec& spec_;
   sim::ResourceNetwork network_;
   Fabric fabric_;
-  std::optional<Fabric> sdma_fabric_;  // where links are apart
   Host host_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<std::unique_ptr<SdmaComplex>> sdma_;

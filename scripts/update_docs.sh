@@ -1,37 +1,102 @@
 #!/usr/bin/env bash
-# Makes what the documents say of accuracy from today's predictions: docs/accuracy.md, docs/deviations.md and the table in
-# README.md. With --check it changes nothing and fails where they are stale. Needs the release build.
+# Makes what the documents say of today's predictions: docs/accuracy.md, docs/deviations.md, and the parts of README.md and
+# docs/conccl.md between lines that name this script. With --check it changes nothing and fails where they are stale. Needs
+# the release build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+c3sim=build/release/c3sim
 
-report=$(mktemp -d)
-trap 'rm -rf "$report"' EXIT
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+
+# markdown FILE.csv HEADINGS FIELD...: the named fields of a table, rounded, under HEADINGS (separated by |); rows of
+# strategies that are only yardsticks are left out.
+markdown() {
+  awk -F, -v headings="$2" -v fields="${*:3}" '
+    NR == 1 {
+      for (i = 1; i <= NF; ++i) at[$i] = i
+      count = split(fields, wanted, " ")
+      print "| " headings " |"
+      for (i = 1; i <= count; ++i) rule = rule "|---"
+      print rule "|"
+      next
+    }
+    $(at["strategy"]) == "serial" { next }
+    {
+      row = ""
+      for (i = 1; i <= count; ++i) {
+        value = $(at[wanted[i]])
+        if (value ~ /^[0-9]/) value = sprintf(wanted[i] ~ /speedup/ ? "%.2f" : "%.0f", value)
+        row = row "| " value " "
+      }
+      print row "|"
+    }' "$1"
+}
+
+# The tour of README.md: two questions with what c3sim answers. Of an explanation, the tables that say most.
+tour() {
+  local question="c3 --gemm 18432x8192x16384 --collective all_to_all --bytes 2560MiB --strategy c3_base,c3_sp,conccl"
+  local command
+  command="c3sim ${question% --strategy*} \\
+    --strategy ${question#*--strategy }"
+  # shellcheck disable=SC2086 # words
+  printf '```\n$ %s\n%s\n```\n' "$command" "$($c3sim $question)"
+  # shellcheck disable=SC2086 # words
+  printf '```\n$ %s --explain\n...\n%s\n```\n' "$command" \
+    "$($c3sim $question --explain | awk -v RS= '/^Where the time went|^Why operations/ { print $0 "\n" }')"
+}
+
+# fill FILE PART: FILE with its part of that name made anew, from $made/PART.
+fill() {
+  local begin="<!-- $2: made by scripts/update_docs.sh -->" end="<!-- end of $2 -->"
+  if ! grep -qxF -- "$begin" "$1" || ! grep -qxF -- "$end" "$1"; then
+    echo "error: $1 lacks the lines '$begin' and '$end'" >&2
+    exit 1
+  fi
+  awk -v begin="$begin" -v end="$end" -v part="$made/$2" '
+    $0 == begin { print; while ((getline line < part) > 0) print line; skipping = 1; next }
+    $0 == end { skipping = 0 }
+    !skipping { print }' "$1" >"$made/filled"
+  mv "$made/filled" "$1"
+}
+
 verdict=0
-build/release/c3sim validate --report "$report" >"$report/tables.txt" || verdict=$?
-[ "$verdict" -le 1 ] || exit "$verdict"
+$c3sim validate --report "$made" >/dev/null || verdict=$?
+[ "$verdict" -le 1 ] || exit "$verdict" # 1: some cases lie outside their bands
+$c3sim run configs/experiments/conccl.yaml --out "$made/study" >/dev/null
+mv "$made/accuracy_table.md" "$made/accuracy"
+tour >"$made/tour"
+for table in "Where the time went" "Why operations are slower"; do
+  grep -q "^$table" "$made/tour" || { echo "error: --explain prints no table '$table' for the tour" >&2; exit 1; }
+done
+markdown "$made/study/by_strategy.csv" \
+  "strategy | % of ideal, predicted | published | speedup, predicted | published | highest, predicted | published" \
+  strategy fraction_of_ideal_percent published_fraction_of_ideal_percent speedup published_speedup highest_speedup \
+  published_highest_speedup >"$made/strategies"
+markdown "$made/study/by_class.csv" \
+  "collective | strategy | G-long, % of ideal | C-long | GC-equal | published, from | to | speedup | published" \
+  collective strategy G-long_percent C-long_percent GC-equal_percent published_lowest_percent \
+  published_highest_percent speedup published_speedup >"$made/classes"
 
-begin='<!-- accuracy: made by scripts/update_docs.sh -->'
-end='<!-- end of accuracy -->'
-awk -v begin="$begin" -v end="$end" -v table="$report/accuracy_table.md" '
-  $0 == begin { print; while ((getline line < table) > 0) print line; skipping = 1; next }
-  $0 == end { skipping = 0 }
-  !skipping { print }' README.md >"$report/README.md"
-if ! grep -qxF "$begin" README.md || ! grep -qxF "$end" README.md; then
-  echo "error: README.md lacks the lines '$begin' and '$end'" >&2
-  exit 1
-fi
+cp README.md "$made/README.md"
+cp docs/conccl.md "$made/conccl.md"
+fill "$made/README.md" accuracy
+fill "$made/README.md" tour
+fill "$made/conccl.md" strategies
+fill "$made/conccl.md" classes
 
+mode=${1:-}
 stale=0
 update() {
-  if [ "${mode:-}" != --check ]; then
-    cp "$1" "$2"
-  elif ! diff -u "$2" "$1" >&2; then
+  if [ "$mode" != --check ]; then
+    cp "$made/$1" "$2"
+  elif ! diff -u "$2" "$made/$1" >&2; then
     echo "error: $2 is stale: run scripts/update_docs.sh" >&2
     stale=1
   fi
 }
-mode=${1:-}
-update "$report/accuracy.md" docs/accuracy.md
-update "$report/deviations.md" docs/deviations.md
-update "$report/README.md" README.md
+update accuracy.md docs/accuracy.md
+update deviations.md docs/deviations.md
+update README.md README.md
+update conccl.md docs/conccl.md
 exit "$stale"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "sim/check.h"
@@ -23,6 +24,58 @@ void ResourceNetwork::set_capacity(ResourceId resource, double units_per_second)
   changed_resources_.push_back(resource);
 }
 
+ResourceId ResourceNetwork::add_resource(ResourceSpec spec, const Apart& apart) {
+  if (!apart.anything()) return add_resource(std::move(spec));
+  SIM_CHECK(tenant_of_ != nullptr && (apart.share.empty() || apart.share.size() == tenants_));
+  ResourceSpec meter = spec;
+  if (apart.bandwidth) {
+    // As wide as all tenants could ever need, and as slow as `spec` is at the same load: it holds nobody back.
+    meter.capacity *= static_cast<double>(tenants_);
+    meter.latency.full_at = 1.0 / static_cast<double>(tenants_);
+  }
+  Division division{add_resource(std::move(meter)), apart, {}};
+  for (std::size_t tenant = 0; tenant < tenants_; ++tenant) {
+    ResourceSpec part = spec;
+    part.capacity *= apart.share.empty() ? 1.0 : apart.share[tenant];
+    division.parts.push_back(add_resource(std::move(part)));
+  }
+  divisions_.push_back(std::move(division));
+  return divisions_.back().whole;
+}
+
+const ResourceNetwork::Division* ResourceNetwork::division_of(ResourceId whole) const {
+  const auto found = std::ranges::lower_bound(divisions_, whole, {}, &Division::whole);
+  return found != divisions_.end() && found->whole == whole ? &*found : nullptr;
+}
+
+ResourceId ResourceNetwork::whole(ResourceId resource) const {
+  const auto next = std::ranges::upper_bound(divisions_, resource, {}, &Division::whole);
+  if (next == divisions_.begin()) return resource;
+  const Division& before = *std::prev(next);  // its parts were added right behind it
+  return resource <= before.parts.back() ? before.whole : resource;
+}
+
+double ResourceNetwork::load_of(std::size_t tenant, ResourceId resource) const {
+  const Division* const division = division_of(resource);
+  return load(division != nullptr && division->apart.load ? division->parts[tenant] : resource);
+}
+
+ActivitySpec ResourceNetwork::divided(ActivitySpec spec) const {
+  const std::size_t tenant = tenant_of_(spec.tag);
+  const std::size_t asked = spec.usages.size();
+  for (std::size_t i = 0; i < asked; ++i) {
+    const Usage usage = spec.usages[i];
+    if (const Division* const division = division_of(usage.resource)) {
+      spec.usages.push_back({division->parts[tenant], usage.coefficient});
+    }
+  }
+  for (ResourceId& resource : spec.latency_path) {
+    const Division* const division = division_of(resource);
+    if (division != nullptr && division->apart.latency) resource = division->parts[tenant];
+  }
+  return spec;
+}
+
 ResourceNetwork::ActivityId ResourceNetwork::start(const ActivitySpec& spec, EventAction on_done) {
   SIM_CHECK(spec.amount >= 0.0 && std::isfinite(spec.amount));
   if (spec.amount == 0.0) {
@@ -40,11 +93,23 @@ ResourceNetwork::ActivityId ResourceNetwork::start(const ActivitySpec& spec, Eve
   Activity& activity = activities_[slot];
   activity.id = ++started_ << slot_bits | slot;
   activity.on_done = on_done;
-  enter(activity, spec, spec.amount);
+  if (divisions_.empty()) {
+    enter(activity, spec, spec.amount);
+  } else {
+    enter(activity, divided(spec), spec.amount);
+  }
   return activity.id;
 }
 
 void ResourceNetwork::reshape(ActivityId activity, const ActivitySpec& spec) {
+  if (divisions_.empty()) {
+    reshape_as_it_is(activity, spec);
+  } else {
+    reshape_as_it_is(activity, divided(spec));
+  }
+}
+
+void ResourceNetwork::reshape_as_it_is(ActivityId activity, const ActivitySpec& spec) {
   about_to_change();
   Activity& reshaped = live_activity(activity);
   enter(reshaped, spec, leave(reshaped));
@@ -57,7 +122,7 @@ void ResourceNetwork::set_cap(ActivityId activity, double cap) {
   ActivitySpec spec = present;
   spec.cap = cap;
   spec.tag = capped.tag;
-  reshape(activity, spec);
+  reshape_as_it_is(activity, spec);
 }
 
 double ResourceNetwork::rate(ActivityId activity) const {
@@ -81,7 +146,7 @@ RateLimit ResourceNetwork::limit(ActivityId activity) const {
   if (held.clock.rate() < held.cap_in_force * nearly) {
     const double level = held.clock.rate() / held.spec.weight;
     for (const Usage& usage : held.spec.usages) {
-      if (utilisation(usage.resource) >= nearly && highest_level(usage.resource) * nearly <= level) {
+      if (filled(usage.resource) >= nearly && highest_level(usage.resource) * nearly <= level) {
         return {RateLimit::Kind::resource, usage.resource};
       }
     }
@@ -113,10 +178,16 @@ double ResourceNetwork::load(ResourceId resource) const {
   return load;
 }
 
-double ResourceNetwork::utilisation(ResourceId resource) const { return load(resource) / capacity(resource); }
+double ResourceNetwork::utilisation(ResourceId resource) const {
+  const Division* const division = division_of(resource);
+  if (division == nullptr || !division->apart.bandwidth) return filled(resource);
+  double fullest = 0.0;
+  for (const ResourceId part : division->parts) fullest = std::max(fullest, filled(part));
+  return fullest;
+}
 
 Seconds ResourceNetwork::latency(ResourceId resource) const {
-  return graph_.resource(resource).spec.latency.at(std::min(1.0, utilisation(resource)));
+  return graph_.resource(resource).spec.latency.at(std::min(1.0, filled(resource)));
 }
 
 double ResourceNetwork::served(ResourceId resource) const {

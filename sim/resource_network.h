@@ -36,11 +36,30 @@ class ResourceNetwork {
   };
   static constexpr int max_regulations = 32;
 
-  explicit ResourceNetwork(Simulator& simulator) : simulator_(simulator) {}
+  // Whose an activity is, by its tag: a number below that of all tenants.
+  using TenantOf = std::size_t (*)(std::uint32_t tag);
+  explicit ResourceNetwork(Simulator& simulator, std::size_t tenants = 1, TenantOf tenant_of = nullptr)
+      : simulator_(simulator), tenants_(tenants), tenant_of_(tenant_of) {}
   ResourceNetwork(const ResourceNetwork&) = delete;
   ResourceNetwork& operator=(const ResourceNetwork&) = delete;
 
   ResourceId add_resource(ResourceSpec spec) { return graph_.add_resource(std::move(spec)); }
+
+  // A resource of which tenants have something each as if alone with it. Besides the whole, which meters what all ask
+  // for together, each tenant then has a part of its own, and whatever an activity asks of the resource it asks of the
+  // whole and of its tenant's part; bandwidth, latency and load are each a matter of the one or of the other.
+  struct Apart {
+    bool bandwidth = false;
+    bool latency = false;
+    bool load = false;               // for load_of
+    std::vector<double> share = {};  // of the capacity, by tenant, where bandwidth is apart; all of it where empty
+    bool anything() const { return bandwidth || latency || load; }
+  };
+  ResourceId add_resource(ResourceSpec spec, const Apart& apart);
+  // What a tenant's part is a part of; any other resource is whole.
+  ResourceId whole(ResourceId resource) const;
+  // What the tenant asks of a resource whose load is apart; of any other, what all do.
+  double load_of(std::size_t tenant, ResourceId resource) const;
   void set_capacity(ResourceId resource, double units_per_second);
 
   // Runs `on_done` as an event once the amount is done: the picosecond that follows, or now if there is nothing to do.
@@ -68,8 +87,9 @@ class ResourceNetwork {
 
   const std::string& name(ResourceId resource) const { return graph_.resource(resource).spec.name; }
   double capacity(ResourceId resource) const { return graph_.capacities()[resource]; }
-  double load(ResourceId resource) const;                // units per second used now
-  double utilisation(ResourceId resource) const;         // load over capacity
+  double load(ResourceId resource) const;  // units per second used now
+  // Load over capacity; of a resource whose bandwidth is apart, that of the tenant who has least left.
+  double utilisation(ResourceId resource) const;
   Seconds latency(ResourceId resource) const;            // at this utilisation
   double served(ResourceId resource) const;              // units so far
   Time busy(ResourceId resource) const;                  // for how long so far some activity used it
@@ -92,6 +112,18 @@ class ResourceNetwork {
   };
   struct Run;
 
+  // A resource that is apart: the part of each tenant.
+  struct Division {
+    ResourceId whole;
+    Apart apart;
+    std::vector<ResourceId> parts;
+  };
+  const Division* division_of(ResourceId whole) const;
+  double filled(ResourceId resource) const { return load(resource) / capacity(resource); }
+  // With the parts of what is apart among its usages, and those latencies that it sees.
+  ActivitySpec divided(ActivitySpec spec) const;
+  void reshape_as_it_is(ActivityId activity, const ActivitySpec& spec);
+
   const Activity* find(ActivityId id) const;
   Activity& live_activity(ActivityId id);
   double highest_level(ResourceId resource) const;
@@ -112,8 +144,11 @@ class ResourceNetwork {
   void complete_members(ClassId activity_class);
 
   Simulator& simulator_;
+  std::size_t tenants_;
+  TenantOf tenant_of_;
   ActivityGraph graph_;
   LoadedFairShare fair_share_;
+  std::vector<Division> divisions_;
   std::vector<std::function<bool()>> regulators_;
   std::vector<std::function<void(Time, Time)>> observers_;
 

@@ -53,8 +53,8 @@ class Simulator {
   Time now() const { return now_; }
   // Runs `action` at `at` (not before now), after everything already scheduled for that instant.
   void schedule(Time at, EventAction action);
-  // Runs `action` before time advances, once no scheduled event is left at this instant. Events that it schedules for
-  // now run before the next action of this kind, which may be one that they asked for.
+  // Runs `action` before time advances, once no scheduled event is left at this instant. If it schedules events for
+  // this instant, those run first; only then does the next such action run, also one that these events asked for.
   void at_end_of_instant(EventAction action);
 
   // Starts a process that nobody awaits, through an event at this instant. An exception that leaves it ends run() with

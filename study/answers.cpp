@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "models/collectives/sdma_program.h"
-#include "sim/config/quantity_text.h"
-#include "study/cu_partition.h"
 #include "study/fidelity.h"
-#include "study/power_meter.h"
 
 namespace c3sim::study {
 
@@ -20,40 +18,16 @@ std::int64_t whole_bytes(sim::Bytes bytes) { return static_cast<std::int64_t>(by
 
 std::string text(std::string_view view) { return std::string(view); }
 
-Schedule only(Work work, models::CuMask mask = {}) {
-  return {{.name = to_string(work), .work = work, .mask = mask, .stream = "0", .after = {}}};
-}
-
-// Of the first GPU, means from the first launch to the last end.
-struct Metered {
-  sim::Hertz clock;
-  sim::Watts power;
-};
-
-Metered meter(const Testbed& testbed, const Schedule& schedule) {
-  PowerMeter meter;
-  const Timeline timeline = testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-  const sim::Seconds time = sim::to_seconds(timeline.makespan());
-  return {meter.mean_clock(time), meter.mean_power(time)};
-}
-
-void add_metered(ResultTable& table, std::span<const Metered> metered) {
+void add_means(ResultTable& table, std::span<const Means> means) {
+  if (means.empty()) return;
   std::vector<Cell> clocks;
   std::vector<Cell> powers;
-  for (const Metered& run : metered) {
+  for (const Means& run : means) {
     clocks.emplace_back(run.clock.value() * 1e-6);
     powers.emplace_back(run.power.value());
   }
   table.add_column({"clock_MHz", "clock", "MHz", 0}, std::move(clocks));
   table.add_column({"power_W", "power", "W", 0}, std::move(powers));
-}
-
-void warn_beyond_capacity(Results& results, sim::Bytes arrays, const models::PlatformSpec& platform) {
-  const sim::Bytes capacity = platform.gpu.memory.hbm_capacity;
-  if (arrays <= capacity) return;
-  results.warnings.push_back(fmt::format("arrays of {} do not fit the HBM of a GPU, {} (gpu.memory.hbm.capacity)",
-                                         sim::quantity_text(arrays.value(), sim::Dimension::bytes),
-                                         sim::quantity_text(capacity.value(), sim::Dimension::bytes)));
 }
 
 // What runs at once was not fitted to, whatever it is made of.
@@ -85,6 +59,14 @@ std::int64_t engines_of(const models::CollectiveSpec& spec, const models::SdmaSp
     if (program.gpu == 0) engines.insert(program.engine);
   }
   return static_cast<std::int64_t>(engines.size());
+}
+
+// Of the run of a collective: "b2b prelaunched 1MiB".
+std::string name_of(const models::CollectiveSpec& spec) {
+  std::string name;
+  if (spec.backend == models::Backend::sdma) name = fmt::format("{} ", models::to_string(spec.variant));
+  if (spec.prelaunch) name += "prelaunched ";
+  return name + sim::to_string(spec.bytes);
 }
 
 }  // namespace
@@ -123,61 +105,41 @@ ResultTable c3_table(std::span<const C3Result> results) {
   return table;
 }
 
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies,
-                  const Progress& progress) {
-  std::vector<C3Result> results;
+Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& platform) {
   std::vector<NamedRun> runs;
-  std::vector<Metered> metered;
+  for (const C3Result& result : answer.results) runs.push_back({text(to_string(result.strategy)), result.schedule});
+  std::string title;
+  if (!answer.results.empty()) {
+    const Scenario& scenario = answer.results.front().scenario;
+    title = fmt::format("GEMM {} with {} of {} on {}", models::to_string(scenario.gemm),
+                        models::to_string(scenario.collective), sim::to_string(scenario.bytes), platform.name);
+  }
+  ResultTable table = c3_table(answer.results);
+  add_means(table, answer.means);
   std::vector<Cell> fidelities;
-  for (const Strategy strategy : strategies) {
-    results.push_back(run_strategy(testbed, scenario, strategy));
-    runs.push_back({text(to_string(strategy)), results.back().schedule});
-    metered.push_back(meter(testbed, results.back().schedule));
-    fidelities.emplace_back(text(to_string(fidelity_of_row(results.back(), testbed.platform()))));
-    if (progress) progress(results.size(), strategies.size());
-  }
-  const std::string title =
-      fmt::format("GEMM {} with {} of {} on {}", models::to_string(scenario.gemm),
-                  models::to_string(scenario.collective), sim::to_string(scenario.bytes), testbed.platform().name);
-  ResultTable table = c3_table(results);
-  add_metered(table, metered);
+  for (const C3Result& result : answer.results)
+    fidelities.emplace_back(text(to_string(fidelity_of_row(result, platform))));
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
-  Results answer{testbed.platform().name, {{"results", title, std::move(table)}}, {}, std::move(runs)};
-  warn_beyond_capacity(answer, scenario.gemm.compulsory_bytes() + scenario.bytes, testbed.platform());
-  if (!results.empty() && !results.front().has_gain_to_be_had()) {
-    answer.warnings.push_back(fmt::format(
-        "no gain to be had: the ideal speedup is {:.4f}, and below {} a fraction of it says nothing (null in JSON)",
-        results.front().ideal_speedup(), C3Result::least_ideal_speedup));
-  }
-  return answer;
+  return {platform.name, {{"results", title, std::move(table)}}, answer.warnings, std::move(runs)};
 }
 
-Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus,
-                    const Progress& progress) {
+Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform) {
   ResultTable table(
       {{"gemm", "GEMM", ""}, {"cus", "CUs", ""}, {"time_us", "time", "us"}, {"tflops", "rate", "TFLOP/s", 1}});
   std::vector<NamedRun> runs;
-  std::vector<Metered> metered;
   std::vector<Cell> fidelities;
-  for (const int count : cus) {
-    Schedule schedule = only(shape, first_cus(testbed.platform(), count));
-    const sim::Time time = testbed.run(schedule).makespan();
-    const sim::FlopsPerSecond rate = shape.flops() / sim::to_seconds(time);
-    table.add_row({models::to_string(shape), std::int64_t{count}, sim::to_microseconds(time), rate.value() * 1e-12});
-    fidelities.emplace_back(text(to_string(fidelity_of(shape, count, testbed.platform()))));
-    metered.push_back(meter(testbed, schedule));
-    runs.push_back({fmt::format("{} CUs", count), std::move(schedule)});
-    if (progress) progress(runs.size(), cus.size());
+  for (const GemmResult& result : answer.results) {
+    table.add_row({models::to_string(result.gemm), std::int64_t{result.cus}, sim::to_microseconds(result.time),
+                   result.rate().value() * 1e-12});
+    runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
+    fidelities.emplace_back(text(to_string(fidelity_of(result.gemm, result.cus, platform))));
   }
-  add_metered(table, metered);
+  add_means(table, answer.means);
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
-  Results answer{testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
-  warn_beyond_capacity(answer, shape.compulsory_bytes(), testbed.platform());
-  return answer;
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
 }
 
-Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives,
-                           const Progress& progress) {
+Results to_tables(const Answer<CollectiveResult>& answer, const models::PlatformSpec& platform) {
   ResultTable table({{"collective", "collective", ""},
                      {"backend", "backend", ""},
                      {"variant", "variant", ""},
@@ -192,35 +154,23 @@ Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveS
                      for_programs("graph"),
                      {"fidelity", "fidelity", ""}});
   std::vector<NamedRun> runs;
-  sim::Bytes largest;
-  for (const models::CollectiveSpec& spec : collectives) {
+  for (const CollectiveResult& result : answer.results) {
+    const models::CollectiveSpec& spec = result.collective;
     const bool on_copy_engines = spec.backend == models::Backend::sdma;
-    Schedule schedule = only(spec);
-    const sim::Time time = testbed.run(schedule).makespan();
-    const models::HostThreads threads = spec.host_threads.value_or(testbed.platform().host.threads);
+    const models::HostThreads threads = spec.host_threads.value_or(platform.host.threads);
     table.add_row({text(models::to_string(spec.kind)), text(models::to_string(spec.backend)),
                    on_copy_engines ? Cell(text(models::to_string(spec.variant))) : Cell(), spec.prelaunch,
-                   cus_of(spec, testbed.platform()), whole_bytes(spec.bytes), sim::to_microseconds(time),
-                   models::bus_bandwidth(spec, time).value() * 1e-9, std::int64_t{spec.gpus},
-                   on_copy_engines ? Cell(engines_of(spec, testbed.platform().gpu.sdma)) : Cell(),
+                   cus_of(spec, platform), whole_bytes(spec.bytes), sim::to_microseconds(result.time),
+                   result.bus_bandwidth().value() * 1e-9, std::int64_t{spec.gpus},
+                   on_copy_engines ? Cell(engines_of(spec, platform.gpu.sdma)) : Cell(),
                    on_copy_engines ? Cell(text(models::to_string(threads))) : Cell(),
-                   on_copy_engines ? Cell() : Cell(spec.graph),
-                   text(to_string(fidelity_of(spec, testbed.platform())))});
-    std::string name;
-    if (on_copy_engines) name = fmt::format("{} ", models::to_string(spec.variant));
-    if (spec.prelaunch) name += "prelaunched ";
-    name += sim::to_string(spec.bytes);
-    runs.push_back({std::move(name), std::move(schedule)});
-    largest = std::max(largest, spec.bytes);
-    if (progress) progress(runs.size(), collectives.size());
+                   on_copy_engines ? Cell() : Cell(spec.graph), text(to_string(fidelity_of(spec, platform)))});
+    runs.push_back({name_of(spec), result.schedule});
   }
-  Results answer{testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
-  warn_beyond_capacity(answer, largest, testbed.platform());
-  return answer;
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
 }
 
-Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes, bool phases_in_text,
-                    const Progress& progress) {
+Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text) {
   ResultTable table({{"from", "from", ""},
                      {"to", "to", ""},
                      {"bytes", "size", "B"},
@@ -232,23 +182,48 @@ Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const
                      {"fidelity", "fidelity", ""},
                      {"GBps", "rate", "GB/s"}});
   std::vector<NamedRun> runs;
-  sim::Bytes largest;
-  for (const sim::Bytes size : sizes) {
-    copy.bytes = size;
-    Schedule schedule = only(copy);
-    const models::SdmaCopyPhases phases = testbed.run(schedule).operations.front().phases.value();
-    table.add_row({device_name(copy.from), device_name(copy.to), whole_bytes(size),
+  for (const CopyResult& result : answer.results) {
+    const models::SdmaCopyPhases& phases = result.phases;
+    table.add_row({device_name(result.copy.from), device_name(result.copy.to), whole_bytes(result.copy.bytes),
                    sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
                    sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
-                   sim::to_microseconds(phases.completion), text(to_string(fidelity_of(copy, testbed.platform()))),
-                   (size / sim::to_seconds(phases.total())).value() * 1e-9});
-    runs.push_back({sim::to_string(size), std::move(schedule)});
-    largest = std::max(largest, size);
-    if (progress) progress(runs.size(), sizes.size());
+                   sim::to_microseconds(phases.completion), text(to_string(fidelity_of(result.copy, platform))),
+                   (result.copy.bytes / sim::to_seconds(phases.total())).value() * 1e-9});
+    runs.push_back({sim::to_string(result.copy.bytes), result.schedule});
   }
-  Results answer{testbed.platform().name, {{"results", "", std::move(table)}}, {}, std::move(runs)};
-  warn_beyond_capacity(answer, largest, testbed.platform());
-  return answer;
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+}
+
+Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform) {
+  ResultTable table({{"kernel", "kernel", ""},
+                     {"cus", "CUs", ""},
+                     {"bytes", "size", "B"},
+                     {"time_us", "time", "us"},
+                     {"rate_GBps", "rate", "GB/s", 1}});
+  std::vector<NamedRun> runs;
+  for (const KernelResult& result : answer.results) {
+    table.add_row({to_string(result.kernel), std::int64_t{result.cus}, whole_bytes(result.bytes),
+                   sim::to_microseconds(result.time), result.rate().value() * 1e-9});
+    runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
+  }
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+}
+
+Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies) {
+  return to_tables(run_strategies(testbed, scenario, strategies), testbed.platform());
+}
+
+Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus) {
+  return to_tables(run_gemms(testbed, shape, cus), testbed.platform());
+}
+
+Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
+  return to_tables(run_collectives(testbed, collectives), testbed.platform());
+}
+
+Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
+                    bool phases_in_text) {
+  return to_tables(run_copies(testbed, copy, sizes), testbed.platform(), phases_in_text);
 }
 
 }  // namespace c3sim::study

@@ -1,34 +1,28 @@
-// The answers to the four plain questions. The columns of their tables are a contract with whoever reads CSV or JSON.
+// The answers to the four plain questions (study/questions.h) as tables. The columns are a contract with whoever reads
+// CSV or JSON.
 #pragma once
 
 #include <span>
 
-#include "study/parallel.h"
+#include "study/questions.h"
 #include "study/report/results.h"
-#include "study/strategy.h"
-#include "study/testbed.h"
 
 namespace c3sim::study {
 
-// `progress` is told after each row. Arrays beyond the HBM of a GPU are answered, with a warning.
-
-// How a GEMM and a collective fare together: one row per strategy, all of which must be possible.
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies,
-                  const Progress& progress = {});
-// Without clock, power and fidelity.
-ResultTable c3_table(std::span<const C3Result> results);
-
-// How long a GEMM takes on so many CUs of every GPU: one row per count, each of which why_no_mask allows.
-Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus,
-                    const Progress& progress = {});
-
-// How long each of the collectives takes alone: one row per collective, all of them possible.
-Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives,
-                           const Progress& progress = {});
-
-// How long one copy takes alone, and how much of it each of its four phases: one row per size, all of them possible.
+// One row per result. `platform`: the one that was asked.
+Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& platform);
+Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform);
+Results to_tables(const Answer<CollectiveResult>& answer, const models::PlatformSpec& platform);
 // Text shows the phases only if asked to.
-Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes, bool phases_in_text,
-                    const Progress& progress = {});
+Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text);
+Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform);
+ResultTable c3_table(std::span<const C3Result> results);  // without clock, power and fidelity
+
+// The same of work that is known to be possible.
+Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies);
+Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus);
+Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives);
+Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
+                    bool phases_in_text);
 
 }  // namespace c3sim::study

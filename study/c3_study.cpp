@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "study/testbed_pool.h"
+
 namespace c3sim::study {
 
 namespace {
@@ -51,18 +53,54 @@ PublishedCollective published_of(const PublishedStrategy& published, models::Col
   return found == published.collectives.end() ? PublishedCollective{} : *found;
 }
 
-std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress) {
-  const std::size_t total = study.pairs.size() * study.collectives.size() * study.strategies.size();
-  std::vector<StudyResult> results;
-  results.reserve(total);
+std::vector<C3Result> run_all(Testbed& testbed, std::span<const Attempt> attempts, const Progress& progress, int jobs) {
+  std::vector<C3Result> results(attempts.size());
+  // The kernel strategies of the attempt's scenario; fewer where some were not asked for.
+  const auto candidates_for = [&](const Attempt& best) {
+    std::vector<std::size_t> candidates;
+    for (const Strategy strategy : all_kernel_strategies()) {
+      const auto found = std::ranges::find(attempts, Attempt{best.scenario, strategy});
+      if (found != attempts.end()) candidates.push_back(static_cast<std::size_t>(found - attempts.begin()));
+    }
+    return candidates;
+  };
+  const auto is_made_of_others = [&](const Attempt& attempt) {
+    return attempt.strategy == Strategy::c3_best && candidates_for(attempt).size() == all_kernel_strategies().size();
+  };
+  const auto run = [&](Testbed& asked, std::size_t index) {
+    const Attempt& attempt = attempts[index];
+    if (!is_made_of_others(attempt)) results[index] = run_strategy(asked, attempt.scenario, attempt.strategy);
+  };
+  TestbedPool(testbed).for_each(attempts.size(), run, progress, jobs);
+  for (std::size_t index = 0; index < attempts.size(); ++index) {
+    if (!is_made_of_others(attempts[index])) continue;
+    std::vector<C3Result> candidates;
+    for (const std::size_t place : candidates_for(attempts[index])) candidates.push_back(results[place]);
+    results[index] = best_kernel_strategy(candidates);
+  }
+  return results;
+}
+
+std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress, int jobs) {
+  std::vector<Attempt> attempts;
+  std::vector<std::optional<LengthClass>> classes;
   for (const StudyPair& pair : study.pairs) {
     for (const models::CollectiveKind kind : study.collectives) {
-      const Scenario scenario{.name = pair.name, .gemm = pair.gemm, .collective = kind, .bytes = pair.bytes};
+      const Scenario scenario{
+          .name = pair.name, .gemm = pair.gemm, .collective = kind, .bytes = pair.bytes, .splits = study.splits};
       for (const Strategy strategy : study.strategies) {
-        results.push_back({run_strategy(testbed, scenario, strategy), pair.length_class});
-        if (progress) progress(results.size(), total);
+        if (!testbed.why_impossible(collective_of(scenario, strategy, testbed.platform())).empty()) continue;
+        attempts.push_back({scenario, strategy});
+        classes.push_back(pair.length_class);
       }
     }
+  }
+  std::vector<C3Result> runs = run_all(testbed, attempts, progress, jobs);
+  std::vector<StudyResult> results;
+  results.reserve(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const LengthClass predicted = classify(runs[i].isolated_gemm, runs[i].isolated_collective, study.longer_by);
+    results.push_back({std::move(runs[i]), classes[i].value_or(predicted)});
   }
   return results;
 }

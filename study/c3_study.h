@@ -25,7 +25,7 @@ struct StudyPair {
   std::string name;  // "mb1_896MiB"
   models::GemmShape gemm;
   sim::Bytes bytes;
-  LengthClass length_class = LengthClass::gc_equal;  // as published: the groups of the averages
+  std::optional<LengthClass> length_class;  // as published: the groups of the averages; none: as predicted
 };
 
 // What was published of one strategy; what was not is absent. Fractions are of ideal, 0 to 1 and beyond.
@@ -49,7 +49,9 @@ struct C3Study {
   std::vector<models::CollectiveKind> collectives;
   std::vector<Strategy> strategies;
   double longer_by = 1.15;
+  Splits splits = Splits::paper;  // that sweeps of reservations try
   std::vector<PublishedStrategy> published;
+  std::vector<std::string> warnings;  // of reading it: what is left out
 };
 
 // Nothing where nothing was published.
@@ -61,9 +63,21 @@ struct StudyResult {
   LengthClass length_class = LengthClass::gc_equal;
 };
 
-// One result per pair, collective and strategy, the strategy varying fastest. `progress`, if any, is called after each
-// with how many of how many are done.
-std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress = {});
+// One scenario under one strategy, possible on the platform. Results come in the order of the attempts, whatever the
+// number of threads (`jobs`, or one per core where that is 0).
+struct Attempt {
+  Scenario scenario;
+  Strategy strategy = Strategy::serial;
+
+  bool operator==(const Attempt&) const = default;
+};
+std::vector<C3Result> run_all(Testbed& testbed, std::span<const Attempt> attempts, const Progress& progress = {},
+                              int jobs = 1);
+
+// One result per pair, collective and strategy, the strategy varying fastest and those left out that the platform
+// cannot run, whatever the number of threads (`jobs`, or one per core where that is 0). `progress`, if any, is called
+// after each with how many of how many are done.
+std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress = {}, int jobs = 1);
 
 // The scenarios of a study that an average is taken over.
 struct Selection {

@@ -36,7 +36,7 @@ StudyPair read_pair(sim::Section section, const Gemms& gemms) {
     section.fault("gemm", "'" + gemm + "' is not among the GEMMs of this file" + sim::name_hint(gemm, known));
   }
   pair.bytes = section.bytes("bytes", sizes);
-  pair.length_class = section.choice<LengthClass>("class", length_class_choices());
+  if (section.has("class")) pair.length_class = section.choice<LengthClass>("class", length_class_choices());
   pair.name = gemm + "_" + sim::to_string(pair.bytes);
   return pair;
 }
@@ -88,17 +88,28 @@ std::vector<PublishedStrategy> read_published(sim::Section section) {
   return published;
 }
 
-// Why the platform cannot run one of the pair's scenarios; empty if it can run all.
-std::string why_impossible(const C3Study& study, const StudyPair& pair, const Testbed& testbed) {
-  if (std::string reason = testbed.why_impossible(pair.gemm); !reason.empty()) return reason;
+// Why the platform cannot run the scenario under a strategy, which the reason names; empty if it can.
+std::string why_impossible(const Scenario& scenario, Strategy strategy, const Testbed& testbed) {
+  const std::string reason = testbed.why_impossible(collective_of(scenario, strategy, testbed.platform()));
+  if (reason.empty()) return {};
+  return std::string(to_string(strategy)) + ": " + reason;
+}
+
+// A pair that no strategy can run is a fault; what only some cannot run is left out with a warning, once for all pairs.
+void check_pair(C3Study& study, const StudyPair& pair, sim::Section& section, const Testbed& testbed) {
+  if (const std::string reason = testbed.why_impossible(pair.gemm); !reason.empty()) section.fault("gemm", reason);
   for (const models::CollectiveKind kind : study.collectives) {
-    const Scenario scenario{pair.name, pair.gemm, kind, pair.bytes};
+    const Scenario scenario{.name = pair.name, .gemm = pair.gemm, .collective = kind, .bytes = pair.bytes};
+    std::vector<std::string> reasons;
     for (const Strategy strategy : study.strategies) {
-      const std::string reason = testbed.why_impossible(collective_of(scenario, strategy, testbed.platform()));
-      if (!reason.empty()) return std::string(to_string(strategy)) + ": " + reason;
+      if (std::string reason = why_impossible(scenario, strategy, testbed); !reason.empty()) reasons.push_back(reason);
+    }
+    if (reasons.size() == study.strategies.size() && !reasons.empty()) section.fault("bytes", reasons.front());
+    for (const std::string& reason : reasons) {
+      std::string warning = std::string(models::to_string(kind)) + " is left out of " + reason;
+      if (std::ranges::find(study.warnings, warning) == study.warnings.end()) study.warnings.push_back(warning);
     }
   }
-  return {};
 }
 
 }  // namespace
@@ -108,7 +119,8 @@ bool holds_c3_study(sim::Section root) { return root.has("pairs"); }
 C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
   C3Study study;
   study.name = root.name("name");
-  study.longer_by = root.number("longer_by", 1.0, 10.0);
+  study.longer_by = root.number("longer_by", 1.0, 10.0, study.longer_by);
+  study.splits = root.choice<Splits>("splits", split_choices(), study.splits);
   const Gemms gemms = read_gemms(root.section("gemms"));
   study.collectives = read_choices(root, "collectives", collective_choices());
   study.strategies = read_choices(root, "strategies", strategy_choices());
@@ -119,9 +131,7 @@ C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
   }
   for (sim::Section& section : pairs) {
     study.pairs.push_back(read_pair(section, gemms));
-    if (const std::string reason = why_impossible(study, study.pairs.back(), testbed); !reason.empty()) {
-      section.fault("bytes", reason);
-    }
+    check_pair(study, study.pairs.back(), section, testbed);
   }
   if (root.has("published")) study.published = read_published(root.section("published"));
   return study;

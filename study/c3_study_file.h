@@ -1,5 +1,7 @@
 // The experiment file of a study of C3: pairs of a GEMM and an array size, collectives, strategies, and what was
-// published of them. configs/experiments/conccl.yaml is the example.
+// published of them. configs/experiments/conccl.yaml is the example. A pair may do without `class`, the published one:
+// it then belongs to the class that its predicted times make it. `splits: fine` has sweeps of reservations try none and
+// every multiple of the XCDs instead of the paper's powers of two. `longer_by` is 1.15 unless given.
 #pragma once
 
 #include "sim/config/config_section.h"

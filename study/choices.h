@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
+#include "models/kernels/remote_kernel.h"
 #include "models/platform/interference.h"
 #include "study/c3_study.h"
+#include "study/cu_partition.h"
 #include "study/strategy.h"
 
 namespace c3sim::study {
@@ -37,12 +39,19 @@ inline std::vector<Choice<models::SdmaVariant>> variant_choices() {
   using enum models::SdmaVariant;
   return choices_of<models::SdmaVariant>(std::array{pcpy, bcst, swap, b2b});
 }
+inline std::vector<Choice<models::RemoteAccess>> remote_access_choices() {
+  using enum models::RemoteAccess;
+  return choices_of<models::RemoteAccess>(std::array{store, uncached_store, load});
+}
 inline std::vector<Choice<models::HostThreads>> host_thread_choices() {
   return choices_of<models::HostThreads>(std::array{models::HostThreads::one, models::HostThreads::per_gpu});
 }
 inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
 inline std::vector<Choice<models::Mechanism>> mechanism_choices() {
   return choices_of<models::Mechanism>(models::all_mechanisms);
+}
+inline std::vector<Choice<Splits>> split_choices() {
+  return choices_of<Splits>(std::array{Splits::paper, Splits::fine});
 }
 inline std::vector<Choice<LengthClass>> length_class_choices() { return choices_of(all_length_classes()); }
 

@@ -33,10 +33,17 @@ std::string why_no_reservation(const models::PlatformSpec& platform, int cus) {
   return why_no_count(platform, cus, platform.gpu.cus() - platform.gpu.memory.xcds);
 }
 
-std::vector<int> cu_reservations(const models::PlatformSpec& platform) {
+std::string_view to_string(Splits splits) { return splits == Splits::paper ? "paper" : "fine"; }
+
+std::vector<int> cu_reservations(const models::PlatformSpec& platform, Splits splits) {
   constexpr int smallest = 8;
   constexpr int largest = 128;
   std::vector<int> reservations;
+  if (splits == Splits::fine) {
+    const int xcds = platform.gpu.memory.xcds;
+    for (int cus = 0; cus <= platform.gpu.cus() - xcds; cus += xcds) reservations.push_back(cus);
+    return reservations;
+  }
   for (int cus = smallest; cus <= largest; cus *= 2) {
     if (why_no_reservation(platform, cus).empty()) reservations.push_back(cus);
   }
@@ -44,6 +51,7 @@ std::vector<int> cu_reservations(const models::PlatformSpec& platform) {
 }
 
 CuPartition reserve(const models::PlatformSpec& platform, int cus) {
+  if (cus == 0) return {};
   const int per_xcd = cus / platform.gpu.memory.xcds;
   return {{0, per_xcd}, {per_xcd, platform.gpu.cus_per_xcd}, cus};
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/machine/cu_mask.h"
 #include "models/platform/platform_spec.h"
+#include "study/scenario.h"
 
 namespace c3sim::study {
 
@@ -23,9 +25,11 @@ models::CuMask first_cus(const models::PlatformSpec& platform, int cus);
 
 // The same for a partition, which must leave the GEMM at least one CU of every XCD.
 std::string why_no_reservation(const models::PlatformSpec& platform, int cus);
-// The reservations worth trying: powers of two from 8 to 128 (ConCCL section V-B) that why_no_reservation allows.
-std::vector<int> cu_reservations(const models::PlatformSpec& platform);
-// The first `cus` CUs for the collective, the others for the GEMM.
+std::string_view to_string(Splits splits);
+// The reservations to try, none of which is 0 for the paper: its powers of two from 8 to 128 (ConCCL section V-B) that
+// why_no_reservation allows. The fine ones are 0 and all that it allows.
+std::vector<int> cu_reservations(const models::PlatformSpec& platform, Splits splits = Splits::paper);
+// The first `cus` CUs for the collective, the others for the GEMM; of 0, every CU for both.
 CuPartition reserve(const models::PlatformSpec& platform, int cus);
 
 }  // namespace c3sim::study

@@ -11,10 +11,12 @@
 //       packets: {gpu: 0, engine: 2, commands: [{poll: ready, equal: 1}, {copy: 1MiB, to: 1}, {fence: done, value: 1}]}
 //
 // Operations of one stream run one after another, as listed; `after` names earlier operations that must have ended,
-// too. Packets are queued as written: {copy: SIZE, to: GPU}, {swap: SIZE, with: GPU}, {poll: WORD,
-// equal|at_least|at_most: VALUE}, {atomic: WORD, add: VALUE}, {fence: WORD, value: VALUE}; words are shared by the
-// experiment and 0 at first. `cus: [first, end]` confines an operation's kernels to these CUs of every GPU, counted
-// across its XCDs: as many of each.
+// too. Of operations that may start at the same time the one listed first is launched first, which decides who gets the
+// CUs: a GEMM before a collective is c3_base, a collective before a GEMM c3_sp. Packets are queued as written: {copy:
+// SIZE, to: GPU}, {swap: SIZE, with: GPU}, {poll: WORD, equal|at_least|at_most: VALUE}, {atomic: WORD, add: VALUE},
+// {fence: WORD, value: VALUE}; words are shared by the experiment and 0 at first. `cus: [first, end]` confines an
+// operation's kernels to these CUs of every GPU, counted across its XCDs: as many of each; copy engines take none, so
+// that it is a fault there.
 #pragma once
 
 #include <string>
@@ -35,7 +37,8 @@ struct Experiment {
 Experiment read_experiment(sim::Section root, const Testbed& testbed);
 
 // One row per operation: when it ran and how much longer it took than alone ("results"); and how much the streams
-// gained over running everything one after another ("overlap"). Packets, which may wait for others, are not run alone.
+// gained over running everything one after another ("overlap"). Packets, which may wait for others, are not run alone:
+// with any of them, all operations are run once more in the order of the list, each after the one before.
 // Throws sim::ConfigError where packets wait for ever.
 Results run_experiment(Testbed& testbed, const Experiment& experiment);
 

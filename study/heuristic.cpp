@@ -47,6 +47,7 @@ int cus_by_table(Testbed& testbed, const Scenario& scenario) {
       shortest = longer;
     }
   }
+  if (shortest > gemm_time + collective_time) return 0;
   return best;
 }
 

@@ -11,7 +11,8 @@ LaunchOrder order_by_workgroups(const Scenario& scenario, const models::Platform
 
 // How many CUs to reserve for the collective, of the counts that cu_reservations offers: so many that the longer of
 // GEMM and collective takes least, each taking its roofline time stretched by what the table says. 0 where nothing can
-// be reserved.
+// be reserved, and where by the table every reservation is slower than one after the other, which reserving nothing is
+// not: the table, of isolated runs, does not say what sharing costs.
 int cus_by_table(Testbed& testbed, const Scenario& scenario);
 
 // The table, of isolated runs of a few representatives, each run once per testbed: how many times as long as with all

@@ -33,6 +33,10 @@ std::string words(const models::SdmaCopySpec& copy) {
 
 std::string words(const models::SdmaPacketList& list) { return models::to_string(list); }
 
+std::string words(const models::ElementwiseSpec& spec) { return "kernel: " + models::to_string(spec); }
+
+std::string words(const models::RemoteKernelSpec& spec) { return "kernel: " + models::to_string(spec); }
+
 }  // namespace
 
 std::string device_name(int device) { return device == models::host_device ? "host" : fmt::format("gpu{}", device); }

@@ -1,5 +1,6 @@
-// What a node can be asked to do: a GEMM on every GPU, a collective over all of them, one copy by an SDMA engine, or
-// packets for one; and when each piece of such work may start.
+// What a node can be asked to do: a GEMM or an element-wise kernel on every GPU, a collective over all of them, one
+// copy by an SDMA engine, packets for one, or a kernel that reaches into other GPUs; and when each piece of it may
+// start.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
+#include "models/kernels/elementwise.h"
+#include "models/kernels/remote_kernel.h"
 #include "models/machine/cu_mask.h"
 #include "models/platform/gemm_shape.h"
 #include "models/sdma/sdma_copy.h"
@@ -19,10 +22,10 @@ namespace c3sim::study {
 // More than any GPU holds: beyond it, a size is a slip of the pen.
 inline constexpr sim::Bytes largest_array = sim::Bytes(1099511627776.0);  // 1 TiB
 
-using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList>;
+using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList,
+                          models::ElementwiseSpec, models::RemoteKernelSpec>;
 
-// The work in words: "gemm 8192x8192x8192", "rccl all_gather of 896MiB", "copy gpu0 to gpu1 of 1MiB". Equal words mean
-// equal work.
+// The work in words: "gemm 8192x8192x8192", "rccl all_gather of 896MiB", "copy gpu0 to gpu1 of 1MiB".
 std::string to_string(const Work& work);
 
 // "gpu0", or "host".

@@ -6,16 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "models/platform/platform_config.h"
 #include "models/platform/platform_spec.h"
-#include "sim/config/config_parameter.h"
+#include "sim/config/config.h"
 
 namespace c3sim::study {
 
 // A platform as asked for, with what the person who asked may want to see of it.
 struct Platform {
   models::PlatformSpec spec;
+  sim::Config config;                      // with the assignments, not yet read: copies take further ones
   std::vector<sim::Parameter> parameters;  // as read, assignments included
-  std::string resolved;                    // the file with the assignments in it
+  std::string resolved;                    // one file of all that it stands on, with the assignments in it
   std::vector<std::string> warnings;       // assignments that leave the range of their parameter
 };
 
@@ -25,11 +27,12 @@ struct Platform {
 std::filesystem::path find_platform(const std::string& name_or_path, const std::string& where,
                                     std::span<const std::filesystem::path> config_folders);
 
-// The platforms that can be named, in alphabetical order, each once.
-std::vector<std::string> platform_names(std::span<const std::filesystem::path> config_folders);
+using models::platform_names;
 
-// Reads a platform file with assignments such as "gpu.sdma.engines=32". Throws sim::ConfigError with all its faults.
-Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments);
+// Reads a platform file and what it stands on (models/platform/platform_config.h), with assignments such as
+// "gpu.sdma.engines=32". Throws sim::ConfigError with all its faults.
+Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments,
+                       std::span<const std::filesystem::path> config_folders = {});
 
 // The same platform, what is in no file of it included, with one more assignment. Throws sim::ConfigError where the
 // assignment, or the whole with it, is at fault.

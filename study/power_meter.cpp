@@ -3,7 +3,7 @@
 namespace c3sim::study {
 
 void PowerMeter::attach(models::Node& node) {
-  models::PowerGovernor& governor = node.gpu(0).governor();
+  models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
   idle_power_ = governor.power();
   idle_clock_ = governor.clock();
   node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {

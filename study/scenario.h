@@ -11,6 +11,9 @@
 
 namespace c3sim::study {
 
+// Which reservations of CUs c3_rp and c3_sp_rp try: those of the paper, or none and every other that there is.
+enum class Splits { paper, fine };
+
 struct Scenario {
   std::string name;
   models::GemmShape gemm;
@@ -18,6 +21,7 @@ struct Scenario {
   sim::Bytes bytes;               // the whole array of one GPU
   std::optional<int> channels{};  // of the collective's kernels, instead of the library's choice
   std::optional<int> reserved{};  // CUs that c3_rp and c3_sp_rp keep from the GEMM, instead of the best of a sweep
+  Splits splits = Splits::paper;  // that the sweep tries
   sim::Time delay{0};             // what is launched second is launched so long after the first
 
   auto operator<=>(const Scenario&) const = default;

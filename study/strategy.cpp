@@ -1,5 +1,7 @@
 #include "study/strategy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -27,6 +29,9 @@ constexpr auto strategies = [] {
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = names[i].strategy;
   return all;
 }();
+
+// Those that c3_best is the best of.
+constexpr std::array kernel_strategies{Strategy::c3_base, Strategy::c3_sp, Strategy::c3_rp, Strategy::c3_sp_rp};
 
 bool on_copy_engines(Strategy strategy) { return strategy == Strategy::conccl || strategy == Strategy::conccl_rp; }
 
@@ -94,7 +99,7 @@ void keep_faster(C3Result& best, const C3Result& candidate) {
 
 C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order) {
   const std::vector<int> reservations =
-      scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(testbed.platform());
+      scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(testbed.platform(), scenario.splits);
   if (reservations.empty()) return run_together(testbed, scenario, strategy, order, {});
   C3Result best;
   for (const int cus : reservations) {
@@ -104,24 +109,25 @@ C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strate
 }
 
 C3Result run_best_kernel_strategy(Testbed& testbed, const Scenario& scenario) {
-  C3Result best;
-  for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::c3_rp, Strategy::c3_sp_rp}) {
-    keep_faster(best, run_strategy(testbed, scenario, strategy));
-  }
-  best.strategy = Strategy::c3_best;
-  return best;
+  std::vector<C3Result> candidates;
+  for (const Strategy strategy : kernel_strategies) candidates.push_back(run_strategy(testbed, scenario, strategy));
+  return best_kernel_strategy(candidates);
 }
 
 C3Result run_heuristic(Testbed& testbed, const Scenario& scenario) {
   const int cus = cus_by_table(testbed, scenario);
   return run_together(testbed, scenario, Strategy::heuristic, order_by_workgroups(scenario, testbed.platform()),
-                      cus == 0 ? CuPartition{} : reserve(testbed.platform(), cus));
+                      reserve(testbed.platform(), cus));
 }
 
-// ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best.
+// ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best. They
+// are for the GEMM's sake: where engines cannot do all of the collective (they do not reduce), its kernels may use
+// every CU. On those eight alone the reduce-scatter of an all-reduce takes twice its time.
 CuPartition conccl_partition(Testbed& testbed, const models::GemmShape& gemm) {
   if (!testbed.is_memory_bound(gemm)) return {};
-  return reserve(testbed.platform(), testbed.platform().gpu.memory.xcds);
+  CuPartition partition = reserve(testbed.platform(), testbed.platform().gpu.memory.xcds);
+  partition.collective = {};
+  return partition;
 }
 
 }  // namespace
@@ -129,6 +135,15 @@ CuPartition conccl_partition(Testbed& testbed, const models::GemmShape& gemm) {
 std::string_view to_string(Strategy strategy) { return names[static_cast<std::size_t>(strategy)].name; }
 
 std::span<const Strategy> all_strategies() { return strategies; }
+
+std::span<const Strategy> all_kernel_strategies() { return kernel_strategies; }
+
+C3Result best_kernel_strategy(std::span<const C3Result> candidates) {
+  C3Result best;
+  for (const C3Result& candidate : candidates) keep_faster(best, candidate);
+  best.strategy = Strategy::c3_best;
+  return best;
+}
 
 double C3Result::speedup() const { return sim::to_seconds(serial()) / sim::to_seconds(makespan); }
 
@@ -164,6 +179,32 @@ C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strat
                           conccl_partition(testbed, scenario.gemm));
   }
   SIM_CHECK(false && "every strategy is handled");
+}
+
+std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const C3Result> results) {
+  std::vector<std::string> warnings;
+  for (const C3Result& result : results) {
+    const bool sweeps = result.strategy == Strategy::c3_rp || result.strategy == Strategy::c3_sp_rp;
+    if (!sweeps || result.scenario.reserved) continue;
+    const models::PlatformSpec& platform = testbed.platform();
+    if (cu_reservations(platform, result.scenario.splits).empty()) {
+      warnings.push_back(
+          fmt::format("{} reserves nothing: {} has no power of two of CUs from 8 to 128 that is as many "
+                      "of each XCD and leaves the GEMM one",
+                      to_string(result.strategy), platform.name));
+      continue;
+    }
+    const Strategy without = result.strategy == Strategy::c3_rp ? Strategy::c3_base : Strategy::c3_sp;
+    const C3Result bare = run_strategy(testbed, result.scenario, without);
+    constexpr double worth_a_word = 1.01;
+    if (sim::to_seconds(result.makespan) <= worth_a_word * sim::to_seconds(bare.makespan)) continue;
+    warnings.push_back(
+        fmt::format("{} takes {:.2f} us, but reserving nothing ({}) {:.2f} us: the sweep of the paper "
+                    "always reserves some CUs, fine splits (--splits fine) may reserve none",
+                    to_string(result.strategy), sim::to_microseconds(result.makespan), to_string(without),
+                    sim::to_microseconds(bare.makespan)));
+  }
+  return warnings;
 }
 
 }  // namespace c3sim::study

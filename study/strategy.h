@@ -16,7 +16,7 @@ enum class Strategy {
   serial,     // GEMM, then RCCL
   c3_base,    // GEMM launched first, RCCL right behind
   c3_sp,      // RCCL launched first
-  c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best power of two from 8 to 128
+  c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best of scenario.splits
   c3_sp_rp,   // c3_sp with CUs reserved likewise
   c3_best,    // the fastest of the four above
   heuristic,  // launch order and reservation as study/heuristic.h decides them, without a sweep
@@ -25,7 +25,8 @@ enum class Strategy {
 };
 
 std::string_view to_string(Strategy strategy);
-std::span<const Strategy> all_strategies();  // in the order above
+std::span<const Strategy> all_strategies();         // in the order above
+std::span<const Strategy> all_kernel_strategies();  // that c3_best is the best of
 
 struct C3Result {
   Scenario scenario;
@@ -60,5 +61,11 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
 
 // On a platform too small for any of cu_reservations, those that reserve CUs reserve none.
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);
+// What c3_best is, of the results of all_kernel_strategies in that order.
+C3Result best_kernel_strategy(std::span<const C3Result> candidates);
+
+// What is to be known of results that were to reserve CUs: that nothing can be reserved, or that reserving nothing
+// would have been faster, by more than 1 %.
+std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const C3Result> results);
 
 }  // namespace c3sim::study

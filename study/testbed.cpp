@@ -15,16 +15,6 @@ namespace c3sim::study {
 
 namespace {
 
-// All that decides how a schedule plays out, and nothing else: names and streams do not.
-std::string identity(const Schedule& schedule) {
-  std::string text;
-  for (const Operation& operation : schedule) {
-    text += fmt::format("{} cus {}-{} after {} by {};", to_string(operation.work), operation.mask.begin,
-                        operation.mask.end, fmt::join(operation.after, ","), operation.delay.count());
-  }
-  return text;
-}
-
 models::HostThreads host_threads(const models::PlatformSpec& platform, const Schedule& schedule) {
   for (const Operation& operation : schedule) {
     const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
@@ -39,14 +29,20 @@ models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule&
 }
 
 // One GPU may stand for all if no operation tells them apart.
+bool is_alike(const models::GemmShape&, const models::PlatformSpec&) { return true; }
+bool is_alike(const models::ElementwiseSpec&, const models::PlatformSpec&) { return true; }
+bool is_alike(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
+  return models::is_symmetric(spec, platform.gpus, platform.host.threads);
+}
+bool is_alike(const models::SdmaCopySpec&, const models::PlatformSpec&) { return false; }
+bool is_alike(const models::SdmaPacketList&, const models::PlatformSpec&) { return false; }
+bool is_alike(const models::RemoteKernelSpec&, const models::PlatformSpec&) { return false; }
+
 models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedule& schedule) {
-  for (const Operation& operation : schedule) {
-    const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
-    const bool alike = spec ? models::is_symmetric(*spec, platform.gpus, platform.host.threads)
-                            : std::holds_alternative<models::GemmShape>(operation.work);
-    if (!alike) return models::Symmetry::none;
-  }
-  return models::Symmetry::all_alike;
+  const bool all = std::ranges::all_of(schedule, [&](const Operation& operation) {
+    return std::visit([&](const auto& work) { return is_alike(work, platform); }, operation.work);
+  });
+  return all ? models::Symmetry::all_alike : models::Symmetry::none;
 }
 
 // A schedule while it is being played on a node of its own.
@@ -60,10 +56,12 @@ class Play {
         words_(simulator_),
         prepared_(simulator_, "commands to be queued beforehand") {
     if (steps != nullptr) simulator_.record(*steps);
-    for (const Operation& operation : schedule) {
+    for (std::size_t place = 0; place < schedule.size(); ++place) {
+      const Operation& operation = schedule[place];
       ended_.emplace_back(simulator_, "the end of " + operation.name);
       const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
-      collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, operation.mask) : nullptr);
+      collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, operation.mask, tag(place))
+                                  : nullptr);
     }
     timeline_.operations.resize(schedule.size());
   }
@@ -74,6 +72,7 @@ class Play {
       simulator_.spawn(schedule_[place].name, play(place));
     }
     simulator_.run();
+    timeline_.unsettled = node_.network().effort().unconverged + node_.network().unregulated();
     return std::move(timeline_);
   }
 
@@ -95,17 +94,31 @@ class Play {
     for (const std::size_t earlier : operation.after) co_await ended_[earlier].wait();
     if (operation.delay > sim::Time::zero()) co_await simulator_.delay(operation.delay);
     span.start = simulator_.now() - origin_;
-    if (const auto* shape = std::get_if<models::GemmShape>(&operation.work)) {
-      co_await models::run_gemm(node_, *shape, operation.mask);
-    } else if (const auto* copy = std::get_if<models::SdmaCopySpec>(&operation.work)) {
-      span.phases = co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), *copy);
-    } else if (const auto* list = std::get_if<models::SdmaPacketList>(&operation.work)) {
-      co_await models::run_packet_list(node_.host(), node_.copy_engines(), *list, words_);
-    } else {
-      co_await collectives_[place]->run();
-    }
+    co_await std::visit([this, place](const auto& work) { return carry_out(work, place); }, operation.work);
     span.end = simulator_.now() - origin_;
     ended_[place].open();
+  }
+
+  // Whose place in the schedule is, as the tag of all that it asks for.
+  static std::uint32_t tag(std::size_t place) { return static_cast<std::uint32_t>(place); }
+  models::CuMask mask(std::size_t place) const { return schedule_[place].mask; }
+
+  sim::Task<> carry_out(const models::GemmShape& shape, std::size_t place) {
+    return models::run_gemm(node_, shape, mask(place), tag(place));
+  }
+  sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_[place]->run(); }
+  sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
+    timeline_.operations[place].phases =
+        co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place));
+  }
+  sim::Task<> carry_out(const models::SdmaPacketList& list, std::size_t place) {
+    return models::run_packet_list(node_.host(), node_.copy_engines(), list, words_, tag(place));
+  }
+  sim::Task<> carry_out(const models::ElementwiseSpec& spec, std::size_t place) {
+    return models::run_elementwise(node_, spec, mask(place), tag(place));
+  }
+  sim::Task<> carry_out(const models::RemoteKernelSpec& spec, std::size_t place) {
+    return models::run_remote_kernel(node_, spec, tag(place));
   }
 
   models::PlatformSpec platform_;
@@ -139,6 +152,14 @@ std::string reason_against(const models::SdmaPacketList& list, const models::Nod
   return models::why_impossible(list, node.spec().gpu.sdma, node.gpus());
 }
 
+std::string reason_against(const models::ElementwiseSpec& spec, const models::Node& node) {
+  return models::why_impossible(spec, node.spec().gpu);
+}
+
+std::string reason_against(const models::RemoteKernelSpec& spec, const models::Node& node) {
+  return models::why_impossible(spec, node.gpus(), node.spec().gpu);
+}
+
 }  // namespace
 
 Testbed::Testbed(models::PlatformSpec platform)
@@ -151,10 +172,24 @@ sim::Time Timeline::makespan() const {
 }
 
 const Timeline& Testbed::run(const Schedule& schedule) {
-  std::string key = identity(schedule);
-  const auto known = timelines_.find(key);
+  Question question;
+  question.reserve(schedule.size());
+  for (const Operation& operation : schedule) {
+    question.push_back({operation.work, operation.mask, operation.after, operation.delay});
+  }
+  const auto known = timelines_.find(question);
   if (known != timelines_.end()) return known->second;
-  return timelines_.emplace(std::move(key), Play(platform_, schedule, {}, nullptr).run()).first->second;
+  const Timeline timeline = Play(platform_, schedule, {}, nullptr).run();
+  unsettled_ += timeline.unsettled;
+  return timelines_.emplace(std::move(question), timeline).first->second;
+}
+
+std::vector<std::string> Testbed::warnings() const {
+  if (unsettled_ == 0) return {};
+  return {
+      fmt::format("at {} instants latencies under load, or clock and power, did not settle: rates there are the last "
+                  "of a search that was given up",
+                  unsettled_)};
 }
 
 Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps) const {

@@ -2,7 +2,9 @@
 // is asked.
 #pragma once
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -27,6 +29,7 @@ struct Span {
 
 struct Timeline {
   std::vector<Span> operations;  // by place in the schedule
+  std::uint64_t unsettled = 0;   // instants at which the search for rates and clocks was given up
   sim::Time makespan() const;    // the latest end
 };
 
@@ -57,13 +60,24 @@ class Testbed {
   // How long the work takes with the node to itself.
   sim::Time alone(const Work& work, models::CuMask mask = {});
 
-  std::size_t simulations() const { return timelines_.size(); }
+  // What whoever reads the answers should know of the runs so far.
+  std::vector<std::string> warnings() const;
 
  private:
   models::PlatformSpec platform_;
   sim::Simulator idle_simulator_;  // of a node that is asked about and never run
   models::Node idle_node_;
-  std::map<std::string, Timeline> timelines_;  // by the schedule in words
+  // All that decides how a schedule plays out, and nothing else: names and streams do not.
+  struct Asked {
+    Work work;
+    models::CuMask mask;
+    std::vector<std::size_t> after;
+    sim::Time delay;
+    auto operator<=>(const Asked&) const = default;
+  };
+  using Question = std::vector<Asked>;
+  std::map<Question, Timeline> timelines_;
+  std::uint64_t unsettled_ = 0;
 };
 
 }  // namespace c3sim::study

@@ -32,72 +32,6 @@ models::SdmaCopySpec copy_to(int peer, sim::Bytes bytes) {
   return spec;
 }
 
-// What the testbed is to play; empty for trials that are no schedule.
-Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
-  return std::visit(
-      sim::Overloaded{
-          // One workgroup with next to nothing to do.
-          [](const EmptyKernelTrial&) {
-            return Schedule{only(models::GemmShape{1, 1, 1})};
-          },
-          [&](const GemmTrial& gemm) {
-            return Schedule{only(gemm.shape, gemm.cus ? first_cus(platform, *gemm.cus) : models::CuMask{})};
-          },
-          [&](const CollectiveTrial& collective) { return Schedule{only(complete(collective.spec, platform))}; },
-          [](const CopyTrial& copy) { return Schedule{only(copy.spec)}; },
-          [](const FanOutTrial& fan_out) {
-            Schedule copies;
-            for (int peer = 1; peer <= fan_out.peers; ++peer) copies.push_back(only(copy_to(peer, fan_out.bytes)));
-            return copies;
-          },
-          [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
-          [](const auto&) { return Schedule{}; }},
-      trial);
-}
-
-sim::Task<> launch_stream(models::Node& node, StreamTrial trial) {
-  co_await node.host().launch_kernel(0, false);
-  const models::Memory& memory = node.gpu(0).memory();
-  const double arrays = trial.arrays_read + trial.arrays_written;
-  models::UsageList usages;
-  memory.add_from_xcds(usages, memory.evenly_spread(), 1.0,
-                       {trial.arrays_read / arrays, trial.arrays_written / arrays, 0.0});
-  sim::ActivitySpec stream;
-  stream.amount = trial.bytes.value();
-  stream.usages = std::move(usages).take();
-  co_await node.network().run(std::move(stream));
-  co_await node.host().notice_kernel_end(0);
-}
-
-// Power and clock of a trial that took so long.
-void add_means(Figures& figures, const PowerMeter& meter, sim::Seconds time) {
-  figures[Figure::power] = meter.mean_power(time).value();
-  figures[Figure::clock] = meter.mean_clock(time).value();
-}
-
-Figures of_stream(const models::PlatformSpec& platform, const StreamTrial& trial) {
-  sim::Simulator simulator;
-  models::Node node(simulator, platform, models::Symmetry::all_alike);
-  PowerMeter meter;
-  meter.attach(node);
-  simulator.spawn("stream", launch_stream(node, trial));
-  simulator.run();
-  const sim::Seconds time = sim::to_seconds(simulator.now());
-  Figures figures{{Figure::time, time.value()}, {Figure::rate, (trial.bytes / time).value()}};
-  add_means(figures, meter, time);
-  return figures;
-}
-
-Figures of_rest(const models::PlatformSpec& platform) {
-  sim::Simulator simulator;
-  models::Node node(simulator, platform, models::Symmetry::all_alike);
-  PowerMeter meter;
-  meter.attach(node);
-  Figures figures;
-  add_means(figures, meter, sim::Seconds(0.0));
-  return figures;
-}
-
 std::vector<models::RemoteKernelSpec> kernels_of(const RemoteTrial& trial, const models::PlatformSpec& platform) {
   const int workgroups = trial.cus.value_or(platform.gpu.cus());
   const auto kernel = [&](int gpu, std::vector<int> peers) {
@@ -117,18 +51,56 @@ std::vector<models::RemoteKernelSpec> kernels_of(const RemoteTrial& trial, const
   return kernels;
 }
 
-Figures of_remote(const models::PlatformSpec& platform, const RemoteTrial& trial) {
+Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpec& platform) {
+  Schedule schedule;
+  for (models::RemoteKernelSpec& kernel : kernels_of(trial, platform)) schedule.push_back(only(std::move(kernel)));
+  return schedule;
+}
+
+models::ElementwiseSpec kernel_of(const StreamTrial& trial) {
+  const double arrays = trial.arrays_read + trial.arrays_written;
+  return {trial.bytes * (trial.arrays_read / arrays), trial.bytes * (trial.arrays_written / arrays), {}};
+}
+
+// What the testbed is to play; empty for trials that are no schedule.
+Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
+  return std::visit(
+      sim::Overloaded{
+          // One workgroup with next to nothing to do.
+          [](const EmptyKernelTrial&) {
+            return Schedule{only(models::GemmShape{1, 1, 1})};
+          },
+          [&](const GemmTrial& gemm) {
+            return Schedule{only(gemm.shape, gemm.cus ? first_cus(platform, *gemm.cus) : models::CuMask{})};
+          },
+          [&](const CollectiveTrial& collective) { return Schedule{only(complete(collective.spec, platform))}; },
+          [](const CopyTrial& copy) { return Schedule{only(copy.spec)}; },
+          [](const FanOutTrial& fan_out) {
+            Schedule copies;
+            for (int peer = 1; peer <= fan_out.peers; ++peer) copies.push_back(only(copy_to(peer, fan_out.bytes)));
+            return copies;
+          },
+          [](const StreamTrial& stream) { return Schedule{only(kernel_of(stream))}; },
+          [&](const RemoteTrial& remote) { return schedule_of_kernels(remote, platform); },
+          [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
+          [](const auto&) { return Schedule{}; }},
+      trial);
+}
+
+// Power and clock of a trial that took so long.
+void add_means(Figures& figures, const PowerMeter& meter, sim::Seconds time) {
+  figures[Figure::power] = meter.mean_power(time).value();
+  figures[Figure::clock] = meter.mean_clock(time).value();
+}
+
+Figures of_rest(const models::PlatformSpec& platform) {
   sim::Simulator simulator;
-  models::Node node(simulator, platform);
-  const std::vector<models::RemoteKernelSpec> kernels = kernels_of(trial, platform);
-  for (const models::RemoteKernelSpec& kernel : kernels) {
-    simulator.spawn("remote access", models::run_remote_kernel(node, kernel));
-  }
-  simulator.run();
-  const sim::Seconds time = sim::to_seconds(simulator.now());
-  const double link_rate = (trial.bytes / time).value();
-  const auto peers = static_cast<double>(kernels.front().peers.size());
-  return {{Figure::time, time.value()}, {Figure::link_rate, link_rate}, {Figure::rate, peers * link_rate}};
+  models::Node node(simulator, platform, models::Symmetry::all_alike);
+  PowerMeter meter;
+  meter.attach(node);
+  Figures figures;
+  add_means(figures, meter, sim::Seconds(0.0));
+  return figures;
 }
 
 // The levels that have no latency of their own in the model have none here: nothing is said of what the L2 holds.
@@ -210,6 +182,12 @@ void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& t
   figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
 }
 
+void add_rates(Figures& figures, const RemoteTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
+  const auto peers = static_cast<double>(kernels_of(trial, platform).front().peers.size());
+  figures[Figure::link_rate] = (trial.bytes / time).value();
+  figures[Figure::rate] = peers * figures[Figure::link_rate];
+}
+
 bool needs_meter(const std::set<Figure>& asked) {
   return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
 }
@@ -230,6 +208,8 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
     return figures;
   }
   if (metered) add_means(figures, meter, time);
+  if (const auto* stream = std::get_if<StreamTrial>(&trial)) figures[Figure::rate] = (stream->bytes / time).value();
+  if (const auto* remote = std::get_if<RemoteTrial>(&trial)) add_rates(figures, *remote, testbed.platform(), time);
   if (const auto* copy = std::get_if<CopyTrial>(&trial)) {
     add_phases(figures, copy->spec, timeline.operations.front().phases.value());
   }
@@ -291,8 +271,6 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
   const models::PlatformSpec& platform = testbed.platform();
   return std::visit(sim::Overloaded{[&](const RestTrial&) { return of_rest(platform); },
-                                    [&](const StreamTrial& stream) { return of_stream(platform, stream); },
-                                    [&](const RemoteTrial& remote) { return of_remote(platform, remote); },
                                     [&](const LoadTrial& loads) { return of_loads(platform, loads); },
                                     [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
                                     [&](const auto&) { return of_schedule(testbed, trial, asked); }},

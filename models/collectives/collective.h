@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node);
 // A collective about to run, with CUs of the mask if it has kernels. Must be possible, and outlive its run.
 class CollectiveRun {
  public:
-  CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask);
+  CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask, std::uint32_t operation = 0);
   ~CollectiveRun();
   CollectiveRun(const CollectiveRun&) = delete;
   CollectiveRun& operator=(const CollectiveRun&) = delete;
@@ -36,6 +37,7 @@ class CollectiveRun {
   Node& node_;
   std::optional<CollectiveSpec> kernels_;
   CuMask mask_;
+  std::uint32_t operation_;
   std::unique_ptr<SdmaCollective> engines_;  // may be null
 };
 

@@ -8,6 +8,7 @@
 
 #include "models/collectives/deliveries.h"
 #include "models/collectives/stream_fill.h"
+#include "models/kernels/demand.h"
 #include "models/node.h"
 #include "models/platform/limits.h"
 #include "sim/open_step.h"
@@ -49,10 +50,11 @@ namespace {
 
 class RcclRun {
  public:
-  RcclRun(Node& node, const CollectiveSpec& spec, CuMask mask)
+  RcclRun(Node& node, const CollectiveSpec& spec, CuMask mask, std::uint32_t operation)
       : node_(node),
         spec_(spec),
         mask_(mask),
+        operation_(operation),
         library_(node.spec().rccl),
         collective_(library_.collective(spec.kind)),
         protocol_(library_.protocol(spec.kind, spec.bytes)),
@@ -80,6 +82,7 @@ class RcclRun {
     double share;
     sim::ResourceNetwork::ActivityId activity;
   };
+  Demand demand(int to) const;
   sim::ActivitySpec describe(const Flow& flow) const;
   void book(const std::vector<int>& channels, int from, int to);
   void follow_clock(int gpu);
@@ -89,6 +92,7 @@ class RcclRun {
   Node& node_;
   CollectiveSpec spec_;
   CuMask mask_;
+  std::uint32_t operation_;
   const RcclSpec& library_;
   const RcclCollectiveSpec& collective_;
   const RcclProtocolSpec& protocol_;
@@ -127,6 +131,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
   kernel.workgroup = collective_.workgroup;
   kernel.mask = mask_;
   kernel.tenant = Tenant::rccl;
+  kernel.operation = operation_;
   CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
   sim::OpenStep& step = kernels_[static_cast<std::size_t>(gpu)] = sim::OpenStep(node_.simulator());
   co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
@@ -203,34 +208,33 @@ void RcclRun::book(const std::vector<int>& channels, int from, int to) {
 }
 
 // One unit is a byte of payload.
-sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
-  Gpu& sending_gpu = node_.gpu(flow.from);
-  const Memory& sender = sending_gpu.memory(Tenant::rccl);
-  const Memory& receiver = node_.gpu(flow.to).memory(Tenant::rccl);
+Demand RcclRun::demand(int to) const {
   const double hits = collective_.buffer_share;
-  UsageList usages;
-  const double link_bytes = 1.0 / protocol_.link_efficiency;
-  if (library_.access == RcclAccess::store) {
-    node_.fabric(Tenant::rccl).add(usages, flow.from, flow.to, link_bytes);
-  } else {
-    node_.fabric(Tenant::rccl).add_read(usages, flow.to, flow.from, link_bytes, sender.latency(hits));
-  }
-  sender.add_from_xcds(usages, sender.evenly_spread(), collective_.sender_reads + collective_.sender_writes,
-                       {collective_.sender_reads, collective_.sender_writes, hits});
-  receiver.add_from_xcds(usages, receiver.evenly_spread(), collective_.receiver_reads + collective_.receiver_writes,
-                         {collective_.receiver_reads, collective_.receiver_writes, hits});
-  receiver.add_below_l2(usages, {0.0, 1.0, hits});
+  Demand demand;
+  demand.own = {collective_.sender_reads + collective_.sender_writes,
+                {collective_.sender_reads, collective_.sender_writes, hits},
+                {}};
+  PeerDemand& peer = demand.peer.emplace();
+  peer.gpu = to;
+  peer.link_bytes = 1.0 / protocol_.link_efficiency;
+  peer.pulled = library_.access == RcclAccess::load;
+  peer.reads_that_hit = hits;
+  peer.memory = {collective_.receiver_reads + collective_.receiver_writes,
+                 {collective_.receiver_reads, collective_.receiver_writes, hits},
+                 {0.0, 1.0, hits}};
+  demand.in_flight = library_.workgroup_in_flight;
+  demand.bytes_per_unit = collective_.memory_bytes();
+  demand.waits = true;
+  demand.step_latency = library_.workgroup_latency;
+  demand.cycles_of_latency = 1.0;
+  return demand;
+}
 
-  sim::ActivitySpec activity;
-  activity.amount = flow.share * payload_between(spec_, flow.from, flow.to).value();
-  activity.usages = std::move(usages).take();
+sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
   const double workgroups = flow.share * channels_ / static_cast<double>(spec_.gpus - 1);
-  activity.in_flight = workgroups * library_.workgroup_in_flight.value() / collective_.memory_bytes();
-  activity.weight = sender.collective_weight(activity.in_flight);
-  activity.fixed_latency =
-      sim::to_time(sending_gpu.governor(Tenant::rccl).slowdown() * sim::to_seconds(library_.workgroup_latency));
-  activity.latency_path = sender.latency_path();
-  for (const auto resource : receiver.latency_path()) activity.latency_path.push_back(resource);
+  const Portion portion{node_.gpu(flow.from).memory().evenly_spread(), 0.0, workgroups};
+  sim::ActivitySpec activity = activity_of(node_, flow.from, demand(flow.to), portion, {operation_, Tenant::rccl});
+  activity.amount = flow.share * payload_between(spec_, flow.from, flow.to).value();
   return activity;
 }
 
@@ -245,8 +249,8 @@ void RcclRun::follow_clock(int gpu) {
 
 }  // namespace
 
-sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, CuMask mask) {
-  RcclRun run(node, spec, mask);
+sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, CuMask mask, std::uint32_t operation) {
+  RcclRun run(node, spec, mask, operation);
   co_await run.run();
 }
 

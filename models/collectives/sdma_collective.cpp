@@ -12,9 +12,6 @@
 namespace c3sim::models {
 namespace {
 
-// An ATOMIC counts a signal of one down to zero; a FENCE writes a one over a zero.
-constexpr std::int64_t signal_start(SdmaCompletion completion) { return completion == SdmaCompletion::atomic ? 1 : 0; }
-constexpr std::int64_t signal_end(SdmaCompletion completion) { return 1 - signal_start(completion); }
 constexpr std::int64_t released = 1;
 
 template <class Thread>
@@ -24,8 +21,9 @@ void add_once(std::vector<Thread*>& threads, Thread& thread) {
 
 }  // namespace
 
-SdmaCollective::SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines)
-    : spec_(spec), host_(host), engines_(engines.begin(), engines.end()) {
+SdmaCollective::SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines,
+                               std::uint32_t operation)
+    : spec_(spec), operation_(operation), host_(host), engines_(engines.begin(), engines.end()) {
   SIM_CHECK(why_impossible_on_sdma(spec, engines_.front()->spec(), spec.gpus).empty());
   for (const CollectiveKind kind : sdma_steps(spec.kind)) add_step(kind);
 }
@@ -41,11 +39,9 @@ void SdmaCollective::add_step(CollectiveKind kind) {
       step.mirrored.push_back(std::move(program));
       continue;
     }
-    const std::string name = engines_[static_cast<std::size_t>(program.gpu)]->engine(program.engine).name();
+    SdmaComplex& engines = *engines_[static_cast<std::size_t>(program.gpu)];
     QueuedProgram queued;
-    queued.signal = std::make_unique<MemoryWord>(simulator, "completion of " + name, signal_start(sdma.completion));
-    queued.event = std::make_unique<MemoryWord>(simulator, "interrupt of " + name, 0);
-    queued.record = {program.gpu, program.engine, program.queue, {}, {}, {}, {}};
+    queued.completion = std::make_unique<CompletionSignal>(host_, engines, engines.engine(program.engine).name());
     queued.first_in_queue = queues.insert({program.gpu, program.engine, program.queue}).second;
     queued.program = std::move(program);
     step.programs.push_back(std::move(queued));
@@ -124,15 +120,10 @@ std::vector<SdmaCommand> SdmaCollective::commands_of(Step& step, QueuedProgram& 
   }
   for (TransferCommand transfer : queued.program.transfers) {
     transfer.ledger = &step.ledger;
-    transfer.times = &queued.record.transfers;
+    transfer.operation = operation_;
     commands.emplace_back(std::move(transfer));
   }
-  if (engines_of(queued).spec().completion == SdmaCompletion::atomic) {
-    commands.emplace_back(AtomicCommand{queued.signal.get(), -1});
-  } else {
-    commands.emplace_back(FenceCommand{queued.signal.get(), 1});
-  }
-  if (host_.spec().wait == HostWait::interrupt) commands.emplace_back(TrapCommand{queued.event.get()});
+  queued.completion->append_to(commands);
   return commands;
 }
 
@@ -153,7 +144,6 @@ sim::Task<> SdmaCollective::write_program(Step& step, QueuedProgram& queued, Sub
 sim::Task<> SdmaCollective::submit_program(Step& step, QueuedProgram& queued, SubmittingThread& thread) {
   co_await write_program(step, queued, thread);
   co_await queue_of(queued).ring_doorbell(thread, engines_of(queued).doorbell_latency());
-  queued.record.submitted = simulator().now();
 }
 
 sim::Task<> SdmaCollective::ring_for_gpu(Step& step, int gpu, SubmittingThread& thread) {
@@ -161,7 +151,6 @@ sim::Task<> SdmaCollective::ring_for_gpu(Step& step, int gpu, SubmittingThread& 
   for (QueuedProgram& queued : step.programs) {
     if (queued.program.gpu != gpu) continue;
     queue_of(queued).announce(engines_of(queued).doorbell_latency());
-    queued.record.submitted = simulator().now();
   }
 }
 
@@ -178,25 +167,10 @@ sim::Task<> SdmaCollective::wait_for_completions(Step& step) {
 // Spins over the words in the order of submission: a word that comes early is looked at in its turn.
 sim::Task<> SdmaCollective::wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen) {
   for (QueuedProgram& queued : step.programs) {
-    SdmaComplex& engines = engines_of(queued);
-    if (&engines.waiter(host_) != &thread) continue;
-    const bool sleeps =
-        host_.spec().wait == HostWait::interrupt && engines.spec().completion_seen_by == Initiator::host;
-    const Condition event{Comparison::equal, 1};
-    const Condition done{Comparison::equal, signal_end(engines.spec().completion)};
-    co_await engines.see_completion(host_, sleeps ? *queued.event : *queued.signal, sleeps ? event : done);
-    queued.record.signalled = queued.signal->written_at();
-    queued.record.seen = simulator().now();
+    if (&engines_of(queued).waiter(host_) != &thread) continue;
+    co_await queued.completion->see();
   }
   seen.count_down();
-}
-
-std::vector<ProgramRecord> SdmaCollective::records() const {
-  std::vector<ProgramRecord> records;
-  for (const Step& step : steps_) {
-    for (const QueuedProgram& queued : step.programs) records.push_back(queued.record);
-  }
-  return records;
 }
 
 }  // namespace c3sim::models

@@ -2,6 +2,7 @@
 // every run holds each destination byte to having been written exactly once, from the right place.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,26 +11,17 @@
 #include "models/machine/delivery_ledger.h"
 #include "models/machine/host.h"
 #include "models/platform/collective_spec.h"
+#include "models/sdma/completion_signal.h"
 #include "models/sdma/sdma_complex.h"
 
 namespace c3sim::models {
-
-// What became of one program: who ran it and when.
-struct ProgramRecord {
-  int gpu = 0;
-  int engine = 0;
-  int queue = 0;
-  sim::Time submitted{0};   // its doorbell has left the submitting thread
-  TransferTimes transfers;  // over all of them
-  sim::Time signalled{0};   // its completion word has changed
-  sim::Time seen{0};        // and the waiting thread knows
-};
 
 class SdmaCollective {
  public:
   // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma
   // must be empty for `spec`.
-  SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines);
+  SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines,
+                 std::uint32_t operation = 0);
   SdmaCollective(const SdmaCollective&) = delete;
   SdmaCollective& operator=(const SdmaCollective&) = delete;
 
@@ -40,17 +32,13 @@ class SdmaCollective {
   // waits knows of all completions. Returns the time that it took.
   sim::Task<sim::Time> run();
 
-  // In order of submission, step by step; complete once run() has ended.
-  std::vector<ProgramRecord> records() const;
   sim::Simulator& simulator() { return host_.simulator(); }
 
  private:
   struct QueuedProgram {
     EngineProgram program;
     bool first_in_queue = true;
-    std::unique_ptr<MemoryWord> signal;  // what its completion packet changes
-    std::unique_ptr<MemoryWord> event;   // what its TRAP sets, if the host sleeps
-    ProgramRecord record;
+    std::unique_ptr<CompletionSignal> completion;
   };
   struct Step {
     CollectiveKind kind;
@@ -79,6 +67,7 @@ class SdmaCollective {
   sim::Task<> wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen);
 
   CollectiveSpec spec_;
+  std::uint32_t operation_;
   Host& host_;
   std::vector<SdmaComplex*> engines_;
   std::vector<Step> steps_;

@@ -1,4 +1,4 @@
-// The hold that a collective has on the caches of all GPUs while it streams through them.
+// The share of the caches of all GPUs that a collective holds while its data streams through them.
 #pragma once
 
 #include <vector>

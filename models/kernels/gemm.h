@@ -1,7 +1,10 @@
-// The run of a GEMM on a GPU: waves of workgroups, and what they ask of matrix pipes and caches.
+// A GEMM as a kernel: how many workgroups, and what they ask of matrix pipes and caches.
 #pragma once
 
+#include <cstdint>
+
 #include "models/kernels/gemm_plan.h"
+#include "models/kernels/kernel_run.h"
 #include "models/machine/cu_mask.h"
 #include "sim/task.h"
 
@@ -14,10 +17,10 @@ class Node;
 // definition of ConCCL, section III).
 bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu);
 
-// Runs the GEMM on one GPU, from its arrival at the dispatcher until its last workgroup has retired.
-sim::Task<> run_gemm_kernel(Gpu& gpu, GemmShape shape, CuMask mask);
+// The GEMM as a kernel of one GPU. `gpu` must outlive its run.
+Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, CuMask mask = {}, std::uint32_t operation = 0);
 
 // Runs the same GEMM on every GPU, from the host's first instruction to the host's knowledge that all have finished.
-sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask);
+sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask, std::uint32_t operation = 0);
 
 }  // namespace c3sim::models

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace c3sim::models {
@@ -46,7 +47,7 @@ Traffic output_traffic(const GemmPlan& plan) {
 
 }  // namespace
 
-GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const GemmFooting& footing) {
+GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const Footing& footing) {
   const double k = plan.piece_k();
   const double panel_width = plan.kernel.tile_m + plan.kernel.tile_n;
 
@@ -90,14 +91,14 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   return traffic;
 }
 
-GemmTrafficModel::GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu)
-    : plan_(plan), memory_(memory) {
+GemmTrafficModel::GemmTrafficModel(GemmPlan plan, const MemorySpec& memory, int slots_per_xcd, double per_cu)
+    : plan_(std::move(plan)), memory_(memory) {
   const std::vector<int> full(static_cast<std::size_t>(memory.xcds), slots_per_xcd);
-  estimated_ = estimate_traffic(plan, memory, {full, per_cu});
+  estimated_ = estimate_traffic(plan_, memory, {full, per_cu});
   undisturbed_ = correct(estimated_);
 }
 
-GemmTraffic GemmTrafficModel::on(const GemmFooting& footing) const {
+GemmTraffic GemmTrafficModel::on(const Footing& footing) const {
   return correct(estimate_traffic(plan_, memory_, footing));
 }
 

@@ -2,8 +2,7 @@
 // or B, and how far they have drifted apart along k when they read it.
 #pragma once
 
-#include <span>
-
+#include "models/kernels/demand.h"
 #include "models/kernels/gemm_plan.h"
 #include "models/machine/memory.h"
 
@@ -18,32 +17,24 @@ struct GemmTraffic {
   double hbm_bytes() const { return beyond_l2_bytes() * (1.0 - beyond_l2.cache_hits); }
 };
 
-// What a kernel has of CUs and caches: its workgroups on each XCD (0 for one that has none), how many share a CU, on
-// average, and its shares of the capacities.
-struct GemmFooting {
-  std::span<const int> residents;
-  double per_cu = 1.0;
-  double l2_share = 1.0;
-  double cache_share = 1.0;
-};
+GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const Footing& footing);
 
-GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const GemmFooting& footing);
-
-// The traffic of one plan on one machine: the estimate; or, where the plan has a profile, that, corrected by what the
-// estimate says of the difference between a footing and the undisturbed kernel.
+// The traffic of one plan on one machine. Without a profile: estimate(footing). With a profile: the measured bytes x
+// estimate(footing) / estimate(undisturbed).
 class GemmTrafficModel {
  public:
   // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD, `per_cu` of them on a CU.
-  GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu);
+  GemmTrafficModel(GemmPlan plan, const MemorySpec& memory, int slots_per_xcd, double per_cu);
 
+  const GemmPlan& plan() const { return plan_; }
   // With all CUs and caches to itself.
   const GemmTraffic& undisturbed() const { return undisturbed_; }
-  GemmTraffic on(const GemmFooting& footing) const;
+  GemmTraffic on(const Footing& footing) const;
 
  private:
   GemmTraffic correct(const GemmTraffic& estimated) const;
 
-  const GemmPlan& plan_;
+  GemmPlan plan_;
   const MemorySpec& memory_;
   GemmTraffic estimated_;  // undisturbed
   GemmTraffic undisturbed_;

@@ -1,89 +1,118 @@
 #include "models/kernels/remote_kernel.h"
 
-#include <limits>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "models/kernels/kernel_run.h"
 #include "sim/gate.h"
 
 namespace c3sim::models {
 namespace {
 
-class RemoteKernel {
- public:
-  RemoteKernel(Node& node, RemoteKernelSpec spec) : node_(node), spec_(std::move(spec)) {
-    if (spec_.access != RemoteAccess::store) return;
-    dirty_ = node.gpu(spec_.gpu).memory().dirty_in_l2(peers() * spec_.bytes) / peers();
+double peers_of(const RemoteKernelSpec& spec) { return static_cast<double>(spec.peers.size()); }
+
+// Of each peer, what is still in the L2s when the last workgroup ends.
+sim::Bytes dirty_at_the_end(Node& node, const RemoteKernelSpec& spec) {
+  if (spec.access != RemoteAccess::store) return sim::Bytes(0.0);
+  return node.gpu(spec.gpu).memory().dirty_in_l2(peers_of(spec) * spec.bytes) / peers_of(spec);
+}
+
+// Progress counts in bytes, each read where it is and written where it goes; workgroups deal theirs evenly to the
+// peers.
+Demand demand_of(const RcclSpec& loop, const RemoteKernelSpec& spec, std::size_t stream) {
+  Demand demand;
+  PeerDemand& peer = demand.peer.emplace();
+  peer.gpu = spec.peers[stream];
+  peer.link_bytes = 1.0;
+  peer.pulled = spec.access == RemoteAccess::load;
+  const Traffic read{1.0, 0.0, 0.0};
+  const Traffic written{0.0, 1.0, 0.0};
+  demand.own = {1.0, peer.pulled ? written : read, {}};
+  peer.memory.below_l2 = peer.pulled ? read : written;
+  demand.in_flight = loop.workgroup_in_flight / peers_of(spec);
+  demand.bytes_per_unit = 2.0;
+  demand.waits = true;
+  demand.step_latency = loop.workgroup_latency;
+  return demand;
+}
+
+// Lines that the kernel left in the L2s follow at the rate at which these write back.
+sim::Task<> write_back(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirty, std::uint32_t operation) {
+  sim::Latch written(node.simulator(), "lines left in the L2s", spec.peers.size());
+  const Portion portion{node.gpu(spec.gpu).memory().evenly_spread(), 0.0, static_cast<double>(spec.workgroups)};
+  for (std::size_t stream = 0; stream < spec.peers.size(); ++stream) {
+    Demand demand = demand_of(node.spec().rccl, spec, stream);
+    demand.cap = node.spec().gpu.memory.writeback_rate.value() / peers_of(spec);
+    sim::ActivitySpec activity = activity_of(node, spec.gpu, demand, portion, {operation, Tenant::gemm});
+    activity.amount = dirty.value();
+    node.network().start(activity, [&written] { written.count_down(); });
   }
+  co_await written.wait();
+}
 
-  sim::Task<> run() {
-    co_await node_.host().launch_kernel(spec_.gpu, false);
-    KernelSpec kernel;
-    kernel.name = "remote access";
-    kernel.workgroups = spec_.workgroups;
-    kernel.workgroup = node_.spec().gpu.cu;  // one to a CU
-    CohortBody body = [this](const Cohort& cohort) {
-      return move((spec_.bytes - dirty_) * cohort.size() / static_cast<double>(spec_.workgroups), cohort.size(),
-                  std::numeric_limits<double>::infinity());
-    };
-    co_await node_.gpu(spec_.gpu).dispatcher().run(std::move(kernel), std::move(body));
-    if (dirty_ > sim::Bytes(0.0)) {
-      const sim::BytesPerSecond rate = node_.spec().gpu.memory.writeback_rate;
-      co_await move(dirty_, spec_.workgroups, rate.value() / peers());
-    }
-    co_await node_.host().notice_kernel_end(spec_.gpu);
-  }
-
- private:
-  double peers() const { return static_cast<double>(spec_.peers.size()); }
-
-  // So many bytes to or from each peer, at `cap` bytes per second or less.
-  sim::Task<> move(sim::Bytes bytes, int workgroups, double cap) {
-    sim::Latch moved(node_.simulator(), "data of a kernel", spec_.peers.size());
-    for (const int peer : spec_.peers) {
-      sim::ActivitySpec activity = describe(peer, workgroups);
-      activity.amount = bytes.value();
-      activity.cap = cap;
-      node_.network().start(activity, [&moved] { moved.count_down(); });
-    }
-    co_await moved.wait();
-  }
-
-  // One unit is a byte, read where it is and written where it goes.
-  sim::ActivitySpec describe(int peer, int workgroups) {
-    const Memory& own = node_.gpu(spec_.gpu).memory();
-    const Memory& other = node_.gpu(peer).memory();
-    const RcclSpec& loop = node_.spec().rccl;
-    UsageList usages;
-    if (spec_.access == RemoteAccess::load) {
-      node_.fabric().add_read(usages, spec_.gpu, peer, 1.0, other.latency(0.0));
-      other.add_below_l2(usages, {1.0, 0.0, 0.0});
-      own.add_from_xcds(usages, own.evenly_spread(), 1.0, {0.0, 1.0, 0.0});
-    } else {
-      node_.fabric().add(usages, spec_.gpu, peer, 1.0);
-      other.add_below_l2(usages, {0.0, 1.0, 0.0});
-      own.add_from_xcds(usages, own.evenly_spread(), 1.0, {1.0, 0.0, 0.0});
-    }
-    sim::ActivitySpec activity;
-    activity.usages = std::move(usages).take();
-    activity.weight = workgroups * loop.workgroup_in_flight.value() / peers();
-    activity.in_flight = activity.weight / 2.0;  // read and written
-    activity.fixed_latency = loop.workgroup_latency;
-    activity.latency_path = own.latency_path();
-    for (const auto resource : other.latency_path()) activity.latency_path.push_back(resource);
-    return activity;
-  }
-
-  Node& node_;
-  RemoteKernelSpec spec_;
-  sim::Bytes dirty_;  // of each peer, at the end of the stores
-};
+Kernel kernel_of(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirty, std::uint32_t operation) {
+  Kernel kernel;
+  kernel.shape.name = "remote access";
+  kernel.shape.workgroups = spec.workgroups;
+  kernel.shape.workgroup = node.spec().gpu.cu;  // one to a CU
+  kernel.shape.operation = operation;
+  kernel.work = (spec.bytes - dirty).value() / spec.workgroups;
+  kernel.streams = static_cast<int>(spec.peers.size());
+  kernel.demand = [&loop = node.spec().rccl, spec](int stream, const Footing&) {
+    return demand_of(loop, spec, static_cast<std::size_t>(stream));
+  };
+  return kernel;
+}
 
 }  // namespace
 
-sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec) {
-  RemoteKernel kernel(node, std::move(spec));
-  co_await kernel.run();
+std::string_view to_string(RemoteAccess access) {
+  switch (access) {
+    case RemoteAccess::store:
+      return "store";
+    case RemoteAccess::uncached_store:
+      return "uncached_store";
+    case RemoteAccess::load:
+      break;
+  }
+  return "load";
+}
+
+std::string to_string(const RemoteKernelSpec& spec) {
+  std::string peers;
+  for (const int peer : spec.peers) peers += fmt::format("{}gpu{}", peers.empty() ? "" : ", ", peer);
+  return fmt::format("{} of {} by gpu{}, {} workgroups, {} {}", to_string(spec.access), sim::to_string(spec.bytes),
+                     spec.gpu, spec.workgroups, spec.access == RemoteAccess::load ? "from" : "to", peers);
+}
+
+std::string why_impossible(const RemoteKernelSpec& spec, int gpus, const GpuSpec& gpu) {
+  const auto exists = [gpus](int index) { return index >= 0 && index < gpus; };
+  if (!exists(spec.gpu)) return fmt::format("gpu{} is not there: gpu0 to gpu{} are accepted", spec.gpu, gpus - 1);
+  if (spec.peers.empty()) return "remote access needs at least one other GPU";
+  for (std::size_t i = 0; i < spec.peers.size(); ++i) {
+    const int peer = spec.peers[i];
+    if (!exists(peer)) return fmt::format("gpu{} is not there: gpu0 to gpu{} are accepted", peer, gpus - 1);
+    if (peer == spec.gpu) return fmt::format("gpu{} is no other GPU than the one that runs the kernel", peer);
+    if (std::count(spec.peers.begin(), spec.peers.end(), peer) > 1) return fmt::format("gpu{} is named twice", peer);
+  }
+  if (spec.bytes < sim::Bytes(1.0)) return "remote access moves at least 1 byte";
+  if (spec.workgroups < 1 || spec.workgroups > gpu.cus()) {
+    return fmt::format("1 to {} workgroups are accepted, one to a CU", gpu.cus());
+  }
+  return {};
+}
+
+sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec, std::uint32_t operation) {
+  const sim::Bytes dirty = dirty_at_the_end(node, spec);
+  Launch launch{kernel_of(node, spec, dirty, operation), "remote access", to_string(spec)};
+  if (dirty > sim::Bytes(0.0)) {
+    launch.afterwards = [&node, &spec, dirty, operation] { return write_back(node, spec, dirty, operation); };
+  }
+  std::vector<int> gpus(1, spec.gpu);
+  co_await launch_kernel(node, std::move(gpus), std::move(launch));
 }
 
 }  // namespace c3sim::models

@@ -2,6 +2,10 @@
 // executor, Iris). All peers at once, with the copy loop of RCCL's channels but no channels, steps or buffers.
 #pragma once
 
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/node.h"
@@ -21,10 +25,18 @@ struct RemoteKernelSpec {
   std::vector<int> peers;  // other GPUs, each once
   RemoteAccess access = RemoteAccess::store;
   sim::Bytes bytes;    // of each peer
-  int workgroups = 0;  // one per CU, dealt evenly to the peers
+  int workgroups = 0;  // one per CU, each of which serves all peers
+
+  auto operator<=>(const RemoteKernelSpec&) const = default;
 };
 
+std::string_view to_string(RemoteAccess access);      // "store"
+std::string to_string(const RemoteKernelSpec& spec);  // "store of 64MiB by gpu0, 16 workgroups, to gpu1"
+
+// Why a node of so many GPUs cannot run it, in one sentence that says what would be accepted; empty if it can.
+std::string why_impossible(const RemoteKernelSpec& spec, int gpus, const GpuSpec& gpu);
+
 // From the host's launch to its knowledge of the end.
-sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec);
+sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec, std::uint32_t operation = 0);
 
 }  // namespace c3sim::models

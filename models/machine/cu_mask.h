@@ -1,6 +1,8 @@
 // Which CUs of every XCD a stream may use: the range [begin, end) of CU indices, the same on each XCD.
 #pragma once
 
+#include <compare>
+
 namespace c3sim::models {
 
 struct CuMask {
@@ -9,7 +11,7 @@ struct CuMask {
 
   bool all() const { return begin == end; }
   bool allows(int cu) const { return all() || (cu >= begin && cu < end); }
-  bool operator==(const CuMask&) const = default;
+  auto operator<=>(const CuMask&) const = default;
 };
 
 }  // namespace c3sim::models

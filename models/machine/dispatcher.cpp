@@ -11,15 +11,17 @@
 namespace c3sim::models {
 
 namespace {
-// GEMMs and collectives look at the CUs each for themselves; in a real machine they see the same.
+// The room on the CUs is kept once per view: as GEMMs see it, and as collectives do. In a real machine the two are the
+// same.
 std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::gemm ? 0 : 1; }
 
-// By how many standard deviations CUs come late to the end of a kernel: the middles of eight equal parts of a normal
-// distribution, scaled to a deviation of one; from the middle outwards, so that few CUs differ less.
+// CUs end a kernel at slightly different times. Eight classes of lateness stand for all of them, in standard
+// deviations: the middles of eight equally likely parts of a normal distribution, scaled to a deviation of one. The
+// middle classes come first, so that a kernel on few CUs, which fills only some classes, differs less.
 constexpr std::array<double, 8> lateness_of_cus{-0.170, 0.170, -0.530, 0.530, -0.962, 0.962, -1.663, 1.663};
 
-// The cohort as one for each lateness, which its workgroups on an XCD have in turn. All together are as late as the
-// whole: those in the middle make up for what is missing of the others.
+// Splits a cohort into one per class of lateness. The workgroups of an XCD go to the classes in turn. The mean lateness
+// over all workgroups stays zero: where the classes are filled unequally, the two in the middle are shifted for that.
 std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
   std::vector<Cohort> parts(lateness_of_cus.size());
   for (Cohort& part : parts) part.per_xcd.resize(whole.per_xcd.size(), 0);
@@ -59,9 +61,9 @@ struct Dispatcher::Queue {
   std::vector<Cohort> forming;  // workgroups that come to the same CU at the same instant are in different cohorts
   sim::Gate done;
 
-  // After placing: the cohorts that were put together. Until its end, a kernel refills whichever CU is done. Those
-  // behind whom nothing is left for their CUs, as what is left goes to CUs that were busy before, end one CU after the
-  // other.
+  // After placing: hands over the cohorts that were put together. While workgroups are left, every CU that falls free
+  // is refilled, so the order in which CUs fall free does not matter. Only the last wave is split by lateness: its CUs
+  // get no further workgroup, since all that is left fits on CUs that were busy before.
   std::vector<Cohort> take_formed() {
     const int left = std::accumulate(pending.begin(), pending.end(), 0);
     most_at_once = std::max(most_at_once, unfinished - left);
@@ -76,10 +78,12 @@ struct Dispatcher::Queue {
     return apart;
   }
 
-  // In times of a workgroup. CUs come apart as if some were slower all along, in proportion to what each runs; until
-  // they end at any moment of that time, as the slow ones then run one workgroup less.
+  // How far the ends of the CUs are apart (standard deviation), in units of the mean time of a workgroup. A slow CU
+  // stays slow, so the spread grows linearly with the number of workgroups that each CU runs. It stops growing at
+  // 1/sqrt(12): the CUs then end at any moment of a workgroup's time, and beyond that a slow CU simply runs one
+  // workgroup fewer.
   double end_spread() const {
-    const double any_moment = 1.0 / std::sqrt(12.0);  // standard deviation of what is uniform over 1
+    const double any_moment = 1.0 / std::sqrt(12.0);  // standard deviation of a uniform distribution over 1
     const double each = static_cast<double>(kernel.workgroups) / most_at_once;
     return std::min(any_moment, kernel.time_spread * each);
   }
@@ -213,8 +217,8 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
   }
 }
 
-// Of one workgroup. A view that is apart does not see the other tenant, and neither sees the other where its mask would
-// not let it be.
+// Books the CU resources of one workgroup in every view that sees it: its own view always; the other tenant's only if
+// the two are not apart (a counterfactual machine) and the workgroup's mask allows this CU.
 void Dispatcher::change_room(const KernelSpec& kernel, Xcd& xcd, int cu, Change change) {
   for (std::size_t view = 0; view < xcd.room.size(); ++view) {
     const bool seen = view == view_of(kernel) || (!apart_[view] && kernel.mask.allows(cu));

@@ -9,23 +9,27 @@ std::string gpu_name(int gpu) { return "gpu" + std::to_string(gpu); }
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
-Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated)
+Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated, Mechanisms without)
     : spec_(spec), simulated_(simulated) {
+  const sim::ResourceNetwork::Apart apart{.bandwidth = without.has(Mechanism::link)};
+  const auto add = [&](std::string name, double rate) {
+    return network.add_resource({std::move(name), rate, {}}, apart);
+  };
   const double rate = spec.link_rate.value();
   for (int from = 0; from < simulated; ++from) {
     if (spec.topology == Topology::fabric_switch) {
-      out_.push_back(network.add_resource({gpu_name(from) + ".port_out", rate, {}}));
-      in_.push_back(network.add_resource({gpu_name(from) + ".port_in", rate, {}}));
+      out_.push_back(add(gpu_name(from) + ".port_out", rate));
+      in_.push_back(add(gpu_name(from) + ".port_in", rate));
     } else {
       for (int to = 0; to < spec.gpus; ++to) {
         // The unused diagonal keeps the index simple.
-        out_.push_back(network.add_resource({gpu_name(from) + ".link_to_" + gpu_name(to), rate, {}}));
+        out_.push_back(add(gpu_name(from) + ".link_to_" + gpu_name(to), rate));
       }
     }
     const double places = (spec.reads_in_flight / sim::to_seconds(std::chrono::microseconds(1))).value();
-    reads_.push_back(network.add_resource({gpu_name(from) + ".remote_reads", places, {}}));
-    to_host_.push_back(network.add_resource({gpu_name(from) + ".to_host", spec.device_to_host_rate.value(), {}}));
-    from_host_.push_back(network.add_resource({gpu_name(from) + ".from_host", spec.host_to_device_rate.value(), {}}));
+    reads_.push_back(add(gpu_name(from) + ".remote_reads", places));
+    to_host_.push_back(add(gpu_name(from) + ".to_host", spec.device_to_host_rate.value()));
+    from_host_.push_back(add(gpu_name(from) + ".from_host", spec.host_to_device_rate.value()));
   }
 }
 
@@ -65,6 +69,10 @@ std::vector<sim::ResourceNetwork::ResourceId> Fabric::ports(int gpu) const {
     links.push_back(link(peer, gpu));
   }
   return links;
+}
+
+std::vector<sim::ResourceId> Fabric::host_links(int gpu) const {
+  return {to_host_[index(gpu)], from_host_[index(gpu)]};
 }
 
 sim::BytesPerSecond Fabric::rate_out() const {

@@ -1,6 +1,6 @@
 // The links between GPUs (a full mesh, or ports of a switch) and from each GPU to the host. Each direction of a link is
-// a resource of its own; acknowledgements and requests take a little of the opposite direction. What kernels read from
-// other GPUs is bounded by Little's law besides: every read holds one of a GPU's places for a round trip.
+// a resource of its own. Acknowledgements and requests take a little of the opposite direction. Kernels that read from
+// other GPUs meet one more limit: a GPU can have only so many bytes of reads outstanding, each for a round trip.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "models/machine/usage_list.h"
 #include "models/platform/fabric_spec.h"
+#include "models/platform/interference.h"
 #include "sim/resource_network.h"
 
 namespace c3sim::models {
@@ -15,9 +16,9 @@ namespace c3sim::models {
 class Fabric {
  public:
   Fabric(const FabricSpec& spec, sim::ResourceNetwork& network) : Fabric(spec, network, spec.gpus) {}
-  // `simulated` GPUs: all, or the first alone where it stands for all (see Node). Its links to the others then carry
-  // what any GPU's links carry, in both directions.
-  Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated);
+  // `simulated`: how many GPUs are simulated. All of them, or only the first, where it stands for all (see Node); its
+  // links to the others then carry, in both directions, what the links of every GPU carry.
+  Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated, Mechanisms without = {});
 
   // `bytes` of payload per unit of progress are pushed from one GPU to another (0 <= from, to < gpus, from != to).
   void add(UsageList& usages, int from, int to, double bytes) const;
@@ -29,6 +30,9 @@ class Fabric {
   const FabricSpec& spec() const { return spec_; }
   // Every resource that carries what one GPU sends to or receives from the others.
   std::vector<sim::ResourceNetwork::ResourceId> ports(int gpu) const;
+  // Places for the reads of other GPUs that one GPU has under way, and its links to and from the host.
+  sim::ResourceId reads(int gpu) const { return reads_[static_cast<std::size_t>(gpu)]; }
+  std::vector<sim::ResourceId> host_links(int gpu) const;
   // What one GPU can send to all others at once.
   sim::BytesPerSecond rate_out() const;
   // The directed link (mesh) or the sender's port (switch) that payload from one GPU to another leaves by.
@@ -42,7 +46,8 @@ class Fabric {
   int simulated_;
   std::vector<sim::ResourceNetwork::ResourceId> out_;  // mesh: from * gpus + to; switch: by GPU
   std::vector<sim::ResourceNetwork::ResourceId> in_;   // switch: by GPU
-  // By GPU: places for reads, each for a microsecond, per second.
+  // Per GPU: outstanding remote reads, as a resource. Its capacity is reads_in_flight / 1 us. A byte whose round trip
+  // takes t us uses t units of it, so rate x t <= capacity, which is Little's law.
   std::vector<sim::ResourceNetwork::ResourceId> reads_;
   std::vector<sim::ResourceNetwork::ResourceId> to_host_;
   std::vector<sim::ResourceNetwork::ResourceId> from_host_;

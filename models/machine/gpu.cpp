@@ -6,10 +6,6 @@ namespace c3sim::models {
 
 namespace {
 std::string gpu_name(int index) { return "gpu" + std::to_string(index); }
-
-std::array<Memory, tenants> seen_by_all(const Memory& first, sim::ResourceNetwork& network) {
-  return {first, first.seen_by_collectives(network), first.seen_by_collectives(network)};
-}
 }  // namespace
 
 Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vector<sim::ResourceId> links,
@@ -17,15 +13,15 @@ Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vec
     : index_(index),
       spec_(spec),
       network_(network),
-      memories_(seen_by_all(Memory(spec.memory, network, gpu_name(index), without), network)),
+      memory_(spec.memory, network, gpu_name(index), without),
       cache_sharing_(without, spec.memory.collective_channels),
       dispatcher_(network.simulator(), spec.dispatch, spec.memory.xcds, spec.cus_per_xcd, spec.cu, gpu_name(index),
                   without),
-      governor_(spec.power, network, memory(Tenant::gemm),
-                without.has(Mechanism::clock) ? std::vector<sim::ResourceId>() : links) {
+      governor_(spec.power, network, memory_, without.has(Mechanism::clock) ? std::vector<sim::ResourceId>() : links,
+                Tenant::gemm) {
   network.add_regulator([this] { return governor_.regulate(); });
   if (!without.has(Mechanism::clock)) return;
-  rccl_governor_.emplace(spec.power, network, memory(Tenant::rccl), std::move(links));
+  rccl_governor_.emplace(spec.power, network, memory_, std::move(links), Tenant::rccl);
   network.add_regulator([this] { return rccl_governor_->regulate(); });
 }
 

@@ -2,7 +2,6 @@
 // the node puts them in place.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -29,12 +28,12 @@ class Gpu {
   const GpuSpec& spec() const { return spec_; }
   sim::Simulator& simulator() { return network_.simulator(); }
   sim::ResourceNetwork& network() { return network_; }
-  // Memory and clock as a tenant sees them: the same for all but in a counterfactual machine.
-  Memory& memory(Tenant tenant = Tenant::gemm) { return memories_[static_cast<std::size_t>(tenant)]; }
+  Memory& memory() { return memory_; }
   CacheSharing& cache_sharing() { return cache_sharing_; }
   const CacheSharing& cache_sharing() const { return cache_sharing_; }
   Dispatcher& dispatcher() { return dispatcher_; }
-  PowerGovernor& governor(Tenant tenant = Tenant::gemm) {
+  // The clock as a tenant sees it: the same for all but in a counterfactual machine.
+  PowerGovernor& governor(Tenant tenant) {
     return tenant == Tenant::rccl && rccl_governor_ ? *rccl_governor_ : governor_;
   }
 
@@ -42,7 +41,7 @@ class Gpu {
   int index_;
   const GpuSpec& spec_;
   sim::ResourceNetwork& network_;
-  std::array<Memory, tenants> memories_;
+  Memory memory_;
   CacheSharing cache_sharing_;
   Dispatcher dispatcher_;
   PowerGovernor governor_;

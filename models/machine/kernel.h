@@ -22,7 +22,8 @@ struct KernelSpec {
   CuMask mask;
   int priority = 0;  // higher goes first
   Tenant tenant = Tenant::gemm;
-  double time_spread = 0.0;  // of the times of a workgroup on different CUs: standard deviation over mean
+  std::uint32_t operation = 0;  // whose it is: see ActivityTag
+  double time_spread = 0.0;     // of the times of a workgroup on different CUs: standard deviation over mean
 };
 
 // Workgroups of one kernel that were placed at the same instant on one GPU: they run alike and retire together.

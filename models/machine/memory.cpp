@@ -1,39 +1,42 @@
 #include "models/machine/memory.h"
 
 #include <cmath>
+#include <utility>
 
 namespace c3sim::models {
 
 namespace {
-TenantResource::Apart apart(Mechanism bandwidth, Mechanisms without) {
+
+sim::ResourceNetwork::Apart apart(Mechanism bandwidth, Mechanisms without) {
   return {without.has(bandwidth), without.has(Mechanism::loaded_latency), without.has(Mechanism::clock)};
 }
 
 // Below the L2s. A request that overtakes all others waits for those of its own kind alone.
-TenantResource::Apart apart(const MemorySpec& spec, Mechanism bandwidth, Mechanisms without) {
-  TenantResource::Apart level = apart(bandwidth, without);
-  const bool partitioned = spec.collective_channels > 0.0;
-  level.bandwidth = level.bandwidth || partitioned;
-  level.latency = level.latency || partitioned || spec.collectives_first;
+sim::ResourceNetwork::Apart apart(const MemorySpec& spec, Mechanism bandwidth, Mechanisms without) {
+  sim::ResourceNetwork::Apart level = apart(bandwidth, without);
+  const double channels = spec.collective_channels;
+  if (channels > 0.0) {
+    level.bandwidth = true;
+    level.share = {1.0 - channels, channels, channels};  // by Tenant
+  }
+  level.latency = level.latency || channels > 0.0 || spec.collectives_first;
   return level;
 }
+
 }  // namespace
 
 Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without)
-    : spec_(spec),
-      l2_(network, {name + ".l2", spec.xcds * spec.l2_rate.value(), {}}, apart(Mechanism::l2, without)),
-      ports_(network, {name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}}, apart(Mechanism::l2, without)),
-      cache_(network, {name + ".infinity_cache", spec.cache_rate.value(), {spec.cache_latency, spec.queueing_factor}},
-             apart(spec, Mechanism::infinity_cache, without), 1.0 - spec.collective_channels),
-      hbm_(network, {name + ".hbm", spec.hbm_rate.value(), {spec.hbm_latency, spec.queueing_factor}},
-           apart(spec, Mechanism::hbm, without), 1.0 - spec.collective_channels) {}
-
-Memory Memory::seen_by_collectives(sim::ResourceNetwork& network) const {
-  Memory other = *this;
-  for (TenantResource* const level : {&other.l2_, &other.ports_}) *level = level->seen_by_another(network);
-  const double channels = spec_.collective_channels > 0.0 ? spec_.collective_channels : 1.0;
-  for (TenantResource* const level : {&other.cache_, &other.hbm_}) *level = level->seen_by_another(network, channels);
-  return other;
+    : spec_(spec) {
+  for (const MemoryLevel& level : spec.levels()) {
+    const bool is_l2 = level.mechanism == Mechanism::l2;
+    sim::ResourceSpec resource{name + "." + std::string(level.key), level.rate.value(), {}};
+    if (!is_l2) resource.latency = {level.latency, spec.queueing_factor};
+    const sim::ResourceNetwork::Apart apart_here =
+        is_l2 ? apart(level.mechanism, without) : apart(spec, level.mechanism, without);
+    levels_.push_back({level, network.add_resource(std::move(resource), apart_here)});
+    if (!is_l2) continue;
+    ports_ = network.add_resource({name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}}, apart_here);
+  }
 }
 
 double Memory::collective_weight(double in_flight) const {
@@ -41,8 +44,19 @@ double Memory::collective_weight(double in_flight) const {
   return spec_.collectives_first ? overtakes * in_flight : in_flight;
 }
 
+std::vector<sim::ResourceId> Memory::latency_path() const {
+  std::vector<sim::ResourceId> path;
+  for (const Level& level : below_l2()) path.push_back(level.resource);
+  return path;
+}
+
 sim::Time Memory::latency(double cache_hits) const {
-  return spec_.cache_latency + sim::to_time((1.0 - cache_hits) * sim::to_seconds(spec_.hbm_latency));
+  sim::Time latency{0};
+  for (const Level& level : below_l2()) {
+    const double come = level.resource == hbm() ? 1.0 - cache_hits : 1.0;
+    latency += sim::to_time(come * sim::to_seconds(level.spec.latency));
+  }
+  return latency;
 }
 
 sim::Bytes Memory::dirty_in_l2(sim::Bytes stored) const {
@@ -51,15 +65,17 @@ sim::Bytes Memory::dirty_in_l2(sim::Bytes stored) const {
 }
 
 void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
-  cache_.add(usages, traffic.reads + traffic.writes);
+  for (const Level& level : below_l2()) {
+    if (level.resource != hbm()) usages.add(level.resource, traffic.reads + traffic.writes);
+  }
   const double misses = 1.0 - traffic.cache_hits;
-  hbm_.add(usages, misses * (traffic.reads / spec_.hbm_read_efficiency + traffic.writes / spec_.hbm_write_efficiency));
+  usages.add(hbm(), misses * (traffic.reads / spec_.hbm_read_efficiency + traffic.writes / spec_.hbm_write_efficiency));
 }
 
 void Memory::add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const {
   const double unevenness = busiest_share * spec_.xcds;
-  l2_.add(usages, unevenness * l2_bytes);
-  ports_.add(usages, unevenness * (beyond.reads + beyond.writes));
+  usages.add(l2(), unevenness * l2_bytes);
+  usages.add(ports_, unevenness * (beyond.reads + beyond.writes));
   add_below_l2(usages, beyond);
 }
 

@@ -4,11 +4,12 @@
 // kernel that sits on some XCDs only pays for the busiest one.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include "models/machine/tenant_resource.h"
 #include "models/machine/usage_list.h"
+#include "models/platform/interference.h"
 #include "models/platform/memory_spec.h"
 #include "sim/resource_network.h"
 
@@ -18,15 +19,14 @@ namespace c3sim::models {
 struct Traffic {
   double reads = 0.0;
   double writes = 0.0;
-  double cache_hits = 0.0;  // share of these bytes that the Infinity Cache serves or absorbs, 0..1
+  double cache_hits = 0.0;  // share of these bytes that never come to HBM: the Infinity Cache serves or absorbs
+                            // them or, in a machine without, an L2 does; 0..1
 };
 
 class Memory {
  public:
-  // As a GEMM sees it; `without`: what tenants do not share.
+  // `without`: what tenants do not share.
   Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without = {});
-  // The same memory as a collective sees it.
-  Memory seen_by_collectives(sim::ResourceNetwork& network) const;
 
   // Traffic that starts below the L2s: copy engines, and what other GPUs read or write here.
   void add_below_l2(UsageList& usages, Traffic traffic) const;
@@ -35,7 +35,8 @@ class Memory {
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
   double evenly_spread() const { return 1.0 / spec_.xcds; }
 
-  // What the requests of a collective with so many bytes in flight weigh where bandwidth is short.
+  // The weight of a collective in the sharing of bandwidth: its bytes in flight, or more where memories serve
+  // collectives first.
   double collective_weight(double in_flight) const;
 
   // A load that misses the L2s, in an idle memory.
@@ -45,19 +46,24 @@ class Memory {
   sim::Bytes dirty_in_l2(sim::Bytes stored) const;
 
   const MemorySpec& spec() const { return spec_; }
-  // What this tenant's power depends on.
-  sim::ResourceNetwork::ResourceId cache() const { return cache_.power(); }
-  sim::ResourceNetwork::ResourceId hbm() const { return hbm_.power(); }
-  sim::ResourceNetwork::ResourceId l2() const { return l2_.power(); }
-  // The resources whose loaded latency a memory access sees, in order.
-  std::vector<std::uint32_t> latency_path() const { return {cache_.latency(), hbm_.latency()}; }
+  // From the CUs on, as in MemorySpec::levels().
+  struct Level {
+    MemoryLevel spec;
+    sim::ResourceId resource;
+  };
+  std::span<const Level> levels() const { return levels_; }
+  sim::ResourceId hbm() const { return levels_.back().resource; }
+  sim::ResourceId l2() const { return levels_.front().resource; }
+  sim::ResourceId xcd_ports() const { return ports_; }
+  // The resources whose loaded latency a memory access sees, in order: those below the L2s.
+  std::vector<sim::ResourceId> latency_path() const;
 
  private:
+  std::span<const Level> below_l2() const { return levels().subspan(1); }
+
   MemorySpec spec_;
-  TenantResource l2_;
-  TenantResource ports_;
-  TenantResource cache_;
-  TenantResource hbm_;
+  std::vector<Level> levels_;
+  sim::ResourceId ports_;
 };
 
 }  // namespace c3sim::models

@@ -2,6 +2,7 @@
 // POLL. The value changes at the instant of the write; what it takes to see the change is the watcher's cost.
 #pragma once
 
+#include <compare>
 #include <coroutine>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,7 @@ struct Condition {
   std::int64_t reference = 0;
 
   bool holds_for(std::int64_t value) const;
+  auto operator<=>(const Condition&) const = default;
 };
 std::string to_string(const Condition& condition);  // ">= 1"
 

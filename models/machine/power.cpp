@@ -14,8 +14,13 @@ constexpr double at_cap = 0.999;
 }  // namespace
 
 PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
-                             std::vector<sim::ResourceNetwork::ResourceId> links)
-    : spec_(spec), network_(network), memory_(memory), links_(std::move(links)), clock_(spec.highest_clock) {}
+                             std::vector<sim::ResourceNetwork::ResourceId> links, Tenant tenant)
+    : spec_(spec),
+      network_(network),
+      memory_(memory),
+      links_(std::move(links)),
+      tenant_(tenant),
+      clock_(spec.highest_clock) {}
 
 void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle) {
   const auto known = std::find_if(matrix_work_.begin(), matrix_work_.end(),
@@ -34,10 +39,12 @@ void PowerGovernor::remove_matrix_work(sim::ResourceNetwork::ActivityId activity
 
 sim::Watts PowerGovernor::traffic_power() const {
   const auto watts = [this](sim::ResourceNetwork::ResourceId resource, sim::JoulesPerByte energy) {
-    return sim::BytesPerSecond(network_.load(resource)) * energy;
+    return sim::BytesPerSecond(network_.load_of(static_cast<std::size_t>(tenant_), resource)) * energy;
   };
-  sim::Watts sum = watts(memory_.l2(), spec_.l2_energy) + watts(memory_.cache(), spec_.cache_energy) +
-                   watts(memory_.hbm(), spec_.hbm_energy);
+  sim::Watts sum(0.0);
+  for (const Memory::Level& level : memory_.levels()) {
+    sum += watts(level.resource, spec_.energy_at(level.spec.mechanism));
+  }
   bool awake = false;
   for (const auto link : links_) {
     sum += watts(link, spec_.link_energy);

@@ -15,9 +15,10 @@ namespace c3sim::models {
 
 class PowerGovernor {
  public:
-  // `links` are the resources whose load is what this GPU sends and receives.
+  // `links` are the resources whose load is what this GPU sends and receives. Where loads are apart, the clock is that
+  // of `tenant`.
   PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
-                std::vector<sim::ResourceNetwork::ResourceId> links);
+                std::vector<sim::ResourceNetwork::ResourceId> links, Tenant tenant = Tenant::gemm);
 
   // Matrix operations whose rate is bounded by `flops_per_cycle` at the engine clock: their cap follows the clock.
   // Setting it again changes the bound.
@@ -54,6 +55,7 @@ class PowerGovernor {
   sim::ResourceNetwork& network_;
   const Memory& memory_;
   std::vector<sim::ResourceNetwork::ResourceId> links_;
+  Tenant tenant_;
   std::vector<MatrixWork> matrix_work_;
   std::list<std::function<void()>> listeners_;
   int busy_workgroups_ = 0;

@@ -34,7 +34,7 @@ GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu) {
     kernel.time_spread = row.number("time_spread", 0.0, 1.0);
     kernel.in_flight = row.bytes("in_flight", limits::capacity);
     kernel.l2_drift = row.integer("l2_drift", 1, 1 << 24);
-    kernel.cache_drift = row.integer("cache_drift", 1, 1 << 24);
+    kernel.cache_drift = row.integer("cache_drift", 1, 1 << 24, 1);
     spec.kernels.push_back(std::move(kernel));
   }
   if (spec.kernels.empty() || spec.kernels.back().least_n > 0 || spec.kernels.back().least_n_over_m > 0.0) {

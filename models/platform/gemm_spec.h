@@ -28,7 +28,7 @@ struct GemmKernelSpec {
   double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean
   sim::Bytes in_flight;          // operands that one workgroup keeps under way
   std::int64_t l2_drift = 0;     // elements of k between the first and the last workgroup of an XCD
-  std::int64_t cache_drift = 0;  // the same over the whole GPU
+  std::int64_t cache_drift = 0;  // the same over the whole GPU; nobody asks where there is no Infinity Cache
 };
 
 // What a profiler saw of a GEMM that had the GPU to itself; it stands in for the estimate of the same.

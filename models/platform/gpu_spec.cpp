@@ -9,6 +9,7 @@ GpuSpec GpuSpec::read(sim::Section section, int gpus) {
   spec.memory = MemorySpec::read(section.section("memory"), xcds);
   spec.dispatch = DispatchSpec::read(section.section("dispatch"));
   spec.cu = CuResources::read(section.section("cu"));
+  spec.vector_flops_per_cycle_per_cu = section.number("vector_flops_per_cycle_per_cu", 0.0, 1e6, 0.0);
   spec.gemm = GemmSpec::read(section.section("gemm"), spec.cu);
   spec.power = PowerSpec::read(section.section("power"));
   spec.sdma = SdmaSpec::read(section.section("sdma"), gpus);

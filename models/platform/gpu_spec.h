@@ -14,7 +14,8 @@ namespace c3sim::models {
 struct GpuSpec {
   int cus_per_xcd = 0;
   CuResources cu;
-  MemorySpec memory;  // holds the number of XCDs
+  double vector_flops_per_cycle_per_cu = 0.0;  // in single precision; 0: not known
+  MemorySpec memory;                           // holds the number of XCDs
   DispatchSpec dispatch;
   GemmSpec gemm;
   PowerSpec power;

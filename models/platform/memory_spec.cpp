@@ -4,6 +4,15 @@
 
 namespace c3sim::models {
 
+std::vector<MemoryLevel> MemorySpec::levels() const {
+  std::vector<MemoryLevel> levels{{Mechanism::l2, "l2", "L2", xcds * l2_rate, sim::Time(0)}};
+  if (has_cache()) {
+    levels.push_back({Mechanism::infinity_cache, "infinity_cache", "Infinity Cache", cache_rate, cache_latency});
+  }
+  levels.push_back({Mechanism::hbm, "hbm", "HBM", hbm_rate, hbm_latency});
+  return levels;
+}
+
 MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   MemorySpec spec;
   spec.xcds = xcds;
@@ -12,10 +21,12 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.l2_rate = l2.rate("rate", limits::rate);
   spec.writeback_rate = l2.rate("writeback_rate", limits::rate);
   spec.port_rate = l2.rate("port_rate", limits::rate);
-  sim::Section cache = section.section("infinity_cache");
-  spec.cache_capacity = cache.bytes("capacity", limits::capacity);
-  spec.cache_rate = cache.rate("rate", limits::rate);
-  spec.cache_latency = cache.time("latency", limits::latency);
+  if (section.has("infinity_cache")) {
+    sim::Section cache = section.section("infinity_cache");
+    spec.cache_capacity = cache.bytes("capacity", limits::capacity);
+    spec.cache_rate = cache.rate("rate", limits::rate);
+    spec.cache_latency = cache.time("latency", limits::latency);
+  }
   sim::Section hbm = section.section("hbm");
   // Files from before it was asked for hold all that anyone asks.
   spec.hbm_capacity = hbm.bytes("capacity", limits::capacity, limits::capacity.high);

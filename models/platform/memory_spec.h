@@ -1,10 +1,23 @@
 // What the memory system of one GPU can hold and move.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
+#include "models/platform/interference.h"
 #include "sim/config/config_section.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
+
+// One level of the memory hierarchy, of those that bytes pass on their way from HBM to a CU.
+struct MemoryLevel {
+  Mechanism mechanism;    // that interference at this level is
+  std::string_view key;   // "infinity_cache", as in platform files and names of resources
+  std::string_view name;  // "Infinity Cache"
+  sim::BytesPerSecond rate;
+  sim::Time latency{0};  // that it adds to a load which comes to it, unloaded
+};
 
 struct MemorySpec {
   int xcds = 0;
@@ -12,7 +25,7 @@ struct MemorySpec {
   sim::BytesPerSecond l2_rate;         // of one XCD
   sim::BytesPerSecond writeback_rate;  // of lines of other GPUs' memory, from all L2s, at the end of a kernel
   sim::BytesPerSecond port_rate;       // between one XCD and its I/O die
-  sim::Bytes cache_capacity;           // Infinity Cache of the GPU
+  sim::Bytes cache_capacity;           // Infinity Cache of the GPU; 0: there is none
   sim::BytesPerSecond cache_rate;      // Infinity Cache of the GPU
   sim::Bytes hbm_capacity;             // of the GPU
   sim::BytesPerSecond hbm_rate;        // peak of the data bus
@@ -24,6 +37,10 @@ struct MemorySpec {
   // What other machines could do (ConCCL, section VII-A):
   double collective_channels = 0.0;  // share of Infinity Cache and HBM set apart for collectives; 0: all for all
   bool collectives_first = false;    // requests of collectives overtake those of GEMMs
+
+  bool has_cache() const { return cache_capacity > sim::Bytes(0.0); }
+  // From the CUs on: the L2s, the Infinity Cache if there is one, HBM.
+  std::vector<MemoryLevel> levels() const;
 
   static MemorySpec read(sim::Section section, int xcds);
 };

@@ -15,7 +15,7 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.voltage_floor_clock = section.frequency("voltage_floor_clock", limits::clock);
   spec.busy_workgroup = section.power("busy_workgroup", limits::power);
   spec.l2_energy = section.energy_per_byte("l2_energy", limits::energy_per_byte);
-  spec.cache_energy = section.energy_per_byte("cache_energy", limits::energy_per_byte);
+  spec.cache_energy = section.energy_per_byte("cache_energy", limits::energy_per_byte, sim::JoulesPerByte(0.0));
   spec.hbm_energy = section.energy_per_byte("hbm_energy", limits::energy_per_byte);
   spec.links_awake = section.power("links_awake", limits::power);
   spec.link_energy = section.energy_per_byte("link_energy", limits::energy_per_byte);

@@ -1,6 +1,7 @@
 // What the parts of a GPU draw, and the bounds of its clock.
 #pragma once
 
+#include "models/platform/interference.h"
 #include "sim/config/config_section.h"
 #include "sim/units.h"
 
@@ -18,6 +19,10 @@ struct PowerSpec {
   sim::JoulesPerByte l2_energy;
   sim::JoulesPerByte cache_energy;
   sim::JoulesPerByte hbm_energy;
+  // Of a byte at that level of the memory.
+  sim::JoulesPerByte energy_at(Mechanism level) const {
+    return level == Mechanism::l2 ? l2_energy : level == Mechanism::infinity_cache ? cache_energy : hbm_energy;
+  }
   sim::Watts links_awake;          // while any of its links carries data
   sim::JoulesPerByte link_energy;  // per byte sent or received
   sim::Hertz lowest_clock;

@@ -39,13 +39,21 @@ void read_data_path(SdmaSpec& spec, sim::Section& section) {
   spec.l2_writeback_time = section.time("l2_writeback_time", limits::latency);
 }
 
-// Of an engine map made for a larger node, the first rows and columns.
+// Of an engine map made for a larger node, the first rows and columns; in place of one made for a smaller node, none.
 void read_engine_map(SdmaSpec& spec, sim::Section& section, int gpus) {
+  spec.gpus = gpus;
+  if (!section.has("engine_map")) return;
   spec.engine_map = section.integer_matrix("engine_map", -1, 1023);
+  const std::size_t rows = spec.engine_map.size();
   const auto size = static_cast<std::size_t>(gpus);
-  if (spec.engine_map.size() < size || spec.engine_map.front().size() < size) {
-    section.fault("engine_map", "a row and a column for each of the " + std::to_string(gpus) + " GPUs");
-    return;
+  if (!section.is_sound("engine_map")) return;
+  if (rows == 0 || spec.engine_map.front().size() != rows) {
+    return section.fault("engine_map", "as many rows as columns are due, one for each GPU");
+  }
+  if (rows < size) {
+    spec.engine_map.clear();
+    return section.warn("engine_map", "is for " + std::to_string(rows) + " GPUs: each of the " + std::to_string(gpus) +
+                                          " takes the engines of its links in turn for its peers");
   }
   spec.engine_map.resize(size);
   for (std::vector<int>& row : spec.engine_map) row.resize(size);
@@ -114,7 +122,7 @@ SdmaSpec SdmaSpec::read(sim::Section section, int gpus) {
   SdmaSpec spec;
   spec.engines = static_cast<int>(section.integer("engines", 2, 1024));
   spec.host_engines = static_cast<int>(section.integer("host_engines", 1, 1023));
-  if (spec.host_engines >= spec.engines)
+  if (section.is_sound("engines") && spec.host_engines >= spec.engines)
     section.fault("host_engines", "fewer than the engines, some of which serve links");
   spec.queues_per_engine = static_cast<int>(section.integer("queues_per_engine", 1, 1024));
   spec.packets = PacketFormat::read(section.section("packets"));
@@ -131,11 +139,13 @@ SdmaSpec SdmaSpec::read(sim::Section section, int gpus) {
 int SdmaSpec::recommended_engine(int from, int to) const {
   if (to == host_device) return to_host_engine;
   if (from == host_device) return from_host_engine;
-  int highest = 0;
+  int highest = -1;
   for (const std::vector<int>& row : engine_map) highest = std::max(highest, *std::max_element(row.begin(), row.end()));
-  if (highest < engines) return engine_map[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-  const int gpus = static_cast<int>(engine_map.size());
-  return host_engines + (to - from - 1 + gpus) % gpus % (engines - host_engines);
+  if (0 <= highest && highest < engines)
+    return engine_map[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+  const int link_engines = engines - host_engines;
+  const int apart = std::max(1, link_engines / (gpus - 1));
+  return host_engines + (to - from - 1 + gpus) % gpus * apart % link_engines;
 }
 
 }  // namespace c3sim::models

@@ -54,7 +54,8 @@ struct SdmaSpec {
   sim::Time l2_writeback_time{0};
 
   // Affinity.
-  std::vector<std::vector<int>> engine_map;  // recommended engine by source and destination GPU
+  int gpus = 2;                              // of the node
+  std::vector<std::vector<int>> engine_map;  // recommended engine by source and destination GPU; empty: in turn
   double affinity_penalty = 1.0;  // engine time per byte on any other engine, relative to the recommended one
   int to_host_engine = 0;
   int from_host_engine = 0;
@@ -71,11 +72,13 @@ struct SdmaSpec {
   sim::Time gpu_read_latency{0};        // a read of a ring or word in the GPU's own memory
   sim::Time gpu_completion_latency{0};  // from an ATOMIC or FENCE to the new value in the GPU's own memory
 
-  // `gpus` is the size of the node. The engine_map may be that of a larger one: its first rows and columns count.
+  // `gpus` is the size of the node. The engine_map may be that of a larger one: its first rows and columns count. One
+  // of a smaller node is passed over with a warning.
   static SdmaSpec read(sim::Section section, int gpus);
 
-  // The recommended engine for transfers between a GPU and a peer; with fewer engines than the map was made for, peers
-  // take those that are there in turn. `to` may be host_device, and so may `from`.
+  // The recommended engine for transfers between a GPU and a peer. `to` may be host_device, and so may `from`. Without
+  // a map, or with fewer engines than it was made for, peers take the link engines in turn as the map of the MI300X
+  // has it: as far apart as there are engines per peer (2, 4, ... 14 for its seven), shared where peers are more.
   int recommended_engine(int from, int to) const;
 };
 

@@ -1,4 +1,4 @@
-// The SDMA engines of one GPU, and the GPU's own hand on them where it submits or waits without the host.
+// The SDMA engines of one GPU. Where a GPU submits commands or waits for them without the host, its own thread does so.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,8 @@ std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int g
   return {};
 }
 
-sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec) {
+sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
+                                        std::uint32_t operation) {
   sim::Simulator& simulator = host.simulator();
   SdmaComplex& complex = *engines[static_cast<std::size_t>(spec.from == host_device ? spec.to : spec.from)];
   const SdmaSpec& sdma = complex.spec();
@@ -38,6 +39,7 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   transfer.destinations.push_back({spec.to, 0, sim::Bytes(0.0), spec.bytes});
   transfer.ledger = &ledger;
   transfer.times = &times;
+  transfer.operation = operation;
   ledger.expect(transfer.destinations.front(), transfer.source);
 
   std::vector<SdmaCommand> commands{std::move(transfer)};

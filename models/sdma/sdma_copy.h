@@ -34,6 +34,7 @@ struct SdmaCopyPhases {
 std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int gpus);
 
 // `engines` are those of all GPUs of the node, by index, and must outlive the copy. The copy must be possible.
-sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec);
+sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
+                                        std::uint32_t operation = 0);
 
 }  // namespace c3sim::models

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/machine/activity_tag.h"
+
 namespace c3sim::models {
 
 SdmaDataPath::SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, const Fabric& fabric)
@@ -84,6 +86,7 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
   }
 
   sim::ActivitySpec activity;
+  activity.tag = ActivityTag{transfer.operation, Tenant::sdma}.packed();
   activity.amount = transfer.source.bytes.value();
   activity.usages = std::move(usages).take();
   // Packets that run alike take at least their set-up each.

@@ -37,6 +37,7 @@ struct TransferCommand {
   std::vector<BufferRange> destinations;  // each as long as the source; swap and reduce have one
   DeliveryLedger* ledger = nullptr;       // told of what has been written, if anyone keeps book
   TransferTimes* times = nullptr;         // filled in, if anyone asks
+  std::uint32_t operation = 0;            // whose it is: see ActivityTag
 };
 // Enters what the transfer has written.
 void book_delivery(const TransferCommand& transfer, DeliveryLedger& ledger);

@@ -31,7 +31,7 @@ std::string words_of(const HandWrittenPacket& packet) {
   return {};
 }
 
-SdmaCommand command_of(const HandWrittenPacket& packet, int gpu, NamedWords& words) {
+SdmaCommand command_of(const HandWrittenPacket& packet, int gpu, NamedWords& words, std::uint32_t operation) {
   switch (packet.kind) {
     case Kind::poll:
       return PollCommand{&words[packet.word], packet.condition};
@@ -41,6 +41,7 @@ SdmaCommand command_of(const HandWrittenPacket& packet, int gpu, NamedWords& wor
       return FenceCommand{&words[packet.word], static_cast<std::int32_t>(packet.value)};
     default: {
       TransferCommand transfer;
+      transfer.operation = operation;
       transfer.kind = packet.kind == Kind::swap ? TransferKind::swap : TransferKind::copy;
       transfer.source = {gpu, 0, sim::Bytes(0.0), packet.bytes};
       transfer.destinations = {{packet.peer, 0, sim::Bytes(0.0), packet.bytes}};
@@ -79,13 +80,15 @@ MemoryWord& NamedWords::operator[](const std::string& name) {
   return known != words_.end() ? *known : words_.emplace_back(simulator_, name, 0);
 }
 
-sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words) {
+sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words,
+                            std::uint32_t operation) {
   SdmaComplex& complex = *engines[static_cast<std::size_t>(list.gpu)];
   SdmaQueue& queue = complex.engine(list.engine).queue(list.queue);
   SubmittingThread& thread = complex.submitter(host);
   CompletionSignal completion(host, complex, queue.name());
   std::vector<SdmaCommand> commands;
-  for (const HandWrittenPacket& packet : list.packets) commands.push_back(command_of(packet, list.gpu, words));
+  for (const HandWrittenPacket& packet : list.packets)
+    commands.push_back(command_of(packet, list.gpu, words, operation));
   completion.append_to(commands);
   for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
   co_await queue.ring_doorbell(thread, complex.doorbell_latency());

@@ -20,6 +20,8 @@ struct HandWrittenPacket {
   std::string word;        // that poll, atomic and fence are about
   Condition condition;     // poll
   std::int64_t value = 0;  // atomic: the addend; fence: what is written
+
+  auto operator<=>(const HandWrittenPacket&) const = default;
 };
 
 struct SdmaPacketList {
@@ -27,9 +29,10 @@ struct SdmaPacketList {
   int engine = 0;
   int queue = 0;
   std::vector<HandWrittenPacket> packets;
+
+  auto operator<=>(const SdmaPacketList&) const = default;
 };
 
-// Equal texts mean equal lists.
 std::string to_string(const SdmaPacketList& list);
 
 // Why the packets cannot be queued, in one sentence that says what would be accepted; empty if they can. Packets that
@@ -49,6 +52,7 @@ class NamedWords {
 
 // Queues the packets behind one doorbell, and a completion packet; ends when whoever waits knows of it. `engines` are
 // those of all GPUs of the node, by index. The list must be possible.
-sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words);
+sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words,
+                            std::uint32_t operation = 0);
 
 }  // namespace c3sim::models

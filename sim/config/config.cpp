@@ -98,7 +98,7 @@ class TreeBuilder : public YAML::EventHandler {
     bool is_duplicate = false;
   };
 
-  ConfigPosition position(const YAML::Mark& mark) const { return {assignment_, mark.line + 1, mark.column + 1}; }
+  ConfigPosition position(const YAML::Mark& mark) const { return {assignment_, 0, mark.line + 1, mark.column + 1}; }
 
   ConfigNode make(Kind kind, const YAML::Mark& mark) const {
     ConfigNode node;
@@ -189,7 +189,7 @@ class TreeBuilder : public YAML::EventHandler {
 // The tree of a text, or an incomplete one after recording faults. `assignment` is 0 for the file.
 ConfigNode parse_yaml(ConfigReading& reading, std::string_view text, int assignment, const std::string& path) {
   if (const std::optional<TextFault> bad = check_text(text)) {
-    reading.fault({assignment, bad->line, bad->column}, path, bad->what);
+    reading.fault({assignment, 0, bad->line, bad->column}, path, bad->what);
     return {};
   }
   std::istringstream stream{std::string(text)};
@@ -200,7 +200,7 @@ ConfigNode parse_yaml(ConfigReading& reading, std::string_view text, int assignm
     }
   } catch (const YAML::Exception& error) {
     const bool placed = !error.mark.is_null();
-    const ConfigPosition position{assignment, placed ? error.mark.line + 1 : 1, placed ? error.mark.column + 1 : 1};
+    const ConfigPosition position{assignment, 0, placed ? error.mark.line + 1 : 1, placed ? error.mark.column + 1 : 1};
     reading.fault(position, path, "not readable as YAML: " + error.msg);
     return {};
   }
@@ -239,6 +239,28 @@ void collect_leaves(ConfigNode& node, const std::string& path, std::vector<Named
   }
 }
 
+// The nodes of a tree that now lies `files` further down.
+void move_down(ConfigNode& node, int files) {
+  node.position.file += files;
+  for (ConfigNode& item : node.items) move_down(item, files);
+  for (ConfigEntry& entry : node.entries) {
+    entry.position.file += files;
+    move_down(entry.node, files);
+  }
+}
+
+void collect_parameters(const ConfigReading& reading, const ConfigNode& node, std::vector<Parameter>& parameters) {
+  for (const ConfigNode& item : node.items) collect_parameters(reading, item, parameters);
+  for (const ConfigEntry& entry : node.entries) {
+    const auto read = reading.parameters.find(entry.position);
+    if (read != reading.parameters.end()) {
+      parameters.push_back(read->second);
+    } else {
+      collect_parameters(reading, entry.node, parameters);
+    }
+  }
+}
+
 // Why no leaf has the path: it is a section's, or unknown.
 std::string no_leaf(std::string_view path, const std::vector<NamedLeaf>& leaves) {
   std::vector<std::string> paths;
@@ -257,6 +279,8 @@ std::string no_leaf(std::string_view path, const std::vector<NamedLeaf>& leaves)
 }  // namespace
 
 Config::Config(std::unique_ptr<ConfigReading> reading) : reading_(std::move(reading)) {}
+Config::Config(const Config& other) : reading_(std::make_unique<ConfigReading>(*other.reading_)) {}
+Config& Config::operator=(const Config& other) { return *this = Config(other); }
 Config::Config(Config&&) noexcept = default;
 Config& Config::operator=(Config&&) noexcept = default;
 Config::~Config() = default;
@@ -267,23 +291,47 @@ Config Config::from_file(const std::filesystem::path& path, Sources sources) {
 
 Config Config::from_text(std::string_view text, std::string name, Sources sources) {
   auto reading = std::make_unique<ConfigReading>();
-  reading->name = std::move(name);
+  reading->names = {std::move(name)};
   reading->sources = sources;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   reading->root = parse_yaml(*reading, text, 0, "");
   reading->throw_faults();
   if (reading->root.kind != Kind::map) {
-    reading->fault({0, 1, 1}, "", "not a map of keys (key: value)");
+    reading->fault({0, 0, 1, 1}, "", "not a map of keys (key: value)");
     reading->throw_faults();
   }
   reading->root.entered = true;  // so that finish() finds its keys unread even where nothing is read
   return Config(std::move(reading));
 }
 
+Config::Base Config::take_base(std::string_view key) {
+  ConfigEntry* const entry = reading_->root.find(key);
+  if (entry == nullptr) return {};
+  const std::string path(key);
+  const std::optional<ConfigLeaf> leaf = read_leaf(*reading_, *entry, path, LeafRole::label);
+  Base base{{}, reading_->place(entry->position)};
+  if (leaf && leaf->value->kind == Kind::scalar && !leaf->value->text.empty()) {
+    base.name = leaf->value->text;
+    reading_->base = leaf->parameter;
+  } else if (leaf) {
+    reading_->fault(leaf->value->position, path, "the name of a file is due here");
+  }
+  std::erase_if(reading_->root.entries, [&](const ConfigEntry& other) { return other.key == path; });
+  return base;
+}
+
+void Config::stand_on(const Config& under) {
+  ConfigNode tree = under.reading_->root;
+  move_down(tree, static_cast<int>(reading_->names.size()));
+  reading_->names.insert(reading_->names.end(), under.reading_->names.begin(), under.reading_->names.end());
+  const auto place = [this](ConfigPosition position) { return reading_->place(position); };
+  reading_->root = merged(std::move(reading_->root), tree, place);
+}
+
 void Config::set(std::string_view assignment) {
   reading_->assignments.push_back("--set " + std::string(assignment));
-  const ConfigPosition position{static_cast<int>(reading_->assignments.size()), 0, 0};
+  const ConfigPosition position{static_cast<int>(reading_->assignments.size()), 0, 0, 0};
   const std::size_t equals = assignment.find('=');
   const std::string path(trimmed(assignment.substr(0, equals)));
   if (equals == std::string_view::npos || path.empty()) {
@@ -307,7 +355,7 @@ void Config::set(std::string_view assignment) {
   assign_leaf(*reading_, *leaf->node, std::move(replacement), position);
 }
 
-Section Config::root() { return {*reading_, reading_->root, "", {0, 1, 1}}; }
+Section Config::root() { return {*reading_, reading_->root, "", {0, 0, 1, 1}}; }
 
 void Config::finish() {
   reading_->fault_unread_keys();
@@ -322,7 +370,8 @@ std::vector<Fault> Config::warnings() const {
 
 std::vector<Parameter> Config::parameters() const {
   std::vector<Parameter> parameters;
-  for (const auto& [position, parameter] : reading_->parameters) parameters.push_back(parameter);
+  if (reading_->base) parameters.push_back(*reading_->base);
+  collect_parameters(*reading_, reading_->root, parameters);
   return parameters;
 }
 

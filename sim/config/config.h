@@ -26,9 +26,24 @@ class Config {
   static Config from_file(const std::filesystem::path& path, Sources sources = Sources::optional);
   static Config from_text(std::string_view text, std::string name, Sources sources = Sources::optional);
 
+  // A copy is read on its own. It costs a hundredth of reading the text again.
+  Config(const Config& other);
+  Config& operator=(const Config& other);
   Config(Config&&) noexcept;
   Config& operator=(Config&&) noexcept;
   ~Config();
+
+  // Takes the name of the file that this one stands on, under `key`, out of the tree: empty where it names none. It
+  // becomes the first of the parameters. Faults wait for finish().
+  struct Base {
+    std::string name;
+    std::string place;  // of the key: file:line:column
+  };
+  Base take_base(std::string_view key);
+  // Lays this configuration over the one that it stands on, which keeps what this one does not say: maps merge, lists
+  // are replaced. A value that is replaced keeps what is known of it (kind, range, about) unless this one says
+  // otherwise. Each value stays where it was written. Call it before set().
+  void stand_on(const Config& under);
 
   // Replaces one value that the file has: "gpu.sdma.engines=32"; a list by a list. It is checked when it is read, as
   // the file is, and becomes a parameter of the kind what_if whose source is the assignment. Faults wait for finish().
@@ -42,7 +57,7 @@ class Config {
 
   // Values that are legal but lie outside the range that their parameter gives, as a what-if value may.
   std::vector<Fault> warnings() const;
-  // The values read so far, in the order of the file; those that a fallback stood in for are not among them.
+  // The values read so far, in the order of the tree; those that a fallback stood in for are not among them.
   std::vector<Parameter> parameters() const;
   // The configuration as set(), to be written next to every result: reading it gives the same parameters.
   std::string resolved() const;

@@ -21,6 +21,7 @@ class LeafReader {
   LeafReader(ConfigReading& reading, const ConfigEntry& entry, std::string path, LeafRole role)
       : reading_(reading), entry_(entry), role_(role) {
     leaf_.parameter.path = std::move(path);
+    leaf_.parameter.file = reading.names[static_cast<std::size_t>(entry.position.file)];
     leaf_.parameter.line = entry.position.line;
     leaf_.position = entry.position;
   }

@@ -23,6 +23,7 @@ struct Parameter {
   std::string kind;         // as above, empty where none is given
   std::string description;  // the sentence after `about`
   int line = 0;             // of its key in the file
+  std::string file = {};    // that has its key, as it was named for reading
 
   bool operator==(const Parameter&) const = default;
 };

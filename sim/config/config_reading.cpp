@@ -8,12 +8,6 @@
 namespace c3sim::sim {
 namespace {
 
-std::string where(const ConfigReading& reading, ConfigPosition position) {
-  if (position.assignment > 0) return reading.assignments[static_cast<std::size_t>(position.assignment) - 1];
-  if (position.line == 0) return reading.name;
-  return reading.name + ':' + std::to_string(position.line) + ':' + std::to_string(position.column);
-}
-
 void check_keys(ConfigReading& reading, const ConfigNode& node, const std::string& path) {
   for (std::size_t i = 0; i < node.items.size(); ++i) check_keys(reading, node.items[i], path_of(path, i));
   if (!node.entered) return;
@@ -39,12 +33,19 @@ void record(std::multimap<ConfigPosition, Fault>& faults, ConfigPosition positio
 
 }  // namespace
 
+std::string ConfigReading::place(ConfigPosition position) const {
+  if (position.assignment > 0) return assignments[static_cast<std::size_t>(position.assignment) - 1];
+  const std::string& name = names[static_cast<std::size_t>(position.file)];
+  if (position.line == 0) return name;
+  return name + ':' + std::to_string(position.line) + ':' + std::to_string(position.column);
+}
+
 void ConfigReading::fault(ConfigPosition position, std::string path, std::string what) {
-  record(faults, position, {where(*this, position), std::move(path), std::move(what)});
+  record(faults, position, {place(position), std::move(path), std::move(what)});
 }
 
 void ConfigReading::warn(ConfigPosition position, std::string path, std::string what) {
-  record(warnings, position, {where(*this, position), std::move(path), std::move(what)});
+  record(warnings, position, {place(position), std::move(path), std::move(what)});
 }
 
 void ConfigReading::fault_unread_keys() { check_keys(*this, root, ""); }

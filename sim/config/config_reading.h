@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,17 @@
 namespace c3sim::sim {
 
 struct ConfigReading {
-  std::string name;  // of the file, for positions
+  std::vector<std::string> names;  // of the file and of those that it stands on, for positions
   Sources sources = Sources::optional;
   ConfigNode root;
   std::vector<std::string> assignments;            // "--set gpu.sdma.engines=32", in the order given
   std::multimap<ConfigPosition, Fault> faults;     // in the order of the file
   std::multimap<ConfigPosition, Fault> warnings;   // likewise; they fail nothing
   std::map<ConfigPosition, Parameter> parameters;  // by the position of the key
+  std::optional<Parameter> base;                   // what the file stands on, once that key was taken out of the tree
+
+  // "mi300x.yaml:12:9", or the assignment itself.
+  std::string place(ConfigPosition position) const;
 
   // A fault that was recorded before is not recorded again: a section may be read twice.
   void fault(ConfigPosition position, std::string path, std::string what);

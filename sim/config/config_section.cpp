@@ -310,4 +310,17 @@ void Section::fault(std::string_view key, std::string what) {
   reading_->fault(found == nullptr ? position_ : found->position, path_of(path_, key), std::move(what));
 }
 
+void Section::warn(std::string_view key, std::string what) {
+  if (node_ == nullptr) return;
+  const ConfigEntry* const found = node_->find(key);
+  const std::string path = path_of(path_, key);
+  reading_->warn(found == nullptr ? position_ : found->position, path, path + ": " + what);
+}
+
+bool Section::is_sound(std::string_view key) const {
+  if (node_ == nullptr) return false;
+  const std::string path = path_of(path_, key);
+  return std::ranges::none_of(reading_->faults, [&path](const auto& fault) { return fault.second.path == path; });
+}
+
 }  // namespace c3sim::sim

@@ -71,6 +71,10 @@ class Section {
 
   // Records what a model finds wrong with a key, or, where that is absent, with the section.
   void fault(std::string_view key, std::string what);
+  // The same for what is legal but may not be meant; see Config::warnings.
+  void warn(std::string_view key, std::string what);
+  // Whether nothing was found wrong with the key so far, so that what follows from its value may be blamed on others.
+  bool is_sound(std::string_view key) const;
 
  private:
   friend class Config;

@@ -84,6 +84,32 @@ void append_block(std::string& yaml, const ConfigNode& node, std::size_t indent)
   }
 }
 
+// A parameter that is written over another one: what it does not say stays as it was, but for the source of another
+// value, which the old one is not.
+ConfigNode merged_parameter(ConfigNode over, const ConfigNode& under, const NamePosition& name_of) {
+  const ConfigEntry* const value = over.find("value");
+  if (value != nullptr && over.find("source") == nullptr) {
+    std::string source = name_of(value->node.position) + ", instead of " + to_line(under.find("value")->node);
+    const ConfigEntry* const before = under.find("source");
+    if (before != nullptr) source += " (" + to_line(before->node) + ")";
+    const ConfigPosition position = value->position;
+    over.entries.push_back({"source", position, ConfigNode::scalar(std::move(source), position)});
+  }
+  for (const ConfigEntry& entry : under.entries) {
+    if (over.find(entry.key) == nullptr) over.entries.push_back(entry);
+  }
+  return over;
+}
+
+ConfigNode as_parameter(ConfigNode value) {
+  ConfigNode parameter;
+  parameter.kind = ConfigNode::Kind::map;
+  parameter.position = value.position;
+  const ConfigPosition position = value.position;
+  parameter.entries.push_back({"value", position, std::move(value)});
+  return parameter;
+}
+
 template <class Entries>
 auto* find_entry(Entries& entries, std::string_view key) {
   const auto found = std::ranges::find(entries, key, &ConfigEntry::key);
@@ -106,6 +132,22 @@ ConfigNode ConfigNode::scalar(std::string text, ConfigPosition position) {
   node.text = std::move(text);
   node.position = position;
   return node;
+}
+
+ConfigNode merged(ConfigNode over, const ConfigNode& under, const NamePosition& name_of) {
+  using Kind = ConfigNode::Kind;
+  const bool is_bare = over.kind == Kind::scalar || (over.kind == Kind::list && !over.is_section_list());
+  if (under.is_parameter() && is_bare) over = as_parameter(std::move(over));
+  if (over.kind != Kind::map || under.kind != Kind::map) return over;
+  if (under.is_parameter()) return merged_parameter(std::move(over), under, name_of);
+  for (const ConfigEntry& entry : under.entries) {
+    if (ConfigEntry* const both = over.find(entry.key)) {
+      both->node = merged(std::move(both->node), entry.node, name_of);
+    } else {
+      over.entries.push_back(entry);
+    }
+  }
+  return over;
 }
 
 std::string path_of(std::string_view parent, std::string_view key) {

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <compare>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace c3sim::sim {
 
-// A line and column of the file, from 1, or else the n-th assignment of the command line, from 1. Files come first.
+// A line and column of a file, from 1, or else the n-th assignment of the command line, from 1. Files come first, and
+// of them the one on top; the files that it stands on follow from file 1.
 struct ConfigPosition {
   int assignment = 0;
+  int file = 0;
   int line = 0;
   int column = 0;
 
@@ -48,6 +51,12 @@ struct ConfigEntry {
   ConfigNode node;
   bool read = false;
 };
+
+// Puts a tree over another: maps merge key by key, the keys of `over` first; all else is that of `over`. Over a
+// parameter ({value: ..., source: ...}) a bare value is its value, and a value without a source of its own gets one
+// that says what it is instead of; `name_of` writes the place of a position for that.
+using NamePosition = std::function<std::string(ConfigPosition)>;
+ConfigNode merged(ConfigNode over, const ConfigNode& under, const NamePosition& name_of);
 
 // "gpu" and "sdma" give "gpu.sdma"; "gpu" and 3 give "gpu[3]".
 std::string path_of(std::string_view parent, std::string_view key);

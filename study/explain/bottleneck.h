@@ -10,7 +10,7 @@
 
 namespace c3sim::study {
 
-enum class Bottleneck { own_rate, latency, l2, infinity_cache, hbm, link, engine, other };
+enum class Bottleneck { own_rate, latency, l2, xcd_port, infinity_cache, hbm, link, remote_reads, host_link, engine };
 
 std::string_view to_string(Bottleneck bottleneck);
 

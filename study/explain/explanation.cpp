@@ -4,11 +4,16 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "models/machine/activity_tag.h"
 #include "models/node.h"
+#include "sim/overloaded.h"
 #include "sim/resource_network.h"
 #include "study/explain/bottleneck.h"
 
@@ -16,43 +21,60 @@ namespace c3sim::study {
 
 namespace {
 
+using models::ActivityTag;
 using sim::ResourceNetwork;
 
-// Kinds of work, told apart by what they use: copies an engine, a collective's kernels links and no engine.
-enum class Worker { gemm, rccl, sdma };
-constexpr std::array<std::string_view, 3> worker_names{"GEMM", "RCCL", "SDMA"};
+// What does the work of an operation, or a part of it.
+enum class Worker { gemm, rccl, sdma, elementwise, remote };
+constexpr std::array<std::string_view, 5> worker_names{"GEMM", "RCCL", "SDMA", "element-wise kernel", "remote access"};
 
-constexpr std::size_t index(auto enumerator) { return static_cast<std::size_t>(enumerator); }
+constexpr std::size_t index(Worker worker) { return static_cast<std::size_t>(worker); }
 
-// What uses a resource of this kind and none of those that others use.
-Worker user_of(Bottleneck bottleneck) {
-  if (bottleneck == Bottleneck::engine) return Worker::sdma;
-  return bottleneck == Bottleneck::link ? Worker::rccl : Worker::gemm;
+// A collective may be done by kernels and by engines, one after the other.
+Worker worker_of(const Work& work, models::Tenant tenant) {
+  return std::visit(sim::Overloaded{[](const models::GemmShape&) { return Worker::gemm; },
+                                    [&](const models::CollectiveSpec&) {
+                                      return tenant == models::Tenant::rccl ? Worker::rccl : Worker::sdma;
+                                    },
+                                    [](const models::SdmaCopySpec&) { return Worker::sdma; },
+                                    [](const models::SdmaPacketList&) { return Worker::sdma; },
+                                    [](const models::ElementwiseSpec&) { return Worker::elementwise; },
+                                    [](const models::RemoteKernelSpec&) { return Worker::remote; }},
+                    work);
 }
+
+// What one kind of worker does for one operation, by its place in the schedule.
+using Part = std::pair<Worker, std::size_t>;
 
 struct Held {
   double seconds = 0.0;
-  std::array<double, worker_names.size()> load{};  // of the bottleneck, by kind of work, times how long
+  std::map<Part, double> load;  // of the bottleneck, by whose it is, times how long
 };
 
 class Watch {
  public:
-  explicit Watch(models::Node& node) : network_(node.network()), bottlenecks_(node) {}
+  Watch(models::Node& node, const Schedule& schedule)
+      : network_(node.network()), schedule_(schedule), bottlenecks_(node) {}
 
   void operator()(sim::Time since, sim::Time until);
 
-  const std::map<std::pair<Worker, Bottleneck>, Held>& held() const { return held_; }
+  const std::map<std::pair<Part, Bottleneck>, Held>& held() const { return held_; }
 
  private:
   // The HBMs that each activity uses.
   using Memories = std::map<ResourceNetwork::ActivityId, std::vector<sim::ResourceId>>;
 
+  Part part_of(std::uint32_t tag) const {
+    const ActivityTag whose = ActivityTag::of(tag);
+    return {worker_of(schedule_[whose.operation].work, whose.tenant), whose.operation};
+  }
   // What holds the activity back together with others: a full resource, or the HBMs whose load makes it wait.
   std::vector<sim::ResourceId> contended(ResourceNetwork::ActivityId activity, const Memories& memories) const;
 
   const ResourceNetwork& network_;
+  const Schedule& schedule_;
   Bottlenecks bottlenecks_;
-  std::map<std::pair<Worker, Bottleneck>, Held> held_;
+  std::map<std::pair<Part, Bottleneck>, Held> held_;
 };
 
 std::vector<sim::ResourceId> Watch::contended(ResourceNetwork::ActivityId activity, const Memories& memories) const {
@@ -64,48 +86,57 @@ std::vector<sim::ResourceId> Watch::contended(ResourceNetwork::ActivityId activi
 }
 
 void Watch::operator()(sim::Time since, sim::Time until) {
-  std::map<ResourceNetwork::ActivityId, Worker> workers;
+  std::map<ResourceNetwork::ActivityId, Part> activities;
   Memories memories;
   for (const auto& [resource, bottleneck] : bottlenecks_.resources()) {
     for (const ResourceNetwork::Share& share : network_.shares(resource)) {
-      Worker& worker = workers.emplace(share.activity, Worker::gemm).first->second;
-      worker = std::max(worker, user_of(bottleneck));
+      activities.emplace(share.activity, part_of(share.tag));
       if (bottleneck == Bottleneck::hbm) memories[share.activity].push_back(resource);
     }
   }
-  std::array<double, worker_names.size()> activities{};
-  for (const auto& [activity, worker] : workers) activities[index(worker)] += 1.0;
+  std::map<Part, double> count;
+  for (const auto& [activity, part] : activities) count[part] += 1.0;
 
   const double seconds = sim::to_seconds(until - since).value();
-  for (const auto& [activity, worker] : workers) {
-    Held& held = held_[{worker, bottlenecks_.of(activity)}];
-    held.seconds += seconds / activities[index(worker)];
+  for (const auto& [activity, part] : activities) {
+    Held& held = held_[{part, bottlenecks_.of(activity)}];
+    held.seconds += seconds / count[part];
     for (const sim::ResourceId resource : contended(activity, memories)) {
       for (const ResourceNetwork::Share& share : network_.shares(resource)) {
-        const auto sharer = workers.find(share.activity);
-        if (sharer != workers.end()) held.load[index(sharer->second)] += share.load * seconds;
+        held.load[part_of(share.tag)] += share.load * seconds;
       }
     }
   }
 }
 
-void add_rows(ResultTable& table, const std::string& run, const Watch& watch) {
+// The kind of work, with the operation's name where the schedule has several of that kind.
+std::string words(const Part& part, const Schedule& schedule, const std::set<Part>& all) {
+  const std::string kind(worker_names[index(part.first)]);
+  const auto same = std::ranges::count(all, part.first, &Part::first);
+  return same > 1 ? kind + " " + schedule[part.second].name : kind;
+}
+
+void add_rows(ResultTable& table, const NamedRun& run, const Watch& watch) {
+  std::set<Part> parts;
+  for (const auto& [key, held] : watch.held()) parts.insert(key.first);
   for (const auto& [key, held] : watch.held()) {
-    const auto& [worker, bottleneck] = key;
+    const auto& [part, bottleneck] = key;
     double all = 0.0;
+    double own = 0.0;
     std::string others;
-    for (std::size_t i = 0; i < held.load.size(); ++i) {
-      all += held.load[i];
-      if (i == index(worker) || held.load[i] == 0.0) continue;
-      others += (others.empty() ? "" : ", ") + std::string(worker_names[i]);
+    for (const auto& [whose, load] : held.load) {
+      all += load;
+      if (whose == part) own = load;
+      if (whose == part || load == 0.0) continue;
+      others += (others.empty() ? "" : ", ") + words(whose, run.schedule, parts);
     }
     std::vector<Cell> row(6);
-    row[0] = run;
-    row[1] = std::string(worker_names[index(worker)]);
+    row[0] = run.name;
+    row[1] = words(part, run.schedule, parts);
     row[2] = std::string(to_string(bottleneck));
     row[3] = held.seconds * 1e6;
     row[4] = others;
-    if (all > 0.0) row[5] = 100.0 * (1.0 - held.load[index(worker)] / all);
+    if (all > 0.0) row[5] = 100.0 * (1.0 - own / all);
     table.add_row(std::move(row));
   }
 }
@@ -121,11 +152,11 @@ ResultTable explain(Testbed& testbed, std::span<const NamedRun> runs) {
                      {"others_percent", "their part", "%", 0}});
   for (const NamedRun& run : runs) {
     std::optional<Watch> watch;
-    testbed.watch(run.schedule, [&watch](models::Node& node, sim::Time) {
-      watch.emplace(node);
+    testbed.watch(run.schedule, [&](models::Node& node, sim::Time) {
+      watch.emplace(node, run.schedule);
       node.network().add_observer(std::ref(*watch));
     });
-    add_rows(table, run.name, *watch);
+    add_rows(table, run, *watch);
   }
   return table;
 }

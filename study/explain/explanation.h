@@ -8,10 +8,11 @@
 
 namespace c3sim::study {
 
-// Plays each run again and watches the shared resources. One row per run, kind of work and bottleneck. `time_us` is the
-// time over which work of this kind moved data, split over the bottlenecks by how many of its activities each held
-// back: its sum over the rows of a kind is the time for which that kind was active on any GPU. `others_percent` is the
-// part of the load on the bottleneck, while it was one, that came from `others`.
+// Plays each run again and watches the shared resources. One row per run, part of the work and bottleneck; a part is
+// what kernels, or engines, do of one operation. `time_us` is the time over which it moved data, split over the
+// bottlenecks by how many of its activities each held back: its sum over the rows of a kind is the time for which that
+// kind was active on any GPU. `others_percent` is the part of the load on the bottleneck, while it was one, that came
+// from `others`.
 ResultTable explain(Testbed& testbed, std::span<const NamedRun> runs);
 
 }  // namespace c3sim::study

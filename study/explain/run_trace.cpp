@@ -26,9 +26,10 @@ class UtilisationCounters {
     const sim::Time at = std::max(since, origin_) - origin_;
     for (int gpu = 0; gpu < node_.simulated(); ++gpu) {
       const std::string name = "gpu" + std::to_string(gpu);
-      const models::Memory& memory = node_.gpu(gpu).memory();
-      show(name + " HBM [%]", at, node_.network().utilisation(memory.hbm()));
-      show(name + " Infinity Cache [%]", at, node_.network().utilisation(memory.cache()));
+      for (const models::Memory::Level& level : node_.gpu(gpu).memory().levels()) {
+        const std::string counter = name + " " + std::string(level.spec.name) + " [%]";
+        show(counter, at, node_.network().utilisation(level.resource));
+      }
       show(name + " busiest link out [%]", at, busiest_link(gpu));
     }
   }

@@ -83,7 +83,8 @@ ResultTable class_table(const C3Study& study, std::span<const StudyResult> resul
       const PublishedCollective published = published_of(published_of(study, strategy), kind);
       row.push_back(optional_cell(published.lowest_fraction, 100.0));
       row.push_back(optional_cell(published.highest_fraction, 100.0));
-      row.emplace_back(average(results, {strategy, kind, {}}).speedup);
+      const Average mean = average(results, {strategy, kind, {}});
+      row.push_back(mean.scenarios > 0 ? Cell(mean.speedup) : Cell());
       row.push_back(optional_cell(published.speedup));
       table.add_row(std::move(row));
     }
@@ -103,7 +104,7 @@ ResultTable pair_table(const C3Study& study, std::span<const StudyResult> result
   for (const StudyPair& pair : study.pairs) {
     std::vector<Cell> row(3);
     row[0] = pair.name;
-    row[1] = text(to_string(pair.length_class));
+    if (pair.length_class) row[1] = text(to_string(*pair.length_class));
     for (const models::CollectiveKind kind : study.collectives) {
       const C3Result* result = find_result(results, pair, kind);
       if (result == nullptr) {
@@ -169,7 +170,7 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
                       {},
                       true});
   }
-  return {platform, std::move(tables), {}, std::move(runs), fmt::format("{} on {}", study.name, platform)};
+  return {platform, std::move(tables), study.warnings, std::move(runs), fmt::format("{} on {}", study.name, platform)};
 }
 
 }  // namespace c3sim::study

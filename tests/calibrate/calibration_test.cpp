@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 using sim::operator""_MiB;
 
 const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
+const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};  // with what platforms stand on
 const std::filesystem::path reference = C3SIM_SOURCE_DIR "/validate/reference/h200x8";
 
 std::string content(const std::filesystem::path& path) {
@@ -76,7 +77,7 @@ const FittedParameter& fitted(const Calibration& calibration, const std::string&
 
 std::string faults_of(const std::filesystem::path& base, std::vector<Reading> files) {
   try {
-    calibrate(base, files);
+    calibrate(base, files, {}, folders);
   } catch (const sim::ConfigError& error) {
     return error.what();
   }
@@ -85,7 +86,7 @@ std::string faults_of(const std::filesystem::path& base, std::vector<Reading> fi
 
 TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
   const std::vector files{simulated({"fabric.link_rate=420 GB/s", "host.kernel_launch=9 us"})};
-  const Calibration calibration = calibrate(h200, files);
+  const Calibration calibration = calibrate(h200, files, {}, folders);
   ASSERT_EQ(calibration.parameters.size(), 2u) << "no step but these two has measurements";
   EXPECT_NEAR(split_unit(fitted(calibration, "fabric.link_rate").after).number, 420.0, 2.0);
   EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
@@ -98,7 +99,7 @@ TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
 TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
   const Reading usual = simulated({"host.kernel_launch=9 us"});
   const Reading slow = simulated({"host.kernel_launch=9 us"}, {"host.kernel_notice=5 us"});
-  const Calibration calibration = calibrate(h200, std::vector{slow, usual, slow});
+  const Calibration calibration = calibrate(h200, std::vector{slow, usual, slow}, {}, folders);
   EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
   EXPECT_NE(calibration.text.find("kernel_notice: {value: 2us"), std::string::npos) << "which stays as it was";
   for (const FittedStep& step : calibration.steps) {
@@ -107,7 +108,7 @@ TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
 }
 
 TEST(Calibration, NamesMeasurementsAsTheSource) {
-  const Calibration calibration = calibrate(h200, std::vector{simulated({})});
+  const Calibration calibration = calibrate(h200, std::vector{simulated({})}, {}, folders);
   EXPECT_EQ(fitted(calibration, "fabric.link_rate").source, "simulated.csv: copies to one peer above 1 MiB");
   EXPECT_THAT(calibration.text, HasSubstr("source: \"simulated.csv: copies to one peer above 1 MiB\", kind: fitted"));
 }
@@ -116,13 +117,13 @@ TEST(Calibration, DoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
   const std::filesystem::path other = written(
       "other_start.yaml", replaced(content(h200), "link_rate: {value: 396 GB/s", "link_rate: {value: 450 GB/s"));
   const std::vector files{simulated({})};
-  EXPECT_EQ(calibrate(other, files).text, calibrate(h200, files).text);
+  EXPECT_EQ(calibrate(other, files, {}, folders).text, calibrate(h200, files, {}, folders).text);
 }
 
 TEST(Calibration, LeavesAloneWhatIsNotFitted) {
   const std::string assumed = replaced(content(h200), "copies to one peer above 1 MiB\", kind: fitted",
                                        "copies to one peer above 1 MiB\", kind: assumed");
-  const Calibration calibration = calibrate(written("assumed.yaml", assumed), std::vector{simulated({})});
+  const Calibration calibration = calibrate(written("assumed.yaml", assumed), std::vector{simulated({})}, {}, folders);
   ASSERT_EQ(calibration.parameters.size(), 1u);
   EXPECT_EQ(calibration.parameters[0].path, "host.kernel_launch");
 }
@@ -130,14 +131,14 @@ TEST(Calibration, LeavesAloneWhatIsNotFitted) {
 TEST(Calibration, SaysWhenARangeEndsBeforeTheMeasurement) {
   // Copies at 300 GB/s, where the range of the port begins at 350.
   const std::vector files{simulated({"fabric.link_rate=300 GB/s"})};
-  const Calibration calibration = calibrate(h200, files);
+  const Calibration calibration = calibrate(h200, files, {}, folders);
   EXPECT_TRUE(fitted(calibration, "fabric.link_rate").at_limit);
   EXPECT_THAT(report(calibration, files).warnings, Contains("fabric.link_rate ended where its range ends: 350 GB/s"));
 }
 
 TEST(Calibration, WarnsOfFittedParametersThatNothingMeasures) {
   const std::vector files{simulated({})};
-  EXPECT_THAT(report(calibrate(h200, files), files).warnings,
+  EXPECT_THAT(report(calibrate(h200, files, {}, folders), files).warnings,
               Contains(AllOf(HasSubstr("nothing here measures them"), HasSubstr("gpu.power.idle"))));
 }
 
@@ -209,7 +210,7 @@ TEST(FullCalibration, MakesTheFileOfTheSecondMachine) {
   const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
   const std::vector files{read_for_fit(reader, reference / "isolated.csv"),
                           read_for_fit(reader, reference / "power.csv")};
-  const Calibration calibration = calibrate(h200, files);
+  const Calibration calibration = calibrate(h200, files, {}, folders);
   EXPECT_EQ(calibration.text, content(h200));
   EXPECT_THAT(calibration.kept, testing::IsEmpty()) << "of kind fitted, and fitted to nothing";
   for (const FittedParameter& parameter : calibration.parameters) EXPECT_FALSE(parameter.at_limit) << parameter.path;

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace c3sim::calibrate {
 namespace {
@@ -14,6 +16,8 @@ namespace {
 using ::testing::HasSubstr;
 
 const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
+
+const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};  // with what platforms stand on
 
 std::string content(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -23,6 +27,10 @@ std::string content(const std::filesystem::path& path) {
 sim::Parameter parameter(const PlatformText& platform, const std::string& path) {
   const std::vector<sim::Parameter> parameters = platform.parameters();
   return *std::ranges::find(parameters, path, &sim::Parameter::path);
+}
+
+void replace(PlatformText& platform, const std::string& path, const std::string& value, const std::string& source) {
+  platform.replace(std::vector{PlatformText::Replacement{parameter(platform, path), value, source}});
 }
 
 TEST(SpelledNumber, KeepsItsUnit) {
@@ -41,7 +49,7 @@ TEST(SpelledNumber, HasThreeSignificantDigits) {
 TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
   PlatformText platform(h200);
   const std::string before = platform.text();
-  platform.replace(parameter(platform, "gpu.power.idle"), "90 W", "a new, better source");
+  replace(platform, "gpu.power.idle", "90 W", "a new, better source");
   const sim::Parameter changed = parameter(platform, "gpu.power.idle");
   EXPECT_EQ(changed.value, "90 W");
   EXPECT_EQ(changed.source, "a new, better source");
@@ -60,7 +68,7 @@ TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
 
 TEST(PlatformText, ReachesParametersInLists) {
   PlatformText platform(h200);
-  platform.replace(parameter(platform, "gpu.gemm.kernels[0].efficiency"), "0.9", "x");
+  replace(platform, "gpu.gemm.kernels[0].efficiency", "0.9", "x");
   EXPECT_DOUBLE_EQ(platform.spec().gpu.gemm.kernels[0].efficiency, 0.9);
 }
 
@@ -68,6 +76,18 @@ TEST(PlatformText, AssignsWithoutWriting) {
   const PlatformText platform(h200);
   EXPECT_EQ(platform.spec(std::vector<std::string>{"gpu.power.idle=90 W"}).gpu.power.idle, sim::Watts(90.0));
   EXPECT_EQ(platform.text(), content(h200));
+}
+
+// What a file stands on is not written to, so its parameters are not offered.
+TEST(PlatformText, HasTheParametersOfTheFileItselfAlone) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "on_h200.yaml";
+  std::ofstream(file) << "base: h200\ngpu:\n  power:\n"
+                         "    idle: {value: 90 W, source: x, kind: fitted, range: [60 W, 125 W]}\n";
+  PlatformText platform(file, folders);
+  EXPECT_EQ(platform.parameters().size(), 2u);  // base and idle
+  replace(platform, "gpu.power.idle", "91 W", "y");
+  EXPECT_EQ(platform.spec().gpu.power.idle, sim::Watts(91.0));
+  EXPECT_EQ(platform.text().find("base: h200\n"), 0u);
 }
 
 TEST(PlatformText, AsksForOneLineWhereAParameterTakesSeveral) {
@@ -78,9 +98,9 @@ TEST(PlatformText, AsksForOneLineWhereAParameterTakesSeveral) {
                "    idle:\n      value: 90 W\n      source: x\n      kind: fitted\n      range: [60 W, 125 W]");
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "spread.yaml";
   std::ofstream(file) << text;
-  PlatformText platform(file);
+  PlatformText platform(file, folders);
   try {
-    platform.replace(parameter(platform, "gpu.power.idle"), "91 W", "x");
+    replace(platform, "gpu.power.idle", "91 W", "x");
     FAIL() << "no fault was found";
   } catch (const sim::ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr("gpu.power.idle: a parameter that is fitted stands on one line"));

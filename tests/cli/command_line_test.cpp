@@ -99,7 +99,7 @@ TEST(CommandLine, SetChangesTheAnswer) {
 
 // Links of twice the rate are no MI300X, but a question one may ask.
 TEST(CommandLine, AWhatIfOutsideTheRangeOfItsParameterIsAnsweredWithAWarning) {
-  const Answer answer = run_cli(with(small_c3, {"--set", "fabric.link_rate=96 GB/s"}));
+  const Answer answer = run_cli(with(small_c3, {"--set", "fabric.link_rate=96 GB/s", "--strategy", "c3_base"}));
   EXPECT_EQ(answer.code, ExitCode::fine);
   const std::string warning = "--set fabric.link_rate=96 GB/s: '96 GB/s' lies outside its range [45 GB/s, 64 GB/s]";
   EXPECT_EQ(answer.err, "warning: " + warning + "\n");

@@ -7,7 +7,7 @@
 
 #include "models/machine/usage_list.h"
 #include "models/node.h"
-#include "sim/config/config.h"
+#include "models/platform/platform_config.h"
 #include "sim/resource_network.h"
 #include "sim/simulator.h"
 
@@ -19,7 +19,7 @@ inline std::string platform_file(const std::string& name) {
 inline std::string mi300x_file() { return platform_file("mi300x"); }
 
 inline PlatformSpec read_platform(const std::string& file, const std::vector<std::string>& assignments = {}) {
-  sim::Config config = sim::Config::from_file(file, sim::Sources::required);
+  sim::Config config = platform_config(file);
   for (const std::string& assignment : assignments) config.set(assignment);
   return PlatformSpec::read(config);
 }

@@ -61,6 +61,20 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
                           "fidelity", "GBps"));
 }
 
+// Seven peers of eight GPUs.
+TEST_F(AnswersTest, EnginesBeyondThePeersAreSaidToBeIdle) {
+  models::CollectiveSpec spec = all_gather(1_MiB);
+  spec.backend = models::Backend::sdma;
+  spec.variant = models::SdmaVariant::b2b;
+  spec.gpus = 8;
+  spec.engines = 7;
+  EXPECT_EQ(answer_collectives(testbed_, std::vector{spec}).warnings, std::vector<std::string>());
+  spec.engines = 9;
+  EXPECT_EQ(
+      answer_collectives(testbed_, std::vector{spec, spec}).warnings,
+      std::vector<std::string>{"9 engines were asked for, but a GPU has 7 peers to copy to: 2 engines stay idle"});
+}
+
 TEST_F(AnswersTest, RatesFollowFromTimes) {
   // 2 * 8192^3 operations are 1.0995e12; in t us that is 1.0995e6 / t TFLOP/s.
   const Results gemm = answer_gemm(testbed_, {8192, 8192, 8192}, std::array{304, 152});

@@ -35,6 +35,16 @@ TEST_F(CuPartitionTest, ReservationsWorthTryingArePowersOfTwoWithACuPerXcd) {
   EXPECT_THAT(cu_reservations(mi300x({"gpu.cus_per_xcd=1"}).spec), IsEmpty());
 }
 
+TEST_F(CuPartitionTest, FineSplitsAreNoneAndEveryMultipleOfTheXcds) {
+  const std::vector<int> fine = cu_reservations(platform_, Splits::fine);
+  ASSERT_EQ(fine.size(), 38u);  // 0, 8, ... 296 of 304 CUs
+  for (std::size_t i = 0; i < fine.size(); ++i) EXPECT_EQ(fine[i], static_cast<int>(8 * i));
+  EXPECT_THAT(cu_reservations(mi300x({"gpu.cus_per_xcd=1"}).spec, Splits::fine), testing::ElementsAre(0));
+  const CuPartition none = reserve(platform_, 0);
+  EXPECT_EQ(none.gemm, models::CuMask{});
+  EXPECT_EQ(none.collective, models::CuMask{});
+}
+
 TEST_F(CuPartitionTest, AllCusAreNoMask) {
   EXPECT_EQ(first_cus(platform_, 304), models::CuMask{});
   EXPECT_EQ(first_cus(platform_, 240), (models::CuMask{0, 30}));

@@ -76,7 +76,7 @@ TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
 
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
-              HasSubstr("exactly one of the keys gemm, collective, copy and packets"));
+              HasSubstr("exactly one of the keys gemm, collective, copy, packets, kernel and remote"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
               HasSubstr("exactly one of the keys"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8192x8192}\n"),
@@ -99,6 +99,46 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: allgather, bytes: 1MiB}}\n"),
               HasSubstr("did you mean 'all_gather'?"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, gem: 1}\n"), HasSubstr("gem"));
+}
+
+TEST_F(ExperimentTest, WhatABackendCannotDoIsAFaultWithItsPlace) {
+  EXPECT_THAT(faults("  - {name: a, stream: s, cus: [0, 64], copy: {from: 0, to: 1, bytes: 1MiB}}\n"),
+              HasSubstr("test.yaml:4:26: operations[0].cus: copy engines take no CUs"));
+  EXPECT_THAT(faults("  - name: a\n    stream: s\n    cus: [0, 64]\n"
+                     "    collective: {kind: all_gather, bytes: 1MiB, backend: sdma}\n"),
+              HasSubstr("test.yaml:6:5: operations[0].cus: copy engines take no CUs"));
+  EXPECT_THAT(faults("  - name: a\n    stream: s\n    cus: [0, 64]\n"
+                     "    collective: {kind: all_reduce, bytes: 1MiB, backend: sdma}\n"),
+              "")
+      << "its reduce-scatter runs as a kernel";
+  EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: all_gather, bytes: 1MiB, variant: b2b}}\n"),
+              HasSubstr("test.yaml:4:70: operations[0].collective.variant: RCCL uses no copy engines"));
+}
+
+// Two hops, the second one waiting for the first: handing over without the host saves what the host takes, no more. The
+// second one's waiting is no work.
+TEST_F(ExperimentTest, AChainOfPacketsIsHardlySpedUp) {
+  const Experiment chain = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}, {fence: w, value: 1}]}}\n"
+      "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, commands: [{poll: w, equal: 1}, {copy: 1MiB, to: "
+      "2}]}}\n");
+  const ResultTable overlap = run_experiment(testbed_, chain).tables.at(1).table;
+  const double speedup = std::get<double>(overlap.rows().at(0).at(3));
+  EXPECT_GE(speedup, 1.0);
+  EXPECT_LT(speedup, 1.25);
+}
+
+// Listed the other way round, one after another would be a deadlock.
+TEST_F(ExperimentTest, PacketsThatWaitForLaterOnesHaveNoSerialTime) {
+  const Experiment chain = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, commands: [{poll: w, equal: 1}, {copy: 1MiB, to: 2}]}}\n"
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}, {fence: w, value: "
+      "1}]}}\n");
+  const ResultTable overlap = run_experiment(testbed_, chain).tables.at(1).table;
+  EXPECT_EQ(overlap.rows().at(0).at(2), Cell());
+  EXPECT_EQ(overlap.rows().at(0).at(3), Cell());
 }
 
 TEST_F(ExperimentTest, TellsAllFaultsOfAFileAtOnce) {

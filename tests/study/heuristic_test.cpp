@@ -72,13 +72,22 @@ TEST_F(HeuristicTest, SizesOfOneKindShareARowOfTheTable) {
   EXPECT_NE(stretch(16_MiB), stretch(64_MiB)) << "32 MiB lies between them";
 }
 
-// Beside an endless GEMM the collective hides whatever it has: the fewest CUs cost the GEMM least. Beside an endless
-// all-to-all the GEMM does, and the collective gets all it can use.
+// Beside a GEMM of six times its length the collective hides whatever it has: the fewest CUs cost the GEMM least.
+// Beside an endless all-to-all the GEMM does, and the collective gets all it can use.
 TEST_F(HeuristicTest, TheShorterOneGetsWhatTheLongerOneCanSpare) {
-  const models::GemmShape long_gemm{65536, 8192, 65536};
-  EXPECT_EQ(cus_by_table(testbed_, {"", long_gemm, CollectiveKind::all_gather, 64_MiB}), 8);
+  const models::GemmShape long_gemm{18432, 8192, 16384};
+  EXPECT_EQ(cus_by_table(testbed_, {"", long_gemm, CollectiveKind::all_gather, 256_MiB}), 8);
   const models::GemmShape short_gemm{8192, 8192, 1024};
   EXPECT_EQ(cus_by_table(testbed_, {"", short_gemm, CollectiveKind::all_to_all, 4096_MiB}), 64);
+}
+
+// Eight CUs less stretch a GEMM by about 2 %, which is more than all of a collective of 18 us.
+TEST_F(HeuristicTest, NothingIsReservedForACollectiveThatIsShorterThanWhatItWouldCost) {
+  const Scenario scenario{"", {4864, 4096, 8192}, CollectiveKind::all_gather, sim::Bytes(4097.0)};
+  EXPECT_EQ(cus_by_table(testbed_, scenario), 0);
+  const C3Result result = run_strategy(testbed_, scenario, Strategy::heuristic);
+  EXPECT_EQ(result.reserved_cus, 0);
+  EXPECT_LE(result.makespan, result.serial());
 }
 
 TEST_F(HeuristicTest, TheStrategyDoesWhatTheHeuristicsSay) {

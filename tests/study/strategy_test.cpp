@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "study/cu_partition.h"
 #include "tests/study/test_platform.h"
@@ -64,6 +67,52 @@ TEST_F(StrategyTest, NothingIsReservedWhereNothingWouldBeLeft) {
   Testbed tiny(mi300x({"gpu.cus_per_xcd=1"}).spec);
   EXPECT_THAT(cu_reservations(tiny.platform()), testing::IsEmpty());
   EXPECT_EQ(run_strategy(tiny, small, Strategy::c3_rp).makespan, run_strategy(tiny, small, Strategy::c3_base).makespan);
+}
+
+// A collective of 18 us beside a GEMM that fills the GPU exactly: any CU less costs the GEMM a whole wave.
+const Scenario short_collective{"", {4864, 4096, 8192}, models::CollectiveKind::all_gather, sim::Bytes(4097.0)};
+
+TEST_F(StrategyTest, FineSplitsReserveNothingWhereThatIsBest) {
+  Scenario fine = short_collective;
+  fine.splits = Splits::fine;
+  for (const auto& [sweep, bare] :
+       {std::pair(Strategy::c3_rp, Strategy::c3_base), std::pair(Strategy::c3_sp_rp, Strategy::c3_sp)}) {
+    const C3Result best = run_strategy(testbed_, fine, sweep);
+    EXPECT_LE(best.makespan, run_strategy(testbed_, fine, bare).makespan);
+    EXPECT_LT(best.makespan, run_strategy(testbed_, short_collective, sweep).makespan);
+  }
+}
+
+TEST_F(StrategyTest, FineSplitsAreNeverWorseThanThoseOfThePaper) {
+  Scenario fine = small;
+  fine.splits = Splits::fine;
+  EXPECT_LE(run_strategy(testbed_, fine, Strategy::c3_rp).makespan, run(Strategy::c3_rp).makespan);
+}
+
+TEST_F(StrategyTest, ItIsSaidWhereAReservationCostsMoreThanNone) {
+  const C3Result sweep = run_strategy(testbed_, short_collective, Strategy::c3_rp);
+  const std::vector<std::string> warnings = reservation_warnings(testbed_, std::vector{sweep});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings.front(), testing::HasSubstr("c3_rp takes"));
+  EXPECT_THAT(warnings.front(), testing::HasSubstr("reserving nothing (c3_base)"));
+  EXPECT_THAT(reservation_warnings(testbed_, std::vector{run(Strategy::c3_base)}), testing::IsEmpty());
+}
+
+TEST_F(StrategyTest, ItIsSaidWhereNothingCanBeReserved) {
+  Testbed tiny(mi300x({"gpu.cus_per_xcd=1"}).spec);
+  const std::vector<std::string> warnings =
+      reservation_warnings(tiny, std::vector{run_strategy(tiny, small, Strategy::c3_rp)});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings.front(), testing::HasSubstr("c3_rp reserves nothing"));
+}
+
+// The reduce-scatter of an all-reduce runs as kernels: confined to the CUs kept from the GEMM it took twice as long.
+TEST_F(StrategyTest, ConcclRpKeepsCusFromTheGemmNotFromTheCollective) {
+  const Scenario scenario{"", {100, 100, 100000}, models::CollectiveKind::all_reduce, 2560_MiB};
+  const C3Result with = run_strategy(testbed_, scenario, Strategy::conccl_rp);
+  const C3Result without = run_strategy(testbed_, scenario, Strategy::conccl);
+  EXPECT_EQ(with.reserved_cus, 8);
+  EXPECT_LT(sim::to_seconds(with.makespan), 1.05 * sim::to_seconds(without.makespan));
 }
 
 TEST_F(StrategyTest, LaunchOrderIsTheOrderOfTheSchedule) {

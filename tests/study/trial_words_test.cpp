@@ -63,7 +63,8 @@ TEST(TrialWords, SayWhatIsNotAsUsual) {
   EXPECT_EQ(to_string(Trial(StreamTrial{2, 1, 12_GiB})), "stream of 12GiB from 2 arrays to 1");
   EXPECT_EQ(to_string(Trial(LoadTrial{1_GiB, sim::BytesPerSecond(2e12), 0.5})),
             "loads in 1GiB beside 2000 GB/s of which 0.5 read");
-  C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, 3_us}, Strategy::c3_sp_rp};
+  C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, Splits::paper, 3_us},
+               Strategy::c3_sp_rp};
   EXPECT_EQ(to_string(Trial(pair)),
             "c3_sp_rp gemm 64x128x256 with all_to_all of 1MiB on 4 channels with 16 CUs reserved after 3us");
   EXPECT_EQ(to_string(Trial(DependentTrial{{64, 128, 256}, DependentSchedule::shard_overlap})),
@@ -102,7 +103,8 @@ TEST(TrialCommands, AreThoseOfTheReadme) {
   EXPECT_EQ(command_of(GemmTrial{{8192, 8192, 8192}, 240}), "gemm --gemm 8192x8192x8192 --cus 240");
   EXPECT_EQ(command_of(CopyTrial{{0, models::host_device, 1_MiB, 1}}),
             "copy --from gpu0 --to host --bytes 1MiB --phases --engine 1");
-  C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, 3_us}, Strategy::c3_sp_rp};
+  C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, Splits::paper, 3_us},
+               Strategy::c3_sp_rp};
   EXPECT_EQ(command_of(pair),
             "c3 --gemm 64x128x256 --collective all_to_all --bytes 1MiB --strategy c3_sp_rp --channels 4 --reserve 16 "
             "--delay 3us");

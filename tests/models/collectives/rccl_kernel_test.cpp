@@ -138,7 +138,7 @@ TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
   sim::Simulator simulator;
   const PlatformSpec platform = round_platform();
   Node node(simulator, platform);
-  simulator.spawn("gemm", run_gemm_kernel(node.gpu(3), {1024, 128, 1000}, {}));
+  simulator.spawn("gemm", run_kernel(node, 3, gemm_kernel(node.spec().gpu, {1024, 128, 1000})));
   const sim::Time time = time_of(simulator, run_rccl_collective(node, collective(CollectiveKind::all_gather, 4.0), {}));
   EXPECT_NEAR(sim::to_microseconds(time), 66.536 + 1.0 + steps * 1.0 + 0.0004 + notice_us, 1e-5);
 }

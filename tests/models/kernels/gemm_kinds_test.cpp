@@ -25,10 +25,10 @@ Outcome run(const PlatformSpec& platform, GemmShape shape) {
   sim::Simulator simulator;
   Node node(simulator, platform);
   Outcome outcome;
-  outcome.us = sim::to_microseconds(time_of(simulator, run_gemm_kernel(node.gpu(0), shape, {})));
+  outcome.us = sim::to_microseconds(time_of(simulator, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape))));
   const Memory& memory = node.gpu(0).memory();
   outcome.l2_bytes = node.network().served(memory.l2());
-  outcome.cache_bytes = node.network().served(memory.cache());
+  outcome.cache_bytes = node.network().served(memory.levels()[1].resource);
   outcome.hbm_bytes = node.network().served(memory.hbm());
   return outcome;
 }

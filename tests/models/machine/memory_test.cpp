@@ -136,8 +136,23 @@ RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches,
   simulator.run();
   const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, b); };
   RC_ASSERT(near(network.served(memory.l2()), 1000.0 * l2_bytes));
-  RC_ASSERT(near(network.served(memory.cache()), 1000.0 * (reads + writes)));
+  RC_ASSERT(near(network.served(memory.levels()[1].resource), 1000.0 * (reads + writes)));
   RC_ASSERT(near(network.served(memory.hbm()), 1000.0 * (1.0 - hits) * (reads / 0.8 + writes / 0.5)));
+}
+
+// Without an Infinity Cache there are two levels, and a load waits for HBM alone.
+TEST(Memory, LeavesOutALevelThatTheMachineLacks) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.cache_capacity = sim::Bytes(0.0);
+  platform.gpu.memory.hbm_latency = 300_ns;
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  const Memory& memory = node.gpu(0).memory();
+  ASSERT_EQ(memory.levels().size(), 2u);
+  EXPECT_EQ(memory.levels()[0].spec.name, "L2");
+  EXPECT_EQ(memory.levels()[1].spec.name, "HBM");
+  EXPECT_EQ(memory.latency(0.0), 300_ns);
+  EXPECT_EQ(memory.latency_path(), std::vector{memory.hbm()});
 }
 
 }  // namespace

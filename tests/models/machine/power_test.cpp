@@ -93,7 +93,7 @@ TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   const std::vector<double> watts{0.1, 0.2, 0.4, 0.8};
   for (std::size_t level = 0; level < watts.size(); ++level) {
     GovernedGpu gpu(tight());
-    const std::vector<sim::ResourceNetwork::ResourceId> resources{gpu.memory().l2(), gpu.memory().cache(),
+    const std::vector<sim::ResourceNetwork::ResourceId> resources{gpu.memory().l2(), gpu.memory().levels()[1].resource,
                                                                   gpu.memory().hbm(), gpu.link()};
     gpu.add_traffic(resources[level], 1e11);
     EXPECT_NEAR(gpu.settled_power(), 120.0 + watts[level], 1e-9);

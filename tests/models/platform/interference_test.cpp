@@ -9,7 +9,6 @@
 #include "models/collectives/collective.h"
 #include "models/kernels/gemm.h"
 #include "models/machine/dispatcher.h"
-#include "models/machine/tenant_resource.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -109,59 +108,6 @@ TEST(Interference, ARealMachineHasAllMechanisms) {
 }
 
 // A resource of 10 units/s that takes 1 s, and 2 s at full load: 1 + 0.05 * 1 / (1 - 0.95).
-const sim::ResourceSpec resource{"memory", 10.0, {sim::Time(1'000'000'000'000), 0.05, 1.0, 0.95}};
-
-struct TwoTenants {
-  explicit TwoTenants(TenantResource::Apart apart)
-      : first(network, resource, apart), second(first.seen_by_another(network)) {
-    UsageList a;
-    UsageList b;
-    first.add(a, 1.0);
-    second.add(b, 1.0);
-    rates = rates_together(network, {a, b});
-  }
-  sim::Simulator simulator;
-  sim::ResourceNetwork network{simulator};
-  TenantResource first;
-  TenantResource second;
-  std::vector<double> rates;
-};
-
-TEST(TenantResource, IsOneAndTheSameInARealMachine) {
-  TwoTenants tenants({});
-  EXPECT_EQ(tenants.first.power(), tenants.second.power());
-  EXPECT_EQ(tenants.first.latency(), tenants.second.latency());
-  EXPECT_EQ(tenants.rates, (std::vector{5.0, 5.0}));
-}
-
-TEST(TenantResource, ApartInBandwidthGivesEachAllOfItAndTheLatencyOfTheSum) {
-  TwoTenants tenants({.bandwidth = true});
-  EXPECT_EQ(tenants.rates, (std::vector{10.0, 10.0}));
-  EXPECT_EQ(tenants.first.latency(), tenants.second.latency());
-}
-
-TEST(TenantResource, ApartInLatencyOrPowerSharesTheBandwidthAndMetersEach) {
-  for (const TenantResource::Apart apart : {TenantResource::Apart{.latency = true}, {.power = true}}) {
-    TwoTenants tenants(apart);
-    EXPECT_EQ(tenants.rates, (std::vector{5.0, 5.0}));
-    EXPECT_EQ(tenants.first.latency() != tenants.second.latency(), apart.latency);
-    EXPECT_EQ(tenants.first.power() != tenants.second.power(), apart.power);
-    const sim::ResourceId own = apart.latency ? tenants.first.latency() : tenants.first.power();
-    // It has served the 1e6 units of its own tenant, not the 2e6 of both.
-    EXPECT_NEAR(tenants.network.served(own), 1e6, 1.0);
-  }
-}
-
-// 10 of 30 units/s counts as full, as 10 of 10 does: 2 s.
-TEST(LoadedLatency, CountsAsFullAtLessThanTheCapacity) {
-  sim::LoadedLatency latency = resource.latency;
-  EXPECT_NEAR(latency.at(1.0).value(), 2.0, 1e-12);
-  latency.full_at = 1.0 / 3.0;
-  EXPECT_NEAR(latency.at(1.0 / 3.0).value(), 2.0, 1e-12);
-  EXPECT_NEAR(latency.at(1.0).value(), 2.0, 1e-12);
-  EXPECT_NEAR(latency.at(0.0).value(), 1.0, 1e-12);
-}
-
 // Two XCDs of one CU. A GEMM of 4 workgroups of 10 us each, one per CU, takes 20 us by itself; a collective of 2
 // workgroups of 20 us arrives behind it.
 struct OneCuPerXcd {

@@ -49,7 +49,7 @@ TEST(Mi300xFile, LevelsOfTheHierarchyGetSlowerOutwards) {
 }
 
 TEST(Mi300xFile, EveryParameterTellsItsSourceAndKind) {
-  sim::Config config = sim::Config::from_file(mi300x_file(), sim::Sources::required);
+  sim::Config config = platform_config(mi300x_file());
   PlatformSpec::read(config);
   for (const sim::Parameter& parameter : config.parameters()) {
     if (parameter.path == "name" || parameter.path.ends_with(".name")) continue;  // labels
@@ -62,7 +62,7 @@ TEST(Mi300xFile, EveryParameterTellsItsSourceAndKind) {
 }
 
 TEST(Mi300xFile, IsResolvedToTheSameParameters) {
-  sim::Config config = sim::Config::from_file(mi300x_file(), sim::Sources::required);
+  sim::Config config = platform_config(mi300x_file());
   PlatformSpec::read(config);
   sim::Config again = sim::Config::from_text(config.resolved(), "resolved.yaml", sim::Sources::required);
   PlatformSpec::read(again);

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "tests/models/model_fixture.h"
 #include "tests/models/sdma/sdma_fixture.h"
 
@@ -10,7 +15,7 @@ namespace {
 
 // The faults of the platform file's sdma section after an assignment; empty if it is accepted.
 std::string faults_after(const std::string& assignment) {
-  sim::Config config = sim::Config::from_file(std::string(C3SIM_SOURCE_DIR) + "/configs/platforms/mi300x.yaml");
+  sim::Config config = platform_config(mi300x_file());
   config.set(assignment);
   SdmaSpec::read(config.root().section("gpu").section("sdma"), 8);
   try {
@@ -48,19 +53,64 @@ TEST(SdmaSpec, ARingSmallerThanAPacketIsTheUsersFault) {
   EXPECT_EQ(faults_after("gpu.sdma.ring=32B"), "gpu.sdma.ring: a ring of 32B is smaller than the largest packet, 36B");
 }
 
-TEST(SdmaSpec, AnEngineMapOfAnotherNodeIsTheUsersFault) {
-  EXPECT_EQ(faults_after("gpu.sdma.engine_map=[[-1, 2], [2, -1]]"),
-            "gpu.sdma.engine_map: a row and a column for each of the 8 GPUs");
+// All faults of a reading with these assignments, "path: what".
+std::vector<std::string> all_faults(const std::vector<std::string>& assignments) {
+  std::vector<std::string> faults;
+  try {
+    mi300x(assignments);
+  } catch (const sim::ConfigError& error) {
+    for (const sim::Fault& fault : error.faults()) faults.push_back(fault.path + ": " + fault.what);
+  }
+  return faults;
 }
 
-// It is not blamed on the parameters that come after it.
-TEST(SdmaSpec, AnEngineMapThatIsTooSmallIsOneFault) {
-  try {
-    mi300x({"gpus=9"});
-    FAIL() << "nine GPUs have no engine map";
-  } catch (const sim::ConfigError& error) {
-    EXPECT_EQ(error.faults().size(), 1u) << error.what();
+TEST(SdmaSpec, AMalformedEngineMapIsBlamedOnce) {
+  EXPECT_EQ(all_faults({"gpu.sdma.engine_map=[[-1, 2], 3]"}).size(), 1u);
+  EXPECT_EQ(all_faults({"gpu.sdma.engine_map=[[-1, 2, 3], [2, -1, 3]]"}),
+            std::vector<std::string>{"gpu.sdma.engine_map: as many rows as columns are due, one for each GPU"});
+}
+
+TEST(SdmaSpec, ACountOfEnginesThatIsNoneBlamesNothingElse) {
+  const std::vector<std::string> faults = all_faults({"gpu.sdma.engines=abc"});
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(faults.front().find("gpu.sdma.engines: "), 0u) << faults.front();
+}
+
+// The map of gfx942 gives each of the seven peers an engine of its own, of 2, 4, ... 14.
+TEST(SdmaSpec, WithoutAnEngineMapPeersTakeAsManyEnginesAsTheMapOfTheMi300xHas) {
+  const SdmaSpec with_map = mi300x().gpu.sdma;
+  SdmaSpec without = with_map;
+  without.engine_map.clear();
+  for (int from = 0; from < 8; ++from) {
+    std::set<int> mapped;
+    std::set<int> derived;
+    for (int to = 0; to < 8; ++to) {
+      if (to == from) continue;
+      mapped.insert(with_map.recommended_engine(from, to));
+      derived.insert(without.recommended_engine(from, to));
+    }
+    EXPECT_EQ(derived, mapped);
   }
+}
+
+// Fifteen peers of fourteen link engines: one engine serves two, the others one each.
+TEST(SdmaSpec, ANodeThatIsLargerThanItsEngineMapSharesEnginesInTurn) {
+  sim::Config config = platform_config(mi300x_file());
+  config.set("gpus=16");
+  const SdmaSpec sdma = PlatformSpec::read(config).gpu.sdma;
+  for (int from = 0; from < 16; ++from) {
+    std::map<int, int> peers;
+    for (int to = 0; to < 16; ++to) {
+      if (to != from) ++peers[sdma.recommended_engine(from, to)];
+    }
+    EXPECT_EQ(peers.size(), 14u);
+    EXPECT_EQ(peers.begin()->first, 2);
+    EXPECT_EQ(peers.rbegin()->first, 15);
+    for (const auto& [engine, shared_by] : peers) EXPECT_LE(shared_by, 2) << engine;
+  }
+  ASSERT_EQ(config.warnings().size(), 1u);
+  EXPECT_EQ(config.warnings().front().what,
+            "gpu.sdma.engine_map: is for 8 GPUs: each of the 16 takes the engines of its links in turn for its peers");
 }
 
 TEST(SdmaSpec, ASmallerNodeHasTheFirstRowsAndColumnsOfTheEngineMap) {

@@ -10,6 +10,7 @@
 #include "models/machine/fabric.h"
 #include "models/machine/host.h"
 #include "models/machine/memory.h"
+#include "models/platform/platform_config.h"
 #include "models/sdma/sdma_complex.h"
 #include "models/sdma/sdma_copy.h"
 #include "sim/config/config.h"
@@ -27,7 +28,7 @@ struct CopyPlatform {
 
   // The sections of a platform file that concern copies.
   static CopyPlatform from_file(const std::string& path) {
-    sim::Config config = sim::Config::from_file(path);
+    sim::Config config = platform_config(path);
     sim::Section root = config.root();
     sim::Section gpu = root.section("gpu");
     CopyPlatform platform;
@@ -114,10 +115,8 @@ class CopyNode {
     sim::Time time{0};
     simulator_.spawn("collective", time_collective(collective, time));
     simulator_.run();
-    records_ = collective.records();
     return time;
   }
-  const std::vector<ProgramRecord>& records() const { return records_; }  // of the last collective
   SdmaCopyPhases run(const SdmaCopySpec& spec) {
     SdmaCopyPhases phases;
     simulator_.spawn("copy", time_copy(*this, spec, phases));
@@ -143,7 +142,6 @@ class CopyNode {
   std::vector<Memory*> all_memories_;
   std::vector<std::unique_ptr<SdmaComplex>> complexes_;
   std::vector<SdmaComplex*> all_complexes_;
-  std::vector<ProgramRecord> records_;
 };
 
 inline CollectiveSpec sdma_collective(CollectiveKind kind, SdmaVariant variant, bool prelaunch, sim::Bytes bytes) {

@@ -26,8 +26,8 @@ TEST(Parameter, TellsWhereAValueComesFrom) {
   gpu.rate("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
   config.finish();
   const std::vector<Parameter> expected = {
-      {"gpu.engines", "16", "", "node.csv num_sdma_engines", "8", "64", "fitted", "Copy engines.", 2},
-      {"gpu.rate", "48 GB/s", "B/s", "", "", "", "", "", 3}};
+      {"gpu.engines", "16", "", "node.csv num_sdma_engines", "8", "64", "fitted", "Copy engines.", 2, "f.yaml"},
+      {"gpu.rate", "48 GB/s", "B/s", "", "", "", "", "", 3, "f.yaml"}};
   EXPECT_EQ(config.parameters(), expected);
 }
 

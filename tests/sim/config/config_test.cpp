@@ -214,7 +214,8 @@ TEST(ConfigSet, ReplacesValuesParametersAndLists) {
   EXPECT_EQ(sdma.rate("rate", {BytesPerSecond(0), BytesPerSecond(1e12)}), 64.0_GBps);
   EXPECT_EQ(sdma.integer_matrix("engine_map", 0, 63), (std::vector<std::vector<int>>{{2, 3}}));
   EXPECT_EQ(root.list("ops")[1].bytes("bytes", {0_B, 1_MiB}), 8_KiB);
-  const Parameter expected = {"gpu.sdma.engines", "32", "", "--set gpu.sdma.engines=32", "8", "64", "what_if", "", 4};
+  const Parameter expected = {
+      "gpu.sdma.engines", "32", "", "--set gpu.sdma.engines=32", "8", "64", "what_if", "", 4, "f.yaml"};
   EXPECT_EQ(config.parameters()[0], expected);
 }
 

@@ -1,0 +1,32 @@
+// How long a GEMM and an all-gather take at once, with the data moved by RCCL's kernels (c3_sp) or by SDMA engines
+// (conccl).
+#include <c3sim/study/platform_file.h>
+#include <c3sim/study/questions.h>
+
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <vector>
+
+int main(int argc, char** argv) {
+  using namespace c3sim;
+  using sim::operator""_MiB;
+  try {
+    const std::vector<std::filesystem::path> folders{PLATFORMS};
+    const auto file = study::find_platform(argc > 1 ? argv[1] : "mi300x", "platform", folders);
+    study::Testbed testbed(study::read_platform(file, {}).spec);
+
+    study::C3Question question;
+    question.scenario.gemm = {.m = 8192, .n = 57344, .k = 8192};
+    question.scenario.collective = models::CollectiveKind::all_gather;
+    question.scenario.bytes = 896_MiB;
+    question.strategies = {study::Strategy::c3_sp, study::Strategy::conccl};
+    for (const study::C3Result& result : study::ask(testbed, question).results) {
+      std::cout << study::to_string(result.strategy) << ' ' << sim::to_microseconds(result.makespan) << " us\n";
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

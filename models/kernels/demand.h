@@ -1,0 +1,70 @@
+// What the workgroups of a kernel ask of the machine for each unit of their progress, on a given footing: pure numbers.
+// A kernel counts its progress in whatever suits it, operations or bytes. What becomes of a demand is the same for all
+// kernels, and is decided in one place: activity_of.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "models/machine/activity_tag.h"
+#include "models/machine/memory.h"
+#include "models/node.h"
+#include "sim/resource_network.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+// What the workgroups of a kernel have of CUs and caches.
+struct Footing {
+  std::span<const int> residents;  // workgroups on each XCD, 0 for one that has none
+  double per_cu = 1.0;             // that share a CU, on average
+  double l2_share = 1.0;           // of the capacity
+  double cache_share = 1.0;        // the same of the Infinity Cache
+};
+
+// Bytes at the memory of one GPU.
+struct MemoryDemand {
+  double l2 = 0.0;    // through its L2s
+  Traffic beyond_l2;  // of these, what leaves them
+  Traffic below_l2;   // what comes from elsewhere and does not see them
+};
+
+// What goes to or comes from another GPU.
+struct PeerDemand {
+  int gpu = 0;
+  double link_bytes = 0.0;
+  bool pulled = false;          // read from there, rather than written there
+  double reads_that_hit = 0.0;  // of what is pulled: the share that the peer's Infinity Cache answers
+  MemoryDemand memory;          // there
+};
+
+struct Demand {
+  MemoryDemand own;
+  std::optional<PeerDemand> peer;
+  // What a workgroup keeps under way, and the bytes of it that are one unit of progress. Where a memory is full, it
+  // serves requesters in proportion to what they have under way.
+  sim::Bytes in_flight;
+  double bytes_per_unit = 1.0;
+  // Little's law: whether progress waits for what is under way, for `step_latency` and the loaded latency of the
+  // memories.
+  bool waits = false;
+  sim::Time step_latency{0};
+  double cycles_of_latency = 0.0;  // the share of step_latency that is cycles of the engine clock
+  // Units of progress that a CU can do in a cycle of the engine clock; 0: nothing that counts in cycles bounds it.
+  double matrix_per_cycle = 0.0;
+  double vector_per_cycle = 0.0;
+  double cap = std::numeric_limits<double>::infinity();  // units per second, whatever the clock
+};
+
+// What some workgroups that run alike have of their GPU.
+struct Portion {
+  double busiest_share = 0.0;  // of their traffic, that of the XCD with most of it
+  double pipes = 0.0;          // of the CUs' matrix and vector pipes, in CUs
+  double requests = 0.0;       // under way, in those of a workgroup
+};
+
+// The activity that a demand of workgroups on `gpu` is; its amount is the caller's.
+sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const Portion& portion, ActivityTag tag);
+
+}  // namespace c3sim::models

@@ -1,0 +1,59 @@
+#include "models/kernels/elementwise.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace c3sim::models {
+
+namespace {
+
+// Progress counts in bytes read or written; every one passes an L2 and goes to HBM.
+Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+  const double reads = spec.read / spec.bytes();
+  Demand demand;
+  demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
+  const double flops_per_byte = spec.flops.value() / spec.bytes().value();
+  if (flops_per_byte > 0.0) demand.vector_per_cycle = gpu.vector_flops_per_cycle_per_cu / flops_per_byte;
+  return demand;
+}
+
+}  // namespace
+
+std::string to_string(const ElementwiseSpec& spec) {
+  std::string text = fmt::format("{} read, {} written", sim::to_string(spec.read), sim::to_string(spec.written));
+  if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
+  return text;
+}
+
+std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+  if (spec.bytes() < sim::Bytes(1.0)) return "an element-wise kernel reads or writes at least 1 byte";
+  if (spec.flops > sim::Flops(0.0) && gpu.vector_flops_per_cycle_per_cu == 0.0) {
+    return "the platform does not say how many vector operations a CU does (gpu.vector_flops_per_cycle_per_cu): only "
+           "kernels without any are accepted";
+  }
+  return {};
+}
+
+Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, CuMask mask, std::uint32_t operation) {
+  Kernel kernel;
+  kernel.shape.name = "elementwise";
+  kernel.shape.workgroups = gpu.memory.xcds * (mask.all() ? gpu.cus_per_xcd : mask.end - mask.begin);
+  kernel.shape.workgroup = gpu.cu;
+  kernel.shape.mask = mask;
+  kernel.shape.operation = operation;
+  kernel.work = spec.bytes().value() / kernel.shape.workgroups;
+  kernel.follows_clock = spec.flops > sim::Flops(0.0);
+  // Whatever it touches it fills, as fast as HBM delivers.
+  kernel.l2_fill = gpu.memory.hbm_rate;
+  kernel.cache_fill = gpu.memory.hbm_rate;
+  kernel.demand = [demand = demand_of(spec, gpu)](int, const Footing&) { return demand; };
+  return kernel;
+}
+
+sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, CuMask mask, std::uint32_t operation) {
+  Launch launch{elementwise_kernel(node.spec().gpu, spec, mask, operation), "elementwise", to_string(spec)};
+  co_await launch_kernel(node, node.all_simulated(), std::move(launch));
+}
+
+}  // namespace c3sim::models

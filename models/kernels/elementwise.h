@@ -1,0 +1,37 @@
+// A kernel that goes through arrays once: reads some bytes, writes some, and does some vector operations on the way.
+// With no operations it is the streaming benchmark that memory rates are measured with.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "models/kernels/kernel_run.h"
+#include "models/machine/cu_mask.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+// On every GPU.
+struct ElementwiseSpec {
+  sim::Bytes read;
+  sim::Bytes written;
+  sim::Flops flops;
+
+  sim::Bytes bytes() const { return read + written; }
+  auto operator<=>(const ElementwiseSpec&) const = default;
+};
+
+std::string to_string(const ElementwiseSpec& spec);  // "2GiB read, 1GiB written, 1.07e+09 operations"
+
+// Why no machine runs it, in one sentence that says what would be accepted; empty if one does.
+std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu);
+
+// One workgroup fills a CU. Nothing of the arrays is in a cache, and enough is under way that no latency shows.
+Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, CuMask mask = {},
+                          std::uint32_t operation = 0);
+
+// From the host's first instruction to its knowledge that all GPUs have finished.
+sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, CuMask mask, std::uint32_t operation = 0);
+
+}  // namespace c3sim::models

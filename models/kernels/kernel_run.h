@@ -1,0 +1,50 @@
+// The one way to run a kernel whose workgroups need nobody else's: dispatch, waves, who is resident, shares of CUs and
+// caches, the clock. What the kernel does is in its Demand.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/kernels/demand.h"
+#include "models/machine/cache_sharing.h"
+#include "models/machine/kernel.h"
+#include "models/node.h"
+#include "sim/task.h"
+
+namespace c3sim::models {
+
+// How workgroups share the pipes and the loads of their CU. A CU issues from its oldest workgroup first, so those that
+// started together run apart: one is in the middle of its work when the other ends.
+struct IssueShares {
+  double alone = 1.0;   // of a CU, what a workgroup reaches that has it for itself
+  double oldest = 1.0;  // what the oldest of several takes
+};
+
+struct Kernel {
+  KernelSpec shape;
+  double work = 0.0;  // units of progress of one workgroup, in each of its streams
+  int streams = 1;    // that its workgroups keep going at once: one for each GPU that they talk to
+  IssueShares issue;
+  // How fast it fills the caches while it runs undisturbed, which is how much of them it holds (see CacheSharing).
+  sim::BytesPerSecond l2_fill;
+  sim::BytesPerSecond cache_fill;
+  // Whether it is described anew when the clock moves. Matrix work is not: the governor itself moves its bound.
+  bool follows_clock = false;
+  std::function<Demand(int stream, const Footing& footing)> demand;
+};
+
+// From its arrival at the dispatcher of the GPU until its last workgroup has retired.
+sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel);
+
+// A kernel and what people call it: the track of pictures that shows it, "gemm", and what it works on.
+struct Launch {
+  Kernel kernel;
+  std::string track;
+  std::string subject;
+  std::function<sim::Task<>()> afterwards = {};  // what the kernel waits for after its last workgroup; may be empty
+};
+// The same kernel on some GPUs, from the host's first instruction to its knowledge that all have finished.
+sim::Task<> launch_kernel(Node& node, std::vector<int> gpus, Launch launch);
+
+}  // namespace c3sim::models

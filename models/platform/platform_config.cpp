@@ -1,0 +1,104 @@
+#include "models/platform/platform_config.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "sim/config/config_text.h"
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::models {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto defaults_name = "defaults";
+using Folders = std::span<const fs::path>;
+
+bool is_file(const fs::path& path) {
+  std::error_code absent;
+  return fs::is_regular_file(path, absent);
+}
+
+std::string file_name(std::string_view name) { return std::string(name) + ".yaml"; }
+
+fs::path base_file(const sim::Config::Base& base, const fs::path& file, Folders config_folders) {
+  const fs::path beside = file.parent_path() / (is_platform_path(base.name) ? base.name : file_name(base.name));
+  if (is_platform_path(base.name)) return beside;
+  if (std::optional<fs::path> named = named_platform(base.name, config_folders)) return *named;
+  if (sim::is_name(base.name) && is_file(beside)) return beside;
+  throw sim::ConfigError({{base.place, "base",
+                           "no platform is named '" + base.name.substr(0, 80) + "'" +
+                               sim::name_hint(base.name, platform_names(config_folders)) +
+                               "; a file beside this one is accepted too, by a path with '/' or '.yaml' in it"}});
+}
+
+// The file over its bases. `above` are the files that stand on it, which it cannot stand on.
+sim::Config over_bases(sim::Config config, const fs::path& file, Folders config_folders, std::vector<fs::path> above) {
+  std::error_code absent;
+  above.push_back(fs::weakly_canonical(file, absent));
+  const sim::Config::Base base = config.take_base("base");
+  if (base.name.empty()) return config;
+  const fs::path under = base_file(base, file, config_folders);
+  if (std::ranges::find(above, fs::weakly_canonical(under, absent)) != above.end()) {
+    throw sim::ConfigError({{base.place, "base", under.string() + " stands on this file: bases go round in a circle"}});
+  }
+  if (!is_file(under)) throw sim::ConfigError({{base.place, "base", "there is no file " + under.string()}});
+  config.stand_on(over_bases(sim::Config::from_file(under, sim::Sources::required), under, config_folders, above));
+  return config;
+}
+
+std::optional<fs::path> defaults_file(const fs::path& file, Folders config_folders) {
+  for (const fs::path& folder : config_folders) {
+    if (fs::path defaults = folder / "platforms" / file_name(defaults_name); is_file(defaults)) return defaults;
+  }
+  if (fs::path beside = file.parent_path() / file_name(defaults_name); is_file(beside)) return beside;
+  return {};
+}
+
+sim::Config over_all(sim::Config config, const fs::path& file, Folders config_folders) {
+  config = over_bases(std::move(config), file, config_folders, {});
+  if (const std::optional<fs::path> defaults = defaults_file(file, config_folders)) {
+    config.stand_on(sim::Config::from_file(*defaults, sim::Sources::required));
+  }
+  return config;
+}
+
+}  // namespace
+
+std::optional<fs::path> named_platform(const std::string& name, Folders config_folders) {
+  if (!sim::is_name(name) || name == defaults_name) return {};
+  for (const fs::path& folder : config_folders) {
+    if (fs::path file = folder / "platforms" / file_name(name); is_file(file)) return file;
+  }
+  return {};
+}
+
+std::vector<std::string> platform_names(Folders config_folders) {
+  std::set<std::string> names;
+  for (const fs::path& folder : config_folders) {
+    std::error_code absent;
+    for (const auto& entry : fs::directory_iterator(folder / "platforms", absent)) {
+      const fs::path& path = entry.path();
+      if (path.extension() == ".yaml" && path.stem() != defaults_name) names.insert(path.stem().string());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+bool is_platform_path(const std::string& text) {
+  const fs::path path(text);
+  return text.find('/') != std::string::npos || path.extension() == ".yaml" || path.extension() == ".yml";
+}
+
+sim::Config platform_config(const fs::path& file, Folders config_folders) {
+  return over_all(sim::Config::from_file(file, sim::Sources::required), file, config_folders);
+}
+
+sim::Config platform_config(std::string_view text, const fs::path& file, Folders config_folders) {
+  return over_all(sim::Config::from_text(text, file.string(), sim::Sources::required), file, config_folders);
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,66 @@
+// Arbitrary bytes as a platform file over the platform mi300x, or over the defaults alone: it is read, and then
+// resolved to the same platform again, or it is a ConfigError.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/platform/platform_config.h"
+#include "models/platform/platform_spec.h"
+
+using namespace c3sim;
+
+namespace {
+
+const std::filesystem::path platforms = C3SIM_SOURCE_DIR "/configs/platforms";
+
+// Read once: files on disk are not what is fuzzed.
+sim::Config under(bool whole_platform) {
+  static const sim::Config mi300x = models::platform_config(platforms / "mi300x.yaml");
+  static const sim::Config defaults = sim::Config::from_file(platforms / "defaults.yaml", sim::Sources::required);
+  return whole_platform ? mi300x : defaults;
+}
+
+std::vector<sim::Parameter> placeless(std::vector<sim::Parameter> parameters) {
+  std::erase_if(parameters, [](const sim::Parameter& parameter) { return parameter.path == "base"; });
+  for (sim::Parameter& parameter : parameters) {
+    parameter.file.clear();
+    parameter.line = 0;
+  }
+  return parameters;
+}
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+// The first byte chooses what lies under the file.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(bytes) + 1, size - 1);
+  try {
+    sim::Config config = sim::Config::from_text(text, "fuzz.yaml", sim::Sources::required);
+    static_cast<void>(config.take_base("base"));
+    config.stand_on(under(bytes[0] % 2 == 1));
+    const models::PlatformSpec spec = models::PlatformSpec::read(config);
+    require(spec.gpus >= 2 && spec.gpu.cus() >= 1);
+    for (int to = 1; to < spec.gpus; ++to) {
+      const int engine = spec.gpu.sdma.recommended_engine(0, to);
+      require(spec.gpu.sdma.host_engines <= engine && engine < spec.gpu.sdma.engines);
+    }
+    const std::string resolved = config.resolved();
+    if (resolved.size() > (std::size_t{256} << 10)) return 0;  // longer than a configuration may be
+    sim::Config again = sim::Config::from_text(resolved, "resolved.yaml", sim::Sources::required);
+    models::PlatformSpec::read(again);
+    require(placeless(again.parameters()) == placeless(config.parameters()));
+    require(again.resolved() == resolved);
+  } catch (const sim::ConfigError& error) {
+    require(!error.faults().empty());
+  }
+  return 0;
+}

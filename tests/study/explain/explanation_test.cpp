@@ -1,0 +1,71 @@
+#include "study/explain/explanation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "study/answers.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string explained(models::PlatformSpec platform, const Schedule& schedule) {
+  Testbed testbed(std::move(platform));
+  const std::vector<NamedRun> runs{{"run", schedule}};
+  std::ostringstream csv;
+  explain(testbed, runs).write_csv(csv);
+  return csv.str();
+}
+
+Operation operation(std::string name, Work work) {
+  return {.name = std::move(name), .work = std::move(work), .mask = {}, .stream = "s", .after = {}};
+}
+
+const models::GemmShape memory_bound{8192, 57344, 8192};
+
+// The Infinity Cache holds this GEMM back, whether or not a part of it is set apart for collectives.
+TEST(Explanation, NamesALevelThatIsPartitioned) {
+  models::PlatformSpec platform = mi300x().spec;
+  const Schedule gemm{operation("gemm", memory_bound)};
+  EXPECT_THAT(explained(platform, gemm), HasSubstr("run,GEMM,Infinity Cache,"));
+  platform.gpu.memory.collective_channels = 0.25;
+  EXPECT_THAT(explained(platform, gemm), HasSubstr("run,GEMM,Infinity Cache,"));
+}
+
+TEST(Explanation, NamesALevelThatIsApartInACounterfactualMachine) {
+  models::PlatformSpec platform = mi300x().spec;
+  platform.without.add(models::Mechanism::infinity_cache);
+  EXPECT_THAT(explained(platform, {operation("gemm", memory_bound)}), HasSubstr("run,GEMM,Infinity Cache,"));
+}
+
+TEST(Explanation, NamesReadsOfOtherGpus) {
+  models::PlatformSpec platform = mi300x().spec;
+  platform.rccl.access = models::RcclAccess::load;
+  models::CollectiveSpec gather;
+  gather.bytes = sim::Bytes(1e9);
+  const std::string csv = explained(platform, {operation("all-gather", gather)});
+  EXPECT_THAT(csv, HasSubstr("run,RCCL,reads of other GPUs under way,"));
+  EXPECT_THAT(csv, Not(HasSubstr("XCD ports")));
+}
+
+TEST(Explanation, TellsOperationsOfOneKindApart) {
+  const models::GemmShape shape{4096, 4096, 4096};
+  const std::string csv = explained(mi300x().spec, {operation("first", shape), operation("second", memory_bound)});
+  EXPECT_THAT(csv, HasSubstr("run,GEMM first,"));
+  EXPECT_THAT(csv, HasSubstr("run,GEMM second,"));
+}
+
+TEST(Explanation, KnowsKernelsThatAreNoGemm) {
+  const std::string csv =
+      explained(mi300x().spec, {operation("copy", models::ElementwiseSpec{sim::Bytes(1e9), sim::Bytes(1e9), {}})});
+  EXPECT_THAT(csv, HasSubstr("run,element-wise kernel,HBM,"));
+}
+
+}  // namespace
+}  // namespace c3sim::study
