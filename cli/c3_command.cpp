@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "study/answers.h"
 #include "study/explain/variation.h"
