@@ -26,6 +26,11 @@ std::vector<study::Choice<study::Format>> format_choices() {
   return {{"table", study::Format::table}, {"csv", study::Format::csv}, {"json", study::Format::json}};
 }
 
+study::Platform read_named(const std::string& name, const std::vector<std::string>& assignments) {
+  const std::vector<std::filesystem::path> folders = study::config_folders();
+  return study::read_platform(study::find_platform(name, "--platform", folders), assignments, folders);
+}
+
 }  // namespace
 
 void Session::add_base_options(CLI::App& command) {
@@ -182,9 +187,7 @@ validate::Library Session::library(Arguments& arguments) {
     const auto platforms = [](const validate::Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      const std::vector<std::filesystem::path> folders = study::config_folders();
-      return study::read_platform(study::find_platform(machine.platform, "--platform", folders), assignments, folders)
-          .spec;
+      return read_named(machine.platform, assignments).spec;
     };
     return {data / "reference",  data / "suites",         data / "deviations.yaml",
             configs / "formats", configs / "experiments", platforms};
@@ -198,10 +201,7 @@ std::optional<std::string> Session::platform_name() const {
   return platform_.empty() ? std::nullopt : std::optional(platform_);
 }
 
-std::string Session::platform_text(const std::string& name) const {
-  const std::vector<std::filesystem::path> folders = study::config_folders();
-  return study::read_platform(study::find_platform(name, "--platform", folders), assignments_, folders).resolved;
-}
+std::string Session::platform_text(const std::string& name) const { return read_named(name, assignments_).resolved; }
 
 calibrate::Reader Session::reader() {
   for (const std::filesystem::path& folder : study::config_folders()) {

@@ -85,8 +85,8 @@ class Plan {
 
  private:
   std::size_t add(std::string stream, Work work, std::vector<std::size_t> after) {
-    schedule_.push_back(
-        {.name = to_string(work), .work = work, .mask = {}, .stream = std::move(stream), .after = std::move(after)});
+    schedule_.push_back(operation_of(std::move(work), {}, std::move(stream)));
+    schedule_.back().after = std::move(after);
     return schedule_.size() - 1;
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace c3sim::study {
 
 namespace {
@@ -39,10 +41,13 @@ std::string words(const models::RemoteKernelSpec& spec) { return "kernel: " + mo
 
 }  // namespace
 
-std::string device_name(int device) { return device == models::host_device ? "host" : fmt::format("gpu{}", device); }
-
 std::string to_string(const Work& work) {
   return std::visit([](const auto& kind) { return words(kind); }, work);
+}
+
+Operation operation_of(Work work, models::CuMask mask, std::string stream) {
+  std::string name = to_string(work);
+  return {.name = std::move(name), .work = std::move(work), .mask = mask, .stream = std::move(stream), .after = {}};
 }
 
 }  // namespace c3sim::study

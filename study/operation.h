@@ -28,8 +28,7 @@ using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::Sdm
 // The work in words: "gemm 8192x8192x8192", "rccl all_gather of 896MiB", "copy gpu0 to gpu1 of 1MiB".
 std::string to_string(const Work& work);
 
-// "gpu0", or "host".
-std::string device_name(int device);
+using models::device_name;
 
 // One piece of work within a schedule. The host launches it `delay` after everything in `after` has ended; what may
 // start at the same instant is launched in the order of the schedule.
@@ -43,5 +42,8 @@ struct Operation {
 };
 
 using Schedule = std::vector<Operation>;
+
+// The work by itself, named after it.
+Operation operation_of(Work work, models::CuMask mask = {}, std::string stream = {});
 
 }  // namespace c3sim::study

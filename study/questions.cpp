@@ -20,9 +20,7 @@ namespace {
 using models::CollectiveSpec;
 using models::SdmaVariant;
 
-Schedule only(Work work, models::CuMask mask = {}) {
-  return {{.name = to_string(work), .work = work, .mask = mask, .stream = "0", .after = {}}};
-}
+Schedule only(Work work, models::CuMask mask = {}) { return {operation_of(std::move(work), mask, "0")}; }
 
 void add(std::vector<sim::Fault>& faults, std::string_view option, std::string what) {
   if (!what.empty()) faults.push_back({std::string(option), {}, std::move(what)});

@@ -196,9 +196,7 @@ Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::Ste
   return Play(platform_, schedule, attach, steps).run();
 }
 
-sim::Time Testbed::alone(const Work& work, models::CuMask mask) {
-  return run({{.name = to_string(work), .work = work, .mask = mask, .stream = {}, .after = {}}}).makespan();
-}
+sim::Time Testbed::alone(const Work& work, models::CuMask mask) { return run({operation_of(work, mask)}).makespan(); }
 
 bool Testbed::is_memory_bound(const models::GemmShape& shape) {
   return models::is_memory_bound(models::plan_gemm(platform_.gpu.gemm, shape), idle_node_.gpu(0));

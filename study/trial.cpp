@@ -15,10 +15,6 @@ namespace c3sim::study {
 
 namespace {
 
-Operation only(Work work, models::CuMask mask = {}) {
-  return {.name = to_string(work), .work = work, .mask = mask, .stream = {}, .after = {}};
-}
-
 models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
   if (spec.gpus == 0) spec.gpus = platform.gpus;
   return spec;
@@ -53,7 +49,8 @@ std::vector<models::RemoteKernelSpec> kernels_of(const RemoteTrial& trial, const
 
 Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpec& platform) {
   Schedule schedule;
-  for (models::RemoteKernelSpec& kernel : kernels_of(trial, platform)) schedule.push_back(only(std::move(kernel)));
+  for (models::RemoteKernelSpec& kernel : kernels_of(trial, platform))
+    schedule.push_back(operation_of(std::move(kernel)));
   return schedule;
 }
 
@@ -68,19 +65,22 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
       sim::Overloaded{
           // One workgroup with next to nothing to do.
           [](const EmptyKernelTrial&) {
-            return Schedule{only(models::GemmShape{1, 1, 1})};
+            return Schedule{operation_of(models::GemmShape{1, 1, 1})};
           },
           [&](const GemmTrial& gemm) {
-            return Schedule{only(gemm.shape, gemm.cus ? first_cus(platform, *gemm.cus) : models::CuMask{})};
+            return Schedule{operation_of(gemm.shape, gemm.cus ? first_cus(platform, *gemm.cus) : models::CuMask{})};
           },
-          [&](const CollectiveTrial& collective) { return Schedule{only(complete(collective.spec, platform))}; },
-          [](const CopyTrial& copy) { return Schedule{only(copy.spec)}; },
+          [&](const CollectiveTrial& collective) {
+            return Schedule{operation_of(complete(collective.spec, platform))};
+          },
+          [](const CopyTrial& copy) { return Schedule{operation_of(copy.spec)}; },
           [](const FanOutTrial& fan_out) {
             Schedule copies;
-            for (int peer = 1; peer <= fan_out.peers; ++peer) copies.push_back(only(copy_to(peer, fan_out.bytes)));
+            for (int peer = 1; peer <= fan_out.peers; ++peer)
+              copies.push_back(operation_of(copy_to(peer, fan_out.bytes)));
             return copies;
           },
-          [](const StreamTrial& stream) { return Schedule{only(kernel_of(stream))}; },
+          [](const StreamTrial& stream) { return Schedule{operation_of(kernel_of(stream))}; },
           [&](const RemoteTrial& remote) { return schedule_of_kernels(remote, platform); },
           [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
           [](const auto&) { return Schedule{}; }},

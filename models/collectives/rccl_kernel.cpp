@@ -10,6 +10,7 @@
 #include "models/collectives/stream_fill.h"
 #include "models/kernels/demand.h"
 #include "models/node.h"
+#include "models/platform/device.h"
 #include "models/platform/limits.h"
 #include "sim/open_step.h"
 
@@ -86,7 +87,7 @@ class RcclRun {
   sim::ActivitySpec describe(const Flow& flow) const;
   void book(const std::vector<int>& channels, int from, int to);
   void follow_clock(int gpu);
-  static std::string track(int gpu) { return "gpu" + std::to_string(gpu) + ".rccl"; }
+  static std::string track(int gpu) { return device_name(gpu) + ".rccl"; }
   void start_ready_channels();
 
   Node& node_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "models/node.h"
+
 namespace c3sim::models {
 
 namespace {

@@ -9,11 +9,12 @@
 
 #include "models/machine/activity_tag.h"
 #include "models/machine/memory.h"
-#include "models/node.h"
 #include "sim/resource_network.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
+
+class Node;
 
 // What the workgroups of a kernel have of CUs and caches.
 struct Footing {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/platform/device.h"
 #include "sim/gate.h"
 #include "sim/open_step.h"
 
@@ -170,7 +171,7 @@ sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, sim::Latch& fin
   sim::OpenStep step(node.simulator());
   co_await run_kernel(node, gpu, launch.kernel);
   if (launch.afterwards) co_await launch.afterwards();
-  if (step.recorded()) step.end("gpu" + std::to_string(gpu) + "." + launch.track, "kernel", launch.subject);
+  if (step.recorded()) step.end(device_name(gpu) + "." + launch.track, "kernel", launch.subject);
   co_await node.host().notice_kernel_end(gpu);
   finished.count_down();
 }
@@ -185,7 +186,7 @@ sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel) {
 sim::Task<> launch_kernel(Node& node, std::vector<int> gpus, Launch launch) {
   sim::Latch finished(node.simulator(), "all GPUs to finish " + launch.track, gpus.size());
   for (const int gpu : gpus) {
-    node.simulator().spawn(launch.track + " on gpu" + std::to_string(gpu), launch_on(node, gpu, launch, finished));
+    node.simulator().spawn(launch.track + " on " + device_name(gpu), launch_on(node, gpu, launch, finished));
   }
   co_await finished.wait();
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/kernels/kernel_run.h"
+#include "models/platform/device.h"
 #include "sim/gate.h"
 
 namespace c3sim::models {
@@ -83,7 +84,7 @@ std::string_view to_string(RemoteAccess access) {
 
 std::string to_string(const RemoteKernelSpec& spec) {
   std::string peers;
-  for (const int peer : spec.peers) peers += fmt::format("{}gpu{}", peers.empty() ? "" : ", ", peer);
+  for (const int peer : spec.peers) peers += (peers.empty() ? "" : ", ") + device_name(peer);
   return fmt::format("{} of {} by gpu{}, {} workgroups, {} {}", to_string(spec.access), sim::to_string(spec.bytes),
                      spec.gpu, spec.workgroups, spec.access == RemoteAccess::load ? "from" : "to", peers);
 }

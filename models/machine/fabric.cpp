@@ -2,10 +2,11 @@
 
 #include <utility>
 
+#include "models/platform/device.h"
+
 namespace c3sim::models {
 
 namespace {
-std::string gpu_name(int gpu) { return "gpu" + std::to_string(gpu); }
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
@@ -18,18 +19,18 @@ Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simula
   const double rate = spec.link_rate.value();
   for (int from = 0; from < simulated; ++from) {
     if (spec.topology == Topology::fabric_switch) {
-      out_.push_back(add(gpu_name(from) + ".port_out", rate));
-      in_.push_back(add(gpu_name(from) + ".port_in", rate));
+      out_.push_back(add(device_name(from) + ".port_out", rate));
+      in_.push_back(add(device_name(from) + ".port_in", rate));
     } else {
       for (int to = 0; to < spec.gpus; ++to) {
         // The unused diagonal keeps the index simple.
-        out_.push_back(add(gpu_name(from) + ".link_to_" + gpu_name(to), rate));
+        out_.push_back(add(device_name(from) + ".link_to_" + device_name(to), rate));
       }
     }
     const double places = (spec.reads_in_flight / sim::to_seconds(std::chrono::microseconds(1))).value();
-    reads_.push_back(add(gpu_name(from) + ".remote_reads", places));
-    to_host_.push_back(add(gpu_name(from) + ".to_host", spec.device_to_host_rate.value()));
-    from_host_.push_back(add(gpu_name(from) + ".from_host", spec.host_to_device_rate.value()));
+    reads_.push_back(add(device_name(from) + ".remote_reads", places));
+    to_host_.push_back(add(device_name(from) + ".to_host", spec.device_to_host_rate.value()));
+    from_host_.push_back(add(device_name(from) + ".from_host", spec.host_to_device_rate.value()));
   }
 }
 

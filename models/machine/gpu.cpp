@@ -2,20 +2,18 @@
 
 #include <string>
 
-namespace c3sim::models {
+#include "models/platform/device.h"
 
-namespace {
-std::string gpu_name(int index) { return "gpu" + std::to_string(index); }
-}  // namespace
+namespace c3sim::models {
 
 Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vector<sim::ResourceId> links,
          Mechanisms without)
     : index_(index),
       spec_(spec),
       network_(network),
-      memory_(spec.memory, network, gpu_name(index), without),
+      memory_(spec.memory, network, device_name(index), without),
       cache_sharing_(without, spec.memory.collective_channels),
-      dispatcher_(network.simulator(), spec.dispatch, spec.memory.xcds, spec.cus_per_xcd, spec.cu, gpu_name(index),
+      dispatcher_(network.simulator(), spec.dispatch, spec.memory.xcds, spec.cus_per_xcd, spec.cu, device_name(index),
                   without),
       governor_(spec.power, network, memory_, without.has(Mechanism::clock) ? std::vector<sim::ResourceId>() : links,
                 Tenant::gemm) {

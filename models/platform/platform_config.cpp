@@ -24,6 +24,14 @@ bool is_file(const fs::path& path) {
 
 std::string file_name(std::string_view name) { return std::string(name) + ".yaml"; }
 
+// platforms/NAME.yaml of the first folder that has it.
+std::optional<fs::path> first_file(std::string_view name, Folders config_folders) {
+  for (const fs::path& folder : config_folders) {
+    if (fs::path file = folder / "platforms" / file_name(name); is_file(file)) return file;
+  }
+  return {};
+}
+
 fs::path base_file(const sim::Config::Base& base, const fs::path& file, Folders config_folders) {
   const fs::path beside = file.parent_path() / (is_platform_path(base.name) ? base.name : file_name(base.name));
   if (is_platform_path(base.name)) return beside;
@@ -51,9 +59,7 @@ sim::Config over_bases(sim::Config config, const fs::path& file, Folders config_
 }
 
 std::optional<fs::path> defaults_file(const fs::path& file, Folders config_folders) {
-  for (const fs::path& folder : config_folders) {
-    if (fs::path defaults = folder / "platforms" / file_name(defaults_name); is_file(defaults)) return defaults;
-  }
+  if (std::optional<fs::path> defaults = first_file(defaults_name, config_folders)) return defaults;
   if (fs::path beside = file.parent_path() / file_name(defaults_name); is_file(beside)) return beside;
   return {};
 }
@@ -70,10 +76,7 @@ sim::Config over_all(sim::Config config, const fs::path& file, Folders config_fo
 
 std::optional<fs::path> named_platform(const std::string& name, Folders config_folders) {
   if (!sim::is_name(name) || name == defaults_name) return {};
-  for (const fs::path& folder : config_folders) {
-    if (fs::path file = folder / "platforms" / file_name(name); is_file(file)) return file;
-  }
-  return {};
+  return first_file(name, config_folders);
 }
 
 std::vector<std::string> platform_names(Folders config_folders) {

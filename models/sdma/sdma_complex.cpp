@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "models/platform/device.h"
+
 namespace c3sim::models {
 
 SdmaComplex::SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& network,
@@ -9,7 +11,7 @@ SdmaComplex::SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& ne
     : spec_(spec),
       gpu_(gpu),
       path_(spec, memories, fabric),
-      own_thread_(network.simulator(), "gpu" + std::to_string(gpu) + ".submitter", spec.gpu_submission) {
+      own_thread_(network.simulator(), device_name(gpu) + ".submitter", spec.gpu_submission) {
   for (int index = 0; index < spec.engines; ++index) {
     engines_.push_back(std::make_unique<SdmaEngine>(spec, gpu, index, network, path_));
   }

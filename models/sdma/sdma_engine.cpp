@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "models/platform/device.h"
+
 namespace c3sim::models {
 namespace {
 
@@ -13,7 +15,7 @@ bool ends_turn(const SdmaCommand& command) {
          std::holds_alternative<TrapCommand>(command);
 }
 
-std::string engine_name(int gpu, int index) { return "gpu" + std::to_string(gpu) + ".sdma" + std::to_string(index); }
+std::string engine_name(int gpu, int index) { return device_name(gpu) + ".sdma" + std::to_string(index); }
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/node.h"
+#include "models/platform/device.h"
 #include "study/explain/run_record.h"
 
 namespace c3sim::study {
@@ -25,7 +26,7 @@ class UtilisationCounters {
   void operator()(sim::Time since, sim::Time) {
     const sim::Time at = std::max(since, origin_) - origin_;
     for (int gpu = 0; gpu < node_.simulated(); ++gpu) {
-      const std::string name = "gpu" + std::to_string(gpu);
+      const std::string name = models::device_name(gpu);
       for (const models::Memory::Level& level : node_.gpu(gpu).memory().levels()) {
         const std::string counter = name + " " + std::string(level.spec.name) + " [%]";
         show(counter, at, node_.network().utilisation(level.resource));

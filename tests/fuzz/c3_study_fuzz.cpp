@@ -2,27 +2,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "sim/config/config.h"
 #include "study/c3_study_file.h"
-#include "study/platform_file.h"
+#include "tests/fuzz/mi300x_testbed.h"
+#include "tests/fuzz/require.h"
 
 using namespace c3sim;
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-const study::Testbed& testbed() {
-  static const study::Testbed mi300x(study::read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}).spec);
-  return mi300x;
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
@@ -30,16 +17,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     sim::Config config = sim::Config::from_text(text, "fuzz.yaml");
     sim::Section root = config.root();
     root.text("platform", "mi300x");
-    const study::C3Study study = study::read_c3_study(root, testbed());
+    const study::C3Study study = study::read_c3_study(root, mi300x_testbed());
     config.finish();
     require(!study.strategies.empty() && !study.collectives.empty());
     require(1.0 <= study.longer_by && study.longer_by <= 10.0);
     for (const study::StudyPair& pair : study.pairs) {
-      require(testbed().why_impossible(pair.gemm).empty());
+      require(mi300x_testbed().why_impossible(pair.gemm).empty());
       for (const models::CollectiveKind kind : study.collectives) {
         const study::Scenario scenario{.name = pair.name, .gemm = pair.gemm, .collective = kind, .bytes = pair.bytes};
         require(std::ranges::any_of(study.strategies, [&](study::Strategy strategy) {
-          return testbed().why_impossible(study::collective_of(scenario, strategy, testbed().platform())).empty();
+          return mi300x_testbed()
+              .why_impossible(study::collective_of(scenario, strategy, mi300x_testbed().platform()))
+              .empty();
         }));
       }
     }

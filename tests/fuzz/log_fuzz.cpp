@@ -8,14 +8,11 @@
 
 #include "calibrate/readers/reader.h"
 #include "tests/calibrate/readers/log_bounds.h"
+#include "tests/fuzz/require.h"
 
 using namespace c3sim;
 
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // Whether it names a line, "f.log:3" or "f.log:3:7", that the text has.
 bool is_place(std::string_view where, std::string_view file, int lines) {

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "calibrate/fit_guard.h"
 #include "study/platform_file.h"
+#include "tests/fuzz/require.h"
 
 using namespace c3sim;
 
@@ -20,10 +20,6 @@ namespace {
 using calibrate::Measurement;
 using calibrate::Reading;
 using calibrate::Role;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 const calibrate::Reader& shipped() {
   static const calibrate::Reader reader(C3SIM_SOURCE_DIR "/configs/formats");

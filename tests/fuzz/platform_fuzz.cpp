@@ -2,7 +2,6 @@
 // resolved to the same platform again, or it is a ConfigError.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "models/platform/platform_config.h"
 #include "models/platform/platform_spec.h"
+#include "tests/fuzz/require.h"
 
 using namespace c3sim;
 
@@ -31,10 +31,6 @@ std::vector<sim::Parameter> placeless(std::vector<sim::Parameter> parameters) {
     parameter.line = 0;
   }
   return parameters;
-}
-
-void require(bool holds) {
-  if (!holds) std::abort();
 }
 
 }  // namespace

@@ -1,21 +1,13 @@
 // Arbitrary bytes as a file of a suite: it is read, and has what a suite must have, or it is a ConfigError.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "sim/config/config.h"
+#include "tests/fuzz/require.h"
 #include "validate/suite.h"
 
 using namespace c3sim;
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);

@@ -2,7 +2,6 @@
 // every fault placed; or it is a ConfigError.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,14 +9,11 @@
 
 #include "calibrate/readers/table_reader.h"
 #include "sim/config/config.h"
+#include "tests/fuzz/require.h"
 
 using namespace c3sim;
 
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 std::optional<calibrate::TableFormat> read(std::string_view text) {
   try {
