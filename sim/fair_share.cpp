@@ -13,10 +13,8 @@ namespace c3sim::sim {
 //
 // The loops below are the engine's innermost. Which class settles when is as good as random to a processor, so that
 // they select between values where they could branch.
-void FairShareSolver::solve(std::span<const double> capacities, std::span<const FlowClass> classes,
-                            std::span<double> rates) {
-  add_up_claims(capacities, classes);
-  open(capacities, classes);
+void FairShareSolver::share(std::span<const FlowClass> classes, std::span<double> rates) {
+  open(classes);
   while (unsettled_count_ > 0) {
     const std::size_t before = unsettled_count_;
     raise_levels();
@@ -47,43 +45,61 @@ void FairShareSolver::add_up_claims(std::span<const double> capacities, std::spa
   }
 }
 
-// A resource used but once only caps that class. What is left in shared_ and edges_ is what classes compete for. Those
-// that stop at a cap before any of their resources could fill are settled on the way.
-void FairShareSolver::open(std::span<const double> capacities, std::span<const FlowClass> classes) {
+// A resource used but once only caps that class. What is left in shared_ and edges_ is what classes compete for.
+void FairShareSolver::connect(std::span<const double> capacities, std::span<const FlowClass> classes) {
+  add_up_claims(capacities, classes);
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
   Claim* const claims = claims_.data();
   Shared* next_shared = shared_.data();
   Edge* next_edge = edges_.data();
-  std::uint32_t* left = unsettled_.data();
-  for (std::uint32_t i = 0; i < classes.size(); ++i) {
+  for (std::size_t i = 0; i < classes.size(); ++i) {
     const FlowClass& flow = classes[i];
     const double per_coefficient = flow.members * flow.weight;
-    double cap_level = flow.cap / flow.weight;
-    double level = std::numeric_limits<double>::infinity();
+    double own_level = unbounded;
+    double first_level = unbounded;
     const Edge* const edges = next_edge;
     for (const Usage& usage : flow.usages) {
       Claim& claim = claims[usage.resource];
+      const double capacity = capacities[usage.resource];
       if (claim.usages == 1) {
-        cap_level = std::min(cap_level, capacities[usage.resource] / claim.demand);
+        own_level = std::min(own_level, capacity / claim.demand);
         claim = {};
         continue;
       }
       if (claim.shared == nullptr) {
-        const double capacity = capacities[usage.resource];
-        *next_shared = {capacity, capacity / claim.demand, 0.0, usage.resource, true};
+        *next_shared = {capacity, 0.0, 0.0, true, usage.resource, capacity, capacity / claim.demand};
         claim.shared = next_shared++;
       }
-      level = std::min(level, claim.shared->level);
+      first_level = std::min(first_level, claim.shared->first_level);
       *next_edge++ = {usage.coefficient * per_coefficient, claim.shared};
     }
-    const bool settled = cap_level <= level;
-    flows_[i] = {cap_level, std::min(cap_level, level), edges, static_cast<std::size_t>(next_edge - edges)};
-    settle_edges(flows_[i], settled);
+    flows_[i].edges = edges;
+    flows_[i].edge_count = static_cast<std::size_t>(next_edge - edges);
+    flows_[i].own_level = own_level;
+    flows_[i].first_level = first_level;
+  }
+  shared_count_ = static_cast<std::size_t>(next_shared - shared_.data());
+  for (const Shared& shared : std::span(shared_).first(shared_count_)) claims[shared.resource] = {};
+}
+
+// Classes that stop at a cap before any of their resources could fill are settled on the way.
+void FairShareSolver::open(std::span<const FlowClass> classes) {
+  for (Shared& shared : std::span(shared_).first(shared_count_)) {
+    shared.remaining = shared.capacity;
+    shared.level = shared.first_level;
+    shared.demand = 0.0;
+  }
+  std::uint32_t* left = unsettled_.data();
+  for (std::uint32_t i = 0; i < classes.size(); ++i) {
+    Flow& flow = flows_[i];
+    flow.cap_level = std::min(classes[i].cap / classes[i].weight, flow.own_level);
+    flow.level = std::min(flow.cap_level, flow.first_level);
+    const bool settled = flow.cap_level <= flow.first_level;
+    settle_edges(flow, settled);
     *left = i;
     left += settled ? 0 : 1;
   }
-  shared_count_ = static_cast<std::size_t>(next_shared - shared_.data());
   unsettled_count_ = static_cast<std::size_t>(left - unsettled_.data());
-  for (const Shared& shared : std::span(shared_).first(shared_count_)) claims[shared.resource] = {};
 }
 
 // In exact arithmetic levels never fall; rounding must not make them.

@@ -35,7 +35,13 @@ class FairShareSolver {
   // that some class uses are looked at. A class without usages runs at its cap. Exact but for rounding, which is kept
   // from growing: 1e-9 relative unless weights or coefficients that meet lie more than 1e6 apart. The same input gives
   // the same bits. Allocates only to grow its own scratch memory.
-  void solve(std::span<const double> capacities, std::span<const FlowClass> classes, std::span<double> rates);
+  void solve(std::span<const double> capacities, std::span<const FlowClass> classes, std::span<double> rates) {
+    connect(capacities, classes);
+    share(classes, rates);
+  }
+  // The same in two steps, of which the second may be repeated with other caps.
+  void connect(std::span<const double> capacities, std::span<const FlowClass> classes);
+  void share(std::span<const FlowClass> classes, std::span<double> rates);
 
  private:
   // A resource with several usages. `remaining` and `demand` are kept apart: side by side GCC 12 makes one vector of
@@ -44,10 +50,12 @@ class FairShareSolver {
     double remaining;  // capacity that settled classes leave
     double level;      // the rate per weight at which the unsettled classes would fill it
     double demand;     // of the unsettled ones, at level 1
+    bool tightest;     // for each of its unsettled classes
     std::uint32_t resource;
-    bool tightest;  // for each of its unsettled classes
+    double capacity;
+    double first_level;  // at which all classes would fill it
   };
-  // What all classes together ask of one resource; as here by default between solves.
+  // What all classes together ask of one resource; as here by default once they are connected.
   struct Claim {
     double demand = 0.0;  // units per second at level 1, that is, a rate of 1 per weight
     std::size_t usages = 0;
@@ -57,23 +65,26 @@ class FairShareSolver {
     double demand;
     Shared* shared;
   };
-  // A class of this solve. Whatever the shared resources do, it stops at `cap_level`.
+  // A class. Whatever the shared resources do, it stops at `cap_level`.
   struct Flow {
     double cap_level;
     double level;  // final once the class is settled
     const Edge* edges;
     std::size_t edge_count;
+    double own_level;    // the highest that resources which no other class uses allow
+    double first_level;  // the lowest of the first levels of its shared resources
   };
 
   void add_up_claims(std::span<const double> capacities, std::span<const FlowClass> classes);
-  void open(std::span<const double> capacities, std::span<const FlowClass> classes);
+  void open(std::span<const FlowClass> classes);
   void raise_levels();
   void find_tightest();
   void settle();
   static void settle_edges(const Flow& flow, bool settled);
 
   std::vector<Claim> claims_;  // by resource
-  // Scratch of one solve; where there is a count, that many entries are in use and the rest is memory to grow into.
+  // Of the classes connected last; where there is a count, that many entries are in use and the rest is memory to grow
+  // into.
   std::vector<Edge> edges_;
   std::vector<Flow> flows_;
   std::vector<Shared> shared_;

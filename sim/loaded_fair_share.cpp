@@ -1,11 +1,14 @@
 #include "sim/loaded_fair_share.h"
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
+#include <utility>
 
 namespace c3sim::sim {
 
 namespace {
-constexpr std::uint32_t known = UINT32_MAX;
+constexpr std::uint32_t known_latency = UINT32_MAX;
 }
 
 std::span<const double> LoadedFairShare::solve(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
@@ -19,49 +22,90 @@ std::span<const double> LoadedFairShare::solve(ActivityGraph& graph, std::span<c
   rates_.resize(part.size());
   ++effort_.parts;
   if (depends_on_load) {
-    search_latencies(graph, part);
+    recall_or_search(graph, part);
   } else {
-    solve_once(graph);
+    solver_.connect(graph.capacities(), flows_);
+    solve_once();
   }
   return rates_;
 }
 
-void LoadedFairShare::solve_once(const ActivityGraph& graph) {
-  solver_.solve(graph.capacities(), flows_, rates_);
+void LoadedFairShare::solve_once() {
+  solver_.share(flows_, rates_);
   ++effort_.solves;
   effort_.classes += flows_.size();
 }
 
-void LoadedFairShare::search_latencies(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
+void LoadedFairShare::recall_or_search(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
   find_unknowns(graph, part);
+  describe(graph, part);
+  auto known = std::ranges::find(found_, description_, &Found::description);
+  if (known == found_.end()) {
+    const bool converged = search_latencies(graph, part);
+    if (found_.size() == most_kept) found_.clear();
+    found_.push_back({description_, rates_, {}, {search_.point().begin(), search_.point().end()}, converged});
+    known = std::prev(found_.end());
+    for (const FlowClass& flow : flows_) known->caps.push_back(flow.cap);
+  } else {
+    ++effort_.recalled;
+  }
+  const Found& found = *known;
+  rates_ = found.rates;
+  effort_.unconverged += found.converged ? 0 : 1;
+  for (std::size_t i = 0; i < part.size(); ++i) graph.activity_class(part[i]).cap_in_force = found.caps[i];
+  for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+    graph.resource(unknowns_[k]).searched_utilisation = found.searched[k];
+    unknown_index_[unknowns_[k]] = known_latency;
+  }
+}
+
+// All that a search depends on and that can change: where it begins, the classes with what they ask for, and the
+// capacities.
+void LoadedFairShare::describe(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
+  description_.clear();
+  const auto add = [this](double number) { description_.push_back(std::bit_cast<std::uint64_t>(number)); };
+  for (const double utilisation : search_.point()) add(utilisation);  // first, as what tells states apart soonest
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const ActivitySpec& spec = graph.activity_class(part[i]).spec;
+    description_.push_back(spec.usages.size());
+    for (const Usage& usage : spec.usages) {
+      description_.push_back(usage.resource);
+      add(usage.coefficient);
+      add(graph.capacities()[usage.resource]);
+    }
+    add(flows_[i].cap);
+    add(flows_[i].members);
+    add(spec.weight);
+    add(spec.in_flight);
+    description_.push_back(static_cast<std::uint64_t>(spec.fixed_latency.count()));
+    description_.push_back(spec.latency_path.size());
+    description_.insert(description_.end(), spec.latency_path.begin(), spec.latency_path.end());
+  }
+}
+
+// False if it did not converge.
+bool LoadedFairShare::search_latencies(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
+  solver_.connect(graph.capacities(), flows_);
   for (int solves = 1;; ++solves) {
     set_latency_caps(graph, part);
-    solve_once(graph);
+    solve_once();
     measure_utilisations(graph);
-    if (consistent(graph, part)) break;
-    if (solves == max_solves) {
-      ++effort_.unconverged;
-      break;
-    }
+    if (consistent(graph, part)) return true;
+    if (solves == max_solves) return false;
     search_.step(utilisations_);
-  }
-  for (std::size_t i = 0; i < part.size(); ++i) graph.activity_class(part[i]).cap_in_force = flows_[i].cap;
-  for (std::size_t k = 0; k < unknowns_.size(); ++k) {
-    graph.resource(unknowns_[k]).searched_utilisation = search_.point()[k];
-    unknown_index_[unknowns_[k]] = known;
   }
 }
 
 void LoadedFairShare::find_unknowns(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
   unknowns_.clear();
   utilisations_.clear();
-  unknown_index_.resize(graph.capacities().size(), known);
+  unknown_index_.resize(graph.capacities().size(), known_latency);
   for (const ActivityGraph::ClassId id : part) {
     const ActivityClass& one = graph.activity_class(id);
     if (!one.depends_on_load) continue;
     for (const ResourceId on_path : one.spec.latency_path) {
       const ActivityGraph::Resource& resource = graph.resource(on_path);
-      if (!resource.spec.latency.depends_on_load() || unknown_index_[on_path] != known) continue;
+      if (!resource.spec.latency.depends_on_load() || unknown_index_[on_path] != known_latency) continue;
       unknown_index_[on_path] = static_cast<std::uint32_t>(unknowns_.size());
       unknowns_.push_back(on_path);
       utilisations_.push_back(resource.searched_utilisation);
@@ -70,20 +114,28 @@ void LoadedFairShare::find_unknowns(ActivityGraph& graph, std::span<const Activi
   search_.start(utilisations_);
 }
 
-double LoadedFairShare::latency_cap(const ActivityGraph& graph, const ActivityClass& limited,
-                                    std::span<const double> utilisations) const {
+void LoadedFairShare::find_latencies(const ActivityGraph& graph, std::span<const double> utilisations) {
+  latencies_.clear();
+  for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+    latencies_.push_back(graph.resource(unknowns_[k]).spec.latency.at(utilisations[k]));
+  }
+}
+
+double LoadedFairShare::latency_cap(const ActivityGraph& graph, const ActivityClass& limited) const {
   Seconds latency = to_seconds(limited.spec.fixed_latency);
   for (const ResourceId on_path : limited.spec.latency_path) {
     const std::uint32_t unknown = unknown_index_[on_path];
-    latency += graph.resource(on_path).spec.latency.at(unknown == known ? 0.0 : utilisations[unknown]);
+    latency +=
+        unknown == known_latency ? to_seconds(graph.resource(on_path).spec.latency.unloaded) : latencies_[unknown];
   }
   return limited.spec.in_flight / latency.value();
 }
 
 void LoadedFairShare::set_latency_caps(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
+  find_latencies(graph, search_.point());
   for (std::size_t i = 0; i < part.size(); ++i) {
     const ActivityClass& one = graph.activity_class(part[i]);
-    if (one.depends_on_load) flows_[i].cap = std::min(one.fixed_cap, latency_cap(graph, one, search_.point()));
+    if (one.depends_on_load) flows_[i].cap = std::min(one.fixed_cap, latency_cap(graph, one));
   }
 }
 
@@ -92,7 +144,7 @@ void LoadedFairShare::measure_utilisations(const ActivityGraph& graph) {
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     for (const Usage& usage : flows_[i].usages) {
       const std::uint32_t unknown = unknown_index_[usage.resource];
-      if (unknown != known) utilisations_[unknown] += usage.coefficient * flows_[i].members * rates_[i];
+      if (unknown != known_latency) utilisations_[unknown] += usage.coefficient * flows_[i].members * rates_[i];
     }
   }
   for (std::size_t k = 0; k < unknowns_.size(); ++k) {
@@ -102,11 +154,12 @@ void LoadedFairShare::measure_utilisations(const ActivityGraph& graph) {
 
 // The latency caps at the utilisations that the rates cause are those that the rates were found with, or hold nobody
 // back.
-bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) const {
+bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
+  find_latencies(graph, utilisations_);
   for (std::size_t i = 0; i < part.size(); ++i) {
     const ActivityClass& one = graph.activity_class(part[i]);
     if (!one.depends_on_load) continue;
-    const double caused = std::min(one.fixed_cap, latency_cap(graph, one, utilisations_));
+    const double caused = std::min(one.fixed_cap, latency_cap(graph, one));
     if (rates_[i] > caused * (1.0 + tolerance)) return false;
     if (held_by_cap(i) && flows_[i].cap < caused * (1.0 - tolerance)) return false;
   }

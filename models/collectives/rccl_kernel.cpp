@@ -145,12 +145,13 @@ sim::Task<> RcclRun::run_on(int gpu) {
 sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
   node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(cohort.size());
   sim::OpenStep(kernels_[static_cast<std::size_t>(gpu)]).end(track(gpu), "placement of channels");
-  for (const Cohort::Placement& placement : cohort.placements) {
+  const std::vector<Cohort::Placement> placements = cohort.placements();
+  for (const Cohort::Placement& placement : placements) {
     if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < gpus_) continue;
     if (ready_.empty()) node_.simulator().at_end_of_instant([this] { start_ready_channels(); });
     ready_.push_back(placement.workgroup);
   }
-  for (const Cohort::Placement& placement : cohort.placements) {
+  for (const Cohort::Placement& placement : placements) {
     co_await moved_[static_cast<std::size_t>(placement.workgroup)]->wait();
   }
   node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(-cohort.size());

@@ -57,8 +57,9 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
   activity.in_flight = under_way;
   activity.fixed_latency = latency_of(demand, governor);
   activity.latency_path = own.latency_path();
-  if (demand.peer)
+  if (demand.peer) {
     std::ranges::copy(node.gpu(demand.peer->gpu).memory().latency_path(), std::back_inserter(activity.latency_path));
+  }
   return activity;
 }
 

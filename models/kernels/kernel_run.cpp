@@ -1,6 +1,10 @@
 #include "models/kernels/kernel_run.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <iterator>
+#include <list>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -23,37 +27,40 @@ class KernelRun {
         gpu_index_(gpu),
         gpu_(node.gpu(gpu)),
         kernel_(std::move(kernel)),
-        tag_{kernel_.shape.operation, kernel_.shape.tenant},
-        residents_(static_cast<std::size_t>(gpu_.spec().memory.xcds), 0),
-        on_cu_(static_cast<std::size_t>(gpu_.spec().cus()), 0) {}
+        tag_{kernel_.shape.operation, kernel_.shape.tenant} {}
 
   sim::Task<> run();
 
  private:
   struct Wave {
-    const Cohort* cohort;
+    std::size_t footprint;
     std::vector<sim::ResourceNetwork::ActivityId> streams;
+  };
+  // What resident waves have of the GPU. Waves come again and again to the same CUs, so it is worked out once for all
+  // that do so in the same order.
+  struct Standing {
+    std::vector<std::size_t> footprints;  // of the waves, by age
+    std::vector<int> residents;           // workgroups on each XCD
+    double per_cu = 0.0;                  // of CUs that have any, on average
+    std::vector<Portion> portions;        // by wave
   };
 
   sim::Task<> run_wave(const Cohort& cohort);
   Wave start(const Cohort& cohort, sim::Latch& done);
-  bool is_live(const Wave& wave) const;
-  void add_residents(const Cohort& cohort, int sign);
-  Footing footing() const;
+  std::size_t footprint_of(const Cohort& cohort);
+  Standing stand(std::vector<std::size_t> footprints) const;
+  const Standing& standing();
   void reshape_waves();
   void describe(sim::ResourceNetwork::ActivityId stream, const Demand& demand, const Portion& portion);
-  std::size_t cu_of(const Cohort::Placement& placement) const;
-  std::vector<Portion> portions() const;
 
   Node& node_;
   int gpu_index_;
   Gpu& gpu_;
   Kernel kernel_;
   ActivityTag tag_;
-  std::vector<int> residents_;  // by XCD
-  std::vector<int> on_cu_;      // workgroups on each CU
-  int busy_cus_ = 0;            // CUs with any
-  std::vector<Wave> waves_;     // by age
+  std::list<Wave> waves_;           // resident ones, by age
+  std::vector<Cohort> footprints_;  // cohorts of which no two are on the same CUs
+  std::deque<Standing> standings_;
   CacheSharing::Handle cache_;
 };
 
@@ -70,20 +77,18 @@ sim::Task<> KernelRun::run() {
 }
 
 sim::Task<> KernelRun::run_wave(const Cohort& cohort) {
-  add_residents(cohort, 1);
   sim::Latch done(gpu_.simulator(), "a wave of a kernel", static_cast<std::uint64_t>(kernel_.streams));
-  const Wave wave = start(cohort, done);
-  waves_.push_back(wave);
+  const auto wave = waves_.insert(waves_.end(), start(cohort, done));
   reshape_waves();
   co_await done.wait();
-  for (const auto stream : wave.streams) gpu_.governor(tag_.tenant).remove_matrix_work(stream);
-  add_residents(cohort, -1);
+  for (const auto stream : wave->streams) gpu_.governor(tag_.tenant).remove_matrix_work(stream);
+  waves_.erase(wave);
   reshape_waves();
 }
 
 // As fast as can be until its share is known, at this same instant.
 KernelRun::Wave KernelRun::start(const Cohort& cohort, sim::Latch& done) {
-  Wave wave{&cohort, {}};
+  Wave wave{footprint_of(cohort), {}};
   for (int stream = 0; stream < kernel_.streams; ++stream) {
     sim::ActivitySpec spec;
     spec.amount = static_cast<double>(cohort.size()) * kernel_.work * (1.0 + cohort.lateness);
@@ -94,28 +99,17 @@ KernelRun::Wave KernelRun::start(const Cohort& cohort, sim::Latch& done) {
   return wave;
 }
 
-bool KernelRun::is_live(const Wave& wave) const {
-  return std::ranges::any_of(wave.streams, [this](auto stream) { return gpu_.network().live(stream); });
-}
-
-Footing KernelRun::footing() const {
-  const CacheSharing& sharing = gpu_.cache_sharing();
-  const double per_cu = std::accumulate(residents_.begin(), residents_.end(), 0.0) / busy_cus_;
-  return {residents_, per_cu, sharing.l2_share(cache_), sharing.cache_share(cache_)};
-}
-
 // What a wave moves depends on who is resident and on the caches, how fast it may go on what its workgroups have of
 // their CUs.
 void KernelRun::reshape_waves() {
-  std::erase_if(waves_, [this](const Wave& wave) { return !is_live(wave); });
   if (waves_.empty()) return;
-  const Footing here = footing();
-  const std::vector<Portion> all = portions();
+  const CacheSharing& sharing = gpu_.cache_sharing();
+  const Standing& here = standing();
+  const Footing footing{here.residents, here.per_cu, sharing.l2_share(cache_), sharing.cache_share(cache_)};
   for (int stream = 0; stream < kernel_.streams; ++stream) {
-    const Demand demand = kernel_.demand(stream, here);
-    for (std::size_t i = 0; i < waves_.size(); ++i) {
-      describe(waves_[i].streams[static_cast<std::size_t>(stream)], demand, all[i]);
-    }
+    const Demand demand = kernel_.demand(stream, footing);
+    auto portion = here.portions.begin();
+    for (const Wave& wave : waves_) describe(wave.streams[static_cast<std::size_t>(stream)], demand, *portion++);
   }
 }
 
@@ -127,43 +121,65 @@ void KernelRun::describe(sim::ResourceNetwork::ActivityId stream, const Demand& 
   }
 }
 
-void KernelRun::add_residents(const Cohort& cohort, int sign) {
-  for (std::size_t xcd = 0; xcd < residents_.size(); ++xcd) residents_[xcd] += sign * cohort.per_xcd[xcd];
-  for (const Cohort::Placement& placement : cohort.placements) {
-    int& here = on_cu_[cu_of(placement)];
-    busy_cus_ -= here > 0 ? 1 : 0;
-    here += sign;
-    busy_cus_ += here > 0 ? 1 : 0;
+std::size_t KernelRun::footprint_of(const Cohort& cohort) {
+  const auto known = std::ranges::find_if(footprints_, [&](const Cohort& one) {
+    return std::ranges::equal(one.runs, cohort.runs, &Cohort::Run::same_cus);
+  });
+  const auto place = static_cast<std::size_t>(known - footprints_.begin());
+  if (known == footprints_.end()) footprints_.push_back(cohort);
+  return place;
+}
+
+const KernelRun::Standing& KernelRun::standing() {
+  const auto known = std::ranges::find_if(standings_, [this](const Standing& one) {
+    return std::ranges::equal(one.footprints, waves_, {}, {}, &Wave::footprint);
+  });
+  if (known != standings_.end()) return *known;
+  std::vector<std::size_t> footprints;
+  std::ranges::transform(waves_, std::back_inserter(footprints), &Wave::footprint);
+  return standings_.emplace_back(stand(std::move(footprints)));
+}
+
+KernelRun::Standing KernelRun::stand(std::vector<std::size_t> footprints) const {
+  const std::size_t cus_per_xcd = static_cast<std::size_t>(gpu_.spec().cus_per_xcd);
+  const auto for_each_cu = [&](std::size_t footprint, const auto& visit) {
+    for (const Cohort::Run& run : footprints_[footprint].runs) {
+      std::size_t cu = static_cast<std::size_t>(run.xcd) * cus_per_xcd + static_cast<std::size_t>(run.cu);
+      for (int i = 0; i < run.count; ++i, cu += static_cast<std::size_t>(run.cu_step)) visit(cu, run.xcd);
+    }
+  };
+  Standing standing;
+  standing.residents.assign(static_cast<std::size_t>(gpu_.spec().memory.xcds), 0);
+  std::vector<int> on_cu(static_cast<std::size_t>(gpu_.spec().cus()), 0);
+  for (const std::size_t footprint : footprints) {
+    for_each_cu(footprint, [&](std::size_t cu, int xcd) {
+      ++on_cu[cu];
+      ++standing.residents[static_cast<std::size_t>(xcd)];
+    });
   }
-}
+  const int workgroups = std::accumulate(on_cu.begin(), on_cu.end(), 0);
+  const auto busy = std::ranges::count_if(on_cu, [](int here) { return here > 0; });
+  standing.per_cu = static_cast<double>(workgroups) / static_cast<double>(busy);
 
-std::size_t KernelRun::cu_of(const Cohort::Placement& placement) const {
-  return static_cast<std::size_t>(placement.xcd) * static_cast<std::size_t>(gpu_.spec().cus_per_xcd) +
-         static_cast<std::size_t>(placement.cu);
-}
-
-std::vector<Portion> KernelRun::portions() const {
-  std::vector<char> has_oldest(on_cu_.size(), 0);  // no bits: this is a hot loop
-  std::vector<Portion> portions;
-  portions.reserve(waves_.size());
-  for (const Wave& wave : waves_) {  // by age
-    Portion& sum = portions.emplace_back();
-    sum.busiest_share = wave.cohort->busiest_share();
-    for (const Cohort::Placement& placement : wave.cohort->placements) {
-      const std::size_t cu = cu_of(placement);
-      if (on_cu_[cu] == 1) {
-        sum.pipes += kernel_.issue.alone;
-        sum.requests += 1.0;
-        continue;
+  std::vector<char> has_oldest(on_cu.size(), 0);  // no bits: they are slow
+  for (const std::size_t footprint : footprints) {
+    Portion& portion = standing.portions.emplace_back();
+    portion.busiest_share = footprints_[footprint].busiest_share();
+    for_each_cu(footprint, [&](std::size_t cu, int) {
+      if (on_cu[cu] == 1) {
+        portion.pipes += kernel_.issue.alone;
+        portion.requests += 1.0;
+        return;
       }
       const double oldest = kernel_.issue.oldest;
-      const double issued = has_oldest[cu] != 0 ? (1.0 - oldest) / (on_cu_[cu] - 1) : oldest;
+      const double issued = has_oldest[cu] != 0 ? (1.0 - oldest) / (on_cu[cu] - 1) : oldest;
       has_oldest[cu] = 1;
-      sum.pipes += issued;
-      sum.requests += issued * on_cu_[cu];
-    }
+      portion.pipes += issued;
+      portion.requests += issued * on_cu[cu];
+    });
   }
-  return portions;
+  standing.footprints = std::move(footprints);
+  return standing;
 }
 
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, sim::Latch& finished) {

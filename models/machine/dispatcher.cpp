@@ -11,10 +11,6 @@
 namespace c3sim::models {
 
 namespace {
-// The room on the CUs is kept once per view: as GEMMs see it, and as collectives do. In a real machine the two are the
-// same.
-std::size_t view_of(const KernelSpec& kernel) { return kernel.tenant == Tenant::gemm ? 0 : 1; }
-
 // CUs end a kernel at slightly different times. Eight classes of lateness stand for all of them, in standard
 // deviations: the middles of eight equally likely parts of a normal distribution, scaled to a deviation of one. The
 // middle classes come first, so that a kernel on few CUs, which fills only some classes, differs less.
@@ -23,25 +19,41 @@ constexpr std::array<double, 8> lateness_of_cus{-0.170, 0.170, -0.530, 0.530, -0
 // Splits a cohort into one per class of lateness. The workgroups of an XCD go to the classes in turn. The mean lateness
 // over all workgroups stays zero: where the classes are filled unequally, the two in the middle are shifted for that.
 std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
+  constexpr int classes = static_cast<int>(lateness_of_cus.size());
   std::vector<Cohort> parts(lateness_of_cus.size());
   for (Cohort& part : parts) part.per_xcd.resize(whole.per_xcd.size(), 0);
-  std::vector<std::size_t> next(whole.per_xcd.size(), 0);
+  std::vector<int> dealt(whole.per_xcd.size(), 0);
   double sum = 0.0;
-  for (const Cohort::Placement& placement : whole.placements) {
-    const std::size_t xcd = static_cast<std::size_t>(placement.xcd);
-    const std::size_t turn = next[xcd]++ % lateness_of_cus.size();
-    parts[turn].placements.push_back(placement);
-    ++parts[turn].per_xcd[xcd];
-    sum += lateness_of_cus[turn];
+  for (const Cohort::Run& run : whole.runs) {
+    const std::size_t xcd = static_cast<std::size_t>(run.xcd);
+    for (int first = 0; first < std::min(classes, run.count); ++first) {
+      const std::size_t turn = static_cast<std::size_t>((dealt[xcd] + first) % classes);
+      const int count = (run.count - first + classes - 1) / classes;
+      const auto [workgroup, _, cu] = run.at(first);
+      parts[turn].runs.push_back({run.xcd, cu, run.cu_step * classes, workgroup, run.workgroup_step * classes, count});
+      parts[turn].per_xcd[xcd] += count;
+      sum += count * lateness_of_cus[turn];
+    }
+    dealt[xcd] += run.count;
   }
   const double made_up = sum / (parts[0].size() + parts[1].size());
   for (std::size_t turn = 0; turn < parts.size(); ++turn) {
     parts[turn].lateness = spread * (lateness_of_cus[turn] - (turn < 2 ? made_up : 0.0));
   }
-  std::erase_if(parts, [](const Cohort& part) { return part.placements.empty(); });
+  std::erase_if(parts, [](const Cohort& part) { return part.runs.empty(); });
   return parts;
 }
 }  // namespace
+
+int Cohort::size() const { return std::accumulate(per_xcd.begin(), per_xcd.end(), 0); }
+
+std::vector<Cohort::Placement> Cohort::placements() const {
+  std::vector<Placement> all;
+  for (const Run& run : runs) {
+    for (int i = 0; i < run.count; ++i) all.push_back(run.at(i));
+  }
+  return all;
+}
 
 double Cohort::busiest_share() const {
   return static_cast<double>(*std::max_element(per_xcd.begin(), per_xcd.end())) / static_cast<double>(size());
@@ -88,28 +100,27 @@ struct Dispatcher::Queue {
     return std::min(any_moment, kernel.time_spread * each);
   }
 
-  // The next workgroup dealt to the XCD joins a cohort that is forming.
-  void place_next(std::size_t cohort, int xcd, int cu) {
+  // The next workgroups dealt to the XCD, one for each CU from `cu` on, join a cohort that is forming.
+  void place_next(std::size_t cohort, int xcd, int cu, int count) {
     const std::size_t x = static_cast<std::size_t>(xcd);
-    const int workgroup = xcd + static_cast<int>(pending.size()) * placed[x];
+    const int every = static_cast<int>(pending.size());  // workgroups are dealt to the XCDs in turn
     if (cohort >= forming.size()) forming.resize(cohort + 1);
-    forming[cohort].placements.push_back({workgroup, static_cast<std::int16_t>(xcd), static_cast<std::int16_t>(cu)});
+    forming[cohort].runs.push_back({xcd, cu, 1, xcd + every * placed[x], every, count});
     forming[cohort].per_xcd.resize(pending.size(), 0);
-    ++forming[cohort].per_xcd[x];
-    ++placed[x];
-    --pending[x];
+    forming[cohort].per_xcd[x] += count;
+    placed[x] += count;
+    pending[x] -= count;
   }
 };
 
 Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, CuResources cu,
                        std::string name, Mechanisms without)
-    : simulator_(simulator),
-      spec_(spec),
-      cus_per_xcd_(cus_per_xcd),
-      apart_{without.has(Mechanism::cu_loss), without.has(Mechanism::dispatch_wait)},
-      name_(std::move(name)) {
+    : simulator_(simulator), spec_(spec), cus_per_xcd_(cus_per_xcd), name_(std::move(name)) {
+  const bool gemms = without.has(Mechanism::cu_loss);
+  const bool collectives = without.has(Mechanism::dispatch_wait);
+  apart_ = gemms || collectives ? std::vector{gemms, collectives} : std::vector{false};
   xcds_.resize(static_cast<std::size_t>(xcds));
-  for (Xcd& xcd : xcds_) xcd.room.fill(std::vector<CuResources>(static_cast<std::size_t>(cus_per_xcd), cu));
+  for (Xcd& xcd : xcds_) xcd.room.assign(apart_.size(), CuRoom(cus_per_xcd, cu));
 }
 
 Dispatcher::~Dispatcher() = default;
@@ -118,8 +129,10 @@ sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
   SIM_CHECK(kernel.workgroups > 0);
   SIM_CHECK(kernel.workgroup != CuResources{} && "a workgroup needs something of its CU");
   SIM_CHECK(kernel.mask.all() || (kernel.mask.begin < kernel.mask.end && kernel.mask.end <= cus_per_xcd_));
-  const auto position = queues_.emplace(queues_.end(), std::move(kernel), std::move(body), simulator_,
-                                        "retirement of a kernel on " + name_);
+  const auto behind =
+      std::ranges::find_if(queues_, [&](const Queue& queue) { return queue.kernel.priority < kernel.priority; });
+  const auto position =
+      queues_.emplace(behind, std::move(kernel), std::move(body), simulator_, "retirement of a kernel on " + name_);
   Queue& queue = *position;
   const int count = queue.kernel.workgroups;
   for (int xcd = 0; xcd < xcds(); ++xcd) queue.pending.push_back(count / xcds() + (xcd < count % xcds() ? 1 : 0));
@@ -155,15 +168,10 @@ void Dispatcher::dispatch_xcd(int index) {
   Queue* holder = turn_holder(xcd);
   if (holder == nullptr) return;
   place(*holder, index);
-  // What the turn holder cannot use (nothing left to place, or no room for a workgroup of its size) goes to the others,
-  // by priority, then age.
-  std::vector<Queue*> others;
+  // What the turn holder cannot use (nothing left to place, or no room for a workgroup of its size) goes to the others.
   for (Queue& queue : queues_) {
-    if (&queue != holder && queue.pending[static_cast<std::size_t>(index)] > 0) others.push_back(&queue);
+    if (&queue != holder && queue.pending[static_cast<std::size_t>(index)] > 0) place(queue, index);
   }
-  std::stable_sort(others.begin(), others.end(),
-                   [](const Queue* a, const Queue* b) { return a->kernel.priority > b->kernel.priority; });
-  for (Queue* queue : others) place(*queue, index);
 }
 
 Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
@@ -190,44 +198,57 @@ Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
   return xcd.turn;
 }
 
+std::size_t Dispatcher::view_of(const KernelSpec& kernel) const {
+  return apart_.size() == 1 || kernel.tenant == Tenant::gemm ? 0 : 1;
+}
+
 // Spreads the workgroups: one on each of the CUs with the most room that the mask allows, by index, then again.
 void Dispatcher::place(Queue& queue, int xcd_index) {
   const std::size_t x = static_cast<std::size_t>(xcd_index);
   const std::size_t view = view_of(queue.kernel);
-  const std::vector<CuResources>& room = xcds_[x].room[view];
   const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.mask;
-  const int begin = mask.all() ? 0 : mask.begin;
-  const int end = mask.all() ? cus_per_xcd_ : mask.end;
-  std::vector<int> fits;  // workgroups that each CU has room for
-  for (int cu = begin; cu < end; ++cu) {
-    const std::size_t c = static_cast<std::size_t>(cu);
-    const bool as_before = cu > begin && room[c] == room[c - 1];
-    fits.push_back(as_before ? fits.back() : workgroups_that_fit(room[c], queue.kernel.workgroup));
+  const CuMask allowed = mask.all() ? CuMask{0, cus_per_xcd_} : mask;
+  places_.clear();
+  for (const CuRoom::Stretch& stretch : xcds_[x].room[view].stretches()) {
+    const int begin = std::max(stretch.begin, allowed.begin);
+    const int end = std::min(stretch.end, allowed.end);
+    if (begin < end) places_.push_back({begin, end, workgroups_that_fit(stretch.room, queue.kernel.workgroup)});
   }
   for (std::size_t cohort = 0; queue.pending[x] > 0; ++cohort) {
-    const int most = *std::max_element(fits.begin(), fits.end());
+    const int most = std::ranges::max_element(places_, {}, &Place::fits)->fits;
     if (most <= 0) return;
-    for (int cu = begin; cu < end && queue.pending[x] > 0; ++cu) {
-      int& fit = fits[static_cast<std::size_t>(cu - begin)];
-      if (fit != most) continue;
-      change_room(queue.kernel, xcds_[x], cu, Change::take);
-      queue.place_next(cohort, xcd_index, cu);
-      --fit;
+    for (Place& place : places_) {
+      if (place.fits != most || queue.pending[x] == 0) continue;
+      --place.fits;
+      const int count = std::min(place.end - place.begin, queue.pending[x]);
+      queue.place_next(cohort, xcd_index, place.begin, count);
+      change_room(queue.kernel, queue.forming[cohort].runs.back(), Change::take);
     }
   }
 }
 
-// Books the CU resources of one workgroup in every view that sees it: its own view always; the other tenant's only if
-// the two are not apart (a counterfactual machine) and the workgroup's mask allows this CU.
-void Dispatcher::change_room(const KernelSpec& kernel, Xcd& xcd, int cu, Change change) {
-  for (std::size_t view = 0; view < xcd.room.size(); ++view) {
-    const bool seen = view == view_of(kernel) || (!apart_[view] && kernel.mask.allows(cu));
-    if (!seen) continue;
-    CuResources& room = xcd.room[view][static_cast<std::size_t>(cu)];
+// Books the CU resources of some workgroups in every view that sees them: their own view always; the other tenant's
+// only if that is not apart and the workgroups' mask allows their CU.
+void Dispatcher::change_room(const KernelSpec& kernel, const Cohort::Run& run, Change change) {
+  std::vector<CuRoom>& views = xcds_[static_cast<std::size_t>(run.xcd)].room;
+  const auto book = [&](std::size_t view, int begin, int end) {
+    const bool own = view == view_of(kernel);
+    if (!own && !kernel.mask.all()) {
+      begin = std::max(begin, kernel.mask.begin);
+      end = std::min(end, kernel.mask.end);
+    }
+    if (begin >= end || (!own && apart_[view])) return;
     if (change == Change::take) {
-      room -= kernel.workgroup;
+      views[view].take(begin, end, kernel.workgroup);
     } else {
-      room += kernel.workgroup;
+      views[view].give_back(begin, end, kernel.workgroup);
+    }
+  };
+  for (std::size_t view = 0; view < views.size(); ++view) {
+    if (run.cu_step == 1) {
+      book(view, run.cu, run.cu + run.count);
+    } else {
+      for (int i = 0; i < run.count; ++i) book(view, run.at(i).cu, run.at(i).cu + 1);
     }
   }
 }
@@ -241,9 +262,7 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
 }
 
 void Dispatcher::retire(const Queue& queue, const Cohort& cohort) {
-  for (const Cohort::Placement& placement : cohort.placements) {
-    change_room(queue.kernel, xcds_[static_cast<std::size_t>(placement.xcd)], placement.cu, Change::give_back);
-  }
+  for (const Cohort::Run& run : cohort.runs) change_room(queue.kernel, run, Change::give_back);
   request_dispatch();
 }
 

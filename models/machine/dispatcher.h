@@ -3,11 +3,11 @@
 // Workgroups that are placed together run alike; only the last of a kernel come to their ends apart.
 #pragma once
 
-#include <array>
 #include <list>
 #include <string>
 #include <vector>
 
+#include "models/machine/cu_room.h"
 #include "models/machine/kernel.h"
 #include "models/platform/dispatch_spec.h"
 #include "sim/gate.h"
@@ -32,8 +32,8 @@ class Dispatcher {
  private:
   struct Queue;
   struct Xcd {
-    std::array<std::vector<CuResources>, 2> room;  // on each CU, by view
-    Queue* turn = nullptr;                         // rotation: whose turn it is
+    std::vector<CuRoom> room;  // by view
+    Queue* turn = nullptr;     // rotation: whose turn it is
     sim::Time turn_began{0};
   };
 
@@ -41,20 +41,30 @@ class Dispatcher {
   void dispatch();
   void dispatch_xcd(int index);
   Queue* turn_holder(Xcd& xcd);
+  // The room on the CUs is kept once; where a machine has it apart, once per view: as GEMMs see it, and as collectives
+  // do.
+  std::size_t view_of(const KernelSpec& kernel) const;
   void place(Queue& queue, int xcd_index);
   enum class Change { take, give_back };
-  void change_room(const KernelSpec& kernel, Xcd& xcd, int cu, Change change);
+  void change_room(const KernelSpec& kernel, const Cohort::Run& run, Change change);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
   void retire(const Queue& queue, const Cohort& cohort);
 
   sim::Simulator& simulator_;
   DispatchSpec spec_;
   int cus_per_xcd_;
-  std::array<bool, 2> apart_;  // by view: sees its own workgroups alone, on all CUs
+  std::vector<bool> apart_;  // by view: sees its own workgroups alone, on all CUs
   std::string name_;
   std::vector<Xcd> xcds_;
-  std::list<Queue> queues_;  // by arrival
+  std::list<Queue> queues_;  // by priority, then arrival
   bool dispatch_requested_ = false;
+  // Scratch of place(): neighbouring CUs that have room for as many workgroups each.
+  struct Place {
+    int begin;
+    int end;
+    int fits;
+  };
+  std::vector<Place> places_;
 };
 
 }  // namespace c3sim::models

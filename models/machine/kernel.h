@@ -29,15 +29,29 @@ struct KernelSpec {
 // Workgroups of one kernel that were placed at the same instant on one GPU: they run alike and retire together.
 struct Cohort {
   struct Placement {
-    std::int32_t workgroup;
-    std::int16_t xcd;
-    std::int16_t cu;
+    int workgroup;
+    int xcd;
+    int cu;
   };
-  std::vector<Placement> placements;
+  // Workgroups on CUs of one XCD at equal distances: the i-th is workgroup + i * workgroup_step, on cu + i * cu_step.
+  struct Run {
+    int xcd;
+    int cu;
+    int cu_step;
+    int workgroup;
+    int workgroup_step;
+    int count;
+    Placement at(int i) const { return {workgroup + i * workgroup_step, xcd, cu + i * cu_step}; }
+    bool same_cus(const Run& other) const {
+      return xcd == other.xcd && cu == other.cu && cu_step == other.cu_step && count == other.count;
+    }
+  };
+  std::vector<Run> runs;
   std::vector<int> per_xcd;  // workgroups on each XCD
   double lateness = 0.0;     // of its CUs at the end of the kernel: so much longer than a workgroup's time it takes
 
-  int size() const { return static_cast<int>(placements.size()); }
+  int size() const;
+  std::vector<Placement> placements() const;
   // The share of the workgroups that sits on the XCD with most of them.
   double busiest_share() const;
 };

@@ -37,17 +37,12 @@ Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std:
     if (!is_l2) continue;
     ports_ = network.add_resource({name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}}, apart_here);
   }
+  for (const Level& level : below_l2()) latency_path_.push_back(level.resource);
 }
 
 double Memory::collective_weight(double in_flight) const {
   constexpr double overtakes = 1e6;
   return spec_.collectives_first ? overtakes * in_flight : in_flight;
-}
-
-std::vector<sim::ResourceId> Memory::latency_path() const {
-  std::vector<sim::ResourceId> path;
-  for (const Level& level : below_l2()) path.push_back(level.resource);
-  return path;
 }
 
 sim::Time Memory::latency(double cache_hits) const {

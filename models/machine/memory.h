@@ -56,13 +56,14 @@ class Memory {
   sim::ResourceId l2() const { return levels_.front().resource; }
   sim::ResourceId xcd_ports() const { return ports_; }
   // The resources whose loaded latency a memory access sees, in order: those below the L2s.
-  std::vector<sim::ResourceId> latency_path() const;
+  const std::vector<sim::ResourceId>& latency_path() const { return latency_path_; }
 
  private:
   std::span<const Level> below_l2() const { return levels().subspan(1); }
 
   MemorySpec spec_;
   std::vector<Level> levels_;
+  std::vector<sim::ResourceId> latency_path_;
   sim::ResourceId ports_;
 };
 

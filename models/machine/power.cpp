@@ -1,16 +1,26 @@
 #include "models/machine/power.h"
 
 #include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
+#include <cstdint>
 
 namespace c3sim::models {
 
 namespace {
 // A clock this close to its target is left alone: real clocks move in steps of about this size.
 constexpr double clock_tolerance = 1e-3;
-constexpr int bisection_steps = 40;
 // A rate this close to its clock-bound cap moves with the clock.
 constexpr double at_cap = 0.999;
+
+// Where `excess`, which rises with x and is above 0 at `high`, comes to 0; `low` if it does so nowhere.
+template <typename Excess>
+double highest_without_excess(const Excess& excess, double low, double high) {
+  if (excess(low) >= 0.0) return low;
+  std::uintmax_t evaluations = 100;
+  const boost::math::tools::eps_tolerance<double> close(40);  // bits
+  return boost::math::tools::toms748_solve(excess, low, high, close, evaluations).first;
+}
 }  // namespace
 
 PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
@@ -80,17 +90,13 @@ bool PowerGovernor::regulate() {
     (rate >= at_cap * work.flops_per_cycle * clock_.value() ? clock_bound : other) += rate;
   }
   const sim::Watts traffic = traffic_power();
-  sim::Hertz low = spec_.lowest_clock;
-  sim::Hertz high = matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock;
-  if (power_at(high, clock_bound, other, traffic) > spec_.cap) {
-    for (int step = 0; step < bisection_steps; ++step) {
-      const sim::Hertz middle = 0.5 * (low + high);
-      (power_at(middle, clock_bound, other, traffic) > spec_.cap ? high : low) = middle;
-    }
-    high = low;
-  }
-  if (std::abs(high / clock_ - 1.0) <= clock_tolerance) return false;
-  set_clock(high);
+  const auto watts_over = [&](double hertz) {
+    return (power_at(sim::Hertz(hertz), clock_bound, other, traffic) - spec_.cap).value();
+  };
+  double clock = (matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock).value();
+  if (watts_over(clock) > 0.0) clock = highest_without_excess(watts_over, spec_.lowest_clock.value(), clock);
+  if (std::abs(clock / clock_.value() - 1.0) <= clock_tolerance) return false;
+  set_clock(sim::Hertz(clock));
   return !matrix_work_.empty() || !listeners_.empty();
 }
 

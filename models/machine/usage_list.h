@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@ namespace c3sim::models {
 
 class UsageList {
  public:
+  UsageList() { usages_.reserve(most_usual); }
   // Adds `amount` (>= 0) units of `resource` per unit of progress.
   void add(std::uint32_t resource, double amount) {
     if (amount <= 0.0) return;
@@ -27,6 +29,8 @@ class UsageList {
   const std::vector<sim::Usage>& usages() const { return usages_; }
 
  private:
+  static constexpr std::size_t most_usual = 10;  // a link, and every level of two memories
+
   std::vector<sim::Usage> usages_;
 };
 

@@ -33,12 +33,16 @@ SdmaEngine::SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNe
       path_(path),
       name_(engine_name(gpu, index)),
       front_end_(simulator_, "front end of " + name_, 1),
-      data_mover_(simulator_, "data mover of " + name_, 1) {
+      data_mover_(simulator_, "data mover of " + name_, 1),
+      queues_(static_cast<std::size_t>(spec.queues_per_engine)) {
   const sim::BytesPerSecond rate = index < spec.host_engines ? spec.host_payload_rate : spec.payload_rate;
   identity_.payload = network.add_resource({name_, rate.value(), {}});
-  for (int number = 0; number < spec.queues_per_engine; ++number) {
-    queues_.push_back(std::make_unique<ServedQueue>(*this, name_ + ".queue" + std::to_string(number)));
-  }
+}
+
+SdmaQueue& SdmaEngine::queue(int number) {
+  std::unique_ptr<ServedQueue>& served = queues_[static_cast<std::size_t>(number)];
+  if (!served) served = std::make_unique<ServedQueue>(*this, name_ + ".queue" + std::to_string(number));
+  return served->queue;
 }
 
 void SdmaEngine::end(sim::OpenStep& step, const ServedQueue& served, std::string_view kind,

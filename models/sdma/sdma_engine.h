@@ -26,7 +26,7 @@ class SdmaEngine {
   int index() const { return identity_.index; }
   const std::string& name() const { return name_; }
   int queues() const { return static_cast<int>(queues_.size()); }
-  SdmaQueue& queue(int number) { return queues_[static_cast<std::size_t>(number)]->queue; }
+  SdmaQueue& queue(int number);
   sim::ResourceNetwork::ResourceId payload() const { return identity_.payload; }
   sim::Simulator& simulator() { return simulator_; }
 
@@ -60,9 +60,9 @@ class SdmaEngine {
   sim::ResourceNetwork& network_;
   const SdmaDataPath& path_;
   std::string name_;
-  sim::Semaphore front_end_;   // held by the queue whose turn it is
-  sim::Semaphore data_mover_;  // held by the transfer that streams
-  std::vector<std::unique_ptr<ServedQueue>> queues_;
+  sim::Semaphore front_end_;                          // held by the queue whose turn it is
+  sim::Semaphore data_mover_;                         // held by the transfer that streams
+  std::vector<std::unique_ptr<ServedQueue>> queues_;  // null until asked for: most are never used
 };
 
 }  // namespace c3sim::models

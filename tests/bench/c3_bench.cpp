@@ -16,6 +16,16 @@ study::Platform mi300x() { return study::read_platform(C3SIM_SOURCE_DIR "/config
 const study::Scenario pair{
     "mb1_896MiB", {8192, 57344, 8192}, models::CollectiveKind::all_gather, sim::Bytes(939524096.0)};
 
+// One pair under one strategy, and the two operations alone.
+void predict_strategy(benchmark::State& state) {
+  const models::PlatformSpec platform = mi300x().spec;
+  for (auto _ : state) {
+    study::Testbed testbed(platform);
+    benchmark::DoNotOptimize(study::run_strategy(testbed, pair, study::Strategy::c3_base));
+  }
+}
+BENCHMARK(predict_strategy)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+
 // One pair under every strategy.
 void predict_pair(benchmark::State& state) {
   const models::PlatformSpec platform = mi300x().spec;

@@ -70,6 +70,30 @@ TEST(LatencyLimit, IsInFlightOverLatency) {
   EXPECT_EQ(memory.network.effort().solves, 1u);
 }
 
+// Pulses of traffic beside an activity that goes on: the network comes back to two states.
+TEST(LatencyLimit, IsNotSearchedForAgainWhereAllIsAsItWas) {
+  Memory memory(1.0);
+  const ResourceNetwork::ActivityId steady = memory.start(1.0);
+  const double alone = memory.rate(steady);
+  double beside = 0.0;
+  constexpr int pulses = 50;
+  for (int pulse = 0; pulse < pulses; ++pulse) {
+    ActivitySpec spec;
+    spec.usages = {{0, 1.0}};
+    spec.cap = 0.25;
+    spec.amount = 1.0;
+    struct Ended {};
+    memory.network.start(spec, [] { throw Ended(); });
+    const double now = memory.rate(steady);
+    if (pulse == 0) beside = now;
+    EXPECT_NEAR(now, beside, 1e-5 * beside) << "found again, or searched for from nearby";
+    EXPECT_THROW(memory.simulator.run(), Ended);
+    EXPECT_NEAR(memory.rate(steady), alone, 1e-5 * alone);
+  }
+  EXPECT_LT(beside, alone);
+  EXPECT_GT(memory.network.effort().recalled, static_cast<std::uint64_t>(pulses));
+}
+
 // x = b / latency with latency 1 / (1 - x / c): x = b * (1 - x / c), so x = b / (1 + b / c). For b = c = 1, a half.
 TEST(LatencyLimit, MeetsTheLatencyThatItsOwnLoadCauses) {
   Memory memory(1.0);

@@ -64,7 +64,8 @@ class Gpu2x4 {
     std::vector<Cohort::Placement> all;
     for (const Start& start : starts_) {
       if (start.kernel != kernel) continue;
-      all.insert(all.end(), start.cohort.placements.begin(), start.cohort.placements.end());
+      const std::vector<Cohort::Placement> some = start.cohort.placements();
+      all.insert(all.end(), some.begin(), some.end());
     }
     return all;
   }
@@ -88,7 +89,7 @@ class Gpu2x4 {
     gpu.hold(cohort, -parts);
   }
   void hold(const Cohort& cohort, int parts) {
-    for (const Cohort::Placement& placement : cohort.placements) {
+    for (const Cohort::Placement& placement : cohort.placements()) {
       int& held = held_[{placement.xcd, placement.cu}];
       held += parts;
       most_parts_held_ = std::max(most_parts_held_, held);
@@ -118,7 +119,7 @@ TEST(Dispatcher, WorkgroupsAreDealtToXcdsInTurn) {
   gpu.run();
   ASSERT_EQ(gpu.starts().size(), 1u) << "what starts together on CUs of its own is one cohort";
   const Cohort& cohort = gpu.starts().front().cohort;
-  for (const Cohort::Placement& placement : cohort.placements) EXPECT_EQ(placement.xcd, placement.workgroup % xcds);
+  for (const Cohort::Placement& placement : cohort.placements()) EXPECT_EQ(placement.xcd, placement.workgroup % xcds);
   EXPECT_EQ(cohort.per_xcd, (std::vector<int>{3, 2}));
   EXPECT_DOUBLE_EQ(cohort.busiest_share(), 0.6);
 }
@@ -218,7 +219,7 @@ TEST(Dispatcher, WorkgroupsOfOneCuAreInDifferentCohorts) {
   ASSERT_EQ(gpu.starts().size(), 2u);
   for (const Gpu2x4::Start& start : gpu.starts()) {
     std::set<std::pair<int, int>> cus;
-    for (const Cohort::Placement& placement : start.cohort.placements) cus.insert({placement.xcd, placement.cu});
+    for (const Cohort::Placement& placement : start.cohort.placements()) cus.insert({placement.xcd, placement.cu});
     EXPECT_EQ(cus.size(), 8u);
   }
 }
