@@ -78,12 +78,16 @@ class KernelCommand {
  private:
   void run();
   models::ElementwiseSpec elementwise(Arguments& arguments) const;
+  models::ElementwiseSpec named_operator(Arguments& arguments) const;
   models::RemoteKernelSpec remote_kernel(Arguments& arguments, const models::PlatformSpec& platform) const;
 
   Session& session_;
   std::string read_;
   std::string written_;
   std::string flops_;
+  std::string operator_;
+  std::string elements_;
+  std::string element_;
   std::string gpu_;
   std::string peers_;
   std::string bytes_;

@@ -153,6 +153,9 @@ study::Platform Session::platform(Arguments& arguments, const std::string& prese
   const models::Mechanisms without = mechanisms_left_out(arguments);
   study::Platform platform =
       study::read_platform(platform_file(arguments, preset), assignments_, study::config_folders());
+  for (const std::string& file : platform.config.files()) reads(file);
+  check_outputs(arguments);
+  arguments.check();
   if (!profiles_file_.empty()) {
     platform.spec.gpu.gemm.profiles = study::read_gemm_profiles(sim::Config::from_file(profiles_file_), platform.spec);
     for (const models::GemmProfile& profile : platform.spec.gpu.gemm.profiles) {

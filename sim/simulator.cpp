@@ -33,7 +33,6 @@ struct Simulator::Process {
   Simulator& simulator;
   std::string name;
   Task<> body;
-  bool server;
   std::coroutine_handle<> suspended_at;  // null while it runs
   Wait wait;
   std::uint64_t waits = 0;  // begun so far: tells the action that ends this one from a stray one
@@ -55,17 +54,12 @@ void Simulator::at_end_of_instant(EventAction action) {
   end_of_instant_.push_back(step_log_ == nullptr ? action : step_log_->carry(action));
 }
 
-void Simulator::spawn(std::string name, Task<> process) { start(std::move(name), std::move(process), false); }
-
-void Simulator::spawn_server(std::string name, Task<> process) { start(std::move(name), std::move(process), true); }
-
-void Simulator::start(std::string name, Task<> body, bool server) {
+void Simulator::spawn(std::string name, Task<> body) {
   const std::coroutine_handle<> beginning = body.coroutine();
   SIM_CHECK(beginning && !beginning.done() && "a process needs a task that has not run");
   Process& process = processes_.emplace_back(Process{.simulator = *this,
                                                      .name = std::move(name),
                                                      .body = std::move(body),
-                                                     .server = server,
                                                      .suspended_at = beginning,
                                                      .wait = {"its first event", ""}});
   process.self = std::prev(processes_.end());
@@ -138,7 +132,7 @@ bool Simulator::run_next_event() {
 void Simulator::require_all_finished() const {
   std::vector<Deadlock::Blocked> blocked;
   for (const Process& process : processes_) {
-    if (!process.server) blocked.push_back({process.name, in_words(process.wait)});
+    blocked.push_back({process.name, in_words(process.wait)});
   }
   if (!blocked.empty()) throw Deadlock(now_, std::move(blocked));
 }

@@ -60,10 +60,8 @@ class Simulator {
   // Starts a process that nobody awaits, through an event at this instant. An exception that leaves it ends run() with
   // that exception.
   void spawn(std::string name, Task<> process);
-  // The same for a process that serves others for ever: a run may end while it waits for work.
-  void spawn_server(std::string name, Task<> process);
-  // Runs until no event is left. Throws Deadlock if spawned processes, other than servers, are then still waiting. May
-  // be called again, after an exception too: it goes on where the last run ended.
+  // Runs until no event is left. Throws Deadlock if spawned processes are then still waiting. May be called again,
+  // after an exception too: it goes on where the last run ended.
   void run();
 
   // co_await simulator.delay(d): the awaiting process goes on `duration` (>= 0) later, after everything already
@@ -84,7 +82,6 @@ class Simulator {
 
  private:
   struct Process;
-  void start(std::string name, Task<> body, bool server);
   void resume(Process& process, std::uint64_t wait_number);
   void finish(Process& process);
   bool run_next_event();

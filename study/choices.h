@@ -36,8 +36,9 @@ inline std::vector<Choice<models::Backend>> backend_choices() {
   return choices_of<models::Backend>(std::array{models::Backend::rccl, models::Backend::sdma});
 }
 inline std::vector<Choice<models::SdmaVariant>> variant_choices() {
-  using enum models::SdmaVariant;
-  return choices_of<models::SdmaVariant>(std::array{pcpy, bcst, swap, b2b});
+  std::vector<Choice<models::SdmaVariant>> choices;
+  for (const models::SdmaPlan& plan : models::sdma_plans()) choices.emplace_back(plan.name, plan.variant);
+  return choices;
 }
 inline std::vector<Choice<models::RemoteAccess>> remote_access_choices() {
   using enum models::RemoteAccess;

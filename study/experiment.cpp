@@ -7,7 +7,10 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/nearest_name.h"
+#include "sim/overloaded.h"
 #include "study/choices.h"
+#include "study/config_folders.h"
+#include "study/operators.h"
 
 namespace c3sim::study {
 
@@ -92,7 +95,22 @@ models::SdmaPacketList read_packets(sim::Section section, const models::Platform
   return list;
 }
 
+models::ElementwiseSpec read_operator(sim::Section& section) {
+  const std::string name = section.name("operator");
+  const std::int64_t elements = parse_elements(section.text("elements"));
+  if (elements == 0) section.fault("elements", std::string(elements_accepted));
+  const sim::Bytes element = section.bytes("element", {sim::Bytes(1.0), sim::Bytes(64.0)}, usual_element);
+  const std::filesystem::path file = operators_file(config_folders());
+  const std::vector<ElementwiseOperator> known =
+      file.empty() ? std::vector<ElementwiseOperator>() : read_operators(file);
+  const ElementwiseOperator* const named = find_operator(known, name);
+  if (named != nullptr) return kernel_of(*named, std::max<std::int64_t>(1, elements), element);
+  section.fault("operator", "no operator is named '" + name + "'" + operator_hint(known, name));
+  return {element, {}, {}};
+}
+
 models::ElementwiseSpec read_kernel(sim::Section section) {
+  if (section.has("operator")) return read_operator(section);
   const sim::Limits<sim::Bytes> any_size{sim::Bytes(0.0), largest_array};
   models::ElementwiseSpec spec;
   spec.read = section.bytes("read", any_size, sim::Bytes(0.0));
@@ -129,18 +147,30 @@ Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
   return operation.has("gemm") ? read_gemm(operation) : models::GemmShape{1, 1, 1};
 }
 
-// Whether CUs do any of the work, so that it can be confined to some of them.
+// Whether CUs do any of the work.
 bool uses_cus(const Work& work, const models::PlatformSpec& platform) {
-  if (const auto* collective = std::get_if<models::CollectiveSpec>(&work))
-    return models::kernel_part(*collective, platform.gpu.sdma).has_value();
-  return std::holds_alternative<models::GemmShape>(work);
+  return std::visit(
+      sim::Overloaded{
+          [&](const models::CollectiveSpec& spec) { return models::kernel_part(spec, platform.gpu.sdma).has_value(); },
+          [](const models::SdmaCopySpec&) { return false; }, [](const models::SdmaPacketList&) { return false; },
+          [](const auto&) { return true; }},
+      work);
+}
+
+int read_priority(sim::Section operation, const Work& work, const models::PlatformSpec& platform) {
+  constexpr std::array<std::pair<std::string_view, int>, 3> priorities{{{"low", -1}, {"normal", 0}, {"high", 1}}};
+  if (!operation.has("priority")) return 0;
+  if (!uses_cus(work, platform)) operation.fault("priority", "copy engines take no CUs: only kernels wait for them");
+  return operation.choice<int>("priority", priorities);
 }
 
 models::CuMask read_mask(sim::Section operation, const Work& work, const models::PlatformSpec& platform) {
   if (!operation.has("cus")) return {};
-  if (!uses_cus(work, platform)) {
+  const bool remote = std::holds_alternative<models::RemoteKernelSpec>(work);
+  if (remote || !uses_cus(work, platform)) {
     operation.integers("cus", 0, platform.gpu.cus());
-    operation.fault("cus", "copy engines take no CUs: only kernels can be confined to some");
+    operation.fault("cus", remote ? "remote has a number of CUs of its own: remote: {cus: 16}"
+                                  : "copy engines take no CUs: only kernels can be confined to some");
     return {};
   }
   const std::vector<int> ends = operation.integers("cus", 0, platform.gpu.cus());
@@ -224,6 +254,7 @@ Experiment read_experiment(sim::Section root, const Testbed& testbed) {
     operation.stream = section.name("stream");
     operation.work = read_work(section, testbed.platform());
     operation.mask = read_mask(section, operation.work, testbed.platform());
+    operation.priority = read_priority(section, operation.work, testbed.platform());
     operation.after = read_after(section, operation, places);
     if (const std::string reason = testbed.why_impossible(operation.work); !reason.empty()) {
       section.fault(kinds_of_work[operation.work.index()], reason);

@@ -15,8 +15,10 @@
 // CUs: a GEMM before a collective is c3_base, a collective before a GEMM c3_sp. Packets are queued as written: {copy:
 // SIZE, to: GPU}, {swap: SIZE, with: GPU}, {poll: WORD, equal|at_least|at_most: VALUE}, {atomic: WORD, add: VALUE},
 // {fence: WORD, value: VALUE}; words are shared by the experiment and 0 at first. `cus: [first, end]` confines an
-// operation's kernels to these CUs of every GPU, counted across its XCDs: as many of each; copy engines take none, so
-// that it is a fault there.
+// operation's kernels to these CUs of every GPU, counted across its XCDs: as many of each; `priority: low|normal|high`
+// is that of its stream, which decides who gets CUs that fall free. Copy engines take no CUs, so that both are faults
+// there. `kernel: {operator: swiglu, elements: 8192x28672}` is an element-wise operator by its name in
+// configs/operators.yaml, `kernel: {read: SIZE, write: SIZE, flops: NUMBER}` one without.
 #pragma once
 
 #include <string>

@@ -47,7 +47,12 @@ std::string to_string(const Work& work) {
 
 Operation operation_of(Work work, models::CuMask mask, std::string stream) {
   std::string name = to_string(work);
-  return {.name = std::move(name), .work = std::move(work), .mask = mask, .stream = std::move(stream), .after = {}};
+  return {.name = std::move(name),
+          .work = std::move(work),
+          .mask = mask,
+          .priority = 0,
+          .stream = std::move(stream),
+          .after = {}};
 }
 
 }  // namespace c3sim::study

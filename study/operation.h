@@ -36,6 +36,7 @@ struct Operation {
   std::string name;
   Work work;
   models::CuMask mask;             // CUs its kernels may use
+  int priority = 0;                // of its kernels: see models/machine/stream.h
   std::string stream;              // where it is queued, for people; `after` holds what the stream's order asks for
   std::vector<std::size_t> after;  // places in the schedule, all before its own
   sim::Time delay{0};              // between the last end in `after`, or the start of the run, and its launch

@@ -90,7 +90,7 @@ Possible<CollectiveSpec> possible(const CollectiveQuestion& question, const Test
         spec.variant = variant;
         spec.prelaunch = prelaunch;
         spec.bytes = size;
-        if (variant != SdmaVariant::b2b) spec.engines = 1;
+        if (!models::plan_of(variant).many_engines) spec.engines = 1;
         std::string reason = testbed.why_impossible(spec);
         if (reason.empty()) {
           possible.work.push_back(spec);
@@ -149,7 +149,8 @@ std::vector<sim::Fault> faults_of(const CollectiveQuestion& question, const Test
   std::vector<sim::Fault> faults;
   check_parts(question, testbed, faults);
   const std::vector<SdmaVariant> variants = variants_of(question);
-  if (question.engines.value_or(1) > 1 && std::ranges::find(variants, SdmaVariant::b2b) == variants.end()) {
+  const auto takes_engines = [](SdmaVariant variant) { return models::plan_of(variant).many_engines; };
+  if (question.engines.value_or(1) > 1 && std::ranges::none_of(variants, takes_engines)) {
     add(faults, "engines", "a number of engines is a choice of b2b: --variant b2b has it");
   }
   if (!faults.empty()) return faults;

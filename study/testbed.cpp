@@ -60,8 +60,7 @@ class Play {
       const Operation& operation = schedule[place];
       ended_.emplace_back(simulator_, "the end of " + operation.name);
       const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
-      collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, operation.mask, tag(place))
-                                  : nullptr);
+      collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
     }
     timeline_.operations.resize(schedule.size());
   }
@@ -101,10 +100,12 @@ class Play {
 
   // Whose place in the schedule is, as the tag of all that it asks for.
   static std::uint32_t tag(std::size_t place) { return static_cast<std::uint32_t>(place); }
-  models::CuMask mask(std::size_t place) const { return schedule_[place].mask; }
+  models::Stream stream(std::size_t place) const {
+    return {schedule_[place].mask, schedule_[place].priority, tag(place)};
+  }
 
   sim::Task<> carry_out(const models::GemmShape& shape, std::size_t place) {
-    return models::run_gemm(node_, shape, mask(place), tag(place));
+    return models::run_gemm(node_, shape, stream(place));
   }
   sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_[place]->run(); }
   sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
@@ -115,10 +116,10 @@ class Play {
     return models::run_packet_list(node_.host(), node_.copy_engines(), list, words_, tag(place));
   }
   sim::Task<> carry_out(const models::ElementwiseSpec& spec, std::size_t place) {
-    return models::run_elementwise(node_, spec, mask(place), tag(place));
+    return models::run_elementwise(node_, spec, stream(place));
   }
   sim::Task<> carry_out(const models::RemoteKernelSpec& spec, std::size_t place) {
-    return models::run_remote_kernel(node_, spec, tag(place));
+    return models::run_remote_kernel(node_, spec, stream(place));
   }
 
   models::PlatformSpec platform_;
@@ -175,7 +176,7 @@ const Timeline& Testbed::run(const Schedule& schedule) {
   Question question;
   question.reserve(schedule.size());
   for (const Operation& operation : schedule) {
-    question.push_back({operation.work, operation.mask, operation.after, operation.delay});
+    question.push_back({operation.work, operation.mask, operation.priority, operation.after, operation.delay});
   }
   const auto known = timelines_.find(question);
   if (known != timelines_.end()) return known->second;

@@ -71,6 +71,7 @@ class Testbed {
   struct Asked {
     Work work;
     models::CuMask mask;
+    int priority;
     std::vector<std::size_t> after;
     sim::Time delay;
     auto operator<=>(const Asked&) const = default;

@@ -40,11 +40,11 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   return {};
 }
 
-CollectiveRun::CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask, std::uint32_t operation)
-    : node_(node), kernels_(kernel_part(spec, node.spec().gpu.sdma)), mask_(mask), operation_(operation) {
-  if (spec.cus) mask_ = {0, *spec.cus / node.spec().gpu.memory.xcds};
+CollectiveRun::CollectiveRun(Node& node, const CollectiveSpec& spec, const Stream& stream)
+    : node_(node), kernels_(kernel_part(spec, node.spec().gpu.sdma)), stream_(stream) {
+  if (spec.cus) stream_.mask = {0, *spec.cus / node.spec().gpu.memory.xcds};
   if (const auto engines = engine_part(spec, node.spec().gpu.sdma)) {
-    engines_ = std::make_unique<SdmaCollective>(*engines, node.host(), node.copy_engines(), operation);
+    engines_ = std::make_unique<SdmaCollective>(*engines, node.host(), node.copy_engines(), stream.operation);
   }
 }
 
@@ -55,7 +55,7 @@ sim::Task<> CollectiveRun::prepare() {
 }
 
 sim::Task<> CollectiveRun::run() {
-  if (kernels_) co_await run_rccl_collective(node_, *kernels_, mask_, operation_);
+  if (kernels_) co_await run_rccl_collective(node_, *kernels_, stream_);
   if (!engines_) co_return;
   // Engines read each byte and write it, below the L2s.
   const double fills = 2.0 * (1.0 - node_.spec().gpu.sdma.cache_hits);

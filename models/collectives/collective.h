@@ -2,12 +2,11 @@
 // it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "models/machine/cu_mask.h"
+#include "models/machine/stream.h"
 #include "models/platform/collective_spec.h"
 #include "sim/task.h"
 
@@ -23,7 +22,7 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node);
 // A collective about to run, with CUs of the mask if it has kernels. Must be possible, and outlive its run.
 class CollectiveRun {
  public:
-  CollectiveRun(Node& node, const CollectiveSpec& spec, CuMask mask, std::uint32_t operation = 0);
+  CollectiveRun(Node& node, const CollectiveSpec& spec, const Stream& stream = {});
   ~CollectiveRun();
   CollectiveRun(const CollectiveRun&) = delete;
   CollectiveRun& operator=(const CollectiveRun&) = delete;
@@ -36,8 +35,7 @@ class CollectiveRun {
  private:
   Node& node_;
   std::optional<CollectiveSpec> kernels_;
-  CuMask mask_;
-  std::uint32_t operation_;
+  Stream stream_;
   std::unique_ptr<SdmaCollective> engines_;  // may be null
 };
 

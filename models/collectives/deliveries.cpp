@@ -10,7 +10,7 @@ BufferRange chunk(const CollectiveSpec& spec, int device, int buffer, int rank) 
 }
 
 std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec, int from, int to) {
-  const bool in_place = spec.backend == Backend::sdma && spec.variant == SdmaVariant::swap;
+  const bool in_place = spec.backend == Backend::sdma && plan_of(spec.variant).in_place;
   const Delivery gathered{chunk(spec, to, output_buffer, from), chunk(spec, from, output_buffer, from)};
   const Delivery reduced{chunk(spec, to, output_buffer, to), chunk(spec, from, input_buffer, to)};
   const sim::Bytes all(std::ceil(spec.bytes.value()));

@@ -51,11 +51,10 @@ namespace {
 
 class RcclRun {
  public:
-  RcclRun(Node& node, const CollectiveSpec& spec, CuMask mask, std::uint32_t operation)
+  RcclRun(Node& node, const CollectiveSpec& spec, const Stream& stream)
       : node_(node),
         spec_(spec),
-        mask_(mask),
-        operation_(operation),
+        stream_(stream),
         library_(node.spec().rccl),
         collective_(library_.collective(spec.kind)),
         protocol_(library_.protocol(spec.kind, spec.bytes)),
@@ -92,8 +91,7 @@ class RcclRun {
 
   Node& node_;
   CollectiveSpec spec_;
-  CuMask mask_;
-  std::uint32_t operation_;
+  Stream stream_;
   const RcclSpec& library_;
   const RcclCollectiveSpec& collective_;
   const RcclProtocolSpec& protocol_;
@@ -130,9 +128,8 @@ sim::Task<> RcclRun::run_on(int gpu) {
   kernel.name = "rccl";
   kernel.workgroups = channels_;
   kernel.workgroup = collective_.workgroup;
-  kernel.mask = mask_;
+  kernel.stream = stream_;
   kernel.tenant = Tenant::rccl;
-  kernel.operation = operation_;
   CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
   sim::OpenStep& step = kernels_[static_cast<std::size_t>(gpu)] = sim::OpenStep(node_.simulator());
   co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
@@ -235,7 +232,8 @@ Demand RcclRun::demand(int to) const {
 sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
   const double workgroups = flow.share * channels_ / static_cast<double>(spec_.gpus - 1);
   const Portion portion{node_.gpu(flow.from).memory().evenly_spread(), 0.0, workgroups};
-  sim::ActivitySpec activity = activity_of(node_, flow.from, demand(flow.to), portion, {operation_, Tenant::rccl});
+  sim::ActivitySpec activity =
+      activity_of(node_, flow.from, demand(flow.to), portion, {stream_.operation, Tenant::rccl});
   activity.amount = flow.share * payload_between(spec_, flow.from, flow.to).value();
   return activity;
 }
@@ -251,8 +249,8 @@ void RcclRun::follow_clock(int gpu) {
 
 }  // namespace
 
-sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, CuMask mask, std::uint32_t operation) {
-  RcclRun run(node, spec, mask, operation);
+sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, Stream stream) {
+  RcclRun run(node, spec, stream);
   co_await run.run();
 }
 

@@ -3,11 +3,10 @@
 // passes through buffers, so more bytes move in the memories than over the links. Checks what it moved, as SDMA does.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "models/machine/cu_mask.h"
 #include "models/machine/delivery_ledger.h"
+#include "models/machine/stream.h"
 #include "models/platform/rccl_spec.h"
 #include "sim/task.h"
 
@@ -16,7 +15,7 @@ namespace c3sim::models {
 class Node;
 
 // From the host's launch on every GPU until the host knows that all have finished.
-sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, CuMask mask, std::uint32_t operation = 0);
+sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, Stream stream = {});
 
 // What `from` sends to `to` over the whole collective, the source of each byte being where it comes from originally.
 std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to);

@@ -1,8 +1,13 @@
 #include "models/collectives/sdma_program.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "models/collectives/deliveries.h"
@@ -100,16 +105,16 @@ class ProgramBuilder {
   std::map<std::pair<int, int>, int> used_queues_;  // by GPU and engine
 };
 
-std::string variants_of(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_to_all:
-      return "pcpy, swap or b2b";
-    case CollectiveKind::reduce_scatter:
-    case CollectiveKind::all_reduce:
-      return "pcpy or b2b";
-    default:
-      return "pcpy, bcst or b2b";
+bool does(const SdmaPlan& plan, CollectiveKind kind) { return std::ranges::count(plan.kinds, kind) > 0; }
+
+// "pcpy, bcst or b2b".
+std::string plans_for(CollectiveKind kind) {
+  std::vector<std::string_view> names;
+  for (const SdmaPlan& plan : sdma_plans()) {
+    if (does(plan, kind)) names.push_back(plan.name);
   }
+  const std::span<const std::string_view> all(names);
+  return fmt::format("{} or {}", fmt::join(all.first(all.size() - 1), ", "), all.back());
 }
 
 // Everything queued behind a POLL must fit in its ring: the thread that would wait for room is the one that releases
@@ -144,7 +149,7 @@ std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSp
 std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus) {
   const int link_engines = sdma.engines - sdma.host_engines;
   const bool reduces = spec.kind == CollectiveKind::reduce_scatter || spec.kind == CollectiveKind::all_reduce;
-  const bool exchanges = spec.kind == CollectiveKind::all_to_all;
+  const SdmaPlan& plan = plan_of(spec.variant);
   if (spec.gpus < 2 || spec.gpus > gpus) {
     return "a collective takes 2 to " + std::to_string(gpus) + " GPUs of this platform, not " +
            std::to_string(spec.gpus);
@@ -153,16 +158,15 @@ std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& s
   if (reduces && !sdma.reduction) {
     return "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true";
   }
-  if ((spec.variant == SdmaVariant::swap && !exchanges) ||
-      (spec.variant == SdmaVariant::bcst && (exchanges || reduces))) {
-    return "variant " + std::string(to_string(spec.variant)) + " does not exist for " +
-           std::string(to_string(spec.kind)) + "; use " + variants_of(spec.kind);
+  if (!does(plan, spec.kind)) {
+    return fmt::format("variant {} does not exist for {}; use {}", plan.name, to_string(spec.kind),
+                       plans_for(spec.kind));
   }
   if (spec.engines < 1 || spec.engines > link_engines) {
     return "a GPU has " + std::to_string(link_engines) + " engines for its links, so b2b runs on 1 to that many, not " +
            std::to_string(spec.engines);
   }
-  if (spec.engines > 1 && spec.variant != SdmaVariant::b2b) return "a number of engines is a choice of b2b alone";
+  if (spec.engines > 1 && !plan.many_engines) return "a number of engines is a choice of b2b alone";
   return spec.prelaunch ? why_not_prelaunched(spec, sdma) : std::string();
 }
 

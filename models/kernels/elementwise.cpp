@@ -35,13 +35,13 @@ std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   return {};
 }
 
-Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, CuMask mask, std::uint32_t operation) {
+Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const Stream& stream) {
+  const CuMask mask = stream.mask;
   Kernel kernel;
   kernel.shape.name = "elementwise";
   kernel.shape.workgroups = gpu.memory.xcds * (mask.all() ? gpu.cus_per_xcd : mask.end - mask.begin);
   kernel.shape.workgroup = gpu.cu;
-  kernel.shape.mask = mask;
-  kernel.shape.operation = operation;
+  kernel.shape.stream = stream;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;
   kernel.follows_clock = spec.flops > sim::Flops(0.0);
   // Whatever it touches it fills, as fast as HBM delivers.
@@ -51,8 +51,8 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, CuMas
   return kernel;
 }
 
-sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, CuMask mask, std::uint32_t operation) {
-  Launch launch{elementwise_kernel(node.spec().gpu, spec, mask, operation), "elementwise", to_string(spec)};
+sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream) {
+  Launch launch{elementwise_kernel(node.spec().gpu, spec, stream), "elementwise", to_string(spec)};
   co_await launch_kernel(node, node.all_simulated(), std::move(launch));
 }
 

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <compare>
-#include <cstdint>
 #include <string>
 
 #include "models/kernels/kernel_run.h"
-#include "models/machine/cu_mask.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -28,10 +26,9 @@ std::string to_string(const ElementwiseSpec& spec);  // "2GiB read, 1GiB written
 std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu);
 
 // One workgroup fills a CU. Nothing of the arrays is in a cache, and enough is under way that no latency shows.
-Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, CuMask mask = {},
-                          std::uint32_t operation = 0);
+Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const Stream& stream = {});
 
 // From the host's first instruction to its knowledge that all GPUs have finished.
-sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, CuMask mask, std::uint32_t operation = 0);
+sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream = {});
 
 }  // namespace c3sim::models

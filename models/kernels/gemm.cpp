@@ -43,16 +43,15 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Footin
 
 }  // namespace
 
-Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, CuMask mask, std::uint32_t operation) {
+Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& stream) {
   const GemmTrafficModel model = traffic_of(plan_gemm(gpu.gemm, shape), gpu);
   const GemmPlan& plan = model.plan();
-  const std::int64_t workgroups = plan.workgroups(slots(gpu, plan, mask));
+  const std::int64_t workgroups = plan.workgroups(slots(gpu, plan, stream.mask));
   Kernel kernel;
   kernel.shape.name = "gemm";
   kernel.shape.workgroups = static_cast<int>(workgroups);
   kernel.shape.workgroup = plan.kernel.workgroup;
-  kernel.shape.mask = mask;
-  kernel.shape.operation = operation;
+  kernel.shape.stream = stream;
   kernel.shape.time_spread = plan.kernel.time_spread;
   kernel.work = static_cast<double>(plan.pieces()) * plan.piece_flops() / static_cast<double>(workgroups);
   kernel.issue = {plan.kernel.alone_share, plan.kernel.oldest_share};
@@ -64,8 +63,8 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, CuMask mask, std:
   return kernel;
 }
 
-sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask, std::uint32_t operation) {
-  Launch launch{gemm_kernel(node.spec().gpu, shape, mask, operation), "gemm", to_string(shape)};
+sim::Task<> run_gemm(Node& node, GemmShape shape, Stream stream) {
+  Launch launch{gemm_kernel(node.spec().gpu, shape, stream), "gemm", to_string(shape)};
   co_await launch_kernel(node, node.all_simulated(), std::move(launch));
 }
 

@@ -1,11 +1,8 @@
 // A GEMM as a kernel: how many workgroups, and what they ask of matrix pipes and caches.
 #pragma once
 
-#include <cstdint>
-
 #include "models/kernels/gemm_plan.h"
 #include "models/kernels/kernel_run.h"
-#include "models/machine/cu_mask.h"
 #include "sim/task.h"
 
 namespace c3sim::models {
@@ -18,9 +15,9 @@ class Node;
 bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu);
 
 // The GEMM as a kernel of one GPU. `gpu` must outlive its run.
-Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, CuMask mask = {}, std::uint32_t operation = 0);
+Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& stream = {});
 
 // Runs the same GEMM on every GPU, from the host's first instruction to the host's knowledge that all have finished.
-sim::Task<> run_gemm(Node& node, GemmShape shape, CuMask mask, std::uint32_t operation = 0);
+sim::Task<> run_gemm(Node& node, GemmShape shape, Stream stream = {});
 
 }  // namespace c3sim::models

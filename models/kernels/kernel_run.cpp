@@ -27,7 +27,7 @@ class KernelRun {
         gpu_index_(gpu),
         gpu_(node.gpu(gpu)),
         kernel_(std::move(kernel)),
-        tag_{kernel_.shape.operation, kernel_.shape.tenant} {}
+        tag_{kernel_.shape.stream.operation, kernel_.shape.tenant} {}
 
   sim::Task<> run();
 

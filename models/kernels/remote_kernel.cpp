@@ -54,16 +54,16 @@ sim::Task<> write_back(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirt
   co_await written.wait();
 }
 
-Kernel kernel_of(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirty, std::uint32_t operation) {
+Kernel kernel_of(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirty, const Stream& stream) {
   Kernel kernel;
   kernel.shape.name = "remote access";
   kernel.shape.workgroups = spec.workgroups;
   kernel.shape.workgroup = node.spec().gpu.cu;  // one to a CU
-  kernel.shape.operation = operation;
+  kernel.shape.stream = stream;
   kernel.work = (spec.bytes - dirty).value() / spec.workgroups;
   kernel.streams = static_cast<int>(spec.peers.size());
-  kernel.demand = [&loop = node.spec().rccl, spec](int stream, const Footing&) {
-    return demand_of(loop, spec, static_cast<std::size_t>(stream));
+  kernel.demand = [&loop = node.spec().rccl, spec](int peer, const Footing&) {
+    return demand_of(loop, spec, static_cast<std::size_t>(peer));
   };
   return kernel;
 }
@@ -106,11 +106,11 @@ std::string why_impossible(const RemoteKernelSpec& spec, int gpus, const GpuSpec
   return {};
 }
 
-sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec, std::uint32_t operation) {
+sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec, Stream stream) {
   const sim::Bytes dirty = dirty_at_the_end(node, spec);
-  Launch launch{kernel_of(node, spec, dirty, operation), "remote access", to_string(spec)};
+  Launch launch{kernel_of(node, spec, dirty, stream), "remote access", to_string(spec)};
   if (dirty > sim::Bytes(0.0)) {
-    launch.afterwards = [&node, &spec, dirty, operation] { return write_back(node, spec, dirty, operation); };
+    launch.afterwards = [&node, &spec, dirty, stream] { return write_back(node, spec, dirty, stream.operation); };
   }
   std::vector<int> gpus(1, spec.gpu);
   co_await launch_kernel(node, std::move(gpus), std::move(launch));

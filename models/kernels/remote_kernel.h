@@ -37,6 +37,6 @@ std::string to_string(const RemoteKernelSpec& spec);  // "store of 64MiB by gpu0
 std::string why_impossible(const RemoteKernelSpec& spec, int gpus, const GpuSpec& gpu);
 
 // From the host's launch to its knowledge of the end.
-sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec, std::uint32_t operation = 0);
+sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec, Stream stream = {});
 
 }  // namespace c3sim::models

@@ -128,9 +128,10 @@ Dispatcher::~Dispatcher() = default;
 sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
   SIM_CHECK(kernel.workgroups > 0);
   SIM_CHECK(kernel.workgroup != CuResources{} && "a workgroup needs something of its CU");
-  SIM_CHECK(kernel.mask.all() || (kernel.mask.begin < kernel.mask.end && kernel.mask.end <= cus_per_xcd_));
-  const auto behind =
-      std::ranges::find_if(queues_, [&](const Queue& queue) { return queue.kernel.priority < kernel.priority; });
+  SIM_CHECK(kernel.stream.mask.all() ||
+            (kernel.stream.mask.begin < kernel.stream.mask.end && kernel.stream.mask.end <= cus_per_xcd_));
+  const auto behind = std::ranges::find_if(
+      queues_, [&](const Queue& queue) { return queue.kernel.stream.priority < kernel.stream.priority; });
   const auto position =
       queues_.emplace(behind, std::move(kernel), std::move(body), simulator_, "retirement of a kernel on " + name_);
   Queue& queue = *position;
@@ -178,9 +179,11 @@ Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
   const std::size_t index = static_cast<std::size_t>(&xcd - xcds_.data());
   int priority = std::numeric_limits<int>::min();
   for (const Queue& queue : queues_) {
-    if (queue.pending[index] > 0) priority = std::max(priority, queue.kernel.priority);
+    if (queue.pending[index] > 0) priority = std::max(priority, queue.kernel.stream.priority);
   }
-  const auto waits = [&](const Queue& queue) { return queue.pending[index] > 0 && queue.kernel.priority == priority; };
+  const auto waits = [&](const Queue& queue) {
+    return queue.pending[index] > 0 && queue.kernel.stream.priority == priority;
+  };
   const bool keeps_turn = xcd.turn != nullptr && waits(*xcd.turn);
   const bool expired = spec_.policy == DispatchPolicy::rotation && simulator_.now() - xcd.turn_began >= spec_.quantum;
   if (keeps_turn && !expired) return xcd.turn;
@@ -206,7 +209,7 @@ std::size_t Dispatcher::view_of(const KernelSpec& kernel) const {
 void Dispatcher::place(Queue& queue, int xcd_index) {
   const std::size_t x = static_cast<std::size_t>(xcd_index);
   const std::size_t view = view_of(queue.kernel);
-  const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.mask;
+  const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.stream.mask;
   const CuMask allowed = mask.all() ? CuMask{0, cus_per_xcd_} : mask;
   places_.clear();
   for (const CuRoom::Stretch& stretch : xcds_[x].room[view].stretches()) {
@@ -233,9 +236,9 @@ void Dispatcher::change_room(const KernelSpec& kernel, const Cohort::Run& run, C
   std::vector<CuRoom>& views = xcds_[static_cast<std::size_t>(run.xcd)].room;
   const auto book = [&](std::size_t view, int begin, int end) {
     const bool own = view == view_of(kernel);
-    if (!own && !kernel.mask.all()) {
-      begin = std::max(begin, kernel.mask.begin);
-      end = std::min(end, kernel.mask.end);
+    if (!own && !kernel.stream.mask.all()) {
+      begin = std::max(begin, kernel.stream.mask.begin);
+      end = std::min(end, kernel.stream.mask.end);
     }
     if (begin >= end || (!own && apart_[view])) return;
     if (change == Change::take) {

@@ -2,12 +2,11 @@
 // it has been placed.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "models/machine/cu_mask.h"
+#include "models/machine/stream.h"
 #include "models/platform/cu_resources.h"
 #include "models/platform/interference.h"
 #include "sim/task.h"
@@ -19,11 +18,9 @@ struct KernelSpec {
   std::string name;
   int workgroups = 0;
   CuResources workgroup;  // what each of them needs of its CU
-  CuMask mask;
-  int priority = 0;  // higher goes first
+  Stream stream;
   Tenant tenant = Tenant::gemm;
-  std::uint32_t operation = 0;  // whose it is: see ActivityTag
-  double time_spread = 0.0;     // of the times of a workgroup on different CUs: standard deviation over mean
+  double time_spread = 0.0;  // of the times of a workgroup on different CUs: standard deviation over mean
 };
 
 // Workgroups of one kernel that were placed at the same instant on one GPU: they run alike and retire together.

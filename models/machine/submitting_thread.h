@@ -8,7 +8,8 @@
 
 #include "models/machine/memory_word.h"
 #include "models/platform/host_spec.h"
-#include "sim/channel.h"
+#include "sim/semaphore.h"
+#include "sim/simulator.h"
 #include "sim/task.h"
 
 namespace c3sim::models {

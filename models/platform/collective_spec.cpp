@@ -1,5 +1,8 @@
 #include "models/platform/collective_spec.h"
 
+#include <algorithm>
+#include <array>
+
 #include "models/platform/sdma_spec.h"
 
 namespace c3sim::models {
@@ -22,19 +25,23 @@ std::string_view to_string(CollectiveKind kind) {
 
 std::string_view to_string(Backend backend) { return backend == Backend::rccl ? "rccl" : "sdma"; }
 
-std::string_view to_string(SdmaVariant variant) {
-  switch (variant) {
-    case SdmaVariant::pcpy:
-      return "pcpy";
-    case SdmaVariant::bcst:
-      return "bcst";
-    case SdmaVariant::swap:
-      return "swap";
-    case SdmaVariant::b2b:
-      return "b2b";
-  }
-  return "";
+std::span<const SdmaPlan> sdma_plans() {
+  using enum CollectiveKind;
+  static const std::array<SdmaPlan, 4> plans{{
+      {SdmaVariant::pcpy, "pcpy", {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
+      {SdmaVariant::bcst, "bcst", {all_gather, broadcast}},
+      {.variant = SdmaVariant::swap, .name = "swap", .kinds = {all_to_all}, .in_place = true, .gpus_alike = false},
+      {.variant = SdmaVariant::b2b,
+       .name = "b2b",
+       .kinds = {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast},
+       .many_engines = true},
+  }};
+  return plans;
 }
+
+const SdmaPlan& plan_of(SdmaVariant variant) { return *std::ranges::find(sdma_plans(), variant, &SdmaPlan::variant); }
+
+std::string_view to_string(SdmaVariant variant) { return plan_of(variant).name; }
 
 sim::BytesPerSecond bus_bandwidth(const CollectiveSpec& spec, sim::Time time) {
   const double peers_share = static_cast<double>(spec.gpus - 1) / static_cast<double>(spec.gpus);
@@ -71,8 +78,8 @@ std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const Sdma
 bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads) {
   if (spec.gpus != gpus || spec.kind == CollectiveKind::broadcast) return false;
   if (spec.backend == Backend::rccl) return true;
-  // A swap is run by one GPU of a pair; one host thread comes to one GPU after the other.
-  return spec.variant != SdmaVariant::swap && spec.host_threads.value_or(platform_threads) == HostThreads::per_gpu;
+  // One host thread comes to one GPU after the other.
+  return plan_of(spec.variant).gpus_alike && spec.host_threads.value_or(platform_threads) == HostThreads::per_gpu;
 }
 
 }  // namespace c3sim::models

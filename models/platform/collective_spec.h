@@ -3,7 +3,9 @@
 
 #include <compare>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "models/platform/host_spec.h"
 #include "sim/units.h"
@@ -15,6 +17,18 @@ struct SdmaSpec;
 enum class CollectiveKind { all_gather, all_to_all, all_reduce, reduce_scatter, broadcast };
 enum class Backend { rccl, sdma };
 enum class SdmaVariant { pcpy, bcst, swap, b2b };
+
+// A plan by which engines do collectives; what it queues on them is in models/collectives/sdma_program.h.
+struct SdmaPlan {
+  SdmaVariant variant;
+  std::string_view name;
+  std::vector<CollectiveKind> kinds;  // that it can do
+  bool in_place = false;              // buffers are exchanged: what arrives lies where what was sent lay
+  bool many_engines = false;          // CollectiveSpec::engines is its choice
+  bool gpus_alike = true;             // each GPU does the same, but in a broadcast
+};
+std::span<const SdmaPlan> sdma_plans();
+const SdmaPlan& plan_of(SdmaVariant variant);
 
 struct CollectiveSpec {
   CollectiveKind kind = CollectiveKind::all_gather;

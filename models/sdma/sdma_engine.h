@@ -9,9 +9,9 @@
 #include "models/platform/sdma_spec.h"
 #include "models/sdma/sdma_data_path.h"
 #include "models/sdma/sdma_queue.h"
-#include "sim/channel.h"
 #include "sim/open_step.h"
 #include "sim/resource_network.h"
+#include "sim/semaphore.h"
 #include "sim/simulator.h"
 
 namespace c3sim::models {

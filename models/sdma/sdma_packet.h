@@ -10,7 +10,7 @@
 #include "models/machine/delivery_ledger.h"
 #include "models/machine/memory_word.h"
 #include "models/platform/sdma_spec.h"
-#include "sim/channel.h"
+#include "sim/gate.h"
 
 namespace c3sim::models {
 

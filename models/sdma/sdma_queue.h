@@ -8,8 +8,9 @@
 
 #include "models/machine/submitting_thread.h"
 #include "models/sdma/sdma_packet.h"
-#include "sim/channel.h"
 #include "sim/event_queue.h"
+#include "sim/semaphore.h"
+#include "sim/simulator.h"
 
 namespace c3sim::models {
 

@@ -329,6 +329,8 @@ void Config::stand_on(const Config& under) {
   reading_->root = merged(std::move(reading_->root), tree, place);
 }
 
+const std::vector<std::string>& Config::files() const { return reading_->names; }
+
 void Config::set(std::string_view assignment) {
   reading_->assignments.push_back("--set " + std::string(assignment));
   const ConfigPosition position{static_cast<int>(reading_->assignments.size()), 0, 0, 0};

@@ -55,6 +55,8 @@ class Config {
   // Throws ConfigError if any fault was found, or a key was never read: that one is unknown.
   void finish();
 
+  // The file, or the name of the text, and those that it stands on.
+  const std::vector<std::string>& files() const;
   // Values that are legal but lie outside the range that their parameter gives, as a what-if value may.
   std::vector<Fault> warnings() const;
   // The values read so far, in the order of the tree; those that a fallback stood in for are not among them.

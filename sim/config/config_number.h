@@ -76,8 +76,10 @@ class NumberReader {
       return std::nullopt;
     }
     if (limits_.low <= parsed.value && parsed.value <= limits_.high) return parsed.value;
-    fault(node, role + "'" + node.text + "' must lie between " + form_.format(limits_.low) + " and " +
-                    form_.format(limits_.high));
+    const std::string accepted =
+        limits_.low == limits_.high ? "be " + form_.format(limits_.low)
+                                    : "lie between " + form_.format(limits_.low) + " and " + form_.format(limits_.high);
+    fault(node, role + "'" + node.text + "' must " + accepted);
     return std::nullopt;
   }
 

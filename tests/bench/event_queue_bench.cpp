@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/channel.h"
 #include "sim/event_queue.h"
+#include "sim/semaphore.h"
 #include "sim/simulator.h"
 #include "sim/task.h"
 
@@ -89,27 +89,27 @@ void task_per_delay(benchmark::State& state) {
 }
 BENCHMARK(task_per_delay);
 
-sim::Task<> produce(sim::Simulator&, sim::Channel<std::int64_t>& channel, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) co_await channel.push(i);
+sim::Task<> pass_on(sim::Simulator&, sim::Semaphore& mine, sim::Semaphore& other, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    co_await mine.acquire();
+    other.release();
+  }
 }
 
-sim::Task<> consume(sim::Simulator&, sim::Channel<std::int64_t>& channel, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) benchmark::DoNotOptimize(co_await channel.pop());
-}
-
-// An item through a channel of one place: both sides wait for each other all the time.
-void channel_hand_over(benchmark::State& state) {
+// A permit that goes to and fro: both sides wait for each other all the time.
+void semaphore_hand_over(benchmark::State& state) {
   constexpr std::int64_t count = 100'000;
   for (auto _ : state) {
     sim::Simulator simulator;
-    sim::Channel<std::int64_t> channel(simulator, "channel", 1);
-    simulator.spawn("producer", produce(simulator, channel, count));
-    simulator.spawn("consumer", consume(simulator, channel, count));
+    sim::Semaphore ping(simulator, "ping", 1);
+    sim::Semaphore pong(simulator, "pong", 0);
+    simulator.spawn("ping", pass_on(simulator, ping, pong, count));
+    simulator.spawn("pong", pass_on(simulator, pong, ping, count));
     simulator.run();
   }
   state.SetItemsProcessed(state.iterations() * count);
 }
-BENCHMARK(channel_hand_over);
+BENCHMARK(semaphore_hand_over);
 
 }  // namespace
 

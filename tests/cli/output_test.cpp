@@ -70,6 +70,8 @@ TEST_F(Output, AnExperimentIsNotItsTrace) {
 TEST_F(Output, APlatformAndProfilesAreNotATrace) {
   const fs::path platform = copy_of("configs/platforms/mi300x.yaml", "p.yaml");
   expect_refusal(with(copy, {"--platform", platform, "--trace", platform}), platform);
+  std::ofstream(folder_ / "mine.yaml") << "base: p.yaml\nname: mine\n";
+  expect_refusal(with(copy, {"--platform", folder_ / "mine.yaml", "--trace", platform}), platform);
   const fs::path profiles = folder_ / "profiles.yaml";
   std::ofstream(profiles) << "gemms: []\n";
   expect_refusal(with(copy, {"--profiles", profiles, "--trace", profiles}), profiles);

@@ -23,13 +23,13 @@ constexpr double gemm_us = 1.0 + 65.536;        // with the dispatcher's part of
 double gemm_microseconds(const PlatformSpec& platform, GemmShape shape, CuMask mask = {}) {
   sim::Simulator simulator;
   Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_gemm(node, shape, mask)));
+  return sim::to_microseconds(time_of(simulator, run_gemm(node, shape, {mask})));
 }
 
 double rccl_microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {
   sim::Simulator simulator;
   Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_rccl_collective(node, spec, mask)));
+  return sim::to_microseconds(time_of(simulator, run_rccl_collective(node, spec, {mask})));
 }
 
 // 4 us to launch, the kernel, 2 us to notice its end, on all GPUs at once.

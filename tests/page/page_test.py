@@ -83,6 +83,11 @@ class EveryPage(PageTest):
         self.open("table")
         self.assertGreater(self.js("document.querySelector('.box').scrollWidth"), 390)
 
+    def test_bars_of_fractions_begin_at_0_and_those_of_speedups_at_1(self):
+        self.open("charts")
+        self.assertEqual(self.js("figures[0].chart.scales.y.min"), 0)  # the least of its bars is 21
+        self.assertEqual(self.js("figures[1].chart.options.scales.y.suggestedMin"), 1)
+
     def test_a_window_that_narrows_draws_its_charts_anew(self):
         self.open("charts")
         wide = self.js("figures[0].chart.options.indexAxis")

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/channel.h"
 #include "sim/gate.h"
 #include "sim/semaphore.h"
 
@@ -175,27 +174,19 @@ TEST(EndOfInstant, TheLastInstantOfARunHasAnEndToo) {
 }
 
 struct Waiting {
-  static Task<> pop(Simulator& simulator, Channel<int>& channel) {
+  static Task<> acquire_twice(Simulator& simulator, Semaphore& semaphore) {
     co_await simulator.delay(Time(5));
-    co_await channel.pop();
+    co_await semaphore.acquire();
+    co_await semaphore.acquire();
   }
-  static Task<> push_two(Simulator&, Channel<int>& channel) {
-    co_await channel.push(1);
-    co_await channel.push(2);
-  }
-  static Task<> acquire(Simulator&, Semaphore& semaphore) { co_await semaphore.acquire(); }
   static Task<> pass(Simulator&, Gate& gate) { co_await gate.wait(); }
 };
 
 TEST(Deadlock, EachBlockedProcessIsNamedWithWhatItWaitsFor) {
   Simulator simulator;
-  Channel<int> doorbells(simulator, "gpu0.doorbells");
-  Channel<int> packets(simulator, "gpu0.packets", 1);
-  Semaphore slots(simulator, "slots", 0);
+  Semaphore slots(simulator, "slots", 1);
   Gate ready(simulator, "ready");
-  simulator.spawn("engine", Waiting::pop(simulator, doorbells));
-  simulator.spawn("host", Waiting::push_two(simulator, packets));
-  simulator.spawn("copy", Waiting::acquire(simulator, slots));
+  simulator.spawn("copy", Waiting::acquire_twice(simulator, slots));
   simulator.spawn("kernel", Waiting::pass(simulator, ready));
   try {
     simulator.run();
@@ -203,31 +194,12 @@ TEST(Deadlock, EachBlockedProcessIsNamedWithWhatItWaitsFor) {
   } catch (const Deadlock& deadlock) {
     EXPECT_STREQ(deadlock.what(),
                  "deadlock at 5ps: nothing is left to happen, but "
-                 "'engine' waits for an item of channel 'gpu0.doorbells', "
-                 "'host' waits for room in channel 'gpu0.packets', "
                  "'copy' waits for a permit of semaphore 'slots', "
                  "'kernel' waits for gate 'ready'");
-    ASSERT_EQ(deadlock.blocked().size(), 4u);
-    EXPECT_EQ(deadlock.blocked()[3].process, "kernel");
-    EXPECT_EQ(deadlock.blocked()[3].waits_for, "gate 'ready'");
+    ASSERT_EQ(deadlock.blocked().size(), 2u);
+    EXPECT_EQ(deadlock.blocked()[1].process, "kernel");
+    EXPECT_EQ(deadlock.blocked()[1].waits_for, "gate 'ready'");
   }
-}
-
-TEST(Deadlock, AServerMayWaitForWorkWhenTheRunEnds) {
-  Simulator simulator;
-  Channel<int> doorbells(simulator, "doorbells");
-  simulator.spawn_server("engine", Waiting::pop(simulator, doorbells));
-  EXPECT_NO_THROW(simulator.run());
-}
-
-TEST(Deadlock, ServersAreNotListedAmongTheBlocked) {
-  Simulator simulator;
-  Channel<int> doorbells(simulator, "doorbells");
-  Gate ready(simulator, "ready");
-  simulator.spawn_server("engine", Waiting::pop(simulator, doorbells));
-  simulator.spawn("kernel", Waiting::pass(simulator, ready));
-  EXPECT_EQ(message_of([&] { simulator.run(); }),
-            "deadlock at 5ps: nothing is left to happen, but 'kernel' waits for gate 'ready'");
 }
 
 TEST(Deadlock, ABlockedProcessGoesOnInALaterRun) {

@@ -74,6 +74,60 @@ TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
   EXPECT_GT(speedup("t"), 1.1);
 }
 
+// Both want all CUs at once: whose stream is urgent gets them first.
+TEST_F(ExperimentTest, KernelsOfHighPriorityGetCusFirst) {
+  const auto first_to_end = [this](const std::string& second_priority) {
+    const Experiment experiment = read(
+        "name: test\nplatform: mi300x\noperations:\n"
+        "  - {name: a, stream: s, gemm: 8192x8192x1024}\n"
+        "  - {name: b, stream: t, priority: " +
+        second_priority + ", gemm: 8192x8192x1024}\n");
+    const std::vector<Span>& spans = testbed_.run(experiment.schedule).operations;
+    return spans[0].end < spans[1].end ? "a" : "b";
+  };
+  EXPECT_STREQ(first_to_end("normal"), "a");
+  EXPECT_STREQ(first_to_end("high"), "b");
+}
+
+// swiglu reads two elements and writes one.
+TEST_F(ExperimentTest, AKernelMayBeAnOperatorByName) {
+  const auto work_of = [this](const std::string& kernel) {
+    return read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, kernel: {" + kernel + "}}\n")
+        .schedule[0]
+        .work;
+  };
+  const auto spec = std::get<models::ElementwiseSpec>(work_of("operator: swiglu, elements: 1024x2048"));
+  EXPECT_EQ(spec.read, sim::Bytes(2.0 * 2.0 * 1024 * 2048));
+  EXPECT_EQ(spec.written, sim::Bytes(2.0 * 1024 * 2048));
+  EXPECT_GT(spec.flops, sim::Flops(0.0));
+  const auto wide = std::get<models::ElementwiseSpec>(work_of("operator: add, elements: 1000, element: 4B"));
+  EXPECT_EQ(wide.bytes(), sim::Bytes(3.0 * 4.0 * 1000));
+}
+
+TEST_F(ExperimentTest, KernelsAreConfinedToCusAndCopiesAreNot) {
+  const auto operation = [](const std::string& work) {
+    return "  - {name: a, stream: s, cus: [0, 152], " + work + "}\n";
+  };
+  EXPECT_EQ(faults(operation("kernel: {read: 1GiB}")), "");
+  EXPECT_THAT(faults(operation("copy: {from: 0, to: 1, bytes: 1B}")), HasSubstr("copy engines take no CUs"));
+  EXPECT_THAT(faults(operation("remote: {gpu: 0, peers: [1], bytes: 1MiB}")), HasSubstr("a number of CUs of its own"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, priority: high, copy: {from: 0, to: 1, bytes: 1B}}\n"),
+              HasSubstr("only kernels wait for them"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, priority: urgent, gemm: 1x1x1}\n"), HasSubstr("low, normal, high"));
+}
+
+TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperator) {
+  const auto said = [this](const std::string& kernel) {
+    return faults("  - {name: a, stream: s, kernel: {" + kernel + "}}\n");
+  };
+  EXPECT_THAT(said("operator: swigl, elements: 8"), HasSubstr("did you mean 'swiglu'?"));
+  EXPECT_THAT(said("operator: add"), HasSubstr("elements: is missing"));
+  for (const char* const elements : {"0", "-1", "8x", "x8", "8y8", "1.5", "16777216x16777216x16777216", "''"}) {
+    EXPECT_THAT(said(std::string("operator: add, elements: ") + elements), HasSubstr("8192x28672")) << elements;
+  }
+  EXPECT_THAT(said("operator: add, elements: 8, read: 1B"), HasSubstr("read: unknown key"));
+}
+
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
               HasSubstr("exactly one of the keys gemm, collective, copy, packets, kernel and remote"));

@@ -32,7 +32,7 @@ CollectiveSpec collective(CollectiveKind kind, double bytes) {
 double microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {
   sim::Simulator simulator;
   Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_rccl_collective(node, spec, mask)));
+  return sim::to_microseconds(time_of(simulator, run_rccl_collective(node, spec, {mask})));
 }
 
 // LL: 1 us a step. Each slice is a byte, 0.4 ns at a quarter of 10 GB/s.

@@ -17,7 +17,7 @@ constexpr double around_us = 4.0 + 1.0 + 2.0;  // launch, dispatch, notice
 double microseconds(const PlatformSpec& platform, const ElementwiseSpec& spec, CuMask mask = {}) {
   sim::Simulator simulator;
   Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_elementwise(node, spec, mask)));
+  return sim::to_microseconds(time_of(simulator, run_elementwise(node, spec, {mask})));
 }
 
 PlatformSpec with_vectors() {

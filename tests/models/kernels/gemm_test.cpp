@@ -38,7 +38,8 @@ GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, CuMask ma
   Node node(simulator, platform);
   disturb(node);
   GemmOutcome outcome;
-  outcome.us = sim::to_microseconds(time_of(simulator, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape, mask))));
+  outcome.us =
+      sim::to_microseconds(time_of(simulator, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape, {mask}))));
   const Memory& memory = node.gpu(0).memory();
   outcome.l2_bytes = node.network().served(memory.l2());
   outcome.beyond_l2_bytes = node.network().served(memory.levels()[1].resource);

@@ -147,7 +147,7 @@ TEST(Dispatcher, WavesQuantise) {
 TEST(Dispatcher, AnXcdDoesNotTakeOverWorkOfAnother) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec a = kernel("a", 5);
-  a.mask = {0, 1};
+  a.stream.mask = {0, 1};
   gpu.launch(0_us, a, 10_us);
   gpu.run();
   EXPECT_EQ(gpu.end("a"), 33_us);
@@ -157,7 +157,7 @@ TEST(Dispatcher, AnXcdDoesNotTakeOverWorkOfAnother) {
 TEST(Dispatcher, AMaskIsRespected) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec a = kernel("a", 8);
-  a.mask = {1, 3};
+  a.stream.mask = {1, 3};
   gpu.launch(0_us, a, 10_us);
   gpu.run();
   std::set<std::pair<int, int>> cus;
@@ -169,9 +169,9 @@ TEST(Dispatcher, AMaskIsRespected) {
 TEST(Dispatcher, KernelsWithDisjointMasksDoNotMeet) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec a = kernel("a", 8);
-  a.mask = {0, 2};
+  a.stream.mask = {0, 2};
   KernelSpec b = kernel("b", 8);
-  b.mask = {2, 4};
+  b.stream.mask = {2, 4};
   gpu.launch(0_us, a, 10_us);
   gpu.launch(0_us, b, 20_us);
   gpu.run();
@@ -182,7 +182,7 @@ TEST(Dispatcher, KernelsWithDisjointMasksDoNotMeet) {
 TEST(Dispatcher, AMaskWithoutCusOfThisGpuIsOurMistake) {
   Gpu2x4 gpu(oldest_first());
   KernelSpec a = kernel("a", 1);
-  a.mask = {3, 5};
+  a.stream.mask = {3, 5};
   gpu.launch(0_us, a, 10_us);
   EXPECT_THROW(gpu.run(), sim::InternalError);
 }
@@ -305,7 +305,7 @@ TEST(Dispatcher, AHigherPriorityGoesFirstAtTheNextRetirement) {
   for (const DispatchSpec& spec : {oldest_first(), rotation(1000_us)}) {
     Gpu2x4 gpu(spec);
     KernelSpec urgent = kernel("urgent", 8);
-    urgent.priority = 1;
+    urgent.stream.priority = 1;
     gpu.launch(0_us, kernel("a", 24), 10_us);
     gpu.launch(4_us, kernel("b", 8), 10_us);
     gpu.launch(5_us, urgent, 10_us);
@@ -322,12 +322,12 @@ TEST(Dispatcher, WhatTheTurnHolderCannotUseGoesByPriority) {
   KernelSpec half = kernel("half", 8);
   half.workgroup = one_of(2);
   KernelSpec whole = kernel("whole", 8);
-  whole.priority = 2;
+  whole.stream.priority = 2;
   KernelSpec low = half;
   low.name = "low";
   KernelSpec middle = half;
   middle.name = "middle";
-  middle.priority = 1;
+  middle.stream.priority = 1;
   gpu.launch(0_us, half, 10_us);
   gpu.launch(2_us, whole, 10_us);
   gpu.launch(2_us, low, 10_us);
@@ -365,9 +365,9 @@ RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsO
     KernelSpec spec = kernel("k" + std::to_string(specs.size()), random.workgroups);
     spec.workgroup = one_of(random.per_cu);
     if (random.mask_width > 0) {
-      spec.mask = {random.mask_begin, std::min(cus_per_xcd, random.mask_begin + random.mask_width)};
+      spec.stream.mask = {random.mask_begin, std::min(cus_per_xcd, random.mask_begin + random.mask_width)};
     }
-    spec.priority = random.priority;
+    spec.stream.priority = random.priority;
     specs.push_back(spec);
     gpu.launch(random.arrival_us * 1_us, spec, random.duration_us * 1_us);
   }
@@ -376,7 +376,7 @@ RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsO
     std::vector<int> ran;
     for (const Cohort::Placement& placement : gpu.placements(spec.name)) {
       ran.push_back(placement.workgroup);
-      RC_ASSERT(spec.mask.allows(placement.cu));
+      RC_ASSERT(spec.stream.mask.allows(placement.cu));
       RC_ASSERT(placement.xcd == placement.workgroup % xcds);
     }
     std::sort(ran.begin(), ran.end());

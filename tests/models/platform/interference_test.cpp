@@ -163,7 +163,7 @@ TEST(DispatcherInterference, WithoutCuLossAMaskKeepsNothingFromAGemm) {
   const auto time = [&](CuMask mask) {
     sim::Simulator simulator;
     Node node(simulator, platform, Symmetry::all_alike);
-    return time_of(simulator, run_gemm(node, two_waves_of_half, mask));
+    return time_of(simulator, run_gemm(node, two_waves_of_half, {mask}));
   };
   const sim::Time whole = time({});
   EXPECT_GT(time({0, 2}), whole);
