@@ -34,7 +34,9 @@ class KernelRun {
  private:
   struct Wave {
     std::size_t footprint;
-    std::vector<sim::ResourceNetwork::ActivityId> streams;
+    double amount;  // of each of its streams
+    sim::Latch& done;
+    std::vector<sim::ResourceNetwork::ActivityId> streams;  // none before it is described for the first time
   };
   // What resident waves have of the GPU. Waves come again and again to the same CUs, so it is worked out once for all
   // that do so in the same order.
@@ -43,15 +45,17 @@ class KernelRun {
     std::vector<int> residents;           // workgroups on each XCD
     double per_cu = 0.0;                  // of CUs that have any, on average
     std::vector<Portion> portions;        // by wave
+    double l2_share = -1.0;               // of the caches, for which the demands are
+    double cache_share = -1.0;
+    std::vector<Demand> demands;  // by stream
   };
 
   sim::Task<> run_wave(const Cohort& cohort);
-  Wave start(const Cohort& cohort, sim::Latch& done);
   std::size_t footprint_of(const Cohort& cohort);
   Standing stand(std::vector<std::size_t> footprints) const;
-  const Standing& standing();
-  void reshape_waves();
-  void describe(sim::ResourceNetwork::ActivityId stream, const Demand& demand, const Portion& portion);
+  Standing& standing();
+  void describe_waves();
+  void describe(Wave& wave, std::size_t stream, const Demand& demand, const Portion& portion);
 
   Node& node_;
   int gpu_index_;
@@ -66,9 +70,9 @@ class KernelRun {
 
 sim::Task<> KernelRun::run() {
   PowerGovernor& governor = gpu_.governor(tag_.tenant);
-  cache_ = gpu_.cache_sharing().enter({kernel_.l2_fill, kernel_.cache_fill, [this] { reshape_waves(); }});
+  cache_ = gpu_.cache_sharing().enter({kernel_.l2_fill, kernel_.cache_fill, [this] { describe_waves(); }});
   std::optional<PowerGovernor::Listener> listener;
-  if (kernel_.follows_clock) listener = governor.add_listener([this] { reshape_waves(); });
+  if (kernel_.follows_clock) listener = governor.add_listener([this] { describe_waves(); });
   KernelSpec shape = kernel_.shape;
   CohortBody body = [this](const Cohort& cohort) { return run_wave(cohort); };
   co_await gpu_.dispatcher().run(std::move(shape), std::move(body));
@@ -78,46 +82,47 @@ sim::Task<> KernelRun::run() {
 
 sim::Task<> KernelRun::run_wave(const Cohort& cohort) {
   sim::Latch done(gpu_.simulator(), "a wave of a kernel", static_cast<std::uint64_t>(kernel_.streams));
-  const auto wave = waves_.insert(waves_.end(), start(cohort, done));
-  reshape_waves();
+  const double amount = static_cast<double>(cohort.size()) * kernel_.work * (1.0 + cohort.lateness);
+  const auto wave = waves_.insert(waves_.end(), {footprint_of(cohort), amount, done, {}});
+  describe_waves();
   co_await done.wait();
   for (const auto stream : wave->streams) gpu_.governor(tag_.tenant).remove_matrix_work(stream);
   waves_.erase(wave);
-  reshape_waves();
-}
-
-// As fast as can be until its share is known, at this same instant.
-KernelRun::Wave KernelRun::start(const Cohort& cohort, sim::Latch& done) {
-  Wave wave{footprint_of(cohort), {}};
-  for (int stream = 0; stream < kernel_.streams; ++stream) {
-    sim::ActivitySpec spec;
-    spec.amount = static_cast<double>(cohort.size()) * kernel_.work * (1.0 + cohort.lateness);
-    spec.cap = gpu_.spec().peak_flops();
-    spec.tag = tag_.packed();
-    wave.streams.push_back(gpu_.network().start(spec, [&done] { done.count_down(); }));
-  }
-  return wave;
+  describe_waves();
 }
 
 // What a wave moves depends on who is resident and on the caches, how fast it may go on what its workgroups have of
 // their CUs.
-void KernelRun::reshape_waves() {
+void KernelRun::describe_waves() {
   if (waves_.empty()) return;
   const CacheSharing& sharing = gpu_.cache_sharing();
-  const Standing& here = standing();
+  Standing& here = standing();
   const Footing footing{here.residents, here.per_cu, sharing.l2_share(cache_), sharing.cache_share(cache_)};
-  for (int stream = 0; stream < kernel_.streams; ++stream) {
-    const Demand demand = kernel_.demand(stream, footing);
+  if (here.l2_share != footing.l2_share || here.cache_share != footing.cache_share) {
+    here.l2_share = footing.l2_share;
+    here.cache_share = footing.cache_share;
+    here.demands.clear();
+    for (int stream = 0; stream < kernel_.streams; ++stream) here.demands.push_back(kernel_.demand(stream, footing));
+  }
+  for (std::size_t stream = 0; stream < here.demands.size(); ++stream) {
     auto portion = here.portions.begin();
-    for (const Wave& wave : waves_) describe(wave.streams[static_cast<std::size_t>(stream)], demand, *portion++);
+    for (Wave& wave : waves_) describe(wave, stream, here.demands[stream], *portion++);
   }
 }
 
-void KernelRun::describe(sim::ResourceNetwork::ActivityId stream, const Demand& demand, const Portion& portion) {
-  if (!gpu_.network().live(stream)) return;
-  gpu_.network().reshape(stream, activity_of(node_, gpu_index_, demand, portion, tag_));
+void KernelRun::describe(Wave& wave, std::size_t stream, const Demand& demand, const Portion& portion) {
+  sim::ResourceNetwork& network = gpu_.network();
+  const bool starts = stream == wave.streams.size();
+  if (!starts && !network.live(wave.streams[stream])) return;
+  sim::ActivitySpec activity = activity_of(node_, gpu_index_, demand, portion, tag_);
+  if (starts) {
+    activity.amount = wave.amount;
+    wave.streams.push_back(network.start(activity, [done = &wave.done] { done->count_down(); }));
+  } else {
+    network.reshape(wave.streams[stream], activity);
+  }
   if (demand.matrix_per_cycle > 0.0) {
-    gpu_.governor(tag_.tenant).set_matrix_work(stream, portion.pipes * demand.matrix_per_cycle);
+    gpu_.governor(tag_.tenant).set_matrix_work(wave.streams[stream], portion.pipes * demand.matrix_per_cycle);
   }
 }
 
@@ -130,7 +135,7 @@ std::size_t KernelRun::footprint_of(const Cohort& cohort) {
   return place;
 }
 
-const KernelRun::Standing& KernelRun::standing() {
+KernelRun::Standing& KernelRun::standing() {
   const auto known = std::ranges::find_if(standings_, [this](const Standing& one) {
     return std::ranges::equal(one.footprints, waves_, {}, {}, &Wave::footprint);
   });
