@@ -110,6 +110,7 @@ C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strate
 
 C3Result run_best_kernel_strategy(Testbed& testbed, const Scenario& scenario) {
   std::vector<C3Result> candidates;
+  candidates.reserve(kernel_strategies.size());
   for (const Strategy strategy : kernel_strategies) candidates.push_back(run_strategy(testbed, scenario, strategy));
   return best_kernel_strategy(candidates);
 }
