@@ -140,6 +140,8 @@ KernelRun::Standing& KernelRun::standing() {
     return std::ranges::equal(one.footprints, waves_, {}, {}, &Wave::footprint);
   });
   if (known != standings_.end()) return *known;
+  constexpr std::size_t most_kept = 64;  // few enough to look through; then all are forgotten
+  if (standings_.size() == most_kept) standings_.clear();
   std::vector<std::size_t> footprints;
   std::ranges::transform(waves_, std::back_inserter(footprints), &Wave::footprint);
   return standings_.emplace_back(stand(std::move(footprints)));
