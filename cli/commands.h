@@ -174,7 +174,6 @@ class ValidateCommand {
   std::vector<std::string> names_;
   std::filesystem::path report_folder_;
   std::string tolerance_;
-  std::string jobs_;
   std::string case_;
   std::filesystem::path plan_;
   std::filesystem::path out_;

@@ -80,8 +80,7 @@ models::ElementwiseSpec KernelCommand::elementwise(Arguments& arguments) const {
 }
 
 models::ElementwiseSpec KernelCommand::named_operator(Arguments& arguments) const {
-  const std::filesystem::path file = study::operators_file(study::config_folders());
-  const auto known = file.empty() ? std::vector<study::ElementwiseOperator>() : study::read_operators(file);
+  const std::vector<study::ElementwiseOperator> known = study::read_operators(study::config_folders());
   const study::ElementwiseOperator* const found = study::find_operator(known, operator_);
   if (found == nullptr) {
     arguments.fault("--operator", operator_.empty() ? "is missing: --elements are those of an operator"

@@ -37,6 +37,7 @@ void RunCommand::run() {
   session_.reads(file_);
   session_.check_output_folder(arguments, "--out", session_.out_folder(), {"experiment.yaml"});
   const int jobs = session_.jobs(arguments);
+  arguments.check();
   sim::Config config = sim::Config::from_file(file_);
   sim::Section root = config.root();
   const study::Platform platform = session_.platform(arguments, root.text("platform", "mi300x"));

@@ -83,9 +83,7 @@ void Session::add_jobs_option(CLI::App& command) {
 
 int Session::jobs(Arguments& arguments) const {
   if (jobs_.empty()) return 0;  // for_each_index takes it for one per core
-  const int jobs = arguments.integer("--jobs", jobs_, 1, most_jobs);
-  arguments.check();
-  return jobs;
+  return arguments.integer("--jobs", jobs_, 1, most_jobs);
 }
 
 models::Mechanisms Session::mechanisms_left_out(Arguments& arguments) const {

@@ -46,8 +46,7 @@ ValidateCommand::ValidateCommand(CLI::App& app, Session& session) : session_(ses
       .add_option("--tolerance", tolerance_,
                   "Band of every case instead of its own, in percent of what was measured (of shares in points)")
       ->type_name("PERCENT");
-  command.add_option("--jobs", jobs_, "Threads that simulate (as many as there are cores unless given)")
-      ->type_name("COUNT");
+  session.add_jobs_option(command);
   command.add_option("--case", case_, "Only the cases whose name holds this text")->type_name("TEXT");
   command.add_option("--predict", plan_, "Table of what is to be measured: write predictions of it to --out")
       ->type_name("FILE");
@@ -85,7 +84,7 @@ void ValidateCommand::run() {
 
 validate::Options ValidateCommand::read_options(Arguments& arguments) const {
   validate::Options options;
-  if (!jobs_.empty()) options.jobs = arguments.integer("--jobs", jobs_, 1, 1024);
+  options.jobs = session_.jobs(arguments);
   if (!tolerance_.empty()) options.tolerance = arguments.number("--tolerance", tolerance_, 0.0, 1000.0) / 100.0;
   options.only = case_;
   options.platform = session_.platform_name();

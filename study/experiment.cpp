@@ -100,9 +100,7 @@ models::ElementwiseSpec read_operator(sim::Section& section) {
   const std::int64_t elements = parse_elements(section.text("elements"));
   if (elements == 0) section.fault("elements", std::string(elements_accepted));
   const sim::Bytes element = section.bytes("element", {sim::Bytes(1.0), sim::Bytes(64.0)}, usual_element);
-  const std::filesystem::path file = operators_file(config_folders());
-  const std::vector<ElementwiseOperator> known =
-      file.empty() ? std::vector<ElementwiseOperator>() : read_operators(file);
+  const std::vector<ElementwiseOperator> known = read_operators(config_folders());
   const ElementwiseOperator* const named = find_operator(known, name);
   if (named != nullptr) return kernel_of(*named, std::max<std::int64_t>(1, elements), element);
   section.fault("operator", "no operator is named '" + name + "'" + operator_hint(known, name));

@@ -25,11 +25,9 @@ inline constexpr sim::Bytes usual_element{2.0};  // of bf16
 
 models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element);
 
-// The first operators.yaml of these folders; empty if none has one.
-std::filesystem::path operators_file(std::span<const std::filesystem::path> config_folders);
-
-// Those of the file. Throws sim::ConfigError with all that is wrong in it.
-std::vector<ElementwiseOperator> read_operators(const std::filesystem::path& file);
+// Those of the first of these folders that has an operators.yaml; none if none has. Throws sim::ConfigError with all
+// that is wrong in it.
+std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem::path> config_folders);
 
 // Null where there is none of that name.
 const ElementwiseOperator* find_operator(std::span<const ElementwiseOperator> operators, std::string_view name);

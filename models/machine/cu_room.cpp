@@ -1,6 +1,5 @@
 #include "models/machine/cu_room.h"
 
-#include <algorithm>
 #include <cstddef>
 
 namespace c3sim::models {
@@ -16,25 +15,16 @@ std::size_t CuRoom::split(int cu) {
 }
 
 // Only at the two ends of what changed can neighbours have become alike.
-template <typename Change>
-void CuRoom::change(int begin, int end, const Change& change_room) {
+void CuRoom::add(int begin, int end, const CuResources& each) {
   const std::size_t first = split(begin);
   const std::size_t last = split(end);
-  for (std::size_t place = first; place < last; ++place) change_room(stretches_[place].room);
+  for (std::size_t place = first; place < last; ++place) stretches_[place].room += each;
   for (const std::size_t place : {last, first}) {
     if (place == 0 || place >= stretches_.size()) continue;
     if (!(stretches_[place - 1].room == stretches_[place].room)) continue;
     stretches_[place - 1].end = stretches_[place].end;
     stretches_.erase(stretches_.begin() + static_cast<std::ptrdiff_t>(place));
   }
-}
-
-void CuRoom::take(int begin, int end, const CuResources& workgroup) {
-  change(begin, end, [&](CuResources& room) { room -= workgroup; });
-}
-
-void CuRoom::give_back(int begin, int end, const CuResources& workgroup) {
-  change(begin, end, [&](CuResources& room) { room += workgroup; });
 }
 
 }  // namespace c3sim::models

@@ -2,6 +2,7 @@
 // CUs.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -20,15 +21,12 @@ class CuRoom {
   };
   std::span<const Stretch> stretches() const { return stretches_; }  // by CU
 
-  // One workgroup comes to, or leaves, each of the CUs in [begin, end).
-  void take(int begin, int end, const CuResources& workgroup);
-  void give_back(int begin, int end, const CuResources& workgroup);
+  // So much more of each of the CUs in [begin, end) is free; what is taken is less than nothing.
+  void add(int begin, int end, const CuResources& each);
 
  private:
   // The place of the stretch that begins with `cu`; one is split for that where needed.
   std::size_t split(int cu);
-  template <typename Change>
-  void change(int begin, int end, const Change& change_room);
 
   std::vector<Stretch> stretches_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "sim/check.h"
@@ -177,10 +176,9 @@ void Dispatcher::dispatch_xcd(int index) {
 
 Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
   const std::size_t index = static_cast<std::size_t>(&xcd - xcds_.data());
-  int priority = std::numeric_limits<int>::min();
-  for (const Queue& queue : queues_) {
-    if (queue.pending[index] > 0) priority = std::max(priority, queue.kernel.stream.priority);
-  }
+  const auto first = std::ranges::find_if(queues_, [&](const Queue& queue) { return queue.pending[index] > 0; });
+  if (first == queues_.end()) return xcd.turn = nullptr;
+  const int priority = first->kernel.stream.priority;
   const auto waits = [&](const Queue& queue) {
     return queue.pending[index] > 0 && queue.kernel.stream.priority == priority;
   };
@@ -195,8 +193,7 @@ Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
     ++start;
   }
   auto next = std::find_if(start, queues_.end(), waits);
-  if (next == queues_.end()) next = std::find_if(queues_.begin(), queues_.end(), waits);
-  xcd.turn = next == queues_.end() ? nullptr : &*next;
+  xcd.turn = next == queues_.end() ? &*first : &*next;
   xcd.turn_began = simulator_.now();
   return xcd.turn;
 }
@@ -225,33 +222,29 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
       --place.fits;
       const int count = std::min(place.end - place.begin, queue.pending[x]);
       queue.place_next(cohort, xcd_index, place.begin, count);
-      change_room(queue.kernel, queue.forming[cohort].runs.back(), Change::take);
+      add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
     }
   }
 }
 
-// Books the CU resources of some workgroups in every view that sees them: their own view always; the other tenant's
-// only if that is not apart and the workgroups' mask allows their CU.
-void Dispatcher::change_room(const KernelSpec& kernel, const Cohort::Run& run, Change change) {
+// In every view that sees the workgroups: their own view always; the other tenant's only if that is not apart and the
+// workgroups' mask allows their CU.
+void Dispatcher::add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each) {
   std::vector<CuRoom>& views = xcds_[static_cast<std::size_t>(run.xcd)].room;
-  const auto book = [&](std::size_t view, int begin, int end) {
+  const CuMask& mask = kernel.stream.mask;
+  const auto add = [&](std::size_t view, int begin, int end) {
     const bool own = view == view_of(kernel);
-    if (!own && !kernel.stream.mask.all()) {
-      begin = std::max(begin, kernel.stream.mask.begin);
-      end = std::min(end, kernel.stream.mask.end);
+    if (!own && !mask.all()) {
+      begin = std::max(begin, mask.begin);
+      end = std::min(end, mask.end);
     }
-    if (begin >= end || (!own && apart_[view])) return;
-    if (change == Change::take) {
-      views[view].take(begin, end, kernel.workgroup);
-    } else {
-      views[view].give_back(begin, end, kernel.workgroup);
-    }
+    if (begin < end && (own || !apart_[view])) views[view].add(begin, end, each);
   };
   for (std::size_t view = 0; view < views.size(); ++view) {
     if (run.cu_step == 1) {
-      book(view, run.cu, run.cu + run.count);
+      add(view, run.cu, run.cu + run.count);
     } else {
-      for (int i = 0; i < run.count; ++i) book(view, run.at(i).cu, run.at(i).cu + 1);
+      for (int i = 0; i < run.count; ++i) add(view, run.at(i).cu, run.at(i).cu + 1);
     }
   }
 }
@@ -265,7 +258,7 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
 }
 
 void Dispatcher::retire(const Queue& queue, const Cohort& cohort) {
-  for (const Cohort::Run& run : cohort.runs) change_room(queue.kernel, run, Change::give_back);
+  for (const Cohort::Run& run : cohort.runs) add_room(queue.kernel, run, queue.kernel.workgroup);
   request_dispatch();
 }
 

@@ -45,8 +45,8 @@ class Dispatcher {
   // do.
   std::size_t view_of(const KernelSpec& kernel) const;
   void place(Queue& queue, int xcd_index);
-  enum class Change { take, give_back };
-  void change_room(const KernelSpec& kernel, const Cohort::Run& run, Change change);
+  // So much more is free on each CU of the run; what its workgroups take is less than nothing.
+  void add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
   void retire(const Queue& queue, const Cohort& cohort);
 

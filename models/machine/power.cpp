@@ -13,13 +13,16 @@ constexpr double clock_tolerance = 1e-3;
 // A rate this close to its clock-bound cap moves with the clock.
 constexpr double at_cap = 0.999;
 
-// Where `excess`, which rises with x and is above 0 at `high`, comes to 0; `low` if it does so nowhere.
+// Where `excess`, which rises with x, comes to 0: `high` if it is not above 0 there, `low` if it is nowhere below.
 template <typename Excess>
 double highest_without_excess(const Excess& excess, double low, double high) {
-  if (excess(low) >= 0.0) return low;
+  const double at_high = excess(high);
+  if (at_high <= 0.0) return high;
+  const double at_low = excess(low);
+  if (at_low >= 0.0) return low;
   std::uintmax_t evaluations = 100;
   const boost::math::tools::eps_tolerance<double> close(40);  // bits
-  return boost::math::tools::toms748_solve(excess, low, high, close, evaluations).first;
+  return boost::math::tools::toms748_solve(excess, low, high, at_low, at_high, close, evaluations).first;
 }
 }  // namespace
 
@@ -93,8 +96,8 @@ bool PowerGovernor::regulate() {
   const auto watts_over = [&](double hertz) {
     return (power_at(sim::Hertz(hertz), clock_bound, other, traffic) - spec_.cap).value();
   };
-  double clock = (matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock).value();
-  if (watts_over(clock) > 0.0) clock = highest_without_excess(watts_over, spec_.lowest_clock.value(), clock);
+  const sim::Hertz highest = matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock;
+  const double clock = highest_without_excess(watts_over, spec_.lowest_clock.value(), highest.value());
   if (std::abs(clock / clock_.value() - 1.0) <= clock_tolerance) return false;
   set_clock(sim::Hertz(clock));
   return !matrix_work_.empty() || !listeners_.empty();

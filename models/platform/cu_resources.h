@@ -21,12 +21,7 @@ struct CuResources {
     waves += other.waves;
     return *this;
   }
-  CuResources& operator-=(const CuResources& other) {
-    lds -= other.lds;
-    registers -= other.registers;
-    waves -= other.waves;
-    return *this;
-  }
+  CuResources operator-() const { return {-lds, -registers, -waves}; }
   bool operator==(const CuResources&) const = default;
 };
 

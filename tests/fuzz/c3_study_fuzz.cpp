@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
-#include "sim/config/config.h"
 #include "study/c3_study_file.h"
 #include "tests/fuzz/mi300x_testbed.h"
 #include "tests/fuzz/require.h"
@@ -12,13 +10,7 @@
 using namespace c3sim;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  try {
-    sim::Config config = sim::Config::from_text(text, "fuzz.yaml");
-    sim::Section root = config.root();
-    root.text("platform", "mi300x");
-    const study::C3Study study = study::read_c3_study(root, mi300x_testbed());
-    config.finish();
+  read_for_mi300x(bytes, size, study::read_c3_study, [](const study::C3Study& study) {
     require(!study.strategies.empty() && !study.collectives.empty());
     require(1.0 <= study.longer_by && study.longer_by <= 10.0);
     for (const study::StudyPair& pair : study.pairs) {
@@ -32,8 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         }));
       }
     }
-  } catch (const sim::ConfigError& error) {
-    require(!error.faults().empty());
-  }
+  });
   return 0;
 }

@@ -26,12 +26,12 @@ std::vector<CuResources> on_each(const CuRoom& room) {
 
 TEST(CuRoom, NeighboursWithAsMuchAreOneStretch) {
   CuRoom room(cus, whole);
-  room.take(0, 10, workgroup);
-  room.take(20, 30, workgroup);
+  room.add(0, 10, -workgroup);
+  room.add(20, 30, -workgroup);
   EXPECT_EQ(room.stretches().size(), 4u);
-  room.take(10, 20, workgroup);
+  room.add(10, 20, -workgroup);
   EXPECT_EQ(room.stretches().size(), 2u);
-  room.give_back(0, 30, workgroup);
+  room.add(0, 30, workgroup);
   ASSERT_EQ(room.stretches().size(), 1u);
   EXPECT_EQ(room.stretches().front().room, whole);
 }
@@ -47,20 +47,11 @@ TEST(CuRoom, HoldsWhatEveryCuWouldByItself) {
   for (int step = 0; step < 2000; ++step) {
     const int begin = draw(cus);
     const int end = begin + 1 + draw(cus - begin);
-    const bool takes = draw(2) == 0;
+    const CuResources change = draw(2) == 0 ? -workgroup : workgroup;
     for (int cu = begin; cu < end; ++cu) {
-      CuResources& one = expected[static_cast<std::size_t>(cu)];
-      if (takes) {
-        one -= workgroup;
-      } else {
-        one += workgroup;
-      }
+      expected[static_cast<std::size_t>(cu)] += change;
     }
-    if (takes) {
-      room.take(begin, end, workgroup);
-    } else {
-      room.give_back(begin, end, workgroup);
-    }
+    room.add(begin, end, change);
     ASSERT_EQ(on_each(room), expected) << "after step " << step;
     for (std::size_t i = 1; i < room.stretches().size(); ++i) {
       ASSERT_FALSE(room.stretches()[i - 1].room == room.stretches()[i].room) << "equal neighbours were not joined";

@@ -202,7 +202,7 @@ TEST(Dispatcher, KernelsShareACuAsFarAsEveryResourceAllows) {
   EXPECT_EQ(workgroups_that_fit({64, 512, 32}, {24, 128, 4}), 2) << "by LDS";
   EXPECT_EQ(workgroups_that_fit({64, 512, 32}, {8, 64, 16}), 2) << "by waves";
   CuResources room{64, 512, 32};
-  room -= {24, 256, 4};
+  room += -CuResources{24, 256, 4};
   EXPECT_EQ(workgroups_that_fit(room, {32, 128, 4}), 1) << "of 40 left of LDS";
   EXPECT_EQ(workgroups_that_fit(room, {41, 128, 4}), 0);
   room += {24, 256, 4};
