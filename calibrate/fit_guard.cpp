@@ -10,9 +10,9 @@ namespace {
 
 // Rows that say themselves what they are, whatever table they stand in.
 void refuse_rows_marked_predict(const std::filesystem::path& path) {
-  const std::string text = read_measurement_text(path);
+  const std::string text = sim::read_measurement_text(path);
   if (text.find("predict") == std::string::npos || log_format_of(text) != nullptr) return;
-  CsvFile file = CsvFile::from_text(text, path.string());
+  sim::CsvFile file = sim::CsvFile::from_text(text, path.string());
   for (std::size_t row = 0; file.has("role") && row < file.rows(); ++row) {
     if (file.text(row, "role") == "predict") file.fault(row, "role", "a fit may not read a row marked predict");
   }

@@ -75,7 +75,7 @@ PlatformText::PlatformText(std::filesystem::path path, std::span<const std::file
 
 std::vector<sim::Parameter> PlatformText::parameters() const {
   sim::Config config = config_;
-  models::PlatformSpec::read(config);
+  models::PlatformSpec::read(config, config_folders_);
   std::vector<sim::Parameter> parameters = config.parameters();
   std::erase_if(parameters, [this](const sim::Parameter& parameter) { return parameter.file != path_.string(); });
   return parameters;
@@ -88,7 +88,7 @@ std::string PlatformText::place(const sim::Parameter& parameter) {
 models::PlatformSpec PlatformText::spec(std::span<const std::string> assignments) const {
   sim::Config config = config_;
   for (const std::string& assignment : assignments) config.set(assignment);
-  return models::PlatformSpec::read(config);
+  return models::PlatformSpec::read(config, config_folders_);
 }
 
 void PlatformText::replace(std::span<const Replacement> replacements) {

@@ -112,12 +112,11 @@ std::vector<Step> kernels() {
       {"kernel collectives up to 64 KiB",
        {"rccl.protocols.ll.step_latency"},
        [](const Measurement& m) { return is_kernel_collective(m, nothing, 64_KiB); }},
-      {"kernel collectives between 64 KiB and 8 MiB",
-       {"rccl.protocols.ll128.step_latency", "rccl.protocols.ll128.link_efficiency"},
-       [](const Measurement& m) { return is_kernel_collective(m, 64_KiB, 8_MiB); }},
-      {"kernel collectives above 8 MiB",
-       {"rccl.protocols.simple.step_latency", "rccl.protocols.simple.link_efficiency"},
-       [](const Measurement& m) { return is_kernel_collective(m, 8_MiB, anything); }},
+      // Together: a protocol runs where it takes less time than the others.
+      {"kernel collectives above 64 KiB",
+       {"rccl.protocols.ll128.step_latency", "rccl.protocols.ll128.link_efficiency",
+        "rccl.protocols.simple.step_latency", "rccl.protocols.simple.link_efficiency"},
+       [](const Measurement& m) { return is_kernel_collective(m, 64_KiB, anything); }},
       {"other kernel collectives on few workgroups",
        {},
        [](const Measurement& m) { return is_limited_collective(m) && !is_bound_by_channels(m); }},
@@ -128,13 +127,13 @@ std::vector<Step> power_and_gemms() {
   return {
       // From this size on the board does nothing else for most of the time.
       {"board power at rest, streaming, in collectives from 1 GiB",
-       {"gpu.power.idle", "gpu.power.hbm_energy", "gpu.power.busy_workgroup"},
+       {"gpu.power.idle", "gpu.power.hbm_energy", "gpu.power.busy_workgroup", "gpu.power.link_energy"},
        [](const Measurement& m) { return is_powered_stream_or_rest(m) || is_powered_collective(m, 1_GiB, anything); }},
       {"board power in collectives below 1 GiB",
        {},
        [](const Measurement& m) { return is_powered_collective(m, nothing, 1_GiB); }},
       {"GEMMs on all and on fewer CUs, their board power and clock",
-       {"gpu.gemm.kernels[0].efficiency", "gpu.power.matrix_energy", "gpu.power.voltage_exponent"},
+       {"gpu.gemm.libraries[0].efficiency", "gpu.power.matrix_energy", "gpu.power.voltage_exponent"},
        [](const Measurement& m) { return std::holds_alternative<study::GemmTrial>(m.trial); }},
   };
 }

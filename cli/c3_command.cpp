@@ -80,6 +80,11 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
   command
       .add_option("--delay", delay_, "What the operation launched second is launched after the first (0s unless given)")
       ->type_name("TIME");
+  command
+      .add_option("--barrier", barrier_,
+                  "Whether all GPUs wait for each other before each step of a benchmark; without, channels wait on "
+                  "their CUs for GPUs that are late (each unless given)")
+      ->type_name(names_of(study::barrier_choices()));
   session.add_run_options(command);
   session.add_c3_options(command);
   session.add_jobs_option(command);
@@ -96,6 +101,7 @@ void C3Command::run() {
   if (!channels_.empty()) scenario.channels = arguments.integer("--channels", channels_, 1, models::most_channels);
   scenario.splits = arguments.choice("--splits", splits_, study::split_choices());
   if (!delay_.empty()) scenario.delay = arguments.time("--delay", delay_);
+  if (!barrier_.empty()) scenario.barrier = arguments.choice("--barrier", barrier_, study::barrier_choices());
   if (strategies_ != "all") {
     question.strategies = arguments.choice_list("--strategy", strategies_, study::strategy_choices());
   }

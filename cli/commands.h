@@ -31,6 +31,7 @@ class C3Command {
   std::string reserved_;
   std::string splits_ = "paper";
   std::string delay_;
+  std::string barrier_;
 };
 
 // How long a GEMM takes alone.

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "sim/config/config.h"
 #include "study/c3_study_file.h"
+#include "study/choices.h"
 #include "study/experiment.h"
 #include "study/report/c3_study_tables.h"
 
@@ -40,7 +41,9 @@ void RunCommand::run() {
   arguments.check();
   sim::Config config = sim::Config::from_file(file_);
   sim::Section root = config.root();
-  const study::Platform platform = session_.platform(arguments, root.text("platform", "mi300x"));
+  std::optional<models::Protocol> protocol;
+  if (root.has("protocol")) protocol = root.choice<models::Protocol>("protocol", study::protocol_choices());
+  const study::Platform platform = session_.platform(arguments, root.text("platform", "mi300x"), protocol);
   study::Testbed testbed(platform.spec);
   if (study::holds_c3_study(root)) {
     run_study(config, testbed, platform, jobs);

@@ -56,8 +56,20 @@ void Session::add_platform_options(CLI::App& command) {
 
 void Session::add_run_options(CLI::App& command) {
   add_platform_options(command);
+  command
+      .add_option(
+          "--protocol", protocol_,
+          "How runs are measured: back to back after warm-up, as papers do (steady), or once, from rest (shot); "
+          "steady unless given")
+      ->type_name(names_of(study::protocol_choices()));
   command.add_option("--trace", trace_file_, "File for a trace of every run, to be opened with ui.perfetto.dev")
       ->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--library", [this](const std::string& name) { assignments_.push_back("gpu.gemm.library=" + name); },
+          "Whose GEMM kernels run: rocblas (rocblas_nt, rocblas_tt where operands are transposed), hipblaslt, "
+          "work_stealing, persistent or stream_k; cublas on the H200")
+      ->type_name("NAME");
   command
       .add_option("--profiles", profiles_file_,
                   "Measured GEMMs (time, bytes at L2, Infinity Cache and HBM) that stand in for the estimate; "
@@ -147,8 +159,10 @@ std::filesystem::path Session::platform_file(Arguments& arguments, const std::st
   return file;
 }
 
-study::Platform Session::platform(Arguments& arguments, const std::string& preset) {
+study::Platform Session::platform(Arguments& arguments, const std::string& preset,
+                                  std::optional<models::Protocol> protocol) {
   const models::Mechanisms without = mechanisms_left_out(arguments);
+  if (!protocol_.empty()) protocol = arguments.choice("--protocol", protocol_, study::protocol_choices());
   study::Platform platform =
       study::read_platform(platform_file(arguments, preset), assignments_, study::config_folders());
   for (const std::string& file : platform.config.files()) reads(file);
@@ -162,6 +176,7 @@ study::Platform Session::platform(Arguments& arguments, const std::string& prese
     }
   }
   platform.spec.without = without;
+  if (protocol) platform.spec.host.protocol = *protocol;
   if (!without_.empty()) {
     platform.warnings.push_back("--without " + without_ + ": no real machine, but what one would be without it");
   }

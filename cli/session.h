@@ -51,7 +51,9 @@ class Session {
 
   // Checks the shared options, throws what `arguments` has gathered, and reads the platform that was asked for: by
   // --platform, or `preset` without it. Throws sim::ConfigError.
-  study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x");
+  // The protocol is that of --protocol, or `protocol` without it.
+  study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x",
+                           std::optional<models::Protocol> protocol = {});
   // The same, without reading the file.
   std::filesystem::path platform_file(Arguments& arguments, const std::string& preset = "mi300x");
 
@@ -121,6 +123,7 @@ class Session {
   std::string platform_;
   std::vector<std::string> assignments_;
   std::string without_;
+  std::string protocol_;
   std::string jobs_;
   std::string format_name_ = "table";
   study::Format format_ = study::Format::table;

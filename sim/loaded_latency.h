@@ -6,9 +6,9 @@
 namespace c3sim::sim {
 
 // Latency at utilisation u, counted as u / full_at, at most 1: unloaded * (1 + factor * u^exponent / (1 - min(u,
-// ceiling))). It is the mean wait of a
-// queue (Kleinrock, Queueing Systems I, section 5.7: u / (1 - u) of a service time, up to a factor), cut off where
-// finite buffers hold requests back at their source: increasing, continuous, finite at u = 1.
+// ceiling))). It is the mean wait of a queue (Kleinrock, Queueing Systems I, section 5.7: u / (1 - u) of a service
+// time, up to a factor), cut off where finite buffers hold requests back at their source: increasing, continuous,
+// finite at u = 1.
 struct LoadedLatency {
   Time unloaded{0};
   double factor = 0.0;    // >= 0; 0: latency does not depend on load

@@ -74,6 +74,8 @@ class ResourceNetwork {
   // A regulator is called after every solve with the rates in place and may change capacities and caps; it returns
   // whether it did. Solve and regulators repeat until none does, at most max_regulations times an instant.
   void add_regulator(std::function<bool()> regulator) { regulators_.push_back(std::move(regulator)); }
+  // Solves and regulates at the end of this instant, though no activity changes: for regulators whose aim has.
+  void regulate_anew() { about_to_change(); }
   // An observer is called once for every stretch of time over which rates were held, at its end and before anything
   // changes: it finds all activities live and the state below as it was.
   void add_observer(std::function<void(Time since, Time until)> observer) { observers_.push_back(std::move(observer)); }

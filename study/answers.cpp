@@ -48,7 +48,7 @@ Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 std::int64_t cus_of(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
   const auto kernels = models::kernel_part(spec, platform.gpu.sdma);
   if (!kernels) return 0;
-  return kernels->cus.value_or(kernels->channels.value_or(platform.rccl.collective(kernels->kind).workgroups));
+  return kernels->cus.value_or(platform.rccl.channels(kernels->kind, kernels->channels));
 }
 
 // The engines of one GPU that copy, in the first step.

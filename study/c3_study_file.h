@@ -13,7 +13,7 @@ namespace c3sim::study {
 bool holds_c3_study(sim::Section root);
 
 // Reads a study for the platform of the testbed; what is wrong is recorded with the section. The caller has read
-// `platform` and finishes the configuration.
+// `platform` and `protocol` and finishes the configuration.
 C3Study read_c3_study(sim::Section root, const Testbed& testbed);
 
 }  // namespace c3sim::study

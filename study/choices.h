@@ -47,10 +47,14 @@ inline std::vector<Choice<models::RemoteAccess>> remote_access_choices() {
 inline std::vector<Choice<models::HostThreads>> host_thread_choices() {
   return choices_of<models::HostThreads>(std::array{models::HostThreads::one, models::HostThreads::per_gpu});
 }
+inline std::vector<Choice<models::Protocol>> protocol_choices() {
+  return choices_of<models::Protocol>(std::array{models::Protocol::steady, models::Protocol::shot});
+}
 inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
 inline std::vector<Choice<models::Mechanism>> mechanism_choices() {
   return choices_of<models::Mechanism>(models::all_mechanisms);
 }
+inline std::vector<Choice<Barrier>> barrier_choices() { return {{"each", Barrier::each}, {"none", Barrier::none}}; }
 inline std::vector<Choice<Splits>> split_choices() {
   return choices_of<Splits>(std::array{Splits::paper, Splits::fine});
 }

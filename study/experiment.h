@@ -17,8 +17,9 @@
 // {fence: WORD, value: VALUE}; words are shared by the experiment and 0 at first. `cus: [first, end]` confines an
 // operation's kernels to these CUs of every GPU, counted across its XCDs: as many of each; `priority: low|normal|high`
 // is that of its stream, which decides who gets CUs that fall free. Copy engines take no CUs, so that both are faults
-// there. `kernel: {operator: swiglu, elements: 8192x28672}` is an element-wise operator by its name in
-// configs/operators.yaml, `kernel: {read: SIZE, write: SIZE, flops: NUMBER}` one without.
+// there. `protocol: shot` beside `platform` is one run from rest, instead of one of many back to back. `kernel:
+// {operator: swiglu, elements: 8192x28672}` is an element-wise operator by its name in configs/operators.yaml, `kernel:
+// {read: SIZE, write: SIZE, flops: NUMBER}` one without.
 #pragma once
 
 #include <string>
@@ -35,7 +36,7 @@ struct Experiment {
 };
 
 // Reads an experiment for the platform of the testbed; what is wrong is recorded with the section. The caller has read
-// `platform` and finishes the configuration.
+// `platform` and `protocol` and finishes the configuration.
 Experiment read_experiment(sim::Section root, const Testbed& testbed);
 
 // One row per operation: when it ran and how much longer it took than alone ("results"); and how much the streams

@@ -36,6 +36,7 @@ constexpr FigureForm of_bytes(Figure figure, std::string_view key, std::string_v
 
 constexpr std::array forms{
     of_time(time, "time", "time"),
+    of_time(kernel_time, "kernel_time", "kernel"),
     of_time(gemm_time, "gemm_time", "GEMM"),
     of_time(collective_time, "collective_time", "collective"),
     of_ratio(over_longer, "over_longer", "over the longer alone"),

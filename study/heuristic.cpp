@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/collectives/rccl_kernel.h"
+#include "models/collectives/rccl_transfers.h"
 #include "models/kernels/gemm_plan.h"
 #include "study/cu_partition.h"
 
@@ -26,9 +26,8 @@ double stretch(Testbed& testbed, const Work& work, models::CuMask mask) {
 }  // namespace
 
 LaunchOrder order_by_workgroups(const Scenario& scenario, const models::PlatformSpec& platform) {
-  const models::GemmPlan plan = models::plan_gemm(platform.gpu.gemm, scenario.gemm);
-  const std::int64_t gemm = plan.workgroups(platform.gpu.slots(platform.gpu.cus(), plan.kernel.workgroup));
-  const std::int64_t collective = scenario.channels.value_or(platform.rccl.collective(scenario.collective).workgroups);
+  const std::int64_t gemm = models::plan_gemm(platform.gpu, scenario.gemm).pieces();
+  const std::int64_t collective = platform.rccl.channels(scenario.collective, scenario.channels);
   return gemm < collective ? LaunchOrder::gemm_first : LaunchOrder::collective_first;
 }
 

@@ -22,18 +22,19 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   sim::Config unread = models::platform_config(file, config_folders);
   for (const std::string& assignment : assignments) unread.set(assignment);
   sim::Config config = unread;
-  models::PlatformSpec spec = models::PlatformSpec::read(config);
+  models::PlatformSpec spec = models::PlatformSpec::read(config, config_folders);
   const std::vector<sim::Fault> faults = config.warnings();
   std::vector<std::string> warnings;
   warnings.reserve(faults.size());
   for (const sim::Fault& warning : faults) warnings.push_back(warning.where + ": " + warning.what);
-  return {std::move(spec), std::move(unread), config.parameters(), config.resolved(), std::move(warnings)};
+  return {std::move(spec),   std::move(unread),   config.parameters(),
+          config.resolved(), std::move(warnings), {config_folders.begin(), config_folders.end()}};
 }
 
 models::PlatformSpec reassign(const Platform& platform, const std::string& assignment) {
   sim::Config config = platform.config;
   config.set(assignment);
-  models::PlatformSpec spec = models::PlatformSpec::read(config);
+  models::PlatformSpec spec = models::PlatformSpec::read(config, platform.config_folders);
   spec.without = platform.spec.without;
   spec.gpu.gemm.profiles = platform.spec.gpu.gemm.profiles;
   return spec;

@@ -15,10 +15,11 @@ namespace c3sim::study {
 // A platform as asked for, with what the person who asked may want to see of it.
 struct Platform {
   models::PlatformSpec spec;
-  sim::Config config;                      // with the assignments, not yet read: copies take further ones
-  std::vector<sim::Parameter> parameters;  // as read, assignments included
-  std::string resolved;                    // one file of all that it stands on, with the assignments in it
-  std::vector<std::string> warnings;       // assignments that leave the range of their parameter
+  sim::Config config;                                 // with the assignments, not yet read: copies take further ones
+  std::vector<sim::Parameter> parameters;             // as read, assignments included
+  std::string resolved;                               // one file of all that it stands on, with the assignments in it
+  std::vector<std::string> warnings;                  // assignments that leave the range of their parameter
+  std::vector<std::filesystem::path> config_folders;  // it was read with
 };
 
 // A text with a '/' or an ending of ".yaml" or ".yml" is a path; any other is a name, and NAME.yaml is looked for in

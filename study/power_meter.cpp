@@ -1,16 +1,18 @@
 #include "study/power_meter.h"
 
+#include <algorithm>
+
 namespace c3sim::study {
 
-void PowerMeter::attach(models::Node& node) {
+void PowerMeter::attach(models::Node& node, sim::Time from) {
   models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
   idle_power_ = governor.power();
-  idle_clock_ = governor.clock();
-  node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {
-    const sim::Seconds held = sim::to_seconds(until - since);
+  idle_clock_ = governor.reported_clock();
+  node.network().add_observer([this, &governor, from](sim::Time since, sim::Time until) {
+    const sim::Seconds held = sim::to_seconds(until - std::min(until, std::max(since, from)));
     busy_ += held;
     energy_ += governor.power() * held;
-    cycles_ += governor.clock() * held;
+    cycles_ += governor.reported_clock() * held;
   });
 }
 

@@ -9,7 +9,8 @@ namespace c3sim::study {
 // Attach it to an idle node before anything runs on it; it must outlive the run.
 class PowerMeter {
  public:
-  void attach(models::Node& node);
+  // Counts nothing before `from`.
+  void attach(models::Node& node, sim::Time from = sim::Time::zero());
 
   // Over so long a run, whatever was not metered of it being idle.
   sim::Watts mean_power(sim::Seconds time) const;

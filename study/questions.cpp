@@ -177,6 +177,10 @@ std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& tes
   const Scenario& scenario = question.scenario;
   if (scenario.reserved) add(faults, "reserve", why_no_reservation(testbed.platform(), *scenario.reserved));
   add(faults, "gemm", why_no_gemm(scenario.gemm, testbed));
+  if (scenario.channels) {
+    add(faults, "channels", models::why_no_channels(scenario.collective, *scenario.channels, testbed.platform()));
+    if (!faults.empty()) return faults;
+  }
   const Possible<Strategy> strategies = possible(question, testbed);
   if (!question.strategies.empty()) {
     for (const std::string& reason : strategies.reasons) add(faults, "collective", reason);

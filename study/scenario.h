@@ -14,6 +14,11 @@ namespace c3sim::study {
 // Which reservations of CUs c3_rp and c3_sp_rp try: those of the paper, or none and every other that there is.
 enum class Splits { paper, fine };
 
+// Whether the GPUs of a benchmark wait for each other before each step. Without, they drift apart as their GEMMs
+// differ, and a collective that is over before its GEMM does not hold them together: its channels wait on their CUs for
+// those of GPUs that are late, by up to what is left of the GEMM.
+enum class Barrier { each, none };
+
 struct Scenario {
   std::string name;
   models::GemmShape gemm;
@@ -23,6 +28,7 @@ struct Scenario {
   std::optional<int> reserved{};  // CUs that c3_rp and c3_sp_rp keep from the GEMM, instead of the best of a sweep
   Splits splits = Splits::paper;  // that the sweep tries
   sim::Time delay{0};             // what is launched second is launched so long after the first
+  Barrier barrier = Barrier::each;
 
   auto operator<=>(const Scenario&) const = default;
 

@@ -10,6 +10,7 @@
 #include "models/node.h"
 #include "sim/gate.h"
 #include "sim/simulator.h"
+#include "study/steady_clock.h"
 
 namespace c3sim::study {
 
@@ -23,8 +24,16 @@ models::HostThreads host_threads(const models::PlatformSpec& platform, const Sch
   return platform.host.threads;
 }
 
+bool is_shot(const models::PlatformSpec& platform) { return platform.host.protocol == models::Protocol::shot; }
+
+// Whether a mean is held under the cap, and runs are so many that it is.
+bool clock_settles(const models::PlatformSpec& platform) {
+  return !platform.gpu.power.acts_at_once() && !is_shot(platform);
+}
+
 models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule& schedule) {
   platform.host.threads = host_threads(platform, schedule);
+  if (!is_shot(platform)) platform.host.wake_up = sim::Time::zero();
   return platform;
 }
 
@@ -48,7 +57,9 @@ models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedul
 // A schedule while it is being played on a node of its own.
 class Play {
  public:
-  Play(const models::PlatformSpec& platform, const Schedule& schedule, Testbed::Attach attach, sim::StepLog* steps)
+  // `ceiling`: of the clock; none: the governors' own.
+  Play(const models::PlatformSpec& platform, const Schedule& schedule, Testbed::Attach attach, sim::StepLog* steps,
+       std::optional<sim::Hertz> ceiling)
       : platform_(platform_for(platform, schedule)),
         schedule_(schedule),
         attach_(std::move(attach)),
@@ -63,6 +74,8 @@ class Play {
       collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
     }
     timeline_.operations.resize(schedule.size());
+    timeline_.ceiling = ceiling;
+    govern(ceiling);
   }
 
   Timeline run() {
@@ -72,10 +85,38 @@ class Play {
     }
     simulator_.run();
     timeline_.unsettled = node_.network().effort().unconverged + node_.network().unregulated();
-    return std::move(timeline_);
+    return timeline_;
+  }
+
+  // What a governor would make of the run just made, if it came again and again: of the GPU that draws most.
+  SteadyRun as_repeated() {
+    SteadyRun run;
+    const models::PowerSpec& power = platform_.gpu.power;
+    const sim::Time end = origin_ + timeline_.makespan();
+    for (std::size_t gpu = 0; gpu < records_.size(); ++gpu) {
+      const sim::Watts mean = records_[gpu].highest_mean(origin_, end, power.window + power.period);
+      if (mean <= run.power) continue;
+      run = {mean, node_.gpu(static_cast<int>(gpu)).governor(models::Tenant::gemm).clock_at_work()};
+    }
+    return run;
   }
 
  private:
+  void govern(std::optional<sim::Hertz> ceiling) {
+    if (platform_.gpu.power.acts_at_once()) return;
+    for (const int gpu : node_.all_simulated()) {
+      if (is_shot(platform_)) {
+        node_.gpu(gpu).start_clock_loop();
+        continue;
+      }
+      models::PowerGovernor& governor = node_.gpu(gpu).governor(models::Tenant::gemm);
+      if (ceiling) governor.set_ceiling(*ceiling);
+      models::PowerRecord& record = records_.emplace_back(platform_.gpu.power.at_rest());
+      node_.network().add_observer(
+          [&record, &governor](sim::Time since, sim::Time until) { record.add(since, until, governor.power()); });
+    }
+  }
+
   // What is queued beforehand is not timed: the clock of the timeline starts when all of it is in place.
   sim::Task<> prepare() {
     for (const auto& collective : collectives_) {
@@ -132,6 +173,7 @@ class Play {
   sim::Gate prepared_;
   std::deque<sim::Gate> ended_;  // by place
   sim::Time origin_{0};
+  std::deque<models::PowerRecord> records_;  // of simulated GPUs, where a mean is held under the cap
   Timeline timeline_;
 };
 
@@ -172,15 +214,31 @@ sim::Time Timeline::makespan() const {
   return latest;
 }
 
-const Timeline& Testbed::run(const Schedule& schedule) {
+Testbed::Question Testbed::question_of(const Schedule& schedule) {
   Question question;
   question.reserve(schedule.size());
   for (const Operation& operation : schedule) {
     question.push_back({operation.work, operation.mask, operation.priority, operation.after, operation.delay});
   }
+  return question;
+}
+
+Timeline Testbed::play(const Schedule& schedule) const {
+  if (!clock_settles(platform_)) return Play(platform_, schedule, {}, nullptr, {}).run();
+  Timeline timeline;
+  settle_clock(platform_.gpu.power, [&](sim::Hertz ceiling) {
+    Play play(platform_, schedule, {}, nullptr, ceiling);
+    timeline = play.run();
+    return play.as_repeated();
+  });
+  return timeline;
+}
+
+const Timeline& Testbed::run(const Schedule& schedule) {
+  Question question = question_of(schedule);
   const auto known = timelines_.find(question);
   if (known != timelines_.end()) return known->second;
-  const Timeline timeline = Play(platform_, schedule, {}, nullptr).run();
+  const Timeline timeline = play(schedule);
   unsettled_ += timeline.unsettled;
   return timelines_.emplace(std::move(question), timeline).first->second;
 }
@@ -194,13 +252,28 @@ std::vector<std::string> Testbed::warnings() const {
 }
 
 Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps) const {
-  return Play(platform_, schedule, attach, steps).run();
+  std::optional<sim::Hertz> ceiling;
+  if (clock_settles(platform_)) {
+    const auto known = timelines_.find(question_of(schedule));
+    ceiling = known != timelines_.end() ? known->second.ceiling : play(schedule).ceiling;
+  }
+  return Play(platform_, schedule, attach, steps, ceiling).run();
+}
+
+Testbed& Testbed::from_rest() {
+  if (is_shot(platform_)) return *this;
+  if (!from_rest_) {
+    models::PlatformSpec platform = platform_;
+    platform.host.protocol = models::Protocol::shot;
+    from_rest_ = std::make_unique<Testbed>(std::move(platform));
+  }
+  return *from_rest_;
 }
 
 sim::Time Testbed::alone(const Work& work, models::CuMask mask) { return run({operation_of(work, mask)}).makespan(); }
 
 bool Testbed::is_memory_bound(const models::GemmShape& shape) {
-  return models::is_memory_bound(models::plan_gemm(platform_.gpu.gemm, shape), idle_node_.gpu(0));
+  return models::is_memory_bound(models::plan_gemm(platform_.gpu, shape), idle_node_.gpu(0));
 }
 
 std::string Testbed::why_impossible(const Work& work) const {

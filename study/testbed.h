@@ -1,5 +1,6 @@
-// A node under test: every question is put to a fresh, idle node of one platform, and simulated once however often it
-// is asked.
+// A node under test: every question is put to a fresh, idle node of one platform, and answered once however often it
+// is asked. By the protocol `shot` of the platform's host that is one run from rest; by `steady` it is one of many back
+// to back, all alike: where governors hold the mean of board power, the clock has then settled (study/steady_clock.h).
 #pragma once
 
 #include <compare>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,9 +30,10 @@ struct Span {
 };
 
 struct Timeline {
-  std::vector<Span> operations;  // by place in the schedule
-  std::uint64_t unsettled = 0;   // instants at which the search for rates and clocks was given up
-  sim::Time makespan() const;    // the latest end
+  std::vector<Span> operations;       // by place in the schedule
+  std::uint64_t unsettled = 0;        // instants at which the search for rates and clocks was given up
+  std::optional<sim::Hertz> ceiling;  // of the clock, where that has settled at one
+  sim::Time makespan() const;         // the latest end
 };
 
 class Testbed {
@@ -57,6 +60,9 @@ class Testbed {
   using Attach = std::function<void(models::Node& node, sim::Time origin)>;
   Timeline watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps = nullptr) const;
 
+  // The same platform where each run is one from rest.
+  Testbed& from_rest();
+
   // How long the work takes with the node to itself.
   sim::Time alone(const Work& work, models::CuMask mask = {});
 
@@ -77,7 +83,10 @@ class Testbed {
     auto operator<=>(const Asked&) const = default;
   };
   using Question = std::vector<Asked>;
+  static Question question_of(const Schedule& schedule);
+  Timeline play(const Schedule& schedule) const;
   std::map<Question, Timeline> timelines_;
+  std::unique_ptr<Testbed> from_rest_;
   std::uint64_t unsettled_ = 0;
 };
 

@@ -1,6 +1,8 @@
 #include "study/trial.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -65,7 +67,7 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
       sim::Overloaded{
           // One workgroup with next to nothing to do.
           [](const EmptyKernelTrial&) {
-            return Schedule{operation_of(models::GemmShape{1, 1, 1})};
+            return Schedule{operation_of(models::ElementwiseSpec{sim::Bytes(64.0), sim::Bytes(0.0), {}})};
           },
           [&](const GemmTrial& gemm) {
             return Schedule{operation_of(gemm.shape, gemm.cus ? first_cus(platform, *gemm.cus) : models::CuMask{})};
@@ -133,11 +135,16 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
   return figures;
 }
 
+sim::Seconds around_kernel(const models::PlatformSpec& platform) {
+  return sim::to_seconds(platform.host.kernel_launch + platform.host.kernel_notice);
+}
+
 void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
   figures[Figure::flop_rate] = (trial.shape.flops() / time).value();
+  figures[Figure::kernel_time] = (time - around_kernel(platform)).value();
   const models::GpuSpec& gpu = platform.gpu;
   const int xcds = gpu.memory.xcds;
-  const models::GemmPlan plan = models::plan_gemm(gpu.gemm, trial.shape);
+  const models::GemmPlan plan = models::plan_gemm(gpu, trial.shape);
   const auto slots = [&](int cus) { return gpu.slots(cus, plan.kernel.workgroup); };
   const models::GemmTrafficModel model(plan, gpu.memory, slots(gpu.cus_per_xcd), slots(1));
   const std::vector<int> residents(static_cast<std::size_t>(xcds), slots(trial.cus.value_or(gpu.cus()) / xcds));
@@ -151,7 +158,7 @@ void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSp
 // Of the time of the kernel itself.
 double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, const PowerMeter& meter,
                   sim::Seconds time) {
-  const sim::Seconds around = sim::to_seconds(platform.host.kernel_launch + platform.host.kernel_notice);
+  const sim::Seconds around = around_kernel(platform);
   const double peak = platform.gpu.gemm.flops_per_cycle_per_cu * trial.cus.value_or(platform.gpu.cus()) *
                       meter.clock_at_work(time, around).value();
   return (trial.shape.flops() / (time - around)).value() / peak;
@@ -192,10 +199,65 @@ bool needs_meter(const std::set<Figure>& asked) {
   return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
 }
 
+// GEMMs one after the other, each `pause` after the end of the one before it.
+Schedule repeated(const GemmTrial& gemm, std::size_t times, const models::PlatformSpec& platform) {
+  Schedule schedule(times, schedule_of(gemm, platform).front());
+  for (std::size_t i = 1; i < times; ++i) {
+    schedule[i].after = {i - 1};
+    schedule[i].delay = gemm.pause;
+  }
+  return schedule;
+}
+
+// The n-th is the same however many follow: as many are simulated as serve many n.
+Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
+  const auto nth = static_cast<std::size_t>(*trial.nth);
+  const Schedule schedule = repeated(trial, std::bit_ceil(nth + 1), testbed.platform());
+  const Span& span = testbed.from_rest().run(schedule).operations[nth];
+  const sim::Seconds time = sim::to_seconds(span.end - span.start);
+  Figures figures{{Figure::time, time.value()}};
+  add_gemm(figures, trial, testbed.platform(), time);
+  return figures;
+}
+
+// As many as the governor takes many steps over, so that the second half is periodic.
+std::size_t times_until_periodic(const models::PowerSpec& power, sim::Time once) {
+  constexpr double least = 8.0;
+  constexpr double most = 512.0;
+  constexpr double steps = 16.0;
+  return static_cast<std::size_t>(
+      std::clamp(std::ceil(steps * (sim::to_seconds(power.period) / sim::to_seconds(once))), least, most));
+}
+
+Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
+  Testbed& from_rest = testbed.from_rest();
+  const models::PlatformSpec& platform = testbed.platform();
+  const sim::Time once = from_rest.run(repeated(trial, 1, platform)).makespan() + trial.pause;
+  const std::size_t times = times_until_periodic(platform.gpu.power, once);
+  const Schedule schedule = repeated(trial, times, platform);
+  const std::vector<Span>& spans = from_rest.run(schedule).operations;
+  const std::size_t half = times / 2;
+  sim::Time busy{0};
+  for (std::size_t i = half; i < times; ++i) busy += spans[i].end - spans[i].start;
+  const sim::Seconds time = sim::to_seconds(busy) / static_cast<double>(times - half);
+  Figures figures{{Figure::time, time.value()}};
+  add_gemm(figures, trial, platform, time);
+  if (!metered) return figures;
+  const sim::Time begin = spans[half - 1].end;
+  PowerMeter meter;
+  from_rest.watch(schedule, [&](models::Node& node, sim::Time origin) { meter.attach(node, origin + begin); });
+  add_means(figures, meter, sim::to_seconds(spans.back().end - begin));
+  return figures;
+}
+
 Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
+  const bool metered = needs_meter(asked);
+  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
+    if (gemm->nth) return of_nth(testbed, *gemm);
+    if (gemm->pause > sim::Time::zero()) return of_pauses(testbed, *gemm, metered);
+  }
   const Schedule schedule = schedule_of(trial, testbed.platform());
   PowerMeter meter;
-  const bool metered = needs_meter(asked);
   const Timeline timeline =
       metered ? testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); })
               : testbed.run(schedule);
@@ -204,7 +266,7 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
     add_gemm(figures, *gemm, testbed.platform(), time);
     if (metered) figures[Figure::efficiency] = efficiency(*gemm, testbed.platform(), meter, time);
-    if (metered) add_means(figures, meter, time + sim::to_seconds(gemm->pause));
+    if (metered) add_means(figures, meter, time);
     return figures;
   }
   if (metered) add_means(figures, meter, time);

@@ -29,8 +29,8 @@ struct EmptyKernelTrial {
 struct GemmTrial {
   models::GemmShape shape;
   std::optional<int> cus{};  // of each GPU; none: all
-  std::optional<int> nth{};  // of those that follow each other from rest, from 0; none: long after the first
-  sim::Time pause{0};        // between one and the next
+  std::optional<int> nth{};  // of those that follow each other from rest, from 0; none: as the host's protocol has it
+  sim::Time pause{0};        // between one and the next, by turns since long
   auto operator<=>(const GemmTrial&) const = default;
 };
 

@@ -69,6 +69,7 @@ std::string words(const C3Trial& trial) {
   if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
   if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", microseconds(scenario.delay));
+  if (scenario.barrier == Barrier::none) text += " without barriers";
   return text;
 }
 
@@ -123,6 +124,7 @@ std::string command(const C3Trial& trial) {
   if (scenario.channels) text += fmt::format(" --channels {}", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" --reserve {}", *scenario.reserved);
   if (scenario.delay > sim::Time::zero()) text += " --delay " + microseconds(scenario.delay);
+  if (scenario.barrier == Barrier::none) text += " --barrier none";
   return text;
 }
 

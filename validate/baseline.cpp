@@ -90,7 +90,7 @@ double cus_lost(const study::C3Trial& trial, const models::PlatformSpec& platfor
   if (strategy == conccl || strategy == conccl_rp || strategy == serial) return 0.0;
   const bool reserves = strategy == c3_rp || strategy == c3_sp_rp;
   if (reserves && trial.scenario.reserved) return *trial.scenario.reserved;
-  return trial.scenario.channels.value_or(platform.rccl.collective(trial.scenario.collective).workgroups);
+  return platform.rccl.channels(trial.scenario.collective, trial.scenario.channels);
 }
 
 void add_waves(Case& one, const models::PlatformSpec& platform) {

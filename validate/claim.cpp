@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "calibrate/readers/csv_file.h"
+#include "sim/config/csv_file.h"
 
 namespace c3sim::validate {
 
@@ -31,7 +31,7 @@ std::string predicted_words(const Claim& claim) {
 }
 
 std::vector<Claim> read_claims(const std::filesystem::path& file) {
-  calibrate::CsvFile table = calibrate::CsvFile::from_file(file);
+  sim::CsvFile table = sim::CsvFile::from_file(file);
   table.require({"id", "paper", "metric", "value", "low", "high", "role"});
   table.check();
   std::vector<Claim> claims;

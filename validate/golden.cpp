@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/readers/csv_file.h"
 #include "sim/config/config_error.h"
+#include "sim/config/csv_file.h"
 #include "validate/digest.h"
 
 namespace c3sim::validate {
@@ -99,14 +99,14 @@ std::string to_golden(const Predictions& predictions) {
 
 Predictions read_golden(const std::filesystem::path& file) {
   const auto fail = [&file](std::string what) { throw sim::ConfigError({{file.string(), "", std::move(what)}}); };
-  const std::string text = calibrate::read_measurement_text(file);
+  const std::string text = sim::read_measurement_text(file);
   const std::size_t end = text.find('\n');
   if (!text.starts_with(first_words) || end == std::string::npos) {
     fail("no file of predictions: c3sim validate --update-goldens and --out write them");
   }
   const std::string digest = text.substr(first_words.size(), end - first_words.size());
   if (digest != sha256(std::string_view(text).substr(end + 1))) fail("was changed by hand: its digest is another");
-  calibrate::CsvFile table = calibrate::CsvFile::from_text(text, file.string());
+  sim::CsvFile table = sim::CsvFile::from_text(text, file.string());
   table.require({"subject", "predicted"});
   table.check();
   Predictions predictions;
@@ -118,7 +118,7 @@ Predictions read_golden(const std::filesystem::path& file) {
 }
 
 std::string short_digest(const std::filesystem::path& file) {
-  const std::string text = calibrate::read_measurement_text(file);
+  const std::string text = sim::read_measurement_text(file);
   constexpr std::size_t digits = 8;
   return text.starts_with(first_words) ? text.substr(first_words.size(), digits) : std::string();
 }

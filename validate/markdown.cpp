@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "validate/baseline.h"
 #include "validate/report.h"
@@ -134,12 +136,27 @@ std::string left_out_section(const Validation& validation) {
 }  // namespace
 
 std::string accuracy_table(const Validation& validation) {
+  // Predictions first, and of those and of the rest the MI300X.
+  std::vector<Group> groups = groups_by_suite(validation);
+  const auto rank = [&](const Group& group) {
+    const auto suite = std::ranges::find(validation.suites, group.suite, &Heading::name);
+    const bool other_machine = suite == validation.suites.end() || !suite->platform.starts_with("mi300x");
+    return std::pair(group.role != calibrate::Role::predict, other_machine);
+  };
+  std::ranges::stable_sort(groups, {}, rank);
   std::vector<Row> rows;
-  for (const Group& group : groups_by_suite(validation)) {
-    rows.push_back(joined({escaped(title_of(validation, group.suite)), std::string(to_string(group.role))},
-                          metric_cells(metrics_of(group.cases))));
+  for (const Group& group : groups) {
+    Row row = joined({escaped(title_of(validation, group.suite)), std::string(to_string(group.role))},
+                     metric_cells(metrics_of(group.cases)));
+    const std::optional<Contest> hardest = hardest_contest(group);
+    row.push_back(!hardest ? ""
+                           : fmt::format("{} {} (c3sim {}) of {}", hardest->rule, percent(hardest->theirs),
+                                         percent(hardest->ours), hardest->cases));
+    rows.push_back(std::move(row));
   }
-  std::string text = table(joined({"suite", "role"}, metric_headings), rows);
+  Row headings = joined({"suite", "role"}, metric_headings);
+  headings.push_back("best simple rule, median %");
+  std::string text = table(headings, rows);
   return text + "\n" + verdict(validation) + "\n";
 }
 

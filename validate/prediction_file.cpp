@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "calibrate/readers/csv_file.h"
 #include "sim/config/config_error.h"
+#include "sim/config/csv_file.h"
 #include "validate/baseline.h"
 #include "validate/digest.h"
 
@@ -27,7 +27,7 @@ std::string digest_of(Json content) {
 }
 
 Json parse(const std::filesystem::path& file) {
-  const std::string text = calibrate::read_measurement_text(file);
+  const std::string text = sim::read_measurement_text(file);
   Json content = Json::parse(text, nullptr, false);
   if (content.is_discarded() || !content.is_object() || !content.contains("cases") || !content.contains("sha256")) {
     fail(file, "no file of predictions: c3sim validate --predict writes them");

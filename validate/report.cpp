@@ -329,6 +329,13 @@ std::vector<Contest> contests_of(const Validation& validation) {
   return contests;
 }
 
+std::optional<Contest> hardest_contest(const Group& group) {
+  std::vector<Contest> contests;
+  for (const NamedRule& rule : rules) add_contest(contests, {}, group.cases, rule);
+  const auto hardest = std::ranges::min_element(contests, {}, &Contest::theirs);
+  return hardest == contests.end() ? std::nullopt : std::optional(*hardest);
+}
+
 ResultTable move_table(std::span<const Move> moves) {
   ResultTable table({{"change", "change", ""},
                      {"subject", "subject", ""},

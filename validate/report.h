@@ -1,6 +1,7 @@
 // A validation as tables: what the terminal, JSON, CSV, Markdown and the page are made of.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct Contest {
   bool won() const { return ours < theirs; }
 };
 std::vector<Contest> contests_of(const Validation& validation);
+// The rule that comes closest to the group's measurements, where any applies.
+std::optional<Contest> hardest_contest(const Group& group);
 
 // Tables by key: "cases" (every case), "suites", "groups", "baselines", "choices", "claims", "deviations", "left_out",
 // "worst". Numbers are in the units of their headings; errors in percent, or in points where the figure is a share.

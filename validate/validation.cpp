@@ -21,11 +21,11 @@ namespace {
 calibrate::Reader reader_of(const Library& library) {
   calibrate::Reader reader(library.formats);
   // Tables that lookups name, read once.
-  auto tables = std::make_shared<std::map<std::string, calibrate::CsvFile>>();
+  auto tables = std::make_shared<std::map<std::string, sim::CsvFile>>();
   reader.set_other_tables([tables, folder = library.reference](const std::string& file) {
     auto known = tables->find(file);
     if (known == tables->end()) {
-      known = tables->emplace(file, calibrate::CsvFile::from_file(folder / file)).first;
+      known = tables->emplace(file, sim::CsvFile::from_file(folder / file)).first;
     }
     return &known->second;
   });

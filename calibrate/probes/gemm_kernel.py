@@ -4,7 +4,7 @@
 times: how much the times of its workgroups differ, from the start and end that each writes down
        (`gpu.gemm.kernels[].time_spread`).
 power: what the board draws with operands of random numbers and of zeros, on few CUs, where no limit slows the clock, and
-       on more, where the cap does (`gpu.power.voltage_exponent`, `voltage_floor_clock`).
+       on more, where the cap does (`gpu.power.voltage_exponent`).
 
     python3 gemm_kernel.py times > workgroup_times.csv
     python3 gemm_kernel.py power > matrix_power.csv

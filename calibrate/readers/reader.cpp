@@ -14,7 +14,7 @@ namespace c3sim::calibrate {
 
 namespace {
 
-std::vector<std::string> missing_columns(const CsvFile& file, const TableFormat& format, Rows rows) {
+std::vector<std::string> missing_columns(const sim::CsvFile& file, const TableFormat& format, Rows rows) {
   std::vector<std::string> missing;
   for (const std::string& column : format.needed_columns(rows)) {
     if (!file.has(column)) missing.push_back(column);
@@ -23,7 +23,7 @@ std::vector<std::string> missing_columns(const CsvFile& file, const TableFormat&
 }
 
 // What a table says of its own rows in a column `role`; a prediction stays one.
-void apply_own_roles(Reading& reading, const CsvFile& file) {
+void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   if (!file.has("role")) return;
   const std::vector<std::string> known{"calibrate", "predict"};
   std::map<int, Role> by_line;
@@ -45,7 +45,7 @@ void apply_own_roles(Reading& reading, const CsvFile& file) {
 }
 
 // What a table says of its own rows in a column `platform`.
-void apply_own_platforms(Reading& reading, const CsvFile& file) {
+void apply_own_platforms(Reading& reading, const sim::CsvFile& file) {
   if (!file.has("platform")) return;
   std::map<int, std::size_t> row_at;
   for (std::size_t row = 0; row < file.rows(); ++row) row_at[file.line(row)] = row;
@@ -99,7 +99,7 @@ const TableFormat* Reader::table(std::string_view name) const {
 }
 
 // `alike` gets the names of the forms that it could as well be.
-const TableFormat& Reader::form_of(const CsvFile& file, Rows rows, std::vector<std::string>& alike) const {
+const TableFormat& Reader::form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const {
   const std::string name = std::filesystem::path(file.name()).stem().string();
   std::vector<const TableFormat*> best;
   std::size_t most = 0;
@@ -118,7 +118,7 @@ const TableFormat& Reader::form_of(const CsvFile& file, Rows rows, std::vector<s
   return *best.front();
 }
 
-Reading Reader::read_rows(const CsvFile& file, Rows rows) const {
+Reading Reader::read_rows(const sim::CsvFile& file, Rows rows) const {
   std::vector<std::string> alike;
   const TableFormat& form = form_of(file, rows, alike);
   Reading reading = read_table(file, form, others_, rows);
@@ -127,7 +127,7 @@ Reading Reader::read_rows(const CsvFile& file, Rows rows) const {
 }
 
 // Names what the form lacks that fewest columns part from the table, and of these the one that it has most of.
-void Reader::refuse(const CsvFile& file, Rows rows) const {
+void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
   const TableFormat* nearest = nullptr;
   std::pair<std::size_t, std::size_t> fewest;  // missing, and not there
   std::vector<std::string> names;
@@ -140,7 +140,7 @@ void Reader::refuse(const CsvFile& file, Rows rows) const {
     nearest = &format;
     fewest = here;
   }
-  CsvFile told = file;
+  sim::CsvFile told = file;
   const auto before = static_cast<std::ptrdiff_t>(file.faults().size());
   if (nearest == nullptr) {
     told.fault(fmt::format("no table with these columns is known; known are:\n  {}", fmt::join(names, "\n  ")));
@@ -160,11 +160,11 @@ Reading Reader::read_text(std::string_view text, const std::string& name) const 
     reading.format = log->name;
     return reading;
   }
-  return read_rows(CsvFile::from_text(text, name), Rows::measured);
+  return read_rows(sim::CsvFile::from_text(text, name), Rows::measured);
 }
 
 Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& path) const {
-  CsvFile file = CsvFile::from_file(path);
+  sim::CsvFile file = sim::CsvFile::from_file(path);
   file.require(format.needed_columns());
   file.check();
   Reading reading = read_table(file, format, others_);
@@ -174,14 +174,14 @@ Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& 
 }
 
 Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
-  const std::string text = read_measurement_text(path);
+  const std::string text = sim::read_measurement_text(path);
   const Roles roles = Roles::beside(path);
   if (log_format_of(text) != nullptr) {
     Reading reading = read_text(text, path.string());
     roles.apply(reading, nullptr);
     return reading;
   }
-  const CsvFile file = CsvFile::from_text(text, path.string());
+  const sim::CsvFile file = sim::CsvFile::from_text(text, path.string());
   Reading reading = read_rows(file, rows);
   roles.apply(reading, &file);
   apply_own_roles(reading, file);

@@ -45,9 +45,9 @@ class Reader {
   Reading read_as(const TableFormat& format, const std::filesystem::path& file) const;
 
  private:
-  const TableFormat& form_of(const CsvFile& file, Rows rows, std::vector<std::string>& alike) const;
-  Reading read_rows(const CsvFile& file, Rows rows) const;
-  [[noreturn]] void refuse(const CsvFile& file, Rows rows) const;
+  const TableFormat& form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const;
+  Reading read_rows(const sim::CsvFile& file, Rows rows) const;
+  [[noreturn]] void refuse(const sim::CsvFile& file, Rows rows) const;
 
   std::vector<TableFormat> tables_;
   OtherTables others_;

@@ -19,7 +19,7 @@ std::string column_of(std::string_view condition) {
   return equals == std::string_view::npos ? "" : std::string(condition.substr(0, equals));
 }
 
-bool meets(std::string_view condition, const CsvFile& table, std::size_t row) {
+bool meets(std::string_view condition, const sim::CsvFile& table, std::size_t row) {
   const std::string column = column_of(condition);
   if (!table.has(column)) return false;
   const std::string_view cell = table.text(row, column);
@@ -34,7 +34,7 @@ bool meets(std::string_view condition, const CsvFile& table, std::size_t row) {
 }
 
 // The row that begins on this line of the file; tables are sorted by it.
-std::optional<std::size_t> row_at(const CsvFile& table, int line) {
+std::optional<std::size_t> row_at(const sim::CsvFile& table, int line) {
   std::size_t low = 0;
   std::size_t high = table.rows();
   while (low < high) {
@@ -56,7 +56,7 @@ Roles Roles::beside(const std::filesystem::path& file) {
   const std::filesystem::path list = file.parent_path() / "roles.csv";
   std::error_code absent;
   if (!std::filesystem::exists(list, absent)) return roles;
-  CsvFile table = CsvFile::from_file(list);
+  sim::CsvFile table = sim::CsvFile::from_file(list);
   table.require({"file", "rows", "role", "spread"});
   table.check();
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -71,7 +71,7 @@ Roles Roles::beside(const std::filesystem::path& file) {
   return roles;
 }
 
-bool Roles::holds(std::size_t line, const Measurement& measurement, const CsvFile* table) const {
+bool Roles::holds(std::size_t line, const Measurement& measurement, const sim::CsvFile* table) const {
   if (list_->text(line, "file") != measurement.file) return false;
   const std::string& condition = list_->text(line, "rows");
   if (condition.empty()) return true;
@@ -80,7 +80,7 @@ bool Roles::holds(std::size_t line, const Measurement& measurement, const CsvFil
 }
 
 // Left alone, such a line would leave the rows that it marks to those below it.
-void Roles::tell_conditions_never_met(Reading& reading, const CsvFile* table) const {
+void Roles::tell_conditions_never_met(Reading& reading, const sim::CsvFile* table) const {
   for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
     const std::string column = column_of(list_->text(line, "rows"));
     if (list_->text(line, "file") != reading.name || column.empty()) continue;
@@ -93,7 +93,7 @@ void Roles::tell_conditions_never_met(Reading& reading, const CsvFile* table) co
   }
 }
 
-void Roles::apply(Reading& reading, const CsvFile* table) const {
+void Roles::apply(Reading& reading, const sim::CsvFile* table) const {
   tell_conditions_never_met(reading, table);
   for (Measurement& measurement : reading.measurements) {
     for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "calibrate/readers/csv_file.h"
 #include "calibrate/readers/measurement.h"
+#include "sim/config/csv_file.h"
 
 namespace c3sim::calibrate {
 
@@ -26,15 +26,15 @@ class Roles {
   bool empty() const { return !list_; }
   // Sets role and, where a figure has none, the spread of every measurement of a file. A condition on a column that the
   // file has not is a fault of the reading; a log, which is no table, has none.
-  void apply(Reading& reading, const CsvFile* table) const;
+  void apply(Reading& reading, const sim::CsvFile* table) const;
   // The line of the list that marks all rows of the file as predictions: "roles.csv:4". Empty if none does.
   std::string marks_as_prediction(const std::string& file) const;
 
  private:
-  void tell_conditions_never_met(Reading& reading, const CsvFile* table) const;
-  bool holds(std::size_t line, const Measurement& measurement, const CsvFile* table) const;
+  void tell_conditions_never_met(Reading& reading, const sim::CsvFile* table) const;
+  bool holds(std::size_t line, const Measurement& measurement, const sim::CsvFile* table) const;
 
-  std::optional<CsvFile> list_;
+  std::optional<sim::CsvFile> list_;
 };
 
 }  // namespace c3sim::calibrate

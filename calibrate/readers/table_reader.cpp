@@ -86,7 +86,7 @@ constexpr Bounds tiles_of_a_gemm(1.0, 1e9);
 // One row, or one cell of a wide row, while it is being read.
 class RowReader {
  public:
-  RowReader(const CsvFile& file, std::size_t row, const TableFormat& format, const OtherTables& others,
+  RowReader(const sim::CsvFile& file, std::size_t row, const TableFormat& format, const OtherTables& others,
             bool measured_only, Reading& reading)
       : file_(file), row_(row), format_(format), others_(others), measured_only_(measured_only), reading_(reading) {}
 
@@ -147,7 +147,7 @@ class RowReader {
   }
 
   // A cell of a row that a lookup looks at; words in place hold for all rows of the table itself.
-  const std::string& cell_of(const CsvFile& table, std::size_t row, const std::string& column) const {
+  const std::string& cell_of(const sim::CsvFile& table, std::size_t row, const std::string& column) const {
     const std::string& cell = table.text(row, column);
     const auto words = format_.words.find(column);
     if (&table != &file_ || words == format_.words.end() || !words->second.is_in_place(column)) return cell;
@@ -156,7 +156,7 @@ class RowReader {
   }
 
   std::optional<std::string> found(const Lookup& lookup) const {
-    const CsvFile* const table = lookup.file.empty() ? &file_ : others_ ? others_(lookup.file) : nullptr;
+    const sim::CsvFile* const table = lookup.file.empty() ? &file_ : others_ ? others_(lookup.file) : nullptr;
     if (table == nullptr) return {};
     std::vector<std::pair<std::string, std::vector<std::string>>> wanted;  // words by column
     for (const Condition& condition : lookup.where) {
@@ -214,7 +214,7 @@ class RowReader {
   std::string in_table(const std::string& column) const;
   std::string column_of(const Template& form) const;
 
-  const CsvFile& file_;
+  const sim::CsvFile& file_;
   std::size_t row_;
   const TableFormat& format_;
   const OtherTables& others_;
@@ -370,14 +370,14 @@ bool says_nothing(std::string_view cell) {
   return std::ranges::find(nothing, cell) != nothing.end();
 }
 
-std::optional<std::string> fill_in(const Template& text, const CsvFile& file, std::size_t row) {
+std::optional<std::string> fill_in(const Template& text, const sim::CsvFile& file, std::size_t row) {
   return expand(text, [&](const std::string& column) -> std::optional<std::string> {
     if (!file.has(column)) return {};
     return file.text(row, column);
   });
 }
 
-Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
+Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
   Reading reading;
   reading.name = std::filesystem::path(file.name()).filename().string();
   reading.format = format.name;

@@ -5,25 +5,25 @@
 #include <string>
 #include <string_view>
 
-#include "calibrate/readers/csv_file.h"
 #include "calibrate/readers/measurement.h"
 #include "calibrate/readers/table_format.h"
+#include "sim/config/csv_file.h"
 
 namespace c3sim::calibrate {
 
 // A table that a lookup names, or null where there is none.
-using OtherTables = std::function<const CsvFile*(const std::string& file)>;
+using OtherTables = std::function<const sim::CsvFile*(const std::string& file)>;
 
 // What tables write where they have nothing to say: "", "-", "nan", "NaN", "unset", "null" or "N/A".
 bool says_nothing(std::string_view cell);
 
 // Every row becomes a measurement, or is left out with a reason, or a fault tells where and why it cannot be read. The
 // file has the columns that the form needs. Roles are unlisted.
-Reading read_table(const CsvFile& file, const TableFormat& format, const OtherTables& others = {},
+Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others = {},
                    Rows rows = Rows::measured);
 
 // The same for one row of any table, for whoever wants its cells: the text with cells in place of columns, or nothing
 // where it names one that is empty.
-std::optional<std::string> fill_in(const Template& text, const CsvFile& file, std::size_t row);
+std::optional<std::string> fill_in(const Template& text, const sim::CsvFile& file, std::size_t row);
 
 }  // namespace c3sim::calibrate

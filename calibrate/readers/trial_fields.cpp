@@ -227,6 +227,7 @@ study::Trial read_c3(FieldReader& fields) {
   trial.scenario.reserved = fields.integer("reserved", 1);
   trial.scenario.delay = fields.time("delay");
   trial.strategy = fields.choice("strategy", study::strategy_choices());
+  trial.scenario.barrier = fields.choice<study::Barrier>("barrier", study::barrier_choices(), study::Barrier::each);
   return trial;
 }
 
@@ -261,7 +262,7 @@ const std::vector<Kind>& kinds() {
       {"remote", {"access", "pattern", "gpu", "peer", "bytes", "cus"}, read_remote},
       {"stream", {"read", "written", "bytes"}, read_stream},
       {"load", {"bytes", "beside", "beside_reads"}, read_loads},
-      {"c3", {"gemm", "collective", "bytes", "strategy", "channels", "reserved", "delay"}, read_c3},
+      {"c3", {"gemm", "collective", "bytes", "strategy", "channels", "reserved", "delay", "barrier"}, read_c3},
       {"dependent", {"gemm", "schedule"}, read_dependent},
   };
   return all;

@@ -9,6 +9,12 @@
 
 namespace c3sim::models {
 
+std::string why_no_channels(CollectiveKind kind, int channels, const PlatformSpec& platform) {
+  const int slots = platform.gpu.slots(platform.gpu.cus(), platform.rccl.collective(kind).channel);
+  if (channels >= 1 && channels <= slots) return {};
+  return fmt::format("{} channels cannot be had: 1 to {} are accepted, which fit on the CUs", channels, slots);
+}
+
 std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   const PlatformSpec& platform = node.spec();
   if (spec.gpus < 2 || spec.gpus > platform.gpus) {
@@ -25,12 +31,14 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   } else if (spec.prelaunch) {
     return "prelaunch is for SDMA: kernels have no queue of commands to hold back";
   }
-  if (!kernel_part(spec, sdma)) {
+  const std::optional<CollectiveSpec> kernels = kernel_part(spec, sdma);
+  if (!kernels) {
     if (!spec.channels) return {};
     return "channels are workgroups of a kernel, and this collective has none: only copy engines move its data";
   }
-  if (spec.channels && (*spec.channels < 1 || *spec.channels > most_channels)) {
-    return fmt::format("{} channels cannot be had: 1 to {} are accepted", *spec.channels, most_channels);
+  if (spec.channels) {
+    const std::string reason = why_no_channels(kernels->kind, *spec.channels, platform);
+    if (!reason.empty()) return reason;
   }
   const int xcds = platform.gpu.memory.xcds;
   if (spec.cus && (*spec.cus < xcds || *spec.cus > platform.gpu.cus() || *spec.cus % xcds != 0)) {

@@ -14,10 +14,13 @@ namespace c3sim::models {
 
 class Node;
 class SdmaCollective;
+struct PlatformSpec;
 
 // Why `spec` cannot run on `node`'s platform (a variant the collective has not, too many GPUs ...), in one sentence
 // that says what would be accepted; empty if it can.
 std::string why_impossible(const CollectiveSpec& spec, const Node& node);
+// The same of a number of channels that kernels are asked to have.
+std::string why_no_channels(CollectiveKind kind, int channels, const PlatformSpec& platform);
 
 // A collective about to run, with CUs of the mask if it has kernels. Must be possible, and outlive its run.
 class CollectiveRun {

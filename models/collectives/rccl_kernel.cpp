@@ -7,6 +7,8 @@
 #include <string>
 
 #include "models/collectives/deliveries.h"
+#include "models/collectives/rccl_plan.h"
+#include "models/collectives/rccl_transfers.h"
 #include "models/collectives/stream_fill.h"
 #include "models/kernels/demand.h"
 #include "models/node.h"
@@ -17,37 +19,12 @@
 namespace c3sim::models {
 
 namespace {
-constexpr int full_node = 8;  // what RcclCollectiveSpec::steps counts for
-}  // namespace
 
-namespace {
-
-// The bytes of a range between two shares of it, given as `first` and `end` of `parts`; adjacent shares meet exactly.
-BufferRange share_of(const BufferRange& whole, int first, int end, int parts) {
-  const auto cut = [&whole, parts](int part) { return sim::Bytes(std::floor(whole.bytes.value() * part / parts)); };
-  return {whole.device, whole.buffer, whole.begin + cut(first), cut(end) - cut(first)};
+// Channels that the CUs of a mask hold at once.
+int slots(Node& node, const CuMask& mask, const CuResources& channel) {
+  const GpuSpec& gpu = node.spec().gpu;
+  return gpu.slots(mask.all() ? gpu.cus() : gpu.memory.xcds * (mask.end - mask.begin), channel);
 }
-
-}  // namespace
-
-std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to) {
-  if (from == to) return {};
-  if (spec.kind != CollectiveKind::broadcast) return deliveries(spec.kind, spec, from, to);
-  // GPU 0 deals parts to the others, which pass them on to each other.
-  if (to == 0) return {};
-  const int part = from == 0 ? to : from;
-  const Delivery whole = deliveries(spec.kind, spec, 0, to).front();
-  return {{share_of(whole.destination, part - 1, part, spec.gpus - 1),
-           share_of(whole.source, part - 1, part, spec.gpus - 1)}};
-}
-
-sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to) {
-  sim::Bytes payload;
-  for (const Delivery& transfer : rccl_transfers(spec, from, to)) payload += transfer.destination.bytes;
-  return payload;
-}
-
-namespace {
 
 class RcclRun {
  public:
@@ -57,8 +34,8 @@ class RcclRun {
         stream_(stream),
         library_(node.spec().rccl),
         collective_(library_.collective(spec.kind)),
-        protocol_(library_.protocol(spec.kind, spec.bytes)),
-        channels_(spec.channels.value_or(collective_.workgroups)),
+        plan_(node, spec, slots(node, stream.mask, collective_.channel)),
+        channels_(plan_.channels()),
         gpus_(std::min(spec.gpus, node.simulated())),
         finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(gpus_)),
         kernels_(static_cast<std::size_t>(gpus_), sim::OpenStep(node.simulator())),
@@ -94,7 +71,7 @@ class RcclRun {
   Stream stream_;
   const RcclSpec& library_;
   const RcclCollectiveSpec& collective_;
-  const RcclProtocolSpec& protocol_;
+  RcclPlan plan_;
   int channels_;
   int gpus_;  // of those that take part, the simulated ones
   sim::Latch finished_;
@@ -106,6 +83,7 @@ class RcclRun {
   std::optional<StreamFill> caches_;               // while data moves
   std::vector<Flow> flows_;                        // under way
   int moving_ = 0;                                 // groups of channels
+  std::optional<sim::Time> last_gpu_;              // when it is there, known once the first channels wait for it
 };
 
 sim::Task<> RcclRun::run() {
@@ -127,7 +105,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
   KernelSpec kernel;
   kernel.name = "rccl";
   kernel.workgroups = channels_;
-  kernel.workgroup = collective_.workgroup;
+  kernel.workgroup = collective_.channel;
   kernel.stream = stream_;
   kernel.tenant = Tenant::rccl;
   CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
@@ -157,12 +135,16 @@ sim::Task<> RcclRun::run_channels(int gpu, const Cohort& cohort) {
 void RcclRun::start_ready_channels() { node_.simulator().spawn("rccl channels", move_data(std::exchange(ready_, {}))); }
 
 sim::Task<> RcclRun::move_data(std::vector<int> channels) {
-  const double peers = static_cast<double>(spec_.gpus - 1);
-  const double steps = collective_.steps * peers / (full_node - 1);
+  if (spec_.lateness > sim::Time::zero()) {
+    if (!last_gpu_) last_gpu_ = node_.simulator().now() + spec_.lateness;
+    sim::OpenStep wait(node_.simulator());
+    co_await node_.simulator().delay(std::max(sim::Time::zero(), *last_gpu_ - node_.simulator().now()));
+    wait.end("rccl", "wait for the last GPU");
+  }
   sim::OpenStep latency(node_.simulator());
-  co_await node_.simulator().delay(sim::to_time(steps * sim::to_seconds(protocol_.step_latency)));
-  latency.end("rccl", "latency of steps",
-              rccl_protocol_names[static_cast<std::size_t>(&protocol_ - library_.protocols.data())]);
+  co_await node_.simulator().delay(plan_.latency());
+  const std::ptrdiff_t protocol = &plan_.protocol() - library_.protocols.data();
+  latency.end("rccl", "latency of steps", rccl_protocol_names[static_cast<std::size_t>(protocol)]);
   if (moving_++ == 0) {
     const double bytes = collective_.memory_bytes();
     caches_.emplace(node_, StreamFill::PerPayload{bytes, bytes * (1.0 - collective_.buffer_share)});
@@ -173,11 +155,11 @@ sim::Task<> RcclRun::move_data(std::vector<int> channels) {
     sim::Latch latch;
     sim::ResourceNetwork::ResourceId last_link;
   };
-  const auto flows = static_cast<std::uint64_t>(gpus_) * static_cast<std::uint64_t>(spec_.gpus - 1);
+  const auto flows = static_cast<std::uint64_t>(gpus_ * plan_.links());
   Arrivals arrivals{sim::Latch(node_.simulator(), "data of channels", flows), 0};
   for (int from = 0; from < gpus_; ++from) {
     for (int to = 0; to < spec_.gpus; ++to) {
-      if (from == to) continue;
+      if (from == to || plan_.channels_towards(from, to) == 0.0) continue;
       Flow flow{from, to, share, 0};
       flow.activity = node_.network().start(describe(flow), [&arrivals, link = node_.fabric().link(from, to)] {
         arrivals.last_link = link;
@@ -215,26 +197,26 @@ Demand RcclRun::demand(int to) const {
                 {}};
   PeerDemand& peer = demand.peer.emplace();
   peer.gpu = to;
-  peer.link_bytes = 1.0 / protocol_.link_efficiency;
+  peer.link_bytes = 1.0 / plan_.protocol().link_efficiency;
   peer.pulled = library_.access == RcclAccess::load;
   peer.reads_that_hit = hits;
   peer.memory = {collective_.receiver_reads + collective_.receiver_writes,
                  {collective_.receiver_reads, collective_.receiver_writes, hits},
                  {0.0, 1.0, hits}};
   demand.in_flight = library_.workgroup_in_flight;
-  demand.bytes_per_unit = collective_.memory_bytes();
+  demand.bytes_per_unit = collective_.loop_bytes;
   demand.waits = true;
   demand.step_latency = library_.workgroup_latency;
-  demand.cycles_of_latency = 1.0;
+  demand.cycles = library_.loop_cycles;
   return demand;
 }
 
 sim::ActivitySpec RcclRun::describe(const Flow& flow) const {
-  const double workgroups = flow.share * channels_ / static_cast<double>(spec_.gpus - 1);
+  const double workgroups = flow.share * plan_.channels_towards(flow.from, flow.to);
   const Portion portion{node_.gpu(flow.from).memory().evenly_spread(), 0.0, workgroups};
   sim::ActivitySpec activity =
       activity_of(node_, flow.from, demand(flow.to), portion, {stream_.operation, Tenant::rccl});
-  activity.amount = flow.share * payload_between(spec_, flow.from, flow.to).value();
+  activity.amount = flow.share * plan_.payload(flow.from, flow.to).value();
   return activity;
 }
 

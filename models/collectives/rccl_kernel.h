@@ -1,13 +1,11 @@
 // Collectives by kernels, as RCCL runs them: a kernel per GPU whose workgroups are channels. A channel moves its slice
-// of the data once all GPUs have placed it; a protocol by size trades latency per step against bandwidth; received data
-// passes through buffers, so more bytes move in the memories than over the links. Checks what it moved, as SDMA does.
+// of the data once all GPUs have placed it; its protocol (rccl_plan.h) trades latency per step against bandwidth;
+// received data passes through buffers, so more bytes move in the memories than over the links. Checks what it moved,
+// as SDMA does.
 #pragma once
 
-#include <vector>
-
-#include "models/machine/delivery_ledger.h"
 #include "models/machine/stream.h"
-#include "models/platform/rccl_spec.h"
+#include "models/platform/collective_spec.h"
 #include "sim/task.h"
 
 namespace c3sim::models {
@@ -16,9 +14,5 @@ class Node;
 
 // From the host's launch on every GPU until the host knows that all have finished.
 sim::Task<> run_rccl_collective(Node& node, CollectiveSpec spec, Stream stream = {});
-
-// What `from` sends to `to` over the whole collective, the source of each byte being where it comes from originally.
-std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to);
-sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to);
 
 }  // namespace c3sim::models

@@ -18,7 +18,7 @@ namespace {
 class ProgramBuilder {
  public:
   ProgramBuilder(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma)
-      : step_(step), spec_(spec), sdma_(sdma) {}
+      : step_(step), spec_(spec), sdma_(sdma), readers_(readers()) {}
 
   std::vector<EngineProgram> build() {
     for (int gpu = 0; gpu < spec_.gpus; ++gpu) {
@@ -42,6 +42,15 @@ class ProgramBuilder {
   }
 
  private:
+  // Copies of one shard to all peers go side by side, where they are not queued behind each other.
+  int readers() const {
+    const bool one_shard = step_ == CollectiveKind::all_gather || step_ == CollectiveKind::broadcast;
+    if (!one_shard) return 1;
+    const int peers = spec_.gpus - 1;
+    const int width = spec_.variant == SdmaVariant::bcst ? sdma_.broadcast_width : 1;
+    return spec_.variant == SdmaVariant::b2b ? std::min(spec_.engines, peers) : (peers + width - 1) / width;
+  }
+
   // Starting behind itself, so that no GPU is everyone's first target.
   std::vector<int> peers_of(int gpu) const {
     std::vector<int> peers;
@@ -57,6 +66,7 @@ class ProgramBuilder {
     command.kind = reduces ? TransferKind::reduce : TransferKind::copy;
     command.source = due.source;
     command.destinations = {due.destination};
+    command.readers = readers_;
     return command;
   }
 
@@ -101,6 +111,7 @@ class ProgramBuilder {
   CollectiveKind step_;
   const CollectiveSpec& spec_;
   const SdmaSpec& sdma_;
+  int readers_;
   std::vector<EngineProgram> programs_;
   std::map<std::pair<int, int>, int> used_queues_;  // by GPU and engine
 };

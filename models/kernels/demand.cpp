@@ -24,10 +24,11 @@ void add_peer(UsageList& usages, Node& node, int gpu, const PeerDemand& peer) {
   }
 }
 
-// A share of the latency of a copy loop is its cycles: what slows the clock makes them longer.
-sim::Time latency_of(const Demand& demand, const PowerGovernor& governor) {
-  const double longer = 1.0 - demand.cycles_of_latency + demand.cycles_of_latency * governor.slowdown();
-  return sim::to_time(longer * sim::to_seconds(demand.step_latency));
+// The latency of a copy loop beyond that of the path, of whose resources each adds its own and what its load makes of
+// it. Cycles become longer with what slows the clock, wherever the loop spends them.
+sim::Time fixed_latency(const Demand& demand, sim::Time path, const PowerGovernor& governor) {
+  const double longer = demand.cycles * (governor.slowdown() - 1.0);
+  return demand.step_latency + sim::to_time(longer * sim::to_seconds(demand.step_latency + path));
 }
 
 }  // namespace
@@ -55,11 +56,19 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
   }
   if (!demand.waits) return activity;
   activity.in_flight = under_way;
-  activity.fixed_latency = latency_of(demand, governor);
+  sim::Time path = own.latency(0.0);
   activity.latency_path = own.latency_path();
   if (demand.peer) {
-    std::ranges::copy(node.gpu(demand.peer->gpu).memory().latency_path(), std::back_inserter(activity.latency_path));
+    const Memory& there = node.gpu(demand.peer->gpu).memory();
+    std::ranges::copy(there.latency_path(), std::back_inserter(activity.latency_path));
+    path += there.latency(0.0);
+    const Fabric& fabric = node.fabric();
+    if (fabric.spec().queueing > 0.0 && !demand.peer->pulled) {
+      activity.latency_path.push_back(fabric.link(gpu, demand.peer->gpu));
+      path += fabric.spec().link_latency().unloaded;
+    }
   }
+  activity.fixed_latency = fixed_latency(demand, path, governor);
   return activity;
 }
 

@@ -51,7 +51,7 @@ struct Demand {
   // memories.
   bool waits = false;
   sim::Time step_latency{0};
-  double cycles_of_latency = 0.0;  // the share of step_latency that is cycles of the engine clock
+  double cycles = 0.0;  // of all that while nothing else is under way, the share that is cycles of the engine clock
   // Units of progress that a CU can do in a cycle of the engine clock; 0: nothing that counts in cycles bounds it.
   double matrix_per_cycle = 0.0;
   double vector_per_cycle = 0.0;

@@ -24,39 +24,46 @@ bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
 
 namespace {
 
-// Workgroups that fit at once on the CUs that the mask allows.
-std::int64_t slots(const GpuSpec& gpu, const GemmPlan& plan, CuMask mask) {
-  const int cus = mask.all() ? gpu.cus_per_xcd : mask.end - mask.begin;
-  return gpu.slots(gpu.memory.xcds * cus, plan.kernel.workgroup);
+Dealing dealing_of(GemmSchedule schedule) {
+  switch (schedule) {
+    case GemmSchedule::tile_per_workgroup:
+      return Dealing::per_xcd;
+    case GemmSchedule::persistent:
+      return Dealing::resident;
+    case GemmSchedule::work_stealing:
+      return Dealing::stealing;
+  }
+  return Dealing::per_xcd;
 }
 
 // Progress counts in operations.
 Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Footing& footing) {
   const GemmTraffic traffic = model.on(footing);
   Demand demand;
-  demand.own = {traffic.l2, traffic.beyond_l2, {}};
-  demand.in_flight = model.plan().kernel.in_flight;
+  demand.own = {traffic.l2 * model.plan().l2_conflicts, traffic.beyond_l2, {}};
+  demand.in_flight = model.plan().in_flight;
   demand.bytes_per_unit = traffic.l2;
-  demand.matrix_per_cycle = gpu.gemm.flops_per_cycle_per_cu * model.plan().efficiency();
+  demand.matrix_per_cycle = gpu.gemm.flops_per_cycle_per_cu * model.plan().efficiency;
   return demand;
 }
 
 }  // namespace
 
 Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& stream) {
-  const GemmTrafficModel model = traffic_of(plan_gemm(gpu.gemm, shape), gpu);
+  const GemmTrafficModel model = traffic_of(plan_gemm(gpu, shape), gpu);
   const GemmPlan& plan = model.plan();
-  const std::int64_t workgroups = plan.workgroups(slots(gpu, plan, stream.mask));
   Kernel kernel;
   kernel.shape.name = "gemm";
-  kernel.shape.workgroups = static_cast<int>(workgroups);
+  kernel.shape.workgroups = static_cast<int>(plan.pieces());
   kernel.shape.workgroup = plan.kernel.workgroup;
+  kernel.shape.dealing = dealing_of(gpu.gemm.library.schedule);
   kernel.shape.stream = stream;
-  kernel.shape.time_spread = plan.kernel.time_spread;
-  kernel.work = static_cast<double>(plan.pieces()) * plan.piece_flops() / static_cast<double>(workgroups);
-  kernel.issue = {plan.kernel.alone_share, plan.kernel.oldest_share};
+  kernel.shape.time_spread = gpu.gemm.library.time_spread;
+  kernel.start_up = start_up_of(gpu.gemm.library, plan.kernel);
+  kernel.work = plan.piece_flops();
+  kernel.alone = plan.alone_share;
   // Its traffic on the whole GPU at the matrix rate of the highest clock.
-  const double rate = plan.efficiency() * gpu.peak_flops();
+  const double rate = plan.efficiency * gpu.peak_flops();
   kernel.l2_fill = sim::BytesPerSecond(rate * model.undisturbed().beyond_l2_bytes());
   kernel.cache_fill = sim::BytesPerSecond(rate * model.undisturbed().hbm_bytes());
   kernel.demand = [model, &gpu](int, const Footing& footing) { return demand_of(model, gpu, footing); };

@@ -1,6 +1,9 @@
 #include "models/kernels/gemm_plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
 
 namespace c3sim::models {
 
@@ -8,26 +11,158 @@ namespace {
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+// Of the operands, what the Infinity Cache cannot hold.
+double missing_operands(const MemorySpec& memory, const GemmShape& shape) {
+  const double operands =
+      GemmShape::element_bytes * static_cast<double>(shape.k) * static_cast<double>(shape.m + shape.n);
+  return 1.0 - std::min(1.0, memory.cache_capacity.value() / operands);
+}
+
+// Cycles of a CU while `together` workgroups that share it do a piece each. In a step along k its matrix pipes are busy
+// for so long, or the L2 with its share of what all CUs load; and a step takes some time, however little is done in it.
+// First loads and output come on top, twice where the parts of a tile are added up.
+struct Cycles {
+  double multiplying = 0.0;
+  double loading = 0.0;
+  double around = 0.0;
+
+  double steps() const { return std::max(multiplying, loading); }
+};
+
+// That a CU gets while all of them load.
+double l2_bytes_per_cycle(const GpuSpec& gpu) {
+  return (gpu.memory.l2_rate / gpu.power.highest_clock).value() * gpu.memory.xcds / gpu.cus();
+}
+
+Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together) {
+  const GemmLibrary& library = gpu.gemm.library;
+  const double tile_m = plan.kernel.tile_m;
+  const double tile_n = plan.kernel.tile_n;
+  const double depth = plan.kernel.depth;
+  const double flops_per_cycle = gpu.gemm.flops_per_cycle_per_cu * library.efficiency;
+  const double multiplying = together * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
+  const double longer = 1.0 + library.cold_operands * missing_operands(gpu.memory, plan.shape);
+  const double steps = std::ceil(plan.piece_k() / depth);
+  return {steps * longer * std::max(multiplying, library.least_step),
+          steps * together * GemmShape::element_bytes * (tile_m + tile_n) * depth / l2_bytes_per_cycle(gpu),
+          together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
+}
+
+// How the kernel cuts the product.
+GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel) {
+  const GemmLibrary& library = gpu.gemm.library;
+  GemmPlan plan;
+  plan.shape = shape;
+  plan.kernel = kernel;
+  plan.tiles_m = ceil_divide(shape.m, kernel.tile_m);
+  plan.tiles_n = ceil_divide(shape.n, kernel.tile_n);
+  plan.l2_drift = library.l2_drift;
+  plan.cache_drift = library.cache_drift;
+  plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));
+  plan.in_flight =
+      sim::Bytes(library.steps_in_flight * GemmShape::element_bytes * (kernel.tile_m + kernel.tile_n) * kernel.depth);
+  plan.tuned = kernel.tuned_for == shape;
+  return plan;
+}
+
+// Times that the CUs are filled.
+double rounds(const GpuSpec& gpu, const GemmPlan& plan) {
+  return static_cast<double>(ceil_divide(plan.pieces(), std::int64_t{gpu.cus()} * plan.per_cu));
+}
+
+double start_up_cycles(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
+  return sim::to_seconds(start_up_of(gpu.gemm.library, kernel)).value() * gpu.power.highest_clock.value();
+}
+
+// So much longer than modelled a step of this kernel was measured to take at the size that it was tuned for, as far as
+// steps make up the time there; beyond a factor of two and a half something else is the reason.
+double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
+  if (kernel.tuned_efficiency == 0.0) return 1.0;
+  const GemmPlan plan = cut(gpu, kernel.tuned_for, kernel);
+  const Cycles each = cycles_of_pieces(gpu, plan, plan.per_cu);
+  const double modelled = rounds(gpu, plan) * (each.steps() + each.around);
+  const double peak = gpu.gemm.flops_per_cycle_per_cu * gpu.cus();
+  const double measured =
+      kernel.tuned_for.flops().value() / (peak * kernel.tuned_efficiency) - start_up_cycles(gpu, kernel);
+  return std::pow(std::clamp(measured / modelled, 0.8, 2.5), each.steps() / (each.steps() + each.around));
+}
+
+// `longer` is by how much a step of the kernel takes longer than modelled. What is below one is the matrix pipes'; what
+// is above one are loads that hinder each other in the L2, as addresses a power of two apart do. Where the L2 holds a
+// kernel back it does so in first loads and output, too.
+GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, double longer) {
+  GemmPlan plan = cut(gpu, shape, kernel);
+  const auto efficiency = [&](int together) {
+    const Cycles each = cycles_of_pieces(gpu, plan, together);
+    return together * plan.piece_flops() /
+           (gpu.gemm.flops_per_cycle_per_cu * (std::min(longer, 1.0) * each.multiplying + each.around));
+  };
+  plan.efficiency = efficiency(plan.per_cu);
+  plan.alone_share = efficiency(1) / plan.efficiency;
+  const Cycles full = cycles_of_pieces(gpu, plan, plan.per_cu);
+  plan.cycles = longer * full.steps() + full.around;
+  if (longer > 1.0 || full.loading > full.multiplying) {
+    const double undisturbed = plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
+    plan.l2_conflicts = std::max(1.0, plan.cycles / undisturbed);
+  }
+  return plan;
+}
+
+double distance(const GemmShape& a, const GemmShape& b) {
+  return std::hypot(static_cast<double>(a.m - b.m), static_cast<double>(a.n - b.n), static_cast<double>(a.k - b.k));
+}
+
+// Of the whole product, with all CUs to itself.
+double cycles(const GpuSpec& gpu, const GemmPlan& plan) {
+  return start_up_cycles(gpu, plan.kernel) + rounds(gpu, plan) * plan.cycles;
+}
+
+// Of these kernels, as tuned or, if the library does so and tiles leave CUs without work, with the contraction split
+// further.
+GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels) {
+  std::optional<GemmPlan> best;
+  for (GemmKernelSpec kernel : kernels) {
+    const double longer = longer_than_modelled(gpu, kernel);
+    const std::int64_t steps = ceil_divide(shape.k, kernel.depth);
+    bool more_would_work = true;
+    for (; more_would_work; kernel.split_k *= 2) {
+      GemmPlan plan = plan_with(gpu, shape, kernel, longer);
+      more_would_work = gpu.gemm.library.splits && plan.pieces() < gpu.cus() && 2 * kernel.split_k <= steps;
+      if (!best || cycles(gpu, plan) < cycles(gpu, *best)) best = std::move(plan);
+    }
+  }
+  return *std::move(best);
+}
+
 }  // namespace
+
+double GemmPlan::piece_l2_bytes() const {
+  const double elements = static_cast<double>(kernel.tile_m) * kernel.tile_n;
+  const double operands = GemmShape::element_bytes * piece_k() * (kernel.tile_m + kernel.tile_n);
+  return operands + (kernel.split_k == 1 ? GemmShape::element_bytes : 2.0 * partial_sum_bytes) * elements;
+}
 
 double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }
 
-std::int64_t GemmPlan::workgroups(std::int64_t slots) const {
-  return kernel.persistent ? std::min(slots, pieces()) : pieces();
+sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) {
+  return library.start_up * (kernel.split_k > 1 ? 2 : 1);
 }
 
-GemmPlan plan_gemm(const GemmSpec& spec, const GemmShape& shape) {
-  const auto fits = [&shape](const GemmKernelSpec& kernel) {
-    return shape.n >= kernel.least_n &&
-           static_cast<double>(shape.n) >= kernel.least_n_over_m * static_cast<double>(shape.m);
-  };
-  GemmPlan plan;
-  plan.shape = shape;
-  plan.kernel = *std::find_if(spec.kernels.begin(), spec.kernels.end(), fits);
-  plan.tiles_m = ceil_divide(shape.m, plan.kernel.tile_m);
-  plan.tiles_n = ceil_divide(shape.n, plan.kernel.tile_n);
-  for (const GemmProfile& profile : spec.profiles) {
-    if (profile.shape == shape) plan.profile = profile;
+GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape) {
+  const GemmLibrary& library = gpu.gemm.library;
+  const GemmKernelSpec& nearest = *std::ranges::min_element(
+      library.kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
+  GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest));
+  if (!plan.tuned) {
+    const std::span<const GemmKernelSpec> candidates =
+        library.by_modelled_time ? std::span(library.kernels) : std::span(&nearest, 1);
+    plan = fastest(gpu, shape, candidates);
+  }
+  for (const GemmProfile& profile : gpu.gemm.profiles) {
+    if (profile.shape != shape) continue;
+    plan.profile = profile;
+    plan.efficiency = profile.efficiency;
+    plan.l2_conflicts = 1.0;
   }
   return plan;
 }

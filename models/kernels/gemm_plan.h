@@ -1,29 +1,46 @@
-// Which kernel of the library a shape gets, and how this cuts the product into pieces of work.
+// Which kernel of the library a shape gets, how this cuts the product into pieces of work, and how long a CU has to do
+// with one.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "models/platform/gemm_spec.h"
+#include "models/platform/gpu_spec.h"
 
 namespace c3sim::models {
 
 // A shape with the kernel chosen for it.
 struct GemmPlan {
+  static constexpr double partial_sum_bytes = 4.0;  // parts of a contraction are added up in single precision
+
   GemmShape shape;
   GemmKernelSpec kernel;
   std::int64_t tiles_m = 0;
   std::int64_t tiles_n = 0;
+  std::int64_t l2_drift = 0;     // see GemmLibrary
+  std::int64_t cache_drift = 0;  // likewise
+  int per_cu = 1;                // workgroups that fit a CU together
+  double efficiency = 0.0;       // share of the matrix peak at the actual clock that a CU reaches which is full of them
+  double cycles = 0.0;           // at which a full CU is done with a piece each, nobody beside it
+  double l2_conflicts = 1.0;     // so many times its bytes a piece takes of the L2
+  double alone_share = 1.0;      // of that, what a workgroup reaches that has a CU for itself
+  bool tuned = false;            // the library's table has this very size
+  sim::Bytes in_flight;          // operands that a workgroup keeps under way
   std::optional<GemmProfile> profile;
 
   // A piece is a tile, or what one of the workgroups that split its contraction does of it.
   std::int64_t pieces() const { return tiles_m * tiles_n * kernel.split_k; }
   double piece_k() const { return static_cast<double>(shape.k) / kernel.split_k; }
-  double piece_flops() const;  // of a full tile, padding included
-  // Workgroups that are launched where `slots` of them fit at once.
-  std::int64_t workgroups(std::int64_t slots) const;
-  double efficiency() const { return profile ? profile->efficiency : kernel.efficiency; }
+  double piece_flops() const;     // of a full tile, padding included
+  double piece_l2_bytes() const;  // its operands and its part of the result; the parts of a tile are read and written
 };
-GemmPlan plan_gemm(const GemmSpec& spec, const GemmShape& shape);
+
+// Before the first workgroup, and again where the parts of a contraction are added up.
+sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel);
+
+// The kernel of the nearest size that the library was tuned for, by the Euclidean distance of m, n and k, as rocBLAS
+// does; or, of a library that chooses by modelled time, that of the very size, else the one of its kernels that would
+// take the fewest cycles on the whole GPU.
+GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape);
 
 }  // namespace c3sim::models

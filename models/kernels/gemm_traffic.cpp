@@ -10,7 +10,6 @@ namespace c3sim::models {
 namespace {
 
 constexpr double element = GemmShape::element_bytes;
-constexpr double partial_sum = 4.0;  // bytes; parts of a contraction are added up in single precision
 
 // Panels of A and B that `tiles` touch when the library keeps them in a block that is as square, in elements, as the
 // grid of tiles allows. In elements of m plus elements of n.
@@ -42,7 +41,7 @@ double reuse(double window_bytes, double capacity_bytes) { return std::min(1.0, 
 Traffic output_traffic(const GemmPlan& plan) {
   const double elements = static_cast<double>(plan.kernel.tile_m) * plan.kernel.tile_n;
   if (plan.kernel.split_k == 1) return {0.0, element * elements, 0.0};
-  return {partial_sum * elements, partial_sum * elements, 0.0};
+  return {GemmPlan::partial_sum_bytes * elements, GemmPlan::partial_sum_bytes * elements, 0.0};
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   const double panel_width = plan.kernel.tile_m + plan.kernel.tile_n;
 
   // L2: what one resident fetches, others of its XCD may find, if they come before it is pushed out.
-  const double l2_window_k = std::min(k, static_cast<double>(plan.kernel.l2_drift));
+  const double l2_window_k = std::min(k, static_cast<double>(plan.l2_drift));
   const double l2_capacity = footing.l2_share * memory.l2_capacity.value();
   double all = 0.0;
   double beyond = 0.0;  // panel elements per element of k that leave the L2s
@@ -70,7 +69,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   const double gpu_extent = panel_extent(plan, all, footing.per_cu);
   const double gpu_unique = std::min(gpu_extent, beyond);
   const double capacity = footing.cache_share * memory.cache_capacity.value();
-  const double cache_window_k = std::min(k, static_cast<double>(plan.kernel.cache_drift));
+  const double cache_window_k = std::min(k, static_cast<double>(plan.cache_drift));
   const double kept_across_xcds = reuse(element * gpu_extent * cache_window_k, capacity);
   const double operands =
       element * static_cast<double>(plan.shape.k) * static_cast<double>(plan.shape.m + plan.shape.n);
@@ -84,7 +83,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   const double panel_reads = element * k * beyond / all;  // of one piece, beyond the L2s
   const double flops = plan.piece_flops();
   GemmTraffic traffic;
-  traffic.l2 = (element * k * panel_width + output.reads + output.writes) / flops;
+  traffic.l2 = plan.piece_l2_bytes() / flops;
   traffic.beyond_l2.reads = (panel_reads + output.reads) / flops;
   traffic.beyond_l2.writes = output.writes / flops;
   traffic.beyond_l2.cache_hits = panel_reads * (1.0 - misses / beyond) / (panel_reads + output.reads + output.writes);

@@ -69,6 +69,7 @@ class KernelRun {
 };
 
 sim::Task<> KernelRun::run() {
+  co_await gpu_.simulator().delay(kernel_.start_up);
   PowerGovernor& governor = gpu_.governor(tag_.tenant);
   cache_ = gpu_.cache_sharing().enter({kernel_.l2_fill, kernel_.cache_fill, [this] { describe_waves(); }});
   std::optional<PowerGovernor::Listener> listener;
@@ -140,8 +141,6 @@ KernelRun::Standing& KernelRun::standing() {
     return std::ranges::equal(one.footprints, waves_, {}, {}, &Wave::footprint);
   });
   if (known != standings_.end()) return *known;
-  constexpr std::size_t most_kept = 64;  // few enough to look through; then all are forgotten
-  if (standings_.size() == most_kept) standings_.clear();
   std::vector<std::size_t> footprints;
   std::ranges::transform(waves_, std::back_inserter(footprints), &Wave::footprint);
   return standings_.emplace_back(stand(std::move(footprints)));
@@ -168,21 +167,12 @@ KernelRun::Standing KernelRun::stand(std::vector<std::size_t> footprints) const 
   const auto busy = std::ranges::count_if(on_cu, [](int here) { return here > 0; });
   standing.per_cu = static_cast<double>(workgroups) / static_cast<double>(busy);
 
-  std::vector<char> has_oldest(on_cu.size(), 0);  // no bits: they are slow
   for (const std::size_t footprint : footprints) {
     Portion& portion = standing.portions.emplace_back();
     portion.busiest_share = footprints_[footprint].busiest_share();
     for_each_cu(footprint, [&](std::size_t cu, int) {
-      if (on_cu[cu] == 1) {
-        portion.pipes += kernel_.issue.alone;
-        portion.requests += 1.0;
-        return;
-      }
-      const double oldest = kernel_.issue.oldest;
-      const double issued = has_oldest[cu] != 0 ? (1.0 - oldest) / (on_cu[cu] - 1) : oldest;
-      has_oldest[cu] = 1;
-      portion.pipes += issued;
-      portion.requests += issued * on_cu[cu];
+      portion.pipes += on_cu[cu] == 1 ? kernel_.alone : 1.0 / on_cu[cu];
+      portion.requests += 1.0;
     });
   }
   standing.footprints = std::move(footprints);

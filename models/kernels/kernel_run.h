@@ -14,18 +14,12 @@
 
 namespace c3sim::models {
 
-// How workgroups share the pipes and the loads of their CU. A CU issues from its oldest workgroup first, so those that
-// started together run apart: one is in the middle of its work when the other ends.
-struct IssueShares {
-  double alone = 1.0;   // of a CU, what a workgroup reaches that has it for itself
-  double oldest = 1.0;  // what the oldest of several takes
-};
-
 struct Kernel {
   KernelSpec shape;
-  double work = 0.0;  // units of progress of one workgroup, in each of its streams
-  int streams = 1;    // that its workgroups keep going at once: one for each GPU that they talk to
-  IssueShares issue;
+  sim::Time start_up{0};  // before its first workgroup
+  double work = 0.0;      // units of progress of one workgroup, in each of its streams
+  int streams = 1;        // that its workgroups keep going at once: one for each GPU that they talk to
+  double alone = 1.0;     // of a CU's pipes, what a workgroup reaches that has it for itself; several have even shares
   // How fast it fills the caches while it runs undisturbed, which is how much of them it holds (see CacheSharing).
   sim::BytesPerSecond l2_fill;
   sim::BytesPerSecond cache_fill;

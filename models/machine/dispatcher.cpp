@@ -65,7 +65,10 @@ struct Dispatcher::Queue {
 
   KernelSpec kernel;
   CohortBody body;
-  std::vector<int> pending;     // workgroups not yet placed, by XCD
+  std::vector<int> pending;     // workgroups dealt to an XCD and not yet placed, by XCD
+  int pool = 0;                 // pieces of work that any XCD may take
+  std::vector<int> staying;     // workgroups that have done a piece at this instant and stay for the next, by XCD
+  bool settled = false;         // no further workgroup comes
   std::vector<int> placed;      // workgroups placed so far, by XCD
   int unfinished = 0;           // workgroups that have not retired
   int most_at_once = 0;         // workgroups that were on CUs together
@@ -76,7 +79,7 @@ struct Dispatcher::Queue {
   // is refilled, so the order in which CUs fall free does not matter. Only the last wave is split by lateness: its CUs
   // get no further workgroup, since all that is left fits on CUs that were busy before.
   std::vector<Cohort> take_formed() {
-    const int left = std::accumulate(pending.begin(), pending.end(), 0);
+    const int left = unplaced();
     most_at_once = std::max(most_at_once, unfinished - left);
     std::vector<Cohort> formed = std::exchange(forming, {});
     const auto add = [](int sum, const Cohort& cohort) { return sum + cohort.size(); };
@@ -87,6 +90,18 @@ struct Dispatcher::Queue {
       for (Cohort& part : apart_at_the_end(cohort, end_spread())) apart.push_back(std::move(part));
     }
     return apart;
+  }
+
+  int unplaced() const { return std::accumulate(pending.begin(), pending.end(), pool); }
+  int available(std::size_t xcd) const { return pending[xcd] + pool; }
+  bool waits_for(std::size_t xcd) const { return !settled && available(xcd) > 0; }
+
+  // Workgroups that stay came as far as there was room at the start; the others' work is theirs.
+  void settle() {
+    if (settled || kernel.dealing != Dealing::resident || unplaced() == kernel.workgroups) return;
+    settled = true;
+    pool = unplaced();
+    pending.assign(pending.size(), 0);
   }
 
   // How far the ends of the CUs are apart (standard deviation), in units of the mean time of a workgroup. A slow CU
@@ -108,13 +123,15 @@ struct Dispatcher::Queue {
     forming[cohort].per_xcd.resize(pending.size(), 0);
     forming[cohort].per_xcd[x] += count;
     placed[x] += count;
-    pending[x] -= count;
+    const int dealt = std::min(count, pending[x]);
+    pending[x] -= dealt;
+    pool -= count - dealt;
   }
 };
 
 Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int xcds, int cus_per_xcd, CuResources cu,
                        std::string name, Mechanisms without)
-    : simulator_(simulator), spec_(spec), cus_per_xcd_(cus_per_xcd), name_(std::move(name)) {
+    : simulator_(simulator), spec_(spec), cus_per_xcd_(cus_per_xcd), cu_(cu), name_(std::move(name)) {
   const bool gemms = without.has(Mechanism::cu_loss);
   const bool collectives = without.has(Mechanism::dispatch_wait);
   apart_ = gemms || collectives ? std::vector{gemms, collectives} : std::vector{false};
@@ -134,10 +151,17 @@ sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
   const auto position =
       queues_.emplace(behind, std::move(kernel), std::move(body), simulator_, "retirement of a kernel on " + name_);
   Queue& queue = *position;
-  const int count = queue.kernel.workgroups;
+  int count = queue.kernel.workgroups;
+  if (queue.kernel.dealing != Dealing::per_xcd) {
+    const CuMask& mask = queue.kernel.stream.mask;
+    const int cus = xcds() * (mask.all() ? cus_per_xcd_ : mask.end - mask.begin);
+    count = std::min(count, cus * workgroups_that_fit(cu_, queue.kernel.workgroup));
+  }
+  queue.pool = queue.kernel.workgroups - count;
   for (int xcd = 0; xcd < xcds(); ++xcd) queue.pending.push_back(count / xcds() + (xcd < count % xcds() ? 1 : 0));
   queue.placed.assign(xcds_.size(), 0);
-  queue.unfinished = count;
+  queue.staying.assign(xcds_.size(), 0);
+  queue.unfinished = queue.kernel.workgroups;
   request_dispatch();
   co_await queue.done.wait();
   for (Xcd& xcd : xcds_) {
@@ -157,6 +181,7 @@ void Dispatcher::dispatch() {
   dispatch_requested_ = false;
   for (int xcd = 0; xcd < xcds(); ++xcd) dispatch_xcd(xcd);
   for (Queue& queue : queues_) {
+    queue.settle();
     for (Cohort& cohort : queue.take_formed()) {
       simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::move(cohort)));
     }
@@ -164,23 +189,25 @@ void Dispatcher::dispatch() {
 }
 
 void Dispatcher::dispatch_xcd(int index) {
-  Xcd& xcd = xcds_[static_cast<std::size_t>(index)];
-  Queue* holder = turn_holder(xcd);
+  const std::size_t x = static_cast<std::size_t>(index);
+  // A CU on which a workgroup stays falls free for nobody else.
+  for (Queue& queue : queues_) place(queue, index, std::exchange(queue.staying[x], 0));
+  Queue* holder = turn_holder(xcds_[x]);
   if (holder == nullptr) return;
-  place(*holder, index);
+  place(*holder, index, holder->available(x));
   // What the turn holder cannot use (nothing left to place, or no room for a workgroup of its size) goes to the others.
   for (Queue& queue : queues_) {
-    if (&queue != holder && queue.pending[static_cast<std::size_t>(index)] > 0) place(queue, index);
+    if (&queue != holder && queue.waits_for(x)) place(queue, index, queue.available(x));
   }
 }
 
 Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
   const std::size_t index = static_cast<std::size_t>(&xcd - xcds_.data());
-  const auto first = std::ranges::find_if(queues_, [&](const Queue& queue) { return queue.pending[index] > 0; });
+  const auto first = std::ranges::find_if(queues_, [&](const Queue& queue) { return queue.waits_for(index); });
   if (first == queues_.end()) return xcd.turn = nullptr;
   const int priority = first->kernel.stream.priority;
   const auto waits = [&](const Queue& queue) {
-    return queue.pending[index] > 0 && queue.kernel.stream.priority == priority;
+    return queue.waits_for(index) && queue.kernel.stream.priority == priority;
   };
   const bool keeps_turn = xcd.turn != nullptr && waits(*xcd.turn);
   const bool expired = spec_.policy == DispatchPolicy::rotation && simulator_.now() - xcd.turn_began >= spec_.quantum;
@@ -203,24 +230,27 @@ std::size_t Dispatcher::view_of(const KernelSpec& kernel) const {
 }
 
 // Spreads the workgroups: one on each of the CUs with the most room that the mask allows, by index, then again.
-void Dispatcher::place(Queue& queue, int xcd_index) {
+void Dispatcher::place(Queue& queue, int xcd_index, int most) {
   const std::size_t x = static_cast<std::size_t>(xcd_index);
   const std::size_t view = view_of(queue.kernel);
   const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.stream.mask;
   const CuMask allowed = mask.all() ? CuMask{0, cus_per_xcd_} : mask;
+  int left = std::min(most, queue.available(x));
+  if (left <= 0) return;
   places_.clear();
   for (const CuRoom::Stretch& stretch : xcds_[x].room[view].stretches()) {
     const int begin = std::max(stretch.begin, allowed.begin);
     const int end = std::min(stretch.end, allowed.end);
     if (begin < end) places_.push_back({begin, end, workgroups_that_fit(stretch.room, queue.kernel.workgroup)});
   }
-  for (std::size_t cohort = 0; queue.pending[x] > 0; ++cohort) {
-    const int most = std::ranges::max_element(places_, {}, &Place::fits)->fits;
-    if (most <= 0) return;
+  for (std::size_t cohort = 0; left > 0; ++cohort) {
+    const int fits = std::ranges::max_element(places_, {}, &Place::fits)->fits;
+    if (fits <= 0) return;
     for (Place& place : places_) {
-      if (place.fits != most || queue.pending[x] == 0) continue;
+      if (place.fits != fits || left == 0) continue;
       --place.fits;
-      const int count = std::min(place.end - place.begin, queue.pending[x]);
+      const int count = std::min(place.end - place.begin, left);
+      left -= count;
       queue.place_next(cohort, xcd_index, place.begin, count);
       add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
     }
@@ -257,8 +287,11 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
   if (queue.unfinished == 0) queue.done.open();
 }
 
-void Dispatcher::retire(const Queue& queue, const Cohort& cohort) {
-  for (const Cohort::Run& run : cohort.runs) add_room(queue.kernel, run, queue.kernel.workgroup);
+void Dispatcher::retire(Queue& queue, const Cohort& cohort) {
+  for (const Cohort::Run& run : cohort.runs) {
+    add_room(queue.kernel, run, queue.kernel.workgroup);
+    if (queue.kernel.dealing != Dealing::per_xcd) queue.staying[static_cast<std::size_t>(run.xcd)] += run.count;
+  }
   request_dispatch();
 }
 

@@ -44,15 +44,17 @@ class Dispatcher {
   // The room on the CUs is kept once; where a machine has it apart, once per view: as GEMMs see it, and as collectives
   // do.
   std::size_t view_of(const KernelSpec& kernel) const;
-  void place(Queue& queue, int xcd_index);
+  // As many workgroups as find room, but no more than `most`.
+  void place(Queue& queue, int xcd_index, int most);
   // So much more is free on each CU of the run; what its workgroups take is less than nothing.
   void add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
-  void retire(const Queue& queue, const Cohort& cohort);
+  void retire(Queue& queue, const Cohort& cohort);
 
   sim::Simulator& simulator_;
   DispatchSpec spec_;
   int cus_per_xcd_;
+  CuResources cu_;
   std::vector<bool> apart_;  // by view: sees its own workgroups alone, on all CUs
   std::string name_;
   std::vector<Xcd> xcds_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/machine/cache_sharing.h"
+#include "models/machine/clock_loop.h"
 #include "models/machine/dispatcher.h"
 #include "models/machine/memory.h"
 #include "models/machine/power.h"
@@ -36,6 +37,8 @@ class Gpu {
   PowerGovernor& governor(Tenant tenant) {
     return tenant == Tenant::rccl && rccl_governor_ ? *rccl_governor_ : governor_;
   }
+  // From now on the cap holds for mean power, as firmware sees to it; without, only the burst limit is kept.
+  void start_clock_loop() { clock_loop_.emplace(spec_.power, network_, governor_); }
 
  private:
   int index_;
@@ -46,6 +49,7 @@ class Gpu {
   Dispatcher dispatcher_;
   PowerGovernor governor_;
   std::optional<PowerGovernor> rccl_governor_;  // where clocks are apart
+  std::optional<ClockLoop> clock_loop_;
 };
 
 }  // namespace c3sim::models

@@ -7,7 +7,8 @@
 
 namespace c3sim::models {
 
-Host::Host(const HostSpec& spec, sim::Simulator& simulator, int gpus) : simulator_(simulator), spec_(spec) {
+Host::Host(const HostSpec& spec, sim::Simulator& simulator, int gpus)
+    : simulator_(simulator), spec_(spec), activity_(static_cast<std::size_t>(gpus)) {
   const int count = spec.threads == HostThreads::one ? 1 : gpus;
   for (int i = 0; i < count; ++i) {
     threads_.push_back(
@@ -25,14 +26,29 @@ SubmittingThread& Host::thread_of(int gpu) {
 
 sim::Task<> Host::launch_kernel(int gpu, bool graph) {
   SubmittingThread& launcher = *launchers_[static_cast<std::size_t>(gpu)];
-  return graph ? launcher.work(spec_.graph_launch, {"launch graph", {}})
-               : launcher.work(spec_.kernel_launch, {"launch kernel", {}});
+  Activity& activity = activity_[static_cast<std::size_t>(gpu)];
+  const sim::Time asked = simulator_.now();
+  const bool at_rest = activity.kernels == 0 && (!activity.last_end || asked - *activity.last_end >= spec_.wake_up);
+  ++activity.kernels;
+  if (graph) {
+    co_await launcher.work(spec_.graph_launch, {"launch graph", {}});
+  } else {
+    co_await launcher.work(spec_.kernel_launch, {"launch kernel", {}});
+  }
+  if (at_rest) activity.awake = simulator_.now() + spec_.wake_up;
+  if (activity.awake <= simulator_.now()) co_return;
+  sim::OpenStep step(simulator_);
+  co_await simulator_.delay(activity.awake - simulator_.now());
+  step.end(launcher.name(), "wake up");
 }
 
 sim::Task<> Host::notice_kernel_end(int gpu) {
   sim::OpenStep step(simulator_);
   co_await simulator_.delay(spec_.kernel_notice);
   step.end(launchers_[static_cast<std::size_t>(gpu)]->name(), "notice kernel end");
+  Activity& activity = activity_[static_cast<std::size_t>(gpu)];
+  --activity.kernels;
+  activity.last_end = simulator_.now();
 }
 
 sim::Task<> Host::see(int gpu, MemoryWord& word, Condition condition) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/machine/submitting_thread.h"
@@ -21,7 +22,7 @@ class Host {
   SubmittingThread& thread_of(int gpu);
 
   // Launches a kernel, alone or as all of a captured graph: occupies the thread of `gpu`, ends when the command left
-  // it.
+  // it and, where the GPU was at rest, that is awake.
   sim::Task<> launch_kernel(int gpu, bool graph);
   // From the end of a kernel of `gpu` until the waiting thread knows. Occupies nobody.
   sim::Task<> notice_kernel_end(int gpu);
@@ -36,6 +37,14 @@ class Host {
   std::vector<std::unique_ptr<SubmittingThread>> threads_;
   // Kernels are launched by one process per GPU, as RCCL's users do, whoever drives the engines.
   std::vector<std::unique_ptr<SubmittingThread>> launchers_;  // by GPU
+  // Kernels launched and not yet noticed, and when the last one was. A GPU that had none for as long as it takes to
+  // wake it is at rest.
+  struct Activity {
+    int kernels = 0;
+    std::optional<sim::Time> last_end{};
+    sim::Time awake{0};  // when the GPU is, that was at rest
+  };
+  std::vector<Activity> activity_;  // by GPU
 };
 
 }  // namespace c3sim::models

@@ -14,10 +14,18 @@
 
 namespace c3sim::models {
 
+// How the pieces of a kernel's work reach the CUs.
+enum class Dealing {
+  per_xcd,   // a workgroup each, dealt to the XCDs in turn when the kernel is queued
+  resident,  // workgroups that stay on the CUs which they found free at the start, and take one piece after another
+  stealing   // the same, and more of them join where CUs fall free later
+};
+
 struct KernelSpec {
   std::string name;
-  int workgroups = 0;
+  int workgroups = 0;     // pieces of work, whoever takes them
   CuResources workgroup;  // what each of them needs of its CU
+  Dealing dealing = Dealing::per_xcd;
   Stream stream;
   Tenant tenant = Tenant::gemm;
   double time_spread = 0.0;  // of the times of a workgroup on different CUs: standard deviation over mean

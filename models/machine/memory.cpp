@@ -26,7 +26,7 @@ sim::ResourceNetwork::Apart apart(const MemorySpec& spec, Mechanism bandwidth, M
 }  // namespace
 
 Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without)
-    : spec_(spec) {
+    : spec_(spec), network_(network) {
   for (const MemoryLevel& level : spec.levels()) {
     const bool is_l2 = level.mechanism == Mechanism::l2;
     sim::ResourceSpec resource{name + "." + std::string(level.key), level.rate.value(), {}};
@@ -38,6 +38,10 @@ Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std:
     ports_ = network.add_resource({name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}}, apart_here);
   }
   for (const Level& level : below_l2()) latency_path_.push_back(level.resource);
+}
+
+void Memory::set_clock(double share) const {
+  if (spec_.l2_follows_clock) network_.set_capacity(l2(), share * spec_.xcds * spec_.l2_rate.value());
 }
 
 double Memory::collective_weight(double in_flight) const {

@@ -35,6 +35,10 @@ class Memory {
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
   double evenly_spread() const { return 1.0 / spec_.xcds; }
 
+  // The engine clock, over its highest.
+  void set_clock(double share) const;
+  bool l2_follows_clock() const { return spec_.l2_follows_clock; }
+
   // The weight of a collective in the sharing of bandwidth: its bytes in flight, or more where memories serve
   // collectives first.
   double collective_weight(double in_flight) const;
@@ -62,6 +66,7 @@ class Memory {
   std::span<const Level> below_l2() const { return levels().subspan(1); }
 
   MemorySpec spec_;
+  sim::ResourceNetwork& network_;
   std::vector<Level> levels_;
   std::vector<sim::ResourceId> latency_path_;
   sim::ResourceId ports_;

@@ -33,7 +33,9 @@ PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& networ
       memory_(memory),
       links_(std::move(links)),
       tenant_(tenant),
-      clock_(spec.highest_clock) {}
+      ceiling_(spec.highest_clock),
+      clock_(spec.highest_clock),
+      clock_at_work_(spec.highest_clock) {}
 
 void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle) {
   const auto known = std::find_if(matrix_work_.begin(), matrix_work_.end(),
@@ -71,9 +73,7 @@ sim::Watts PowerGovernor::power_at(sim::Hertz clock, double clock_bound_flops, d
                                    sim::Watts traffic) const {
   const double scale = clock / spec_.highest_clock;
   const double faster = clock / clock_;
-  const auto voltage_clock = [this](sim::Hertz actual) { return std::max(actual, spec_.voltage_floor_clock); };
-  const double energy_scale =
-      std::pow(voltage_clock(clock) / voltage_clock(spec_.reference_clock), spec_.voltage_exponent);
+  const double energy_scale = std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
   const sim::FlopsPerSecond flops(clock_bound_flops * faster + other_flops);
   return spec_.idle + scale * spec_.clock_tree + scale * static_cast<double>(busy_workgroups_) * spec_.busy_workgroup +
          energy_scale * (flops * spec_.matrix_energy) + traffic;
@@ -85,6 +85,15 @@ sim::Watts PowerGovernor::power() const {
   return power_at(clock_, flops, 0.0, traffic_power());
 }
 
+sim::Hertz PowerGovernor::highest_now() const {
+  return std::min(ceiling_, matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock);
+}
+
+void PowerGovernor::set_ceiling(sim::Hertz ceiling) {
+  network_.regulate_anew();
+  ceiling_ = ceiling;
+}
+
 bool PowerGovernor::regulate() {
   double clock_bound = 0.0;
   double other = 0.0;
@@ -94,13 +103,15 @@ bool PowerGovernor::regulate() {
   }
   const sim::Watts traffic = traffic_power();
   const auto watts_over = [&](double hertz) {
-    return (power_at(sim::Hertz(hertz), clock_bound, other, traffic) - spec_.cap).value();
+    return (power_at(sim::Hertz(hertz), clock_bound, other, traffic) - spec_.limit()).value();
   };
-  const sim::Hertz highest = matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock;
-  const double clock = highest_without_excess(watts_over, spec_.lowest_clock.value(), highest.value());
-  if (std::abs(clock / clock_.value() - 1.0) <= clock_tolerance) return false;
+  const double clock = highest_without_excess(watts_over, spec_.lowest_clock.value(), highest_now().value());
+  if (std::abs(clock / clock_.value() - 1.0) <= clock_tolerance) {
+    if (!matrix_work_.empty()) clock_at_work_ = clock_;
+    return false;
+  }
   set_clock(sim::Hertz(clock));
-  return !matrix_work_.empty() || !listeners_.empty();
+  return !matrix_work_.empty() || !listeners_.empty() || memory_.l2_follows_clock();
 }
 
 void PowerGovernor::set_clock(sim::Hertz clock) {
@@ -108,6 +119,7 @@ void PowerGovernor::set_clock(sim::Hertz clock) {
   for (const MatrixWork& work : matrix_work_) {
     if (network_.live(work.activity)) network_.set_cap(work.activity, work.flops_per_cycle * clock.value());
   }
+  if (tenant_ == Tenant::gemm) memory_.set_clock(clock / spec_.highest_clock);
   for (const auto& on_change : listeners_) on_change();
 }
 

@@ -1,6 +1,7 @@
-// Board power of one GPU and the governor that holds it under the cap by slowing the engine clock. Power is what is
-// always burnt plus energy per operation and per byte at each level; energy of an operation grows with the clock where
-// a faster clock needs a higher voltage.
+// Board power of one GPU and the governor that bounds it at every instant by slowing the engine clock. Power is what is
+// always burnt plus energy per operation and per byte at each level; energy of an operation grows with the clock, as a
+// faster clock needs a higher voltage. Where the cap acts at once, it is that bound; where it holds for a mean,
+// somebody else moves the clock's ceiling: models/machine/clock_loop.h, or who knows what it settles at.
 #pragma once
 
 #include <functional>
@@ -34,12 +35,19 @@ class PowerGovernor {
   void remove_listener(Listener listener) { listeners_.erase(listener); }
 
   sim::Hertz clock() const { return clock_; }
+  // No clock above it from now on; the highest clock at first.
+  void set_ceiling(sim::Hertz ceiling);
+  sim::Hertz ceiling() const { return ceiling_; }
+  // The last clock at which matrix work ran.
+  sim::Hertz clock_at_work() const { return clock_at_work_; }
+  // As drivers report it: the clock that is set, without the cycles that a burst limit leaves out.
+  sim::Hertz reported_clock() const { return spec_.acts_at_once() ? clock_ : highest_now(); }
   // How much longer than at the highest clock a fixed number of cycles takes.
   double slowdown() const { return spec_.highest_clock / clock_; }
   // Board power at the rates the network has now.
   sim::Watts power() const;
-  // Moves the clock to where power meets the cap, or to the highest clock that the work allows. True if that changed
-  // any rate: to be asked again after the next solve.
+  // Moves the clock to where power meets its limit, or to the highest clock that work and ceiling allow. True if that
+  // changed any rate: to be asked again after the next solve.
   bool regulate();
 
  private:
@@ -50,6 +58,7 @@ class PowerGovernor {
   sim::Watts power_at(sim::Hertz clock, double clock_bound_flops, double other_flops, sim::Watts traffic) const;
   sim::Watts traffic_power() const;
   void set_clock(sim::Hertz clock);
+  sim::Hertz highest_now() const;
 
   PowerSpec spec_;
   sim::ResourceNetwork& network_;
@@ -59,7 +68,9 @@ class PowerGovernor {
   std::vector<MatrixWork> matrix_work_;
   std::list<std::function<void()>> listeners_;
   int busy_workgroups_ = 0;
+  sim::Hertz ceiling_;
   sim::Hertz clock_;
+  sim::Hertz clock_at_work_;
 };
 
 }  // namespace c3sim::models

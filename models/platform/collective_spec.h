@@ -42,6 +42,7 @@ struct CollectiveSpec {
   std::optional<int> channels;  // workgroups of its kernels, instead of the library's choice
   std::optional<HostThreads> host_threads;  // instead of the platform's
   bool graph = false;                       // kernels are launched from a captured graph
+  sim::Time lateness{0};  // of the last GPU's kernels behind the others', whose channels wait for it on their CUs
 
   auto operator<=>(const CollectiveSpec&) const = default;
 };

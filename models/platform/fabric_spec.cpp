@@ -20,6 +20,7 @@ FabricSpec FabricSpec::read(sim::Section section, int gpus) {
   spec.read_cost = section.number("read_cost", 0.1, 10.0);
   spec.reads_in_flight = section.bytes("reads_in_flight", limits::capacity);
   spec.latency = section.time("latency", limits::latency);
+  spec.queueing = section.number("queueing", 0.0, 100.0);
   sim::Section host = section.section("host");
   spec.host_to_device_rate = host.rate("to_device_rate", limits::rate);
   spec.device_to_host_rate = host.rate("from_device_rate", limits::rate);

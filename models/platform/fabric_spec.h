@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/config/config_section.h"
+#include "sim/loaded_latency.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -17,9 +18,14 @@ struct FabricSpec {
   double read_cost = 1.0;      // link bytes per byte read, relative to a byte written
   sim::Bytes reads_in_flight;  // that the kernels of one GPU can have asked of others and not yet received
   sim::Time latency{0};        // one way, from one GPU's memory system into another's
+  double queueing = 0.0;       // of latency: stores over a link with load u wait for queueing * u^2 / (1 - u) more
   sim::BytesPerSecond host_to_device_rate;
   sim::BytesPerSecond device_to_host_rate;
   sim::Time host_latency{0};
+
+  // The latency of a link that a kernel stores over, as in a queue up to the load at which buffers hold senders back;
+  // none where nothing queues: it is part of the kernel's own latency then.
+  sim::LoadedLatency link_latency() const { return {queueing > 0.0 ? latency : sim::Time(0), queueing, 2.0, 0.8}; }
 
   // What one GPU could send to all others at once at the peak of its links.
   sim::BytesPerSecond peak_rate_out() const {

@@ -8,7 +8,6 @@
 namespace c3sim::models {
 
 namespace {
-constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
 
 double product(std::int64_t a, std::int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
 }  // namespace
@@ -26,7 +25,7 @@ ParsedGemmShape parse_gemm_shape(std::string_view text) {
   const auto fail = [&] {
     parsed.error =
         fmt::format("'{}' is no GEMM shape: write MxNxK with three whole numbers from 1 to {}, such as 8192x57344x8192",
-                    text.substr(0, 80), largest_extent);
+                    text.substr(0, 80), GemmShape::largest_extent);
     return parsed;
   };
   std::array<std::int64_t*, 3> extents{&parsed.shape.m, &parsed.shape.n, &parsed.shape.k};
@@ -35,7 +34,7 @@ ParsedGemmShape parse_gemm_shape(std::string_view text) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if (i > 0 && (at == end || *at++ != 'x')) return fail();
     const auto [rest, error] = std::from_chars(at, end, *extents[i]);
-    if (error != std::errc{} || *extents[i] < 1 || *extents[i] > largest_extent) return fail();
+    if (error != std::errc{} || *extents[i] < 1 || *extents[i] > GemmShape::largest_extent) return fail();
     at = rest;
   }
   return at == end ? parsed : fail();

@@ -15,6 +15,7 @@ struct GemmShape {
   std::int64_t n = 0;
   std::int64_t k = 0;
 
+  static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
   static constexpr double element_bytes = 2.0;  // bf16, fp16
 
   sim::Flops flops() const;

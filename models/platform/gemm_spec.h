@@ -1,7 +1,10 @@
-// The library's kernels for matrix products.
+// The libraries of kernels for matrix products: which kernel each was tuned to take for which size, and what its
+// kernels have in common.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,23 +15,41 @@
 
 namespace c3sim::models {
 
-// One row of the library's kernel table: taken by the first row whose bounds a shape respects.
+// A kernel of a library's table, with the size that it was tuned for.
 struct GemmKernelSpec {
-  std::string name;
-  std::int64_t least_n = 0;     // the row applies to shapes of at least this n ...
-  double least_n_over_m = 0.0;  // ... and at least this n / m
+  GemmShape tuned_for;
   int tile_m = 0;
   int tile_n = 0;
-  int split_k = 1;               // workgroups that share the contraction of a tile and add up their parts
-  bool persistent = false;       // only as many workgroups as fit, which divide all the work evenly (Stream-K)
-  CuResources workgroup;         // what each needs of its CU
-  double efficiency = 0.0;       // share of the matrix peak at the actual clock that a CU's workgroups reach
-  double alone_share = 1.0;      // of that, what a workgroup reaches that has a CU for itself
-  double oldest_share = 1.0;     // of that, what the oldest of several workgroups of a CU takes
+  int depth = 64;                 // elements of k that it takes in a step
+  int split_k = 1;                // workgroups that share the contraction of a tile and add up their parts
+  CuResources workgroup;          // what each needs of its CU
+  double tuned_efficiency = 0.0;  // share of the matrix peak that was measured at that size; 0: not known
+};
+
+// How the tiles of a product reach the CUs.
+enum class GemmSchedule {
+  tile_per_workgroup,  // a workgroup for each
+  persistent,          // workgroups for the CUs that are free at the start, which share the tiles
+  work_stealing        // workgroups for all CUs, which take the next tile of one queue
+};
+
+// What the kernels of a library have in common.
+struct GemmLibrary {
+  std::string name;
+  bool by_modelled_time = false;  // a size that is not in the table gets the kernel that is fastest by `cycles`, rather
+                                  // than that of the nearest size
+  bool splits = false;            // the contraction of such a size is split where the tiles leave CUs without work
+  GemmSchedule schedule = GemmSchedule::tile_per_workgroup;
+  double efficiency = 0.0;       // share of the matrix peak at the actual clock that the loop along k reaches
+  double tile_overhead = 0.0;    // cycles per element of a tile with nothing multiplied: first loads, output
+  double least_step = 0.0;       // cycles of a workgroup in a step along k, however small: latency
+  double cold_operands = 0.0;    // so much longer a step takes whose operands are not in the Infinity Cache
+  sim::Time start_up{0};         // before the first workgroup: state that it resets; again where parts are added up
+  int steps_in_flight = 1;       // along k, whose operands a workgroup keeps under way
   double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean
-  sim::Bytes in_flight;          // operands that one workgroup keeps under way
   std::int64_t l2_drift = 0;     // elements of k between the first and the last workgroup of an XCD
   std::int64_t cache_drift = 0;  // the same over the whole GPU; nobody asks where there is no Infinity Cache
+  std::vector<GemmKernelSpec> kernels;
 };
 
 // What a profiler saw of a GEMM that had the GPU to itself; it stands in for the estimate of the same.
@@ -43,10 +64,18 @@ struct GemmProfile {
 
 struct GemmSpec {
   double flops_per_cycle_per_cu = 0.0;
-  std::vector<GemmKernelSpec> kernels;
-  std::vector<GemmProfile> profiles;  // of shapes that have one
+  GemmLibrary library;                 // the one in use
+  std::vector<std::string> libraries;  // the names of all
+  std::vector<GemmProfile> profiles;   // of shapes that have one
 
-  static GemmSpec read(sim::Section section, const CuResources& cu);
+  // The table of the library in use is kernels/NAME.csv of the first of the folders that has it.
+  static GemmSpec read(sim::Section section, const CuResources& cu,
+                       std::span<const std::filesystem::path> config_folders);
 };
+
+// Reads a table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split and, where it was measured, efficiency_pct.
+// Registers follow: an accumulator for every
+// element of the tile, the operands of a step, and 64 a lane for addresses. Throws sim::ConfigError with all faults.
+std::vector<GemmKernelSpec> read_gemm_kernels(const std::filesystem::path& file, const CuResources& cu);
 
 }  // namespace c3sim::models

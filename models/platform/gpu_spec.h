@@ -1,6 +1,9 @@
 // What one GPU consists of.
 #pragma once
 
+#include <filesystem>
+#include <span>
+
 #include "models/platform/cu_resources.h"
 #include "models/platform/dispatch_spec.h"
 #include "models/platform/gemm_spec.h"
@@ -28,7 +31,7 @@ struct GpuSpec {
   double peak_flops() const { return cus() * gemm.flops_per_cycle_per_cu * power.highest_clock.value(); }
 
   // `gpus` is the size of the node.
-  static GpuSpec read(sim::Section section, int gpus);
+  static GpuSpec read(sim::Section section, int gpus, std::span<const std::filesystem::path> folders);
 };
 
 }  // namespace c3sim::models

@@ -20,19 +20,25 @@ SubmissionCosts SubmissionCosts::read(sim::Section section) {
 
 std::string_view to_string(HostThreads threads) { return threads == HostThreads::one ? "one" : "per_gpu"; }
 
+std::string_view to_string(Protocol protocol) { return protocol == Protocol::steady ? "steady" : "shot"; }
+
 HostSpec HostSpec::read(sim::Section section) {
   using enum HostThreads;
   const std::array<std::pair<std::string_view, HostThreads>, 2> threads{
       {{to_string(one), one}, {to_string(per_gpu), per_gpu}}};
   static constexpr std::array<std::pair<std::string_view, HostWait>, 2> waits{
       {{"polling", HostWait::polling}, {"interrupt", HostWait::interrupt}}};
+  static constexpr std::array<std::pair<std::string_view, Protocol>, 2> protocols{
+      {{"steady", Protocol::steady}, {"shot", Protocol::shot}}};
   HostSpec spec;
   spec.threads = section.choice<HostThreads>("threads", threads);
   spec.wait = section.choice<HostWait>("wait", waits);
+  spec.protocol = section.choice<Protocol>("protocol", protocols);
   spec.submission = SubmissionCosts::read(section);
   spec.interrupt_latency = section.time("interrupt_latency", limits::latency);
   spec.kernel_launch = section.time("kernel_launch", limits::latency);
   spec.graph_launch = section.time("graph_launch", limits::latency);
+  spec.wake_up = section.time("wake_up", limits::latency);
   spec.kernel_notice = section.time("kernel_notice", limits::latency);
   return spec;
 }

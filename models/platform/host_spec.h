@@ -24,13 +24,20 @@ enum class HostWait { polling, interrupt };  // how a thread learns that an engi
 
 std::string_view to_string(HostThreads threads);  // as in the platform file: "one", "per_gpu"
 
+// How runs are measured: back to back after warm-up, as papers do, or once, from rest.
+enum class Protocol { steady, shot };
+
+std::string_view to_string(Protocol protocol);  // "steady", "shot"
+
 struct HostSpec {
   HostThreads threads = HostThreads::one;
   HostWait wait = HostWait::polling;
+  Protocol protocol = Protocol::steady;
   SubmissionCosts submission;
   sim::Time interrupt_latency{0};  // from the interrupt message to the woken thread
   sim::Time kernel_launch{0};      // thread time of launching one kernel
   sim::Time graph_launch{0};       // the same from a captured graph
+  sim::Time wake_up{0};            // how much later a kernel starts that finds its GPU at rest
   sim::Time kernel_notice{0};      // from the end of a kernel to a thread that knows of it
 
   static HostSpec read(sim::Section section);

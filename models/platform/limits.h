@@ -11,6 +11,7 @@ inline constexpr sim::Limits<sim::BytesPerSecond> rate{sim::BytesPerSecond(1e6),
 inline constexpr sim::Limits<sim::Time> latency{sim::Time(0), sim::Time(1'000'000'000'000)};  // a second
 inline constexpr sim::Limits<sim::Hertz> clock{sim::Hertz(1e6), sim::Hertz(1e11)};
 inline constexpr sim::Limits<sim::Watts> power{sim::Watts(0.0), sim::Watts(1e5)};
+inline constexpr sim::Limits<sim::Joules> energy{sim::Joules(0.0), sim::Joules(1e6)};
 inline constexpr sim::Limits<sim::JoulesPerByte> energy_per_byte{sim::JoulesPerByte(0.0), sim::JoulesPerByte(1e-6)};
 inline constexpr sim::Limits<sim::JoulesPerFlop> energy_per_flop{sim::JoulesPerFlop(0.0), sim::JoulesPerFlop(1e-9)};
 

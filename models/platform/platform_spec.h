@@ -1,6 +1,8 @@
 // A platform: every parameter of a node, read from one file in which each has a unit, a source and a kind.
 #pragma once
 
+#include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,9 @@ struct PlatformSpec {
   Mechanisms without;    // of interference; in no file: a question, not a machine
 
   // Reads and checks all of it: throws sim::ConfigError with every fault.
-  static PlatformSpec read(sim::Config& config);
+  // Tables of kernels are looked for in kernels/ beside the files of the configuration and one folder up, then in
+  // these.
+  static PlatformSpec read(sim::Config& config, std::span<const std::filesystem::path> config_folders = {});
 };
 
 }  // namespace c3sim::models

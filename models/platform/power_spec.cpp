@@ -1,18 +1,27 @@
 #include "models/platform/power_spec.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
 
+double PowerSpec::step_to_cap(sim::Watts mean) const {
+  const sim::Watts nearly_nothing(1.0);
+  return std::cbrt((cap - at_rest()) / std::max(mean - at_rest(), nearly_nothing));
+}
+
 PowerSpec PowerSpec::read(sim::Section section) {
+  constexpr sim::Limits<sim::Time> periods{sim::Time(1'000'000), limits::latency.high};  // from a microsecond
   PowerSpec spec;
   spec.cap = section.power("cap", limits::power);
+  spec.burst_limit = section.power("burst_limit", limits::power);
   spec.idle = section.power("idle", limits::power);
   spec.clock_tree = section.power("clock_tree", limits::power);
   spec.matrix_energy = section.energy_per_flop("matrix_energy", limits::energy_per_flop);
   spec.reference_clock = section.frequency("reference_clock", limits::clock);
   spec.voltage_exponent = section.number("voltage_exponent", 0.0, 5.0);
-  spec.voltage_floor_clock = section.frequency("voltage_floor_clock", limits::clock);
   spec.busy_workgroup = section.power("busy_workgroup", limits::power);
   spec.l2_energy = section.energy_per_byte("l2_energy", limits::energy_per_byte);
   spec.cache_energy = section.energy_per_byte("cache_energy", limits::energy_per_byte, sim::JoulesPerByte(0.0));
@@ -26,6 +35,10 @@ PowerSpec PowerSpec::read(sim::Section section) {
   if (!ordered) section.fault("highest_clock", "lies below lowest_clock");
   const sim::Limits<sim::Hertz> clocks{spec.lowest_clock, spec.highest_clock};
   spec.matrix_clock = section.frequency("matrix_clock", ordered ? clocks : limits::clock);
+  spec.window = section.time("window", periods);
+  spec.period = section.time("period", periods);
+  spec.dead_band = section.number("dead_band", 0.0, 0.5);
+  spec.start_energy = section.energy("start_energy", limits::energy);
   return spec;
 }
 

@@ -1,8 +1,10 @@
 #include "models/platform/rccl_spec.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "models/platform/limits.h"
+#include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
 
@@ -16,14 +18,52 @@ constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kinds{
 constexpr std::array<std::pair<std::string_view, RcclAccess>, 2> accesses{
     {{"store", RcclAccess::store}, {"load", RcclAccess::load}}};
 
-RcclCollectiveSpec read_collective(sim::Section section, const CuResources& cu) {
+// What a generation of the software says of its kernels.
+struct Channels {
+  int channels = 0;
+  CuResources channel;
+};
+using Generation = std::array<Channels, kinds.size()>;  // by CollectiveKind
+
+Channels read_channels(sim::Section section, const CuResources& cu) {
+  Channels channels;
+  channels.channels = static_cast<int>(section.integer("channels", 1, most_channels));
+  channels.channel = CuResources::read(section);
+  check_fits(section, channels.channel, cu);
+  return channels;
+}
+
+Generation read_generation(sim::Section section, const CuResources& cu) {
+  Generation generation;
+  generation.fill(read_channels(section, cu));
+  for (const auto& [name, kind] : kinds) {
+    if (!section.has(name)) continue;
+    generation[static_cast<std::size_t>(kind)] = read_channels(section.section(name), cu);
+  }
+  return generation;
+}
+
+Generation read_generations(sim::Section section, const CuResources& cu, RcclSpec& spec) {
+  spec.generation = section.name("generation");
+  Generation used;
+  for (sim::Section row : section.list("generations")) {
+    spec.generations.push_back(row.name("name"));
+    const Generation generation = read_generation(row, cu);
+    if (spec.generations.back() == spec.generation) used = generation;
+  }
+  if (std::ranges::find(spec.generations, spec.generation) == spec.generations.end()) {
+    section.fault("generation", "no generation is named '" + spec.generation.substr(0, 80) + "'" +
+                                    sim::name_hint(spec.generation, spec.generations));
+  }
+  return used;
+}
+
+RcclCollectiveSpec read_collective(sim::Section section, const Channels& channels) {
   RcclCollectiveSpec spec;
-  spec.workgroups = static_cast<int>(section.integer("workgroups", 1, most_channels));
-  spec.workgroup = CuResources::read(section);
-  check_fits(section, spec.workgroup, cu);
+  spec.channels = channels.channels;
+  spec.channel = channels.channel;
   spec.steps = section.number("steps", 0.0, 1e3);
-  spec.ll_limit = section.bytes("ll_limit", {sim::Bytes(0.0), limits::capacity.high});
-  spec.ll128_limit = section.bytes("ll128_limit", {sim::Bytes(0.0), limits::capacity.high});
+  spec.loop_bytes = section.number("loop_bytes", 0.1, 100.0);
   spec.sender_reads = section.number("sender_reads", 0.0, 16.0);
   spec.sender_writes = section.number("sender_writes", 0.0, 16.0);
   spec.receiver_reads = section.number("receiver_reads", 0.0, 16.0);
@@ -38,22 +78,20 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   spec.access = section.choice<RcclAccess>("access", accesses);
   spec.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
   spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
+  spec.loop_cycles = section.number("loop_cycles", 0.0, 1.0);
   sim::Section protocols = section.section("protocols");
   for (std::size_t i = 0; i < rccl_protocol_names.size(); ++i) {
     sim::Section protocol = protocols.section(rccl_protocol_names[i]);
     spec.protocols[i].step_latency = protocol.time("step_latency", limits::latency);
     spec.protocols[i].link_efficiency = protocol.number("link_efficiency", 0.01, 1.0);
   }
+  const Generation generation = read_generations(section, cu, spec);
   sim::Section collectives = section.section("collectives");
   for (const auto& [name, kind] : kinds) {
-    spec.collectives[static_cast<std::size_t>(kind)] = read_collective(collectives.section(name), cu);
+    const auto index = static_cast<std::size_t>(kind);
+    spec.collectives[index] = read_collective(collectives.section(name), generation[index]);
   }
   return spec;
-}
-
-const RcclProtocolSpec& RcclSpec::protocol(CollectiveKind kind, sim::Bytes bytes) const {
-  const RcclCollectiveSpec& limits = collective(kind);
-  return protocols[bytes <= limits.ll_limit ? 0 : bytes <= limits.ll128_limit ? 1 : 2];
 }
 
 }  // namespace c3sim::models

@@ -1,8 +1,12 @@
 // The library's kernels for collectives.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/platform/collective_spec.h"
 #include "models/platform/cu_resources.h"
@@ -21,11 +25,12 @@ struct RcclProtocolSpec {
 
 // One collective of the library.
 struct RcclCollectiveSpec {
-  int workgroups = 0;      // channels
-  CuResources workgroup;   // what each needs of its CU
-  double steps = 0.0;      // dependent steps before data flows at full rate, on a full node
-  sim::Bytes ll_limit;     // largest array sent by protocol LL
-  sim::Bytes ll128_limit;  // largest array sent by protocol LL128; Simple above
+  // Of the generation in use.
+  int channels = 0;     // workgroups of its kernel: the library's choice, and the most that it makes
+  CuResources channel;  // what each needs of its CU
+
+  double steps = 0.0;       // dependent steps before data flows at full rate, on a full node
+  double loop_bytes = 0.0;  // that the copy loop of a channel handles per byte of payload
   // In the memories, per byte of payload over a link: where it is sent from, and where it arrives, the latter without
   // the write that comes over the link.
   double sender_reads = 0.0;
@@ -40,16 +45,23 @@ struct RcclCollectiveSpec {
 enum class RcclAccess { store, load };  // whether channels push into the memory of their peers or pull out of it
 
 struct RcclSpec {
+  std::string generation;                // of the software: the one in use
+  std::vector<std::string> generations;  // the names of all
   RcclAccess access = RcclAccess::store;
   std::array<RcclProtocolSpec, 3> protocols;      // LL, LL128, Simple
   std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
   sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight
   sim::Time workgroup_latency{0};                 // a step of its copy loop beyond the memories: issue, fabric, flags
+  double loop_cycles = 0.0;  // of the unloaded time of a channel's loop, the share that follows the engine clock
 
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {
     return collectives[static_cast<std::size_t>(kind)];
   }
-  const RcclProtocolSpec& protocol(CollectiveKind kind, sim::Bytes bytes) const;
+  // Those that a collective gets: what it is asked to have bounds the library's choice.
+  int channels(CollectiveKind kind, std::optional<int> asked) const {
+    const int most = collective(kind).channels;
+    return std::min(asked.value_or(most), most);
+  }
 
   static RcclSpec read(sim::Section section, const CuResources& cu);
 };

@@ -9,9 +9,9 @@ namespace c3sim::models {
 SdmaDataPath::SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, const Fabric& fabric)
     : spec_(spec), memories_(memories.begin(), memories.end()), fabric_(fabric) {}
 
-void SdmaDataPath::add_memory(UsageList& usages, int device, double reads, double writes) const {
+void SdmaDataPath::add_memory(UsageList& usages, int device, double reads, double writes, double cache_hits) const {
   if (device == host_device) return;  // host memory is never the tightest resource
-  memories_[static_cast<std::size_t>(device)]->add_below_l2(usages, {reads, writes, spec_.cache_hits});
+  memories_[static_cast<std::size_t>(device)]->add_below_l2(usages, {reads, writes, cache_hits});
 }
 
 void SdmaDataPath::add_link(UsageList& usages, int from, int to, double bytes) const {
@@ -78,9 +78,10 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
   const bool reads_destination = transfer.kind != TransferKind::copy;
   UsageList usages;
   usages.add(engine.payload, engine_cost(transfer, engine));
-  add_memory(usages, source, 1.0, both_ways ? 1.0 : 0.0);
+  const double found = 1.0 - 1.0 / transfer.readers;  // what another engine has read before
+  add_memory(usages, source, 1.0, both_ways ? 1.0 : 0.0, std::max(spec_.cache_hits, found));
   for (const BufferRange& destination : transfer.destinations) {
-    add_memory(usages, destination.device, reads_destination ? 1.0 : 0.0, 1.0);
+    add_memory(usages, destination.device, reads_destination ? 1.0 : 0.0, 1.0, spec_.cache_hits);
     add_link(usages, source, destination.device, 1.0);
     if (both_ways) add_link(usages, destination.device, source, 1.0);
   }

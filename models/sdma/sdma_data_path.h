@@ -28,7 +28,7 @@ class SdmaDataPath {
   sim::Time completion_latency(const TransferCommand& transfer) const;
 
  private:
-  void add_memory(UsageList& usages, int device, double reads, double writes) const;
+  void add_memory(UsageList& usages, int device, double reads, double writes, double cache_hits) const;
   void add_link(UsageList& usages, int from, int to, double bytes) const;
   sim::Time memory_latency(int device) const;
   sim::Time hop_latency(int from, int to) const;

@@ -38,6 +38,8 @@ struct TransferCommand {
   DeliveryLedger* ledger = nullptr;       // told of what has been written, if anyone keeps book
   TransferTimes* times = nullptr;         // filled in, if anyone asks
   std::uint32_t operation = 0;            // whose it is: see ActivityTag
+  // Engines that read the same source side by side: HBM is read once for all, the others find it in a cache.
+  int readers = 1;
 };
 // Enters what the transfer has written.
 void book_delivery(const TransferCommand& transfer, DeliveryLedger& ledger);

@@ -21,6 +21,8 @@ std::string_view base_unit(Dimension dimension) {
       return "Hz";
     case Dimension::power:
       return "W";
+    case Dimension::energy:
+      return "J";
     case Dimension::energy_per_byte:
       return "J/B";
     case Dimension::energy_per_flop:

@@ -160,6 +160,10 @@ Watts Section::power(std::string_view key, Limits<Watts> limits, std::optional<W
   return quantity(key, limits, fallback, Dimension::power);
 }
 
+Joules Section::energy(std::string_view key, Limits<Joules> limits, std::optional<Joules> fallback) {
+  return quantity(key, limits, fallback, Dimension::energy);
+}
+
 JoulesPerByte Section::energy_per_byte(std::string_view key, Limits<JoulesPerByte> limits,
                                        std::optional<JoulesPerByte> fallback) {
   return quantity(key, limits, fallback, Dimension::energy_per_byte);

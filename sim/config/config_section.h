@@ -42,6 +42,7 @@ class Section {
   Time time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback = {});
   Hertz frequency(std::string_view key, Limits<Hertz> limits, std::optional<Hertz> fallback = {});
   Watts power(std::string_view key, Limits<Watts> limits, std::optional<Watts> fallback = {});
+  Joules energy(std::string_view key, Limits<Joules> limits, std::optional<Joules> fallback = {});
   JoulesPerByte energy_per_byte(std::string_view key, Limits<JoulesPerByte> limits,
                                 std::optional<JoulesPerByte> fallback = {});
   JoulesPerFlop energy_per_flop(std::string_view key, Limits<JoulesPerFlop> limits,

@@ -37,6 +37,7 @@ constexpr std::array time_units{Unit{"ps", 1, 1e12}, Unit{"ns", 1, 1e9}, Unit{"u
                                 Unit{"s", 1, 1}};
 constexpr std::array frequency_units{Unit{"Hz", 1, 1}, Unit{"kHz", 1e3, 1}, Unit{"MHz", 1e6, 1}, Unit{"GHz", 1e9, 1}};
 constexpr std::array power_units{Unit{"mW", 1, 1e3}, Unit{"W", 1, 1}, Unit{"kW", 1e3, 1}};
+constexpr std::array energy_units{Unit{"mJ", 1, 1e3}, Unit{"J", 1, 1}, Unit{"kJ", 1e3, 1}};
 // Papers give the energy of a link per bit.
 constexpr std::array energy_per_byte_units{Unit{"pJ/B", 1, 1e12}, Unit{"nJ/B", 1, 1e9}, Unit{"uJ/B", 1, 1e6},
                                            Unit{"mJ/B", 1, 1e3},  Unit{"J/B", 1, 1},    Unit{"pJ/bit", 8, 1e12}};
@@ -60,6 +61,7 @@ constexpr std::array kinds{
     Kind{Dimension::time, "a time", "2.2us, 450ns or 1ms", time_units},
     Kind{Dimension::frequency, "a frequency", "2100MHz or 1.3GHz", frequency_units},
     Kind{Dimension::power, "a power", "750W or 1.2kW", power_units},
+    Kind{Dimension::energy, "an energy", "10.6J or 500mJ", energy_units},
     Kind{Dimension::energy_per_byte, "an energy per byte", "62pJ/B, 1.5nJ/B or 7pJ/bit", energy_per_byte_units},
     Kind{Dimension::energy_per_flop, "an energy per operation", "0.4pJ/flop or 400fJ/flop", energy_per_flop_units},
     Kind{Dimension::flops_per_second, "a rate of operations", "1307TFLOP/s or 81.7TFLOP/s", flop_rate_units},

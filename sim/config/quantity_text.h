@@ -16,12 +16,13 @@ enum class Dimension {
   time,
   frequency,
   power,
+  energy,
   energy_per_byte,
   energy_per_flop,
   flops_per_second
 };
 
-// A parsed text in base units (bytes, seconds, hertz, watts, joules per byte or flop), or why it is none.
+// A parsed text in base units (bytes, seconds, hertz, watts, joules, joules per byte or flop), or why it is none.
 struct ParsedQuantity {
   double value = 0.0;
   std::string error;  // empty when parsed; else one sentence naming what would be accepted
@@ -34,6 +35,7 @@ struct ParsedQuantity {
 //   time              ps, ns, us, ms, s
 //   frequency         Hz, kHz, MHz, GHz
 //   power             mW, W, kW
+//   energy            mJ, J, kJ
 //   energy_per_byte   pJ/B, nJ/B, uJ/B, mJ/B, J/B, pJ/bit
 //   energy_per_flop   fJ/flop, pJ/flop, nJ/flop, J/flop
 //   flops_per_second  flops/s, FLOP/s, KFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s

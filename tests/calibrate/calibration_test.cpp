@@ -209,7 +209,9 @@ TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
 TEST(FullCalibration, MakesTheFileOfTheSecondMachine) {
   const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
   const std::vector files{read_for_fit(reader, reference / "isolated.csv"),
-                          read_for_fit(reader, reference / "power.csv")};
+                          read_for_fit(reader, reference / "power.csv"),
+                          read_for_fit(reader, reference / "../h200x4/power_steady.csv"),
+                          read_for_fit(reader, reference / "../h200x4/governor_series.csv")};
   const Calibration calibration = calibrate(h200, files, {}, folders);
   EXPECT_EQ(calibration.text, content(h200));
   EXPECT_THAT(calibration.kept, testing::IsEmpty()) << "of kind fitted, and fitted to nothing";

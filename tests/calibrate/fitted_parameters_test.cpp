@@ -8,8 +8,8 @@
 #include <iterator>
 #include <regex>
 
-#include "calibrate/readers/csv_file.h"
 #include "calibrate/readers/roles.h"
+#include "sim/config/csv_file.h"
 #include "study/platform_file.h"
 
 namespace c3sim::calibrate {
@@ -38,9 +38,10 @@ TEST_P(FittedParameters, ComeFromFilesThatExistAndHoldNoPrediction) {
   for (const sim::Parameter& parameter : parameters_of(GetParam())) {
     for (const std::string& file : matches(parameter.source, "[A-Za-z0-9_]+\\.csv")) {
       const std::filesystem::path reference = root / "validate/reference";
-      const bool exists = std::filesystem::exists(reference / file) ||
-                          std::filesystem::exists(reference / "mi300x" / file) ||
-                          std::filesystem::exists(reference / "h200x8" / file);
+      const bool exists =
+          std::filesystem::exists(reference / file) || std::filesystem::exists(reference / "mi300x" / file) ||
+          std::filesystem::exists(reference / "mi300x_overlap" / file) ||
+          std::filesystem::exists(reference / "h200x4" / file) || std::filesystem::exists(reference / "h200x8" / file);
       EXPECT_TRUE(exists) << parameter.path << " names " << file;
       EXPECT_EQ(roles.marks_as_prediction(file), "") << parameter.path << " names " << file;
     }
@@ -48,7 +49,7 @@ TEST_P(FittedParameters, ComeFromFilesThatExistAndHoldNoPrediction) {
 }
 
 TEST_P(FittedParameters, NameNoClaimThatIsToBePredicted) {
-  const CsvFile claims = CsvFile::from_file(root / "validate/reference/claims.csv");
+  const sim::CsvFile claims = sim::CsvFile::from_file(root / "validate/reference/claims.csv");
   for (const sim::Parameter& parameter : parameters_of(GetParam())) {
     for (std::string claim : matches(parameter.source, "\\b(conccl|latte|ficco|t3)\\.[a-z_0-9.]+")) {
       while (claim.back() == '.') claim.pop_back();
@@ -70,7 +71,8 @@ INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters, testing::Values("mi300x", 
 TEST(FittedParameters, OfTheH200ComeFromItsIsolatedMeasurements) {
   for (const sim::Parameter& parameter : parameters_of("h200")) {
     if (parameter.kind != "fitted") continue;
-    EXPECT_THAT(parameter.source, testing::MatchesRegex("(isolated|power)\\.csv.*: .*")) << parameter.path;
+    EXPECT_THAT(parameter.source, testing::MatchesRegex("(governor_series|isolated|power)\\.csv.*: .*"))
+        << parameter.path;
   }
 }
 

@@ -68,8 +68,8 @@ TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
 
 TEST(PlatformText, ReachesParametersInLists) {
   PlatformText platform(h200);
-  replace(platform, "gpu.gemm.kernels[0].efficiency", "0.9", "x");
-  EXPECT_DOUBLE_EQ(platform.spec().gpu.gemm.kernels[0].efficiency, 0.9);
+  replace(platform, "gpu.gemm.libraries[0].efficiency", "0.9", "x");
+  EXPECT_DOUBLE_EQ(platform.spec().gpu.gemm.library.efficiency, 0.9);
 }
 
 TEST(PlatformText, AssignsWithoutWriting) {

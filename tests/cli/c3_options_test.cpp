@@ -33,6 +33,17 @@ TEST(C3Options, JobsAreACount) {
   EXPECT_THAT(c3({"--jobs", "many"}).err, HasSubstr("--jobs: "));
 }
 
+TEST(C3Options, TheProtocolIsSteadyOrShot) {
+  const Answer wrong = c3({"--protocol", "stedy"});
+  EXPECT_EQ(wrong.code, ExitCode::users_fault);
+  EXPECT_THAT(wrong.err, HasSubstr("--protocol: 'stedy' is not known; did you mean 'steady'?"));
+  EXPECT_EQ(c3({"--protocol", "steady"}).out, c3({}).out);
+  const auto gemm = [](const std::string& protocol) {
+    return run_cli({"gemm", "--gemm", "8192x8192x8192", "--platform", "h200", "--protocol", protocol}).out;
+  };
+  EXPECT_NE(gemm("steady"), gemm("shot"));
+}
+
 TEST(C3Options, FineSplitsNeedNoWarningThatNoneWouldBeFaster) {
   EXPECT_THAT(c3({"--strategy", "c3_rp"}).err, HasSubstr("reserving nothing (c3_base)"));
   EXPECT_THAT(c3({"--strategy", "c3_rp", "--splits", "fine"}).err, Not(HasSubstr("reserving nothing")));

@@ -43,9 +43,9 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
   const Answer answer = run_cli({"calibrate", file, "--platform", "h200", "--out", out, "--format", "json"});
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   const nlohmann::json report = nlohmann::json::parse(answer.out);
-  // 20 us less 1 us of dispatch and 2 us of notice.
+  // 20 us less 1 us of dispatch, and 2 us of notice.
   EXPECT_EQ(report["results"][0]["parameter"], "host.kernel_launch");
-  EXPECT_EQ(report["results"][0]["before"], "13 us");
+  EXPECT_EQ(report["results"][0]["before"], "13.1 us");
   EXPECT_EQ(report["results"][0]["after"], "17 us");
   EXPECT_EQ(report["residuals"].size(), 1u);
   EXPECT_EQ(report["files"][0]["rows"], 1);

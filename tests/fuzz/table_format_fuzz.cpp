@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::vector<std::string> columns = format->needed_columns();
   if (columns.empty()) return 0;
   try {
-    const calibrate::CsvFile file = calibrate::CsvFile::from_text(table_of(*format, columns), "f.csv");
+    const sim::CsvFile file = sim::CsvFile::from_text(table_of(*format, columns), "f.csv");
     for (const std::string& column : columns) require(file.has(column));
     const calibrate::OtherTables others = [&file](const std::string& name) {
       return name == "absent" ? nullptr : &file;

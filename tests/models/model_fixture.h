@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/kernels/gemm_plan.h"
 #include "models/machine/usage_list.h"
 #include "models/node.h"
 #include "models/platform/platform_config.h"
@@ -69,25 +70,25 @@ inline CuResources part_of_cu(int workgroups) { return {720'720 / workgroups, 0,
 inline GemmSpec round_gemm() {
   GemmSpec spec;
   spec.flops_per_cycle_per_cu = 1000.0;
-  GemmKernelSpec& square = spec.kernels.emplace_back();
-  square.name = "square";
+  spec.library.name = "round";
+  spec.library.efficiency = 0.5;
+  spec.library.l2_drift = 64;
+  spec.library.cache_drift = 1024;
+  GemmKernelSpec& square = spec.library.kernels.emplace_back();
+  square.tuned_for = {1, 1, 1};
   square.tile_m = square.tile_n = 128;
+  square.depth = 8;
   square.workgroup = round_cu();
-  square.efficiency = 0.5;
-  square.in_flight = sim::Bytes(1.0);
-  square.l2_drift = 64;
-  square.cache_drift = 1024;
   return spec;
 }
 
-// Eight channels; LL, LL128 and Simple have 1, 2 and 4 us a step and a quarter, a half and all of the links.
+// Six channels, two for each of three peers; LL, LL128 and Simple have 1, 2 and 4 us a step and a quarter, a half and
+// all of the links.
 inline RcclSpec round_rccl() {
-  using sim::operator""_KiB;
   using sim::operator""_us;
-  using sim::operator""_MiB;
   RcclSpec spec;
   spec.protocols = {{{1_us, 0.25}, {2_us, 0.5}, {4_us, 1.0}}};
-  spec.collectives.fill({8, round_cu(), 7.0, 1_KiB, 1_MiB, 1.0, 0.0, 1.0, 1.0, 0.0});
+  spec.collectives.fill({6, round_cu(), 7.0, 4.0, 1.0, 0.0, 1.0, 1.0, 0.0});
   spec.workgroup_in_flight = sim::Bytes(1e9);
   return spec;
 }
@@ -151,6 +152,13 @@ inline std::vector<double> rates_together(sim::ResourceNetwork& network, std::ve
 
 inline double rate_alone(sim::ResourceNetwork& network, UsageList list) {
   return rates_together(network, {std::move(list)}).front();
+}
+
+// The plan of a shape on the round machine with another library.
+inline GemmPlan plan_with(const GemmSpec& spec, const GemmShape& shape) {
+  GpuSpec gpu = round_platform().gpu;
+  gpu.gemm = spec;
+  return plan_gemm(gpu, shape);
 }
 
 }  // namespace c3sim::models

@@ -181,7 +181,7 @@ TEST(Mi300x, LinksCarryTheMeasuredRatesAloneAndTogether) {
 
 // The GEMM's time if the CUs that its last wave leaves idle did their part.
 double without_idle_cus(const PlatformSpec& platform, const GemmShape& shape, double us) {
-  const GemmPlan plan = plan_gemm(platform.gpu.gemm, shape);
+  const GemmPlan plan = plan_gemm(platform.gpu, shape);
   const double waves =
       static_cast<double>(plan.pieces()) / platform.gpu.slots(platform.gpu.cus(), plan.kernel.workgroup);
   return us * waves / std::ceil(waves);

@@ -103,6 +103,7 @@ TEST(ParseQuantity, EveryDimensionHasItsUnits) {
   EXPECT_EQ(value_of("750W", Dimension::power), 750.0);
   EXPECT_EQ(value_of("1.2kW", Dimension::power), 1200.0);
   EXPECT_EQ(value_of("5mW", Dimension::power), 5e-3);
+  EXPECT_EQ(value_of("10.6J", Dimension::energy), 10.6);
   EXPECT_EQ(value_of("62pJ/B", Dimension::energy_per_byte), 62e-12);
   EXPECT_EQ(value_of("1.5nJ/B", Dimension::energy_per_byte), 1.5e-9);
   EXPECT_EQ(value_of("7pJ/bit", Dimension::energy_per_byte), 56e-12);  // 8 bits to a byte

@@ -59,6 +59,29 @@ TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
   EXPECT_DOUBLE_EQ(collective_first.at(Figure::time), 10000.0 * us + gemm);
 }
 
+// Half of what is left of the GEMM when the collective is over; nothing where the collective outlasts it. Channels that
+// wait take no CU more than before, but for longer.
+TEST(C3Trials, SeeGpusDriftApartWithoutBarriers) {
+  for (const sim::Bytes bytes : {64_MiB, 4096_MiB}) {
+    C3Trial trial = pair;
+    trial.scenario.gemm = {16384, 16384, 8192};
+    trial.scenario.bytes = bytes;
+    trial.strategy = Strategy::c3_sp;
+    trial.scenario.delay = 10_us;
+    const Figures with = all_of(mi300x().spec, trial);
+    trial.scenario.barrier = Barrier::none;
+    const Figures without = all_of(mi300x().spec, trial);
+    if (bytes == 4096_MiB) {
+      EXPECT_EQ(without, with);
+      continue;
+    }
+    const double gemm_end = 10.0 * us + without.at(Figure::gemm_time);
+    const double own = with.at(Figure::collective_time);
+    EXPECT_NEAR(without.at(Figure::collective_time), own + 0.5 * (gemm_end - own), 0.02 * gemm_end);
+    EXPECT_GT(without.at(Figure::gemm_time), with.at(Figure::gemm_time));
+  }
+}
+
 TEST(C3Trials, GiveTheCollectiveItsChannels) {
   C3Trial trial = pair;
   trial.scenario.delay = 10000_us;

@@ -18,14 +18,14 @@ class HeuristicTest : public testing::Test {
   models::CollectiveSpec collective(CollectiveKind kind, sim::Bytes bytes) {
     return Scenario{"", {1, 1, 1}, kind, bytes}.collective_by(models::Backend::rccl, testbed_.platform());
   }
-  Testbed testbed_{mi300x().spec};
+  Testbed testbed_{mi300x_conccl().spec};
 };
 
-// 256x128 tiles: 1024 of 4096x8192 against 64 channels of all-gather; 32 of 1024x1024.
+// 64 channels of all-gather are fewer than the tiles of 4096x8192, and more than those of 64x64.
 TEST_F(HeuristicTest, TheKernelOfFewerWorkgroupsGoesFirst) {
   const Scenario large{"large", {4096, 8192, 4096}, CollectiveKind::all_gather, 64_MiB};
   EXPECT_EQ(order_by_workgroups(large, testbed_.platform()), LaunchOrder::collective_first);
-  const Scenario small{"small", {1024, 1024, 4096}, CollectiveKind::all_gather, 64_MiB};
+  const Scenario small{"small", {64, 64, 64}, CollectiveKind::all_gather, 64_MiB};
   EXPECT_EQ(order_by_workgroups(small, testbed_.platform()), LaunchOrder::gemm_first);
 }
 

@@ -72,6 +72,19 @@ TEST_F(QuestionsTest, WhatTheOtherBackendHasIsAFault) {
               ElementsAre(Field(&sim::Fault::where, "cus"), Field(&sim::Fault::where, "graph")));
 }
 
+// Without strategies to choose from, too: those on copy engines would be left.
+TEST_F(QuestionsTest, MoreChannelsThanFitOnTheCusAreAFault) {
+  C3Question question;
+  question.scenario.gemm = {4096, 4096, 4096};
+  question.scenario.bytes = 1_MiB;
+  question.scenario.channels = 305;
+  EXPECT_THAT(faults_of(question, testbed_),
+              ElementsAre(testing::AllOf(Field(&sim::Fault::where, "channels"),
+                                         Field(&sim::Fault::what, HasSubstr("1 to 304 are accepted")))));
+  question.scenario.channels = 304;
+  EXPECT_THAT(faults_of(question, testbed_), IsEmpty());
+}
+
 TEST_F(QuestionsTest, PhasesOfACopyAddUpToItsTime) {
   CopyQuestion question{{}, {1_KiB, 64_KiB}};
   const Answer<CopyResult> answer = ask(testbed_, question);

@@ -74,6 +74,7 @@ inline C3Trial any_c3() {
   trial.scenario.reserved = any_count();
   trial.scenario.delay = any_pause();
   trial.strategy = any_choice(strategy_choices());
+  trial.scenario.barrier = *rc::gen::element(Barrier::each, Barrier::none);
   return trial;
 }
 

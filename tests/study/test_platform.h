@@ -9,6 +9,12 @@ inline Platform mi300x(std::vector<std::string> assignments = {}) {
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", assignments);
 }
 
+// As ConCCL had it.
+inline Platform mi300x_conccl() {
+  const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
+  return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x_conccl.yaml", {}, folders);
+}
+
 inline models::CollectiveSpec collective(models::Backend backend, models::CollectiveKind kind, sim::Bytes bytes) {
   models::CollectiveSpec spec;
   spec.backend = backend;

@@ -117,26 +117,26 @@ TEST(Baselines, CountWholeWavesOfTiles) {
   EXPECT_THAT(of(one).waves, Eq(std::nullopt));
 }
 
-// mi300x.yaml gives an all-gather 64 channels: ceil(304/240) = 2.
+// mi300x.yaml gives an all-gather 56 channels: ceil(304/248) = 2.
 TEST(Baselines, TakeTheLibrarysChannelsWhereNoneAreGiven) {
   Case one = pair(Strategy::c3_sp, Figure::gemm_stretch);
   one.alone.tiles = 304.0;
   auto& scenario = std::get<study::C3Trial>(one.trial).scenario;
   scenario.collective = models::CollectiveKind::all_gather;
-  ASSERT_EQ(shipped_platform({"mi300x", {}}).rccl.collective(scenario.collective).workgroups, 64);
+  ASSERT_EQ(shipped_platform({"mi300x", {}}).rccl.channels(scenario.collective, {}), 56);
   EXPECT_THAT(of(one).waves, near(2.0));
   // 200 tiles fit beside them at once.
   one.alone.tiles = 200.0;
   EXPECT_THAT(of(one).waves, near(1.0));
 }
 
-// 16 CUs are reserved, which leaves 288: 608 tiles take 3 waves instead of 2, and 576 still 2. On the 240 CUs that
+// 16 CUs are reserved, which leaves 288: 608 tiles take 3 waves instead of 2, and 576 still 2. On the 248 CUs that
 // channels leave where nothing is reserved, 576 take 3.
 TEST(Baselines, TakeReservedCusFromTheGemmUnderStrategiesThatReserve) {
   Case one = pair(Strategy::c3_sp_rp, Figure::gemm_stretch);
   one.alone.tiles = 608.0;
   auto& scenario = std::get<study::C3Trial>(one.trial).scenario;
-  scenario.channels = 64;
+  scenario.channels = 56;
   scenario.reserved = 16;
   EXPECT_THAT(of(one).waves, near(3.0 / 2.0));
   one.alone.tiles = 576.0;

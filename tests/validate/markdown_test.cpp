@@ -58,6 +58,32 @@ TEST(Markdown, TableOfAccuracyCountsEveryCase) {
   EXPECT_THAT(table, HasSubstr("0 of 1 cases lie within their bands, 1 have no prediction."));
 }
 
+// 10 and 30 % off, of one case; c3sim is 20 % off.
+TEST(Markdown, TableOfAccuracyNamesTheBestRule) {
+  Validation validation = with_group("g");
+  validation.cases[0].baselines.perfect = 1.1 * validation.cases[0].measured;
+  validation.cases[0].baselines.serial = 1.3 * validation.cases[0].measured;
+  EXPECT_THAT(accuracy_table(validation), HasSubstr("| perfect overlap 10.0 (c3sim 20.0) of 1 |"));
+}
+
+// Predictions come before what was fitted to, the MI300X before other machines.
+TEST(Markdown, TableOfAccuracyBeginsWithPredictionsOfTheMi300x) {
+  Validation validation = with_group("g");
+  validation.suites = {{"a", "A", "", "h200"}, {"b", "B", "", "h200"}, {"c", "C", "", "mi300x_conccl"}};
+  const Case one = validation.cases[0];
+  validation.cases.clear();
+  for (const auto& [suite, role] :
+       {std::pair{"a", calibrate::Role::calibrate}, std::pair{"b", calibrate::Role::predict},
+        std::pair{"c", calibrate::Role::predict}}) {
+    validation.cases.push_back(one);
+    validation.cases.back().suite = suite;
+    validation.cases.back().role = role;
+  }
+  const std::string table = accuracy_table(validation);
+  EXPECT_LT(table.find("| C |"), table.find("| B |"));
+  EXPECT_LT(table.find("| B |"), table.find("| A |"));
+}
+
 TEST(Markdown, OfNoPredictionsShowsNoFigures) {
   Validation validation = with_group("g");
   validation.cases[0].predicted.reset();

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "calibrate/readers/csv_file.h"
+#include "sim/config/csv_file.h"
 #include "tests/validate/libraries.h"
 #include "validate/report.h"
 
@@ -216,7 +216,7 @@ bool lies_within(double value, const study::FigureForm& form) { return form.low 
 // what was read can be divided by.
 RC_GTEST_FIXTURE_PROP(UserFiles, CellsOfAnyKindAreReadOrTold, ()) {
   static const std::vector<std::filesystem::path> tables = shipped_tables();
-  const calibrate::CsvFile table = calibrate::CsvFile::from_file(*rc::gen::elementOf(tables));
+  const sim::CsvFile table = sim::CsvFile::from_file(*rc::gen::elementOf(tables));
   const auto odd = rc::gen::element<std::string>(
       "0", "-1", "1e300", "1e-300", "nan", "-", "99999999999999999999", "4096", "4097", "0.5", "16777216", "xyz",
       "\"\"\"\"", "\"a,b\"", "8192x8192x8192", "CPU0", "GPU9", "<5", "9007199254740991", "h200", "\xc3\xa9");

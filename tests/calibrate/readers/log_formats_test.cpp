@@ -16,7 +16,7 @@ TEST(LogFormats, NoTableOfReferenceIsTakenForALog) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(C3SIM_SOURCE_DIR "/validate/reference")) {
     if (entry.path().extension() != ".csv") continue;
     ++tables;
-    EXPECT_EQ(format_of(read_measurement_text(entry.path())), "") << entry.path();
+    EXPECT_EQ(format_of(sim::read_measurement_text(entry.path())), "") << entry.path();
   }
   EXPECT_GT(tables, 10);
 }

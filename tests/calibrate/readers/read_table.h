@@ -16,7 +16,7 @@ inline TableFormat form(const std::string& text) {
 }
 
 inline Reading read(const std::string& format, const std::string& table, const OtherTables& others = {}) {
-  return read_table(CsvFile::from_text(table, "runs/f.csv"), form(format), others);
+  return read_table(sim::CsvFile::from_text(table, "runs/f.csv"), form(format), others);
 }
 
 inline std::string faults_of(const std::string& format, const std::string& table, const OtherTables& others = {}) {

@@ -137,7 +137,7 @@ TEST(ShippedForms, ReadPairsAndSchedulesThatMustBePredicted) {
 
 // Beside each row stands what was gathered: tokens times k of two bytes.
 TEST(ShippedForms, KnowTheShapesOfTheMeasuredAllGathersThatFeedAGemm) {
-  const CsvFile file = CsvFile::from_file(reference / "h200x8/dependent.csv");
+  const sim::CsvFile file = sim::CsvFile::from_file(reference / "h200x8/dependent.csv");
   std::map<int, double> bytes;
   for (std::size_t row = 0; row < file.rows(); ++row) bytes[file.line(row)] = std::stod(file.text(row, "bytes"));
   for (const Measurement& row : shipped().read(reference / "h200x8/dependent.csv").measurements) {

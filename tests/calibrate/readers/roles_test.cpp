@@ -24,7 +24,7 @@ class RolesTest : public testing::Test {
   Roles roles() const { return Roles::beside(folder_ / "f.csv"); }
 
   // A measurement of 100 us for each row of the table f.csv.
-  static Reading reading_of(const CsvFile& table) {
+  static Reading reading_of(const sim::CsvFile& table) {
     Reading reading;
     reading.name = "f.csv";
     for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -37,7 +37,7 @@ class RolesTest : public testing::Test {
     return reading;
   }
   std::vector<Role> roles_of(const std::string& text) const {
-    const CsvFile table = CsvFile::from_text(text, "f.csv");
+    const sim::CsvFile table = sim::CsvFile::from_text(text, "f.csv");
     Reading reading = reading_of(table);
     roles().apply(reading, &table);
     EXPECT_THAT(reading.faults, IsEmpty());
@@ -54,7 +54,7 @@ class RolesTest : public testing::Test {
     return "";
   }
   std::string faults_of_table(const std::string& text) const {
-    const CsvFile table = CsvFile::from_text(text, "f.csv");
+    const sim::CsvFile table = sim::CsvFile::from_text(text, "f.csv");
     Reading reading = reading_of(table);
     roles().apply(reading, &table);
     return reading.faults.empty() ? "" : sim::ConfigError(reading.faults).what();
@@ -100,7 +100,7 @@ TEST_F(RolesTest, DependOnWordsAndBeginnings) {
 
 TEST_F(RolesTest, HoldForAllMeasurementsOfAWideRow) {
   list("f.csv,a=1,predict,\n");
-  const CsvFile table = CsvFile::from_text("a\n2\n1\n", "f.csv");
+  const sim::CsvFile table = sim::CsvFile::from_text("a\n2\n1\n", "f.csv");
   Reading reading = reading_of(table);
   reading.measurements.push_back(reading.measurements.back());  // another column of the last row
   roles().apply(reading, &table);
@@ -111,7 +111,7 @@ TEST_F(RolesTest, HoldForAllMeasurementsOfAWideRow) {
 
 TEST_F(RolesTest, OfALogAreThoseOfTheWholeFile) {
   list("f.csv,,calibrate,\n");
-  Reading reading = reading_of(CsvFile::from_text("a\n1\n", "f.csv"));
+  Reading reading = reading_of(sim::CsvFile::from_text("a\n1\n", "f.csv"));
   roles().apply(reading, nullptr);
   EXPECT_EQ(reading.measurements[0].role, calibrate_it);
   EXPECT_THAT(reading.faults, IsEmpty());
@@ -125,7 +125,7 @@ TEST_F(RolesTest, OfALogAreThoseOfTheWholeFile) {
 
 TEST_F(RolesTest, GiveASpreadToWhatHasNone) {
   list("f.csv,a=1,calibrate,2\nf.csv,,calibrate,\n");
-  const CsvFile table = CsvFile::from_text("a\n1\n2\n", "f.csv");
+  const sim::CsvFile table = sim::CsvFile::from_text("a\n1\n2\n", "f.csv");
   Reading reading = reading_of(table);
   roles().apply(reading, &table);
   EXPECT_DOUBLE_EQ(reading.measurements[0].seen[0].low.value(), 98e-6);
@@ -135,7 +135,7 @@ TEST_F(RolesTest, GiveASpreadToWhatHasNone) {
 
 TEST_F(RolesTest, LeaveASpreadThatWasMeasured) {
   list("f.csv,,calibrate,2\n");
-  const CsvFile table = CsvFile::from_text("a\n1\n", "f.csv");
+  const sim::CsvFile table = sim::CsvFile::from_text("a\n1\n", "f.csv");
   Reading reading = reading_of(table);
   reading.measurements[0].seen[0].low = 90e-6;
   roles().apply(reading, &table);

@@ -74,7 +74,7 @@ TEST(TableReader, ReadsFieldsThatAreNotWrittenAsAbsent) {
 }
 
 TEST(TableReader, FillsInTheCellsOfAnyTable) {
-  const CsvFile file = CsvFile::from_text("a,b\n1,-\n", "f.csv");
+  const sim::CsvFile file = sim::CsvFile::from_text("a,b\n1,-\n", "f.csv");
   EXPECT_EQ(fill_in({"{a} and {a}"}, file, 0), "1 and 1");
   EXPECT_EQ(fill_in({"{b}"}, file, 0), std::nullopt);
   EXPECT_EQ(fill_in({"{c}"}, file, 0), std::nullopt) << "no such column";
@@ -180,7 +180,7 @@ TEST(Lookups, OfAnEmptyCellFindNothing) {
 }
 
 TEST(Lookups, FindARowOfAnotherTable) {
-  const CsvFile other = CsvFile::from_text("shape,all_us\ncb1,1400\ncb2,6000\n", "isolated.csv");
+  const sim::CsvFile other = sim::CsvFile::from_text("shape,all_us\ncb1,1400\ncb2,6000\n", "isolated.csv");
   std::vector<std::string> asked;
   const OtherTables others = [&](const std::string& file) {
     asked.push_back(file);
@@ -198,7 +198,7 @@ TEST(Lookups, FindARowOfAnotherTable) {
 }
 
 TEST(Lookups, OfAColumnThatTheOtherTableHasNotFindNothing) {
-  const CsvFile other = CsvFile::from_text("shape,all_us\ncb1,1400\n", "isolated.csv");
+  const sim::CsvFile other = sim::CsvFile::from_text("shape,all_us\ncb1,1400\n", "isolated.csv");
   const OtherTables others = [&](const std::string&) { return &other; };
   EXPECT_THAT(
       groups(grouped("{x}", "lookups: {x: {file: o, column: '{none}', where: {shape: cb1}}}\n"), "a\n1\n", others),
@@ -209,7 +209,7 @@ TEST(Lookups, OfAColumnThatTheOtherTableHasNotFindNothing) {
 }
 
 TEST(Lookups, MayBeTranslated) {
-  const CsvFile other = CsvFile::from_text("id,how\n1,both\n2,serial\n", "o.csv");
+  const sim::CsvFile other = sim::CsvFile::from_text("id,how\n1,both\n2,serial\n", "o.csv");
   const OtherTables others = [&](const std::string&) { return &other; };
   const std::string lookup = "lookups: {found: {file: o, column: '{how}', where: {id: '{id}'}}}\n";
   EXPECT_THAT(
@@ -299,7 +299,7 @@ TEST(TableReader, BoundsWhatSimpleRulesDivideBy) {
 
 TEST(TableReader, ReadsRowsThatWaitForTheirMeasurementWhereThatIsAskedFor) {
   const TableFormat format = form("rows: [{trial: rest, see: {time: '{t}us', power: '{w}W'}}]\n");
-  const CsvFile table = CsvFile::from_text("t,w\n-,-\n5,-\n", "f.csv");
+  const sim::CsvFile table = sim::CsvFile::from_text("t,w\n-,-\n5,-\n", "f.csv");
   EXPECT_EQ(read_table(table, format).measurements.size(), 1u);
   const Reading all = read_table(table, format, {}, Rows::all);
   ASSERT_EQ(all.measurements.size(), 2u);

@@ -117,11 +117,13 @@ TEST(TrialFields, ReadWhatRunsAtOnce) {
                                                           {"strategy", "c3_sp_rp"},
                                                           {"channels", "16"},
                                                           {"reserved", "8"},
-                                                          {"delay", "100us"}});
+                                                          {"delay", "100us"},
+                                                          {"barrier", "none"}});
   EXPECT_EQ(pair.strategy, study::Strategy::c3_sp_rp);
   EXPECT_EQ(pair.scenario.channels, 16);
   EXPECT_EQ(pair.scenario.reserved, 8);
   EXPECT_EQ(pair.scenario.delay, 100_us);
+  EXPECT_EQ(pair.scenario.barrier, study::Barrier::none);
   EXPECT_EQ(read<study::DependentTrial>("dependent", {{"gemm", "64x128x256"}, {"schedule", "shard_overlap"}}),
             (study::DependentTrial{{64, 128, 256}, study::DependentSchedule::shard_overlap}));
 }

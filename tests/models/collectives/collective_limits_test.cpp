@@ -46,15 +46,24 @@ std::string words(const CollectiveSpec& spec) {
          std::string(to_string(spec.variant)) + " on " + std::to_string(spec.gpus) + " GPUs";
 }
 
+// Of 56 channels in as many rings as there are peers, the share of the ring that has a GPU's link to a peer, times the
+// rings: of 5 rings, the first has 12 channels, the others 11.
+double share_of_ring(const CollectiveSpec& spec, int from, int to) {
+  if (spec.backend == Backend::sdma || spec.kind == CollectiveKind::all_to_all) return 1.0;
+  const int rings = spec.gpus - 1;
+  const int ring = (to - from + spec.gpus) % spec.gpus - 1;
+  return rings * (56 / rings + (ring < 56 % rings ? 1 : 0)) / 56.0;
+}
+
 // Payload of a link, of an array of 1 byte: a chunk, of an all-reduce two; of a broadcast RCCL deals parts, while
 // engines of GPU 0 send all to everyone.
 double payload(const CollectiveSpec& spec, int from, int to) {
   if (from >= spec.gpus || to >= spec.gpus || from == to) return 0.0;
   if (spec.kind == CollectiveKind::broadcast) {
     if (spec.backend == Backend::sdma) return from == 0 ? 1.0 : 0.0;
-    return to == 0 ? 0.0 : 1.0 / (spec.gpus - 1);
+    return to == 0 ? 0.0 : share_of_ring(spec, from, to) / (spec.gpus - 1);
   }
-  return (spec.kind == CollectiveKind::all_reduce ? 2.0 : 1.0) / spec.gpus;
+  return share_of_ring(spec, from, to) * (spec.kind == CollectiveKind::all_reduce ? 2.0 : 1.0) / spec.gpus;
 }
 
 TEST(BytesAreConserved, OnEveryLinkOfEveryCollective) {
@@ -74,6 +83,36 @@ TEST(BytesAreConserved, OnEveryLinkOfEveryCollective) {
       }
     }
   }
+}
+
+// Seven engines send one shard, or two by two four: HBM is read once, the rest comes from a cache. One engine that
+// sends it again and again reads it seven times, as seven different parts are.
+TEST(BytesAreConserved, InHbmWhereEnginesReadOneShardSideBySide) {
+  const PlatformSpec platform = mi300x();
+  const MemorySpec& memory = platform.gpu.memory;
+  const double part = 128.0 * 1048576.0;
+  const auto served = [&](CollectiveKind kind, SdmaVariant variant) {
+    CollectiveSpec spec;
+    spec.kind = kind;
+    spec.backend = Backend::sdma;
+    spec.variant = variant;
+    spec.bytes = sim::Bytes(8.0 * part);
+    spec.gpus = 8;
+    sim::Simulator simulator;
+    Node node(simulator, platform);
+    time_on(node, spec);
+    return node.network().served(node.gpu(3).memory().hbm());
+  };
+  const auto expected = [&](double reads) {
+    return part * (reads / memory.hbm_read_efficiency + 7.0 / memory.hbm_write_efficiency);
+  };
+  const double relative = 1e-6;
+  const double once = expected(1.0);
+  const double seven_times = expected(7.0);
+  EXPECT_NEAR(served(CollectiveKind::all_gather, SdmaVariant::pcpy), once, relative * once);
+  EXPECT_NEAR(served(CollectiveKind::all_gather, SdmaVariant::bcst), once, relative * once);
+  EXPECT_NEAR(served(CollectiveKind::all_gather, SdmaVariant::b2b), seven_times, relative * seven_times);
+  EXPECT_NEAR(served(CollectiveKind::all_to_all, SdmaVariant::pcpy), seven_times, relative * seven_times);
 }
 
 // Seconds per byte of the array, of links and engines; the slowest part decides.
@@ -96,9 +135,10 @@ double kernel_seconds(const PlatformSpec& p, const CollectiveSpec& spec) {
          (one_way ? 1.0 : 1.0 + p.fabric.reverse_share);
 }
 
-// 16 GiB: latencies of 100 us at most do not show.
+// 16 GiB: latencies of 100 us at most do not show. Channels have so much under way that only links bound them.
 TEST(CurvesMeetTheirLimits, LargeArraysMoveAtTheRateOfLinksOrEngines) {
-  const PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
+  PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
+  platform.rccl.workgroup_in_flight = sim::Bytes(1e9);
   for (const CollectiveSpec& spec : possible_collectives(platform, 16384_MiB)) {
     double seconds = 0.0;
     if (spec.backend == Backend::rccl) {

@@ -80,6 +80,10 @@ TEST(CollectiveParts, SayWhyTheyAreImpossible) {
   EXPECT_EQ(why_impossible(spec, node),
             "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true");
   spec = collective(CollectiveKind::all_reduce, Backend::rccl, 1_MiB);
+  spec.channels = 305;
+  EXPECT_EQ(why_impossible(spec, node), "305 channels cannot be had: 1 to 304 are accepted, which fit on the CUs");
+  spec.channels = 304;
+  EXPECT_EQ(why_impossible(spec, node), "");
   spec.prelaunch = true;
   EXPECT_EQ(why_impossible(spec, node), "prelaunch is for SDMA: kernels have no queue of commands to hold back");
 }

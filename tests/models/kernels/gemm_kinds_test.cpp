@@ -10,6 +10,8 @@
 namespace c3sim::models {
 namespace {
 
+using sim::operator""_us;
+
 // A tile of the round machine with k = 1000: 2 * 128 * 128 * 1000 flops at 0.5 TFLOP/s on one CU.
 constexpr double tile_us = 65.536;
 constexpr double launch_us = 1.0;
@@ -33,24 +35,23 @@ Outcome run(const PlatformSpec& platform, GemmShape shape) {
   return outcome;
 }
 
-PlatformSpec with_kernel(int split_k, bool persistent) {
+PlatformSpec with_kernel(int split_k) {
   PlatformSpec platform = round_platform();
-  platform.gpu.gemm.kernels.front().split_k = split_k;
-  platform.gpu.gemm.kernels.front().persistent = persistent;
+  platform.gpu.gemm.library.kernels.front().split_k = split_k;
   return platform;
 }
 
 // One tile and eight CUs, of which each takes an eighth of the contraction.
 TEST(SplitK, LetsAllCusWorkOnOneTile) {
-  EXPECT_NEAR(run(with_kernel(1, false), {128, 128, 1000}).us, launch_us + tile_us, 1e-5);
-  EXPECT_NEAR(run(with_kernel(8, false), {128, 128, 1000}).us, launch_us + tile_us / 8.0, 1e-5);
+  EXPECT_NEAR(run(with_kernel(1), {128, 128, 1024}).us, launch_us + 1.024 * tile_us, 1e-5);
+  EXPECT_NEAR(run(with_kernel(8), {128, 128, 1024}).us, launch_us + 1.024 * tile_us / 8.0, 1e-5);
 }
 
 // Two tiles, one on each XCD. Panels are asked for once whoever reads them: 2 * 128 * 1000 elements of 2 B a tile. One
 // workgroup writes a result of 128 * 128 elements of 2 B; each of four reads and writes them at 4 B.
 TEST(SplitK, PaysForPartialSums) {
-  EXPECT_NEAR(run(with_kernel(1, false), {256, 128, 1000}).l2_bytes, 2.0 * (512'000.0 + 32'768.0), 1.0);
-  EXPECT_NEAR(run(with_kernel(4, false), {256, 128, 1000}).l2_bytes, 2.0 * (512'000.0 + 4.0 * 2.0 * 65'536.0), 1.0);
+  EXPECT_NEAR(run(with_kernel(1), {256, 128, 1000}).l2_bytes, 2.0 * (512'000.0 + 32'768.0), 1.0);
+  EXPECT_NEAR(run(with_kernel(4), {256, 128, 1000}).l2_bytes, 2.0 * (512'000.0 + 4.0 * 2.0 * 65'536.0), 1.0);
 }
 
 // Two workgroups that split a contraction share no panel, two tiles of a row share that of A: (2 + 1) * 128 against
@@ -59,25 +60,52 @@ TEST(SplitK, PartsOfATileShareNoPanel) {
   GemmSpec spec = round_gemm();
   const std::vector<int> residents{2, 0};
   const auto panels = [&](int split_k, GemmShape shape) {
-    spec.kernels.front().split_k = split_k;
-    const GemmPlan plan = plan_gemm(spec, shape);
+    spec.library.kernels.front().split_k = split_k;
+    const GemmPlan plan = plan_with(spec, shape);
     const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents});
     return traffic.l2 > 0.0 ? traffic.beyond_l2.reads * plan.piece_flops() - (split_k > 1 ? 65'536.0 : 0.0) : 0.0;
   };
   EXPECT_NEAR(panels(1, {256, 128, 1000}) / panels(2, {128, 128, 2000}), 3.0 / 4.0, 1e-3);
 }
 
-// Nine tiles on eight CUs: two waves; or nine eighths of a tile for each CU.
-TEST(PersistentKernel, HasNoLastWave) {
-  EXPECT_NEAR(run(with_kernel(1, false), {9 * 128, 128, 1000}).us, 2.0 * (launch_us + tile_us), 1e-5);
-  EXPECT_NEAR(run(with_kernel(1, true), {9 * 128, 128, 1000}).us, launch_us + 9.0 / 8.0 * tile_us, 1e-5);
+// Nine tiles on eight CUs are two waves, whoever deals them.
+TEST(GemmSchedule, CountsWholeWaves) {
+  PlatformSpec platform = with_kernel(1);
+  for (const GemmSchedule schedule :
+       {GemmSchedule::tile_per_workgroup, GemmSchedule::persistent, GemmSchedule::work_stealing}) {
+    platform.gpu.gemm.library.schedule = schedule;
+    EXPECT_NEAR(run(platform, {9 * 128, 128, 1000}).us, 2.0 * (launch_us + tile_us), 1e-5);
+  }
 }
 
-TEST(PersistentKernel, LaunchesNoMoreWorkgroupsThanPieces) {
-  GemmSpec spec = round_gemm();
-  spec.kernels.front().persistent = true;
-  EXPECT_EQ(plan_gemm(spec, {9 * 128, 128, 1000}).workgroups(8), 8);
-  EXPECT_EQ(plan_gemm(spec, {3 * 128, 128, 1000}).workgroups(8), 3);
+// Half of the operands fits the cache.
+TEST(ColdOperands, LengthenTheStepsThatMissTheCache) {
+  PlatformSpec platform = with_kernel(1);
+  const GemmShape shape{1024, 128, 1000};
+  const double operands = 2.0 * 1000.0 * (1024.0 + 128.0);
+  platform.gpu.gemm.library.cold_operands = 0.5;
+  platform.gpu.memory.cache_capacity = sim::Bytes(operands);
+  EXPECT_NEAR(run(platform, shape).us, launch_us + tile_us, 1e-5);
+  platform.gpu.memory.cache_capacity = sim::Bytes(operands / 2.0);
+  EXPECT_NEAR(run(platform, shape).us, launch_us + 1.25 * tile_us, 1e-5);
+}
+
+TEST(GemmStartUp, ComesBeforeTheFirstWorkgroupAndAgainToAddUpParts) {
+  PlatformSpec platform = with_kernel(1);
+  platform.gpu.gemm.library.start_up = 7_us;
+  EXPECT_NEAR(run(platform, {128, 128, 1024}).us, 7.0 + launch_us + 1.024 * tile_us, 1e-5);
+  platform.gpu.gemm.library.kernels.front().split_k = 8;
+  EXPECT_NEAR(run(platform, {128, 128, 1024}).us, 14.0 + launch_us + 1.024 * tile_us / 8.0, 1e-5);
+}
+
+// One tile of a size that no kernel was tuned for: all eight CUs share its contraction, if the library splits.
+TEST(GemmLibrarySplits, ContractionsThatLeaveCusWithoutWork) {
+  PlatformSpec platform = with_kernel(1);
+  EXPECT_EQ(plan_gemm(platform.gpu, {128, 128, 1024}).pieces(), 1);
+  platform.gpu.gemm.library.splits = true;
+  EXPECT_EQ(plan_gemm(platform.gpu, {128, 128, 1024}).pieces(), 8);
+  EXPECT_EQ(plan_gemm(platform.gpu, {128, 128, 16}).pieces(), 2) << "two steps of eight";
+  EXPECT_EQ(plan_gemm(platform.gpu, {8 * 128, 128, 1024}).pieces(), 8) << "a tile for each CU";
 }
 
 // A quarter of the matrix rate instead of half of it; bytes as measured, at every level.
@@ -91,7 +119,7 @@ TEST(ProfiledGemm, TakesItsTimeAndBytesFromTheProfile) {
   EXPECT_NEAR(outcome.l2_bytes, 8e6, 1.0);
   EXPECT_NEAR(outcome.cache_bytes, 5e6, 1.0);
   EXPECT_NEAR(outcome.hbm_bytes, 3e6, 1.0);
-  EXPECT_NEAR(run(platform, {1024, 128, 1001}).us, launch_us + 1.001 * tile_us, 1e-5) << "another shape has no profile";
+  EXPECT_NEAR(run(platform, {1024, 128, 1008}).us, launch_us + 1.008 * tile_us, 1e-5) << "another shape has no profile";
 }
 
 // What the estimate loses with half of the Infinity Cache, the profile loses in proportion.
@@ -102,7 +130,7 @@ TEST(ProfiledGemm, LosesToOthersWhatTheEstimateLoses) {
   profiled.profiles.push_back({shape, 0.5, sim::Bytes(4e9), sim::Bytes(1e9), sim::Bytes(1e8)});
   MemorySpec memory = round_memory();
   memory.cache_capacity = sim::Bytes(20e6);
-  const GemmPlan plan = plan_gemm(profiled, shape);
+  const GemmPlan plan = plan_with(profiled, shape);
   const GemmTrafficModel model(plan, memory, 4, 1.0);
   const std::vector<int> residents(static_cast<std::size_t>(memory.xcds), 4);
   const auto hbm = [&](double share) { return model.on({residents, 1.0, 1.0, share}).hbm_bytes(); };

@@ -1,19 +1,23 @@
 #include "models/kernels/gemm.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "models/kernels/gemm_traffic.h"
 #include "tests/models/model_fixture.h"
-#include "tests/sim/config/config_faults.h"
 
 namespace c3sim::models {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr double element = GemmShape::element_bytes;
 
@@ -51,21 +55,87 @@ GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, CuMask ma
   return run_on_gpu0(platform, shape, mask, [](Node&) {});
 }
 
-TEST(GemmPlan, TheFirstRowWhoseBoundsAShapeRespectsIsTaken) {
+// Distances: to (1, 1, 1) 5, to (7, 5, 1) 3.
+TEST(GemmPlan, TheKernelOfTheNearestTunedSizeIsTaken) {
   GemmSpec spec = round_gemm();
-  GemmKernelSpec wide = spec.kernels.front();
-  wide.name = "wide";
-  wide.least_n = 1000;
-  wide.least_n_over_m = 4.0;
-  spec.kernels.insert(spec.kernels.begin(), wide);
-  EXPECT_EQ(plan_gemm(spec, {250, 1000, 8}).kernel.name, "wide");
-  EXPECT_EQ(plan_gemm(spec, {251, 1000, 8}).kernel.name, "square") << "n / m is below 4";
-  EXPECT_EQ(plan_gemm(spec, {100, 999, 8}).kernel.name, "square") << "n is below 1000";
+  GemmKernelSpec wide = spec.library.kernels.front();
+  wide.tuned_for = {7, 5, 1};
+  wide.tile_n = 256;
+  spec.library.kernels.push_back(wide);
+  EXPECT_EQ(plan_with(spec, {4, 5, 1}).kernel.tile_n, 256);
+  EXPECT_EQ(plan_with(spec, {2, 1, 1}).kernel.tile_n, 128);
+  EXPECT_TRUE(plan_with(spec, {7, 5, 1}).tuned);
+  EXPECT_FALSE(plan_with(spec, {7, 5, 2}).tuned);
+}
+
+// Eight CUs. Nine tiles of 128x128 are two waves; five of 128x256 are one of twice the time, and four of those as well.
+TEST(GemmPlan, ALibraryMayTakeTheKernelOfLeastModelledTime) {
+  GemmSpec spec = round_gemm();
+  spec.library.by_modelled_time = true;
+  GemmKernelSpec wide = spec.library.kernels.front();
+  wide.tuned_for = {128, 512, 64};
+  wide.tile_n = 224;
+  spec.library.kernels.push_back(wide);
+  EXPECT_EQ(plan_with(spec, {128, 128 * 9, 64}).kernel.tile_n, 224) << "six tiles, one wave of 7/4";
+  EXPECT_EQ(plan_with(spec, {128, 128 * 8, 64}).kernel.tile_n, 128) << "one wave of 1";
+  EXPECT_EQ(plan_with(spec, {128, 512, 64}).kernel.tile_n, 224) << "the very size";
+}
+
+// In a step of 8 along k a CU multiplies for 2 * 128 * 128 * 8 / 500 = 524 cycles; a step of at least 2048 is four
+// times that; and 0.5 cycles for each of 16384 elements come once.
+TEST(GemmPlan, EfficiencyFollowsFromWhatBindsAStep) {
+  const auto efficiency = [](const auto& change) {
+    GemmSpec spec = round_gemm();
+    change(spec.library);
+    return plan_with(spec, {128, 128, 800}).efficiency;
+  };
+  const double multiplying = 2.0 * 128 * 128 * 800 / 1000.0;
+  EXPECT_DOUBLE_EQ(efficiency([](GemmLibrary&) {}), 0.5);
+  EXPECT_NEAR(efficiency([](GemmLibrary& library) { library.least_step = 2048.0; }), multiplying / (100 * 2048.0),
+              1e-12);
+  EXPECT_NEAR(efficiency([](GemmLibrary& library) { library.tile_overhead = 0.5; }),
+              multiplying / (2.0 * multiplying + 8192.0), 1e-12);
+}
+
+// L2s of 32 GB/s for four CUs each at 2 GHz are 4 B a cycle for a CU: 2 B * 256 * 8 of operands take 1024 cycles.
+TEST(GemmPlan, WhatTheL2BindsIsNoMatterOfTheCus) {
+  GpuSpec gpu = round_platform().gpu;
+  gpu.memory.l2_rate = sim::BytesPerSecond(32e9);
+  const GemmPlan plan = plan_gemm(gpu, {128, 128, 800});
+  EXPECT_NEAR(plan.cycles, 100 * 1024.0, 1e-6);
+  EXPECT_DOUBLE_EQ(plan.efficiency, 0.5);
+  EXPECT_DOUBLE_EQ(plan.l2_conflicts, 1.0);
+}
+
+// A tile of 256x256 fills the LDS of a CU, one of 64x64 with 32 along k takes an eighth; registers leave room for six.
+TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
+  const GpuSpec gpu = mi300x({"gpu.gemm.library=rocblas"}).gpu;
+  EXPECT_EQ(plan_gemm(gpu, {8192, 8192, 8192}).per_cu, 1);
+  const GemmPlan small = plan_gemm(gpu, {768, 102144, 192});
+  EXPECT_EQ(small.kernel.tile_m, 64);
+  EXPECT_GE(small.per_cu, 5);
+  EXPECT_LE(small.per_cu, 7);
+}
+
+// Eight tiles on eight CUs, which modelled reach half of the peak.
+TEST(GemmPlan, WhatWasMeasuredOfAKernelIsCarriedToOtherSizes) {
+  GemmSpec spec = round_gemm();
+  GemmKernelSpec& kernel = spec.library.kernels.front();
+  kernel.tuned_for = {1024, 128, 800};
+  const double modelled = plan_with(spec, {128, 128, 1600}).cycles;
+  kernel.tuned_efficiency = 0.625;
+  EXPECT_NEAR(plan_with(spec, {128, 128, 1600}).cycles, modelled / 1.25, 1e-6);
+  EXPECT_NEAR(plan_with(spec, {128, 128, 1600}).efficiency, 0.625, 1e-12);
+  kernel.tuned_efficiency = 0.25;
+  const GemmPlan slow = plan_with(spec, {128, 128, 1600});
+  EXPECT_NEAR(slow.cycles, 2.0 * modelled, 1e-6);
+  EXPECT_DOUBLE_EQ(slow.efficiency, 0.5) << "loads that hinder each other hold the L2 back, not the CU";
+  EXPECT_GT(slow.l2_conflicts, 1.0);
 }
 
 // ceil(129 / 128) x ceil(300 / 128) tiles of 2 * 128 * 128 * k flops.
 TEST(GemmPlan, TilesAtTheEdgeArePadded) {
-  const GemmPlan plan = plan_gemm(round_gemm(), {129, 300, 10});
+  const GemmPlan plan = plan_with(round_gemm(), {129, 300, 10});
   EXPECT_EQ(plan.tiles_m, 2);
   EXPECT_EQ(plan.tiles_n, 3);
   EXPECT_EQ(plan.pieces(), 6);
@@ -95,31 +165,24 @@ TEST(GemmTime, AMaskMakesMoreWaves) {
   EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {3, 4}).us, 4.0 * (launch_us + tile_us), 1e-5);
 }
 
-// Alone on its CU, a workgroup of this kernel reaches half of the matrix pipes; of two, the older takes three quarters.
-// It ends after 4/3 of a tile's time, when the younger has done a third of its tile; the rest takes that, alone,
-// another 4/3.
+// A step along k takes 1049 cycles at least, of which a workgroup multiplies for 524: alone on its CU it reaches half
+// of the matrix pipes, two have all of them.
 TEST(GemmTime, WorkgroupsThatShareACuShareItsMatrixPipes) {
   PlatformSpec platform = round_platform();
-  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
-  kernel.workgroup = part_of_cu(2);
-  kernel.alone_share = 0.5;
-  kernel.oldest_share = 0.75;
+  platform.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2);
+  platform.gpu.gemm.library.least_step = 2.0 * 524.288;
   EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
-  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + 8.0 / 3.0 * tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
 }
 
 // The same where ports of 1 GB/s hold both back. Each four tiles of an XCD, one to a CU, take 5 * 128 rows and columns,
-// so that one moves 5/8 of its panels; the older eight of the GPU have 3/4 of 2 GB/s. Then two thirds of the younger
-// eight are left for 2 GB/s.
+// so that one moves 5/8 of its panels; all sixteen of the GPU have 2 GB/s.
 TEST(GemmTime, WorkgroupsThatShareACuShareItsLoadsToo) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
-  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
-  kernel.workgroup = part_of_cu(2);
-  kernel.oldest_share = 0.75;
-  const double older_us = 8.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 1.5e3;
-  const double younger_us = 8.0 * 2.0 / 3.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 2e3;
-  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + older_us + younger_us, 0.1);
+  platform.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2);
+  const double all_us = 16.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 2e3;
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + all_us, 0.1);
 }
 
 TEST(GemmTime, FollowsTheMatrixClock) {
@@ -161,9 +224,7 @@ TEST(GemmCaches, TilesOfAnXcdShareTheirPanels) {
 // share the column's panel of B and read four panels of A, 5 * 128 rows and columns.
 TEST(GemmCaches, WorkgroupsOfACuShareNoPanel) {
   PlatformSpec platform = round_platform();
-  GemmKernelSpec& kernel = platform.gpu.gemm.kernels.front();
-  kernel.workgroup = part_of_cu(2);
-  kernel.oldest_share = 0.5;
+  platform.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2);
   EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).beyond_l2_bytes,
               2.0 * 2.0 * 5.0 / 2.0 * panel_bytes + 16.0 * tile_bytes, 100.0);
 }
@@ -190,7 +251,7 @@ TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
 }
 
 TEST(GemmTraffic, WithoutCachesEveryTileReadsItsPanelsFromHbm) {
-  const GemmPlan plan = plan_gemm(round_gemm(), {1024, 1024, 1000});
+  const GemmPlan plan = plan_with(round_gemm(), {1024, 1024, 1000});
   const std::vector<int> residents{4, 4};
   const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents, 1.0, 0.0, 0.0});
   EXPECT_DOUBLE_EQ(traffic.beyond_l2.reads * plan.piece_flops(), panel_bytes);
@@ -204,8 +265,8 @@ TEST(GemmTraffic, WithoutCachesEveryTileReadsItsPanelsFromHbm) {
 TEST(GemmTraffic, FewerResidentsShareBetterOnlyWhereTheL2OverflowsAndMoreOnlyWhereItDoesNot) {
   const auto reads = [](std::int64_t drift, int residents) {
     GemmSpec spec = round_gemm();
-    spec.kernels.front().l2_drift = drift;
-    const GemmPlan plan = plan_gemm(spec, {65536, 65536, 65536});
+    spec.library.l2_drift = drift;
+    const GemmPlan plan = plan_with(spec, {65536, 65536, 65536});
     const std::vector<int> both{residents, residents};
     return estimate_traffic(plan, round_memory(), {both}).beyond_l2.reads;
   };
@@ -217,10 +278,10 @@ TEST(GemmTraffic, FewerResidentsShareBetterOnlyWhereTheL2OverflowsAndMoreOnlyWhe
 // L2 of so many bytes: of the 4 re-reads one finds its line.
 TEST(GemmTraffic, ReReadsFindTheShareOfTheirWindowThatTheL2Holds) {
   GemmSpec spec = round_gemm();
-  spec.kernels.front().l2_drift = 1000;
+  spec.library.l2_drift = 1000;
   MemorySpec memory = round_memory();
   memory.l2_capacity = sim::Bytes(element * 4.0 * 128.0 * 1000.0 / 4.0);
-  const GemmPlan plan = plan_gemm(spec, {65536, 65536, 10'000});
+  const GemmPlan plan = plan_with(spec, {65536, 65536, 10'000});
   const std::vector<int> residents{4, 4};
   const double panel = element * 128.0 * 10'000.0;
   EXPECT_NEAR(estimate_traffic(plan, memory, {residents}).beyond_l2.reads * plan.piece_flops(), 7.0 / 4.0 * panel, 1.0);
@@ -235,7 +296,7 @@ double hbm_bytes(const GemmTraffic& traffic) {
 // what each wave touches but for the share of the operands that is still there. k = 1e6 makes them 2 GB, 30 times the
 // cache of 64 MiB.
 TEST(GemmTraffic, ALaterWaveFindsPanelsOfEarlierOnesOnlyWhereTheOperandsFit) {
-  const GemmPlan plan = plan_gemm(round_gemm(), {512, 512, 1'000'000});
+  const GemmPlan plan = plan_with(round_gemm(), {512, 512, 1'000'000});
   const std::vector<int> residents{4, 4};
   const auto hbm_reads = [&](MemorySpec memory) {
     const GemmTraffic traffic = estimate_traffic(plan, memory, {residents});
@@ -261,13 +322,13 @@ struct RandomGemm {
 // A shape of at least two tiles, and residents that are no more than its tiles.
 RandomGemm random_gemm() {
   RandomGemm random;
-  GemmKernelSpec& kernel = random.spec.kernels.front();
+  GemmKernelSpec& kernel = random.spec.library.kernels.front();
   kernel.tile_m = *rc::gen::element(16, 64, 128, 256);
   kernel.tile_n = *rc::gen::element(16, 64, 128, 256);
-  kernel.l2_drift = *rc::gen::inRange(1, 10'000);
-  kernel.cache_drift = *rc::gen::inRange(1, 10'000);
+  random.spec.library.l2_drift = *rc::gen::inRange(1, 10'000);
+  random.spec.library.cache_drift = *rc::gen::inRange(1, 10'000);
   const GemmShape shape{*rc::gen::inRange(257, 20'000), *rc::gen::inRange(257, 20'000), *rc::gen::inRange(1, 20'000)};
-  random.plan = plan_gemm(random.spec, shape);
+  random.plan = plan_with(random.spec, shape);
   const int most = static_cast<int>(std::min<std::int64_t>(80, random.plan.pieces() / 2));
   random.per_cu = *rc::gen::inRange(10, 41) / 10.0;
   random.residents = {*rc::gen::inRange(1, most + 1), *rc::gen::inRange(0, most + 1)};
@@ -318,23 +379,39 @@ TEST(GemmMemoryBound, IsWhatDoesFewerFlopsPerByteThanTheMachine) {
     PlatformSpec platform = round_platform();
     platform.gpu.memory.hbm_rate = sim::BytesPerSecond(hbm_rate);
     Node node(simulator, platform);
-    EXPECT_EQ(is_memory_bound(plan_gemm(platform.gpu.gemm, {8192, 8192, 65536}), node.gpu(0)), bound) << hbm_rate;
+    EXPECT_EQ(is_memory_bound(plan_gemm(platform.gpu, {8192, 8192, 65536}), node.gpu(0)), bound) << hbm_rate;
   }
 }
 
-TEST(GemmKernelTable, NeedsALastRowForEveryShape) {
-  const std::string text = R"(
-flops_per_cycle_per_cu: 2048
-kernels:
-  - {name: wide, least_n: 1, least_n_over_m: 0, tile_m: 128, tile_n: 128, lds: 1 KiB, registers: 1 KiB, waves: 1,
-     efficiency: 0.5, alone_share: 1, oldest_share: 1, time_spread: 0,
-     in_flight: 1 B, l2_drift: 1, cache_drift: 1}
-)";
-  EXPECT_EQ(sim::faults_of(text,
-                           [](sim::Section section) {
-                             GemmSpec::read(section, {65536, 524288, 1});
-                           }),
-            "f.yaml:3:1: kernels: needs a last row for every shape: least_n 0 and least_n_over_m 0");
+// What a person reads of a table with these rows.
+std::string faults_of_table(const std::string& rows) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "gemm_kernels_test.csv";
+  std::ofstream(file) << "m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n" << rows;
+  try {
+    read_gemm_kernels(file, {65536, 524288, 16});
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(GemmKernelTable, SaysWhatIsImpossible) {
+  EXPECT_EQ(faults_of_table("8,8,8,256,256,64,256,65536,1\n"), "");
+  EXPECT_THAT(faults_of_table("8,8,8,256,256,64,256,65537,1\n"), HasSubstr("lds_bytes: '65537'"));
+  EXPECT_THAT(faults_of_table("8,8,8,0,256,64,256,1,1\n"), HasSubstr("tile_m: '0'"));
+  EXPECT_THAT(faults_of_table("0,8,8,16,256,64,256,1,1\n"), HasSubstr("m: '0'"));
+  EXPECT_THAT(faults_of_table("8,8,8,256,256,64,2048,1,1\n"), HasSubstr("threads: '2048'"));
+  EXPECT_THAT(faults_of_table(""), HasSubstr("at least one kernel"));
+}
+
+// 256 accumulators, 64 for operands and 64 for addresses in each of 256 lanes: 384 KiB of the 512 of a CU.
+TEST(GemmKernelTable, RegistersFollowFromTheTile) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "gemm_registers_test.csv";
+  std::ofstream(file) << "m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n8,8,8,256,256,64,256,33792,1\n";
+  const GemmKernelSpec kernel = read_gemm_kernels(file, {65536, 524288, 32}).front();
+  EXPECT_EQ(kernel.workgroup.registers, 384 * 1024);
+  EXPECT_EQ(kernel.workgroup.waves, 4);
+  EXPECT_EQ(workgroups_that_fit({65536, 524288, 32}, kernel.workgroup), 1);
 }
 
 }  // namespace

@@ -197,6 +197,47 @@ TEST(Dispatcher, TwoWorkgroupsShareACuWhereEachNeedsHalf) {
   EXPECT_EQ(gpu.most_parts_held(), parts_of_a_cu);
 }
 
+KernelSpec staying_kernel(std::string name, int pieces, Dealing dealing) {
+  KernelSpec spec = kernel(std::move(name), pieces);
+  spec.dealing = dealing;
+  return spec;
+}
+
+// "b" holds four of the eight CUs until 12 us; "a" has eight pieces of 20 us.
+TEST(Dispatcher, ResidentWorkgroupsKeepToTheCusThatTheyFoundFree) {
+  for (const auto& [dealing, end] : {std::pair{Dealing::resident, 43_us}, std::pair{Dealing::stealing, 33_us}}) {
+    Gpu2x4 gpu(oldest_first());
+    gpu.launch(0_us, kernel("b", 4), 11_us);
+    gpu.launch(1_us, staying_kernel("a", 8, dealing), 20_us);
+    gpu.run();
+    EXPECT_EQ(gpu.end("a"), end);
+    EXPECT_EQ(gpu.placements("a").size(), 8u);
+  }
+}
+
+// After a quantum of 10 us "b" would get the CUs that fall free.
+TEST(Dispatcher, ResidentWorkgroupsLeaveTheirCusToNobody) {
+  for (const auto& [dealing, start] :
+       {std::pair{Dealing::per_xcd, 12_us}, std::pair{Dealing::resident, 23_us}, std::pair{Dealing::stealing, 23_us}}) {
+    Gpu2x4 gpu(rotation(10_us));
+    gpu.launch(0_us, staying_kernel("a", 16, dealing), 10_us);
+    gpu.launch(5_us, kernel("b", 8), 10_us);
+    gpu.run();
+    EXPECT_EQ(gpu.first_start("b"), start);
+  }
+}
+
+// Three pieces on two XCDs, of which "b" holds one: each piece is done once, where there is room.
+TEST(Dispatcher, PiecesOfAnXcdWithoutRoomAreDoneByTheOthers) {
+  Gpu2x4 gpu(oldest_first());
+  KernelSpec other = kernel("b", 8);
+  gpu.launch(0_us, std::move(other), 100_us);
+  gpu.launch(1_us, staying_kernel("a", 3, Dealing::resident), 10_us);
+  gpu.run();
+  EXPECT_EQ(gpu.end("a"), 112_us);
+  EXPECT_EQ(gpu.placements("a").size(), 3u);
+}
+
 TEST(Dispatcher, KernelsShareACuAsFarAsEveryResourceAllows) {
   EXPECT_EQ(workgroups_that_fit({64, 512, 32}, {24, 256, 4}), 2) << "two by registers, two by LDS, eight by waves";
   EXPECT_EQ(workgroups_that_fit({64, 512, 32}, {24, 128, 4}), 2) << "by LDS";

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "sim/config/config.h"
 
 namespace c3sim::models {
@@ -162,6 +164,43 @@ TEST(Host, AnUnknownNumberOfThreadsIsTheUsersFault) {
   } catch (const sim::ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("per_gpu"), std::string::npos) << error.what();
   }
+}
+
+sim::Task<> kernels_after(Host& host, std::vector<sim::Time> pauses, std::vector<sim::Time>& durations) {
+  for (const sim::Time pause : pauses) {
+    co_await host.simulator().delay(pause);
+    const sim::Time start = host.simulator().now();
+    co_await host.launch_kernel(0, false);
+    co_await host.notice_kernel_end(0);
+    durations.push_back(host.simulator().now() - start);
+  }
+}
+
+// 50 ns to launch, 30 to notice; 400 more for the first kernel and for one after as long a pause.
+TEST(Host, AKernelThatFindsItsGpuAtRestStartsLater) {
+  HostSpec sleepy = spec();
+  sleepy.wake_up = 400_ns;
+  sim::Simulator simulator;
+  Host host(sleepy, simulator, 1);
+  std::vector<sim::Time> durations;
+  simulator.spawn("test", kernels_after(host, {0_ns, 0_ns, 399_ns, 400_ns}, durations));
+  simulator.run();
+  EXPECT_EQ(durations, (std::vector{480_ns, 80_ns, 80_ns, 480_ns}));
+}
+
+// The second is launched 50 ns behind the first, and both wait for the GPU that the first has woken.
+TEST(Host, NoKernelOvertakesTheOneThatWakesTheGpu) {
+  HostSpec sleepy = spec();
+  sleepy.wake_up = 400_ns;
+  sim::Simulator simulator;
+  Host host(sleepy, simulator, 1);
+  sim::Time first{0};
+  sim::Time second{0};
+  simulator.spawn("first", launch(host, 0, false, first));
+  simulator.spawn("second", launch(host, 0, false, second));
+  simulator.run();
+  EXPECT_EQ(first, 450_ns);
+  EXPECT_EQ(second, 450_ns);
 }
 
 }  // namespace

@@ -88,6 +88,23 @@ TEST(PowerGovernor, AnIdleGpuDrawsIdleAndClockTreePowerAtTheHighestClock) {
   EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
 }
 
+TEST(PowerSpec, RefusesALoopWithoutTime) {
+  EXPECT_THROW(mi300x({"gpu.power.window=0s"}), sim::ConfigError);
+  EXPECT_THROW(mi300x({"gpu.power.period=2s"}), sim::ConfigError);
+  EXPECT_THROW(mi300x({"gpu.power.dead_band=0.6"}), sim::ConfigError);
+  EXPECT_THROW(mi300x({"gpu.power.start_energy=10W"}), sim::ConfigError);
+  EXPECT_FALSE(mi300x({"gpu.power.burst_limit=900W"}).gpu.power.acts_at_once());
+  EXPECT_TRUE(mi300x({"gpu.power.cap=600W"}).gpu.power.acts_at_once());
+}
+
+// The cube root of what is allowed above rest, 200 W, over what was drawn, 400 W.
+TEST(PowerSpec, StepsByTheCubeRootOfPowerAboveRest) {
+  PowerSpec spec = round_power();
+  spec.cap = sim::Watts(320.0);
+  EXPECT_DOUBLE_EQ(spec.step_to_cap(sim::Watts(520.0)), std::cbrt(0.5));
+  EXPECT_DOUBLE_EQ(spec.step_to_cap(spec.cap), 1.0);
+}
+
 // 1e11 B/s at 1, 2, 4 and 8 pJ/B.
 TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   const std::vector<double> watts{0.1, 0.2, 0.4, 0.8};
@@ -131,25 +148,37 @@ TEST(PowerGovernor, TheClockSettlesWherePowerMeetsTheCap) {
   EXPECT_NEAR(again.settled_power(), 300.0, 386.0 * clock_step);
 }
 
-// Where power meets the cap if the voltage falls no further below 1.2 GHz, where operations take 1 pJ as at the
-// reference clock.
-double settled_with_a_floor(double flops_per_cycle) {
+// 100 + 10 f + 100 f^2 = 400 at f = (-10 + sqrt(100 + 120000)) / 200 = 1.6829, whatever the cap is.
+TEST(PowerGovernor, ABurstLimitAboveTheCapIsWhatHoldsAtOnce) {
   PowerSpec spec = tight();
-  spec.voltage_floor_clock = sim::Hertz(1.2e9);
+  spec.matrix_clock = sim::Hertz(1.8e9);
+  spec.burst_limit = sim::Watts(400.0);
   GovernedGpu gpu(spec);
-  gpu.set_matrix_work(flops_per_cycle);
-  return gpu.settled_clock();
+  gpu.set_matrix_work(1e5);
+  EXPECT_NEAR(gpu.settled_clock(), 1.6829e9, 1.6829e9 * clock_step);
 }
 
-// 2e5 flops a cycle: 100 + 10 f + 200 f = 300 at f = 0.9524; with a voltage that falls on, 100 + 10 f + 200 f^2 = 300
-// would be met at 0.9753.
-TEST(PowerGovernor, BelowItsFloorTheVoltageFallsNoFurther) {
-  EXPECT_NEAR(settled_with_a_floor(2e5), 0.9524e9, 0.9524e9 * clock_step);
+// Cycles that the limit leaves out are not reported; the ceiling is.
+TEST(PowerGovernor, ReportsTheClockThatIsSet) {
+  PowerSpec spec = tight();
+  spec.matrix_clock = sim::Hertz(1.8e9);
+  spec.burst_limit = sim::Watts(400.0);
+  GovernedGpu gpu(spec);
+  gpu.governor().set_ceiling(sim::Hertz(1.7e9));
+  gpu.set_matrix_work(1e5);
+  EXPECT_DOUBLE_EQ(gpu.settled([&gpu] { return gpu.governor().reported_clock().value(); }), 1.7e9);
+  GovernedGpu at_once(tight());
+  at_once.set_matrix_work(1e5);
+  EXPECT_NEAR(at_once.settled([&at_once] { return at_once.governor().reported_clock().value(); }), 1.3651e9,
+              1.3651e9 * clock_step);
 }
 
-// 1e5 flops a cycle take f / 1.2 pJ each above it: 100 + 10 f + 100 f^2 / 1.2 = 300 at f = 1.4903.
-TEST(PowerGovernor, AboveItsFloorTheVoltageGrowsFromThere) {
-  EXPECT_NEAR(settled_with_a_floor(1e5), 1.4903e9, 1.4903e9 * clock_step);
+TEST(PowerGovernor, NoClockIsAboveItsCeiling) {
+  GovernedGpu gpu(tight());
+  gpu.governor().set_ceiling(sim::Hertz(1.1e9));
+  gpu.set_matrix_work(1e5);
+  EXPECT_DOUBLE_EQ(gpu.settled_clock(), 1.1e9);
+  EXPECT_DOUBLE_EQ(gpu.governor().clock_at_work().value(), 1.1e9);
 }
 
 TEST(PowerGovernor, MatrixWorkRunsAtTheSettledClock) {

@@ -43,7 +43,7 @@ class PlatformConfig : public ::testing::Test {
   };
   static Listing list(sim::Config config) {
     Listing listing;
-    listing.spec = PlatformSpec::read(config);
+    listing.spec = PlatformSpec::read(config, folders);
     for (const sim::Parameter& parameter : config.parameters()) listing.parameters[parameter.path] = parameter;
     listing.resolved = config.resolved();
     return listing;
@@ -73,7 +73,7 @@ TEST_F(PlatformConfig, AFileWithABaseSaysOnlyWhatDiffers) {
   EXPECT_EQ(mine.spec.name, "mine");
   EXPECT_EQ(mine.spec.gpu.power.cap, sim::Watts(600.0));
   EXPECT_EQ(mine.spec.gpu.power.idle, mi300x.gpu.power.idle);
-  EXPECT_EQ(mine.spec.gpu.gemm.kernels.size(), mi300x.gpu.gemm.kernels.size());
+  EXPECT_EQ(mine.spec.gpu.gemm.library.kernels.size(), mi300x.gpu.gemm.library.kernels.size());
   EXPECT_EQ(mine.parameters.at("base").value, "mi300x");
   const sim::Parameter& cap = mine.parameters.at("gpu.power.cap");
   EXPECT_EQ(cap.source, "my board");
@@ -181,7 +181,7 @@ TEST_F(PlatformConfig, DefaultsStandInForWhatIfsAndUnmeasuredCollectives) {
   const Listing own = read("own.yaml");
   for (const char* path : {"gpu.memory.collective_channels", "gpu.memory.collectives_first", "gpu.sdma.reduction",
                            "gpu.sdma.batched_doorbell", "gpu.sdma.gpu_initiated.doorbell",
-                           "rccl.collectives.broadcast.workgroups", "rccl.collectives.broadcast.steps"}) {
+                           "rccl.collectives.broadcast.buffer_share", "rccl.collectives.broadcast.steps"}) {
     ASSERT_TRUE(own.parameters.contains(path)) << path;
     const sim::Parameter& parameter = own.parameters.at(path);
     EXPECT_THAT(parameter.file, EndsWith("platforms/defaults.yaml")) << path;

@@ -65,7 +65,8 @@ TEST(Mi300xFile, IsResolvedToTheSameParameters) {
   sim::Config config = platform_config(mi300x_file());
   PlatformSpec::read(config);
   sim::Config again = sim::Config::from_text(config.resolved(), "resolved.yaml", sim::Sources::required);
-  PlatformSpec::read(again);
+  const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
+  PlatformSpec::read(again, folders);
   ASSERT_EQ(again.parameters().size(), config.parameters().size());
   for (std::size_t i = 0; i < config.parameters().size(); ++i) {
     EXPECT_EQ(again.parameters()[i].path, config.parameters()[i].path);
@@ -103,6 +104,16 @@ TEST(PlatformFault, AnUnknownDispatchPolicyNamesThoseThatThereAre) {
   EXPECT_THAT(what, HasSubstr("rotation"));
 }
 
+TEST(PlatformFault, AnUnknownGenerationOfTheLibraryNamesTheNearest) {
+  EXPECT_THAT(faults({"rccl.generation=rccl_2O26"}),
+              HasSubstr("rccl.generation: no generation is named 'rccl_2O26'; did you mean 'rccl_2026'?"));
+}
+
+TEST(PlatformFault, AChannelThatFitsNoCuIsOne) {
+  EXPECT_THAT(faults({"rccl.generations[1].all_to_all.lds=65 KiB"}),
+              HasSubstr("rccl.generations[1].all_to_all.lds: is more than a CU has"));
+}
+
 TEST(PlatformFault, AParameterThatNoModelHasNamesTheNearest) {
   EXPECT_THAT(faults({"gpu.memory.l2.capacityy=8 MiB"}), HasSubstr("capacity"));
 }
@@ -117,6 +128,23 @@ TEST(PlatformFault, AllPartsReportTheirFaultsTogether) {
         "gpu.memory.hbm.read_efficiency", "rccl.workgroup_in_flight", "host.kernel_launch"}) {
     EXPECT_THAT(what, HasSubstr(path));
   }
+}
+
+// 56 channels, one to a CU; ConCCL's all-gather has 64, two to a CU.
+TEST(PlatformSpec, AGenerationSaysWhatTheKernelsOfTheLibraryAre) {
+  const auto room = [](const PlatformSpec& spec, CollectiveKind kind) {
+    return spec.gpu.slots(1, spec.rccl.collective(kind).channel);
+  };
+  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+    EXPECT_EQ(mi300x().rccl.channels(kind, {}), 56);
+    EXPECT_EQ(room(mi300x(), kind), 1);
+  }
+  const PlatformSpec conccl = read_platform(platform_file("mi300x_conccl"));
+  EXPECT_EQ(conccl.rccl.generation, "rccl_2024");
+  EXPECT_EQ(conccl.rccl.channels(CollectiveKind::all_gather, {}), 64);
+  EXPECT_EQ(room(conccl, CollectiveKind::all_gather), 2);
+  EXPECT_EQ(conccl.rccl.channels(CollectiveKind::all_to_all, {}), 56);
+  EXPECT_EQ(room(conccl, CollectiveKind::all_to_all), 1);
 }
 
 TEST(PlatformSpec, AWhatIfReachesTheModels) {

@@ -202,7 +202,7 @@ TEST(CopiesMeetTheirLimits, BytesInFlightOverTheLatencyBoundTheRate) {
 TEST(CopiesMeetTheirLimits, ALoadedMemorySlowsAnEngineWhereBandwidthIsLeft) {
   CopyPlatform platform = CopyPlatform::mi300x();
   platform.memory.queueing_factor = 0.5;
-  platform.sdma.bytes_in_flight = sim::Bytes(128 * 1024);
+  platform.sdma.bytes_in_flight = sim::Bytes(96 * 1024);
   const auto copied_beside = [&platform](double hbm_share) {
     CopyNode node(platform);
     for (int gpu : {0, 1}) {

@@ -64,7 +64,8 @@ TEST(CriticalPath, PartsSumToTheWholeWithNothingLeftUnrecorded) {
 }
 
 TEST(CriticalPath, OfRcclIsLaunchPlacementLatencyTransferAndNotice) {
-  const Explained explanation = explained(collective(models::Backend::rccl, models::CollectiveKind::all_reduce, 1_MiB));
+  const Explained explanation =
+      explained(collective(models::Backend::rccl, models::CollectiveKind::all_reduce, 256_KiB));
   EXPECT_THAT(texts(explanation.steps, 2),
               ElementsAre("launch kernel", "placement of channels", "latency of steps", "data", "notice kernel end"));
   // host.kernel_launch, gpu.dispatch.workgroup_launch, 14 steps of rccl.protocols.ll.step_latency, host.kernel_notice.

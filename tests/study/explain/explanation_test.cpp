@@ -12,6 +12,7 @@
 namespace c3sim::study {
 namespace {
 
+using sim::operator""_MiB;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -27,21 +28,27 @@ Operation operation(std::string name, Work work) {
   return {.name = std::move(name), .work = std::move(work), .mask = {}, .stream = "s", .after = {}};
 }
 
-const models::GemmShape memory_bound{8192, 57344, 8192};
+const models::ElementwiseSpec memory_bound{1024_MiB, 512_MiB, {}};
 
-// The Infinity Cache holds this GEMM back, whether or not a part of it is set apart for collectives.
+// HBM holds this kernel back, whether or not a part of it is set apart for collectives.
 TEST(Explanation, NamesALevelThatIsPartitioned) {
   models::PlatformSpec platform = mi300x().spec;
-  const Schedule gemm{operation("gemm", memory_bound)};
-  EXPECT_THAT(explained(platform, gemm), HasSubstr("run,GEMM,Infinity Cache,"));
+  const Schedule kernel{operation("kernel", memory_bound)};
+  EXPECT_THAT(explained(platform, kernel), HasSubstr(",HBM,"));
   platform.gpu.memory.collective_channels = 0.25;
-  EXPECT_THAT(explained(platform, gemm), HasSubstr("run,GEMM,Infinity Cache,"));
+  EXPECT_THAT(explained(platform, kernel), HasSubstr(",HBM,"));
 }
 
 TEST(Explanation, NamesALevelThatIsApartInACounterfactualMachine) {
   models::PlatformSpec platform = mi300x().spec;
-  platform.without.add(models::Mechanism::infinity_cache);
-  EXPECT_THAT(explained(platform, {operation("gemm", memory_bound)}), HasSubstr("run,GEMM,Infinity Cache,"));
+  platform.without.add(models::Mechanism::hbm);
+  EXPECT_THAT(explained(platform, {operation("kernel", memory_bound)}), HasSubstr(",HBM,"));
+}
+
+// Small tiles ask more of the L2s than these give at the clock of the CUs.
+TEST(Explanation, NamesTheL2WhereAGemmIsBoundByIt) {
+  EXPECT_THAT(explained(mi300x_conccl().spec, {operation("gemm", models::GemmShape{16384, 106496, 8192})}),
+              HasSubstr("run,GEMM,L2,"));
 }
 
 TEST(Explanation, NamesReadsOfOtherGpus) {
@@ -56,7 +63,7 @@ TEST(Explanation, NamesReadsOfOtherGpus) {
 
 TEST(Explanation, TellsOperationsOfOneKindApart) {
   const models::GemmShape shape{4096, 4096, 4096};
-  const std::string csv = explained(mi300x().spec, {operation("first", shape), operation("second", memory_bound)});
+  const std::string csv = explained(mi300x().spec, {operation("first", shape), operation("second", shape)});
   EXPECT_THAT(csv, HasSubstr("run,GEMM first,"));
   EXPECT_THAT(csv, HasSubstr("run,GEMM second,"));
 }

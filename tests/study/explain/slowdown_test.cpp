@@ -53,15 +53,15 @@ TEST(Slowdown, OneAfterTheOtherNothingIsSlower) {
   for (const Slowdown& slowdown : of(Strategy::serial)) EXPECT_EQ(slowdown.together, slowdown.alone);
 }
 
-// Behind a GEMM with two workgroups per CU a collective that needs whole CUs waits for the tail of the GEMM, which
-// loses nothing to it (docs/decisions.md 3); launched first, it waits for nothing, and the GEMM loses its CUs.
+// Behind a GEMM that refills its CUs a collective waits for the tail of the GEMM, which loses next to nothing to it
+// (docs/decisions.md 3); launched first, it waits for nothing, and the GEMM loses its CUs.
 TEST(Slowdown, TheOrderOfLaunchesDecidesWhoWaitsForCus) {
   const std::vector<Slowdown> base = of(Strategy::c3_base);
   EXPECT_GT(percent(operation(base, "collective"), Mechanism::dispatch_wait), 50.0);
-  EXPECT_NEAR(percent(operation(base, "gemm"), Mechanism::cu_loss), 0.0, 0.5);
+  EXPECT_LT(percent(operation(base, "gemm"), Mechanism::cu_loss), 3.0);
   const std::vector<Slowdown> first = of(Strategy::c3_sp);
   EXPECT_EQ(percent(operation(first, "collective"), Mechanism::dispatch_wait), 0.0);
-  EXPECT_GT(percent(operation(first, "gemm"), Mechanism::cu_loss), 1.0);
+  EXPECT_GT(percent(operation(first, "gemm"), Mechanism::cu_loss), 5.0);
 }
 
 // Engines take no CUs, have no clock, and lie below the L2s.

@@ -1,4 +1,4 @@
-#include "calibrate/readers/csv_file.h"
+#include "sim/config/csv_file.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "sim/check.h"
 #include "sim/config/nearest_name.h"
 
-namespace c3sim::calibrate {
+namespace c3sim::sim {
 
 namespace {
 
@@ -27,7 +27,7 @@ std::string in_quotes(std::string_view text) {
 }  // namespace
 
 std::string read_measurement_text(const std::filesystem::path& path) {
-  const auto fail = [&path](const std::string& what) { throw sim::ConfigError({{path.string(), "", what}}); };
+  const auto fail = [&path](const std::string& what) { throw ConfigError({{path.string(), "", what}}); };
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail("it is a folder: a file of measurements is accepted");
   std::ifstream file(path, std::ios::binary);
@@ -101,7 +101,7 @@ class CsvFile::Lexer {
     } else {
       const std::string_view plain = line.substr(0, line.find(','));
       at_ += plain.size();
-      cell.text = sim::trimmed(plain);
+      cell.text = trimmed(plain);
     }
     return cell;
   }
@@ -133,7 +133,7 @@ class CsvFile::Lexer {
   void skip_behind_quote(Row& row) {
     std::string_view behind = rest_of_line();
     behind = behind.substr(0, behind.find(','));
-    if (!sim::trimmed(behind).empty() && !row.bad_quote) {
+    if (!trimmed(behind).empty() && !row.bad_quote) {
       row.bad_quote = {line_, column(), row.cells.size(),
                        "text behind the closing quote: a quote that belongs to the cell is written twice"};
     }
@@ -156,7 +156,7 @@ CsvFile CsvFile::from_text(std::string_view text, std::string name) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   CsvFile file(std::move(name));
-  if (const auto bad = sim::check_characters(text)) file.fault_at(bad->line, bad->column, "", bad->what);
+  if (const auto bad = check_characters(text)) file.fault_at(bad->line, bad->column, "", bad->what);
   file.check();
   Lexer lexer(text);
   while (std::optional<Row> row = lexer.next()) {
@@ -223,7 +223,7 @@ void CsvFile::require(const std::vector<std::string>& columns) {
   const std::vector<std::string> known = this->columns();
   for (const std::string& column : columns) {
     if (!has(column)) {
-      fault_at(header_.line, 1, column, "this column is missing, unit included" + sim::name_hint(column, known));
+      fault_at(header_.line, 1, column, "this column is missing, unit included" + name_hint(column, known));
     }
   }
 }
@@ -235,7 +235,7 @@ const std::string& CsvFile::text(std::size_t row, std::string_view column) const
 }
 
 template <class T>
-T CsvFile::within(std::size_t row, std::string_view column, const sim::Parsed<T>& parsed, T low, T high) {
+T CsvFile::within(std::size_t row, std::string_view column, const Parsed<T>& parsed, T low, T high) {
   if (!parsed.error.empty()) {
     fault(row, column, parsed.error);
   } else if (parsed.value < low || parsed.value > high) {
@@ -247,11 +247,11 @@ T CsvFile::within(std::size_t row, std::string_view column, const sim::Parsed<T>
 }
 
 double CsvFile::number(std::size_t row, std::string_view column, double low, double high) {
-  return within(row, column, sim::parse_number(text(row, column)), low, high);
+  return within(row, column, parse_number(text(row, column)), low, high);
 }
 
 std::int64_t CsvFile::integer(std::size_t row, std::string_view column, std::int64_t low, std::int64_t high) {
-  return within(row, column, sim::parse_integer(text(row, column)), low, high);
+  return within(row, column, parse_integer(text(row, column)), low, high);
 }
 
 std::string CsvFile::place_at(int line, int column) const { return fmt::format("{}:{}:{}", name_, line, column); }
@@ -272,7 +272,7 @@ void CsvFile::fault_at(int line, int column, std::string_view path, std::string 
 }
 
 void CsvFile::check() const {
-  if (!faults_.empty()) throw sim::ConfigError(faults_);
+  if (!faults_.empty()) throw ConfigError(faults_);
 }
 
-}  // namespace c3sim::calibrate
+}  // namespace c3sim::sim

@@ -1,4 +1,4 @@
-#include "calibrate/readers/csv_file.h"
+#include "sim/config/csv_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <functional>
 
-namespace c3sim::calibrate {
+namespace c3sim::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -190,4 +190,4 @@ TEST(CsvFile, RefusesAFileThatIsLargerThanAnyTable) {
 }
 
 }  // namespace
-}  // namespace c3sim::calibrate
+}  // namespace c3sim::sim

@@ -13,9 +13,9 @@
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
 
-namespace c3sim::calibrate {
+namespace c3sim::sim {
 
-// The text of a file of measurements. Throws sim::ConfigError where it cannot be read, is a folder or larger than 64
+// The text of a file of measurements. Throws ConfigError where it cannot be read, is a folder or larger than 64
 // MiB.
 std::string read_measurement_text(const std::filesystem::path& path);
 
@@ -26,7 +26,7 @@ std::string read_measurement_text(const std::filesystem::path& path);
 // cells returns something harmless then (an empty text, the low limit).
 class CsvFile {
  public:
-  // Throw sim::ConfigError for a file that cannot be read, is no text or has no columns; a row of another length than
+  // Throw ConfigError for a file that cannot be read, is no text or has no columns; a row of another length than
   // these, with a wrong quote or a cell of more than 4 KiB, is recorded and left out. `name` stands for the file in
   // positions.
   static CsvFile from_file(const std::filesystem::path& path);
@@ -52,8 +52,8 @@ class CsvFile {
   void fault(std::string what) { fault_at(header_.line, 1, "", std::move(what)); }
   // Records what is wrong with a cell, or, where the file has no such column, with a row.
   void fault(std::size_t row, std::string_view column, std::string what);
-  const std::vector<sim::Fault>& faults() const { return faults_; }
-  // Throws sim::ConfigError with the faults recorded so far, if there are any.
+  const std::vector<Fault>& faults() const { return faults_; }
+  // Throws ConfigError with the faults recorded so far, if there are any.
   void check() const;
 
  private:
@@ -83,13 +83,13 @@ class CsvFile {
   void fault_at(int line, int column, std::string_view path, std::string what);
   // What was read of a cell; a fault, and the low limit, if it could not be read or lies outside the limits.
   template <class T>
-  T within(std::size_t row, std::string_view column, const sim::Parsed<T>& parsed, T low, T high);
+  T within(std::size_t row, std::string_view column, const Parsed<T>& parsed, T low, T high);
 
   std::string name_;
   Row header_;
   std::map<std::string, std::size_t, std::less<>> index_;  // of columns
   std::vector<Row> rows_;
-  std::vector<sim::Fault> faults_;
+  std::vector<Fault> faults_;
 };
 
-}  // namespace c3sim::calibrate
+}  // namespace c3sim::sim

@@ -1,0 +1,18 @@
+// What RCCL moves from GPU to GPU in a collective, whatever its channels and protocol.
+#pragma once
+
+#include <vector>
+
+#include "models/machine/delivery_ledger.h"
+#include "models/platform/collective_spec.h"
+
+namespace c3sim::models {
+
+// What `from` sends to `to` over the whole collective, the source of each byte being where it comes from originally.
+std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to);
+sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to);
+
+// The bytes of a range between two shares of it, given as `first` and `end` of `parts`; adjacent shares meet exactly.
+BufferRange share_of(const BufferRange& whole, int first, int end, int parts);
+
+}  // namespace c3sim::models

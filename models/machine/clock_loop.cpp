@@ -1,0 +1,70 @@
+#include "models/machine/clock_loop.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace c3sim::models {
+
+ClockLoop::ClockLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor)
+    : spec_(spec),
+      network_(network),
+      simulator_(network.simulator()),
+      governor_(governor),
+      record_(spec.at_rest()),
+      noted_until_(simulator_.now()) {
+  network.add_observer([this](sim::Time, sim::Time until) { note(noted_until_, until); });
+  network.add_regulator([this] {
+    if (!running_) foresee_start();
+    return false;
+  });
+}
+
+void ClockLoop::note(sim::Time since, sim::Time until) {
+  const sim::Watts power = governor_.power();
+  record_.add(since, until, power);
+  record_.forget_before(until - spec_.window);
+  excess_ = std::max(sim::Joules(0.0), excess_ + (power - spec_.cap) * sim::to_seconds(until - since));
+  noted_until_ = until;
+}
+
+// Rates and power may still change at this instant: what is foreseen too early is foreseen again when it is due.
+void ClockLoop::foresee_start() {
+  const sim::Watts over = governor_.power() - spec_.cap;
+  if (over <= sim::Watts(0.0)) return;
+  const sim::Seconds left = std::max(sim::Joules(0.0), spec_.start_energy - excess_) / over;
+  const sim::Time due = simulator_.now() + sim::to_time(left);
+  if (due >= start_due_) return;
+  start_due_ = due;
+  simulator_.schedule(due, [this, due] { start_if_due(due); });
+}
+
+void ClockLoop::start_if_due(sim::Time due) {
+  if (due != start_due_) return;  // one that is due earlier was foreseen since
+  start_due_ = sim::Time::max();
+  const sim::Time now = simulator_.now();
+  const sim::Joules excess = excess_ + (governor_.power() - spec_.cap) * sim::to_seconds(now - noted_until_);
+  constexpr double rounding = 1e-6;
+  if (excess < (1.0 - rounding) * spec_.start_energy) return foresee_start();
+  running_ = true;
+  step();
+}
+
+void ClockLoop::step() {
+  network_.regulate_anew();  // closes the stretch that ends now
+  const sim::Watts mean = record_.mean(simulator_.now() - spec_.window, simulator_.now());
+  const double off = mean / spec_.cap - 1.0;
+  const bool slowed = governor_.ceiling() < spec_.highest_clock;
+  if (off <= spec_.dead_band && !slowed) {
+    running_ = false;
+    excess_ = sim::Joules(0.0);
+    return;
+  }
+  if (std::abs(off) > spec_.dead_band) {
+    // Downwards from where the clock has come to be under the burst limit.
+    const sim::Hertz from = off > 0.0 ? std::min(governor_.ceiling(), governor_.clock_at_work()) : governor_.ceiling();
+    governor_.set_ceiling(std::clamp(spec_.step_to_cap(mean) * from, spec_.lowest_clock, spec_.highest_clock));
+  }
+  simulator_.schedule(simulator_.now() + spec_.period, [this] { step(); });
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,112 @@
+// Runs back to back and from rest, on the machine whose governor holds a mean and on the one where it acts at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "study/trial.h"
+#include "tests/models/model_fixture.h"
+#include "tests/study/seen_of_trial.h"
+
+namespace c3sim::study {
+namespace {
+
+using sim::operator""_GiB;
+using sim::operator""_us;
+
+constexpr models::GemmShape cb4{18432, 8192, 16384};
+
+models::PlatformSpec as_shot(models::PlatformSpec platform) {
+  platform.host.protocol = models::Protocol::shot;
+  return platform;
+}
+
+// The mean time of the later half of so many runs, one behind the other from rest.
+double settled(const models::PlatformSpec& platform, const Schedule& once, std::size_t times) {
+  Schedule all;
+  for (std::size_t run = 0; run < times; ++run) {
+    for (Operation operation : once) {
+      for (std::size_t& earlier : operation.after) earlier += run * once.size();
+      for (std::size_t before = 0; run > 0 && before < once.size(); ++before) {
+        operation.after.push_back((run - 1) * once.size() + before);
+      }
+      all.push_back(std::move(operation));
+    }
+  }
+  Testbed testbed(as_shot(platform));
+  const std::vector<Span>& spans = testbed.run(all).operations;
+  const std::size_t half = times / 2;
+  sim::Time end_of_half{0};
+  for (std::size_t i = 0; i < half * once.size(); ++i) end_of_half = std::max(end_of_half, spans[i].end);
+  return sim::to_seconds(testbed.run(all).makespan() - end_of_half).value() / static_cast<double>(times - half);
+}
+
+Schedule c3(const models::PlatformSpec& platform, Strategy strategy, sim::Bytes bytes) {
+  const Scenario scenario{.name = "test", .gemm = cb4, .bytes = bytes};
+  return {operation_of(cb4), operation_of(collective_of(scenario, strategy, platform))};
+}
+
+// Three seconds of runs through the governor's loop. Its dead band of 1 % of power is 0.4 % of the clock.
+TEST(SteadyProtocol, IsWhatRepetitionComesTo) {
+  const models::PlatformSpec platform = models::h200();
+  Testbed testbed(platform);
+  for (const Schedule& once :
+       {Schedule{operation_of(cb4)}, c3(platform, Strategy::conccl, 2_GiB), c3(platform, Strategy::c3_base, 2_GiB)}) {
+    const double time = sim::to_seconds(testbed.run(once).makespan()).value();
+    const double repeated = settled(platform, once, static_cast<std::size_t>(3.0 / time));
+    EXPECT_NEAR(time, repeated, 0.005 * repeated);
+  }
+}
+
+TEST(SteadyProtocol, DrawsTheCapOnAverageOrLess) {
+  const models::PlatformSpec platform = models::h200();
+  const Figures steady = all_of(platform, GemmTrial{.shape = cb4});
+  EXPECT_NEAR(steady.at(Figure::power), platform.gpu.power.cap.value(), 1.0);
+  const Figures small = all_of(platform, GemmTrial{.shape = {512, 512, 512}});
+  EXPECT_LT(small.at(Figure::power), 0.5 * platform.gpu.power.cap.value());
+  EXPECT_DOUBLE_EQ(small.at(Figure::clock), platform.gpu.power.highest_clock.value());
+}
+
+// One simulation is all there is to it, and protocols do not differ.
+TEST(SteadyProtocol, IsOneRunWhereTheCapActsAtOnce) {
+  Testbed testbed(models::mi300x());
+  const Timeline& timeline = testbed.run({operation_of(cb4)});
+  EXPECT_FALSE(timeline.ceiling.has_value());
+  Testbed from_rest(as_shot(models::mi300x()));
+  EXPECT_EQ(from_rest.run({operation_of(cb4)}).makespan(), timeline.makespan());
+}
+
+// From rest only the burst limit holds, and the first launch waits for the GPU to wake.
+TEST(ShotProtocol, IsFasterButForWakingUp) {
+  const models::PlatformSpec platform = models::h200();
+  const auto time = [&platform](GemmTrial trial) { return figure(platform, trial, Figure::time); };
+  const double steady = time({.shape = cb4});
+  const double first = time({.shape = cb4, .nth = 0});
+  const double second = time({.shape = cb4, .nth = 1});
+  EXPECT_NEAR(first - second, sim::to_seconds(platform.host.wake_up).value(), 1e-6);
+  EXPECT_LT(second, 0.9 * steady);
+  EXPECT_DOUBLE_EQ(figure(as_shot(platform), GemmTrial{.shape = cb4}, Figure::time), first);
+  EXPECT_NEAR(time({.shape = cb4, .nth = 60}), steady, 0.005 * steady);
+}
+
+// After 30 ms of rest the loop has never started: all are as the first.
+TEST(GemmsWithPauses, AreFromRestIfThePauseIsLong) {
+  const models::PlatformSpec platform = models::h200();
+  const GemmTrial paused{.shape = cb4, .pause = 30'000_us};
+  const Figures figures = all_of(platform, paused);
+  EXPECT_DOUBLE_EQ(figures.at(Figure::time), figure(platform, GemmTrial{.shape = cb4, .nth = 0}, Figure::time));
+  EXPECT_NEAR(figures.at(Figure::clock), platform.gpu.power.highest_clock.value(), 1.0);
+  const double share = figures.at(Figure::time) / (figures.at(Figure::time) + 30e-3);
+  EXPECT_LT(figures.at(Figure::power), 121.0 + share * (platform.gpu.power.burst_limit.value() - 121.0));
+}
+
+// A pause of 0.1 ms hardly lets anything cool: about as steady.
+TEST(GemmsWithPauses, AreSteadyIfThePauseIsShort) {
+  const models::PlatformSpec platform = models::h200();
+  const double steady = figure(platform, GemmTrial{.shape = cb4}, Figure::time);
+  const Figures paused = all_of(platform, GemmTrial{.shape = cb4, .pause = 100_us});
+  EXPECT_NEAR(paused.at(Figure::time), steady, 0.02 * steady);
+  EXPECT_NEAR(paused.at(Figure::power), platform.gpu.power.cap.value(), 0.011 * platform.gpu.power.cap.value());
+}
+
+}  // namespace
+}  // namespace c3sim::study
