@@ -37,7 +37,7 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
     return "channels are workgroups of a kernel, and this collective has none: only copy engines move its data";
   }
   if (spec.channels) {
-    const std::string reason = why_no_channels(kernels->kind, *spec.channels, platform);
+    std::string reason = why_no_channels(kernels->kind, *spec.channels, platform);
     if (!reason.empty()) return reason;
   }
   const int xcds = platform.gpu.memory.xcds;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <utility>
 
 namespace c3sim::models {
 
@@ -127,11 +126,12 @@ GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const Gem
     bool more_would_work = true;
     for (; more_would_work; kernel.split_k *= 2) {
       GemmPlan plan = plan_with(gpu, shape, kernel, longer);
-      more_would_work = gpu.gemm.library.splits && plan.pieces() < gpu.cus() && 2 * kernel.split_k <= steps;
-      if (!best || cycles(gpu, plan) < cycles(gpu, *best)) best = std::move(plan);
+      more_would_work =
+          gpu.gemm.library.splits && plan.pieces() < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
+      if (!best || cycles(gpu, plan) < cycles(gpu, *best)) best = plan;
     }
   }
-  return *std::move(best);
+  return *best;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ std::string_view to_string(Bottleneck bottleneck) {
     case Bottleneck::own_rate:
       return "own rate: CUs, clock or engine set-up";
     case Bottleneck::latency:
-      return "latency of memory under load";
+      return "latency of its loop, links and memories";
     case Bottleneck::l2:
       return "L2";
     case Bottleneck::infinity_cache:
