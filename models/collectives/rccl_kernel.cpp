@@ -155,7 +155,7 @@ sim::Task<> RcclRun::move_data(std::vector<int> channels) {
     sim::Latch latch;
     sim::ResourceNetwork::ResourceId last_link;
   };
-  const auto flows = static_cast<std::uint64_t>(gpus_ * plan_.links());
+  const auto flows = static_cast<std::uint64_t>(gpus_) * static_cast<std::uint64_t>(plan_.links());
   Arrivals arrivals{sim::Latch(node_.simulator(), "data of channels", flows), 0};
   for (int from = 0; from < gpus_; ++from) {
     for (int to = 0; to < spec_.gpus; ++to) {

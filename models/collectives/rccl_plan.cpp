@@ -25,7 +25,8 @@ double RcclPlan::channels_towards(int from, int to) const {
   const int rings = spec_.gpus - 1;
   if (topology_ == Topology::fabric_switch) return static_cast<double>(channels_) / rings;
   const int ring = (to - from + spec_.gpus) % spec_.gpus - 1;
-  return channels_ / rings + (ring < channels_ % rings ? 1 : 0);
+  const int of_each = channels_ / rings;
+  return of_each + (ring < channels_ % rings ? 1 : 0);
 }
 
 int RcclPlan::links() const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 namespace c3sim::models {
@@ -90,8 +89,8 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   return traffic;
 }
 
-GemmTrafficModel::GemmTrafficModel(GemmPlan plan, const MemorySpec& memory, int slots_per_xcd, double per_cu)
-    : plan_(std::move(plan)), memory_(memory) {
+GemmTrafficModel::GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu)
+    : plan_(plan), memory_(memory) {
   const std::vector<int> full(static_cast<std::size_t>(memory.xcds), slots_per_xcd);
   estimated_ = estimate_traffic(plan_, memory, {full, per_cu});
   undisturbed_ = correct(estimated_);

@@ -24,7 +24,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
 class GemmTrafficModel {
  public:
   // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD, `per_cu` of them on a CU.
-  GemmTrafficModel(GemmPlan plan, const MemorySpec& memory, int slots_per_xcd, double per_cu);
+  GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu);
 
   const GemmPlan& plan() const { return plan_; }
   // With all CUs and caches to itself.
