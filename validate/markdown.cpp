@@ -59,9 +59,15 @@ Row joined(Row first, const Row& second) {
   return first;
 }
 
-std::string title_of(const Validation& validation, const std::string& suite) {
+// None of a user's file.
+const Heading* heading_of(const Validation& validation, const std::string& suite) {
   const auto found = std::ranges::find(validation.suites, suite, &Heading::name);
-  return found == validation.suites.end() ? suite : found->title;
+  return found == validation.suites.end() ? nullptr : &*found;
+}
+
+std::string title_of(const Validation& validation, const std::string& suite) {
+  const Heading* const heading = heading_of(validation, suite);
+  return heading == nullptr ? suite : heading->title;
 }
 
 std::string groups_section(const Validation& validation) {
@@ -139,8 +145,8 @@ std::string accuracy_table(const Validation& validation) {
   // Predictions first, and of those and of the rest the MI300X.
   std::vector<Group> groups = groups_by_suite(validation);
   const auto rank = [&](const Group& group) {
-    const auto suite = std::ranges::find(validation.suites, group.suite, &Heading::name);
-    const bool other_machine = suite == validation.suites.end() || !suite->platform.starts_with("mi300x");
+    const Heading* const suite = heading_of(validation, group.suite);
+    const bool other_machine = suite == nullptr || !suite->platform.starts_with("mi300x");
     return std::pair(group.role != calibrate::Role::predict, other_machine);
   };
   std::ranges::stable_sort(groups, {}, rank);

@@ -23,7 +23,7 @@ namespace {
 // Channels that the CUs of a mask hold at once.
 int slots(Node& node, const CuMask& mask, const CuResources& channel) {
   const GpuSpec& gpu = node.spec().gpu;
-  return gpu.slots(mask.all() ? gpu.cus() : gpu.memory.xcds * (mask.end - mask.begin), channel);
+  return gpu.slots(gpu.memory.xcds * mask.cus(gpu.cus_per_xcd), channel);
 }
 
 class RcclRun {

@@ -39,7 +39,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   const CuMask mask = stream.mask;
   Kernel kernel;
   kernel.shape.name = "elementwise";
-  kernel.shape.workgroups = gpu.memory.xcds * (mask.all() ? gpu.cus_per_xcd : mask.end - mask.begin);
+  kernel.shape.workgroups = gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
   kernel.shape.workgroup = gpu.cu;
   kernel.shape.stream = stream;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;

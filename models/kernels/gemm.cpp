@@ -24,18 +24,6 @@ bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
 
 namespace {
 
-Dealing dealing_of(GemmSchedule schedule) {
-  switch (schedule) {
-    case GemmSchedule::tile_per_workgroup:
-      return Dealing::per_xcd;
-    case GemmSchedule::persistent:
-      return Dealing::resident;
-    case GemmSchedule::work_stealing:
-      return Dealing::stealing;
-  }
-  return Dealing::per_xcd;
-}
-
 // Progress counts in operations.
 Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Footing& footing) {
   const GemmTraffic traffic = model.on(footing);
@@ -56,7 +44,7 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   kernel.shape.name = "gemm";
   kernel.shape.workgroups = static_cast<int>(plan.pieces());
   kernel.shape.workgroup = plan.kernel.workgroup;
-  kernel.shape.dealing = dealing_of(gpu.gemm.library.schedule);
+  kernel.shape.dealing = gpu.gemm.library.schedule;
   kernel.shape.stream = stream;
   kernel.shape.time_spread = gpu.gemm.library.time_spread;
   kernel.start_up = start_up_of(gpu.gemm.library, plan.kernel);

@@ -12,9 +12,7 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / 
 
 // Of the operands, what the Infinity Cache cannot hold.
 double missing_operands(const MemorySpec& memory, const GemmShape& shape) {
-  const double operands =
-      GemmShape::element_bytes * static_cast<double>(shape.k) * static_cast<double>(shape.m + shape.n);
-  return 1.0 - std::min(1.0, memory.cache_capacity.value() / operands);
+  return 1.0 - std::min(1.0, memory.cache_capacity / shape.operand_bytes());
 }
 
 // Cycles of a CU while `together` workgroups that share it do a piece each. In a step along k its matrix pipes are busy
@@ -91,14 +89,13 @@ double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
 // kernel back it does so in first loads and output, too.
 GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, double longer) {
   GemmPlan plan = cut(gpu, shape, kernel);
-  const auto efficiency = [&](int together) {
-    const Cycles each = cycles_of_pieces(gpu, plan, together);
+  const auto efficiency = [&](int together, const Cycles& each) {
     return together * plan.piece_flops() /
            (gpu.gemm.flops_per_cycle_per_cu * (std::min(longer, 1.0) * each.multiplying + each.around));
   };
-  plan.efficiency = efficiency(plan.per_cu);
-  plan.alone_share = efficiency(1) / plan.efficiency;
   const Cycles full = cycles_of_pieces(gpu, plan, plan.per_cu);
+  plan.efficiency = efficiency(plan.per_cu, full);
+  plan.alone_share = efficiency(1, cycles_of_pieces(gpu, plan, 1)) / plan.efficiency;
   plan.cycles = longer * full.steps() + full.around;
   if (longer > 1.0 || full.loading > full.multiplying) {
     const double undisturbed = plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
@@ -136,10 +133,16 @@ GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const Gem
 
 }  // namespace
 
-double GemmPlan::piece_l2_bytes() const {
+double GemmPlan::piece_writes() const {
+  constexpr double partial_sum_bytes = 4.0;  // parts of a contraction are added up in single precision
   const double elements = static_cast<double>(kernel.tile_m) * kernel.tile_n;
-  const double operands = GemmShape::element_bytes * piece_k() * (kernel.tile_m + kernel.tile_n);
-  return operands + (kernel.split_k == 1 ? GemmShape::element_bytes : 2.0 * partial_sum_bytes) * elements;
+  return (kernel.split_k == 1 ? GemmShape::element_bytes : partial_sum_bytes) * elements;
+}
+
+double GemmPlan::piece_reads() const { return kernel.split_k == 1 ? 0.0 : piece_writes(); }
+
+double GemmPlan::piece_l2_bytes() const {
+  return GemmShape::element_bytes * piece_k() * (kernel.tile_m + kernel.tile_n) + piece_reads() + piece_writes();
 }
 
 double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }

@@ -11,8 +11,6 @@ namespace c3sim::models {
 
 // A shape with the kernel chosen for it.
 struct GemmPlan {
-  static constexpr double partial_sum_bytes = 4.0;  // parts of a contraction are added up in single precision
-
   GemmShape shape;
   GemmKernelSpec kernel;
   std::int64_t tiles_m = 0;
@@ -32,7 +30,9 @@ struct GemmPlan {
   std::int64_t pieces() const { return tiles_m * tiles_n * kernel.split_k; }
   double piece_k() const { return static_cast<double>(shape.k) / kernel.split_k; }
   double piece_flops() const;     // of a full tile, padding included
-  double piece_l2_bytes() const;  // its operands and its part of the result; the parts of a tile are read and written
+  double piece_writes() const;    // bytes of the result
+  double piece_reads() const;     // of the same: the parts of a tile are added up
+  double piece_l2_bytes() const;  // these and its operands
 };
 
 // Before the first workgroup, and again where the parts of a contraction are added up.

@@ -36,13 +36,6 @@ double panel_extent(const GemmPlan& plan, double residents, double per_cu) {
 // is as likely to be there as the cache is to hold it.
 double reuse(double window_bytes, double capacity_bytes) { return std::min(1.0, capacity_bytes / window_bytes); }
 
-// Written and read of the result by one piece.
-Traffic output_traffic(const GemmPlan& plan) {
-  const double elements = static_cast<double>(plan.kernel.tile_m) * plan.kernel.tile_n;
-  if (plan.kernel.split_k == 1) return {0.0, element * elements, 0.0};
-  return {GemmPlan::partial_sum_bytes * elements, GemmPlan::partial_sum_bytes * elements, 0.0};
-}
-
 }  // namespace
 
 GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const Footing& footing) {
@@ -70,22 +63,21 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   const double capacity = footing.cache_share * memory.cache_capacity.value();
   const double cache_window_k = std::min(k, static_cast<double>(plan.cache_drift));
   const double kept_across_xcds = reuse(element * gpu_extent * cache_window_k, capacity);
-  const double operands =
-      element * static_cast<double>(plan.shape.k) * static_cast<double>(plan.shape.m + plan.shape.n);
+  const double operands = plan.shape.operand_bytes().value();
   const double kept_across_waves = reuse(operands, capacity);
   const double waves = std::max(1.0, static_cast<double>(plan.pieces()) / all);
   const double first_touch = std::min(1.0, operands / (waves * element * k * gpu_unique));
   const double wave_misses = gpu_unique * (first_touch + (1.0 - first_touch) * (1.0 - kept_across_waves));
   const double misses = wave_misses + (beyond - gpu_unique) * (1.0 - kept_across_xcds);
 
-  const Traffic output = output_traffic(plan);
   const double panel_reads = element * k * beyond / all;  // of one piece, beyond the L2s
   const double flops = plan.piece_flops();
   GemmTraffic traffic;
   traffic.l2 = plan.piece_l2_bytes() / flops;
-  traffic.beyond_l2.reads = (panel_reads + output.reads) / flops;
-  traffic.beyond_l2.writes = output.writes / flops;
-  traffic.beyond_l2.cache_hits = panel_reads * (1.0 - misses / beyond) / (panel_reads + output.reads + output.writes);
+  traffic.beyond_l2.reads = (panel_reads + plan.piece_reads()) / flops;
+  traffic.beyond_l2.writes = plan.piece_writes() / flops;
+  traffic.beyond_l2.cache_hits =
+      panel_reads * (1.0 - misses / beyond) / (panel_reads + plan.piece_reads() + plan.piece_writes());
   return traffic;
 }
 

@@ -10,6 +10,8 @@ struct CuMask {
   int end = 0;  // begin == end: every CU
 
   bool all() const { return begin == end; }
+  // Of an XCD that has so many.
+  int cus(int cus_per_xcd) const { return all() ? cus_per_xcd : end - begin; }
   bool allows(int cu) const { return all() || (cu >= begin && cu < end); }
   auto operator<=>(const CuMask&) const = default;
 };

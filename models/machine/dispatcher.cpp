@@ -153,8 +153,7 @@ sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
   Queue& queue = *position;
   int count = queue.kernel.workgroups;
   if (queue.kernel.dealing != Dealing::per_xcd) {
-    const CuMask& mask = queue.kernel.stream.mask;
-    const int cus = xcds() * (mask.all() ? cus_per_xcd_ : mask.end - mask.begin);
+    const int cus = xcds() * queue.kernel.stream.mask.cus(cus_per_xcd_);
     count = std::min(count, cus * workgroups_that_fit(cu_, queue.kernel.workgroup));
   }
   queue.pool = queue.kernel.workgroups - count;

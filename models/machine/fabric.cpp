@@ -13,19 +13,19 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated, Mechanisms without)
     : spec_(spec), simulated_(simulated) {
   const sim::ResourceNetwork::Apart apart{.bandwidth = without.has(Mechanism::link)};
-  const auto add = [&](std::string name, double rate) {
-    return network.add_resource({std::move(name), rate, {}}, apart);
+  const auto add = [&](std::string name, double rate, const sim::LoadedLatency& latency = {}) {
+    return network.add_resource({std::move(name), rate, latency}, apart);
   };
   const sim::LoadedLatency queue = spec.link_latency();
   const double rate = spec.link_rate.value();
   for (int from = 0; from < simulated; ++from) {
     if (spec.topology == Topology::fabric_switch) {
-      out_.push_back(network.add_resource({device_name(from) + ".port_out", rate, queue}, apart));
+      out_.push_back(add(device_name(from) + ".port_out", rate, queue));
       in_.push_back(add(device_name(from) + ".port_in", rate));
     } else {
       for (int to = 0; to < spec.gpus; ++to) {
         // The unused diagonal keeps the index simple.
-        out_.push_back(network.add_resource({device_name(from) + ".link_to_" + device_name(to), rate, queue}, apart));
+        out_.push_back(add(device_name(from) + ".link_to_" + device_name(to), rate, queue));
       }
     }
     const double places = (spec.reads_in_flight / sim::to_seconds(std::chrono::microseconds(1))).value();

@@ -8,18 +8,12 @@
 
 #include "models/machine/stream.h"
 #include "models/platform/cu_resources.h"
+#include "models/platform/dispatch_spec.h"
 #include "models/platform/interference.h"
 #include "sim/task.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
-
-// How the pieces of a kernel's work reach the CUs.
-enum class Dealing {
-  per_xcd,   // a workgroup each, dealt to the XCDs in turn when the kernel is queued
-  resident,  // workgroups that stay on the CUs which they found free at the start, and take one piece after another
-  stealing   // the same, and more of them join where CUs fall free later
-};
 
 struct KernelSpec {
   std::string name;

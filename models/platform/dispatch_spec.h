@@ -12,6 +12,13 @@ enum class DispatchPolicy {
   rotation       // the same, but a queue that has held the turn for a quantum passes it on
 };
 
+// How the pieces of a kernel's work reach the CUs.
+enum class Dealing {
+  per_xcd,   // a workgroup each, dealt to the XCDs in turn when the kernel is queued
+  resident,  // workgroups that stay on the CUs which they found free at the start, and take one piece after another
+  stealing   // the same, and more of them join where CUs fall free later
+};
+
 struct DispatchSpec {
   DispatchPolicy policy = DispatchPolicy::oldest_first;
   sim::Time quantum{0};           // rotation: how long a queue keeps its turn while others wait

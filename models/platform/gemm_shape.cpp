@@ -14,6 +14,10 @@ double product(std::int64_t a, std::int64_t b) { return static_cast<double>(a) *
 
 sim::Flops GemmShape::flops() const { return sim::Flops(2.0 * product(m, n) * static_cast<double>(k)); }
 
+sim::Bytes GemmShape::operand_bytes() const {
+  return sim::Bytes(element_bytes * static_cast<double>(k) * static_cast<double>(m + n));
+}
+
 sim::Bytes GemmShape::compulsory_bytes() const {
   return sim::Bytes(element_bytes * (product(m, k) + product(k, n) + product(m, n)));
 }

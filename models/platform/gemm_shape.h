@@ -19,6 +19,7 @@ struct GemmShape {
   static constexpr double element_bytes = 2.0;  // bf16, fp16
 
   sim::Flops flops() const;
+  sim::Bytes operand_bytes() const;  // A and B
   // Bytes that any schedule must move: A and B read once, C written once.
   sim::Bytes compulsory_bytes() const;
   auto operator<=>(const GemmShape&) const = default;

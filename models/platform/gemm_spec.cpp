@@ -15,10 +15,9 @@ namespace c3sim::models {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, GemmSchedule>, 3> schedules{
-    {{"tile_per_workgroup", GemmSchedule::tile_per_workgroup},
-     {"persistent", GemmSchedule::persistent},
-     {"work_stealing", GemmSchedule::work_stealing}}};
+constexpr std::array<std::pair<std::string_view, Dealing>, 3> schedules{{{"tile_per_workgroup", Dealing::per_xcd},
+                                                                         {"persistent", Dealing::resident},
+                                                                         {"work_stealing", Dealing::stealing}}};
 constexpr int lanes_of_a_wave = 64;
 constexpr int bytes_of_a_register = 4;  // of one lane
 constexpr int address_registers = 64;   // of each lane: addresses, counters, what else is not data
@@ -35,7 +34,7 @@ GemmLibrary read_library(sim::Section& section) {
   library.name = section.name("name");
   library.by_modelled_time = section.flag("by_modelled_time", false);
   library.splits = section.flag("splits", false);
-  library.schedule = section.choice<GemmSchedule>("schedule", schedules);
+  library.schedule = section.choice<Dealing>("schedule", schedules);
   library.efficiency = section.number("efficiency", 0.01, 1.0);
   library.tile_overhead = section.number("tile_overhead", 0.0, 100.0);
   library.least_step = section.number("least_step", 0.0, 1e6);

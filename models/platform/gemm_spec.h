@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/platform/cu_resources.h"
+#include "models/platform/dispatch_spec.h"
 #include "models/platform/gemm_shape.h"
 #include "sim/config/config_section.h"
 #include "sim/units.h"
@@ -26,24 +27,17 @@ struct GemmKernelSpec {
   double tuned_efficiency = 0.0;  // share of the matrix peak that was measured at that size; 0: not known
 };
 
-// How the tiles of a product reach the CUs.
-enum class GemmSchedule {
-  tile_per_workgroup,  // a workgroup for each
-  persistent,          // workgroups for the CUs that are free at the start, which share the tiles
-  work_stealing        // workgroups for all CUs, which take the next tile of one queue
-};
-
 // What the kernels of a library have in common.
 struct GemmLibrary {
   std::string name;
   bool by_modelled_time = false;  // a size that is not in the table gets the kernel that is fastest by `cycles`, rather
                                   // than that of the nearest size
   bool splits = false;            // the contraction of such a size is split where the tiles leave CUs without work
-  GemmSchedule schedule = GemmSchedule::tile_per_workgroup;
-  double efficiency = 0.0;       // share of the matrix peak at the actual clock that the loop along k reaches
-  double tile_overhead = 0.0;    // cycles per element of a tile with nothing multiplied: first loads, output
-  double least_step = 0.0;       // cycles of a workgroup in a step along k, however small: latency
-  double cold_operands = 0.0;    // so much longer a step takes whose operands are not in the Infinity Cache
+  Dealing schedule = Dealing::per_xcd;  // how tiles reach the CUs
+  double efficiency = 0.0;              // share of the matrix peak at the actual clock that the loop along k reaches
+  double tile_overhead = 0.0;           // cycles per element of a tile with nothing multiplied: first loads, output
+  double least_step = 0.0;              // cycles of a workgroup in a step along k, however small: latency
+  double cold_operands = 0.0;           // so much longer a step takes whose operands are not in the Infinity Cache
   sim::Time start_up{0};         // before the first workgroup: state that it resets; again where parts are added up
   int steps_in_flight = 1;       // along k, whose operands a workgroup keeps under way
   double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean

@@ -28,8 +28,8 @@ HostSpec HostSpec::read(sim::Section section) {
       {{to_string(one), one}, {to_string(per_gpu), per_gpu}}};
   static constexpr std::array<std::pair<std::string_view, HostWait>, 2> waits{
       {{"polling", HostWait::polling}, {"interrupt", HostWait::interrupt}}};
-  static constexpr std::array<std::pair<std::string_view, Protocol>, 2> protocols{
-      {{"steady", Protocol::steady}, {"shot", Protocol::shot}}};
+  const std::array<std::pair<std::string_view, Protocol>, 2> protocols{
+      {{to_string(Protocol::steady), Protocol::steady}, {to_string(Protocol::shot), Protocol::shot}}};
   HostSpec spec;
   spec.threads = section.choice<HostThreads>("threads", threads);
   spec.wait = section.choice<HostWait>("wait", waits);

@@ -71,8 +71,7 @@ TEST(SplitK, PartsOfATileShareNoPanel) {
 // Nine tiles on eight CUs are two waves, whoever deals them.
 TEST(GemmSchedule, CountsWholeWaves) {
   PlatformSpec platform = with_kernel(1);
-  for (const GemmSchedule schedule :
-       {GemmSchedule::tile_per_workgroup, GemmSchedule::persistent, GemmSchedule::work_stealing}) {
+  for (const Dealing schedule : {Dealing::per_xcd, Dealing::resident, Dealing::stealing}) {
     platform.gpu.gemm.library.schedule = schedule;
     EXPECT_NEAR(run(platform, {9 * 128, 128, 1000}).us, 2.0 * (launch_us + tile_us), 1e-5);
   }
