@@ -1,52 +1,75 @@
 // The fit of a platform to isolated measurements, step by step: a few parameters of kind `fitted`, then the next few,
-// each to the runs that show them.
+// each to the runs that show them, with what the fit does not know of them.
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/spread.h"
 #include "calibrate/observation.h"
 #include "calibrate/readers/measurement.h"
+#include "study/parallel.h"
 
 namespace c3sim::calibrate {
 
 struct FittedParameter {
   std::string path;
-  std::string before;  // as the base has it
-  std::string after;
+  std::string step;       // by name
+  std::string before;     // as the base has it
+  std::string after;      // the same where the measurements do not identify it
+  std::string error;      // standard error; empty where it is not identified
+  std::string from, to;   // interval of 95 %; empty likewise
   std::string low, high;  // its range
   std::string source;
-  bool at_limit = false;  // it ended where its range ends
+  std::string shown_by;     // the measurements that would identify it
+  bool identified = true;   // the measurements say more of it than its range
+  bool at_limit = false;    // it ended where its range ends
+  bool by_profile = false;  // interval and error are those of its likelihood profile
+};
+
+// Of two parameters of a step.
+struct Correlation {
+  std::string first;
+  std::string second;
+  double value = 0.0;
 };
 
 struct FittedStep {
   std::string name;
-  std::size_t parameters = 0;       // fitted in this step; without any it only shows how good the others are
-  std::vector<Observation> before;  // of the base
-  std::vector<Observation> after;   // of the fitted platform, all steps done
+  std::size_t parameters = 0;         // fitted in this step; without any it only shows how good the others are
+  std::vector<Observation> before;    // of the base
+  std::vector<Observation> after;     // of the fitted platform, all steps done
+  std::vector<double> held_out;       // residuals of the rows where a fifth of them is left out of the fit by turns
+  std::vector<Observation> outliers;  // rows that were left next to no say
 };
 
 struct Calibration {
   std::string platform;  // name
-  std::string text;      // of the fitted file: the base with other values and sources
+  std::string text;      // of the fitted file: the base with other values, errors and sources
   std::vector<FittedParameter> parameters;
+  std::vector<Correlation> correlations;  // beyond 0.05
+  std::vector<Spread> spreads;
   std::vector<std::string> kept;  // parameters of kind `fitted` that no measurement reached
   std::vector<FittedStep> steps;  // that have measurements
 };
 
-// Fits every parameter of `base` that is of kind `fitted` and belongs to a step with measurements, by least squares
-// within its range on the logarithm of predicted over measured; within a step every quantity observed of every kind of
-// run weighs the same, however many rows it has. All of them start in the middle of their ranges, whatever `base` says
-// of them: fitting a fitted file gives the same file again. Parameters of the file's base keep their values: copy their
-// lines to fit them. Calls `progress` after each step. Throws sim::ConfigError
-// where there is nothing to fit, a step has fewer observations than parameters, a parameter is not on one line of the
-// file or has a range in another unit, or the platform cannot run what was measured.
+struct CalibrationOptions {
+  int jobs = 0;              // threads; 0: all cores. The fit does not depend on it
+  study::Progress progress;  // of steps
+  std::vector<std::filesystem::path> config_folders;
+};
+
+// Fits every parameter of `base` that is of kind `fitted` and belongs to a step with measurements, by robust least
+// squares within its range (calibrate/fit/robust_fit.h). All start afresh, whatever `base` says of them, and every step
+// is fitted twice, so that steps before see those behind: fitting a fitted file gives the same file again. What the
+// measurements do not identify keeps the value that `base` has, one parameter after the other, the vaguest first; all
+// of a step with fewer observations than parameters. Parameters of the file's base keep their values: copy their lines
+// to fit them. Throws sim::ConfigError where there is nothing to fit, a step does not converge, a range has another
+// unit than its value, or the platform cannot run what was measured.
 Calibration calibrate(const std::filesystem::path& base, std::span<const Reading> files,
-                      const std::function<void(std::size_t done, std::size_t of)>& progress = {},
-                      std::span<const std::filesystem::path> config_folders = {});
+                      const CalibrationOptions& options = {});
 
 }  // namespace c3sim::calibrate

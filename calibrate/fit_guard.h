@@ -2,16 +2,21 @@
 // prove nothing.
 #pragma once
 
-#include <filesystem>
+#include <string>
+#include <vector>
 
-#include "calibrate/readers/reader.h"
+#include "calibrate/readers/measurement.h"
 
 namespace c3sim::calibrate {
 
-// The isolated measurements of a file, with those that its list of roles marks as predictions left out. Throws
-// sim::ConfigError with all that is at fault: rows that cannot be read; a file, or a row of a file without a list, that
-// is marked predict; a concurrent run that nothing marks as a prediction.
-Reading read_for_fit(const Reader& reader, const std::filesystem::path& file);
+// The isolated measurements of a reading. What is marked as a prediction is left out; a concurrent run that nothing
+// marks so is a fault, and rejected like a row that cannot be read.
 Reading admit_to_fit(Reading reading);
+
+// Why a reading has no measurement, reason by reason.
+std::string why_nothing_is_left(const Reading& reading);
+
+// Throws sim::ConfigError with all that was rejected where nothing is left to fit to.
+void require_measurements(const std::vector<Reading>& files);
 
 }  // namespace c3sim::calibrate

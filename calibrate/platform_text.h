@@ -19,8 +19,12 @@ struct SpelledNumber {
   std::string unit;  // empty for none
 };
 SpelledNumber split_unit(std::string_view text);
-// With three significant digits, as many as a fit has a say in.
-std::string spell(double number, std::string_view unit);
+// With so many significant digits.
+std::string spell(double number, std::string_view unit, int digits);
+// Digits that a simulation tells apart.
+inline constexpr int simulated_digits = 6;
+// With as many digits as its error has a say in, but at least three: to a twentieth of the error.
+std::string spell_within(double number, double error, std::string_view unit);
 
 class PlatformText {
  public:
@@ -35,17 +39,28 @@ class PlatformText {
   // The platform with assignments such as "gpu.power.idle=95 W". Throws sim::ConfigError.
   models::PlatformSpec spec(std::span<const std::string> assignments = {}) const;
 
-  // Writes another value and source into the line of each parameter. Throws sim::ConfigError where the file does not
-  // give it on one line as {value: ..., source: ..., ...}.
+  // Writes another value, error and source where those of the parameter stand; an error that it had not follows its
+  // value. All else stays, byte for byte. Throws sim::ConfigError where the file does not give it as {value: ...,
+  // source: ..., ...}.
   struct Replacement {
     sim::Parameter parameter;
     std::string value;
+    std::string error;  // empty: none is known
     std::string source;
   };
   void replace(std::span<const Replacement> replacements);
+  // Puts a list under a key at the top in place of what is there; behind everything else where there is no such key. An
+  // empty list takes the key out. `rows` are indented already, and end with a line break each.
+  void replace_list(const std::string& key, const std::vector<std::string>& rows);
 
  private:
-  void write(const Replacement& replacement);
+  struct Edit {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::string by;
+  };
+  std::size_t offset_of(int line, int column) const;
+  std::vector<Edit> edits_of(const Replacement& replacement) const;
 
   std::filesystem::path path_;
   std::vector<std::filesystem::path> config_folders_;

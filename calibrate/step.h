@@ -1,6 +1,7 @@
 // Which isolated measurements identify which parameters, on any machine.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,13 +10,22 @@
 
 namespace c3sim::calibrate {
 
-struct Step {
-  std::string_view name;  // of its group of measurements: what the `source` of its parameters will say
-  std::vector<std::string_view> parameters;
-  bool (*takes)(const Measurement&);
+// What a step can find. A path with `*` in place of the index of a list stands for the entry that a measurement uses:
+// gpu.gemm.libraries.*.efficiency is that of the library whose GEMM was measured.
+struct Target {
+  std::string_view path;
+  std::string_view shown_by;  // the measurements that tell it from the others of its step
 };
 
-// In the order in which they are fitted: what is launched after its launch, collectives after the links they use.
+struct Step {
+  std::string_view name;  // of its group of measurements: what the `source` of its parameters will say
+  std::vector<Target> targets;
+  bool (*takes)(const Measurement&);
+  std::size_t valleys = 2;  // starting points that are followed down: more where the machine chooses among ways
+};
+
+// In the order in which they are fitted: what is launched after its launch, collectives after the links they use. A
+// parameter that several steps could find is found by the first that has measurements.
 std::span<const Step> steps();
 
 }  // namespace c3sim::calibrate

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "study/answers.h"
 #include "study/explain/variation.h"
+#include "study/uncertainty.h"
 
 namespace c3sim::cli {
 
@@ -15,6 +16,8 @@ constexpr auto examples =
     "  c3sim c3 --gemm 16384x16384x8192 --collective all_to_all --bytes 512MiB --strategy c3_sp,conccl --format json\n"
     "  c3sim c3 --gemm 12288x12288x12288 --collective all_reduce --bytes 512MiB --strategy c3_sp --channels 32 "
     "--delay 100us\n"
+    "  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB --platform fitted.yaml --uncertainty "
+    "200\n"
     "Times are in microseconds, from the first launch; speedups are over RCCL and GEMM one after the other, alone.";
 
 std::string_view about(study::Strategy strategy) {
@@ -87,6 +90,7 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
       ->type_name(names_of(study::barrier_choices()));
   session.add_run_options(command);
   session.add_c3_options(command);
+  session.add_uncertainty_options(command);
   session.add_jobs_option(command);
   command.callback([this] { run(); });
 }
@@ -106,6 +110,7 @@ void C3Command::run() {
     question.strategies = arguments.choice_list("--strategy", strategies_, study::strategy_choices());
   }
   question.jobs = session_.jobs(arguments);
+  const std::optional<study::Sampling> sampling = session_.sampling(arguments);
   const study::Platform platform = session_.platform(arguments);
   if (!reserved_.empty()) {
     scenario.reserved = arguments.integer("--reserve", reserved_, 1, platform.spec.gpu.cus());
@@ -114,7 +119,11 @@ void C3Command::run() {
 
   study::Testbed testbed(platform.spec);
   arguments.check_with(study::faults_of(question, testbed));
-  const study::Answer<study::C3Result> answer = study::ask(testbed, question, session_.progress());
+  study::Answer<study::C3Result> answer = study::ask(testbed, question, session_.progress());
+  if (sampling) {
+    const study::Ensemble ensemble(platform, *sampling, question.jobs);
+    study::add_intervals(answer, ensemble, session_.progress(), question.jobs);
+  }
   study::Results results = study::to_tables(answer, platform.spec);
   if (session_.tries_sensitivity()) {
     std::vector<study::Strategy> asked;

@@ -1,11 +1,15 @@
-#include <set>
 #include <system_error>
 
 #include "calibrate/calibration_report.h"
 #include "calibrate/fit_guard.h"
+#include "calibrate/measurement_files.h"
+#include "calibrate/platform_text.h"
 #include "cli/commands.h"
 #include "sim/config/output_file.h"
 #include "study/config_folders.h"
+#include "study/report/results_folder.h"
+#include "study/report/results_page.h"
+#include "validate/suite_data.h"
 
 namespace c3sim::cli {
 
@@ -14,19 +18,28 @@ namespace {
 constexpr auto description = "Fit a platform file to isolated measurements";
 constexpr auto examples =
     "Examples:\n"
-    "  c3sim calibrate validate/reference/h200x8/isolated.csv validate/reference/h200x8/power.csv --platform h200 "
-    "--out fitted.yaml\n"
-    "Parameters of kind fitted that the measurements show are fitted within their ranges; everything else, comments\n"
-    "included, stays as the platform file has it. Concurrent measurements and rows marked predict are refused.";
+    "  c3sim calibrate h200 --platform h200 --out fitted.yaml\n"
+    "  c3sim calibrate gemms.csv collectives.csv --platform mi300x --out mine.yaml --report mine\n"
+    "Suites are those of c3sim validate --list. Parameters of kind fitted that the measurements show are fitted "
+    "within\n"
+    "their ranges, and get a standard error; everything else, comments included, stays as the platform file has it.\n"
+    "Rows marked predict are left out, concurrent runs are rejected.";
 
 }  // namespace
 
 CalibrateCommand::CalibrateCommand(CLI::App& app, Session& session) : session_(session) {
   CLI::App& command = *app.add_subcommand("calibrate", description);
   command.footer(examples);
-  command.add_option("FILE", files_, "Measurements as CSV (may be several files)")->type_name("FILE...")->required();
+  command.add_option("SUITE|FILE", names_, "Suites, or files of measurements in any format that is known")
+      ->type_name("NAME...")
+      ->required();
   command.add_option("--out", out_, "Platform file to write")->type_name("FILE")->required();
+  command
+      .add_option("--report", report_folder_,
+                  "Folder for page.html, which shows parameters and residuals, results.json and a CSV per table")
+      ->type_name("DIR");
   session.add_base_options(command);
+  session.add_jobs_option(command);
   command.callback([this] { run(); });
 }
 
@@ -36,25 +49,56 @@ void CalibrateCommand::run() {
   if (std::filesystem::is_directory(out_, absent)) {
     arguments.fault("--out", in_quotes(out_.string()) + " is a folder: the name of a file is accepted");
   }
-  std::set<std::filesystem::path> seen;
-  for (const std::filesystem::path& file : files_) {
-    if (!seen.insert(std::filesystem::weakly_canonical(file, absent)).second) {
-      arguments.fault("FILE", in_quotes(file.string()) + " is given twice");
-    }
-    session_.reads(file);
-  }
+  for (const std::string& name : names_) session_.reads(name);
   const std::filesystem::path base = session_.platform_file(arguments);
   session_.check_output(arguments, "--out", out_);
+  session_.check_output_folder(arguments, "--report", report_folder_, {"results.json", "page.html"});
+  calibrate::CalibrationOptions options;
+  options.jobs = session_.jobs(arguments);
+  options.progress = session_.progress();
+  options.config_folders = study::config_folders();
+  const validate::Library library = session_.library(arguments);
   arguments.check();
+
   sim::OutputFile out(out_);  // what cannot be written is said before the fit
-  const calibrate::Reader reader = session_.reader();
-  std::vector<calibrate::Reading> files;
-  for (const std::filesystem::path& file : files_) files.push_back(calibrate::read_for_fit(reader, file));
-  const calibrate::Calibration calibration =
-      calibrate::calibrate(base, files, session_.progress(), study::config_folders());
+  const std::vector<calibrate::Reading> files = read(library, base);
+  const calibrate::Calibration calibration = calibrate::calibrate(base, files, options);
   out.stream() << calibration.text;
   out.commit();
-  session_.answer(calibrate::report(calibration, files));
+  study::Results results = calibrate::report(calibration, files);
+  if (!report_folder_.empty()) {
+    study::save(results, session_.origin(), report_folder_);
+    results.notes.push_back("Page: " + (report_folder_ / "page.html").string());
+  }
+  session_.answer(results);
+}
+
+std::vector<calibrate::Reading> CalibrateCommand::read(const validate::Library& library,
+                                                       const std::filesystem::path& base) const {
+  const auto [suites, paths] = suites_and_files(library, names_);
+  std::vector<calibrate::Reading> files;
+  const std::string platform = calibrate::PlatformText(base, study::config_folders()).spec().name;
+  if (!suites.empty()) {
+    for (calibrate::Reading& reading : validate::readings_of_suites(library, suites, platform)) {
+      files.push_back(calibrate::admit_to_fit(std::move(reading)));
+      files.back().faults.clear();  // what runs at once in a suite is its own affair
+    }
+  }
+  if (!paths.empty()) {
+    const calibrate::ScreenedFor target{session_.platform_name().value_or("mi300x"), platform};
+    calibrate::MeasurementFiles own =
+        calibrate::read_measurement_files(validate::reader_of_everything(library), paths, target);
+    for (calibrate::Reading& reading : own.readings) files.push_back(calibrate::admit_to_fit(std::move(reading)));
+    for (const std::string& remark : own.remarks) session_.warn(remark);
+    for (const sim::Fault& fault : own.unreadable) {
+      calibrate::Reading nothing;
+      nothing.name = fault.where;
+      nothing.faults = {fault};
+      files.push_back(std::move(nothing));
+    }
+  }
+  calibrate::require_measurements(files);
+  return files;
 }
 
 }  // namespace c3sim::cli

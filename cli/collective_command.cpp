@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "study/answers.h"
+#include "study/uncertainty.h"
 
 namespace c3sim::cli {
 
@@ -66,6 +67,7 @@ CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_
       ->type_name("COUNT");
   command.add_flag("--graph", graph_, "RCCL's kernels are launched from a captured graph");
   session.add_run_options(command);
+  session.add_uncertainty_options(command);
   command.callback([this] { run(); });
 }
 
@@ -84,14 +86,16 @@ void CollectiveCommand::run() {
     question.host_threads = arguments.choice("--host-threads", host_threads_, study::host_thread_choices());
   }
   question.graph = graph_;
+  const std::optional<study::Sampling> sampling = session_.sampling(arguments);
   const study::Platform platform = session_.platform(arguments);
   read_counts(arguments, platform.spec, question);
   arguments.check();
 
   study::Testbed testbed(platform.spec);
   arguments.check_with(study::faults_of(question, testbed));
-  session_.answer(testbed, platform,
-                  study::to_tables(study::ask(testbed, question, session_.progress()), platform.spec));
+  auto answer = study::ask(testbed, question, session_.progress());
+  if (sampling) study::add_intervals(answer, study::Ensemble(platform, *sampling), session_.progress());
+  session_.answer(testbed, platform, study::to_tables(answer, platform.spec));
 }
 
 void CollectiveCommand::read_counts(Arguments& arguments, const models::PlatformSpec& platform,

@@ -90,7 +90,10 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     CopyCommand copy(app, session);
     KernelCommand kernel(app, session);
     RunCommand run(app, session);
+    SchemaCommand schema(app, session);
+    SweepCommand sweep(app, session);
     PlatformCommand platform(app, session);
+    ReadCommand read(app, session);
     CalibrateCommand calibrate(app, session);
     ValidateCommand validate(app, session);
     CompletionCommand completion(app, session);

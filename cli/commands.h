@@ -10,6 +10,8 @@
 #include "cli/session.h"
 #include "sim/config/config.h"
 #include "study/questions.h"
+#include "study/sweep/distribution.h"
+#include "study/sweep/sweep_study.h"
 #include "validate/validation.h"
 
 namespace c3sim::cli {
@@ -124,6 +126,19 @@ class RunCommand {
 
   Session& session_;
   std::filesystem::path file_;
+  std::vector<std::string> parameters_;
+  bool check_ = false;
+};
+
+// What editors check experiment files with.
+class SchemaCommand {
+ public:
+  SchemaCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  Session& session_;
 };
 
 // Every parameter of a platform.
@@ -140,6 +155,19 @@ class PlatformCommand {
   bool sources_ = false;
 };
 
+// What files of measurements say.
+class ReadCommand {
+ public:
+  ReadCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  Session& session_;
+  std::vector<std::filesystem::path> files_;
+  bool rows_ = false;
+};
+
 // The fit of a platform to isolated measurements.
 class CalibrateCommand {
  public:
@@ -147,10 +175,12 @@ class CalibrateCommand {
 
  private:
   void run();
+  std::vector<calibrate::Reading> read(const validate::Library& library, const std::filesystem::path& base) const;
 
   Session& session_;
-  std::vector<std::filesystem::path> files_;
+  std::vector<std::string> names_;
   std::filesystem::path out_;
+  std::filesystem::path report_folder_;
 };
 
 // Predictions beside measurements.
@@ -183,6 +213,28 @@ class ValidateCommand {
   bool list_ = false;
   bool update_goldens_ = false;
   validate::Options options_;
+};
+
+// Thousands of points.
+class SweepCommand {
+ public:
+  SweepCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+
+  study::StudyLimits limits(Arguments& arguments) const;
+  std::optional<sim::Config> experiment_of(sim::Section& root);
+  void answer(study::Ranks* ranks);
+  void keep(const study::SweepStudy& study, study::Distribution distribution, const study::Platform& platform,
+            const std::string& study_text, study::Ranks* ranks);
+  std::string how_to_go_on(const study::SweepStore& store, const study::Distribution& distribution) const;
+
+  Session& session_;
+  std::filesystem::path file_;
+  std::string most_points_;
+  bool resume_ = false;
+  bool check_ = false;
 };
 
 // Scripts by which shells complete command lines of c3sim.

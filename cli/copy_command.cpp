@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "study/answers.h"
+#include "study/uncertainty.h"
 
 namespace c3sim::cli {
 
@@ -28,12 +29,14 @@ CopyCommand::CopyCommand(CLI::App& app, Session& session) : session_(session) {
   command.add_option("--engine", engine_, "Engine of the source (the recommended one unless given)")->type_name("N");
   command.add_flag("--phases", phases_, "Show the four phases in tables; CSV and JSON always have them");
   session.add_run_options(command);
+  session.add_uncertainty_options(command);
   command.callback([this] { run(); });
 }
 
 void CopyCommand::run() {
   Arguments arguments;
   study::CopyQuestion question{{}, arguments.sizes("--bytes", bytes_)};
+  const std::optional<study::Sampling> sampling = session_.sampling(arguments);
   const study::Platform platform = session_.platform(arguments);
   const models::PlatformSpec& spec = platform.spec;
   question.copy.from = arguments.device("--from", from_, spec.gpus);
@@ -43,8 +46,9 @@ void CopyCommand::run() {
 
   study::Testbed testbed(spec);
   arguments.check_with(study::faults_of(question, testbed));
-  session_.answer(testbed, platform,
-                  study::to_tables(study::ask(testbed, question, session_.progress()), spec, phases_));
+  auto answer = study::ask(testbed, question, session_.progress());
+  if (sampling) study::add_intervals(answer, study::Ensemble(platform, *sampling), session_.progress());
+  session_.answer(testbed, platform, study::to_tables(answer, spec, phases_));
 }
 
 }  // namespace c3sim::cli

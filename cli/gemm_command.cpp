@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "study/answers.h"
+#include "study/uncertainty.h"
 
 namespace c3sim::cli {
 
@@ -10,6 +11,7 @@ constexpr auto examples =
     "Examples:\n"
     "  c3sim gemm --gemm 8192x8192x8192\n"
     "  c3sim gemm --gemm 8192x57344x8192 --cus 304,272,240 --format csv\n"
+    "  c3sim gemm --gemm 8192x8192x8192 --platform fitted.yaml --uncertainty --seed 7\n"
     "Times are in microseconds, launch included; rates in TFLOP/s of one GPU.";
 
 }  // namespace
@@ -24,20 +26,23 @@ GemmCommand::GemmCommand(CLI::App& app, Session& session) : session_(session) {
       .add_option("--cus", cus_, "CUs of each GPU, as many on every XCD; counts separated by commas (all unless given)")
       ->type_name("COUNTS");
   session.add_run_options(command);
+  session.add_uncertainty_options(command);
   command.callback([this] { run(); });
 }
 
 void GemmCommand::run() {
   Arguments arguments;
   study::GemmQuestion question{arguments.gemm("--gemm", gemm_)};
+  const std::optional<study::Sampling> sampling = session_.sampling(arguments);
   const study::Platform platform = session_.platform(arguments);
   if (!cus_.empty()) question.cus = arguments.integers("--cus", cus_, 1, platform.spec.gpu.cus());
   arguments.check();
 
   study::Testbed testbed(platform.spec);
   arguments.check_with(study::faults_of(question, testbed));
-  session_.answer(testbed, platform,
-                  study::to_tables(study::ask(testbed, question, session_.progress()), platform.spec));
+  auto answer = study::ask(testbed, question, session_.progress());
+  if (sampling) study::add_intervals(answer, study::Ensemble(platform, *sampling), session_.progress());
+  session_.answer(testbed, platform, study::to_tables(answer, platform.spec));
 }
 
 }  // namespace c3sim::cli

@@ -17,6 +17,7 @@ constexpr auto examples =
     "  c3sim platform --filter sdma --sources\n"
     "  c3sim platform h200 --format csv\n"
     "  c3sim platform mi300x --set gpu.sdma.engines=32\n"
+    "A value that a fit found is shown with its standard error; CSV and JSON have that in a column of its own.\n"
     "Kinds: data_sheet, measured, fitted (to measurements), assumed, what_if (asked for by --set).";
 
 std::string lower_case(std::string text) {
@@ -30,22 +31,37 @@ bool matches(const sim::Parameter& parameter, const std::string& filter) {
   return lower_case(texts).find(lower_case(filter)) != std::string::npos;
 }
 
+// "396 ± 1.2 GB/s", or each with its unit where these differ.
+std::string with_error(const sim::Parameter& parameter) {
+  const auto unit = [](const std::string& text) {
+    const std::size_t last_digit = text.find_last_of("0123456789.");
+    return text.substr(last_digit + 1);
+  };
+  const std::string& value = parameter.value;
+  if (parameter.error.empty()) return value;
+  const std::string shared = unit(value) == unit(parameter.error) ? unit(value) : "";
+  return fmt::format("{} ± {}", value.substr(0, value.size() - shared.size()), parameter.error);
+}
+
 study::ResultTable parameter_table(const std::vector<sim::Parameter>& parameters, const std::string& filter,
                                    bool sources) {
   study::ResultTable table({{"parameter", "parameter", ""},
-                            {"value", "value", ""},
+                            {"value_and_error", "value", "", 2, true, false},
+                            {"value", "value", "", 2, false},
                             {"unit", "base unit", "", 2, false},
                             {"kind", "kind", ""},
                             {"low", "from", ""},
                             {"high", "to", ""},
                             {"source", "source", "", 2, sources},
                             {"about", "about", "", 2, !sources},
-                            {"file", "file", "", 2, sources}});
+                            {"file", "file", "", 2, sources},
+                            {"error", "standard error", "", 2, false}});
   for (const sim::Parameter& parameter : parameters) {
     if (!matches(parameter, filter)) continue;
-    table.add_row({parameter.path, parameter.value, parameter.unit, parameter.kind, parameter.low, parameter.high,
-                   parameter.source, parameter.description,
-                   fmt::format("{}:{}", std::filesystem::path(parameter.file).filename().string(), parameter.line)});
+    table.add_row({parameter.path, with_error(parameter), parameter.value, parameter.unit, parameter.kind,
+                   parameter.low, parameter.high, parameter.source, parameter.description,
+                   fmt::format("{}:{}", std::filesystem::path(parameter.file).filename().string(), parameter.line),
+                   parameter.error});
   }
   return table;
 }

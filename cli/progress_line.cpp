@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 
 namespace c3sim::cli {
@@ -19,6 +20,10 @@ ProgressLine::~ProgressLine() { finish(); }
 
 void ProgressLine::report(std::size_t done, std::size_t of) {
   const std::lock_guard lock(mutex_);
+  if (of_ == 0) {
+    first_done_ = done;
+    first_seconds_ = seconds_;
+  }
   done_ = done;
   of_ = of;
   draw();
@@ -58,6 +63,11 @@ void ProgressLine::draw() {
     out_ << fmt::format("\r[{:#<{}}{:.<{}}] {}/{}", "", filled, "", width - filled, done_, of_);
   }
   if (seconds_ >= seconds_without_a_word) out_ << fmt::format("{}{} s", of_ > 0 ? ", " : "\rrunning, ", seconds_);
+  const int seconds = seconds_ - first_seconds_;
+  if (of_ > 0 && seconds >= seconds_without_a_word && done_ > first_done_) {
+    const double left = static_cast<double>(of_ - done_) / static_cast<double>(done_ - first_done_);
+    out_ << fmt::format(", {:.0f} s left", std::ceil(left * seconds));
+  }
   out_ << std::flush;
   drawn_ = true;
 }

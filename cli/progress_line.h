@@ -1,5 +1,5 @@
-// One line on a terminal that says that a long answer is under way: how far it is, where that is known, and for how
-// long it has run.
+// One line on a terminal that says that a long answer is under way: how far it is and how long it will take, where that
+// is known, and for how long it has run.
 #pragma once
 
 #include <condition_variable>
@@ -35,7 +35,9 @@ class ProgressLine {
   bool finished_ = false;
   bool drawn_ = false;
   std::size_t done_ = 0;
-  std::size_t of_ = 0;  // 0: nobody has said
+  std::size_t of_ = 0;          // 0: nobody has said
+  std::size_t first_done_ = 0;  // at the first report of this part, and when that was
+  int first_seconds_ = 0;
   int seconds_ = 0;
   std::thread ticker_;  // last: it uses all of the above
 };

@@ -4,7 +4,9 @@
 #include "sim/config/config.h"
 #include "study/c3_study_file.h"
 #include "study/choices.h"
-#include "study/experiment.h"
+#include "study/config_folders.h"
+#include "study/experiment_reader.h"
+#include "study/finer_grain.h"
 #include "study/report/c3_study_tables.h"
 
 namespace c3sim::cli {
@@ -16,6 +18,10 @@ constexpr auto examples =
     "Examples:\n"
     "  c3sim run configs/experiments/conccl.yaml --out out/conccl\n"
     "  c3sim run configs/experiments/layer_overlap.yaml --platform h200 --format json\n"
+    "  c3sim run configs/experiments/llama_70b_fsdp.yaml --param tokens=16384 --param layers=4\n"
+    "  c3sim run configs/experiments/tensor_parallel.yaml --check\n"
+    "Values of parameters may be expressions: --param 'tokens=$(4 * 4096)'. docs/experiments.md describes the files,\n"
+    "c3sim schema prints what editors check them with.\n"
     "Operations that may start at the same time are launched in the order of the list, which decides who gets the CUs: "
     "list\n"
     "the collective first to give it room.\n"
@@ -29,6 +35,12 @@ RunCommand::RunCommand(CLI::App& app, Session& session) : session_(session) {
   command.add_option("FILE", file_, "Experiment, in YAML")->type_name("FILE")->required();
   session.add_run_options(command);
   session.add_c3_options(command);
+  command
+      .add_option("--param", parameters_,
+                  "Give a parameter of the experiment another value: --param tokens=16384 (may be given again)")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command.add_flag("--check", check_, "Read and resolve the experiment, print what would run, and run nothing");
   session.add_jobs_option(command);
   command.callback([this] { run(); });
 }
@@ -39,22 +51,37 @@ void RunCommand::run() {
   session_.check_output_folder(arguments, "--out", session_.out_folder(), {"experiment.yaml"});
   const int jobs = session_.jobs(arguments);
   arguments.check();
-  sim::Config config = sim::Config::from_file(file_);
-  sim::Section root = config.root();
-  std::optional<models::Protocol> protocol;
-  if (root.has("protocol")) protocol = root.choice<models::Protocol>("protocol", study::protocol_choices());
-  const study::Platform platform = session_.platform(arguments, root.text("platform", "mi300x"), protocol);
+  sim::Config config = study::experiment_config(file_);
+  for (const std::string& file : config.files()) session_.reads(file);
+  study::set_parameters(config, parameters_);
+  const study::ExperimentMachine machine = study::read_machine(config);
+  const study::Platform platform =
+      session_.platform(arguments, machine.platform, machine.protocol, machine.assignments);
   study::Testbed testbed(platform.spec);
-  if (study::holds_c3_study(root)) {
+  if (study::holds_c3_study(config.root())) {
+    if (check_) arguments.fault("--check", "the experiment is a study of C3: one that lists operations is accepted");
+    arguments.check();
+    study::resolve_parameters(config, platform.spec);
     run_study(config, testbed, platform, jobs);
+  } else if (study::holds_finer_grain_study(config.root())) {
+    if (check_)
+      arguments.fault("--check", "the experiment is a study of schedules: one that lists operations is accepted");
+    arguments.check();
+    study::resolve_parameters(config, platform.spec);
+    const study::FinerGrainStudy study = study::read_finer_grain_study(config.root(), testbed);
+    config.finish();
+    study::Results answer = study::finer_grain_results(
+        study, study::run_finer_grain_study(testbed, study, true, session_.progress(), jobs), platform.spec.name);
+    answer.files.push_back({"experiment.yaml", config.resolved()});
+    session_.answer(testbed, platform, std::move(answer));
   } else {
     if (session_.tries_sensitivity()) {
       arguments.fault("--sensitivity", "the experiment lists operations: a study of C3, with pairs, is accepted");
       arguments.check();
     }
-    const study::Experiment experiment = study::read_experiment(root, testbed);
-    config.finish();
-    study::Results answer = study::run_experiment(testbed, experiment);
+    const study::Experiment experiment = study::read_experiment(config, testbed);
+    study::Results answer =
+        check_ ? study::describe_experiment(testbed, experiment) : study::run_experiment(testbed, experiment);
     answer.files.push_back({"experiment.yaml", config.resolved()});
     session_.answer(testbed, platform, std::move(answer));
   }

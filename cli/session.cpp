@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -98,6 +99,41 @@ int Session::jobs(Arguments& arguments) const {
   return arguments.integer("--jobs", jobs_, 1, most_jobs);
 }
 
+void Session::add_uncertainty_options(CLI::App& command) {
+  command
+      .add_option("--uncertainty", draws_,
+                  "Add where each prediction lies with 90 % probability, from so many draws (alone: 100) of what the "
+                  "platform file tells of errors: of its parameters, and of the model's times of isolated work. "
+                  "Interference has no error of its own in it: see docs/uncertainty.md")
+      ->type_name("DRAWS")
+      ->expected(0, 1)
+      ->default_str("100");
+  command.add_option("--seed", seed_, "Of the draws of --uncertainty: the same seed, the same draws (1 unless given)")
+      ->type_name("N");
+}
+
+std::optional<study::Sampling> Session::sampling(Arguments& arguments) const {
+  constexpr int most_draws = 10000;
+  if (draws_.empty()) {
+    if (!seed_.empty()) arguments.fault("--seed", "goes with --uncertainty, whose draws it is of");
+    return std::nullopt;
+  }
+  study::Sampling sampling;
+  const int fewest_draws = static_cast<int>(study::fewest_draws);
+  if (draws_.find_first_not_of("0123456789") != std::string::npos) {
+    arguments.fault("--uncertainty", fmt::format("{}: a number of draws from {} to {}, or none, is accepted behind it; "
+                                                 "names of suites and files go before it",
+                                                 in_quotes(draws_), fewest_draws, most_draws));
+    return sampling;
+  }
+  sampling.draws = static_cast<std::size_t>(arguments.integer("--uncertainty", draws_, fewest_draws, most_draws));
+  if (!seed_.empty()) {
+    const int seed = arguments.integer("--seed", seed_, 0, std::numeric_limits<int>::max());
+    sampling.seed = static_cast<std::uint64_t>(seed);
+  }
+  return sampling;
+}
+
 models::Mechanisms Session::mechanisms_left_out(Arguments& arguments) const {
   models::Mechanisms mechanisms;
   if (without_.empty()) return mechanisms;
@@ -160,11 +196,11 @@ std::filesystem::path Session::platform_file(Arguments& arguments, const std::st
 }
 
 study::Platform Session::platform(Arguments& arguments, const std::string& preset,
-                                  std::optional<models::Protocol> protocol) {
+                                  std::optional<models::Protocol> protocol, std::vector<std::string> assigned) {
   const models::Mechanisms without = mechanisms_left_out(arguments);
   if (!protocol_.empty()) protocol = arguments.choice("--protocol", protocol_, study::protocol_choices());
-  study::Platform platform =
-      study::read_platform(platform_file(arguments, preset), assignments_, study::config_folders());
+  assigned.insert(assigned.end(), assignments_.begin(), assignments_.end());
+  study::Platform platform = study::read_platform(platform_file(arguments, preset), assigned, study::config_folders());
   for (const std::string& file : platform.config.files()) reads(file);
   check_outputs(arguments);
   arguments.check();
@@ -203,7 +239,7 @@ validate::Library Session::library(Arguments& arguments) {
     const auto platforms = [](const validate::Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      return read_named(machine.platform, assignments).spec;
+      return read_named(machine.platform, assignments);
     };
     return {data / "reference",  data / "suites",         data / "deviations.yaml",
             configs / "formats", configs / "experiments", platforms};
@@ -280,6 +316,22 @@ void Session::answer(study::Testbed& testbed, const study::Platform& platform, s
   }
   for (std::string& warning : testbed.warnings()) results.warnings.push_back(std::move(warning));
   answer(platform, std::move(results));
+}
+
+SuitesAndFiles suites_and_files(const validate::Library& library, const std::vector<std::string>& names) {
+  SuitesAndFiles sorted;
+  const std::vector<validate::Heading> known = validate::suites_of(library);
+  for (const std::string& name : names) {
+    std::error_code absent;
+    const bool is_suite = std::ranges::find(known, name, &validate::Heading::name) != known.end();
+    const bool is_file = name.find_first_of("/.") != std::string::npos || std::filesystem::exists(name, absent);
+    if (!is_suite && is_file) {
+      sorted.files.emplace_back(name);
+    } else {
+      sorted.suites.push_back(name);
+    }
+  }
+  return sorted;
 }
 
 }  // namespace c3sim::cli

@@ -13,6 +13,7 @@
 #include "calibrate/readers/reader.h"
 #include "cli/arguments.h"
 #include "cli/progress_line.h"
+#include "study/ensemble.h"
 #include "study/parallel.h"
 #include "study/platform_file.h"
 #include "study/report/results.h"
@@ -49,11 +50,16 @@ class Session {
   void add_jobs_option(CLI::App& command);
   int jobs(Arguments& arguments) const;
 
+  // Options of commands that give intervals, and what they ask for.
+  void add_uncertainty_options(CLI::App& command);
+  std::optional<study::Sampling> sampling(Arguments& arguments) const;
+
   // Checks the shared options, throws what `arguments` has gathered, and reads the platform that was asked for: by
   // --platform, or `preset` without it. Throws sim::ConfigError.
   // The protocol is that of --protocol, or `protocol` without it.
+  // Values that `assigned` gives to parameters lie under those of --set.
   study::Platform platform(Arguments& arguments, const std::string& preset = "mi300x",
-                           std::optional<models::Protocol> protocol = {});
+                           std::optional<models::Protocol> protocol = {}, std::vector<std::string> assigned = {});
   // The same, without reading the file.
   std::filesystem::path platform_file(Arguments& arguments, const std::string& preset = "mi300x");
 
@@ -125,6 +131,8 @@ class Session {
   std::string without_;
   std::string protocol_;
   std::string jobs_;
+  std::string draws_;
+  std::string seed_;
   std::string format_name_ = "table";
   study::Format format_ = study::Format::table;
   std::filesystem::path out_folder_;
@@ -134,5 +142,13 @@ class Session {
   bool sensitivity_ = false;
   bool check_failed_ = false;
 };
+
+// Names of suites are suites; others that are files, or look like it, are files; the rest are suites that there are
+// not.
+struct SuitesAndFiles {
+  std::vector<std::string> suites;
+  std::vector<std::filesystem::path> files;
+};
+SuitesAndFiles suites_and_files(const validate::Library& library, const std::vector<std::string>& names);
 
 }  // namespace c3sim::cli

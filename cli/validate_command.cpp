@@ -23,6 +23,7 @@ constexpr auto examples =
     "  c3sim validate rccl overlap --report page    two of them, and a page with every case\n"
     "  c3sim validate all_reduce.log p2p.csv        your own measurements: rccl-tests, TransferBench, CSV\n"
     "  c3sim validate --platform my.yaml rccl       another platform\n"
+    "  c3sim validate h200 --uncertainty            and how many measured values lie within 90 % intervals\n"
     "  c3sim validate --against old.csv             what moved since another version's --update-goldens\n"
     "  c3sim validate --predict plan.csv --out P.json   predictions before anything is measured, with a digest\n"
     "  c3sim validate --score P.json measured.csv   the same, held against what was then measured\n"
@@ -47,6 +48,7 @@ ValidateCommand::ValidateCommand(CLI::App& app, Session& session) : session_(ses
                   "Band of every case instead of its own, in percent of what was measured (of shares in points)")
       ->type_name("PERCENT");
   session.add_jobs_option(command);
+  session.add_uncertainty_options(command);
   command.add_option("--case", case_, "Only the cases whose name holds this text")->type_name("TEXT");
   command.add_option("--predict", plan_, "Table of what is to be measured: write predictions of it to --out")
       ->type_name("FILE");
@@ -86,6 +88,7 @@ validate::Options ValidateCommand::read_options(Arguments& arguments) const {
   validate::Options options;
   options.jobs = session_.jobs(arguments);
   if (!tolerance_.empty()) options.tolerance = arguments.number("--tolerance", tolerance_, 0.0, 1000.0) / 100.0;
+  options.uncertainty = session_.sampling(arguments);
   options.only = case_;
   options.platform = session_.platform_name();
   options.changes = session_.assignments();
@@ -98,11 +101,12 @@ void ValidateCommand::check_combinations(Arguments& arguments) const {
   const bool predicts = !plan_.empty();
   const bool scores = !predictions_.empty();
   const bool other_machine = session_.platform_name().has_value() || !session_.assignments().empty();
-  const std::array<std::pair<bool, const char*>, 6> comparing{{{!names_.empty(), "SUITE|FILE"},
+  const std::array<std::pair<bool, const char*>, 7> comparing{{{!names_.empty(), "SUITE|FILE"},
                                                                {scores, "--score"},
                                                                {!against_.empty(), "--against"},
                                                                {!report_folder_.empty(), "--report"},
                                                                {!case_.empty(), "--case"},
+                                                               {options_.uncertainty.has_value(), "--uncertainty"},
                                                                {update_goldens_, "--update-goldens"}}};
   for (const auto& [given, name] : comparing) {
     if (given && predicts) arguments.fault(name, "compares: --predict writes down what is not measured yet");
@@ -113,6 +117,9 @@ void ValidateCommand::check_combinations(Arguments& arguments) const {
   if (predicts && out_.empty()) arguments.fault("--predict", "asks for --out FILE, where the predictions go");
   if (scores && other_machine)
     arguments.fault("--score", "the file says of which platform it is: no --platform, no --set");
+  if (scores && options_.uncertainty) {
+    arguments.fault("--uncertainty", "predicts anew: --score holds the predictions of a file against measurements");
+  }
   const bool all_as_shipped = names_.empty() && case_.empty() && !other_machine && against_.empty() && !scores;
   if (update_goldens_ && !all_as_shipped) {
     arguments.fault("--update-goldens",
@@ -163,21 +170,8 @@ void ValidateCommand::list(const validate::Library& library) {
   session_.answer(study::Results{"", {{"suites", "", std::move(table)}}, {}, {}});
 }
 
-// Names of suites are suites; others that are files, or look like it, are files.
 validate::Validation ValidateCommand::compare(const validate::Library& library, Arguments& arguments) {
-  std::vector<std::string> suites;
-  std::vector<std::filesystem::path> files;
-  const std::vector<validate::Heading> known = validate::suites_of(library);
-  for (const std::string& name : names_) {
-    std::error_code absent;
-    const bool is_suite = std::ranges::find(known, name, &validate::Heading::name) != known.end();
-    const bool is_file = name.find_first_of("/.") != std::string::npos || std::filesystem::exists(name, absent);
-    if (!is_suite && is_file) {
-      files.emplace_back(name);
-    } else {
-      suites.push_back(name);
-    }
-  }
+  const auto [suites, files] = suites_and_files(library, names_);
   if (!suites.empty() && !files.empty())
     arguments.fault("SUITE|FILE", "suites or files are accepted, not both at once");
   if (!predictions_.empty() && files.empty()) arguments.fault("--score", "asks for the files that were measured");

@@ -46,6 +46,13 @@ tour() {
     "$($c3sim $question --explain | awk -v RS= '/^Where the time went|^Why operations/ { print $0 "\n" }')"
 }
 
+# A what-if of README.md: the best points and the sentences of a study.
+engines() {
+  local study=configs/studies/sdma_engines.yaml
+  printf '```\n$ c3sim sweep %s --out out/engines\n...\n%s\n```\n' "$study" \
+    "$($c3sim sweep $study | awk -v RS= '/^The best points/ { print $0 "\n" } /^How many/')"
+}
+
 # fill FILE PART: FILE with its part of that name made anew, from $made/PART.
 fill() {
   local begin="<!-- $2: made by scripts/update_docs.sh -->" end="<!-- end of $2 -->"
@@ -66,6 +73,7 @@ $c3sim validate --report "$made" >/dev/null || verdict=$?
 $c3sim run configs/experiments/conccl.yaml --out "$made/study" >/dev/null
 mv "$made/accuracy_table.md" "$made/accuracy"
 tour >"$made/tour"
+engines >"$made/engines"
 for table in "Where the time went" "Why operations are slower"; do
   grep -q "^$table" "$made/tour" || { echo "error: --explain prints no table '$table' for the tour" >&2; exit 1; }
 done
@@ -82,6 +90,7 @@ cp README.md "$made/README.md"
 cp docs/conccl.md "$made/conccl.md"
 fill "$made/README.md" accuracy
 fill "$made/README.md" tour
+fill "$made/README.md" engines
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes
 

@@ -30,6 +30,38 @@ void add_means(ResultTable& table, std::span<const Means> means) {
   table.add_column({"power_W", "power", "W", 0}, std::move(powers));
 }
 
+constexpr double microsecond = 1e-6;
+
+struct NamedTime {
+  std::string key;
+  std::string heading;
+};
+
+// Of each time its interval, for people in one column and for programs in two.
+void add_intervals(ResultTable& table, std::span<const Intervals> intervals,
+                   const std::vector<NamedTime>& times = {{"time", "time"}}) {
+  if (intervals.empty()) return;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    std::vector<Cell> spans;
+    std::vector<Cell> lows;
+    std::vector<Cell> highs;
+    for (const Intervals& of_result : intervals) {
+      const std::optional<Interval>& interval = of_result[i];
+      const auto in_us = [&interval](double Interval::*end) {
+        return interval ? Cell(*interval.*end / microsecond) : Cell();
+      };
+      lows.push_back(in_us(&Interval::low));
+      highs.push_back(in_us(&Interval::high));
+      spans.push_back(
+          interval ? Cell(fmt::format("{:.2f} to {:.2f}", interval->low / microsecond, interval->high / microsecond))
+                   : Cell(NoNumber{"not known"}));
+    }
+    table.add_column({times[i].key + "_interval", times[i].heading + ", 90 %", "us", 2, true, false}, std::move(spans));
+    table.add_column({times[i].key + "_p5_us", times[i].heading + " p5", "us", 2, false}, std::move(lows));
+    table.add_column({times[i].key + "_p95_us", times[i].heading + " p95", "us", 2, false}, std::move(highs));
+  }
+}
+
 // What runs at once was not fitted to, whatever it is made of.
 Fidelity fidelity_of_row(const C3Result& result, const models::PlatformSpec& platform) {
   const Fidelity parts = weaker(fidelity_of(result.scenario.gemm, platform.gpu.cus(), platform),
@@ -120,6 +152,8 @@ Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& pl
   for (const C3Result& result : answer.results)
     fidelities.emplace_back(text(to_string(fidelity_of_row(result, platform))));
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
+  add_intervals(table, answer.intervals,
+                {{"makespan", "makespan"}, {"gemm", "GEMM end"}, {"collective", "collective end"}});
   return {platform.name, {{"results", title, std::move(table)}}, answer.warnings, std::move(runs)};
 }
 
@@ -136,6 +170,7 @@ Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& 
   }
   add_means(table, answer.means);
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
+  add_intervals(table, answer.intervals);
   return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
 }
 
@@ -167,6 +202,7 @@ Results to_tables(const Answer<CollectiveResult>& answer, const models::Platform
                    on_copy_engines ? Cell() : Cell(spec.graph), text(to_string(fidelity_of(spec, platform)))});
     runs.push_back({name_of(spec), result.schedule});
   }
+  add_intervals(table, answer.intervals);
   return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
 }
 
@@ -191,6 +227,7 @@ Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& 
                    (result.copy.bytes / sim::to_seconds(phases.total())).value() * 1e-9});
     runs.push_back({sim::to_string(result.copy.bytes), result.schedule});
   }
+  add_intervals(table, answer.intervals);
   return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
 }
 

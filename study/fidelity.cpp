@@ -1,13 +1,33 @@
 #include "study/fidelity.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
 #include <string>
+
+#include "sim/overloaded.h"
 
 namespace c3sim::study {
 
 namespace {
 
-// `maker` is what names of the same kind of work begin with.
+constexpr std::string_view copies = "copy";
+constexpr std::string_view gemms = "gemm";
+
+// Names of the work of one backend begin with that of the backend.
+std::string_view maker_of(const models::CollectiveSpec& collective) { return models::to_string(collective.backend); }
+std::string name_of(const models::CollectiveSpec& collective) {
+  return std::string(maker_of(collective)) + '_' + std::string(models::to_string(collective.kind));
+}
+
+std::array<sim::Bytes, 3> matrices_of(const models::GemmShape& shape) {
+  const auto bytes = [](std::int64_t elements) {
+    return sim::Bytes(static_cast<double>(elements) * models::GemmShape::element_bytes);
+  };
+  return {bytes(shape.m * shape.k), bytes(shape.k * shape.n), bytes(shape.m * shape.n)};
+}
+
 Fidelity look_up(const models::PlatformSpec& platform, const std::string& work, std::string_view maker,
                  sim::Bytes bytes) {
   Fidelity best = Fidelity::assumed;
@@ -18,6 +38,26 @@ Fidelity look_up(const models::PlatformSpec& platform, const std::string& work, 
     if (range.work.starts_with(maker)) best = Fidelity::extrapolated;
   }
   return best;
+}
+
+// By how large a factor the range misses a size, as a logarithm; 0 where it holds it.
+double distance(const models::FittedRange& range, sim::Bytes bytes) {
+  return std::max({0.0, std::log(range.smallest / bytes), std::log(bytes / range.largest)});
+}
+
+double nearest_spread(const models::PlatformSpec& platform, std::string_view work, std::string_view maker,
+                      sim::Bytes bytes) {
+  double nearest = std::numeric_limits<double>::infinity();
+  double spread = 0.0;
+  double worst = 0.0;
+  for (const models::FittedRange& range : platform.fitted_to) {
+    if (range.spread <= 0.0) continue;
+    if (range.work.starts_with(maker)) worst = std::max(worst, range.spread);
+    if (range.work != work || distance(range, bytes) >= nearest) continue;
+    nearest = distance(range, bytes);
+    spread = range.spread;
+  }
+  return std::isinf(nearest) ? worst : spread;
 }
 
 }  // namespace
@@ -34,30 +74,57 @@ std::string_view to_string(Fidelity fidelity) {
   return "";
 }
 
-Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
+std::string fitted_name_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
   const bool recommended = !copy.engine || *copy.engine == platform.gpu.sdma.recommended_engine(copy.from, copy.to);
   const bool between_gpus = copy.from != models::host_device && copy.to != models::host_device;
-  return look_up(platform, recommended && between_gpus ? "copy" : "another copy", "copy", copy.bytes);
+  return recommended && between_gpus ? std::string(copies) : "";
+}
+
+std::string fitted_name_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform) {
+  const bool as_measured = collective.gpus == platform.gpus && collective.engines == 1 && !collective.cus &&
+                           collective.host_threads.value_or(platform.host.threads) == platform.host.threads;
+  if (!as_measured) return "";
+  return name_of(collective);
+}
+
+Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
+  return look_up(platform, fitted_name_of(copy, platform), copies, copy.bytes);
 }
 
 Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform) {
-  const std::string maker(models::to_string(collective.backend));
-  const bool as_measured = collective.gpus == platform.gpus && collective.engines == 1 && !collective.cus &&
-                           collective.host_threads.value_or(platform.host.threads) == platform.host.threads;
-  const std::string kind(models::to_string(collective.kind));
-  return look_up(platform, as_measured ? maker + '_' + kind : "another " + kind, maker, collective.bytes);
+  return look_up(platform, fitted_name_of(collective, platform), maker_of(collective), collective.bytes);
 }
 
 Fidelity fidelity_of(const models::GemmShape& shape, int cus, const models::PlatformSpec& platform) {
-  const std::string work = cus == platform.gpu.cus() ? "gemm" : "gemm on fewer CUs";
+  const std::string work = cus == platform.gpu.cus() ? std::string(gemms) : "gemm on fewer CUs";
   Fidelity weakest = Fidelity::calibrated;
-  for (const std::int64_t elements : {shape.m * shape.k, shape.k * shape.n, shape.m * shape.n}) {
-    const sim::Bytes matrix(static_cast<double>(elements) * models::GemmShape::element_bytes);
-    weakest = weaker(weakest, look_up(platform, work, "gemm", matrix));
+  for (const sim::Bytes matrix : matrices_of(shape)) {
+    weakest = weaker(weakest, look_up(platform, work, gemms, matrix));
   }
   return weakest;
 }
 
 Fidelity weaker(Fidelity one, Fidelity other) { return std::max(one, other); }
+
+Spread spread_of(const Work& work, const models::PlatformSpec& platform) {
+  const auto of_size = [&platform](const std::string& name, std::string_view maker, sim::Bytes bytes) {
+    return Spread{name + " of " + sim::to_string(bytes), nearest_spread(platform, name, maker, bytes)};
+  };
+  return std::visit(
+      sim::Overloaded{
+          [&](const models::SdmaCopySpec& copy) { return of_size(std::string(copies), copies, copy.bytes); },
+          [&](const models::CollectiveSpec& collective) {
+            return of_size(name_of(collective), maker_of(collective), collective.bytes);
+          },
+          [&](const models::GemmShape& shape) {
+            Spread spread{"gemm of " + models::to_string(shape)};
+            for (const sim::Bytes matrix : matrices_of(shape)) {
+              spread.relative = std::max(spread.relative, nearest_spread(platform, gemms, gemms, matrix));
+            }
+            return spread;
+          },
+          [](const auto&) { return Spread{}; }},
+      work);
+}
 
 }  // namespace c3sim::study

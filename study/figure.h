@@ -13,17 +13,17 @@
 namespace c3sim::study {
 
 enum class Figure {
-  time,              // from the first launch until the host knows of the last end
-  kernel_time,       // of one GEMM, without its launch and the notice of its end: what a loop of them takes for each
-  gemm_time,         // of the GEMM of a C3 run, from its launch to its end, as events around it measure
-  collective_time,   // of the collective of a C3 run, likewise
-  over_longer,       // time over that of the longer operation alone
-  gemm_stretch,      // gemm_time over that of the GEMM alone
-  latency,           // of one dependent load
-  control_share,     // of the time of a copy, by phase
-  schedule_share,    //
-  copy_share,        //
-  completion_share,  //
+  time,             // from the first launch until the host knows of the last end
+  kernel_time,      // of one kernel, without its launch and the notice of its end: what traces tell, and loops of GEMMs
+  gemm_time,        // of the GEMM of a C3 run, from its launch to its end, as events around it measure
+  collective_time,  // of the collective of a C3 run, likewise
+  over_longer,      // time over that of the longer operation alone
+  gemm_stretch,     // gemm_time over that of the GEMM alone
+  latency,          // of one dependent load
+  control_share,    // of the time of a copy, by phase
+  schedule_share,   //
+  copy_share,       //
+  completion_share,      //
   over_parallel_copies,  // speed of a collective relative to that by parallel copies without prelaunch
   rate,                  // bytes that one GPU moves to or from all others, or in its own memory, over time
   link_rate,             // bytes that one link carries one way, over time

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "sim/overloaded.h"
+
 namespace c3sim::study {
 
 namespace {
@@ -29,6 +31,8 @@ std::string words(const models::CollectiveSpec& spec) {
 std::string words(const models::SdmaCopySpec& copy) {
   std::string text =
       fmt::format("copy {} to {} of {}", device_name(copy.from), device_name(copy.to), sim::to_string(copy.bytes));
+  if (copy.pull) text += " pulled";
+  if (copy.everywhere) text += ", likewise on every GPU";
   if (copy.engine) text += fmt::format(" by engine {}", *copy.engine);
   return text;
 }
@@ -39,16 +43,30 @@ std::string words(const models::ElementwiseSpec& spec) { return "kernel: " + mod
 
 std::string words(const models::RemoteKernelSpec& spec) { return "kernel: " + models::to_string(spec); }
 
+std::string words(const DelaySpec& spec) { return "delay of " + sim::to_string(spec.time); }
+
+std::string words(const HostWorkSpec& spec) { return "host work of " + sim::to_string(spec.time); }
+
 }  // namespace
 
 std::string to_string(const Work& work) {
   return std::visit([](const auto& kind) { return words(kind); }, work);
 }
 
+bool is_kernel(const Work& work) {
+  return std::visit(
+      sim::Overloaded{[](const models::GemmShape&) { return true; },
+                      [](const models::CollectiveSpec& spec) { return spec.backend == models::Backend::rccl; },
+                      [](const models::ElementwiseSpec&) { return true; },
+                      [](const models::RemoteKernelSpec&) { return true; }, [](const auto&) { return false; }},
+      work);
+}
+
 Operation operation_of(Work work, models::CuMask mask, std::string stream) {
   std::string name = to_string(work);
   return {.name = std::move(name),
           .work = std::move(work),
+          .gpus = {},
           .mask = mask,
           .priority = 0,
           .stream = std::move(stream),

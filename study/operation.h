@@ -1,8 +1,9 @@
-// What a node can be asked to do: a GEMM or an element-wise kernel on every GPU, a collective over all of them, one
-// copy by an SDMA engine, packets for one, or a kernel that reaches into other GPUs; and when each piece of it may
-// start.
+// What a node can be asked to do: a GEMM or an element-wise kernel on GPUs, a collective over them, one copy by an SDMA
+// engine, packets for one, a kernel that reaches into other GPUs, work of the host, or nothing for a while; and when
+// each piece of it may start.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <string>
 #include <variant>
@@ -22,19 +23,37 @@ namespace c3sim::study {
 // More than any GPU holds: beyond it, a size is a slip of the pen.
 inline constexpr sim::Bytes largest_array = sim::Bytes(1099511627776.0);  // 1 TiB
 
+// Nothing runs for so long.
+struct DelaySpec {
+  sim::Time time{0};
+  auto operator<=>(const DelaySpec&) const = default;
+};
+
+// The threads that launch kernels of its GPUs do something else for so long: what they launch meanwhile waits.
+struct HostWorkSpec {
+  sim::Time time{0};
+  auto operator<=>(const HostWorkSpec&) const = default;
+};
+
 using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList,
-                          models::ElementwiseSpec, models::RemoteKernelSpec>;
+                          models::ElementwiseSpec, models::RemoteKernelSpec, DelaySpec, HostWorkSpec>;
+
+// Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
+bool is_kernel(const Work& work);
 
 // The work in words: "gemm 8192x8192x8192", "rccl all_gather of 896MiB", "copy gpu0 to gpu1 of 1MiB".
 std::string to_string(const Work& work);
 
 using models::device_name;
 
-// One piece of work within a schedule. The host launches it `delay` after everything in `after` has ended; what may
-// start at the same instant is launched in the order of the schedule.
+// One piece of work within a schedule. It begins `delay` after everything in `after` has ended; what may start at the
+// same instant is launched in the order of the schedule. A kernel without a delay is queued: the host launches it
+// beforehand, and its GPUs begin it when those before it have ended there. All else the host starts when it knows of
+// those ends, and several kernels that wait for just the same: their order decides who gets the CUs.
 struct Operation {
   std::string name;
   Work work;
+  std::vector<int> gpus{};         // that do it, of work that names none itself; empty: all
   models::CuMask mask;             // CUs its kernels may use
   int priority = 0;                // of its kernels: see models/machine/stream.h
   std::string stream;              // where it is queued, for people; `after` holds what the stream's order asks for

@@ -1,5 +1,6 @@
 #include "study/platform_file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/config/nearest_name.h"
@@ -31,11 +32,13 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
           config.resolved(), std::move(warnings), {config_folders.begin(), config_folders.end()}};
 }
 
-models::PlatformSpec reassign(const Platform& platform, const std::string& assignment) {
+models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments) {
   sim::Config config = platform.config;
-  config.set(assignment);
+  for (const std::string& assignment : assignments) config.set(assignment);
   models::PlatformSpec spec = models::PlatformSpec::read(config, platform.config_folders);
   spec.without = platform.spec.without;
+  const auto sets_protocol = [](const std::string& assignment) { return assignment.starts_with("host.protocol="); };
+  if (std::ranges::none_of(assignments, sets_protocol)) spec.host.protocol = platform.spec.host.protocol;
   spec.gpu.gemm.profiles = platform.spec.gpu.gemm.profiles;
   return spec;
 }

@@ -35,8 +35,8 @@ using models::platform_names;
 Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments,
                        std::span<const std::filesystem::path> config_folders = {});
 
-// The same platform, what is in no file of it included, with one more assignment. Throws sim::ConfigError where the
-// assignment, or the whole with it, is at fault.
-models::PlatformSpec reassign(const Platform& platform, const std::string& assignment);
+// The same platform, what is in no file of it included, with further assignments. Throws sim::ConfigError where one of
+// them, or the whole with them, is at fault.
+models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments);
 
 }  // namespace c3sim::study

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/config/config_error.h"
+#include "study/interval.h"
 #include "study/parallel.h"
 #include "study/strategy.h"
 #include "study/testbed.h"
@@ -93,10 +94,15 @@ struct Means {
   sim::Watts power;
 };
 
+// Where the times of a result lie, in seconds: its time, or its makespan, its GEMM's and its collective's end. None
+// where the platform tells of no errors that they follow from.
+using Intervals = std::vector<std::optional<Interval>>;
+
 template <class Result>
 struct Answer {
   std::vector<Result> results;
   std::vector<Means> means{};           // by result; empty where they were not asked for
+  std::vector<Intervals> intervals{};   // likewise: study/uncertainty.h adds them
   std::vector<std::string> warnings{};  // what was left out of the question, and why
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 
 #include "models/kernels/gemm.h"
@@ -20,6 +21,8 @@ models::HostThreads host_threads(const models::PlatformSpec& platform, const Sch
   for (const Operation& operation : schedule) {
     const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
     if (spec && spec->host_threads) return *spec->host_threads;
+    const auto* copy = std::get_if<models::SdmaCopySpec>(&operation.work);
+    if (copy && copy->host_threads) return *copy->host_threads;
   }
   return platform.host.threads;
 }
@@ -38,20 +41,40 @@ models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule&
 }
 
 // One GPU may stand for all if no operation tells them apart.
+bool is_alike(const DelaySpec&, const models::PlatformSpec&) { return true; }
+bool is_alike(const HostWorkSpec&, const models::PlatformSpec&) { return true; }
 bool is_alike(const models::GemmShape&, const models::PlatformSpec&) { return true; }
 bool is_alike(const models::ElementwiseSpec&, const models::PlatformSpec&) { return true; }
 bool is_alike(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
   return models::is_symmetric(spec, platform.gpus, platform.host.threads);
 }
-bool is_alike(const models::SdmaCopySpec&, const models::PlatformSpec&) { return false; }
+bool is_alike(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
+  return copy.everywhere && platform.host.threads == models::HostThreads::per_gpu;
+}
 bool is_alike(const models::SdmaPacketList&, const models::PlatformSpec&) { return false; }
 bool is_alike(const models::RemoteKernelSpec&, const models::PlatformSpec&) { return false; }
 
 models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedule& schedule) {
   const bool all = std::ranges::all_of(schedule, [&](const Operation& operation) {
-    return std::visit([&](const auto& work) { return is_alike(work, platform); }, operation.work);
+    const bool of_all = operation.gpus.empty();
+    return of_all && std::visit([&](const auto& work) { return is_alike(work, platform); }, operation.work);
   });
   return all ? models::Symmetry::all_alike : models::Symmetry::none;
+}
+
+// By place, whether the host launches an operation before those that it waits for have ended: kernels wait on their
+// GPUs, but for several that wait for just the same.
+std::vector<bool> queued(const Schedule& schedule) {
+  std::map<std::vector<std::size_t>, int> alike;  // kernels by what they wait for
+  for (const Operation& operation : schedule) {
+    if (is_kernel(operation.work)) ++alike[operation.after];
+  }
+  std::vector<bool> queued;
+  for (const Operation& operation : schedule) {
+    queued.push_back(is_kernel(operation.work) && !operation.after.empty() && operation.delay == sim::Time::zero() &&
+                     alike[operation.after] == 1);
+  }
+  return queued;
 }
 
 // A schedule while it is being played on a node of its own.
@@ -62,6 +85,7 @@ class Play {
        std::optional<sim::Hertz> ceiling)
       : platform_(platform_for(platform, schedule)),
         schedule_(schedule),
+        queued_(queued(schedule)),
         attach_(std::move(attach)),
         node_(simulator_, platform_, symmetry_of(platform_, schedule)),
         words_(simulator_),
@@ -69,7 +93,9 @@ class Play {
     if (steps != nullptr) simulator_.record(*steps);
     for (std::size_t place = 0; place < schedule.size(); ++place) {
       const Operation& operation = schedule[place];
+      ready_.emplace_back(simulator_, "all that " + operation.name + " waits for");
       ended_.emplace_back(simulator_, "the end of " + operation.name);
+      known_.emplace_back(simulator_, "word of the end of " + operation.name);
       const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
       collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
     }
@@ -131,33 +157,78 @@ class Play {
     const Operation& operation = schedule_[place];
     Span& span = timeline_.operations[place];
     co_await prepared_.wait();
-    for (const std::size_t earlier : operation.after) co_await ended_[earlier].wait();
-    if (operation.delay > sim::Time::zero()) co_await simulator_.delay(operation.delay);
-    span.start = simulator_.now() - origin_;
+    if (queued_[place]) {
+      simulator_.spawn("the turn of " + operation.name, let_begin(place));
+    } else {
+      for (const std::size_t earlier : operation.after) co_await known_[earlier].wait();
+      if (operation.delay > sim::Time::zero()) co_await simulator_.delay(operation.delay);
+      span.start = simulator_.now() - origin_;
+    }
     co_await std::visit([this, place](const auto& work) { return carry_out(work, place); }, operation.work);
     span.end = simulator_.now() - origin_;
     ended_[place].open();
+    known_[place].open();
+  }
+
+  // A queued kernel begins when its GPUs are done with those before it, and the host with what is no kernel.
+  sim::Task<> let_begin(std::size_t place) {
+    for (const std::size_t earlier : schedule_[place].after) {
+      co_await (is_kernel(schedule_[earlier].work) ? ended_ : known_)[earlier].wait();
+    }
+    timeline_.operations[place].start = simulator_.now() - origin_;
+    ready_[place].open();
   }
 
   // Whose place in the schedule is, as the tag of all that it asks for.
   static std::uint32_t tag(std::size_t place) { return static_cast<std::uint32_t>(place); }
-  models::Stream stream(std::size_t place) const {
-    return {schedule_[place].mask, schedule_[place].priority, tag(place)};
+  models::Stream stream(std::size_t place) {
+    const Operation& operation = schedule_[place];
+    models::Stream stream{operation.mask, operation.priority, tag(place)};
+    if (queued_[place]) stream.ready = &ready_[place];
+    if (is_kernel(operation.work)) stream.ended = &ended_[place];
+    return stream;
   }
 
   sim::Task<> carry_out(const models::GemmShape& shape, std::size_t place) {
-    return models::run_gemm(node_, shape, stream(place));
+    return models::run_gemm(node_, shape, stream(place), schedule_[place].gpus);
   }
   sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_[place]->run(); }
   sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
-    timeline_.operations[place].phases =
-        co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place));
+    if (!copy.everywhere) {
+      timeline_.operations[place].phases =
+          co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place));
+      co_return;
+    }
+    sim::Latch done(simulator_, "copies of all GPUs", static_cast<std::uint64_t>(node_.simulated()));
+    for (int gpu = 0; gpu < node_.simulated(); ++gpu) {
+      models::SdmaCopySpec own = copy;
+      own.from = (copy.from + gpu) % node_.gpus();
+      own.to = (copy.to + gpu) % node_.gpus();
+      own.everywhere = false;
+      simulator_.spawn("copy of " + models::device_name(gpu), copy_one(own, place, done));
+    }
+    co_await done.wait();
+  }
+  sim::Task<> copy_one(models::SdmaCopySpec copy, std::size_t place, sim::Latch& done) {
+    co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place));
+    done.count_down();
   }
   sim::Task<> carry_out(const models::SdmaPacketList& list, std::size_t place) {
     return models::run_packet_list(node_.host(), node_.copy_engines(), list, words_, tag(place));
   }
   sim::Task<> carry_out(const models::ElementwiseSpec& spec, std::size_t place) {
-    return models::run_elementwise(node_, spec, stream(place));
+    return models::run_elementwise(node_, spec, stream(place), schedule_[place].gpus);
+  }
+  sim::Task<> carry_out(const DelaySpec& delay, std::size_t) { co_await simulator_.delay(delay.time); }
+  sim::Task<> carry_out(const HostWorkSpec& work, std::size_t place) {
+    const std::vector<int> gpus = schedule_[place].gpus.empty() ? node_.all_simulated() : schedule_[place].gpus;
+    sim::Latch done(simulator_, "work of the host", gpus.size());
+    for (const int gpu : gpus) simulator_.spawn("host work", keep_busy(gpu, work.time, done));
+    co_await done.wait();
+  }
+  sim::Task<> keep_busy(int gpu, sim::Time time, sim::Latch& done) {
+    co_await node_.host().launcher_of(gpu).work(time, {"host work", {}});
+    done.count_down();
   }
   sim::Task<> carry_out(const models::RemoteKernelSpec& spec, std::size_t place) {
     return models::run_remote_kernel(node_, spec, stream(place));
@@ -165,13 +236,15 @@ class Play {
 
   models::PlatformSpec platform_;
   const Schedule& schedule_;
+  std::vector<bool> queued_;  // by place
   Testbed::Attach attach_;
   sim::Simulator simulator_;
   models::Node node_;
   models::NamedWords words_;                                         // of packets written by hand
   std::vector<std::unique_ptr<models::CollectiveRun>> collectives_;  // by place; null for other work
   sim::Gate prepared_;
-  std::deque<sim::Gate> ended_;  // by place
+  // By place: it may begin; its GPUs are done with it; the host knows.
+  std::deque<sim::Gate> ready_, ended_, known_;
   sim::Time origin_{0};
   std::deque<models::PowerRecord> records_;  // of simulated GPUs, where a mean is held under the cap
   Timeline timeline_;
@@ -199,14 +272,17 @@ std::string reason_against(const models::ElementwiseSpec& spec, const models::No
   return models::why_impossible(spec, node.spec().gpu);
 }
 
+std::string reason_against(const DelaySpec&, const models::Node&) { return {}; }
+std::string reason_against(const HostWorkSpec&, const models::Node&) { return {}; }
+
 std::string reason_against(const models::RemoteKernelSpec& spec, const models::Node& node) {
   return models::why_impossible(spec, node.gpus(), node.spec().gpu);
 }
 
 }  // namespace
 
-Testbed::Testbed(models::PlatformSpec platform)
-    : platform_(std::move(platform)), idle_node_(idle_simulator_, platform_) {}
+Testbed::Testbed(models::PlatformSpec platform, Factor factor)
+    : platform_(std::move(platform)), factor_(std::move(factor)), idle_node_(idle_simulator_, platform_) {}
 
 sim::Time Timeline::makespan() const {
   sim::Time latest{0};
@@ -218,7 +294,8 @@ Testbed::Question Testbed::question_of(const Schedule& schedule) {
   Question question;
   question.reserve(schedule.size());
   for (const Operation& operation : schedule) {
-    question.push_back({operation.work, operation.mask, operation.priority, operation.after, operation.delay});
+    question.push_back(
+        {operation.work, operation.gpus, operation.mask, operation.priority, operation.after, operation.delay});
   }
   return question;
 }
@@ -238,7 +315,7 @@ const Timeline& Testbed::run(const Schedule& schedule) {
   Question question = question_of(schedule);
   const auto known = timelines_.find(question);
   if (known != timelines_.end()) return known->second;
-  const Timeline timeline = play(schedule);
+  const Timeline timeline = with_factors(schedule, play(schedule));
   unsettled_ += timeline.unsettled;
   return timelines_.emplace(std::move(question), timeline).first->second;
 }
@@ -260,17 +337,52 @@ Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::Ste
   return Play(platform_, schedule, attach, steps, ceiling).run();
 }
 
+Timeline Testbed::with_factors(const Schedule& schedule, Timeline timeline) const {
+  if (!factor_) return timeline;
+  const std::vector<Span> simulated = timeline.operations;
+  const auto latest_end = [](const std::vector<Span>& spans, const std::vector<std::size_t>& places) {
+    sim::Time latest{0};
+    for (const std::size_t place : places) latest = std::max(latest, spans[place].end);
+    return latest;
+  };
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    const double factor = factor_(schedule[place].work);
+    const auto multiplied = [factor](sim::Time time) { return sim::to_time(factor * sim::to_seconds(time)); };
+    const std::vector<std::size_t>& after = schedule[place].after;
+    const Span& as_simulated = simulated[place];
+    Span& span = timeline.operations[place];
+    span.start += latest_end(timeline.operations, after) - latest_end(simulated, after);
+    span.end = span.start + multiplied(as_simulated.end - as_simulated.start);
+    if (!span.phases) continue;
+    models::SdmaCopyPhases& phases = *span.phases;
+    for (sim::Time* const phase : {&phases.control, &phases.schedule, &phases.copy, &phases.completion}) {
+      *phase = multiplied(*phase);
+    }
+  }
+  return timeline;
+}
+
 Testbed& Testbed::from_rest() {
   if (is_shot(platform_)) return *this;
   if (!from_rest_) {
     models::PlatformSpec platform = platform_;
     platform.host.protocol = models::Protocol::shot;
-    from_rest_ = std::make_unique<Testbed>(std::move(platform));
+    from_rest_ = std::make_unique<Testbed>(std::move(platform), factor_);
   }
   return *from_rest_;
 }
 
-sim::Time Testbed::alone(const Work& work, models::CuMask mask) { return run({operation_of(work, mask)}).makespan(); }
+Testbed& Testbed::as_simulated() {
+  if (!factor_) return *this;
+  if (!as_simulated_) as_simulated_ = std::make_unique<Testbed>(platform_);
+  return *as_simulated_;
+}
+
+sim::Time Testbed::alone(const Work& work, models::CuMask mask, std::vector<int> gpus) {
+  Operation operation = operation_of(work, mask);
+  operation.gpus = std::move(gpus);
+  return run({std::move(operation)}).makespan();
+}
 
 bool Testbed::is_memory_bound(const models::GemmShape& shape) {
   return models::is_memory_bound(models::plan_gemm(platform_.gpu, shape), idle_node_.gpu(0));

@@ -38,11 +38,15 @@ struct Timeline {
 
 class Testbed {
  public:
-  explicit Testbed(models::PlatformSpec platform);
+  // What the duration of an operation is multiplied by: how far the model is supposed to be off of it.
+  using Factor = std::function<double(const Work& work)>;
+
+  explicit Testbed(models::PlatformSpec platform, Factor factor = {});
   Testbed(const Testbed&) = delete;
   Testbed& operator=(const Testbed&) = delete;
 
   const models::PlatformSpec& platform() const { return platform_; }
+  const Factor& factor() const { return factor_; }
 
   // Why no schedule may hold this work on this platform, in one sentence that says what would be accepted; empty if one
   // may.
@@ -56,26 +60,34 @@ class Testbed {
 
   // Plays the schedule anew, with `attach` called once commands queued beforehand are in place, at `origin` of the
   // node's clock: what it adds to the node sees all that is timed. `steps`, if given, gets every step from the start of
-  // the simulation.
+  // the simulation. Times are as simulated, without factors.
   using Attach = std::function<void(models::Node& node, sim::Time origin)>;
   Timeline watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps = nullptr) const;
 
+  // What a run as simulated is with factors on the durations of its operations. What waits for one begins as much later
+  // or earlier as that ends.
+  Timeline with_factors(const Schedule& schedule, Timeline timeline) const;
+
   // The same platform where each run is one from rest.
   Testbed& from_rest();
+  // The same platform without factors.
+  Testbed& as_simulated();
 
   // How long the work takes with the node to itself.
-  sim::Time alone(const Work& work, models::CuMask mask = {});
+  sim::Time alone(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {});
 
   // What whoever reads the answers should know of the runs so far.
   std::vector<std::string> warnings() const;
 
  private:
   models::PlatformSpec platform_;
+  Factor factor_;
   sim::Simulator idle_simulator_;  // of a node that is asked about and never run
   models::Node idle_node_;
   // All that decides how a schedule plays out, and nothing else: names and streams do not.
   struct Asked {
     Work work;
+    std::vector<int> gpus;
     models::CuMask mask;
     int priority;
     std::vector<std::size_t> after;
@@ -87,6 +99,7 @@ class Testbed {
   Timeline play(const Schedule& schedule) const;
   std::map<Question, Timeline> timelines_;
   std::unique_ptr<Testbed> from_rest_;
+  std::unique_ptr<Testbed> as_simulated_;
   std::uint64_t unsettled_ = 0;
 };
 

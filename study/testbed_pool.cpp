@@ -20,7 +20,7 @@ Testbed& TestbedPool::take() {
       return testbed;
     }
   }
-  auto made = std::make_unique<Testbed>(first_.platform());
+  auto made = std::make_unique<Testbed>(first_.platform(), first_.factor());
   const std::lock_guard lock(mutex_);
   return *others_.emplace_back(std::move(made));
 }

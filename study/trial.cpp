@@ -129,9 +129,11 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
                   {Figure::over_longer, time / longer},
                   {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)}};
   if (!metered) return figures;
+  Testbed& simulated = testbed.as_simulated();
+  const C3Result run = run_strategy(simulated, trial.scenario, trial.strategy);
   PowerMeter meter;
-  testbed.watch(result.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-  add_means(figures, meter, time);
+  simulated.watch(run.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+  add_means(figures, meter, sim::to_seconds(run.makespan));
   return figures;
 }
 
@@ -155,13 +157,10 @@ void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSp
   figures[Figure::cache_hit_share] = traffic.beyond_l2.cache_hits;
 }
 
-// Of the time of the kernel itself.
-double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, const PowerMeter& meter,
-                  sim::Seconds time) {
-  const sim::Seconds around = around_kernel(platform);
-  const double peak = platform.gpu.gemm.flops_per_cycle_per_cu * trial.cus.value_or(platform.gpu.cus()) *
-                      meter.clock_at_work(time, around).value();
-  return (trial.shape.flops() / (time - around)).value() / peak;
+// Of the time of the kernel itself, at the clock that it had.
+double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, sim::Hertz clock, sim::Seconds time) {
+  const double peak = platform.gpu.gemm.flops_per_cycle_per_cu * trial.cus.value_or(platform.gpu.cus()) * clock.value();
+  return (trial.shape.flops() / (time - around_kernel(platform))).value() / peak;
 }
 
 void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models::SdmaCopyPhases& phases) {
@@ -193,6 +192,13 @@ void add_rates(Figures& figures, const RemoteTrial& trial, const models::Platfor
   const auto peers = static_cast<double>(kernels_of(trial, platform).front().peers.size());
   figures[Figure::link_rate] = (trial.bytes / time).value();
   figures[Figure::rate] = peers * figures[Figure::link_rate];
+}
+
+// On each GPU, launched from the host.
+bool is_one_kernel(const Trial& trial) {
+  const auto* const collective = std::get_if<CollectiveTrial>(&trial);
+  if (collective != nullptr) return collective->spec.backend == models::Backend::rccl && !collective->spec.graph;
+  return std::holds_alternative<StreamTrial>(trial) || std::holds_alternative<RemoteTrial>(trial);
 }
 
 bool needs_meter(const std::set<Figure>& asked) {
@@ -243,10 +249,12 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
   if (!metered) return figures;
-  const sim::Time begin = spans[half - 1].end;
+  Testbed& simulated = from_rest.as_simulated();
+  const std::vector<Span>& run = simulated.run(schedule).operations;
+  const sim::Time begin = run[half - 1].end;
   PowerMeter meter;
-  from_rest.watch(schedule, [&](models::Node& node, sim::Time origin) { meter.attach(node, origin + begin); });
-  add_means(figures, meter, sim::to_seconds(spans.back().end - begin));
+  simulated.watch(schedule, [&](models::Node& node, sim::Time origin) { meter.attach(node, origin + begin); });
+  add_means(figures, meter, sim::to_seconds(run.back().end - begin));
   return figures;
 }
 
@@ -258,18 +266,26 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
   }
   const Schedule schedule = schedule_of(trial, testbed.platform());
   PowerMeter meter;
-  const Timeline timeline =
-      metered ? testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); })
-              : testbed.run(schedule);
+  Timeline timeline;
+  sim::Hertz clock;
+  Figures figures;
+  if (metered) {
+    timeline = testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+    const sim::Seconds simulated = sim::to_seconds(timeline.makespan());
+    add_means(figures, meter, simulated);
+    clock = meter.clock_at_work(simulated, around_kernel(testbed.platform()));
+    timeline = testbed.with_factors(schedule, std::move(timeline));
+  } else {
+    timeline = testbed.run(schedule);
+  }
   const sim::Seconds time = sim::to_seconds(timeline.makespan());
-  Figures figures{{Figure::time, time.value()}};
+  figures[Figure::time] = time.value();
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
     add_gemm(figures, *gemm, testbed.platform(), time);
-    if (metered) figures[Figure::efficiency] = efficiency(*gemm, testbed.platform(), meter, time);
-    if (metered) add_means(figures, meter, time);
+    if (metered) figures[Figure::efficiency] = efficiency(*gemm, testbed.platform(), clock, time);
     return figures;
   }
-  if (metered) add_means(figures, meter, time);
+  if (is_one_kernel(trial)) figures[Figure::kernel_time] = (time - around_kernel(testbed.platform())).value();
   if (const auto* stream = std::get_if<StreamTrial>(&trial)) figures[Figure::rate] = (stream->bytes / time).value();
   if (const auto* remote = std::get_if<RemoteTrial>(&trial)) add_rates(figures, *remote, testbed.platform(), time);
   if (const auto* copy = std::get_if<CopyTrial>(&trial)) {

@@ -94,7 +94,7 @@ struct C3Trial {
 // An all-gather of rows of B (tokens) and the GEMM that needs them.
 struct DependentTrial {
   models::GemmShape shape;
-  DependentSchedule schedule = DependentSchedule::serial_rccl;
+  DependentSchedule schedule{};
   auto operator<=>(const DependentTrial&) const = default;
 };
 
@@ -111,6 +111,9 @@ std::string to_string(const Trial& trial);
 
 // The arguments of c3sim that ask for it: "gemm --gemm 8192x8192x8192 --cus 240". Empty where no command does.
 std::string command_of(const Trial& trial);
+
+// What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size.
+double size_of(const Trial& trial);
 
 // Computation and communication at once: what no fit may see.
 bool is_concurrent(const Trial& trial);

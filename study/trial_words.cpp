@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "sim/overloaded.h"
 #include "study/trial.h"
 
 namespace c3sim::study {
@@ -148,6 +149,21 @@ std::string to_string(const Trial& trial) {
 
 std::string command_of(const Trial& trial) {
   return std::visit([](const auto& kind) { return command(kind); }, trial);
+}
+
+double size_of(const Trial& trial) {
+  return std::visit(
+      sim::Overloaded{[](const GemmTrial& gemm) { return gemm.shape.flops().value(); },
+                      [](const CollectiveTrial& collective) { return collective.spec.bytes.value(); },
+                      [](const CopyTrial& copy) { return copy.spec.bytes.value(); },
+                      [](const FanOutTrial& fan_out) { return fan_out.bytes.value(); },
+                      [](const RemoteTrial& remote) { return remote.bytes.value(); },
+                      [](const StreamTrial& stream) { return stream.bytes.value(); },
+                      [](const LoadTrial& loads) { return loads.working_set.value(); },
+                      [](const C3Trial& c3) { return c3.scenario.bytes.value(); },
+                      [](const DependentTrial& dependent) { return gathered_bytes(dependent.shape).value(); },
+                      [](const auto&) { return 0.0; }},
+      trial);
 }
 
 }  // namespace c3sim::study

@@ -195,7 +195,7 @@ void add_baselines(std::vector<Case>& cases, const Platforms& platforms) {
   multiplied.reserve(cases.size());
   for (Case& one : cases) {
     auto found = specs.find(one.machine);
-    if (found == specs.end()) found = specs.emplace(one.machine, platforms(one.machine)).first;
+    if (found == specs.end()) found = specs.emplace(one.machine, platforms(one.machine).spec).first;
     if (study::is_concurrent(one.trial)) {
       add_overlap_rules(one, launch_of(one.trial));
       multiplied.push_back(one.baselines.perfect);

@@ -7,6 +7,7 @@
 
 #include "calibrate/readers/measurement.h"
 #include "study/figure.h"
+#include "study/interval.h"
 #include "study/trial.h"
 
 namespace c3sim::validate {
@@ -42,6 +43,8 @@ struct Case {
   double measured = 0.0;
   std::optional<double> low, high;  // of repetitions
   std::optional<double> predicted;
+  std::optional<study::Interval>
+      interval;                   // of the prediction, where it was asked for and the platform tells of errors
   std::string why_not_predicted;  // in one sentence, where it was not
   double band = 0.0;              // relative, or in points
 
@@ -57,6 +60,7 @@ struct Case {
   std::optional<double> noise() const;
   bool is_within_noise() const { return predicted && low && high && *low <= *predicted && *predicted <= *high; }
   bool is_within_band() const;
+  bool is_within_interval() const { return interval && interval->holds(measured); }
 };
 
 // Whether an error, with its sign, lies within a band: both ends belong to it, whatever rounding makes of them.

@@ -12,8 +12,8 @@ namespace c3sim::validate {
 namespace {
 
 using Predict = ClaimValues (*)(const ClaimInputs&);
-constexpr std::array<std::pair<std::string_view, Predict>, 2> predictors{
-    {{"conccl", conccl_claims}, {"latte", latte_claims}}};
+constexpr std::array<std::pair<std::string_view, Predict>, 3> predictors{
+    {{"conccl", conccl_claims}, {"ficco", ficco_claims}, {"latte", latte_claims}}};
 
 std::string suite_of(const Claim& claim) { return claim.id.substr(0, claim.id.find('.')); }
 
@@ -44,7 +44,7 @@ std::vector<Claim> read_claims(const std::filesystem::path& file) {
     claim.low = table.number(row, "low", -1e6, 1e6);
     claim.high = table.number(row, "high", -1e6, 1e6);
     if (claim.low > claim.high) table.fault(row, "high", "lies below low");
-    const std::string& role = table.text(row, "role");
+    const std::string_view role = table.text(row, "role");
     if (role != "calibrate" && role != "predict") table.fault(row, "role", "calibrate or predict is accepted");
     claim.role = role == "calibrate" ? calibrate::Role::calibrate : calibrate::Role::predict;
     claim.where = file.filename().string() + ":" + std::to_string(table.line(row));

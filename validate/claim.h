@@ -41,12 +41,14 @@ struct ClaimInputs {
 // By id: one value, or the lowest and the highest.
 using ClaimValues = std::map<std::string, std::vector<double>>;
 ClaimValues conccl_claims(const ClaimInputs& inputs);
+ClaimValues ficco_claims(const ClaimInputs& inputs);
 ClaimValues latte_claims(const ClaimInputs& inputs);
 
 // The suites of claims that something predicts.
 std::vector<std::string> predicted_claim_suites();
 
-// Fills in what is predicted of each claim of the named suites of claims, "conccl" or "latte"; drops the others.
+// Fills in what is predicted of each claim of the named suites of claims, "conccl", "ficco" or "latte"; drops the
+// others.
 std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> suites,
                                   const ClaimInputs& inputs);
 

@@ -77,26 +77,10 @@ void judge_cases(Gap& gap, std::span<const Case> cases) {
 
 }  // namespace
 
-double size_of(const study::Trial& trial) {
-  return std::visit(
-      sim::Overloaded{
-          [](const study::GemmTrial& gemm) { return gemm.shape.flops().value(); },
-          [](const study::CollectiveTrial& collective) { return collective.spec.bytes.value(); },
-          [](const study::CopyTrial& copy) { return copy.spec.bytes.value(); },
-          [](const study::FanOutTrial& fan_out) { return fan_out.bytes.value(); },
-          [](const study::RemoteTrial& remote) { return remote.bytes.value(); },
-          [](const study::StreamTrial& stream) { return stream.bytes.value(); },
-          [](const study::LoadTrial& loads) { return loads.working_set.value(); },
-          [](const study::C3Trial& c3) { return c3.scenario.bytes.value(); },
-          [](const study::DependentTrial& dependent) { return study::gathered_bytes(dependent.shape).value(); },
-          [](const auto&) { return 0.0; }},
-      trial);
-}
-
 bool Deviation::is_about(const Case& one) const {
   if (suite.empty() || one.suite != suite || one.group != group) return false;
   if (!figures.empty() && std::ranges::find(figures, one.form().key) == figures.end()) return false;
-  const double size = size_of(one.trial);
+  const double size = study::size_of(one.trial);
   return size >= least_size && (greatest_size == 0.0 || size <= greatest_size);
 }
 

@@ -45,7 +45,4 @@ struct Gap {
 std::vector<Gap> gaps_of(std::span<const Deviation> deviations, std::span<const Claim> claims,
                          std::span<const Case> cases);
 
-// What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size.
-double size_of(const study::Trial& trial);
-
 }  // namespace c3sim::validate

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "validate/metrics.h"
@@ -14,10 +15,7 @@ namespace {
 using Asked = std::pair<study::Trial, std::set<study::Figure>>;
 
 // Trials of one machine that one thread runs on one testbed.
-struct Batch {
-  const models::PlatformSpec* platform;
-  std::vector<Asked> trials;
-};
+using Batch = std::vector<Asked>;
 
 struct Outcome {
   study::Figures figures;
@@ -35,20 +33,18 @@ Questions questions_of(const std::vector<Case>& cases) {
 // So many that testbeds can reuse runs, so few that threads share the work evenly.
 constexpr std::size_t trials_per_batch = 16;
 
-std::vector<Batch> batches_of(const std::map<study::Trial, std::set<study::Figure>>& trials,
-                              const models::PlatformSpec& platform) {
+std::vector<Batch> batches_of(const std::map<study::Trial, std::set<study::Figure>>& trials) {
   std::vector<Batch> batches;
   for (const auto& [trial, figures] : trials) {
-    if (batches.empty() || batches.back().trials.size() == trials_per_batch) batches.push_back({&platform, {}});
-    batches.back().trials.emplace_back(trial, figures);
+    if (batches.empty() || batches.back().size() == trials_per_batch) batches.emplace_back();
+    batches.back().emplace_back(trial, figures);
   }
   return batches;
 }
 
-std::vector<Outcome> run(const Batch& batch) {
-  study::Testbed testbed(*batch.platform);
+std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   std::vector<Outcome> outcomes;
-  for (const auto& [trial, figures] : batch.trials) {
+  for (const auto& [trial, figures] : batch) {
     Outcome outcome;
     outcome.why_not = study::why_impossible(testbed, trial);
     if (outcome.why_not.empty()) outcome.figures = study::observe(testbed, trial, figures);
@@ -116,17 +112,22 @@ void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, con
   std::map<Machine, models::PlatformSpec> specs;
   std::vector<std::pair<const Machine*, Batch>> work;
   for (const auto& [machine, trials] : questions) {
-    const models::PlatformSpec& spec = specs.emplace(machine, platforms(machine)).first->second;
-    for (Batch& batch : batches_of(trials, spec)) work.emplace_back(&machine, std::move(batch));
+    specs.emplace(machine, platforms(machine).spec);
+    for (Batch& batch : batches_of(trials)) work.emplace_back(&machine, std::move(batch));
   }
   std::vector<std::vector<Outcome>> outcomes(work.size());
   study::for_each_index(
-      work.size(), [&](std::size_t index) { outcomes[index] = run(work[index].second); }, progress, jobs);
+      work.size(),
+      [&](std::size_t index) {
+        study::Testbed testbed(specs.at(*work[index].first));
+        outcomes[index] = run(testbed, work[index].second);
+      },
+      progress, jobs);
 
   std::map<std::pair<Machine, study::Trial>, Outcome> known;
   for (std::size_t i = 0; i < work.size(); ++i) {
     for (std::size_t t = 0; t < outcomes[i].size(); ++t) {
-      known.emplace(std::pair{*work[i].first, work[i].second.trials[t].first}, std::move(outcomes[i][t]));
+      known.emplace(std::pair{*work[i].first, work[i].second[t].first}, std::move(outcomes[i][t]));
     }
   }
   for (Case& one : cases) {
@@ -136,6 +137,67 @@ void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, con
     one.why_not_predicted = outcome.why_not;
     if (!one.predicted && one.why_not_predicted.empty()) one.why_not_predicted = "the model has no such figure here";
   }
+}
+
+namespace {
+
+// Figures of the trials of a batch on one machine of an ensemble.
+struct Draw {
+  const Machine* machine;
+  const study::Ensemble* ensemble;
+  std::size_t member;
+  const Batch* batch;
+};
+
+using Values = std::map<std::tuple<Machine, study::Trial, study::Figure>, std::vector<double>>;
+
+Values values_of(const std::vector<Draw>& draws, int jobs, const study::Progress& progress) {
+  std::vector<std::vector<Outcome>> outcomes(draws.size());
+  study::for_each_index(
+      draws.size(),
+      [&](std::size_t index) {
+        const Draw& draw = draws[index];
+        outcomes[index] = run(*draw.ensemble->member(draw.member), *draw.batch);
+      },
+      progress, jobs);
+  Values values;
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    for (std::size_t t = 0; t < outcomes[i].size(); ++t) {
+      const auto& [trial, asked] = (*draws[i].batch)[t];
+      for (const auto& [figure, value] : outcomes[i][t].figures) {
+        if (asked.contains(figure)) values[{*draws[i].machine, trial, figure}].push_back(value);
+      }
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> add_intervals(std::vector<Case>& cases, const Platforms& platforms,
+                                       const study::Sampling& sampling, int jobs, const study::Progress& progress) {
+  const Questions questions = questions_of(cases);
+  std::vector<std::string> warnings;
+  std::map<Machine, study::Ensemble> ensembles;
+  std::map<Machine, std::vector<Batch>> batches;
+  std::vector<Draw> draws;
+  for (const auto& [machine, trials] : questions) {
+    const study::Ensemble& ensemble =
+        ensembles.emplace(machine, study::Ensemble(platforms(machine), sampling, jobs)).first->second;
+    for (std::string& warning : ensemble.warnings()) {
+      if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
+    }
+    const std::vector<Batch>& of_machine = batches.emplace(machine, batches_of(trials)).first->second;
+    for (std::size_t member = 0; member < ensemble.size(); ++member) {
+      for (const Batch& batch : of_machine) draws.push_back({&machine, &ensemble, member, &batch});
+    }
+  }
+  const Values values = values_of(draws, jobs, progress);
+  for (Case& one : cases) {
+    const auto drawn = values.find({one.machine, one.trial, one.figure});
+    if (one.predicted && drawn != values.end()) one.interval = study::interval_of(drawn->second);
+  }
+  return warnings;
 }
 
 }  // namespace c3sim::validate

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "calibrate/readers/measurement.h"
+#include "study/ensemble.h"
 #include "study/parallel.h"
+#include "study/platform_file.h"
 #include "validate/case.h"
 
 namespace c3sim::validate {
@@ -19,9 +21,14 @@ std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements,
                            const std::string& platform, double band);
 
 // The platform that a machine is. Throws sim::ConfigError.
-using Platforms = std::function<models::PlatformSpec(const Machine& machine)>;
+using Platforms = std::function<study::Platform(const Machine& machine)>;
 
 // Predicts every case, each trial once. The result does not depend on the number of jobs.
 void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
+
+// Gives every predicted case its interval: each trial is run once on each machine that its platform may be. Returns
+// what the ensembles of the platforms warn of, each warning once. The result does not depend on the number of jobs.
+std::vector<std::string> add_intervals(std::vector<Case>& cases, const Platforms& platforms,
+                                       const study::Sampling& sampling, int jobs, const study::Progress& progress = {});
 
 }  // namespace c3sim::validate

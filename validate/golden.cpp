@@ -7,7 +7,7 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
-#include "validate/digest.h"
+#include "study/digest.h"
 
 namespace c3sim::validate {
 
@@ -94,7 +94,7 @@ Predictions predictions_of(std::span<const Case> cases, std::span<const Claim> c
 std::string to_golden(const Predictions& predictions) {
   std::string body = "subject,predicted\n";
   for (const auto& [subject, value] : predictions) body += fmt::format("{},{:.6g}\n", quoted(subject), value);
-  return std::string(first_words) + sha256(body) + "\n" + body;
+  return std::string(first_words) + study::sha256(body) + "\n" + body;
 }
 
 Predictions read_golden(const std::filesystem::path& file) {
@@ -105,13 +105,14 @@ Predictions read_golden(const std::filesystem::path& file) {
     fail("no file of predictions: c3sim validate --update-goldens and --out write them");
   }
   const std::string digest = text.substr(first_words.size(), end - first_words.size());
-  if (digest != sha256(std::string_view(text).substr(end + 1))) fail("was changed by hand: its digest is another");
+  if (digest != study::sha256(std::string_view(text).substr(end + 1)))
+    fail("was changed by hand: its digest is another");
   sim::CsvFile table = sim::CsvFile::from_text(text, file.string());
   table.require({"subject", "predicted"});
   table.check();
   Predictions predictions;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    predictions[table.text(row, "subject")] = table.number(row, "predicted", -1e30, 1e30);
+    predictions[std::string(table.text(row, "subject"))] = table.number(row, "predicted", -1e30, 1e30);
   }
   table.check();
   return predictions;

@@ -103,6 +103,8 @@ Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule) {
   for (std::size_t i = 0; i < said.cases.size(); ++i) {
     const Case& one = *said.cases[i];
     if (is_within(said.magnitudes[i], one.band)) ++metrics.within_band;
+    if (one.interval) ++metrics.with_interval;
+    if (one.is_within_interval()) ++metrics.within_interval;
     if (one.low && one.high && *one.low <= said.predicted[i] && said.predicted[i] <= *one.high) ++metrics.within_noise;
   }
   metrics.median = quantile(said.magnitudes, 0.5);

@@ -17,6 +17,8 @@ struct Metrics {
   std::size_t predicted = 0;  // of these; all below is of them
   std::size_t within_noise = 0;
   std::size_t within_band = 0;
+  std::size_t with_interval = 0;                            // predictions that have one
+  std::size_t within_interval = 0;                          // of these, how often it holds what was measured
   double median = 0.0;                                      // of the magnitudes
   double p90 = 0.0;                                         // likewise; interpolated between ranks
   double worst = 0.0;                                       // likewise

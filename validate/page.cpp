@@ -95,16 +95,16 @@ study::Chart error_by_size(const std::string& suite, const std::vector<const Cas
   chart.x = {.label = of, .unit = unit, .logarithmic = true};
   chart.y = {.label = "error", .unit = "%"};
   chart.series = scatter(cases, [](const Case& one) {
-    study::ScatterPoint point{.x = size_of(one.trial), .y = one.error() * percent, .label = one.id};
+    study::ScatterPoint point{.x = study::size_of(one.trial), .y = one.error() * percent, .label = one.id};
     if (const auto noise = one.noise()) {
       point.y_low = point.y - *noise * percent;
       point.y_high = point.y + *noise * percent;
     }
     return point;
   });
-  const auto [least, most] = std::ranges::minmax(cases, {}, [](const Case* one) { return size_of(one->trial); });
-  const double from = size_of(least->trial);
-  const double to = size_of(most->trial);
+  const auto [least, most] = std::ranges::minmax(cases, {}, [](const Case* one) { return study::size_of(one->trial); });
+  const double from = study::size_of(least->trial);
+  const double to = study::size_of(most->trial);
   if (to > from) chart.guides.push_back({"no error", from, 0.0, to, 0.0});
   chart.caption = "Bars show how far repetitions of the measurement lie apart, where that is known.";
   return chart;
@@ -116,7 +116,7 @@ void add_charts(const Validation& validation, const std::string& suite, study::S
   for (const auto& [unit, cases] : by_unit(validation, suite)) {
     section.charts.push_back(predicted_over_measured(suite, unit, cases));
     for (const Case* const one : cases) {
-      if (size_of(one->trial) <= 0.0) continue;
+      if (study::size_of(one->trial) <= 0.0) continue;
       (std::holds_alternative<study::GemmTrial>(one->trial) ? by_operations : by_bytes).push_back(one);
     }
   }

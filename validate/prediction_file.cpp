@@ -8,8 +8,8 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
+#include "study/digest.h"
 #include "validate/baseline.h"
-#include "validate/digest.h"
 
 namespace c3sim::validate {
 
@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 std::string digest_of(Json content) {
   content.erase("sha256");
-  return sha256(content.dump());
+  return study::sha256(content.dump());
 }
 
 Json parse(const std::filesystem::path& file) {
@@ -43,7 +43,7 @@ std::string to_prediction_json(std::span<const Case> cases, const std::string& v
   content["c3sim"] = version;
   content["platform"] = machine.platform;
   content["set"] = machine.changes;
-  content["platform_sha256"] = sha256(platform_text);
+  content["platform_sha256"] = study::sha256(platform_text);
   content["cases"] = Json::array();
   for (const Case& one : cases) {
     Json entry;

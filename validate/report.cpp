@@ -25,6 +25,7 @@ Cell cell(std::optional<double> value, double scale = 1.0) {
   return *value * scale;
 }
 Cell count(std::size_t number) { return static_cast<std::int64_t>(number); }
+double share(std::size_t part, std::size_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
 
 Cell in_unit(const Case& one, std::optional<double> value) { return cell(value, 1.0 / one.form().per_unit); }
 
@@ -48,23 +49,28 @@ std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
   return groups;
 }
 
-std::vector<Column> metric_columns() {
-  return {{"cases", "cases", ""},
-          {"not_predicted", "no prediction", ""},
-          {"median_error_pct", "median", "%", 1},
-          {"p90_error_pct", "p90", "%", 1},
-          {"worst_error_pct", "worst", "%", 1},
-          {"bias_pct", "bias", "%", 1},
-          {"wmape_pct", "wMAPE", "%", 1},
-          {"within_5_pct", "within 5", "%", 0},
-          {"within_10_pct", "10", "%", 0},
-          {"within_15_pct", "15", "%", 0},
-          {"rank_correlation", "rank corr.", "", 2},
-          {"within_noise", "within noise", ""},
-          {"outside_band", "outside band", ""}};
+std::vector<Column> metric_columns(bool with_intervals) {
+  std::vector<Column> columns{{"cases", "cases", ""},
+                              {"not_predicted", "no prediction", ""},
+                              {"median_error_pct", "median", "%", 1},
+                              {"p90_error_pct", "p90", "%", 1},
+                              {"worst_error_pct", "worst", "%", 1},
+                              {"bias_pct", "bias", "%", 1},
+                              {"wmape_pct", "wMAPE", "%", 1},
+                              {"within_5_pct", "within 5", "%", 0},
+                              {"within_10_pct", "10", "%", 0},
+                              {"within_15_pct", "15", "%", 0},
+                              {"rank_correlation", "rank corr.", "", 2},
+                              {"within_noise", "within noise", ""},
+                              {"outside_band", "outside band", ""}};
+  if (!with_intervals) return columns;
+  columns.push_back({"with_interval", "with interval", ""});
+  columns.push_back({"within_interval", "within it", ""});
+  columns.push_back({"within_interval_pct", "within it", "%", 1});
+  return columns;
 }
 
-void append_metrics(std::vector<Cell>& cells, const Metrics& metrics) {
+void append_metrics(std::vector<Cell>& cells, const Metrics& metrics, bool with_intervals) {
   const bool any = metrics.predicted > 0;
   const auto figure = [any](double value, double scale) { return any ? Cell(value * scale) : Cell(); };
   cells.push_back(count(metrics.cases));
@@ -80,15 +86,20 @@ void append_metrics(std::vector<Cell>& cells, const Metrics& metrics) {
   cells.push_back(cell(metrics.rank_correlation));
   cells.push_back(count(metrics.within_noise));
   cells.push_back(count(metrics.predicted - metrics.within_band));
+  if (!with_intervals) return;
+  cells.push_back(count(metrics.with_interval));
+  cells.push_back(count(metrics.within_interval));
+  cells.push_back(metrics.with_interval > 0 ? Cell(percent * share(metrics.within_interval, metrics.with_interval))
+                                            : Cell());
 }
 
 ResultTable suite_table(const Validation& validation) {
   std::vector<Column> columns{{"suite", "suite", ""}, {"role", "role", ""}};
-  std::ranges::copy(metric_columns(), std::back_inserter(columns));
+  std::ranges::copy(metric_columns(validation.uncertainty.has_value()), std::back_inserter(columns));
   ResultTable table(columns);
   for (const Group& group : groups_by_suite(validation)) {
     std::vector<Cell> cells{group.suite, std::string(to_string(group.role))};
-    append_metrics(cells, metrics_of(group.cases));
+    append_metrics(cells, metrics_of(group.cases), validation.uncertainty.has_value());
     table.add_row(std::move(cells));
   }
   return table;
@@ -97,11 +108,11 @@ ResultTable suite_table(const Validation& validation) {
 ResultTable group_table(const Validation& validation) {
   std::vector<Column> columns{
       {"suite", "suite", ""}, {"group", "group", ""}, {"figure", "figure", ""}, {"role", "role", ""}};
-  std::ranges::copy(metric_columns(), std::back_inserter(columns));
+  std::ranges::copy(metric_columns(validation.uncertainty.has_value()), std::back_inserter(columns));
   ResultTable table(columns);
   for (const Group& group : groups_by_figure(validation)) {
     std::vector<Cell> cells{group.suite, group.name, group.figure, std::string(to_string(group.role))};
-    append_metrics(cells, metrics_of(group.cases));
+    append_metrics(cells, metrics_of(group.cases), validation.uncertainty.has_value());
     table.add_row(std::move(cells));
   }
   return table;
@@ -114,7 +125,7 @@ std::string verdict_of(const Case& one) {
   return one.is_within_band() ? "within band" : "outside band";
 }
 
-ResultTable case_table(const std::vector<const Case*>& cases, bool for_people) {
+ResultTable case_table(const std::vector<const Case*>& cases, bool for_people, bool with_intervals) {
   std::vector<Column> columns{{"case", "case", ""},
                               {"suite", "suite", "", 2, !for_people},
                               {"group", "group", ""},
@@ -133,6 +144,10 @@ ResultTable case_table(const std::vector<const Case*>& cases, bool for_people) {
          {"measured_low", "measured_high", "perfect", "serial", "constant", "waves", "command"}) {
       columns.push_back(for_programs(key));
     }
+  }
+  if (with_intervals) {
+    columns.push_back({"interval_low", "from", ""});
+    columns.push_back({"interval_high", "to", ""});
   }
   ResultTable table(columns);
   for (const Case* const one : cases) {
@@ -156,6 +171,10 @@ ResultTable case_table(const std::vector<const Case*>& cases, bool for_people) {
       }
       cells.emplace_back(command_of(*one));
     }
+    if (with_intervals) {
+      cells.push_back(one->interval ? in_unit(*one, one->interval->low) : Cell());
+      cells.push_back(one->interval ? in_unit(*one, one->interval->high) : Cell());
+    }
     table.add_row(std::move(cells));
   }
   return table;
@@ -169,7 +188,7 @@ ResultTable worst_table(const Validation& validation) {
   }
   std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
   if (cases.size() > most) cases.resize(most);
-  return case_table(cases, true);
+  return case_table(cases, true, validation.uncertainty.has_value());
 }
 
 std::string deviation_of(const Validation& validation, const Claim& claim) {
@@ -355,6 +374,16 @@ ResultTable move_table(std::span<const Move> moves) {
   return table;
 }
 
+// How often intervals hold what was measured; empty where none were asked for.
+std::string coverage_words(const Validation& validation) {
+  if (!validation.uncertainty) return {};
+  const auto with = std::ranges::count_if(validation.cases, [](const Case& one) { return one.interval.has_value(); });
+  const auto within = std::ranges::count_if(validation.cases, &Case::is_within_interval);
+  if (with == 0) return " No prediction has an interval.";
+  return fmt::format(" {} of {} measured values lie within the 90 % intervals of their predictions ({:.1f} %).", within,
+                     with, percent * static_cast<double>(within) / static_cast<double>(with));
+}
+
 std::string verdict(const Validation& validation) {
   std::size_t predicted = 0;
   std::size_t inside = 0;
@@ -366,11 +395,12 @@ std::string verdict(const Validation& validation) {
   if (predicted < validation.cases.size()) {
     text += fmt::format(", {} have no prediction", validation.cases.size() - predicted);
   }
-  if (validation.claims.empty()) return text + "." + left_out_words(validation);
+  if (validation.claims.empty()) return text + "." + coverage_words(validation) + left_out_words(validation);
   const auto held = std::ranges::count_if(validation.claims, &Claim::holds);
   const auto asked =
       std::ranges::count_if(validation.claims, [](const Claim& claim) { return !claim.predicted.empty(); });
-  return text + fmt::format("; {} of {} claims hold.", held, asked) + left_out_words(validation);
+  return text + fmt::format("; {} of {} claims hold.", held, asked) + coverage_words(validation) +
+         left_out_words(validation);
 }
 
 study::Results report(const Validation& validation) {
@@ -388,7 +418,7 @@ study::Results report(const Validation& validation) {
     const bool has_rows = !table.rows().empty();
     results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
-  add("cases", "Cases", case_table(all, false), false);
+  add("cases", "Cases", case_table(all, false, validation.uncertainty.has_value()), false);
   add("suites", "Errors by suite", suite_table(validation));
   add("groups", "Errors by group", group_table(validation), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);

@@ -25,6 +25,7 @@ namespace c3sim::validate {
 struct SuiteTable {
   std::filesystem::path file;  // within the folder of reference data
   double band = 0.0;
+  std::string platform = {};  // that was measured, where it is not that of the suite
   calibrate::TableFormat format;
 };
 

@@ -3,44 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
-#include <memory>
 #include <set>
 #include <tuple>
 
+#include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
-#include "sim/config/nearest_name.h"
 #include "validate/baseline.h"
+#include "validate/suite_data.h"
 
 namespace c3sim::validate {
 
 namespace {
-
-// The forms of all tables that are known: those of the folder of formats, and, behind them, those of the suites.
-calibrate::Reader reader_of(const Library& library) {
-  calibrate::Reader reader(library.formats);
-  // Tables that lookups name, read once.
-  auto tables = std::make_shared<std::map<std::string, sim::CsvFile>>();
-  reader.set_other_tables([tables, folder = library.reference](const std::string& file) {
-    auto known = tables->find(file);
-    if (known == tables->end()) {
-      known = tables->emplace(file, sim::CsvFile::from_file(folder / file)).first;
-    }
-    return &known->second;
-  });
-  return reader;
-}
-
-calibrate::Reader reader_of_everything(const Library& library) {
-  calibrate::Reader reader = reader_of(library);
-  for (Suite& suite : read_suites(library.suites, reader)) {
-    for (SuiteTable& table : suite.tables) {
-      if (reader.table(table.format.name) == nullptr) reader.add(std::move(table.format));
-    }
-  }
-  return reader;
-}
 
 void count_left_out(Validation& validation, const std::string& suite, const std::string& file, const std::string& why) {
   for (LeftOut& known : validation.left_out) {
@@ -54,29 +28,12 @@ void count_left_out(Validation& validation, const std::string& suite, const std:
 
 std::string platform_of(const Options& options) { return options.platform.value_or("mi300x"); }
 
-// Whether a row that names the one was measured on the other, a name or a file.
-bool is_same_platform(const std::string& named, const std::string& platform) {
-  const auto is = [&named](const std::string& other) {
-    return std::ranges::equal(
-        named, other, {}, [](unsigned char c) { return std::tolower(c); },
-        [](unsigned char c) { return std::tolower(c); });
-  };
-  return is(platform) || is(std::filesystem::path(platform).stem().string());
-}
-
-// What was measured on another machine than the one compared with is no measurement of it: it becomes a fault.
-void refuse_other_platforms(calibrate::Reading& reading, const std::filesystem::path& file,
-                            const std::string& platform) {
-  std::vector<sim::Fault> faults;
-  std::erase_if(reading.measurements, [&](const calibrate::Measurement& one) {
-    if (one.platform.empty() || is_same_platform(one.platform, platform)) return false;
-    sim::Fault fault{fmt::format("{}:{}", file.string(), one.line), "platform",
-                     fmt::format("measured on '{}', compared with {}: --platform names another",
-                                 one.platform.substr(0, 40), platform)};
-    if (faults.empty() || faults.back() != fault) faults.push_back(std::move(fault));
-    return true;
-  });
-  reading.faults.insert(reading.faults.end(), faults.begin(), faults.end());
+// The machine that files of the user are compared with. What its file calls it is asked for only where a file of
+// measurements names a GPU.
+calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Library& library, const Options& options) {
+  calibrate::ScreenedFor target{platform_of(options), ""};
+  if (!reading.gpu.empty()) target.machine = library.platforms({target.platform, {}, options.changes}).spec.name;
+  return target;
 }
 
 // "file:line" of "file:line:column".
@@ -142,23 +99,6 @@ void take(Validation& validation, const calibrate::Reading& reading, const std::
   }
 }
 
-std::vector<Suite> chosen(std::vector<Suite> suites, std::span<const std::string> names) {
-  if (names.empty()) return suites;
-  std::vector<std::string> known;
-  known.reserve(suites.size());
-  for (const Suite& suite : suites) known.push_back(suite.name);
-  std::vector<sim::Fault> faults;
-  for (const std::string& name : names) {
-    if (std::ranges::find(known, name) == known.end()) {
-      faults.push_back(
-          {"SUITE|FILE", "", "'" + name.substr(0, 80) + "' is no suite and no file" + sim::name_hint(name, known)});
-    }
-  }
-  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
-  std::erase_if(suites, [names](const Suite& suite) { return std::ranges::find(names, suite.name) == names.end(); });
-  return suites;
-}
-
 void keep_only(Validation& validation, const std::string& only) {
   if (only.empty()) return;
   const std::string example = validation.cases.empty() ? "" : ": such as " + validation.cases.front().id;
@@ -176,6 +116,12 @@ void finish(Validation& validation, const Library& library, const Options& optio
   add_baselines(validation.cases, library.platforms);  // of all cases: rules are fitted to others
   keep_only(validation, options.only);
   predict(validation.cases, library.platforms, options.jobs, options.progress);
+  if (options.uncertainty) {
+    validation.uncertainty = options.uncertainty;
+    std::ranges::move(
+        add_intervals(validation.cases, library.platforms, *options.uncertainty, options.jobs, options.progress),
+        std::back_inserter(validation.remarks));
+  }
   validation.choices = choices_of(validation.cases);
 }
 
@@ -207,7 +153,7 @@ void add_claims(Validation& validation, const Library& library, std::span<const 
         std::vector<Case> own;
         std::ranges::copy_if(validation.cases, std::back_inserter(own),
                              [&](const Case& one) { return one.suite == suite.name; });
-        const models::PlatformSpec spec = library.platforms({suite.platform, {}, options.changes});
+        const models::PlatformSpec spec = library.platforms({suite.platform, {}, options.changes}).spec;
         found[i] = predict_claims(all, suite.claims, {spec, library.experiments, own});
       },
       {}, options.jobs);
@@ -232,8 +178,8 @@ std::vector<Heading> suites_of(const Library& library) {
 }
 
 Validation validate_suites(const Library& library, std::span<const std::string> names, const Options& options) {
-  const calibrate::Reader reader = reader_of(library);
-  std::vector<Suite> suites = chosen(read_suites(library.suites, reader), names);
+  const calibrate::Reader reader = reader_of_forms(library);
+  std::vector<Suite> suites = suites_named(library, names, reader);
   Validation validation;
   for (Suite& suite : suites) {
     if (options.platform) suite.platform = *options.platform;
@@ -242,7 +188,8 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
     for (const SuiteTable& table : suite.tables) {
       const calibrate::Reading reading = reader.read_as(table.format, library.reference / table.file);
       if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
-      take(validation, reading, suite.name, suite.platform, table.band);
+      const bool own = !table.platform.empty() && !options.platform;
+      take(validation, reading, suite.name, own ? table.platform : suite.platform, table.band);
     }
   }
   finish(validation, library, options);
@@ -265,7 +212,7 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
       refuse_twice(files.first(i), file);
       calibrate::Reading reading = reader.read(file);
       if (has_namesake(files, file)) name_by_path(reading, file);
-      refuse_other_platforms(reading, file, platform);
+      refuse_other_gpus(reading, file.string(), screened_for(reading, library, options));
       take(validation, reading, "", platform, band_of_users);
       take_faults(validation, reading.faults, file);
       if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
@@ -292,7 +239,7 @@ Validation validate_files(const Library& library, std::span<const std::filesyste
 Validation predict_file(const Library& library, const std::filesystem::path& file, const Options& options) {
   const std::string platform = platform_of(options);
   calibrate::Reading reading = reader_of_everything(library).read(file, calibrate::Rows::all);
-  refuse_other_platforms(reading, file, platform);
+  refuse_other_gpus(reading, file.string(), screened_for(reading, library, options));
   if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
   for (calibrate::Measurement& measurement : reading.measurements) {
     measurement.seen.clear();

@@ -12,26 +12,18 @@
 #include "validate/choice.h"
 #include "validate/claim.h"
 #include "validate/deviation.h"
+#include "validate/library.h"
 #include "validate/suite.h"
 
 namespace c3sim::validate {
-
-// Where things are.
-struct Library {
-  std::filesystem::path reference;    // tables of measurements, and claims.csv
-  std::filesystem::path suites;       // one file each
-  std::filesystem::path deviations;   // the list of known gaps
-  std::filesystem::path formats;      // of tables, one file each
-  std::filesystem::path experiments;  // of claims
-  Platforms platforms;
-};
 
 struct Options {
   std::optional<std::string> platform;  // instead of that of the suites; for files of the user mi300x without it
   std::vector<std::string> changes;     // to every platform: "gpu.power.cap=700 W"
   std::optional<double> tolerance;      // instead of every band
-  std::string only;                     // cases whose names hold this text, and no claims
-  int jobs = 0;                         // threads; 0: as many as the machine has cores
+  std::optional<study::Sampling> uncertainty{};  // intervals are asked for
+  std::string only;                              // cases whose names hold this text, and no claims
+  int jobs = 0;                                  // threads; 0: as many as the machine has cores
   study::Progress progress;
 };
 
@@ -57,9 +49,10 @@ struct Validation {
   std::vector<Claim> claims;
   std::vector<Choices> choices;
   std::vector<LeftOut> left_out;
-  std::vector<sim::Fault> faults;    // rows of the user's files that could not be read
-  std::vector<std::string> remarks;  // what else the user should know, in sentences
-  std::vector<Gap> gaps;             // known deviations, as they stand
+  std::vector<sim::Fault> faults;                // rows of the user's files that could not be read
+  std::vector<std::string> remarks;              // what else the user should know, in sentences
+  std::vector<Gap> gaps;                         // known deviations, as they stand
+  std::optional<study::Sampling> uncertainty{};  // what intervals are of, where they were asked for
 
   // Cases and claims outside their bands, those without a prediction aside.
   std::size_t outside() const;

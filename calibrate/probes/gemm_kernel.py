@@ -1,22 +1,14 @@
 #!/usr/bin/env python3
-"""Measures, on one GPU with nothing else to do, what a matrix product kernel does that its mean rate does not show.
+"""Measures, on one GPU with nothing else to do, how much the times of a matrix product's workgroups differ, from the start
+and end that each writes down (`gpu.gemm.kernels[].time_spread`). All else is measured by c3sim-measure
+(calibrate/measure/): a library's kernel writes nothing down, so that this one is written in Triton.
 
-times: how much the times of its workgroups differ, from the start and end that each writes down
-       (`gpu.gemm.kernels[].time_spread`).
-power: what the board draws with operands of random numbers and of zeros, on few CUs, where no limit slows the clock, and
-       on more, where the cap does (`gpu.power.voltage_exponent`).
+    python3 gemm_kernel.py > workgroup_times.csv
 
-    python3 gemm_kernel.py times > workgroup_times.csv
-    python3 gemm_kernel.py power > matrix_power.csv
-
-Needs PyTorch and Triton on an NVIDIA GPU (the kernel reads its clock and its CU in PTX); `power` needs nvidia-smi.
+Needs PyTorch and Triton on an NVIDIA GPU (the kernel reads its clock and its CU in PTX).
 """
 
 import argparse
-import statistics
-import subprocess
-import threading
-import time
 
 import torch
 import triton
@@ -98,60 +90,6 @@ def measure_times():
                                                       *shares)), flush=True)
 
 
-class Board:
-    """Power in W and clock of the CUs in MHz, as nvidia-smi prints them every 100 ms."""
-
-    def __init__(self):
-        self.rows = []
-        self.process = subprocess.Popen(
-            ["nvidia-smi", "-i", f"GPU-{torch.cuda.get_device_properties(0).uuid}",
-             "--query-gpu=power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms", "100"],
-            stdout=subprocess.PIPE, text=True)
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        for line in self.process.stdout:
-            self.rows.append((time.perf_counter(), *(float(field) for field in line.split(","))))
-
-    def mean(self, begin, end):
-        rows = [row for row in self.rows if begin < row[0] < end]
-        return f"{statistics.mean(row[1] for row in rows):.1f},{statistics.mean(row[2] for row in rows):.0f},{len(rows)}"
-
-
-def measure_power():
-    print(f"# {torch.cuda.get_device_name(0)}; board power (instant) and clock of the CUs, means of the second half of 4 s")
-    print("workgroups,k,operands,rate_TFLOPs,power_W,clock_MHz,samples")
-    board = Board()
-    time.sleep(4)
-    print(f"0,0,idle,0,{board.mean(time.perf_counter() - 2, time.perf_counter())}")
-    k = 65536
-    log = torch.zeros(1024, 3, device="cuda", dtype=torch.int64)
-    for tiles_m, tiles_n in ((2, 8), (4, 8), (8, 8), (12, 8), (14, 8), (16, 8), (33, 8), (66, 8)):
-        m, n = 128 * tiles_m, 128 * tiles_n
-        for operands in ("random", "zero"):
-            make = torch.randn if operands == "random" else torch.zeros
-            a = make(m, k, device="cuda", dtype=torch.bfloat16)
-            b = make(n, k, device="cuda", dtype=torch.bfloat16)
-            c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
-            multiply[(tiles_m * tiles_n,)](a, b, c, log, m, n, k, 128, 128, 64, num_warps=4, num_stages=3)
-            torch.cuda.synchronize()  # compiled by now
-            begin = time.perf_counter()
-            runs = []
-            while not runs or runs[-1] < begin + 4:
-                for _ in range(20):
-                    multiply[(tiles_m * tiles_n,)](a, b, c, log, m, n, k, 128, 128, 64, num_warps=4, num_stages=3)
-                torch.cuda.synchronize()
-                runs.append(time.perf_counter())
-            half = [run for run in runs if run > begin + 2]
-            rate = 20 * (len(half) - 1) * 2e-12 * m * n * k / (half[-1] - half[0])
-            print(f"{tiles_m * tiles_n},{k},{operands},{rate:.1f},{board.mean(begin + 2, runs[-1])}", flush=True)
-    board.process.terminate()
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("times", "power"))
-    if parser.parse_args().what == "times":
-        measure_times()
-    else:
-        measure_power()
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    measure_times()

@@ -91,8 +91,13 @@ bool LogReading::accepts(const LogCell& line) {
   return false;
 }
 
+void LogReading::set_gpu(std::string_view name) {
+  if (reading_.gpu.empty()) reading_.gpu = printable(sim::trimmed(name));
+}
+
 bool LogReading::empty() const {
-  return reading_.measurements.empty() && reading_.left_out.empty() && reading_.faults.empty();
+  return reading_.measurements.empty() && reading_.named.empty() && reading_.left_out.empty() &&
+         reading_.faults.empty();
 }
 
 }  // namespace c3sim::calibrate

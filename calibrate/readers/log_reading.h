@@ -20,6 +20,8 @@ class LogReading {
   void fault(const LogCell& at, std::string_view path, std::string what);
   void leave_out(int line, std::string why);  // once, of several cells that follow each other
   void add(Measurement measurement);          // all but its file is set
+  void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
+  void set_gpu(std::string_view name);  // the first that is not empty counts
 
   // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
   // people read it (study/figure.h).

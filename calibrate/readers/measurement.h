@@ -60,12 +60,25 @@ struct Omission {
   std::string why;
 };
 
+// Runs that a file tells by the name of a kernel, or of a kind of copies, alone: what they were, a list beside the file
+// may say (calibrate/readers/labels.h).
+struct NamedRuns {
+  std::string name;
+  std::string counter{};  // what was counted; empty: their times
+  int line = 0;           // of the first
+  std::size_t runs = 0;
+  double median = 0.0, low = 0.0, high = 0.0;  // seconds, or counts; 10th and 90th percentile
+};
+
 // What one file says.
 struct Reading {
-  std::string name;                // of the file, without folders
-  std::string format;              // what it was read as
-  std::vector<std::string> alike;  // other forms that the table could have been read as
+  std::string name;                 // of the file, without folders
+  std::string format;               // what it was read as
+  std::string gpu;                  // that it says it was measured on, in its own words; empty: it says nothing of it
+  std::vector<std::string> header;  // comments above a table: protocol and environment, where they were written down
+  std::vector<std::string> alike;   // other forms that the table could have been read as
   std::vector<Measurement> measurements;
+  std::vector<NamedRuns> named;    // those that no label was looked for yet
   std::vector<Omission> left_out;  // understood, but no model stands for them
   std::vector<sim::Fault> faults;  // not understood, or absurd: where, what, what would be accepted
 };

@@ -173,6 +173,12 @@ void TextReader::read_parameters(const Words& words) {
 void TextReader::read_rank(const Words& words) {
   if (heads_) begin_test();
   if (const std::optional<int> rank = reading_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);
+  const auto bus = std::ranges::find_if(words, [](const LogCell& word) { return word.text.starts_with('['); });
+  if (bus != words.end() && bus + 1 != words.end()) {
+    const char* const begin = (bus + 1)->text.data();
+    const std::string_view last = words.back().text;
+    reading_.set_gpu({begin, static_cast<std::size_t>(last.data() + last.size() - begin)});
+  }
   if (const LogCell* const group = behind(words, "Group")) test_.has_groups |= group->text != "0";
   if (const LogCell* const host = behind(words, "on")) test_.hosts.emplace(host->text);
 }

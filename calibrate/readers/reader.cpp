@@ -6,7 +6,10 @@
 #include <limits>
 #include <system_error>
 
+#include "calibrate/readers/labels.h"
+#include "calibrate/readers/log_text.h"
 #include "calibrate/readers/roles.h"
+#include "calibrate/readers/screen.h"
 #include "sim/config/config.h"
 #include "sim/config/nearest_name.h"
 
@@ -28,7 +31,7 @@ void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   const std::vector<std::string> known{"calibrate", "predict"};
   std::map<int, Role> by_line;
   for (std::size_t row = 0; row < file.rows(); ++row) {
-    const std::string& role = file.text(row, "role");
+    const std::string_view role = file.text(row, "role");
     if (role == "calibrate") {
       by_line[file.line(row)] = Role::calibrate;
     } else if (role == "predict") {
@@ -50,9 +53,34 @@ void apply_own_platforms(Reading& reading, const sim::CsvFile& file) {
   std::map<int, std::size_t> row_at;
   for (std::size_t row = 0; row < file.rows(); ++row) row_at[file.line(row)] = row;
   for (Measurement& measurement : reading.measurements) {
-    const std::string& platform = file.text(row_at.at(measurement.line), "platform");
+    const std::string_view platform = file.text(row_at.at(measurement.line), "platform");
     if (!says_nothing(platform)) measurement.platform = platform;
   }
+}
+
+// The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X".
+void take_header(Reading& reading, std::string_view text) {
+  constexpr std::size_t most_lines = 64;
+  constexpr std::size_t longest = 400;
+  LogLines lines(text);
+  while (lines.next() && reading.header.size() < most_lines) {
+    const std::string_view line = lines.line().text;
+    if (line.empty()) continue;
+    if (!line.starts_with('#')) return;
+    const std::string_view said = sim::trimmed(line.substr(std::min(line.find_first_not_of('#'), line.size())));
+    if (!said.empty()) reading.header.emplace_back(said.substr(0, longest));
+    const std::size_t colon = said.find(':');
+    if (colon != std::string_view::npos && plain_name(said.substr(0, colon)) == "gpu" && reading.gpu.empty()) {
+      reading.gpu = printable(sim::trimmed(said.substr(colon + 1)));
+    }
+  }
+}
+
+Reading read_log(const LogFormat& log, std::string_view text, const std::string& name) {
+  Reading reading = log.read(text, name);
+  reading.name = std::filesystem::path(name).filename().string();
+  reading.format = log.name;
+  return reading;
 }
 
 }  // namespace
@@ -140,6 +168,7 @@ void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
     nearest = &format;
     fewest = here;
   }
+  for (const LogFormat& log : log_formats()) names.push_back(fmt::format("{}: {}", log.name, log.about));
   sim::CsvFile told = file;
   const auto before = static_cast<std::ptrdiff_t>(file.faults().size());
   if (nearest == nullptr) {
@@ -155,12 +184,13 @@ void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
 
 Reading Reader::read_text(std::string_view text, const std::string& name) const {
   if (const LogFormat* const log = log_format_of(text)) {
-    Reading reading = log->read(text, name);
-    reading.name = std::filesystem::path(name).filename().string();
-    reading.format = log->name;
+    Reading reading = read_log(*log, text, name);
+    Labels().apply(reading);
     return reading;
   }
-  return read_rows(sim::CsvFile::from_text(text, name), Rows::measured);
+  Reading reading = read_rows(sim::CsvFile::from_text(text, name), Rows::measured);
+  take_header(reading, text);
+  return reading;
 }
 
 Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& path) const {
@@ -176,16 +206,20 @@ Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& 
 Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
   const std::string text = sim::read_measurement_text(path);
   const Roles roles = Roles::beside(path);
-  if (log_format_of(text) != nullptr) {
-    Reading reading = read_text(text, path.string());
+  if (const LogFormat* const log = log_format_of(text)) {
+    Reading reading = read_log(*log, text, path.string());
+    Labels::beside(path).apply(reading);
+    refuse_repeated_rows(reading, text, path.string());
     roles.apply(reading, nullptr);
     return reading;
   }
   const sim::CsvFile file = sim::CsvFile::from_text(text, path.string());
   Reading reading = read_rows(file, rows);
+  take_header(reading, text);
   roles.apply(reading, &file);
   apply_own_roles(reading, file);
   apply_own_platforms(reading, file);
+  refuse_repeated_rows(reading, text, path.string());
   return reading;
 }
 

@@ -38,7 +38,7 @@ class Reader {
   // Of a table the form that it is named after, or else the one that needs most columns, of those whose columns it has,
   // but for forms of one machine. Roles are those of the list beside the file and of the table's own column `role`;
   // what either calls a prediction is one. Throws sim::ConfigError for a file that cannot be read at all or is of no
-  // known format.
+  // known format. Runs that a log tells by name alone are those that the list of labels beside it says.
   Reading read(const std::filesystem::path& file, Rows rows = Rows::measured) const;
   Reading read_text(std::string_view text, const std::string& name) const;
   // A table of that form, whatever other forms its columns would suit.

@@ -60,9 +60,9 @@ Roles Roles::beside(const std::filesystem::path& file) {
   table.require({"file", "rows", "role", "spread"});
   table.check();
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const std::string& role = table.text(row, "role");
+    const std::string_view role = table.text(row, "role");
     if (role != "calibrate" && role != "predict") table.fault(row, "role", "calibrate or predict is accepted");
-    const std::string& rows = table.text(row, "rows");
+    const std::string_view rows = table.text(row, "rows");
     if (!rows.empty() && column_of(rows).empty()) table.fault(row, "rows", "COLUMN=WORD is accepted");
     if (!table.text(row, "spread").empty()) table.number(row, "spread", 0.0, 100.0);
   }
@@ -73,7 +73,7 @@ Roles Roles::beside(const std::filesystem::path& file) {
 
 bool Roles::holds(std::size_t line, const Measurement& measurement, const sim::CsvFile* table) const {
   if (list_->text(line, "file") != measurement.file) return false;
-  const std::string& condition = list_->text(line, "rows");
+  const std::string_view condition = list_->text(line, "rows");
   if (condition.empty()) return true;
   const std::optional<std::size_t> row = table == nullptr ? std::nullopt : row_at(*table, measurement.line);
   return row && meets(condition, *table, *row);

@@ -227,7 +227,7 @@ class Columns {
   // What a lookup in the table itself looks at, as it is written there.
   void add_own(const Lookup& lookup) {
     for (const Condition& condition : lookup.where) names_.insert(condition.column);
-    for (Template::Hole& hole : lookup.column.holes()) names_.insert(std::move(hole.column));
+    for (const Template::Hole& hole : lookup.column.holes()) names_.insert(hole.column);
   }
 
   void add_measured(const RowFormat& row) {
@@ -244,31 +244,29 @@ class Columns {
 
 }  // namespace
 
-std::vector<Template::Hole> Template::holes() const {
-  std::vector<Hole> holes;
-  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
-    const std::size_t end = text.find_first_of("{}", at + 1);
-    if (end == std::string::npos || text[end] == '{') continue;
-    const std::string inside = text.substr(at + 1, end - at - 1);
+Template::Template(std::string text) : text_(std::move(text)) {
+  for (std::size_t at = text_.find('{'); at != std::string::npos; at = text_.find('{', at + 1)) {
+    const std::size_t end = text_.find_first_of("{}", at + 1);
+    if (end == std::string::npos || text_[end] == '{') continue;
+    const std::string inside = text_.substr(at + 1, end - at - 1);
     const std::size_t bar = inside.find('|');
-    holes.push_back({at, end + 1, inside.substr(0, bar), bar == std::string::npos ? "" : inside.substr(bar + 1)});
+    holes_.push_back({at, end + 1, inside.substr(0, bar), bar == std::string::npos ? "" : inside.substr(bar + 1)});
   }
-  return holes;
 }
 
 std::string Template::fault() const {
   constexpr std::string_view accepted = ": {column} or {column|prefix} is accepted";
   std::size_t open = std::string::npos;
-  for (std::size_t at = text.find_first_of("{}"); at != std::string::npos; at = text.find_first_of("{}", at + 1)) {
-    const bool opens = text[at] == '{';
+  for (std::size_t at = text_.find_first_of("{}"); at != std::string::npos; at = text_.find_first_of("{}", at + 1)) {
+    const bool opens = text_[at] == '{';
     if (opens && open != std::string::npos) break;
     if (!opens && open == std::string::npos) return fmt::format("a brace is closed that none opens{}", accepted);
-    if (!opens && (at == open + 1 || text[open + 1] == '|')) return fmt::format("braces without a column{}", accepted);
+    if (!opens && (at == open + 1 || text_[open + 1] == '|')) return fmt::format("braces without a column{}", accepted);
     open = opens ? at : std::string::npos;
   }
   if (open == std::string::npos) return "";
-  const std::size_t end = text.find_first_of("{}", open + 1);
-  return fmt::format("the brace of '{}' is never closed{}", text.substr(open, end - open), accepted);
+  const std::size_t end = text_.find_first_of("{}", open + 1);
+  return fmt::format("the brace of '{}' is never closed{}", text_.substr(open, end - open), accepted);
 }
 
 bool is_made_of_wide_ones(std::string_view column) {
@@ -332,7 +330,7 @@ std::vector<std::string> TableFormat::sources_of(const std::string& column) cons
   if (found == nullptr) return sources;
   for (const Condition& condition : found->where) {
     for (const Template& word : condition.words) {
-      for (Template::Hole& hole : word.holes()) sources.push_back(std::move(hole.column));
+      for (const Template::Hole& hole : word.holes()) sources.push_back(hole.column);
     }
   }
   return sources;

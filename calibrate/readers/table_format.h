@@ -25,9 +25,8 @@
 namespace c3sim::calibrate {
 
 // A text with columns in it: "{m}x{n}x{k}".
-struct Template {
-  std::string text;
-
+class Template {
+ public:
   // What stands between two braces.
   struct Hole {
     std::size_t begin, end;  // in the text, braces included
@@ -35,10 +34,18 @@ struct Template {
     std::string prefix;
   };
 
-  bool empty() const { return text.empty(); }
-  std::vector<Hole> holes() const;  // in order of appearance
+  Template() = default;
+  Template(std::string text);  // of what is written, as it is
+
+  bool empty() const { return text_.empty(); }
+  const std::string& text() const { return text_; }
+  const std::vector<Hole>& holes() const { return holes_; }  // in order of appearance
   // What is wrong with its braces and what would be accepted; empty if nothing is.
   std::string fault() const;
+
+ private:
+  std::string text_;
+  std::vector<Hole> holes_;  // worked out once: every row of a table asks for them
 };
 
 // That a cell equals one of the words, which may themselves name columns. A word that ends in * asks for its beginning

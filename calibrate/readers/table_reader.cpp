@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <span>
 
+#include "calibrate/readers/lookup_rows.h"
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/config_text.h"
 #include "sim/config/nearest_name.h"
@@ -17,13 +19,13 @@ namespace c3sim::calibrate {
 namespace {
 
 // What a fault quotes of a cell, which may be of any length.
-std::string shortened(const std::string& word) {
+std::string shortened(std::string_view word) {
   constexpr std::size_t most = 40;
-  return word.size() > most ? word.substr(0, most) + "..." : word;
+  return std::string(word.substr(0, most)) + (word.size() > most ? "..." : "");
 }
 
 // The word that was meant, or all of those known, comparisons among them.
-std::string hint_of(const std::string& word, const std::vector<std::string>& known) {
+std::string hint_of(std::string_view word, const std::vector<std::string>& known) {
   std::vector<std::string> names = known;
   std::erase_if(names, [](const std::string& one) { return compared_with(one).has_value(); });
   if (!sim::nearest_name(word, names).empty()) return sim::name_hint(word, names);
@@ -36,27 +38,13 @@ std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
   std::string result;
   std::size_t at = 0;
   for (const Template::Hole& hole : form.holes()) {
-    result += form.text.substr(at, hole.begin - at);
-    const std::optional<std::string> cell = cell_of(hole.column);
+    result += form.text().substr(at, hole.begin - at);
+    const std::optional<std::string_view> cell = cell_of(hole.column);
     if (!cell || says_nothing(*cell) || !cell->starts_with(hole.prefix)) return {};
     result += cell->substr(hole.prefix.size());
     at = hole.end;
   }
-  return result + form.text.substr(at);
-}
-
-bool compares(std::string_view cell, std::string_view word, std::string_view number) {
-  const sim::Parsed<double> left = sim::parse_number(cell);
-  const sim::Parsed<double> right = sim::parse_number(number);
-  if (!left.error.empty() || !right.error.empty()) return false;
-  if (left.value == right.value) return word.substr(1).starts_with('=');
-  return word.starts_with('<') ? left.value < right.value : left.value > right.value;
-}
-
-bool is_met(std::string_view cell, std::string_view word) {
-  if (const auto number = compared_with(word)) return compares(cell, word, *number);
-  if (word.ends_with('*')) return cell.starts_with(word.substr(0, word.size() - 1));
-  return cell == word;
+  return result + form.text().substr(at);
 }
 
 // What a quantity may be, in base units, and how people read it.
@@ -87,13 +75,20 @@ constexpr Bounds tiles_of_a_gemm(1.0, 1e9);
 class RowReader {
  public:
   RowReader(const sim::CsvFile& file, std::size_t row, const TableFormat& format, const OtherTables& others,
-            bool measured_only, Reading& reading)
-      : file_(file), row_(row), format_(format), others_(others), measured_only_(measured_only), reading_(reading) {}
+            LookupRows& rows, bool measured_only, Reading& reading)
+      : file_(file),
+        row_(row),
+        format_(format),
+        others_(others),
+        rows_(rows),
+        measured_only_(measured_only),
+        reading_(reading) {}
 
   void read() {
     if (format_.each.empty()) return read_cell();
     for (const auto& [column, label] : format_.each) {
       if (!file_.has(column)) continue;
+      found_.clear();
       wide_column_ = &column;
       label_ = &label;
       read_cell();
@@ -111,8 +106,9 @@ class RowReader {
   }
 
   bool meets(const Condition& condition) const {
-    const std::optional<std::string> here = cell(condition.column);
+    const std::optional<std::string_view> here = cell(condition.column);
     return here && std::ranges::any_of(condition.words, [&](const Template& form) {
+             if (form.holes().empty()) return is_met(*here, form.text());
              const std::optional<std::string> word = expand_own(form);
              return word && is_met(*here, *word);
            });
@@ -123,7 +119,7 @@ class RowReader {
     return static_cast<std::size_t>(unmet - conditions.begin());
   }
 
-  std::optional<std::string> cell(const std::string& column) const {
+  std::optional<std::string_view> cell(const std::string& column) const {
     if (label_ != nullptr && column == "column") return *label_;
     if (label_ != nullptr && column == "cell") return file_.text(row_, *wide_column_);
     if (label_ != nullptr && column == "wide") return *wide_column_;
@@ -131,15 +127,18 @@ class RowReader {
     return words == format_.words.end() ? as_written(column) : translated(column, words->second);
   }
 
-  std::optional<std::string> as_written(const std::string& column) const {
+  std::optional<std::string_view> as_written(const std::string& column) const {
     if (file_.has(column)) return file_.text(row_, column);
     const Lookup* const lookup = format_.lookup(column);
-    return lookup == nullptr ? std::nullopt : found(*lookup);
+    if (lookup == nullptr) return {};
+    auto known = found_.find(lookup);
+    if (known == found_.end()) known = found_.emplace(lookup, found(*lookup)).first;
+    return known->second;
   }
 
-  std::optional<std::string> translated(const std::string& column, const Words& words) const {
+  std::optional<std::string_view> translated(const std::string& column, const Words& words) const {
     const bool in_place = words.is_in_place(column);
-    std::optional<std::string> word = in_place ? as_written(column) : cell(words.of);
+    const std::optional<std::string_view> word = in_place ? as_written(column) : cell(words.of);
     if (!word) return {};
     const auto meaning = words.meaning.find(*word);
     if (meaning != words.meaning.end()) return meaning->second;
@@ -147,18 +146,18 @@ class RowReader {
   }
 
   // A cell of a row that a lookup looks at; words in place hold for all rows of the table itself.
-  const std::string& cell_of(const sim::CsvFile& table, std::size_t row, const std::string& column) const {
-    const std::string& cell = table.text(row, column);
+  std::string_view cell_of(const sim::CsvFile& table, std::size_t row, const std::string& column) const {
+    const std::string_view cell = table.text(row, column);
     const auto words = format_.words.find(column);
     if (&table != &file_ || words == format_.words.end() || !words->second.is_in_place(column)) return cell;
     const auto meaning = words->second.meaning.find(cell);
-    return meaning == words->second.meaning.end() ? cell : meaning->second;
+    return meaning == words->second.meaning.end() ? cell : std::string_view(meaning->second);
   }
 
   std::optional<std::string> found(const Lookup& lookup) const {
     const sim::CsvFile* const table = lookup.file.empty() ? &file_ : others_ ? others_(lookup.file) : nullptr;
     if (table == nullptr) return {};
-    std::vector<std::pair<std::string, std::vector<std::string>>> wanted;  // words by column
+    WantedWords wanted;
     for (const Condition& condition : lookup.where) {
       if (!table->has(condition.column)) return {};
       wanted.emplace_back(condition.column, std::vector<std::string>());
@@ -166,18 +165,14 @@ class RowReader {
         if (std::optional<std::string> word = expand_own(form)) wanted.back().second.push_back(std::move(*word));
       }
     }
-    for (std::size_t row = 0; row < table->rows(); ++row) {
-      const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
-        const std::string& cell = cell_of(*table, row, condition.first);
-        return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
-      });
-      if (!is_it) continue;
-      return expand(lookup.column, [&](const std::string& column) -> std::optional<std::string> {
-        if (!table->has(column)) return {};
-        return cell_of(*table, row, column);
-      });
-    }
-    return {};
+    const std::optional<std::size_t> row = rows_.first(
+        *table, lookup, wanted,
+        [&](std::size_t one, const std::string& column) -> std::string_view { return cell_of(*table, one, column); });
+    if (!row) return {};
+    return expand(lookup.column, [&](const std::string& column) -> std::optional<std::string_view> {
+      if (!table->has(column)) return {};
+      return cell_of(*table, *row, column);
+    });
   }
 
   std::optional<std::string> expand_own(const Template& form) const {
@@ -218,12 +213,14 @@ class RowReader {
   std::size_t row_;
   const TableFormat& format_;
   const OtherTables& others_;
+  LookupRows& rows_;
   bool measured_only_;
   Reading& reading_;
   std::size_t faults_before_row_ = reading_.faults.size();
   bool is_at_fault_ = false;  // what is being read of the row
   const std::string* wide_column_ = nullptr;
   const std::string* label_ = nullptr;
+  mutable std::map<const Lookup*, std::optional<std::string>> found_;  // texts that cells of lookups are part of
 };
 
 // The column of the table that this one is, or follows from; empty where it has none.
@@ -251,8 +248,8 @@ std::vector<std::string> RowReader::words_known_of(const std::string& column) co
     const std::size_t reached = std::min(met(form.where) + 1, form.where.size());
     for (const Condition& condition : std::span(form.where).first(reached)) {
       for (const Template& word : condition.words) {
-        const bool is_new = std::ranges::find(known, word.text) == known.end();
-        if (condition.column == column && is_new) known.push_back(word.text);
+        const bool is_new = std::ranges::find(known, word.text()) == known.end();
+        if (condition.column == column && is_new) known.push_back(word.text());
       }
     }
   }
@@ -279,7 +276,7 @@ void RowReader::tell_odd_word() {
   }
   const std::string& column = nearest->where[most.first].column;
   const std::string own = in_table(column);
-  const std::string word = cell(column).value_or(file_.has(own) ? file_.text(row_, own) : "");
+  const std::string_view word = cell(column).value_or(file_.has(own) ? file_.text(row_, own) : "");
   fault(own, fmt::format("'{}' is not known{}{}", shortened(word), beside, hint_of(word, words_known_of(column))));
 }
 
@@ -371,7 +368,7 @@ bool says_nothing(std::string_view cell) {
 }
 
 std::optional<std::string> fill_in(const Template& text, const sim::CsvFile& file, std::size_t row) {
-  return expand(text, [&](const std::string& column) -> std::optional<std::string> {
+  return expand(text, [&](const std::string& column) -> std::optional<std::string_view> {
     if (!file.has(column)) return {};
     return file.text(row, column);
   });
@@ -382,8 +379,9 @@ Reading read_table(const sim::CsvFile& file, const TableFormat& format, const Ot
   reading.name = std::filesystem::path(file.name()).filename().string();
   reading.format = format.name;
   reading.faults = file.faults();
+  LookupRows lookup_rows;
   for (std::size_t row = 0; row < file.rows(); ++row) {
-    RowReader(file, row, format, others, rows == Rows::measured, reading).read();
+    RowReader(file, row, format, others, lookup_rows, rows == Rows::measured, reading).read();
   }
   return reading;
 }

@@ -37,6 +37,7 @@ class RcclRun {
         plan_(node, spec, slots(node, stream.mask, collective_.channel)),
         channels_(plan_.channels()),
         gpus_(std::min(spec.gpus, node.simulated())),
+        running_(gpus_),
         finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(gpus_)),
         kernels_(static_cast<std::size_t>(gpus_), sim::OpenStep(node.simulator())),
         arrivals_(static_cast<std::size_t>(channels_), 0) {
@@ -73,7 +74,8 @@ class RcclRun {
   const RcclCollectiveSpec& collective_;
   RcclPlan plan_;
   int channels_;
-  int gpus_;  // of those that take part, the simulated ones
+  int gpus_;     // of those that take part, the simulated ones
+  int running_;  // of those, how many have not ended
   sim::Latch finished_;
   std::vector<sim::OpenStep> kernels_;             // by GPU, from their launch on
   std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
@@ -102,6 +104,7 @@ sim::Task<> RcclRun::run() {
 
 sim::Task<> RcclRun::run_on(int gpu) {
   co_await node_.host().launch_kernel(gpu, spec_.graph);
+  if (stream_.ready != nullptr) co_await stream_.ready->wait();
   KernelSpec kernel;
   kernel.name = "rccl";
   kernel.workgroups = channels_;
@@ -112,6 +115,7 @@ sim::Task<> RcclRun::run_on(int gpu) {
   sim::OpenStep& step = kernels_[static_cast<std::size_t>(gpu)] = sim::OpenStep(node_.simulator());
   co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
   step.show(track(gpu), "kernel");
+  if (--running_ == 0 && stream_.ended != nullptr) stream_.ended->open();
   co_await node_.host().notice_kernel_end(gpu);
   finished_.count_down();
 }

@@ -51,9 +51,10 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   return kernel;
 }
 
-sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream) {
+sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream, std::vector<int> gpus) {
   Launch launch{elementwise_kernel(node.spec().gpu, spec, stream), "elementwise", to_string(spec)};
-  co_await launch_kernel(node, node.all_simulated(), std::move(launch));
+  if (gpus.empty()) gpus = node.all_simulated();
+  co_await launch_kernel(node, std::move(gpus), std::move(launch));
 }
 
 }  // namespace c3sim::models

@@ -4,13 +4,14 @@
 
 #include <compare>
 #include <string>
+#include <vector>
 
 #include "models/kernels/kernel_run.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
 
-// On every GPU.
+// On each of its GPUs.
 struct ElementwiseSpec {
   sim::Bytes read;
   sim::Bytes written;
@@ -28,7 +29,8 @@ std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu);
 // One workgroup fills a CU. Nothing of the arrays is in a cache, and enough is under way that no latency shows.
 Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const Stream& stream = {});
 
-// From the host's first instruction to its knowledge that all GPUs have finished.
-sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream = {});
+// On these GPUs, or on every one where none is named: from the host's first instruction to its knowledge that all GPUs
+// have finished.
+sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream = {}, std::vector<int> gpus = {});
 
 }  // namespace c3sim::models

@@ -58,9 +58,10 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   return kernel;
 }
 
-sim::Task<> run_gemm(Node& node, GemmShape shape, Stream stream) {
+sim::Task<> run_gemm(Node& node, GemmShape shape, Stream stream, std::vector<int> gpus) {
   Launch launch{gemm_kernel(node.spec().gpu, shape, stream), "gemm", to_string(shape)};
-  co_await launch_kernel(node, node.all_simulated(), std::move(launch));
+  if (gpus.empty()) gpus = node.all_simulated();
+  co_await launch_kernel(node, std::move(gpus), std::move(launch));
 }
 
 }  // namespace c3sim::models

@@ -179,14 +179,23 @@ KernelRun::Standing KernelRun::stand(std::vector<std::size_t> footprints) const 
   return standing;
 }
 
-sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, sim::Latch& finished) {
+struct Progress {
+  sim::Latch ended;     // on the GPUs
+  sim::Latch finished;  // as the host knows
+};
+
+sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
   co_await node.host().launch_kernel(gpu, false);
+  const Stream& stream = launch.kernel.shape.stream;
+  if (stream.ready != nullptr) co_await stream.ready->wait();
   sim::OpenStep step(node.simulator());
   co_await run_kernel(node, gpu, launch.kernel);
   if (launch.afterwards) co_await launch.afterwards();
   if (step.recorded()) step.end(device_name(gpu) + "." + launch.track, "kernel", launch.subject);
+  progress.ended.count_down();
+  if (progress.ended.count() == 0 && stream.ended != nullptr) stream.ended->open();
   co_await node.host().notice_kernel_end(gpu);
-  finished.count_down();
+  progress.finished.count_down();
 }
 
 }  // namespace
@@ -197,11 +206,12 @@ sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel) {
 }
 
 sim::Task<> launch_kernel(Node& node, std::vector<int> gpus, Launch launch) {
-  sim::Latch finished(node.simulator(), "all GPUs to finish " + launch.track, gpus.size());
+  Progress progress{sim::Latch(node.simulator(), "the end of " + launch.track + " on all GPUs", gpus.size()),
+                    sim::Latch(node.simulator(), "all GPUs to finish " + launch.track, gpus.size())};
   for (const int gpu : gpus) {
-    node.simulator().spawn(launch.track + " on " + device_name(gpu), launch_on(node, gpu, launch, finished));
+    node.simulator().spawn(launch.track + " on " + device_name(gpu), launch_on(node, gpu, launch, progress));
   }
-  co_await finished.wait();
+  co_await progress.finished.wait();
 }
 
 }  // namespace c3sim::models

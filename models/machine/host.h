@@ -20,6 +20,8 @@ class Host {
   int threads() const { return static_cast<int>(threads_.size()); }
   // The thread that drives GPU `gpu` (0 <= gpu < gpus).
   SubmittingThread& thread_of(int gpu);
+  // The one that launches its kernels.
+  SubmittingThread& launcher_of(int gpu) { return *launchers_[static_cast<std::size_t>(gpu)]; }
 
   // Launches a kernel, alone or as all of a captured graph: occupies the thread of `gpu`, ends when the command left
   // it and, where the GPU was at rest, that is awake.

@@ -13,6 +13,7 @@ std::vector<FittedRange> FittedRange::read(sim::Section root) {
     range.smallest = row.bytes("smallest", limits::capacity);
     range.largest = row.bytes("largest", limits::capacity);
     if (range.largest < range.smallest) row.fault("largest", "is below the smallest");
+    range.spread = row.number("spread", 0.0, 10.0, 0.0);
     ranges.push_back(std::move(range));
   }
   return ranges;

@@ -13,6 +13,9 @@ struct FittedRange {
   std::string work;  // "copy", "sdma_all_gather", "rccl_all_reduce"
   sim::Bytes smallest;
   sim::Bytes largest;
+  // Relative standard deviation of measured over predicted times of this work: the model's own error, which no
+  // parameter explains. 0 where the file does not say.
+  double spread = 0.0;
 
   // The list `fitted_to` of a platform file; empty where there is none.
   static std::vector<FittedRange> read(sim::Section root);

@@ -29,6 +29,7 @@ PlatformSpec PlatformSpec::read(sim::Config& config, std::span<const std::filesy
   spec.gpu = GpuSpec::read(root.section("gpu"), spec.gpus, folders_of_tables(config, config_folders));
   spec.rccl = RcclSpec::read(root.section("rccl"), spec.gpu.cu);
   spec.fitted_to = FittedRange::read(root);
+  spec.correlations = CorrelationGroup::read(config);
   config.finish();
   const std::vector<sim::Parameter> parameters = config.parameters();
   spec.what_if = std::any_of(parameters.begin(), parameters.end(),

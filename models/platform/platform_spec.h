@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/platform/correlation_group.h"
 #include "models/platform/fabric_spec.h"
 #include "models/platform/fitted_range.h"
 #include "models/platform/gpu_spec.h"
@@ -24,6 +25,7 @@ struct PlatformSpec {
   GpuSpec gpu;
   RcclSpec rccl;
   std::vector<FittedRange> fitted_to;
+  std::vector<CorrelationGroup> correlations;
   bool what_if = false;  // some parameter is not the file's
   Mechanisms without;    // of interference; in no file: a question, not a machine
 

@@ -44,6 +44,7 @@ struct SdmaSpec {
   // Data.
   sim::BytesPerSecond payload_rate;       // that one engine writes
   sim::BytesPerSecond host_payload_rate;  // the same for a host engine
+  sim::BytesPerSecond pull_rate{1e16};    // that all engines of a GPU together read from other GPUs
   double broadcast_cost = 1.0;            // engine time per byte written, relative to a copy's
   double swap_cost = 1.0;
   double reduce_cost = 1.0;

@@ -14,6 +14,10 @@ std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int g
     return "the GPUs of this platform are gpu0 to gpu" + std::to_string(gpus - 1);
   }
   if (spec.from == spec.to) return "a copy engine copies between two GPUs, or between a GPU and the host";
+  const bool of_gpu_0 = spec.pull ? spec.to == 0 : spec.from == 0;
+  if (spec.everywhere && (!of_gpu_0 || spec.from == host_device || spec.to == host_device || spec.engine)) {
+    return "a copy that every GPU makes is described as GPU 0 makes it with another GPU, on the recommended engine";
+  }
   if (spec.bytes < sim::Bytes(1.0)) return "a copy moves at least one byte";
   if (spec.engine && (*spec.engine < 0 || *spec.engine >= sdma.engines)) {
     return "the engines of a GPU are 0 to " + std::to_string(sdma.engines - 1) + ", there is no " +
@@ -25,11 +29,17 @@ std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int g
 sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
                                         std::uint32_t operation) {
   sim::Simulator& simulator = host.simulator();
-  SdmaComplex& complex = *engines[static_cast<std::size_t>(spec.from == host_device ? spec.to : spec.from)];
+  const bool pulls = spec.pull && spec.to != host_device;
+  SdmaComplex& complex = *engines[static_cast<std::size_t>(pulls || spec.from == host_device ? spec.to : spec.from)];
   const SdmaSpec& sdma = complex.spec();
-  SIM_CHECK(why_impossible(spec, sdma, static_cast<int>(engines.size())).empty());
+  // One GPU may stand for all of the node.
+  const int gpus = std::max(static_cast<int>(engines.size()), sdma.gpus);
+  SIM_CHECK(why_impossible(spec, sdma, gpus).empty());
   SubmittingThread& thread = complex.submitter(host);
-  SdmaQueue& queue = complex.engine(spec.engine.value_or(sdma.recommended_engine(spec.from, spec.to))).queue(0);
+  SdmaQueue& queue = complex
+                         .engine(spec.engine.value_or(pulls ? sdma.recommended_engine(spec.to, spec.from)
+                                                            : sdma.recommended_engine(spec.from, spec.to)))
+                         .queue(0);
 
   CompletionSignal completion(host, complex, "a copy");
   TransferTimes times;

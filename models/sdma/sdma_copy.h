@@ -13,9 +13,13 @@ namespace c3sim::models {
 
 struct SdmaCopySpec {
   int from = 0;  // a GPU, or host_device
-  int to = 1;    // likewise; at least one of the two is a GPU, whose engine copies: the source, where it is a GPU
+  int to =
+      1;  // likewise; at least one of the two is a GPU, whose engine copies: the source, where it is a GPU, or see pull
   sim::Bytes bytes;
-  std::optional<int> engine;  // instead of the recommended one
+  std::optional<int> engine{};  // instead of the recommended one
+  bool pull = false;            // by an engine of the GPU that it goes to, instead of the one that it comes from
+  bool everywhere = false;      // from and to are those of GPU 0, and every GPU does the same with the peer as far on
+  std::optional<HostThreads> host_threads{};  // of a schedule with it, instead of the platform's
 
   auto operator<=>(const SdmaCopySpec&) const = default;
 };

@@ -78,6 +78,7 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
   const bool reads_destination = transfer.kind != TransferKind::copy;
   UsageList usages;
   usages.add(engine.payload, engine_cost(transfer, engine));
+  if (source != engine.gpu && source != host_device) usages.add(engine.pulls, 1.0);
   const double found = 1.0 - 1.0 / transfer.readers;  // what another engine has read before
   add_memory(usages, source, 1.0, both_ways ? 1.0 : 0.0, std::max(spec_.cache_hits, found));
   for (const BufferRange& destination : transfer.destinations) {

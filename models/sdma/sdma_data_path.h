@@ -21,6 +21,7 @@ class SdmaDataPath {
     int gpu = 0;
     int index = 0;
     sim::ResourceNetwork::ResourceId payload = 0;  // bytes written per second
+    sim::ResourceNetwork::ResourceId pulls = 0;    // bytes that all engines of its GPU read from others per second
   };
   // One unit of progress is a byte of the source.
   sim::ActivitySpec activity(const TransferCommand& transfer, const Engine& engine) const;

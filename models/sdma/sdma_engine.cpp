@@ -25,9 +25,9 @@ SdmaEngine::ServedQueue::ServedQueue(SdmaEngine& engine, const std::string& name
       transfers_under_way(engine.simulator_, "transfers under way in " + name, 0) {}
 
 SdmaEngine::SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network,
-                       const SdmaDataPath& path)
+                       const SdmaDataPath& path, sim::ResourceNetwork::ResourceId pulls)
     : spec_(spec),
-      identity_{gpu, index, 0},
+      identity_{gpu, index, 0, pulls},
       simulator_(network.simulator()),
       network_(network),
       path_(path),

@@ -18,7 +18,9 @@ namespace c3sim::models {
 
 class SdmaEngine {
  public:
-  SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network, const SdmaDataPath& path);
+  // `pulls` is shared by the engines of the GPU: see SdmaDataPath::Engine.
+  SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network, const SdmaDataPath& path,
+             sim::ResourceNetwork::ResourceId pulls);
   SdmaEngine(const SdmaEngine&) = delete;
   SdmaEngine& operator=(const SdmaEngine&) = delete;
 

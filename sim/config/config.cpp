@@ -68,6 +68,7 @@ class TreeBuilder : public YAML::EventHandler {
     check_scalar(mark, value);
     ConfigNode node = make(Kind::scalar, mark);
     node.text = value;
+    node.quoted = tag == "!";
     if (expects_key()) {
       open_entry(std::move(node));
     } else {
@@ -305,6 +306,28 @@ Config Config::from_text(std::string_view text, std::string name, Sources source
   return Config(std::move(reading));
 }
 
+std::vector<Config::Base> Config::take_includes(std::string_view key) {
+  ConfigEntry* const entry = reading_->root.find(key);
+  if (entry == nullptr) return {};
+  const std::string path(key);
+  const std::optional<ConfigLeaf> leaf = read_leaf(*reading_, *entry, path, LeafRole::label);
+  std::vector<Base> includes;
+  const auto add = [&](const ConfigNode& name) {
+    if (name.kind == Kind::scalar && !name.text.empty()) {
+      includes.push_back({name.text, reading_->place(name.position)});
+    } else {
+      reading_->fault(name.position, path, "the name of a file is due here");
+    }
+  };
+  if (leaf && leaf->value->kind == Kind::list) {
+    for (const ConfigNode& name : leaf->value->items) add(name);
+  } else if (leaf) {
+    add(*leaf->value);
+  }
+  std::erase_if(reading_->root.entries, [&](const ConfigEntry& other) { return other.key == path; });
+  return includes;
+}
+
 Config::Base Config::take_base(std::string_view key) {
   ConfigEntry* const entry = reading_->root.find(key);
   if (entry == nullptr) return {};
@@ -331,12 +354,12 @@ void Config::stand_on(const Config& under) {
 
 const std::vector<std::string>& Config::files() const { return reading_->names; }
 
-void Config::set(std::string_view assignment) {
-  reading_->assignments.push_back("--set " + std::string(assignment));
+void Config::set(std::string_view assignment, std::string_view prefix, std::string_view option) {
+  reading_->assignments.push_back(std::string(option) + " " + std::string(assignment));
   const ConfigPosition position{static_cast<int>(reading_->assignments.size()), 0, 0, 0};
   const std::size_t equals = assignment.find('=');
-  const std::string path(trimmed(assignment.substr(0, equals)));
-  if (equals == std::string_view::npos || path.empty()) {
+  const std::string path = std::string(prefix) + std::string(trimmed(assignment.substr(0, equals)));
+  if (equals == std::string_view::npos || path.size() == prefix.size()) {
     return reading_->fault(position, path, "an assignment reads path=value");
   }
   const std::string_view value = trimmed(assignment.substr(equals + 1));
@@ -368,6 +391,28 @@ std::vector<Fault> Config::warnings() const {
   std::vector<Fault> warnings;
   for (const auto& [position, warning] : reading_->warnings) warnings.push_back(warning);
   return warnings;
+}
+
+std::vector<Config::Part> Config::parts_of(std::string_view path) const {
+  std::vector<NamedLeaf> leaves;
+  collect_leaves(reading_->root, "", leaves);
+  const auto leaf = std::ranges::find(leaves, path, &NamedLeaf::path);
+  std::vector<Part> parts;
+  if (leaf == leaves.end() || !leaf->node->is_parameter()) return parts;
+  for (const ConfigEntry& entry : leaf->node->entries) {
+    const ConfigPosition at = entry.node.position;
+    if (entry.node.kind != Kind::scalar || at.file != 0 || at.assignment != 0) continue;
+    parts.push_back({entry.key, entry.node.text, at.line, at.column});
+  }
+  return parts;
+}
+
+std::vector<std::pair<std::string, int>> Config::top_keys() const {
+  std::vector<std::pair<std::string, int>> keys;
+  for (const ConfigEntry& entry : reading_->root.entries) {
+    if (entry.position.file == 0) keys.emplace_back(entry.key, entry.position.line);
+  }
+  return keys;
 }
 
 std::vector<Parameter> Config::parameters() const {

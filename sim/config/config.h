@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/config/config_error.h"
@@ -15,6 +16,7 @@
 namespace c3sim::sim {
 
 struct ConfigReading;
+class Variables;
 
 // The language is YAML without its traps: keys are names and occur once; no anchors, aliases, tags or second document;
 // quotes close on their line; numbers are strictly decimal; quantities carry their unit; true and false are the only
@@ -40,15 +42,27 @@ class Config {
     std::string place;  // of the key: file:line:column
   };
   Base take_base(std::string_view key);
+  // The same of one name or a list of them, of files that this one includes; they are no parameters.
+  std::vector<Base> take_includes(std::string_view key);
   // Lays this configuration over the one that it stands on, which keeps what this one does not say: maps merge, lists
-  // are replaced. A value that is replaced keeps what is known of it (kind, range, about) unless this one says
-  // otherwise. Each value stays where it was written. Call it before set().
+  // are replaced. A value that is replaced keeps what is known of it (kind, range, about; not its error) unless this
+  // one says otherwise. Each value stays where it was written. Call it before set().
   void stand_on(const Config& under);
 
   // Replaces one value that the file has: "gpu.sdma.engines=32"; a list by a list. It is checked when it is read, as
   // the file is, and becomes a parameter of the kind what_if whose source is the assignment. Faults wait for finish().
   // Call it before anything is read.
-  void set(std::string_view assignment);
+  // `prefix` is put before the path, and `option` is what people gave the assignment with.
+  void set(std::string_view assignment, std::string_view prefix = "", std::string_view option = "--set");
+
+  // From now on $(...) in a value is an expression (sim/config/expression.h) over what variables() has: the values of
+  // the section under `key`, where there is one, and what the reader binds. Call it behind set().
+  void declare_parameters(std::string_view key);
+  // Evaluates those that nothing has asked for yet. Throws ConfigError if any fault was found so far.
+  void evaluate_parameters();
+  Variables& variables();
+  // Throws ConfigError if any fault was found so far.
+  void check() const;
 
   Section root();
 
@@ -61,6 +75,17 @@ class Config {
   std::vector<Fault> warnings() const;
   // The values read so far, in the order of the tree; those that a fallback stood in for are not among them.
   std::vector<Parameter> parameters() const;
+  // Where the parts of the parameter at that path stand in the file, for whoever edits its text: in their order, those
+  // that are texts or numbers. None where it is written plainly, or in a file that this one stands on.
+  struct Part {
+    std::string key;   // "value", "source"
+    std::string text;  // without quotes
+    int line = 0;      // of the text, quotes included, from 1
+    int column = 0;    // in bytes, from 1
+  };
+  std::vector<Part> parts_of(std::string_view path) const;
+  // The keys at the top, those of the file itself, with their lines.
+  std::vector<std::pair<std::string, int>> top_keys() const;
   // The configuration as set(), to be written next to every result: reading it gives the same parameters.
   std::string resolved() const;
 

@@ -13,7 +13,7 @@ namespace {
 using Kind = ConfigNode::Kind;
 
 // The keys and kinds of a parameter; vectors for the sake of name_hint.
-std::vector<std::string> parameter_keys() { return {"value", "source", "kind", "range", "about"}; }
+std::vector<std::string> parameter_keys() { return {"value", "error", "source", "kind", "range", "about"}; }
 std::vector<std::string> parameter_kinds() { return {"data_sheet", "measured", "fitted", "assumed", "what_if"}; }
 
 class LeafReader {
@@ -32,7 +32,7 @@ class LeafReader {
     } else {
       read_plain();
     }
-    if (failed_) return std::nullopt;
+    if (failed_ || !evaluate()) return std::nullopt;
     leaf_.parameter.value = to_line(*leaf_.value);
     return leaf_;
   }
@@ -43,7 +43,34 @@ class LeafReader {
     failed_ = true;
   }
 
-  bool needs_source() const { return reading_.sources == Sources::required && role_ != LeafRole::label; }
+  // Puts values in the place of expressions; false after recording what is wrong with one.
+  bool evaluate() {
+    const auto is_text = [](const ConfigNode& node) { return !has_expression(node.text); };
+    if (!reading_.variables.in_use() || role_ == LeafRole::unevaluated) return true;
+    if (is_text(*leaf_.value) && std::ranges::all_of(leaf_.value->items, is_text)) return true;
+    ConfigNode& value = reading_.replaced.emplace_back(*leaf_.value);
+    leaf_.value = &value;
+    evaluate(value);
+    for (ConfigNode& item : value.items) evaluate(item);
+    return !failed_;
+  }
+
+  void evaluate(ConfigNode& node) {
+    try {
+      node.text = reading_.variables.replaced(node.text);
+    } catch (const ExpressionError& error) {
+      failed_ = true;
+      ConfigPosition position = node.position;
+      if (position.line > 0) position.column += static_cast<int>(error.at()) + (node.quoted ? 1 : 0);
+      // One that stands on a parameter whose fault is known has none of its own.
+      if (*error.what() != '\0') reading_.fault(position, leaf_.parameter.path, error.what());
+    }
+    reading_.note_parameter_faults();
+  }
+
+  bool needs_source() const {
+    return reading_.sources == Sources::required && role_ != LeafRole::label && role_ != LeafRole::unevaluated;
+  }
 
   void read_plain() {
     read_value(entry_.position, entry_.node);
@@ -75,6 +102,7 @@ class LeafReader {
     read_text("about", leaf_.parameter.description);
     read_kind();
     read_range();
+    read_error();
     for (const std::string key : {"source", "kind"}) {
       if (needs_source() && map.find(key) == nullptr) fault(map.position, "the parameter has no " + key);
     }
@@ -105,7 +133,8 @@ class LeafReader {
       if (uncertain && role_ == LeafRole::number) fault(entry_.node.position, "kind " + kind + " requires a range");
       return;
     }
-    if (role_ != LeafRole::number) return fault(range->position, "only a number has a range");
+    if (role_ != LeafRole::number && role_ != LeafRole::unevaluated)
+      return fault(range->position, "only a number has a range");
     const std::vector<ConfigNode>& ends = range->node.items;
     const auto is_scalar = [](const ConfigNode& node) { return node.kind == Kind::scalar; };
     if (ends.size() != 2 || !std::ranges::all_of(ends, is_scalar)) {
@@ -115,6 +144,23 @@ class LeafReader {
     leaf_.high = &ends[1];
     leaf_.parameter.low = ends[0].text;
     leaf_.parameter.high = ends[1].text;
+  }
+
+  // Of what the error is one: a number that was found from measurements, between ends at which draws are cut off.
+  void read_error() {
+    const ConfigEntry* error = entry_.node.find("error");
+    if (error == nullptr) return;
+    const std::string& kind = leaf_.parameter.kind;
+    if (role_ != LeafRole::number) return fault(error->position, "only a number has an error");
+    if (leaf_.value != nullptr && leaf_.value->kind != Kind::scalar) {
+      return fault(error->position, "only a single number has an error");
+    }
+    if (kind != "fitted" && kind != "measured") {
+      return fault(error->position, "only a number of the kind fitted or measured has an error");
+    }
+    if (leaf_.low == nullptr) return fault(error->position, "an error requires a range, which the value never leaves");
+    leaf_.error = &error->node;
+    leaf_.parameter.error = to_line(error->node);
   }
 
   ConfigReading& reading_;
@@ -146,6 +192,7 @@ void assign_leaf(ConfigReading& reading, ConfigNode& leaf, ConfigNode value, Con
     parameter.position = leaf.position;
     leaf = std::move(parameter);
   }
+  std::erase_if(leaf.entries, [](const ConfigEntry& part) { return part.key == "error"; });  // of another value
   put(leaf, "value", std::move(value));
   put(leaf, "source", ConfigNode::scalar(reading.assignments.back(), position));
   put(leaf, "kind", ConfigNode::scalar("what_if", position));

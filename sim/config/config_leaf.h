@@ -9,15 +9,16 @@
 namespace c3sim::sim {
 
 // What is read from a leaf: numbers may have a range; options (flags, choices) have none; labels (texts, names) need
-// no source even where sources are required.
-enum class LeafRole { number, option, label };
+// no source even where sources are required; of an unevaluated one expressions stay as they are written.
+enum class LeafRole { number, option, label, unevaluated };
 
 struct ConfigLeaf {
   const ConfigNode* value = nullptr;
   const ConfigNode* low = nullptr;  // of the range, where one is given: both or neither
   const ConfigNode* high = nullptr;
-  ConfigPosition position;  // of its key
-  Parameter parameter;      // all but the unit
+  const ConfigNode* error = nullptr;  // one standard error, where one is given
+  ConfigPosition position;            // of its key
+  Parameter parameter;                // all but the unit
 };
 
 // The leaf under a key, or nothing after recording what is wrong with its form. The value may be a scalar or a list of

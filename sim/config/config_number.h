@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "sim/config/config_leaf.h"
 #include "sim/config/config_text.h"
@@ -31,6 +32,7 @@ class NumberReader {
   NumberReader(ConfigReading& reading, const ConfigLeaf& leaf, Limits<T> limits, const NumberForm<T>& form)
       : reading_(reading), leaf_(leaf), limits_(limits), form_(form) {
     read_range();
+    read_error();
   }
 
   // The number that a scalar spells, if it is one within the limits and the leaf's range.
@@ -63,6 +65,17 @@ class NumberReader {
     if (!low || !high) return;
     if (*low > *high) return fault(*leaf_.low, "the range ends below its beginning");
     range_ = Limits<T>{*low, *high};
+  }
+
+  void read_error() {
+    if (leaf_.error == nullptr) return;
+    if (leaf_.error->kind != ConfigNode::Kind::scalar) {
+      return fault(*leaf_.error, "error: a single number is due here");
+    }
+    if constexpr (std::is_integral_v<T>) return fault(*leaf_.error, "a whole number has no error");
+    const Parsed<T> parsed = form_.parse(trimmed(leaf_.error->text));
+    if (!parsed.error.empty()) return fault(*leaf_.error, "error: " + parsed.error);
+    if (parsed.value <= T{}) fault(*leaf_.error, "error: '" + leaf_.error->text + "' must be above 0");
   }
 
   std::optional<T> read_within(const ConfigNode& node, const std::string& role) {

@@ -13,7 +13,8 @@ enum class Sources { optional, required };
 //   engines: {value: 16, source: kfd_node_props_mi300x.csv num_sdma_engines, kind: data_sheet, range: [8, 64], about:
 //   ...}
 // Kinds: data_sheet, measured, fitted (to measurements), assumed, what_if (asked for, as on the command line). A number
-// that is fitted or assumed needs a range; a value outside its range is a fault.
+// that is fitted or assumed needs a range; a value outside its range is a fault. A number that is measured or fitted
+// and has a range may have an error besides (`error: 1.2 GB/s`): one standard error, in a unit of the value, above 0.
 struct Parameter {
   std::string path;         // gpu.sdma.engines
   std::string value;        // as written or set: "16", "48 GB/s", "[[0, 1], [1, 0]]"
@@ -24,6 +25,7 @@ struct Parameter {
   std::string description;  // the sentence after `about`
   int line = 0;             // of its key in the file
   std::string file = {};    // that has its key, as it was named for reading
+  std::string error = {};   // one standard error as written: "1.2 GB/s"; empty where none is given
 
   bool operator==(const Parameter&) const = default;
 };

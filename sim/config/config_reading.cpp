@@ -48,6 +48,13 @@ void ConfigReading::warn(ConfigPosition position, std::string path, std::string 
   record(warnings, position, {place(position), std::move(path), std::move(what)});
 }
 
+void ConfigReading::note_parameter_faults() {
+  for (Variables::Fault& found : variables.take_faults()) {
+    if (found.position.line > 0) found.position.column += static_cast<int>(found.at);
+    fault(found.position, found.name, std::move(found.what));
+  }
+}
+
 void ConfigReading::fault_unread_keys() { check_keys(*this, root, ""); }
 
 void ConfigReading::throw_faults() const {

@@ -1,6 +1,7 @@
 // What is known of one configuration while it is being read: its tree, the faults found and the parameters read so far.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "sim/config/config_error.h"
 #include "sim/config/config_parameter.h"
 #include "sim/config/config_tree.h"
+#include "sim/config/variables.h"
 
 namespace c3sim::sim {
 
@@ -23,12 +25,17 @@ struct ConfigReading {
   std::map<ConfigPosition, Parameter> parameters;  // by the position of the key
   std::optional<Parameter> base;                   // what the file stands on, once that key was taken out of the tree
 
+  Variables variables;              // that expressions use
+  std::deque<ConfigNode> replaced;  // values with their expressions evaluated, for as long as readers look at them
+
   // "mi300x.yaml:12:9", or the assignment itself.
   std::string place(ConfigPosition position) const;
 
   // A fault that was recorded before is not recorded again: a section may be read twice.
   void fault(ConfigPosition position, std::string path, std::string what);
   void warn(ConfigPosition position, std::string path, std::string what);
+  // What was found wrong with parameters becomes faults.
+  void note_parameter_faults();
   // Adds a fault for every key that no reader asked for, in every section that was entered.
   void fault_unread_keys();
   // Throws ConfigError with all faults, if there are any.

@@ -82,6 +82,11 @@ bool Section::holds_section(std::string_view key) {
   return found != nullptr && found->node.kind == Kind::map;
 }
 
+bool Section::holds_list(std::string_view key) {
+  const ConfigEntry* const found = look_up(key);
+  return found != nullptr && found->node.kind == Kind::list;
+}
+
 std::vector<std::string> Section::keys() const {
   std::vector<std::string> keys;
   if (node_ == nullptr) return keys;
@@ -324,7 +329,12 @@ void Section::warn(std::string_view key, std::string what) {
 bool Section::is_sound(std::string_view key) const {
   if (node_ == nullptr) return false;
   const std::string path = path_of(path_, key);
-  return std::ranges::none_of(reading_->faults, [&path](const auto& fault) { return fault.second.path == path; });
+  return std::ranges::none_of(reading_->faults, [&path](const auto& fault) {
+    const std::string& at = fault.second.path;
+    const bool below =
+        at.size() > path.size() && at.starts_with(path) && (at[path.size()] == '.' || at[path.size()] == '[');
+    return at == path || below;
+  });
 }
 
 }  // namespace c3sim::sim

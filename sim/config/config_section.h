@@ -30,7 +30,8 @@ class Section {
  public:
   bool has(std::string_view key);
   bool holds_section(std::string_view key);  // rather than a value or a list
-  std::vector<std::string> keys() const;     // in file order
+  bool holds_list(std::string_view key);
+  std::vector<std::string> keys() const;  // in file order
   const std::string& path() const { return path_; }
 
   Section section(std::string_view key);

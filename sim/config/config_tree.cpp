@@ -85,10 +85,11 @@ void append_block(std::string& yaml, const ConfigNode& node, std::size_t indent)
 }
 
 // A parameter that is written over another one: what it does not say stays as it was, but for the source of another
-// value, which the old one is not.
+// value, which the old one is not, and the error, which was the old one's.
 ConfigNode merged_parameter(ConfigNode over, const ConfigNode& under, const NamePosition& name_of) {
   const ConfigEntry* const value = over.find("value");
-  if (value != nullptr && over.find("source") == nullptr) {
+  const bool is_another_value = value != nullptr;
+  if (is_another_value && over.find("source") == nullptr) {
     std::string source = name_of(value->node.position) + ", instead of " + to_line(under.find("value")->node);
     const ConfigEntry* const before = under.find("source");
     if (before != nullptr) source += " (" + to_line(before->node) + ")";
@@ -96,6 +97,7 @@ ConfigNode merged_parameter(ConfigNode over, const ConfigNode& under, const Name
     over.entries.push_back({"source", position, ConfigNode::scalar(std::move(source), position)});
   }
   for (const ConfigEntry& entry : under.entries) {
+    if (is_another_value && entry.key == "error") continue;
     if (over.find(entry.key) == nullptr) over.entries.push_back(entry);
   }
   return over;

@@ -28,6 +28,7 @@ struct ConfigNode {
   Kind kind = Kind::null;
   ConfigPosition position;
   std::string text;                  // of a scalar, without quotes
+  bool quoted = false;               // of a scalar: its text begins one column later
   std::vector<ConfigNode> items;     // of a list
   std::vector<ConfigEntry> entries;  // of a map, in file order, each key once
 

@@ -142,6 +142,13 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
   return parsed;
 }
 
+std::optional<Dimension> dimension_of_unit(std::string_view unit) {
+  const auto has_it = [&](const Kind& kind) { return find_unit(kind, unit) != nullptr; };
+  const auto kind = std::ranges::find_if(kinds, has_it);
+  if (kind == kinds.end()) return {};
+  return kind->dimension;
+}
+
 std::string quantity_text(double value, Dimension dimension) {
   const Unit* best = nullptr;
   for (const Unit& unit : kind_of(dimension).units) {

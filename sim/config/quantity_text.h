@@ -1,6 +1,7 @@
 // Quantities as people write them: "896MiB", "48 GB/s", "2.2us".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,9 @@ struct ParsedQuantity {
 // A bare number where a unit is due, a unit of another dimension, a negative or non-finite number and trailing text are
 // errors. A size must be a whole number of bytes below 2^53, a time less than Time::max().
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
+
+// What a unit measures: of "GB/s" bytes_per_second. Nothing for a text that is no unit.
+std::optional<Dimension> dimension_of_unit(std::string_view unit);
 
 // A value in base units with the largest unit, of powers of ten, that leaves at least 1 of it: "132 MHz", "10 PB/s".
 // Six digits; parse_quantity() reads it again.

@@ -25,22 +25,24 @@ using models::ActivityTag;
 using sim::ResourceNetwork;
 
 // What does the work of an operation, or a part of it.
-enum class Worker { gemm, rccl, sdma, elementwise, remote };
-constexpr std::array<std::string_view, 5> worker_names{"GEMM", "RCCL", "SDMA", "element-wise kernel", "remote access"};
+enum class Worker { gemm, rccl, sdma, elementwise, remote, host };
+constexpr std::array<std::string_view, 6> worker_names{"GEMM",          "RCCL", "SDMA", "element-wise kernel",
+                                                       "remote access", "host"};
 
 constexpr std::size_t index(Worker worker) { return static_cast<std::size_t>(worker); }
 
 // A collective may be done by kernels and by engines, one after the other.
 Worker worker_of(const Work& work, models::Tenant tenant) {
-  return std::visit(sim::Overloaded{[](const models::GemmShape&) { return Worker::gemm; },
-                                    [&](const models::CollectiveSpec&) {
-                                      return tenant == models::Tenant::rccl ? Worker::rccl : Worker::sdma;
-                                    },
-                                    [](const models::SdmaCopySpec&) { return Worker::sdma; },
-                                    [](const models::SdmaPacketList&) { return Worker::sdma; },
-                                    [](const models::ElementwiseSpec&) { return Worker::elementwise; },
-                                    [](const models::RemoteKernelSpec&) { return Worker::remote; }},
-                    work);
+  return std::visit(
+      sim::Overloaded{
+          [](const models::GemmShape&) { return Worker::gemm; },
+          [&](const models::CollectiveSpec&) { return tenant == models::Tenant::rccl ? Worker::rccl : Worker::sdma; },
+          [](const models::SdmaCopySpec&) { return Worker::sdma; },
+          [](const models::SdmaPacketList&) { return Worker::sdma; },
+          [](const models::ElementwiseSpec&) { return Worker::elementwise; },
+          [](const models::RemoteKernelSpec&) { return Worker::remote; }, [](const DelaySpec&) { return Worker::host; },
+          [](const HostWorkSpec&) { return Worker::host; }},
+      work);
 }
 
 // What one kind of worker does for one operation, by its place in the schedule.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
 
@@ -30,7 +31,7 @@ std::vector<std::optional<Fractions>> ask_each(std::span<const std::optional<mod
 std::optional<models::PlatformSpec> with(const Platform& platform, const std::string& parameter,
                                          const std::string& value) {
   try {
-    return reassign(platform, parameter + "=" + value);
+    return reassign(platform, std::array{parameter + "=" + value});
   } catch (const sim::ConfigError&) {
     return std::nullopt;
   }

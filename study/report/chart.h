@@ -86,6 +86,7 @@ struct ScatterChart {
   std::vector<ScatterSeries> series = {};
   std::vector<GuideLine> guides = {};
   bool toggles = true;  // the legend switches series on and off
+  bool joined = false;  // the points of a series by a line, in their order
   std::string caption = {};
 };
 

@@ -74,6 +74,7 @@ struct ToJson {
     json["x"] = axis_json(chart.x);
     json["y"] = axis_json(chart.y);
     json["toggles"] = chart.toggles;
+    json["joined"] = chart.joined;
     for (const char* const list : {"series", "guides"}) json[list] = Json::array();
     for (const ScatterSeries& series : chart.series) {
       Json points = Json::array();

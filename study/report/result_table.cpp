@@ -172,20 +172,33 @@ void ResultTable::write_text(std::ostream& out, std::size_t width) const {
   for (std::size_t row = 0; row <= rows_.size(); ++row) write_row(columns, row, out);
 }
 
-void ResultTable::write_csv(std::ostream& out) const {
-  for (std::size_t c = 0; c < columns_.size(); ++c) out << (c > 0 ? "," : "") << csv_text(columns_[c].key);
-  out << '\n';
-  for (const auto& row : rows_) {
-    for (std::size_t c = 0; c < row.size(); ++c) out << (c > 0 ? "," : "") << csv_cell(row[c]);
-    out << '\n';
+template <class TextOf>
+void ResultTable::write_csv_line(std::ostream& out, const TextOf& text_of) const {
+  const char* separator = "";
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (!columns_[c].in_data) continue;
+    out << separator << text_of(c);
+    separator = ",";
   }
+  out << '\n';
+}
+
+void ResultTable::write_csv(std::ostream& out) const {
+  write_csv_line(out, [this](std::size_t c) { return csv_text(columns_[c].key); });
+  write_csv_rows(out);
+}
+
+void ResultTable::write_csv_rows(std::ostream& out) const {
+  for (const auto& row : rows_) write_csv_line(out, [&row](std::size_t c) { return csv_cell(row[c]); });
 }
 
 nlohmann::ordered_json ResultTable::to_json() const {
   nlohmann::ordered_json array = nlohmann::ordered_json::array();
   for (const auto& row : rows_) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
-    for (std::size_t c = 0; c < row.size(); ++c) object[columns_[c].key] = json_cell(row[c]);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (columns_[c].in_data) object[columns_[c].key] = json_cell(row[c]);
+    }
     array.push_back(std::move(object));
   }
   return array;

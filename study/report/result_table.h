@@ -18,6 +18,7 @@ struct Column {
   std::string unit;     // shown in the heading of text: "us"; may be empty
   int decimals = 2;     // of numbers in text; CSV and JSON have the shortest form that reads back as the same double
   bool in_text = true;  // false: for programs only
+  bool in_data = true;  // false: for people only, CSV and JSON have the same in other columns
 };
 
 // A number that means nothing here, and why: text has the reason, CSV a blank, JSON null.
@@ -46,10 +47,14 @@ class ResultTable {
   void write_text(std::ostream& out, std::size_t width = 0) const;
   // RFC 4180 with "\n" line ends; the first line names the columns.
   void write_csv(std::ostream& out) const;
+  void write_csv_rows(std::ostream& out) const;  // without that line
   // An array with one object per row, keys in column order.
   nlohmann::ordered_json to_json() const;
 
  private:
+  template <class TextOf>
+  void write_csv_line(std::ostream& out, const TextOf& text_of) const;  // of the columns that programs get
+
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };

@@ -47,14 +47,26 @@ TEST(Observation, LeavesOutFiguresThatTheModelHasNot) {
   EXPECT_EQ(observations[0].figure, Figure::power);
 }
 
-// A fit sums squares of ratios; a share may be 0.
-TEST(Observation, LeavesOutSharesWhichAreComparedInPoints) {
-  const Measurement copy = measurement(study::CopyTrial{{0, 1, sim::Bytes(1e6), {}}},
-                                       {{Figure::time, 1e-5}, {Figure::control_share, 0.0}, {Figure::copy_share, 0.5}});
-  const std::vector<const Measurement*> one{&copy};
+TEST(Observation, OfASharesIsTheDifferenceInPoints) {
+  study::Testbed testbed(h200());
+  const study::CopyTrial copy{{0, 1, sim::Bytes(1e6), {}}};
+  const double share = study::observe(testbed, copy, {Figure::copy_share}).at(Figure::copy_share);
+  const Measurement row = measurement(copy, {{Figure::copy_share, share - 0.1}});
+  const std::vector<const Measurement*> one{&row};
   const std::vector<Observation> observations = observe(h200(), one);
   ASSERT_EQ(observations.size(), 1u);
-  EXPECT_EQ(observations[0].figure, Figure::time);
+  EXPECT_NEAR(observations[0].error, 0.1, 1e-12);
+  EXPECT_NEAR(observations[0].residual(), 0.1, 1e-12);
+}
+
+// A normal distribution has 2.563 deviations between its 10th and 90th percentile.
+TEST(Observation, HasTheNoiseOfItsRepetitions) {
+  Measurement row = measurement(study::CopyTrial{{0, 1, sim::Bytes(1e6), {}}}, {{Figure::time, 1e-5}});
+  const std::vector<const Measurement*> one{&row};
+  EXPECT_DOUBLE_EQ(observe(h200(), one)[0].noise, usual_noise);
+  row.seen[0].low = 0.9e-5;
+  row.seen[0].high = 1.1e-5;
+  EXPECT_NEAR(observe(h200(), one)[0].noise, 0.2 / 2.563, 1e-9);
 }
 
 TEST(Observation, NamesTheRowThatThePlatformCannotRun) {

@@ -30,7 +30,7 @@ sim::Parameter parameter(const PlatformText& platform, const std::string& path) 
 }
 
 void replace(PlatformText& platform, const std::string& path, const std::string& value, const std::string& source) {
-  platform.replace(std::vector{PlatformText::Replacement{parameter(platform, path), value, source}});
+  platform.replace(std::vector{PlatformText::Replacement{parameter(platform, path), value, "", source}});
 }
 
 TEST(SpelledNumber, KeepsItsUnit) {
@@ -40,10 +40,17 @@ TEST(SpelledNumber, KeepsItsUnit) {
   EXPECT_EQ(split_unit("0.87").unit, "");
 }
 
-TEST(SpelledNumber, HasThreeSignificantDigits) {
-  EXPECT_EQ(spell(395.71, "GB/s"), "396 GB/s");
-  EXPECT_EQ(spell(0.025941, ""), "0.0259");
-  EXPECT_EQ(spell(5253.9, "ns"), "5250 ns");
+TEST(SpelledNumber, HasTheDigitsThatAreAskedFor) {
+  EXPECT_EQ(spell(395.71, "GB/s", 3), "396 GB/s");
+  EXPECT_EQ(spell(0.025941, "", 3), "0.0259");
+  EXPECT_EQ(spell(5253.9, "ns", 2), "5300 ns");
+}
+
+// To a twentieth of the error, but at least three digits.
+TEST(SpelledNumber, HasTheDigitsThatItsErrorLeaves) {
+  EXPECT_EQ(spell_within(395.712, 1.0, "GB/s"), "395.7 GB/s");
+  EXPECT_EQ(spell_within(395.712, 40.0, "GB/s"), "396 GB/s");
+  EXPECT_EQ(spell_within(0.0, 1.0, "us"), "0 us");
 }
 
 TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
@@ -90,21 +97,59 @@ TEST(PlatformText, HasTheParametersOfTheFileItselfAlone) {
   EXPECT_EQ(platform.text().find("base: h200\n"), 0u);
 }
 
-TEST(PlatformText, AsksForOneLineWhereAParameterTakesSeveral) {
+TEST(PlatformText, PutsAnErrorBehindItsValueAndTakesItAway) {
+  PlatformText platform(h200);
+  const auto put = [&](const std::string& error) {
+    platform.replace(
+        std::vector{PlatformText::Replacement{parameter(platform, "gpu.power.idle"), "90 W", error, "x, or {y}"}});
+  };
+  put("2 W");
+  EXPECT_THAT(platform.text(), HasSubstr("idle: {value: 90 W, error: 2 W, source: \"x, or {y}\", kind: fitted"));
+  put("3 W");
+  EXPECT_THAT(platform.text(), HasSubstr("idle: {value: 90 W, error: 3 W, source: \"x, or {y}\", kind: fitted"));
+  put("");
+  EXPECT_THAT(platform.text(), HasSubstr("idle: {value: 90 W, source: \"x, or {y}\", kind: fitted"));
+}
+
+TEST(PlatformText, ReachesParametersOverSeveralLines) {
   // The idle power of the file, its flow map spread over block lines.
   std::string text = content(h200);
   const std::size_t at = text.find("    idle: {");
-  text.replace(at, text.find('\n', at) - at,
-               "    idle:\n      value: 90 W\n      source: x\n      kind: fitted\n      range: [60 W, 125 W]");
+  text.replace(
+      at, text.find('\n', at) - at,
+      "    idle:\n      value: 90 W\n      source: 'it''s, x'\n      kind: fitted\n      range: [60 W, 125 W]");
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "spread.yaml";
   std::ofstream(file) << text;
   PlatformText platform(file, folders);
+  platform.replace(std::vector{PlatformText::Replacement{parameter(platform, "gpu.power.idle"), "91 W", "2 W", "y"}});
+  EXPECT_THAT(platform.text(), HasSubstr("    idle:\n      value: 91 W\n      error: 2 W\n      source: \"y\"\n"));
+}
+
+TEST(PlatformText, AsksForASourceBesideAValue) {
+  PlatformText platform(h200);
+  sim::Parameter unknown = parameter(platform, "gpu.power.idle");
+  unknown.path = "gpu.power.idles";
   try {
-    replace(platform, "gpu.power.idle", "91 W", "x");
+    platform.replace(std::vector{PlatformText::Replacement{unknown, "91 W", "", "x"}});
     FAIL() << "no fault was found";
   } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("gpu.power.idle: a parameter that is fitted stands on one line"));
+    EXPECT_THAT(error.what(), HasSubstr("gpu.power.idles: a parameter that is fitted is written as {value: ..."));
   }
+}
+
+TEST(PlatformText, ReplacesListsAtTheTop) {
+  PlatformText platform(h200);
+  const std::string before = platform.text();
+  const std::string row =
+      "  - {name: copy, smallest: {value: 4 B, source: x, kind: measured}, largest: {value: 1 GiB, "
+      "source: x, kind: measured}}\n";
+  platform.replace_list("fitted_to", {row});
+  EXPECT_THAT(platform.text(), HasSubstr("\nfitted_to:\n" + row + "\nfabric:"));
+  EXPECT_EQ(platform.spec().fitted_to.size(), 1u);
+  platform.replace_list("fitted_to", {});
+  EXPECT_THAT(platform.text(), testing::Not(HasSubstr("fitted_to:")));
+  platform.replace_list("fitted_to", {row});
+  EXPECT_TRUE(platform.text().ends_with("\n\nfitted_to:\n" + row)) << "behind everything else";
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ std::string written(const std::string& name, const std::string& text) {
 void expect_fault(const std::vector<std::string>& files, const std::string& what,
                   const std::string& platform = "h200") {
   const std::filesystem::path out = in_temp("never.yaml");
+  std::filesystem::remove(out);
   std::vector<std::string> arguments{"calibrate", "--platform", platform, "--out", out.string()};
   arguments.insert(arguments.begin() + 1, files.begin(), files.end());
   const Answer answer = run_cli(arguments);
@@ -47,6 +48,7 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
   EXPECT_EQ(report["results"][0]["parameter"], "host.kernel_launch");
   EXPECT_EQ(report["results"][0]["before"], "13.1 us");
   EXPECT_EQ(report["results"][0]["after"], "17 us");
+  EXPECT_EQ(report["results"][0]["error"], "0.4 us") << "2 % of noise";
   EXPECT_EQ(report["residuals"].size(), 1u);
   EXPECT_EQ(report["files"][0]["rows"], 1);
   EXPECT_TRUE(report["files"][0]["why_left_out"].is_null());
@@ -56,9 +58,11 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
 }
 
 TEST(CalibrateCommand, ReadsTheMeasuredFilesAndRefusesThePredictions) {
-  expect_fault({reference + "h200x8/c3_all_gather.csv"}, "a fit may not read this file");
-  expect_fault({reference + "h200x8/isolated.csv", reference + "h200x8/dependent.csv"}, "marks it predict");
-  expect_fault({reference + "claims.csv"}, "a fit may not read a row marked predict");
+  expect_fault({reference + "h200x8/c3_all_gather.csv"}, "nothing in it can be fitted to");
+  expect_fault({reference + "h200x8/c3_all_gather.csv", reference + "h200x8/dependent.csv"}, "is marked predict (");
+  expect_fault({reference + "claims.csv"}, "no table with these columns is known");
+  expect_fault({written("pairs.csv", columns + "c3,cb1,all_gather,1024,copy_engine,0,100\n")},
+               "pairs.csv:2: a fit may not read a concurrent run");
 }
 
 TEST(CalibrateCommand, ExplainsFilesThatItCannotRead) {
@@ -72,8 +76,7 @@ TEST(CalibrateCommand, ExplainsFilesThatItCannotRead) {
 }
 
 TEST(CalibrateCommand, ExplainsWhatItCannotFit) {
-  expect_fault({written("none.csv", columns)}, "there is nothing to fit");
-  expect_fault({written("one.csv", columns + "gemm,cb1,-,0,all_sms,132,1400\n")}, "cannot fit 3 parameters");
+  expect_fault({written("none.csv", columns)}, "none.csv: nothing in it can be fitted to: it has no rows");
   expect_fault({written("many.csv", columns + "gemm,cb1,-,0,sm_target,133,1400\n")}, "many.csv:2");
 }
 
@@ -83,9 +86,35 @@ TEST(CalibrateCommand, ExplainsAPlatformThatItDoesNotKnow) {
   expect_fault({file}, "no/such.yaml", "no/such.yaml");
 }
 
-TEST(CalibrateCommand, RefusesAFileGivenTwice) {
+TEST(CalibrateCommand, ReadsAFileThatIsGivenTwiceOnce) {
   const std::string file = written("launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
-  expect_fault({file, file}, "is given twice");
+  const Answer answer =
+      run_cli({"calibrate", file, file, "--platform", "h200", "--out", in_temp("twice.yaml").string()});
+  EXPECT_EQ(answer.code, ExitCode::fine);
+  EXPECT_THAT(answer.err, HasSubstr("is given twice: it is read once"));
+}
+
+// The row that is wrong is told of by file and line; the others count.
+TEST(CalibrateCommand, RejectsRowsAndKeepsTheRest) {
+  const std::string file =
+      written("mixed.csv", columns + "launch,-,-,0,empty_kernel,0,20\n" + "launch,-,-,0,empty_kernel,0,-20\n" +
+                               "launch,-,-,0,empty_kernel,0,nan\n");
+  const Answer answer = run_cli({"calibrate", file, "--platform", "h200", "--out", in_temp("mixed.yaml").string()});
+  EXPECT_EQ(answer.code, ExitCode::fine);
+  EXPECT_THAT(answer.err, HasSubstr("mixed.csv:3:"));
+}
+
+TEST(CalibrateCommand, WritesAReport) {
+  const std::string file = written("launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
+  const std::filesystem::path folder = in_temp("calibration_report");
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(run_cli({"calibrate", file, "--platform", "h200", "--out", in_temp("reported.yaml").string(), "--report",
+                     folder.string()})
+                .code,
+            ExitCode::fine);
+  for (const char* const name : {"page.html", "results.json", "results.csv", "residuals.csv"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  }
 }
 
 TEST(CalibrateCommand, LeavesNothingWhereItCannotWrite) {

@@ -228,6 +228,44 @@ TEST(CommandLine, RunsTheExampleExperiments) {
   EXPECT_THAT(answer.out, HasSubstr("down_projection"));
 }
 
+TEST(CommandLine, ParametersOfAnExperimentAreGivenOutside) {
+  const std::string file = C3SIM_SOURCE_DIR "/configs/experiments/copy_pipeline.yaml";
+  const Answer answer = run_cli({"run", file, "--param", "pieces=2", "--param", "hops=$(2 + 1)", "--check"});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("copy[hop=2,piece=1]"), HasSubstr("6 operations would run; nothing has.")));
+  expect_fault({"run", file, "--param", "peices=2"}, "did you mean 'parameters.pieces'?");
+  expect_fault({"run", file, "--param", "bytes=$(512MiB / 0)"},
+               "--param bytes=$(512MiB / 0): bytes: a division by zero");
+  expect_fault({"run", C3SIM_SOURCE_DIR "/configs/experiments/conccl.yaml", "--check"}, "--check: the experiment is a");
+  expect_fault({"run", C3SIM_SOURCE_DIR "/configs/experiments/ficco.yaml", "--check"}, "--check: the experiment is a");
+}
+
+TEST(CommandLine, AnExperimentMaySetParametersOfItsPlatform) {
+  const std::string text =
+      "name: a\nparameters: {rate: 40GB/s}\nset: [gpu.sdma.payload_rate=$(rate)]\noperations:\n"
+      "  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 1GiB}}\n";
+  const std::string file = written("sets.yaml", text).string();
+  const std::string slow = run_cli({"run", file, "--param", "rate=20GB/s", "--format", "csv"}).out;
+  EXPECT_NE(run_cli({"run", file, "--format", "csv"}).out, slow);
+  EXPECT_EQ(run_cli({"run", file, "--set", "gpu.sdma.payload_rate=20GB/s", "--format", "csv"}).out, slow);
+}
+
+TEST(CommandLine, RunsAStudyOfFinerGrainSchedules) {
+  const std::filesystem::path file = written(
+      "finer.yaml", "name: finer\ngemms: {a: 1024x8192x4096}\nschedules: [shard_overlap, scatter_serial_sdma]\n");
+  const Answer answer = run_cli({"run", file.string()});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("lost by contention"), HasSubstr("scatter_serial_sdma")));
+  expect_fault({"run", written("odd.yaml", "name: odd\ngemms: {a: 8x8x8}\nschedules: [shard]\n").string()},
+               "no schedule is named 'shard'");
+}
+
+TEST(CommandLine, PrintsTheSchemaOfExperiments) {
+  const Answer answer = run_cli({"schema"});
+  EXPECT_EQ(answer.code, ExitCode::fine);
+  EXPECT_THAT(answer.out, HasSubstr("\"$schema\": \"http://json-schema.org/draft-07/schema#\""));
+}
+
 TEST(CommandLine, RunsAStudyAndLeavesAPage) {
   const std::filesystem::path folder = empty_folder("study");
   const std::filesystem::path file = written(
@@ -262,6 +300,20 @@ TEST(CommandLine, ThePlatformFitsALineAndCanBeFiltered) {
   EXPECT_THAT(run_cli({"platform", "--filter", "peak_link_rate"}).out, Not(HasSubstr("ConCCL")));
   EXPECT_THAT(run_cli({"platform", "--filter", "peak_link_rate", "--sources"}).out, HasSubstr("ConCCL"));
   expect_fault({"platform", "--filter", "nonsense"}, "--filter: no parameter holds 'nonsense'");
+}
+
+TEST(CommandLine, ThePlatformShowsErrorsBesideValues) {
+  const std::string fitted =
+      written("fitted.yaml",
+              "base: mi300x\nname: fitted\nfabric:\n  link_rate: {value: 48 GB/s, error: 1.2 GB/s}\n"
+              "  latency: {value: 600 ns, error: 0.1 us}\n")
+          .string();
+  EXPECT_THAT(run_cli({"platform", fitted, "--filter", "link_rate"}).out, HasSubstr("  48 ± 1.2 GB/s  "));
+  EXPECT_THAT(run_cli({"platform", fitted, "--filter", "fabric.latency"}).out, HasSubstr("  600 ns ± 0.1 us  "));
+  const std::string csv = run_cli({"platform", fitted, "--filter", "fabric.l", "--format", "csv"}).out;
+  EXPECT_THAT(csv, HasSubstr(",file,error\n"));
+  EXPECT_THAT(csv, HasSubstr("\nfabric.latency,600 ns,s,fitted,"));
+  EXPECT_THAT(csv, HasSubstr("fitted.yaml:5,0.1 us\n"));
 }
 
 // --sensitivity --format csv computed for 21 s and printed none of it.

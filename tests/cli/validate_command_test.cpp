@@ -66,8 +66,8 @@ TEST_F(ValidateCommand, ListsSuites) {
   const json report = json::parse(answer.out);
   std::vector<std::string> names;
   for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
-  EXPECT_THAT(names,
-              testing::ElementsAre("conccl", "gemm", "h200", "latte", "links", "memory", "overlap", "power", "rccl"));
+  EXPECT_THAT(names, testing::ElementsAre("conccl", "ficco", "gemm", "h200", "latte", "links", "memory", "overlap",
+                                          "power", "rccl"));
 }
 
 TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {
@@ -136,8 +136,8 @@ TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
   expect_fault({written("nul.csv", std::string("a,b\n1,\0\n", 8))}, "nul.csv:2:3: a NUL byte (a binary file?)");
   expect_fault({written("lacks.csv", "kind,gemm\ngemm,cb1\n")},
                "lacks.csv:1:1: no table with these columns is known: the nearest is 'gemms'");
-  fs::resize_file(written("huge.csv", ""), (std::uintmax_t{64} << 20) + 1);
-  expect_fault({path("huge.csv")}, "huge.csv: larger than 64 MiB");
+  fs::resize_file(written("huge.csv", ""), (std::uintmax_t{1} << 30) + 1);
+  expect_fault({path("huge.csv")}, "huge.csv: larger than 1 GiB");
 }
 
 TEST_F(ValidateCommand, ComparesGoodFilesBesideBadOnes) {
@@ -161,7 +161,7 @@ TEST_F(ValidateCommand, TellsAHundredFaultsAndCountsTheRest) {
 
 TEST_F(ValidateCommand, RefusesASuiteThatItDoesNotKnow) {
   expect_fault({"rcl"}, "SUITE|FILE: 'rcl' is no suite and no file; did you mean 'rccl'?");
-  expect_fault({"xyz"}, "known are: conccl, gemm, h200, latte, links, memory, overlap, power, rccl");
+  expect_fault({"xyz"}, "known are: conccl, ficco, gemm, h200, latte, links, memory, overlap, power, rccl");
   expect_fault({"power", written("in.csv", runs + good)}, "suites or files are accepted, not both at once");
 }
 

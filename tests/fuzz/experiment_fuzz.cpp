@@ -1,22 +1,30 @@
-// Arbitrary bytes as an experiment file: it is read, and holds only what the platform can run, or it is a ConfigError.
+// Arbitrary bytes as an experiment file: it is read, its expressions are evaluated, and it holds only what the platform
+// can run, in an order in which nothing waits for what comes later; or it is a ConfigError.
 #include <cstddef>
 #include <cstdint>
 
-#include "study/experiment.h"
+#include "study/experiment_reader.h"
 #include "tests/fuzz/mi300x_testbed.h"
 #include "tests/fuzz/require.h"
 
 using namespace c3sim;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  read_for_mi300x(bytes, size, study::read_experiment, [](const study::Experiment& experiment) {
-    require(!experiment.schedule.empty());
-    for (std::size_t place = 0; place < experiment.schedule.size(); ++place) {
-      const study::Operation& operation = experiment.schedule[place];
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  try {
+    sim::Config config = sim::Config::from_text(text, "fuzz.yaml");
+    study::set_parameters(config, {});
+    study::read_machine(config);
+    const study::Schedule schedule = study::read_experiment(config, mi300x_testbed()).graph.schedule();
+    require(!schedule.empty());
+    for (std::size_t place = 0; place < schedule.size(); ++place) {
+      const study::Operation& operation = schedule[place];
       require(mi300x_testbed().why_impossible(operation.work).empty());
       for (const std::size_t earlier : operation.after) require(earlier < place);
       require(operation.mask.begin <= operation.mask.end);
     }
-  });
+  } catch (const sim::ConfigError& error) {
+    require(!error.faults().empty());
+  }
   return 0;
 }

@@ -41,7 +41,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     for (const sim::Fault& fault : reading.faults) {
       require(is_place(fault.where, "logs/all_reduce", lines) && !fault.what.empty() && fault.what.size() < 400);
     }
-    require(!reading.measurements.empty() || !reading.left_out.empty() || !reading.faults.empty());
+    for (const calibrate::NamedRuns& runs : reading.named) {
+      require(runs.line >= 1 && runs.line <= lines && runs.runs > 0);
+      require(runs.low <= runs.median && runs.median <= runs.high);
+    }
+    require(!reading.measurements.empty() || !reading.left_out.empty() || !reading.faults.empty() ||
+            !reading.named.empty());
   }
   return 0;
 }

@@ -22,6 +22,7 @@ pair=(--gemm 8192x57344x8192 --collective all_gather --bytes 896MiB --strategy c
 "$c3sim" copy --from gpu0 --to gpu1 --bytes 1MiB >/dev/null
 "$c3sim" platform h200 >/dev/null
 "$c3sim" run "$prefix/share/c3sim/configs/experiments/sdma_handshake.yaml" >/dev/null
+"$c3sim" sweep "$prefix/share/c3sim/configs/studies/sdma_engines.yaml" >/dev/null
 [ "$("$c3sim" validate --list --format csv | wc -l)" -gt 5 ] || fail "no suites"
 "$c3sim" validate power >/dev/null
 
@@ -44,7 +45,7 @@ awk -F, 'NR > 1 { printf "%s %.6g us\n", $5, $6 }' c3.csv | diff - embed.txt || 
 "$cpack" --config "$build/CPackConfig.cmake" -B "$build/packages" >/dev/null
 program=$(ls "$build"/packages/c3sim_*.deb)
 depends=$(dpkg-deb --field "$program" Depends)
-for library in libc6 libfmt9 libssl3 libstdc++6 libyaml-cpp; do
+for library in libc6 libfmt9 libsqlite3-0 libssl3 libstdc++6 libyaml-cpp; do
   [[ $depends == *$library* ]] || fail "the package does not ask for $library but for: $depends"
 done
 dpkg-deb --contents "$program" >program.txt

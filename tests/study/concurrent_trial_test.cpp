@@ -108,12 +108,15 @@ TEST(C3Trials, DrawAtLeastWhatANodeAtRestDraws) {
 TEST(DependentTrials, TakeAtLeastAsLongAsTheirGemm) {
   const models::GemmShape shape{1024, 4096, 2048};
   const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape}, Figure::time);
-  const double serial = figure(mi300x().spec, DependentTrial{shape, DependentSchedule::serial_rccl}, Figure::time);
+  const double serial = figure(mi300x().spec, DependentTrial{shape, dependent_schedule("serial_rccl")}, Figure::time);
   for (const DependentSchedule schedule : all_dependent_schedules()) {
     EXPECT_GT(figure(mi300x().spec, DependentTrial{shape, schedule}, Figure::time), 0.99 * gemm) << to_string(schedule);
   }
   const double gather_time = figure(mi300x().spec, gather(models::Backend::rccl, gathered_bytes(shape)), Figure::time);
-  EXPECT_NEAR(serial, gemm + gather_time, 0.01 * serial) << "one after the other";
+  // The GEMM is queued behind the all-gather: its launch, and the notice of that one's end, take no time of their own.
+  const models::HostSpec& host = mi300x().spec.host;
+  const double queued = sim::to_seconds(host.kernel_launch + host.kernel_notice).value();
+  EXPECT_NEAR(serial, gemm + gather_time - queued, 0.01 * serial) << "one after the other";
 }
 
 // What a fit may not see.

@@ -16,7 +16,7 @@ namespace c3sim::study {
 namespace {
 
 using models::GemmShape;
-using enum DependentSchedule;
+using Collective = DependentSchedule::Collective;
 
 models::PlatformSpec node_of(int gpus) {
   models::PlatformSpec platform = models::round_platform();
@@ -46,24 +46,41 @@ std::set<std::size_t> before(const Schedule& schedule, std::size_t place) {
   return earlier;
 }
 
-// Bytes that copies bring to each GPU, by the GPU they come from.
-std::map<std::pair<int, int>, double> pulled(const Schedule& schedule, const std::set<std::size_t>& of) {
-  std::map<std::pair<int, int>, double> bytes;
+// Bytes that copies bring to a GPU, or take from it, by the peer; every GPU makes the same ones.
+std::map<int, double> copied(const Schedule& schedule, const std::set<std::size_t>& of) {
+  std::map<int, double> bytes;
   for (const std::size_t place : of) {
     const auto* const copy = std::get_if<models::SdmaCopySpec>(&schedule[place].work);
-    if (copy != nullptr) bytes[{copy->to, copy->from}] += copy->bytes.value();
+    if (copy != nullptr) bytes[copy->pull ? copy->from : copy->to] += copy->bytes.value();
   }
   return bytes;
 }
 
-bool gathers_by_copies(DependentSchedule schedule) { return schedule >= shard_overlap; }
+// Bytes that collectives gather or scatter.
+double by_collectives(const Schedule& schedule, const std::set<std::size_t>& of) {
+  double bytes = 0.0;
+  for (const std::size_t place : of) {
+    const auto* const collective = std::get_if<models::CollectiveSpec>(&schedule[place].work);
+    if (collective != nullptr) bytes += collective->bytes.value();
+  }
+  return bytes;
+}
 
+DependentSchedule named(const std::string& name) { return dependent_schedule(name); }
+
+// The GEMM alone in three ways; gathered: two serial, by shards, eight finer by engines and eight by kernels; scattered
+// likewise, but for the four by kernels with a shard apart.
 TEST(DependentSchedules, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
-  for (const DependentSchedule schedule : all_dependent_schedules()) names.insert(to_string(schedule));
-  EXPECT_EQ(names.size(), 10u);
-  EXPECT_EQ(to_string(gemm_8_row_pieces), "gemm_8_row_pieces");
-  EXPECT_EQ(to_string(finer_uniform_fused_2d), "finer_uniform_fused_2d");
+  for (const DependentSchedule& schedule : all_dependent_schedules()) {
+    names.insert(to_string(schedule));
+    EXPECT_EQ(dependent_schedule(to_string(schedule)), schedule);
+  }
+  EXPECT_EQ(names.size(), 3u + (3u + 16u) + (3u + 12u));
+  EXPECT_TRUE(names.contains("gemm_8_row_pieces"));
+  EXPECT_TRUE(names.contains("finer_uniform_fused_2d"));
+  EXPECT_TRUE(names.contains("scatter_rccl_finer_uniform_unfused_1d"));
+  EXPECT_FALSE(names.contains("scatter_rccl_finer_hetero_fused_1d"));
 }
 
 TEST(DependentSchedules, GatherKTimesNElementsOfTwoBytes) {
@@ -71,61 +88,87 @@ TEST(DependentSchedules, GatherKTimesNElementsOfTwoBytes) {
 }
 
 // On 8 GPUs: a GEMM per piece; a GEMM per shard; 8 steps; 8 steps and the own shard; a GEMM for each of 8 pieces of 7
-// peers, and the own shard.
+// peers, and the own shard, or of all 8 GPUs.
 TEST(DependentSchedules, HaveAsManyGemmsAsTheyAreNamedAfter) {
-  const std::map<DependentSchedule, std::size_t> gemms{{gemm_8_row_pieces, 8},
-                                                       {gemm_64_row_pieces, 64},
-                                                       {gemm_8_k_pieces, 8},
-                                                       {serial_rccl, 1},
-                                                       {serial_sdma, 1},
-                                                       {shard_overlap, 8},
-                                                       {finer_uniform_fused_1d, 8},
-                                                       {finer_hetero_fused_1d, 9},
-                                                       {finer_hetero_unfused_1d, 57},
-                                                       {finer_uniform_fused_2d, 8}};
-  for (const auto& [schedule, count] : gemms) {
-    const Schedule operations = operations_of(schedule, {1024, 1024, 1024}, node_of(8));
-    EXPECT_EQ(places_of<GemmShape>(operations).size(), count) << to_string(schedule);
+  const std::map<std::string, std::size_t> gemms{{"gemm_8_row_pieces", 8},
+                                                 {"gemm_64_row_pieces", 64},
+                                                 {"gemm_8_k_pieces", 8},
+                                                 {"serial_rccl", 1},
+                                                 {"serial_sdma", 1},
+                                                 {"shard_overlap", 8},
+                                                 {"finer_uniform_fused_1d", 8},
+                                                 {"finer_hetero_fused_1d", 9},
+                                                 {"finer_hetero_unfused_1d", 57},
+                                                 {"finer_uniform_unfused_1d", 64},
+                                                 {"finer_uniform_fused_2d", 8},
+                                                 {"rccl_finer_uniform_fused_1d", 8},
+                                                 {"scatter_serial_rccl", 1},
+                                                 {"scatter_shard_overlap", 8},
+                                                 {"scatter_finer_hetero_fused_2d", 9},
+                                                 {"scatter_finer_hetero_unfused_1d", 57}};
+  for (const auto& [name, count] : gemms) {
+    const Schedule operations = operations_of(named(name), {1024, 1024, 1024}, node_of(8));
+    EXPECT_EQ(places_of<GemmShape>(operations).size(), count) << name;
   }
 }
 
-TEST(DependentSchedules, InOneGoGatherAllWithOneCollectiveAndThenMultiply) {
-  for (const auto& [schedule, backend] :
-       {std::pair(serial_rccl, models::Backend::rccl), std::pair(serial_sdma, models::Backend::sdma)}) {
-    const GemmShape shape{512, 1024, 256};
-    const Schedule operations = operations_of(schedule, shape, node_of(4));
-    ASSERT_EQ(operations.size(), 2u);
-    const auto& gather = std::get<models::CollectiveSpec>(operations[0].work);
-    EXPECT_EQ(gather.kind, models::CollectiveKind::all_gather);
-    EXPECT_EQ(gather.backend, backend);
-    EXPECT_EQ(gather.bytes, gathered_bytes(shape));
-    EXPECT_EQ(gather.gpus, 4);
-    EXPECT_THAT(operations[1].after, testing::ElementsAre(0));
-  }
+TEST(DependentSchedules, ByKernelsInOneGoGatherAllWithOneCollectiveAndThenMultiply) {
+  const GemmShape shape{512, 1024, 256};
+  const Schedule operations = operations_of(named("serial_rccl"), shape, node_of(4));
+  ASSERT_EQ(operations.size(), 2u);
+  const auto& gather = std::get<models::CollectiveSpec>(operations[0].work);
+  EXPECT_EQ(gather.kind, models::CollectiveKind::all_gather);
+  EXPECT_EQ(gather.backend, models::Backend::rccl);
+  EXPECT_EQ(gather.bytes, gathered_bytes(shape));
+  EXPECT_EQ(gather.gpus, 4);
+  EXPECT_THAT(operations[1].after, testing::ElementsAre(0));
+}
+
+TEST(DependentSchedules, ByEnginesInOneGoPullFromAllPeersAndThenMultiply) {
+  const Schedule operations = operations_of(named("serial_sdma"), {512, 1024, 256}, node_of(4));
+  ASSERT_EQ(operations.size(), 4u);
+  EXPECT_THAT(operations[3].after, testing::ElementsAre(0, 1, 2));
+}
+
+TEST(DependentSchedules, ScatterWhatWasMultipliedAndAddItUp) {
+  const GemmShape shape{512, 1024, 256};
+  const Schedule by_kernels = operations_of(named("scatter_serial_rccl"), shape, node_of(4));
+  ASSERT_EQ(by_kernels.size(), 2u);
+  EXPECT_EQ(std::get<models::CollectiveSpec>(by_kernels[1].work).kind, models::CollectiveKind::reduce_scatter);
+  EXPECT_EQ(std::get<models::CollectiveSpec>(by_kernels[1].work).bytes, scattered_bytes(shape));
+  const Schedule by_engines = operations_of(named("scatter_serial_sdma"), shape, node_of(4));
+  ASSERT_EQ(by_engines.size(), 5u);
+  const auto& sum = std::get<models::ElementwiseSpec>(by_engines[4].work);
+  // Its own shard and three that came, 256 tokens x 512 elements of 2 bytes each, and three additions per element.
+  EXPECT_EQ(sum.read, sim::Bytes(4.0 * 256 * 512 * 2));
+  EXPECT_EQ(sum.written, sim::Bytes(1.0 * 256 * 512 * 2));
+  EXPECT_EQ(sum.flops, sim::Flops(3.0 * 256 * 512));
 }
 
 TEST(DependentSchedules, CutTokensOrTheContractionAsTheirNamesSay) {
   const GemmShape shape{512, 1024, 256};
-  const auto first = [&](DependentSchedule schedule) {
-    const Schedule operations = operations_of(schedule, shape, node_of(4));
+  const auto first = [&](const std::string& name) {
+    const Schedule operations = operations_of(named(name), shape, node_of(4));
     return std::get<GemmShape>(operations[places_of<GemmShape>(operations).front()].work);
   };
-  EXPECT_EQ(first(gemm_8_row_pieces), (GemmShape{512, 128, 256}));
-  EXPECT_EQ(first(gemm_64_row_pieces), (GemmShape{512, 16, 256}));
-  EXPECT_EQ(first(gemm_8_k_pieces), (GemmShape{512, 1024, 32}));
-  EXPECT_EQ(first(shard_overlap), (GemmShape{512, 256, 256})) << "the GPU's own quarter";
-  EXPECT_EQ(first(finer_hetero_fused_1d), (GemmShape{512, 256, 256}));
-  EXPECT_EQ(first(finer_uniform_fused_1d), (GemmShape{512, 128, 256})) << "an eighth of every shard";
-  EXPECT_EQ(first(finer_uniform_fused_2d), (GemmShape{512, 1024, 32}));
+  EXPECT_EQ(first("gemm_8_row_pieces"), (GemmShape{512, 128, 256}));
+  EXPECT_EQ(first("gemm_64_row_pieces"), (GemmShape{512, 16, 256}));
+  EXPECT_EQ(first("gemm_8_k_pieces"), (GemmShape{512, 1024, 32}));
+  EXPECT_EQ(first("shard_overlap"), (GemmShape{512, 256, 256})) << "the GPU's own quarter";
+  EXPECT_EQ(first("finer_hetero_fused_1d"), (GemmShape{512, 256, 256}));
+  EXPECT_EQ(first("finer_uniform_fused_1d"), (GemmShape{512, 128, 256})) << "an eighth of every shard";
+  EXPECT_EQ(first("finer_uniform_fused_2d"), (GemmShape{512, 1024, 32}));
+  EXPECT_EQ(first("scatter_finer_uniform_fused_2d"), (GemmShape{64, 1024, 256})) << "an eighth of the features";
 }
 
 // 1022 tokens are 255.5 for each of 4 GPUs; whole pieces of them can be had where no shards are.
 TEST(DependentSchedules, NeedEqualShardsWhereTheyCutShards) {
   const GemmShape shape{512, 1022, 256};
-  EXPECT_EQ(why_impossible(shard_overlap, shape, node_of(4)),
+  EXPECT_EQ(why_impossible(named("shard_overlap"), shape, node_of(4)),
             "1022 tokens (n) do not lie on 4 GPUs in equal shards: multiples of 4 are accepted");
-  for (const DependentSchedule schedule : all_dependent_schedules()) {
-    EXPECT_EQ(why_impossible(schedule, shape, node_of(4)).empty(), !gathers_by_copies(schedule)) << to_string(schedule);
+  for (const DependentSchedule& schedule : all_dependent_schedules()) {
+    const bool whole = schedule.collective == Collective::none || to_string(schedule) == "serial_rccl";
+    EXPECT_EQ(why_impossible(schedule, shape, node_of(4)).empty(), whole) << to_string(schedule);
     EXPECT_EQ(why_impossible(schedule, shape, node_of(2)), "") << to_string(schedule);
   }
 }
@@ -134,7 +177,7 @@ TEST(DependentSchedules, NeedEqualShardsWhereTheyCutShards) {
 TEST(DependentSchedules, CutWholeTokens) {
   const auto tokens = [](std::int64_t shard) {
     std::vector<std::int64_t> found;
-    const Schedule operations = operations_of(finer_uniform_fused_1d, {64, 2 * shard, 64}, node_of(2));
+    const Schedule operations = operations_of(named("finer_uniform_fused_1d"), {64, 2 * shard, 64}, node_of(2));
     for (const std::size_t place : places_of<GemmShape>(operations)) {
       found.push_back(std::get<GemmShape>(operations[place].work).n / 2);
     }
@@ -165,6 +208,11 @@ Case any_case() {
   return {schedule, shape, gpus, operations_of(schedule, shape, node_of(gpus))};
 }
 
+double whole_bytes(const Case& one) {
+  return (one.schedule.collective == Collective::scatter ? scattered_bytes(one.shape) : gathered_bytes(one.shape))
+      .value();
+}
+
 RC_GTEST_PROP(DependentSchedulesProperty, MultiplyAllOfItOnce, ()) {
   const Case one = any_case();
   double flops = 0.0;
@@ -176,16 +224,21 @@ RC_GTEST_PROP(DependentSchedulesProperty, MultiplyAllOfItOnce, ()) {
   RC_ASSERT(flops == one.shape.flops().value());
 }
 
-RC_GTEST_PROP(DependentSchedulesProperty, BringEveryShardOnceToEveryOtherGpu, ()) {
+RC_GTEST_PROP(DependentSchedulesProperty, MoveEveryShardOnceBetweenEveryTwoGpus, ()) {
   const Case one = any_case();
-  RC_PRE(gathers_by_copies(one.schedule));
+  RC_PRE(one.schedule.collective != Collective::none);
   std::set<std::size_t> all;
   for (std::size_t place = 0; place < one.operations.size(); ++place) all.insert(place);
-  const auto bytes = pulled(one.operations, all);
-  RC_ASSERT(bytes.size() == static_cast<std::size_t>(one.gpus * (one.gpus - 1)));
-  for (const auto& [pair, sum] : bytes) {
-    RC_ASSERT(pair.first != pair.second);
-    RC_ASSERT(sum == gathered_bytes(one.shape).value() / one.gpus);
+  const double whole = whole_bytes(one);
+  if (one.schedule.backend == models::Backend::rccl) {
+    RC_ASSERT(by_collectives(one.operations, all) == whole);
+    return;
+  }
+  const auto bytes = copied(one.operations, all);
+  RC_ASSERT(bytes.size() == static_cast<std::size_t>(one.gpus - 1));
+  for (const auto& [peer, sum] : bytes) {
+    RC_ASSERT(peer != 0);
+    RC_ASSERT(sum == whole / one.gpus);
   }
 }
 
@@ -206,20 +259,39 @@ RC_GTEST_PROP(DependentSchedulesProperty, WaitForEarlierOperationsOnly, ()) {
 
 RC_GTEST_PROP(DependentSchedulesProperty, MultiplyOnlyWhatHasArrived, ()) {
   const Case one = any_case();
-  RC_PRE(gathers_by_copies(one.schedule));
-  const double shard = gathered_bytes(one.shape).value() / one.gpus;
+  RC_PRE(one.schedule.collective == Collective::gather);
+  const double shard = whole_bytes(one) / one.gpus;
   double multiplied = 0.0;  // bytes of B
   for (const std::size_t place : places_of<GemmShape>(one.operations)) {
     const auto& piece = std::get<GemmShape>(one.operations[place].work);
     multiplied += gathered_bytes({1, piece.n, piece.k}).value();
-    const auto bytes = pulled(one.operations, before(one.operations, place));
-    for (int gpu = 0; gpu < one.gpus; ++gpu) {
-      double there = shard;  // its own
-      for (const auto& [pair, sum] : bytes) {
-        if (pair.first == gpu) there += sum;
-      }
-      RC_ASSERT(multiplied <= there);
+    const std::set<std::size_t> earlier = before(one.operations, place);
+    // The own shard, and what came from others; of what a collective brought the GPU had its own part.
+    double there = shard + by_collectives(one.operations, earlier) * (one.gpus - 1) / one.gpus;
+    for (const auto& [peer, sum] : copied(one.operations, earlier)) there += sum;
+    RC_ASSERT(multiplied <= there + 1e-6 * shard);
+  }
+}
+
+// What leaves a GPU was multiplied before: bytes of C that went to others or into collectives, over all shards.
+RC_GTEST_PROP(DependentSchedulesProperty, ScatterOnlyWhatWasMultiplied, ()) {
+  const Case one = any_case();
+  RC_PRE(one.schedule.collective == Collective::scatter);
+  double left = 0.0;
+  for (std::size_t place = 0; place < one.operations.size(); ++place) {
+    const Work& work = one.operations[place].work;
+    if (std::holds_alternative<GemmShape>(work)) continue;
+    if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&work)) left += copy->bytes.value();
+    if (const auto* const collective = std::get_if<models::CollectiveSpec>(&work)) left += collective->bytes.value();
+    double multiplied = 0.0;
+    for (const std::size_t earlier : before(one.operations, place)) {
+      const auto* const piece = std::get_if<GemmShape>(&one.operations[earlier].work);
+      if (piece != nullptr) multiplied += scattered_bytes(*piece).value();
     }
+    if (one.schedule.backend == models::Backend::rccl) RC_ASSERT(left <= multiplied);
+    if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&work)) RC_ASSERT(copy->bytes.value() <= multiplied);
+    if (std::holds_alternative<models::ElementwiseSpec>(work))
+      RC_ASSERT(multiplied == scattered_bytes(one.shape).value());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/config/config.h"
+#include "study/experiment_reader.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
@@ -17,11 +18,9 @@ class ExperimentTest : public testing::Test {
  protected:
   Experiment read(const std::string& text) {
     sim::Config config = sim::Config::from_text(text, "test.yaml");
-    sim::Section root = config.root();
-    root.text("platform");
-    Experiment experiment = read_experiment(root, testbed_);
-    config.finish();
-    return experiment;
+    set_parameters(config, {});
+    read_machine(config);
+    return read_experiment(config, testbed_);
   }
 
   // What is said of an experiment with these operations.
@@ -44,13 +43,14 @@ TEST_F(ExperimentTest, StreamsAndAfterBecomeDependencies) {
       "  - {name: b, stream: t, collective: {kind: all_gather, bytes: 1MiB, backend: sdma, variant: b2b}}\n"
       "  - {name: c, stream: s, after: [b], copy: {from: 0, to: 1, bytes: 4KiB}}\n"
       "  - {name: d, stream: t, after: [b], gemm: 1024x1024x1024, cus: [0, 304]}\n");
-  ASSERT_EQ(experiment.schedule.size(), 4U);
-  EXPECT_EQ(experiment.schedule[0].mask, (models::CuMask{8, 38}));
-  EXPECT_THAT(experiment.schedule[0].after, IsEmpty());
-  EXPECT_THAT(experiment.schedule[1].after, IsEmpty());
-  EXPECT_THAT(experiment.schedule[2].after, ElementsAre(0U, 1U));
-  EXPECT_THAT(experiment.schedule[3].after, ElementsAre(1U));
-  EXPECT_EQ(experiment.schedule[3].mask, models::CuMask{});
+  const Schedule schedule = experiment.graph.schedule();
+  ASSERT_EQ(schedule.size(), 4U);
+  EXPECT_EQ(schedule[0].mask, (models::CuMask{8, 38}));
+  EXPECT_THAT(schedule[0].after, IsEmpty());
+  EXPECT_THAT(schedule[1].after, IsEmpty());
+  EXPECT_THAT(schedule[2].after, ElementsAre(0U, 1U));
+  EXPECT_THAT(schedule[3].after, ElementsAre(1U));
+  EXPECT_EQ(schedule[3].mask, models::CuMask{});
 }
 
 TEST_F(ExperimentTest, RunningAloneIsNoSlowdown) {
@@ -82,7 +82,7 @@ TEST_F(ExperimentTest, KernelsOfHighPriorityGetCusFirst) {
         "  - {name: a, stream: s, gemm: 8192x8192x1024}\n"
         "  - {name: b, stream: t, priority: " +
         second_priority + ", gemm: 8192x8192x1024}\n");
-    const std::vector<Span>& spans = testbed_.run(experiment.schedule).operations;
+    const std::vector<Span>& spans = testbed_.run(experiment.graph.schedule()).operations;
     return spans[0].end < spans[1].end ? "a" : "b";
   };
   EXPECT_STREQ(first_to_end("normal"), "a");
@@ -93,8 +93,9 @@ TEST_F(ExperimentTest, KernelsOfHighPriorityGetCusFirst) {
 TEST_F(ExperimentTest, AKernelMayBeAnOperatorByName) {
   const auto work_of = [this](const std::string& kernel) {
     return read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, kernel: {" + kernel + "}}\n")
-        .schedule[0]
-        .work;
+        .graph.nodes()
+        .at(0)
+        .operation.work;
   };
   const auto spec = std::get<models::ElementwiseSpec>(work_of("operator: swiglu, elements: 1024x2048"));
   EXPECT_EQ(spec.read, sim::Bytes(2.0 * 2.0 * 1024 * 2048));
@@ -130,7 +131,8 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperator) {
 
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
-              HasSubstr("exactly one of the keys gemm, collective, copy, packets, kernel and remote"));
+              HasSubstr("exactly one of the keys gemm, collective, copy, packets, kernel, remote, "
+                        "dependent, delay and host"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
               HasSubstr("exactly one of the keys"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8192x8192}\n"),
@@ -138,8 +140,7 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [0, 12]}\n"), HasSubstr("two multiples of 8"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [8, 8]}\n"), HasSubstr("two multiples of 8"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [0, 312]}\n"), HasSubstr("312"));
-  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, after: [b]}\n"),
-              HasSubstr("no operation before this one is named 'b'"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, after: [b]}\n"), HasSubstr("no operation is named 'b'"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1}\n  - {name: a, stream: s, gemm: 1x1x1}\n"),
               HasSubstr("same name"));
   EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 8, bytes: 1B}}\n"), HasSubstr("copy.to"));
@@ -250,6 +251,192 @@ TEST_F(ExperimentTest, PacketsForEnginesQueuesAndGpusThatDoNotExistAreFaults) {
   EXPECT_THAT(packets("gpu: 0, engine: 2", "{copy: 1KiB, to: 0}"), HasSubstr("a copy goes to another GPU"));
   EXPECT_THAT(packets("gpu: 0, engine: 2", "{pol: a, equal: 1}"), HasSubstr("did you mean 'poll'?"));
   EXPECT_THAT(packets("gpu: 0, engine: 2", "{poll: a}"), HasSubstr("equal: is missing"));
+}
+
+// Expressions, repetition and pieces.
+
+class ExpansionTest : public ExperimentTest {
+ protected:
+  static std::string name(const GraphNode& node) { return node.operation.name; }
+  std::vector<std::string> names(const std::string& text) {
+    std::vector<std::string> names;
+    for (const GraphNode& node : nodes_of(text)) names.push_back(name(node));
+    return names;
+  }
+  // Of the operation of that name, those that it waits for.
+  std::vector<std::string> waits(const std::string& text, const std::string& of) {
+    const std::vector<GraphNode> nodes = nodes_of(text);
+    std::vector<std::string> waits;
+    for (const GraphNode& node : nodes) {
+      if (name(node) != of) continue;
+      for (const std::size_t earlier : node.operation.after) waits.push_back(name(nodes[earlier]));
+    }
+    return waits;
+  }
+  std::vector<GraphNode> nodes_of(const std::string& text) {
+    return read("name: test\nplatform: mi300x\n" + text).graph.nodes();
+  }
+};
+
+TEST_F(ExpansionTest, ParametersAndThePlatformMakeSizes) {
+  const auto nodes = nodes_of(
+      "parameters: {n: 1024, twice: $(2 * n), kind: all_gather}\noperations:\n"
+      "  - {name: a, stream: s, gemm: $(twice / gpus)x$(n)x64}\n"
+      "  - {name: b, stream: s, collective: {kind: $(kind), bytes: $(n * 1KiB)}}\n");
+  EXPECT_EQ(std::get<models::GemmShape>(nodes.at(0).operation.work), (models::GemmShape{256, 1024, 64}));
+  EXPECT_EQ(std::get<models::CollectiveSpec>(nodes.at(1).operation.work).bytes, sim::Bytes(1048576.0));
+}
+
+TEST_F(ExpansionTest, RepetitionsWaitForThoseWithTheSameIndices) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, repeat: {i: 2, j: 2}, stream: a_$(i)_$(j), delay: 1us}\n"
+      "  - {name: b, repeat: {i: 2}, stream: b_$(i), after: [a], delay: 1us}\n"
+      "  - {name: c, stream: c, after: [b], delay: 1us}\n";
+  EXPECT_THAT(waits(text, "b[i=1]"), ElementsAre("a[i=1,j=0]", "a[i=1,j=1]"));
+  EXPECT_THAT(waits(text, "c"), ElementsAre("b[i=0]", "b[i=1]"));
+}
+
+TEST_F(ExpansionTest, ALayerMayWaitForTheOneBefore) {
+  const std::string text =
+      "layers: 3\noperations:\n"
+      "  - {name: gather, stream: g, after: [down@layer-2], delay: 1us}\n"
+      "  - {name: down, stream: c, after: [gather], delay: 1us}\n";
+  EXPECT_THAT(waits(text, "gather[layer=0]"), IsEmpty());
+  EXPECT_THAT(waits(text, "gather[layer=1]"), ElementsAre("gather[layer=0]"));
+  EXPECT_THAT(waits(text, "gather[layer=2]"), ElementsAre("down[layer=0]", "gather[layer=1]"));
+}
+
+// Of four pieces and two, piece 1 of two is pieces 2 and 3 of four.
+TEST_F(ExpansionTest, PiecesWaitForThoseThatTheyOverlap) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, stream: a, collective: {kind: all_gather, bytes: 1MiB}, pieces: 4}\n"
+      "  - {name: b, stream: b, after: [a], gemm: 64x1024x64, pieces: 2}\n";
+  EXPECT_THAT(waits(text, "b[piece=1]"), ElementsAre("a[piece=2]", "a[piece=3]", "b[piece=0]"));
+}
+
+TEST_F(ExpansionTest, PiecesOfAContractionAddUp) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, stream: a, gemm: 64x1024x64, pieces: {count: 2, of: contraction}}\n"
+      "  - {name: b, stream: b, after: [a], gemm: 64x1024x64, pieces: {count: 2, of: contraction}}\n";
+  EXPECT_THAT(waits(text, "b[piece=0]"), ElementsAre("a[piece=0]", "a[piece=1]"));
+  EXPECT_EQ(std::get<models::GemmShape>(nodes_of(text).at(0).operation.work), (models::GemmShape{64, 1024, 32}));
+}
+
+TEST_F(ExpansionTest, StreamsOfDifferentGpusDoNotWait) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, stream: s, gpus: [0, 1], gemm: 64x64x64}\n"
+      "  - {name: b, stream: s, gpus: [2], gemm: 64x64x64}\n"
+      "  - {name: c, stream: s, gpus: [1, 2], gemm: 64x64x64}\n";
+  EXPECT_THAT(waits(text, "b"), IsEmpty());
+  EXPECT_THAT(waits(text, "c"), ElementsAre("a", "b"));
+}
+
+TEST_F(ExpansionTest, AnOperationMayWaitForALaterOne) {
+  EXPECT_THAT(names("operations:\n"
+                    "  - {name: a, stream: s, after: [c], delay: 1us}\n"
+                    "  - {name: b, stream: t, delay: 1us}\n"
+                    "  - {name: c, stream: u, delay: 1us}\n"),
+              ElementsAre("b", "c", "a"));
+}
+
+TEST_F(ExpansionTest, ACircleIsNamedFromEndToEnd) {
+  EXPECT_THAT(faults("  - {name: a, stream: s, after: [c], delay: 1us}\n"
+                     "  - {name: b, stream: s, delay: 1us}\n"
+                     "  - {name: c, stream: t, after: [b], delay: 1us}\n"),
+              HasSubstr("a waits for c waits for b waits for a"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, after: [a], delay: 1us}\n"), HasSubstr("a waits for a"));
+}
+
+TEST_F(ExpansionTest, ADependentPairEndsWithAllOfIt) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, stream: s, dependent: {gemm: 64x1024x64, schedule: scatter_serial_sdma}}\n"
+      "  - {name: b, stream: s, delay: 1us}\n";
+  EXPECT_THAT(waits(text, "b"), ElementsAre("a.8")) << "a GEMM, seven copies, a sum";
+}
+
+TEST_F(ExpansionTest, SaysWhatIsWrongWithExpansions) {
+  const auto delayed = [this](const std::string& keys) {
+    return faults("  - {name: a, stream: s, delay: 1us, " + keys + "}\n");
+  };
+  EXPECT_THAT(delayed("repeat: 10001"), HasSubstr("between 1 and 10000"));
+  EXPECT_THAT(delayed("repeat: {i: 200, j: 200}"), HasSubstr("more than 10000 operations"));
+  EXPECT_THAT(delayed("repeat: {us: 2}"), HasSubstr("another is accepted"));
+  EXPECT_THAT(delayed("repeat: {gpus: 2}"), HasSubstr("another is accepted"));
+  EXPECT_THAT(delayed("pieces: 2"), HasSubstr("only a gemm, a collective, a copy and a kernel"));
+  EXPECT_THAT(delayed("repeat: {i: 2}, after: [a@j-1]"), HasSubstr("'j' is no index"));
+  EXPECT_THAT(delayed("repeat: {i: 2}, after: [a@i]"), HasSubstr("write down@layer-1"));
+  EXPECT_THAT(delayed("gpus: [0, 0]"), HasSubstr("each once"));
+  EXPECT_THAT(delayed("gpus: [8]"), HasSubstr("between 0 and 7"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gpus: [1], copy: {from: 0, to: 1, bytes: 1B}}\n"),
+              HasSubstr("part of its own section"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 64x4x64, pieces: 8}\n"),
+              HasSubstr("8 pieces cannot be had of 4 tokens"));
+  EXPECT_THAT(faults("  - {name: a, repeat: {i: 2}, stream: s, delay: 1us}\n"
+                     "  - {name: b, repeat: {i: 3}, stream: t, after: [a], delay: 1us}\n"),
+              HasSubstr("no repetition of 'a' has the indices of b[i=2]"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, dependent: {gemm: 64x60x64, schedule: shard_overlap}}\n"),
+              HasSubstr("multiples of 8 are accepted"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, dependent: {gemm: 64x64x64, schedule: shard_overlop}}\n"),
+              HasSubstr("did you mean 'shard_overlap'?"));
+}
+
+TEST_F(ExpansionTest, SaysWhereAnExpressionIsWrong) {
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8x8x$(4 * tokes)}\n"),
+              HasSubstr("test.yaml:4:42: operations[0].gemm: nothing is named 'tokes'"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, delay: $(1us / 0)}\n"), HasSubstr("a division by zero"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, delay: $(2 * 1MiB)}\n"), HasSubstr("is a size, but a time is needed"));
+}
+
+// The host launches the second GEMM while the first one runs: what is left between them is no launch.
+TEST_F(ExpansionTest, KernelsAreQueuedBehindEachOther) {
+  const auto makespan = [this](int count) {
+    const Experiment experiment =
+        read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, repeat: " + std::to_string(count) +
+             ", gemm: 4096x4096x4096}\n");
+    return testbed_.run(experiment.graph.schedule()).makespan();
+  };
+  const sim::Time around = testbed_.platform().host.kernel_launch + testbed_.platform().host.kernel_notice;
+  EXPECT_EQ(makespan(4) - makespan(3), makespan(1) - around);
+}
+
+TEST_F(ExpansionTest, DelaysAndWorkOfTheHostTakeTheirTime) {
+  const Experiment experiment = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, delay: 30us}\n"
+      "  - {name: b, stream: t, host: 50us}\n"
+      "  - {name: c, stream: u, kernel: {read: 64B}}\n");
+  const std::vector<Span>& spans = testbed_.run(experiment.graph.schedule()).operations;
+  EXPECT_EQ(spans[0].end, sim::Time(30'000'000));
+  EXPECT_EQ(spans[1].end, sim::Time(50'000'000));
+  const Work kernel = experiment.graph.nodes().at(2).operation.work;
+  EXPECT_EQ(spans[2].end, sim::Time(50'000'000) + testbed_.alone(kernel)) << "launched when the host is free";
+}
+
+// What is done on one GPU alone has all GPUs simulated, instead of one that stands for them.
+TEST_F(ExpansionTest, CopiesOfAllGpusTakeAsLongWhereTheyAreSimulatedOneByOne) {
+  const auto makespan = [this](const std::string& beside) {
+    const Experiment experiment = read(
+        "name: test\nplatform: mi300x\noperations:\n"
+        "  - {name: a, stream: s, dependent: {gemm: 1024x8192x4096, schedule: finer_hetero_fused_1d}}\n" +
+        beside);
+    return sim::to_microseconds(testbed_.run(experiment.graph.schedule()).makespan());
+  };
+  const double alike = makespan("");
+  EXPECT_NEAR(makespan("  - {name: b, stream: t, gpus: [1], delay: 1us}\n"), alike, 1e-3 * alike);
+}
+
+TEST_F(ExpansionTest, QuantitiesAreOfOperationsOfTheFile) {
+  const Experiment experiment =
+      read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, repeat: 3, delay: 10us}\n");
+  const Quantities found = measure(testbed_, experiment);
+  EXPECT_DOUBLE_EQ(found.at("makespan_us"), 30.0);
+  EXPECT_DOUBLE_EQ(found.at("a.time_us"), 30.0);
+  EXPECT_DOUBLE_EQ(found.at("a.end_us"), 30.0);
 }
 
 }  // namespace

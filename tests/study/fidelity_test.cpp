@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
@@ -59,6 +60,53 @@ TEST(Fidelity, IsAssumedWhereNothingWasMeasured) {
   platform.fitted_to.clear();
   EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_GiB), platform),
             Fidelity::assumed);
+}
+
+TEST(Spread, IsThatOfTheRowWithTheSize) {
+  const models::PlatformSpec platform =
+      fitted("fitted_to:\n" + row_of("copy", "1 KiB", "1 MiB", "0.1") + row_of("copy", "4 MiB", "1 GiB", "0.02")).spec;
+  const auto of_copy = [&platform](sim::Bytes bytes) {
+    return spread_of(models::SdmaCopySpec{0, 1, bytes, {}}, platform).relative;
+  };
+  EXPECT_EQ(of_copy(512_KiB), 0.1);
+  EXPECT_EQ(of_copy(64_MiB), 0.02);
+  // Twice the largest of the one, half the smallest of the other, and beyond both.
+  EXPECT_EQ(of_copy(sim::Bytes(1.9 * 0x1p20)), 0.1);
+  EXPECT_EQ(of_copy(sim::Bytes(2.1 * 0x1p20)), 0.02);
+  EXPECT_EQ(of_copy(4_GiB), 0.02);
+  EXPECT_EQ(of_copy(sim::Bytes(1.0)), 0.1);
+}
+
+TEST(Spread, OfWorkThatNoRowIsNamedAfterIsTheWorstOfTheSameLibrary) {
+  using enum models::CollectiveKind;
+  const models::PlatformSpec platform = fitted("fitted_to:\n" + row_of("rccl_all_gather", "1 KiB", "1 GiB", "0.04") +
+                                               row_of("rccl_all_reduce", "1 KiB", "1 GiB", "0.07"))
+                                            .spec;
+  const auto spread = [&platform](models::Backend backend, models::CollectiveKind kind) {
+    return spread_of(collective(backend, kind, 1_MiB), platform).relative;
+  };
+  EXPECT_EQ(spread(models::Backend::rccl, all_gather), 0.04);
+  EXPECT_EQ(spread(models::Backend::rccl, all_to_all), 0.07);
+  EXPECT_EQ(spread(models::Backend::sdma, all_gather), 0.0);
+  EXPECT_EQ(spread_of(models::GemmShape{512, 512, 512}, platform).relative, 0.0);
+  EXPECT_EQ(spread_of(models::ElementwiseSpec{1_MiB, 1_MiB, {}}, platform).relative, 0.0);
+}
+
+// Of 512x512x65536 two matrices have 64 MiB and the third 0.5 MiB.
+TEST(Spread, OfAGemmIsTheLargestOfItsMatrices) {
+  const models::PlatformSpec platform =
+      fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 MiB", "0.1") + row_of("gemm", "2 MiB", "1 GiB", "0.02")).spec;
+  EXPECT_EQ(spread_of(models::GemmShape{512, 512, 65536}, platform).relative, 0.1);
+  EXPECT_EQ(spread_of(models::GemmShape{4096, 4096, 4096}, platform).relative, 0.02);
+}
+
+TEST(Spread, IsOfWorkOfOneKindAndSize) {
+  const models::PlatformSpec platform = mi300x().spec;
+  EXPECT_EQ(spread_of(models::SdmaCopySpec{0, 1, 1_MiB, {}}, platform).of, "copy of 1MiB");
+  EXPECT_EQ(spread_of(models::SdmaCopySpec{5, 2, 1_MiB, 3}, platform).of, "copy of 1MiB");
+  EXPECT_EQ(spread_of(models::GemmShape{512, 256, 128}, platform).of, "gemm of 512x256x128");
+  EXPECT_EQ(spread_of(collective(models::Backend::sdma, models::CollectiveKind::all_gather, 1_MiB), platform).of,
+            "sdma_all_gather of 1MiB");
 }
 
 TEST(Fidelity, ARangeThatEndsBeforeItBeginsIsAFaultOfThePlatformFile) {

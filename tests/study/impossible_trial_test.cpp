@@ -47,7 +47,7 @@ TEST(ImpossibleTrials, AreToldWithWhatWouldBeAccepted) {
   C3Trial odd = pair;
   odd.scenario.bytes = 1_B;
   EXPECT_THAT(reason_against(odd), HasSubstr("cannot be split"));
-  EXPECT_THAT(reason_against(DependentTrial{{64, 60, 64}, DependentSchedule::shard_overlap}),
+  EXPECT_THAT(reason_against(DependentTrial{{64, 60, 64}, dependent_schedule("shard_overlap")}),
               HasSubstr("multiples of 8 are accepted"));
   EXPECT_THAT(reason_against(StreamTrial{0, 0, 1_MiB}), HasSubstr("at least one array"));
 }

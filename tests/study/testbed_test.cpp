@@ -91,5 +91,26 @@ TEST_F(TestbedTest, WordsTellWorkApart) {
             "copy gpu0 to host of 1MiB by engine 1");
 }
 
+// A GEMM that takes twice as long, and copies that take half as long. What waits for the GEMM begins when that ends,
+// and keeps its delay; phases of a copy add up to its time.
+TEST_F(TestbedTest, FactorsMultiplyDurations) {
+  Testbed off(mi300x().spec,
+              [](const Work& work) { return std::holds_alternative<models::GemmShape>(work) ? 2.0 : 0.5; });
+  Schedule schedule{operation("a", gemm), operation("b", copy, {0}), operation("c", gemm, {0, 1})};
+  schedule[1].delay = sim::Time(7'000'000);
+  const Timeline simulated = testbed_.run(schedule);
+  const std::vector<Span>& spans = off.run(schedule).operations;
+  const auto duration = [](const Span& span) { return span.end - span.start; };
+  EXPECT_EQ(duration(spans[0]), 2 * duration(simulated.operations[0]));
+  EXPECT_EQ(spans[1].start, spans[0].end + sim::Time(7'000'000));
+  const sim::Time half = duration(simulated.operations[1]) / 2;
+  EXPECT_NEAR(static_cast<double>((duration(spans[1]) - half).count()), 0.0, 1.0);
+  EXPECT_NEAR(static_cast<double>((spans[1].phases->total() - half).count()), 0.0, 4.0);
+  EXPECT_EQ(spans[2].start, spans[1].end);
+  EXPECT_EQ(off.watch(schedule, {}).makespan(), simulated.makespan()) << "meters see what was simulated";
+  EXPECT_EQ(off.as_simulated().run(schedule).makespan(), simulated.makespan());
+  EXPECT_EQ(&testbed_.as_simulated(), &testbed_);
+}
+
 }  // namespace
 }  // namespace c3sim::study

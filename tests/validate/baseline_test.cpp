@@ -79,7 +79,7 @@ TEST(Baselines, WaitForNoOneThatIsDone) {
 
 TEST(Baselines, OfAGatherThatFeedsAGemmBeginWithTheGather) {
   Case one = pair(Strategy::c3_base, Figure::time);
-  one.trial = study::DependentTrial{.shape = {8, 8, 8}, .schedule = study::DependentSchedule::shard_overlap};
+  one.trial = study::DependentTrial{.shape = {8, 8, 8}, .schedule = study::dependent_schedule("shard_overlap")};
   EXPECT_THAT(of(one).perfect, near(5.0));
   EXPECT_THAT(of(one).serial, near(8.0));
 }
@@ -123,7 +123,7 @@ TEST(Baselines, TakeTheLibrarysChannelsWhereNoneAreGiven) {
   one.alone.tiles = 304.0;
   auto& scenario = std::get<study::C3Trial>(one.trial).scenario;
   scenario.collective = models::CollectiveKind::all_gather;
-  ASSERT_EQ(shipped_platform({"mi300x", {}}).rccl.channels(scenario.collective, {}), 56);
+  ASSERT_EQ(shipped_platform({"mi300x", {}}).spec.rccl.channels(scenario.collective, {}), 56);
   EXPECT_THAT(of(one).waves, near(2.0));
   // 200 tiles fit beside them at once.
   one.alone.tiles = 200.0;

@@ -145,13 +145,13 @@ TEST(Deviation, OfClaimsIsOpenWhileAnyOfThemDoesNotHold) {
 }
 
 TEST(SizeOf, IsTheBytesOfATransferAndTheOperationsOfAGemm) {
-  EXPECT_EQ(size_of(all_gather(4096.0)), 4096.0);
-  EXPECT_EQ(size_of(study::GemmTrial{.shape = {2, 3, 4}}), 48.0);  // 2 m n k
-  EXPECT_EQ(size_of(study::StreamTrial{.bytes = 1_MiB}), 1048576.0);
-  EXPECT_EQ(size_of(study::LoadTrial{.working_set = 1_MiB, .beside = {}}), 1048576.0);
-  EXPECT_EQ(size_of(study::FanOutTrial{.peers = 3, .bytes = 1_MiB}), 1048576.0);
-  EXPECT_EQ(size_of(study::DependentTrial{.shape = {2, 3, 4}}), 24.0);  // 3 tokens of 4 values of 2 bytes
-  EXPECT_EQ(size_of(study::RestTrial{}), 0.0);
+  EXPECT_EQ(study::size_of(all_gather(4096.0)), 4096.0);
+  EXPECT_EQ(study::size_of(study::GemmTrial{.shape = {2, 3, 4}}), 48.0);  // 2 m n k
+  EXPECT_EQ(study::size_of(study::StreamTrial{.bytes = 1_MiB}), 1048576.0);
+  EXPECT_EQ(study::size_of(study::LoadTrial{.working_set = 1_MiB, .beside = {}}), 1048576.0);
+  EXPECT_EQ(study::size_of(study::FanOutTrial{.peers = 3, .bytes = 1_MiB}), 1048576.0);
+  EXPECT_EQ(study::size_of(study::DependentTrial{.shape = {2, 3, 4}}), 24.0);  // 3 tokens of 4 values of 2 bytes
+  EXPECT_EQ(study::size_of(study::RestTrial{}), 0.0);
 }
 
 }  // namespace

@@ -172,5 +172,67 @@ TEST(Predict, RunsOnTheMachineAsked) {
   EXPECT_EQ(cases[2].predicted, cases[1].predicted);
 }
 
+// Platforms in which launches have an error of 0.5 us.
+Platforms with_errors(const Folder& folder) {
+  const std::filesystem::path file =
+      folder.write("fitted.yaml", "base: mi300x\nname: fitted\nhost: {kernel_launch: {value: 6 us, error: 0.5 us}}\n");
+  return [file](Machine machine) {
+    machine.platform = file.string();
+    return shipped_platform(machine);
+  };
+}
+
+// 1.645 errors on either side, for 100 draws within a hundredth of all of them: a tenth of an error. A bus bandwidth
+// has the interval of its time, the other way round. The fourth is asked of another machine, the last cannot be
+// predicted.
+TEST(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
+  const Folder folder("evaluation_test");
+  const Platforms platforms = with_errors(folder);
+  std::vector<Case> cases =
+      cases_of({gather(2, 1024, {{.value = 1.0}, {.figure = Figure::bus_bandwidth, .value = 1.0}}),
+                gather(3, 1024, {{.value = 1.0}}), gather(4, 1024, {{.value = 1.0}}), gather(5, 4, {{.value = 1.0}})});
+  cases[3].machine.assignments = {"gpus=4"};
+  predict(cases, platforms, 1);
+  EXPECT_THAT(add_intervals(cases, platforms, {100, 1}, 1), testing::IsEmpty());
+  for (const std::size_t time : {std::size_t{0}, std::size_t{3}}) {
+    EXPECT_NEAR(cases[time].interval->low, *cases[time].predicted - 1.645 * 0.5e-6, 0.1 * 0.5e-6);
+    EXPECT_NEAR(cases[time].interval->high, *cases[time].predicted + 1.645 * 0.5e-6, 0.1 * 0.5e-6);
+  }
+  const double bytes = 1024.0 * 7.0 / 8.0;
+  EXPECT_NEAR(cases[1].interval->high * cases[0].interval->low, bytes, 0.01 * bytes);
+  EXPECT_EQ(cases[2].interval, cases[0].interval);
+  EXPECT_EQ(cases[4].interval, std::nullopt);
+}
+
+TEST(Intervals, DoNotDependOnTheNumberOfJobs) {
+  const Folder folder("evaluation_test");
+  const Platforms platforms = with_errors(folder);
+  std::vector<Case> one = five_cases();
+  predict(one, platforms, 1);
+  std::vector<Case> three = one;
+  add_intervals(one, platforms, {20, 1}, 1);
+  add_intervals(three, platforms, {20, 1}, 3);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i].interval, three[i].interval);
+}
+
+// 20 trials in two batches, on each of 20 machines.
+TEST(Intervals, RunEachTrialOnceOnEachMachine) {
+  const Folder folder("evaluation_test");
+  const Platforms platforms = with_errors(folder);
+  std::vector<Case> cases = five_cases();
+  predict(cases, platforms, 1);
+  std::atomic<std::size_t> of = 0;
+  add_intervals(cases, platforms, {20, 1}, 1, [&](std::size_t, std::size_t total) { of = total; });
+  EXPECT_EQ(of, 2u * 20u);
+}
+
+TEST(Intervals, OfPlatformsWithoutErrorsAreNone) {
+  std::vector<Case> cases = five_cases();
+  predict(cases, shipped_platform, 1);
+  EXPECT_THAT(add_intervals(cases, shipped_platform, {20, 1}, 1),
+              testing::ElementsAre(HasSubstr("mi300x tells of no errors of its parameters")));
+  EXPECT_EQ(cases[0].interval, std::nullopt);
+}
+
 }  // namespace
 }  // namespace c3sim::validate

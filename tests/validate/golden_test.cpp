@@ -6,9 +6,9 @@
 
 #include <cmath>
 
+#include "study/digest.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
-#include "validate/digest.h"
 
 namespace c3sim::validate {
 namespace {
@@ -54,7 +54,7 @@ class GoldenFile : public testing::Test {
     return fault_of([&] { read_golden(file); });
   }
   static std::string signed_text(const std::string& body) {
-    return "# predictions of all suites; sha256 of what follows: " + sha256(body) + "\n" + body;
+    return "# predictions of all suites; sha256 of what follows: " + study::sha256(body) + "\n" + body;
   }
   Folder folder_{"golden_test"};
 };
@@ -101,7 +101,7 @@ TEST_F(GoldenFile, OfOtherColumnsIsRefused) {
 
 TEST_F(GoldenFile, IsNamedByTheBeginningOfItsDigest) {
   const std::string text = to_golden({{"a", 1.5}});
-  EXPECT_EQ(short_digest(folder_.write("g.csv", text)), sha256("subject,predicted\na,1.5\n").substr(0, 8));
+  EXPECT_EQ(short_digest(folder_.write("g.csv", text)), study::sha256("subject,predicted\na,1.5\n").substr(0, 8));
 }
 
 std::vector<std::string> words(const std::vector<Move>& moves) {

@@ -13,11 +13,11 @@
 
 namespace c3sim::validate {
 
-inline models::PlatformSpec shipped_platform(const Machine& machine) {
+inline study::Platform shipped_platform(const Machine& machine) {
   const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
   std::vector<std::string> assignments = machine.assignments;
   assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-  return study::read_platform(study::find_platform(machine.platform, "--platform", folders), assignments).spec;
+  return study::read_platform(study::find_platform(machine.platform, "--platform", folders), assignments, folders);
 }
 
 inline Library shipped_library() {

@@ -213,5 +213,15 @@ RC_GTEST_PROP(Metrics, AreOrderedAsTheirNamesSay, ()) {
   RC_ASSERT(metrics.predicted <= metrics.cases);
 }
 
+TEST(Metrics, CountWhatLiesWithinIntervals) {
+  std::vector<Case> cases(4, measured(1.0, 1.2));
+  cases[0].interval = study::Interval{1.0, 1.4};  // the end belongs to it
+  cases[1].interval = study::Interval{1.1, 1.3};
+  cases[2].interval = study::Interval{0.5, 2.0};
+  const Metrics metrics = of(cases);
+  EXPECT_EQ(metrics.with_interval, 3u);
+  EXPECT_EQ(metrics.within_interval, 2u);
+}
+
 }  // namespace
 }  // namespace c3sim::validate

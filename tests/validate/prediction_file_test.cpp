@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "study/digest.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
-#include "validate/digest.h"
 
 namespace c3sim::validate {
 namespace {
@@ -50,7 +50,7 @@ TEST_F(PredictionFileTest, HoldsPlatformVersionAndDigest) {
   EXPECT_EQ(content["c3sim"], "0.2.0");
   EXPECT_EQ(content["platform"], "mi300x");
   EXPECT_THAT(content["set"], ElementsAre("gpu.power.cap=700 W"));
-  EXPECT_EQ(content["platform_sha256"], sha256("resolved: yes\n"));
+  EXPECT_EQ(content["platform_sha256"], study::sha256("resolved: yes\n"));
   ASSERT_THAT(content["cases"], SizeIs(2));
   EXPECT_EQ(content["cases"][0]["subject"], of_1_kib);
   EXPECT_EQ(content["cases"][0]["figure"], "time");
@@ -62,7 +62,7 @@ TEST_F(PredictionFileTest, HoldsPlatformVersionAndDigest) {
   // Of all else, without blanks.
   const std::string digest = content["sha256"];
   content.erase("sha256");
-  EXPECT_EQ(digest, sha256(content.dump()));
+  EXPECT_EQ(digest, study::sha256(content.dump()));
 }
 
 TEST_F(PredictionFileTest, IsReadAsItWasWritten) {
@@ -96,7 +96,7 @@ TEST_F(PredictionFileTest, ThatIsNoneIsRefused) {
   }
   // Signed, but without what a file must hold.
   Json content{{"cases", Json::array()}};
-  content["sha256"] = sha256(content.dump());
+  content["sha256"] = study::sha256(content.dump());
   EXPECT_THAT(fault(content.dump()), HasSubstr(none));
   EXPECT_THAT(fault_of([&] { read_prediction_json(folder_.path() / "absent.json"); }), HasSubstr("No such file"));
 }

@@ -66,7 +66,7 @@ TEST(FullShippedSuites, MarkWhatRanConcurrentlyAsPredictions) {
 
 // A load that hits an L2 has no latency in the model; nothing else is without a prediction.
 TEST(FullShippedSuites, ArePredictedButForLoadsThatHitTheL2) {
-  const sim::Bytes l2 = shipped_platform({"mi300x", {}}).gpu.memory.l2_capacity;
+  const sim::Bytes l2 = shipped_platform({"mi300x", {}}).spec.gpu.memory.l2_capacity;
   for (const Case& one : shipped().cases) {
     if (one.predicted) continue;
     const auto* const load = std::get_if<study::LoadTrial>(&one.trial);
@@ -137,11 +137,12 @@ TEST(FullClaims, HoldOrAreNamedByADeviation) {
   }
 }
 
-// Every claim of the two papers whose machine is modelled, but for power and inference that no trial shows.
-TEST(FullClaims, OfConcclAndDmaLatteAreAllAsked) {
+// Every claim of the three papers whose machine is modelled, but for power and inference that no trial shows.
+TEST(FullClaims, OfConcclDmaLatteAndFiccoAreAllAsked) {
   const std::set<std::string> not_asked{"latte.power.features", "latte.llm.latency", "latte.llm.throughput"};
   for (const Claim& published : read_claims(shipped_library().reference / "claims.csv")) {
-    const bool is_of_papers = published.id.starts_with("conccl.") || published.id.starts_with("latte.");
+    const bool is_of_papers =
+        published.id.starts_with("conccl.") || published.id.starts_with("latte.") || published.id.starts_with("ficco.");
     const Claim* const claim = claim_named(published.id);
     EXPECT_EQ(claim != nullptr, is_of_papers) << published.id;
     if (claim == nullptr) continue;

@@ -82,7 +82,8 @@ const points = {
     const datasets = data.series.map((series, i) => {
       const ink = colour(seriesColour(data.colours[i]));
       return {label: series.name, data: series.points, errorBars: {cap: 3, width: 1, colour: ink}, backgroundColor: ink,
-              borderColor: theme.paper, borderWidth: 1, pointStyle: pointStyle(i), hitRadius: 4,
+              borderColor: data.joined ? ink : theme.paper, borderWidth: data.joined ? 1.5 : 1,
+              pointBorderColor: theme.paper, pointBorderWidth: 1, showLine: data.joined, pointStyle: pointStyle(i), hitRadius: 4,
               radius: pointStyle(i) === 'circle' ? 4.5 : 5.5, hoverRadius: 7};
     });
     const guides = data.guides.map((guide) => (

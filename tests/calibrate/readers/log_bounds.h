@@ -29,6 +29,11 @@ inline std::string why_absurd(const study::Trial& trial) {
     if (copy->spec.engine && (*copy->spec.engine < 0 || *copy->spec.engine > most_units)) return "engine";
     return is_size(copy->spec.bytes) ? "" : "bytes";
   }
+  if (const auto* const gemm = std::get_if<study::GemmTrial>(&trial)) {
+    const models::GemmShape& shape = gemm->shape;
+    return shape.m >= 1 && shape.n >= 1 && shape.k >= 1 ? "" : "shape";
+  }
+  if (const auto* const stream = std::get_if<study::StreamTrial>(&trial)) return is_size(stream->bytes) ? "" : "bytes";
   return "kind";
 }
 
@@ -43,7 +48,7 @@ inline std::string why_absurd(const Seen& seen) {
 inline std::string why_absurd(const Measurement& measurement) {
   if (measurement.seen.size() != 1) return "one figure is seen";
   if (measurement.line < 1 || measurement.group.empty() || measurement.file.empty()) return "place";
-  if (measurement.role != Role::unlisted) return "role";
+  if (measurement.role == Role::calibrate) return "role";  // nobody but a list of roles says so
   const std::string figure = why_absurd(measurement.seen.front());
   return figure.empty() ? why_absurd(measurement.trial) : figure;
 }

@@ -31,7 +31,15 @@ TEST(LogFormats, EverySampleIsOfOneFormat) {
            {"transfer_bench/p2p_8xmi300x.txt", "TransferBench"},
            {"transfer_bench/a2a_8xmi300x.txt", "TransferBench"},
            {"transfer_bench/examples_8xmi300x.txt", "TransferBench"},
-           {"transfer_bench/examples_8xmi300x.csv", "TransferBench CSV"}}) {
+           {"transfer_bench/examples_8xmi300x.csv", "TransferBench CSV"},
+           {"gemm_bench/hipblaslt_bench.txt", "hipblaslt-bench"},
+           {"gemm_bench/rocblas_bench.txt", "rocblas-bench"},
+           {"babel_stream/stream.txt", "BabelStream"},
+           {"babel_stream/stream.csv", "BabelStream CSV"},
+           {"rocprofv3/kernel_trace.csv", "rocprofv3 kernel trace"},
+           {"rocprofv3/memory_copy_trace.csv", "rocprofv3 memory copy trace"},
+           {"rocprofv3/counter_collection.csv", "rocprofv3 counters"},
+           {"torch/trace.json", "PyTorch profiler"}}) {
     EXPECT_EQ(format_of(sample(file)), name) << file;
   }
   for (const std::string_view text : {"", "\n", "# a comment\na,b\n1,2\n", "{}", "[1]", "\xFF\xFE"}) {

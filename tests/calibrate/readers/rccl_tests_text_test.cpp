@@ -278,5 +278,9 @@ TEST(RcclTestsText, DamageIsSurvived) {
   expect_damage_is_survived(format, "# alltoall_perf\n" + sample("rccl_tests/alltoall.txt"));
 }
 
+TEST(RcclTestsText, TellsTheGpuThatItRanOn) {
+  EXPECT_EQ(read_as("rccl-tests", sample("rccl_tests/all_reduce_8xmi300x.txt")).gpu, "AMD Instinct MI300X");
+}
+
 }  // namespace
 }  // namespace c3sim::calibrate

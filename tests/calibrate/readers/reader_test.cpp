@@ -132,14 +132,15 @@ TEST(ShippedForms, ReadPairsAndSchedulesThatMustBePredicted) {
   EXPECT_EQ(pair.scenario.channels, 16);
   EXPECT_EQ(pair.scenario.reserved, 16);
   EXPECT_EQ(trial<study::DependentTrial>(reading.measurements.at(1)).schedule,
-            study::DependentSchedule::finer_hetero_fused_1d);
+            study::dependent_schedule("finer_hetero_fused_1d"));
 }
 
 // Beside each row stands what was gathered: tokens times k of two bytes.
 TEST(ShippedForms, KnowTheShapesOfTheMeasuredAllGathersThatFeedAGemm) {
   const sim::CsvFile file = sim::CsvFile::from_file(reference / "h200x8/dependent.csv");
   std::map<int, double> bytes;
-  for (std::size_t row = 0; row < file.rows(); ++row) bytes[file.line(row)] = std::stod(file.text(row, "bytes"));
+  for (std::size_t row = 0; row < file.rows(); ++row)
+    bytes[file.line(row)] = std::stod(std::string(file.text(row, "bytes")));
   for (const Measurement& row : shipped().read(reference / "h200x8/dependent.csv").measurements) {
     EXPECT_EQ(study::gathered_bytes(trial<study::DependentTrial>(row).shape), sim::Bytes(bytes[row.line])) << row.line;
   }

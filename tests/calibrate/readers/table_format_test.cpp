@@ -34,7 +34,7 @@ std::string row(const std::string& lines) { return "rows:\n  - trial: rest\n    
 
 std::vector<std::string> texts(const std::vector<Template>& templates) {
   std::vector<std::string> found;
-  for (const Template& form : templates) found.push_back(form.text);
+  for (const Template& form : templates) found.push_back(form.text());
   return found;
 }
 
@@ -101,7 +101,7 @@ rows:
   ASSERT_EQ(format.lookups.size(), 1u);
   EXPECT_EQ(format.lookups[0].name, "alone_us");
   EXPECT_EQ(format.lookups[0].file, "isolated");
-  EXPECT_EQ(format.lookups[0].column.text, "{all_us}");
+  EXPECT_EQ(format.lookups[0].column.text(), "{all_us}");
   ASSERT_EQ(format.lookups[0].where.size(), 2u);
   EXPECT_EQ(format.lookups[0].where[1].column, "gemm");
   EXPECT_THAT(texts(format.lookups[0].where[1].words), ElementsAre("{gemm}"));
@@ -113,27 +113,27 @@ rows:
   EXPECT_THAT(texts(first.where[0].words), ElementsAre("coll", "drift"));
   EXPECT_THAT(texts(first.where[1].words), ElementsAre(">= 1024"));
   EXPECT_EQ(first.trial, "collective");
-  EXPECT_EQ(first.group.text, "{kind} by size");
-  EXPECT_EQ(first.with.at("bytes").text, "{bytes}B");
+  EXPECT_EQ(first.group.text(), "{kind} by size");
+  EXPECT_EQ(first.with.at("bytes").text(), "{bytes}B");
   ASSERT_EQ(first.see.size(), 4u);
   EXPECT_EQ(first.see[0].figure, study::Figure::time);
   EXPECT_EQ(first.see[0].over, Over::nothing);
-  EXPECT_EQ(first.see[0].measured.text, "{all_us}us");
-  EXPECT_EQ(first.see[0].low.text, "{p10}us");
-  EXPECT_EQ(first.see[0].high.text, "{p90}us");
+  EXPECT_EQ(first.see[0].measured.text(), "{all_us}us");
+  EXPECT_EQ(first.see[0].low.text(), "{p10}us");
+  EXPECT_EQ(first.see[0].high.text(), "{p90}us");
   EXPECT_EQ(first.see[0].scale, 0.5);
   EXPECT_EQ(first.see[0].band, 0.1);
   EXPECT_EQ(first.see[1].over, Over::longer_alone);
   EXPECT_EQ(first.see[2].over, Over::gemm_alone);
   EXPECT_EQ(first.see[3].figure, study::Figure::power);
-  EXPECT_EQ(first.see[3].measured.text, "{watts}W");
+  EXPECT_EQ(first.see[3].measured.text(), "{watts}W");
   EXPECT_EQ(first.see[3].scale, 1.0);
   EXPECT_EQ(first.see[3].band, std::nullopt);
-  EXPECT_EQ(first.gemm_alone.text, "{alone_us}us");
-  EXPECT_EQ(first.collective_alone.text, "{comm_us}us");
-  EXPECT_EQ(first.tiles.text, "{tiles}");
-  EXPECT_EQ(first.decision.text, "{gemm} {bytes}");
-  EXPECT_EQ(first.alternative.text, "{how}");
+  EXPECT_EQ(first.gemm_alone.text(), "{alone_us}us");
+  EXPECT_EQ(first.collective_alone.text(), "{comm_us}us");
+  EXPECT_EQ(first.tiles.text(), "{tiles}");
+  EXPECT_EQ(first.decision.text(), "{gemm} {bytes}");
+  EXPECT_EQ(first.alternative.text(), "{how}");
   EXPECT_EQ(format.rows[1].leave_out, "it has no model");
 }
 

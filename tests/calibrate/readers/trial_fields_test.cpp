@@ -125,7 +125,7 @@ TEST(TrialFields, ReadWhatRunsAtOnce) {
   EXPECT_EQ(pair.scenario.delay, 100_us);
   EXPECT_EQ(pair.scenario.barrier, study::Barrier::none);
   EXPECT_EQ(read<study::DependentTrial>("dependent", {{"gemm", "64x128x256"}, {"schedule", "shard_overlap"}}),
-            (study::DependentTrial{{64, 128, 256}, study::DependentSchedule::shard_overlap}));
+            (study::DependentTrial{{64, 128, 256}, study::dependent_schedule("shard_overlap")}));
 }
 
 TEST(TrialFields, ReadWhatHasNoFields) {

@@ -1,8 +1,11 @@
 #include "sim/config/config_leaf.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/sim/config/config_faults.h"
 
@@ -26,12 +29,12 @@ TEST(Parameter, TellsWhereAValueComesFrom) {
   gpu.rate("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
   config.finish();
   const std::vector<Parameter> expected = {
-      {"gpu.engines", "16", "", "node.csv num_sdma_engines", "8", "64", "fitted", "Copy engines.", 2, "f.yaml"},
-      {"gpu.rate", "48 GB/s", "B/s", "", "", "", "", "", 3, "f.yaml"}};
+      {"gpu.engines", "16", "", "node.csv num_sdma_engines", "8", "64", "fitted", "Copy engines.", 2, "f.yaml", ""},
+      {"gpu.rate", "48 GB/s", "B/s", "", "", "", "", "", 3, "f.yaml", ""}};
   EXPECT_EQ(config.parameters(), expected);
 }
 
-TEST(Parameter, HasFiveKeysOnly) {
+TEST(Parameter, HasSixKeysOnly) {
   EXPECT_EQ(faults_of_parameter("{value: 16, sorce: x}"),
             "f.yaml:1:16: k: unknown key 'sorce' of a parameter; did you mean 'source'?");
   EXPECT_EQ(faults_of_parameter("{val: 16}"),
@@ -83,6 +86,79 @@ TEST(Parameter, HasARangeOfTwoLegalNumbers) {
             "f.yaml:1:26: k: high end of the range: 'x' is not a whole decimal number such as 12 (no leading zeros)");
   EXPECT_EQ(faults_of("k: {value: a, range: [1, 2]}", [](Section root) { root.text("k"); }),
             "f.yaml:1:15: k: only a number has a range");
+}
+
+// The faults of a rate up to 1 TB/s written as the parameter on line 1, whose map begins at column 4.
+std::string faults_of_rate(const std::string& map) {
+  return faults_of("k: " + map, [](Section root) { root.rate("k", {BytesPerSecond(0), BytesPerSecond(1e12)}); });
+}
+
+TEST(Parameter, TellsItsStandardErrorAsWritten) {
+  Config config = Config::from_text(
+      "rate: {value: 396 GB/s, error: 1200 MB/s, kind: fitted, range: [350 GB/s, 450 GB/s]}\n"
+      "share: {value: 0.5, error: 0.01, kind: measured, range: [0, 1]}\n"
+      "time: {value: 3 us, error: 40 ns, kind: fitted, range: [1 us, 9 us]}\n",
+      "f.yaml");
+  config.root().rate("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
+  config.root().number("share", 0.0, 1.0);
+  config.root().time("time", {Time(0), Time(10'000'000)});
+  config.finish();
+  ASSERT_EQ(config.parameters().size(), 3U);
+  EXPECT_EQ(config.parameters()[0].error, "1200 MB/s");
+  EXPECT_EQ(config.parameters()[1].error, "0.01");
+  EXPECT_EQ(config.parameters()[2].error, "40 ns");
+  EXPECT_NE(config.resolved().find("error: 1200 MB/s"), std::string::npos) << config.resolved();
+}
+
+TEST(Parameter, HasAnErrorOfItsOwnUnitAboveZero) {
+  const auto faults_of_error = [](const std::string& error) {
+    return faults_of_rate("{value: 9 GB/s, error: " + error + ", kind: fitted, range: [1 GB/s, 10 GB/s]}");
+  };
+  EXPECT_EQ(faults_of_error("1 GB/s"), "");
+  EXPECT_THAT(faults_of_error("1"), testing::StartsWith("f.yaml:1:27: k: error: '1' "));
+  EXPECT_THAT(faults_of_error("1 us"), testing::StartsWith("f.yaml:1:27: k: error: '1 us' "));
+  EXPECT_EQ(faults_of_error("0 GB/s"), "f.yaml:1:27: k: error: '0 GB/s' must be above 0");
+  EXPECT_THAT(faults_of_error("-1 GB/s"), testing::StartsWith("f.yaml:1:27: k: error: '-1 GB/s' "));
+  EXPECT_EQ(faults_of_error("[1 GB/s]"), "f.yaml:1:27: k: error: a single number is due here");
+  EXPECT_EQ(faults_of("k: {value: 0.5, error: -0.1, kind: fitted, range: [0, 1]}",
+                      [](Section root) { root.number("k", -1.0, 1.0); }),
+            "f.yaml:1:24: k: error: '-0.1' must be above 0");
+}
+
+TEST(Parameter, HasAnErrorOnlyWhereMeasurementsGaveItOne) {
+  EXPECT_EQ(faults_of_rate("{value: 9 GB/s, error: 1 GB/s, kind: assumed, range: [1 GB/s, 10 GB/s]}"),
+            "f.yaml:1:20: k: only a number of the kind fitted or measured has an error");
+  EXPECT_EQ(faults_of_rate("{value: 9 GB/s, error: 1 GB/s}"),
+            "f.yaml:1:20: k: only a number of the kind fitted or measured has an error");
+  EXPECT_EQ(faults_of_rate("{value: 9 GB/s, error: 1 GB/s, kind: measured}"),
+            "f.yaml:1:20: k: an error requires a range, which the value never leaves");
+  EXPECT_EQ(faults_of_parameter("{value: 9, error: 1, kind: fitted, range: [8, 16]}"),
+            "f.yaml:1:22: k: a whole number has no error");
+  EXPECT_EQ(faults_of("k: {value: [1, 2], error: 1, kind: fitted, range: [1, 2]}",
+                      [](Section root) { root.numbers("k", 0.0, 9.0); }),
+            "f.yaml:1:20: k: only a single number has an error");
+  EXPECT_EQ(faults_of("k: {value: true, error: 1, kind: measured}", [](Section root) { root.flag("k"); }),
+            "f.yaml:1:18: k: only a number has an error");
+}
+
+TEST(Parameter, LosesItsErrorWithItsValue) {
+  const std::string rate = "k: {value: 9 GB/s, error: 1 GB/s, kind: fitted, range: [1 GB/s, 10 GB/s]}";
+  const auto error_of = [](Config config) {
+    config.root().rate("k", {BytesPerSecond(0), BytesPerSecond(1e12)});
+    config.finish();
+    return config.parameters().front().error;
+  };
+  Config assigned = Config::from_text(rate, "f.yaml");
+  assigned.set("k=8 GB/s");
+  EXPECT_EQ(error_of(assigned), "");
+  for (const auto& [over, error] :
+       std::vector<std::pair<std::string, std::string>>{{"k: 8 GB/s", ""},
+                                                        {"k: {range: [2 GB/s, 10 GB/s]}", "1 GB/s"},
+                                                        {"k: {value: 8 GB/s, error: 2 GB/s}", "2 GB/s"}}) {
+    Config config = Config::from_text(over, "over.yaml");
+    config.stand_on(Config::from_text(rate, "f.yaml"));
+    EXPECT_EQ(error_of(config), error) << over;
+  }
 }
 
 TEST(Parameter, IsDemandedWhereSourcesAreRequired) {

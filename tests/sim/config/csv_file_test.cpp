@@ -184,8 +184,8 @@ TEST(CsvFile, RefusesAFolderAndAFileThatIsNotThere) {
 TEST(CsvFile, RefusesAFileThatIsLargerThanAnyTable) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "large.csv";
   std::ofstream(path) << "a\n";
-  std::filesystem::resize_file(path, (std::uintmax_t{64} << 20) + 1);  // sparse
-  EXPECT_THAT(faults_of_file(path), HasSubstr("larger than 64 MiB"));
+  std::filesystem::resize_file(path, (std::uintmax_t{1} << 30) + 1);  // sparse
+  EXPECT_THAT(faults_of_file(path), HasSubstr("larger than 1 GiB"));
   std::filesystem::remove(path);
 }
 

@@ -39,7 +39,14 @@ TEST(Chart, ErrorBarsTravelWithTheirPoints) {
             R"({"x":1.0,"y":2.0,"label":"case","x_low":0.9,"x_high":1.2,"y_low":1.5,"y_high":2.5})");
   EXPECT_EQ(json["series"][0]["points"][1].dump(), R"({"x":3.0,"y":4.0,"label":"plain"})");
   EXPECT_EQ(json["guides"][0].dump(), R"({"name":"equal","from":{"x":1.0,"y":1.0},"to":{"x":9.0,"y":9.0}})");
+  EXPECT_EQ(json["joined"], false);
   EXPECT_EQ(json["x"].dump(), R"({"label":"measured","unit":"us","logarithmic":true,"low":1.0,"high":null})");
+}
+
+TEST(Chart, LinesBetweenPointsAreAskedFor) {
+  ScatterChart chart{.id = "chart", .title = "title", .series = {{"a", {{1.0, 2.0, ""}, {2.0, 3.0, ""}}}}};
+  chart.joined = true;
+  EXPECT_EQ(json_of(chart)["joined"], true);
 }
 
 TEST(Chart, PublishedFiguresTravelWithTheirBars) {

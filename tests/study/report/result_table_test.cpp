@@ -55,6 +55,14 @@ TEST(ResultTable, CsvHasEveryColumnByItsKeyAndBlanksWhereNothingIsToBeSaid) {
   EXPECT_EQ(csv_of(example()), "name,time_us,bytes\na,12.25,1024\nlong one,,9007199254740991\n");
 }
 
+TEST(ResultTable, WhatIsForPeopleOnlyIsNotForPrograms) {
+  ResultTable table({{"both", "time", "us", 1, true, false}, {"low_us", "low", "us", 1, false}});
+  table.add_row({std::string("1.0 to 2.0"), 1.0});
+  EXPECT_EQ(text_of(table), "time [us]\n1.0 to 2.0\n");
+  EXPECT_EQ(csv_of(table), "low_us\n1\n");
+  EXPECT_EQ(table.to_json().dump(), R"([{"low_us":1.0}])");
+}
+
 TEST(ResultTable, JsonKeepsColumnOrderTypesAndNulls) {
   EXPECT_EQ(
       example().to_json().dump(),

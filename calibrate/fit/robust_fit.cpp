@@ -1,0 +1,219 @@
+#include "calibrate/fit/robust_fit.h"
+
+#include <ceres/ceres.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "calibrate/fit/latin_hypercube.h"
+#include "sim/check.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+constexpr double difference = 0.02;
+constexpr double first_loss_scale = 0.3;
+constexpr double least_loss_scale = 0.05;
+constexpr int most_iterations = 50;
+
+// Slopes in one direction, or, at twice the price, in the middle of both.
+enum class Slopes { none, one_sided, central };
+
+// Residuals and slopes at the point that the solver looks at, found at once for all rows.
+class Evaluation final : public ceres::EvaluationCallback {
+ public:
+  Evaluation(const Residuals& residuals, std::vector<double>& point) : residuals_(residuals), point_(point) {}
+
+  void PrepareForEvaluation(bool wants_slopes, bool is_new_point) final {
+    if (!is_new_point && (!wants_slopes || has_slopes_)) return;
+    look(wants_slopes ? Slopes::one_sided : Slopes::none);
+  }
+
+  void look(Slopes slopes) {
+    // Of each unknown a point below and one above; where slopes are one-sided, one of them is the point itself.
+    std::vector<Point> points{point_};
+    for (std::size_t i = 0; slopes != Slopes::none && i < point_.size(); ++i) {
+      const bool has_room = point_[i] + difference <= 1.0;
+      const double low =
+          slopes == Slopes::central ? point_[i] - difference / 2.0 : point_[i] - (has_room ? 0.0 : difference);
+      points.resize(points.size() + 2, point_);
+      points[1 + 2 * i][i] = std::max(low, 0.0);
+      points[2 + 2 * i][i] = std::min(low + difference, 1.0);
+    }
+    std::vector<std::vector<double>> all = residuals_(points);
+    has_slopes_ = slopes != Slopes::none;
+    here_ = all.front();
+    if (!has_slopes_) return;
+    slopes_.resize(static_cast<Eigen::Index>(here_.size()), static_cast<Eigen::Index>(point_.size()));
+    for (std::size_t i = 0; i < point_.size(); ++i) {
+      const std::vector<double>& low = all[1 + 2 * i];
+      const std::vector<double>& high = all[2 + 2 * i];
+      const double width = points[2 + 2 * i][i] - points[1 + 2 * i][i];
+      for (std::size_t row = 0; row < here_.size(); ++row) {
+        slopes_(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(i)) = (high[row] - low[row]) / width;
+      }
+    }
+  }
+
+  const std::vector<double>& here() const { return here_; }
+  const Eigen::MatrixXd& slopes() const { return slopes_; }
+
+ private:
+  const Residuals& residuals_;
+  std::vector<double>& point_;  // the solver's
+  std::vector<double> here_;
+  Eigen::MatrixXd slopes_;
+  bool has_slopes_ = false;
+};
+
+// One row of an evaluation.
+class Row final : public ceres::CostFunction {
+ public:
+  Row(const Evaluation& evaluation, std::size_t row, std::size_t unknowns) : evaluation_(evaluation), row_(row) {
+    set_num_residuals(1);
+    mutable_parameter_block_sizes()->push_back(static_cast<int>(unknowns));
+  }
+
+  bool Evaluate(const double* const* /*point*/, double* residual, double** slopes) const final {
+    *residual = evaluation_.here()[row_];
+    if (slopes == nullptr || slopes[0] == nullptr) return true;
+    const auto row = evaluation_.slopes().row(static_cast<Eigen::Index>(row_));
+    std::copy(row.begin(), row.end(), slopes[0]);
+    return true;
+  }
+
+ private:
+  const Evaluation& evaluation_;
+  std::size_t row_;
+};
+
+std::vector<std::size_t> sizes_of_kinds(std::span<const FitRow> rows) {
+  std::vector<std::size_t> sizes;
+  for (const FitRow& row : rows) {
+    if (row.kind >= sizes.size()) sizes.resize(row.kind + 1, 0);
+    ++sizes[row.kind];
+  }
+  return sizes;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Of each kind from the median of its residuals' magnitudes: a normal distribution has 1.4826 of these in its standard
+// deviation. Not below the noise of most of its rows.
+std::vector<double> spread_of_kinds(const std::vector<double>& residuals, std::span<const FitRow> rows) {
+  std::vector<std::vector<double>> magnitudes(sizes_of_kinds(rows).size());
+  std::vector<std::vector<double>> noise(magnitudes.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    magnitudes[rows[i].kind].push_back(std::abs(residuals[i]));
+    noise[rows[i].kind].push_back(rows[i].noise);
+  }
+  std::vector<double> spread;
+  for (std::size_t kind = 0; kind < magnitudes.size(); ++kind) {
+    spread.push_back(std::max(median(noise[kind]), 1.4826 * median(magnitudes[kind])));
+  }
+  return spread;
+}
+
+// `scales`: of the loss, by kind.
+Solution solve(const Residuals& residuals, std::span<const FitRow> rows, Point start,
+               const std::vector<double>& scales) {
+  Solution solution{
+      .point = std::move(start), .residuals = {}, .weights = {}, .spread = {}, .slopes = {}, .report = {}};
+  Evaluation evaluation(residuals, solution.point);
+  ceres::Problem::Options ownership;
+  ownership.evaluation_callback = &evaluation;
+  ceres::Problem problem(ownership);
+  const std::size_t unknowns = solution.point.size();
+  const std::vector<std::size_t> sizes = sizes_of_kinds(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t kind = rows[i].kind;
+    auto* const loss = new ceres::ScaledLoss(new ceres::CauchyLoss(scales[kind]),
+                                             1.0 / static_cast<double>(sizes[kind]), ceres::TAKE_OWNERSHIP);
+    problem.AddResidualBlock(new Row(evaluation, i, unknowns), loss, solution.point.data());
+  }
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    problem.SetParameterLowerBound(solution.point.data(), static_cast<int>(i), 0.0);
+    problem.SetParameterUpperBound(solution.point.data(), static_cast<int>(i), 1.0);
+  }
+  ceres::Solver::Options options;
+  options.linear_solver_type = ceres::DENSE_QR;
+  options.max_num_iterations = most_iterations;
+  options.function_tolerance = 1e-5;
+  options.parameter_tolerance = 1e-4;
+  options.gradient_tolerance = 1e-12;
+  options.logging_type = ceres::SILENT;
+  ceres::Solver::Summary summary;
+  ceres::Solve(options, &problem, &summary);
+  solution.converged = summary.termination_type == ceres::CONVERGENCE;
+  solution.report = summary.message;
+  solution.cost = summary.final_cost;
+  evaluation.look(Slopes::central);
+  solution.residuals = evaluation.here();
+  solution.slopes = evaluation.slopes();
+  solution.weights.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double over = solution.residuals[i] / scales[rows[i].kind];
+    solution.weights[i] = 1.0 / (1.0 + over * over) / static_cast<double>(sizes[rows[i].kind]);
+  }
+  return solution;
+}
+
+std::vector<double> loss_scales(std::vector<double> spread) {
+  for (double& one : spread) one = std::max(3.0 * one, least_loss_scale);
+  return spread;
+}
+
+double wide_cost(const std::vector<double>& residuals, std::span<const FitRow> rows,
+                 const std::vector<std::size_t>& sizes) {
+  double cost = 0.0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double over = residuals[i] / first_loss_scale;
+    cost += std::log1p(over * over) / static_cast<double>(sizes[rows[i].kind]);
+  }
+  return cost;
+}
+
+}  // namespace
+
+Solution refined(const Residuals& residuals, std::span<const FitRow> rows, const Solution& solution) {
+  SIM_CHECK(rows.size() >= solution.point.size());
+  Solution refined = solve(residuals, rows, solution.point, loss_scales(solution.spread));
+  refined.spread = spread_of_kinds(refined.residuals, rows);
+  return refined;
+}
+
+Solution robust_fit(const Residuals& residuals, std::span<const FitRow> rows, Point start) {
+  SIM_CHECK(rows.size() >= start.size());
+  Solution wide = solve(residuals, rows, std::move(start), std::vector(sizes_of_kinds(rows).size(), first_loss_scale));
+  wide.spread = spread_of_kinds(wide.residuals, rows);
+  return refined(residuals, rows, wide);
+}
+
+Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRow> rows, std::size_t unknowns,
+                               std::size_t solved_starts) {
+  SIM_CHECK(rows.size() >= unknowns && unknowns > 0);
+  std::vector<Point> starts = latin_hypercube(std::max(2 * unknowns + 2, solved_starts), unknowns);
+  starts.insert(starts.begin(), Point(unknowns, 0.5));
+  const std::vector<std::vector<double>> at = residuals(starts);
+  const std::vector<std::size_t> sizes = sizes_of_kinds(rows);
+  std::vector<double> costs;
+  for (const std::vector<double>& one : at) costs.push_back(wide_cost(one, rows, sizes));
+  std::vector<std::size_t> order(starts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&costs](std::size_t start) { return costs[start]; });
+  Solution best;
+  for (std::size_t i = 0; i < std::min(order.size(), solved_starts); ++i) {
+    Solution solution = robust_fit(residuals, rows, starts[order[i]]);
+    const bool is_better = !best.converged || solution.cost < best.cost;
+    if (best.point.empty() || (solution.converged && is_better)) best = std::move(solution);
+  }
+  return best;
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,52 @@
+// Bounded robust least squares for functions that cost simulations to evaluate and are smooth only in the large. Ceres
+// does the search; where the functions are evaluated, on how many cores, is their own affair.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace c3sim::calibrate {
+
+using Point = std::vector<double>;  // of the unit box: an unknown from one end of its range to the other
+
+// Of each point its residuals: predicted over measured, in logarithms, or in points. As many at every point.
+using Residuals = std::function<std::vector<std::vector<double>>(std::span<const Point> points)>;
+
+// What is known of a residual before the fit.
+struct FitRow {
+  std::size_t kind = 0;  // rows of a kind are of the same quantity of the same sort of run
+  double noise = 0.0;    // its standard deviation if the measurement were made again
+};
+
+struct Solution {
+  Point point;
+  std::vector<double> residuals;
+  std::vector<double> weights;  // of rows: what the loss leaves of each, near 0 for outliers, over the rows of its kind
+  std::vector<double> spread;   // of kinds: standard deviation of their residuals, outliers aside
+  Eigen::MatrixXd slopes;       // of residuals (rows) by unknowns (columns)
+  double cost = 0.0;            // half the weighted sum of squares
+  bool converged = false;
+  std::string report;  // of the solver, one line
+};
+
+// The point of the box with the least sum of losses, searched for from `start` by the method of Levenberg and
+// Marquardt in a trust region. Every kind weighs the same, however many rows it has. The loss is Cauchy's, log(1 +
+// (r/c)^2): from c on, three times the spread of the kind but at least 0.05, a row loses its say. Slopes are
+// differences over 1/50 of the box, a clock governor's tolerance makes finer ones noise, and at the solution central
+// ones. Deterministic. At least as
+// many rows as unknowns are due.
+Solution robust_fit(const Residuals& residuals, std::span<const FitRow> rows, Point start);
+
+// The same again from a solution, whose spread tells the width of the loss: for residuals that changed little.
+Solution refined(const Residuals& residuals, std::span<const FitRow> rows, const Solution& solution);
+
+// The same from several points that spread over the box, its middle among them: the best solution of those that start
+// from the most promising ones.
+Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRow> rows, std::size_t unknowns,
+                               std::size_t solved_starts = 2);
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,114 @@
+#include "calibrate/fit/spread.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "calibrate/observation.h"
+#include "study/fidelity.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+constexpr double normal_90 = 1.645;  // standard deviations on either side that hold 90 %
+constexpr double least = 0.005;      // nobody measures better
+
+std::string bytes_text(double bytes) {
+  static constexpr std::array<std::pair<double, const char*>, 3> units{
+      {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}}};
+  for (const auto& [size, unit] : units) {
+    if (bytes >= size && std::fmod(bytes, size) == 0.0) return fmt::format("{:.0f} {}", bytes / size, unit);
+  }
+  return fmt::format("{:.0f} B", bytes);
+}
+
+struct Extent {
+  std::string work;
+  double smallest = 0.0;
+  double largest = 0.0;
+};
+
+// Empty where results of such work are not called calibrated.
+Extent extent_of(const study::Trial& trial, const models::PlatformSpec& platform) {
+  if (const auto* const copy = std::get_if<study::CopyTrial>(&trial)) {
+    const double bytes = copy->spec.bytes.value();
+    return {study::fitted_name_of(copy->spec, platform), bytes, bytes};
+  }
+  if (const auto* const collective = std::get_if<study::CollectiveTrial>(&trial)) {
+    models::CollectiveSpec spec = collective->spec;
+    if (spec.gpus == 0) spec.gpus = platform.gpus;
+    const double bytes = spec.bytes.value();
+    return {spec.channels ? "" : study::fitted_name_of(spec, platform), bytes, bytes};
+  }
+  const auto* const gemm = std::get_if<study::GemmTrial>(&trial);
+  if (gemm == nullptr || gemm->cus.value_or(platform.gpu.cus()) != platform.gpu.cus()) return {};
+  const std::array elements{gemm->shape.m * gemm->shape.k, gemm->shape.k * gemm->shape.n,
+                            gemm->shape.m * gemm->shape.n};
+  const auto [low, high] = std::ranges::minmax(elements);
+  return {"gemm", static_cast<double>(low) * models::GemmShape::element_bytes,
+          static_cast<double>(high) * models::GemmShape::element_bytes};
+}
+
+bool is_duration(study::Figure figure) {
+  using study::Figure;
+  static constexpr std::array figures{
+      Figure::time,          Figure::kernel_time,         Figure::rate, Figure::link_rate, Figure::flop_rate,
+      Figure::bus_bandwidth, Figure::over_parallel_copies};
+  return std::ranges::find(figures, figure) != figures.end();
+}
+
+double deviation_of(std::vector<double> magnitudes) {
+  if (magnitudes.empty()) return 0.0;
+  std::ranges::sort(magnitudes);
+  const auto place = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(magnitudes.size()))) - 1;
+  return std::max(magnitudes[place] / normal_90, least);
+}
+
+}  // namespace
+
+std::string Spread::row() const {
+  const auto size = [this](double bytes) {
+    return fmt::format("{{value: {}, source: \"{}\", kind: measured}}", bytes_text(bytes), source);
+  };
+  std::string text =
+      fmt::format("  - name: {}\n    smallest: {}\n    largest: {}\n", work, size(smallest), size(largest));
+  if (deviation > 0.0) {
+    text += fmt::format("    spread: {{value: {:.2g}, source: \"{}\", kind: fitted, range: [0, 1]}}\n",
+                        std::min(deviation, 1.0), source);
+  }
+  return text;
+}
+
+std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted) {
+  const models::PlatformSpec platform = fitted.spec();
+  std::map<std::string, std::pair<Extent, std::vector<double>>> by_work;
+  for (const Measurement* const measurement : task.measurements) {
+    const models::PlatformSpec own = fitted.spec(measurement->assignments);
+    const bool is_same = own.gpu.gemm.library.name == platform.gpu.gemm.library.name;
+    const Extent extent = is_same ? extent_of(measurement->trial, platform) : Extent{};
+    if (extent.work.empty()) continue;
+    const bool is_timed = std::ranges::any_of(measurement->seen, [](const Seen& seen) {
+      return is_duration(seen.figure) || study::form_of(seen.figure).error == study::ErrorKind::points;
+    });
+    if (!is_timed) continue;
+    auto& [range, magnitudes] = by_work.try_emplace(extent.work, extent, std::vector<double>{}).first->second;
+    range.smallest = std::min(range.smallest, extent.smallest);
+    range.largest = std::max(range.largest, extent.largest);
+    for (const Observation& one : observe(own, std::span(&measurement, 1))) {
+      if (is_duration(one.figure)) magnitudes.push_back(std::abs(one.residual()));
+    }
+  }
+  std::vector<Spread> spreads;
+  for (auto& [work, found] : by_work) {
+    spreads.push_back(
+        {work, found.first.smallest, found.first.largest, deviation_of(std::move(found.second)), task.source()});
+  }
+  return spreads;
+}
+
+}  // namespace c3sim::calibrate

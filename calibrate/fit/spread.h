@@ -1,0 +1,29 @@
+// How far measurements lie off a fitted platform: the model's own error, which no parameter explains.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/task.h"
+
+namespace c3sim::calibrate {
+
+// Of one sort of work between two sizes, as the list `fitted_to` of a platform has it.
+struct Spread {
+  std::string work;       // "copy", "rccl_all_gather", "gemm"
+  double smallest = 0.0;  // bytes: of the copy, of the whole array of one GPU, of each matrix of a GEMM
+  double largest = 0.0;
+  double deviation = 0.0;  // of measured over predicted time; 0 where only shares of a time were seen
+  std::string source;
+
+  // "  - {name: copy, smallest: {...}, ...}", in lines.
+  std::string row() const;
+};
+
+// Of the work that a task was fitted to, as it is labelled: the usual engines, channels and CUs, by the library and on
+// the GPUs that the platform has. The deviation is that of a normal distribution whose interval of 90 % holds as many
+// of the times.
+std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted);
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,109 @@
+#include "calibrate/fit/step_residuals.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "study/parallel.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+constexpr std::size_t largest_block = 64;   // measurements: so that cores have equal shares
+constexpr std::size_t most_known = 100000;  // simulated blocks, before they are forgotten
+
+}  // namespace
+
+StepResiduals::StepResiduals(const PlatformText& platform, std::span<const Unknown> unknowns,
+                             std::span<const Measurement* const> measurements, int jobs)
+    : platform_(platform), unknowns_(unknowns), jobs_(jobs) {
+  std::map<std::vector<std::string>, std::size_t> last;  // block of these assignments
+  for (const Measurement* const measurement : measurements) {
+    auto found = last.find(measurement->assignments);
+    if (found == last.end() || blocks_[found->second].measurements.size() >= largest_block) {
+      const std::string library = found == last.end() ? platform.spec(measurement->assignments).gpu.gemm.library.name
+                                                      : blocks_[found->second].library;
+      last[measurement->assignments] = blocks_.size();
+      blocks_.push_back({measurement->assignments, library, {}});
+      found = last.find(measurement->assignments);
+    }
+    blocks_[found->second].measurements.push_back(measurement);
+  }
+}
+
+StepResiduals::Key StepResiduals::key_of(std::size_t block, const Point& point) const {
+  Key key{block, point};
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    const std::string& library = unknowns_[i].library;
+    if (!library.empty() && library != blocks_[block].library) key.setting[i] = -1.0;  // has no say here
+  }
+  return key;
+}
+
+std::vector<Observation> StepResiduals::simulated(const Block& block, const Point& point) const {
+  std::vector<std::string> assignments;
+  for (std::size_t i = 0; i < point.size(); ++i) assignments.push_back(unknowns_[i].assignment(point[i]));
+  assignments.insert(assignments.end(), block.assignments.begin(), block.assignments.end());
+  return observe(platform_.spec(assignments), block.measurements);
+}
+
+void StepResiduals::simulate(std::span<const Point> points) {
+  if (known_.size() > most_known) known_.clear();
+  std::vector<std::pair<std::map<Key, std::vector<Observation>>::iterator, const Point*>> missing;
+  for (const Point& point : points) {
+    for (std::size_t block = 0; block < blocks_.size(); ++block) {
+      const auto [place, is_new] = known_.try_emplace(key_of(block, point));
+      if (is_new) missing.emplace_back(place, &point);
+    }
+  }
+  try {
+    study::for_each_index(
+        missing.size(),
+        [&](std::size_t i) {
+          const auto& [place, point] = missing[i];
+          place->second = simulated(blocks_[place->first.block], *point);
+        },
+        {}, jobs_);
+  } catch (...) {
+    known_.clear();  // some of these are empty
+    throw;
+  }
+}
+
+std::vector<Observation> StepResiduals::observations(const Point& point) {
+  simulate(std::span(&point, 1));
+  std::vector<Observation> all;
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    const std::vector<Observation>& own = known_.at(key_of(block, point));
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+std::vector<std::vector<double>> StepResiduals::at(std::span<const Point> points) {
+  simulate(points);
+  std::vector<std::vector<double>> all;
+  for (const Point& point : points) {
+    std::vector<double>& residuals = all.emplace_back();
+    for (const Observation& observation : observations(point)) residuals.push_back(observation.residual());
+  }
+  return all;
+}
+
+// A kind is a figure of a sort of run of one block's assignments: those of a table, or of a library.
+const std::vector<FitRow>& StepResiduals::rows() {
+  if (!rows_.empty()) return rows_;
+  using Kind = std::tuple<std::vector<std::string>, std::string_view, study::Figure>;
+  std::map<Kind, std::size_t> kinds;
+  const Point middle(unknowns_.size(), 0.5);
+  simulate(std::span(&middle, 1));
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    for (const Observation& one : known_.at(key_of(block, middle))) {
+      const Kind kind{blocks_[block].assignments, one.kind, one.figure};
+      rows_.push_back({kinds.try_emplace(kind, kinds.size()).first->second, one.noise});
+    }
+  }
+  return rows_;
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,54 @@
+// The measurements of a step, simulated at any values of its unknowns, on all cores.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/robust_fit.h"
+#include "calibrate/fit/unknown.h"
+#include "calibrate/observation.h"
+#include "calibrate/platform_text.h"
+
+namespace c3sim::calibrate {
+
+class StepResiduals {
+ public:
+  // Measurements of the same assignments make a block, which is simulated once at each setting of those unknowns that
+  // its work depends on. What is passed must outlive this. `jobs` threads; 0: all cores.
+  StepResiduals(const PlatformText& platform, std::span<const Unknown> unknowns,
+                std::span<const Measurement* const> measurements, int jobs);
+
+  // As many as there are rows, in the same order at every point.
+  std::vector<std::vector<double>> at(std::span<const Point> points);
+  std::vector<Observation> observations(const Point& point);
+  const std::vector<FitRow>& rows();
+
+ private:
+  struct Block {
+    std::vector<std::string> assignments;
+    std::string library;  // whose kernels its GEMMs are
+    std::vector<const Measurement*> measurements;
+  };
+  // A block at one setting of its unknowns; where a point leaves others as they are, the same one.
+  struct Key {
+    std::size_t block;
+    Point setting;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  Key key_of(std::size_t block, const Point& point) const;
+  void simulate(std::span<const Point> points);
+  std::vector<Observation> simulated(const Block& block, const Point& point) const;
+
+  const PlatformText& platform_;
+  std::span<const Unknown> unknowns_;
+  int jobs_;
+  std::vector<Block> blocks_;
+  std::map<Key, std::vector<Observation>> known_;
+  std::vector<FitRow> rows_;
+};
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,164 @@
+#include "calibrate/fit/task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "calibrate/fit/step_residuals.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+// The libraries whose GEMMs a step's measurements timed, by their place in the platform.
+std::vector<std::pair<std::size_t, std::string>> libraries_of(const Task& task, const PlatformText& platform) {
+  std::set<std::vector<std::string>> settings;
+  for (const Measurement* const measurement : task.measurements) settings.insert(measurement->assignments);
+  std::vector<std::pair<std::size_t, std::string>> used;
+  for (const std::vector<std::string>& assignments : settings) {
+    const models::GemmSpec gemm = platform.spec(assignments).gpu.gemm;
+    const auto place = std::ranges::find(gemm.libraries, gemm.library.name);
+    used.emplace_back(static_cast<std::size_t>(place - gemm.libraries.begin()), gemm.library.name);
+  }
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  return used;
+}
+
+// The parameters of a target, each with the library that it is of, if it is of one.
+std::vector<std::pair<std::string, std::string>> paths_of(const Target& target, const Task& task,
+                                                          const PlatformText& platform) {
+  const std::size_t star = target.path.find(".*");
+  if (star == std::string_view::npos) return {{std::string(target.path), ""}};
+  std::vector<std::pair<std::string, std::string>> paths;
+  for (const auto& [place, name] : libraries_of(task, platform)) {
+    paths.emplace_back(fmt::format("{}[{}]{}", target.path.substr(0, star), place, target.path.substr(star + 2)), name);
+  }
+  return paths;
+}
+
+void add_unknowns(Task& task, const PlatformText& platform, const std::vector<sim::Parameter>& parameters,
+                  std::set<std::string>& claimed) {
+  for (const Target& target : task.step->targets) {
+    for (const auto& [path, library] : paths_of(target, task, platform)) {
+      const auto parameter = std::ranges::find(parameters, path, &sim::Parameter::path);
+      if (parameter == parameters.end() || parameter->kind != "fitted" || !claimed.insert(path).second) continue;
+      task.unknowns.push_back(Unknown::of(*parameter));
+      task.unknowns.back().shown_by = target.shown_by;
+      task.unknowns.back().library = library;
+    }
+  }
+}
+
+Residuals residuals_of(StepResiduals& simulated) {
+  return [&simulated](std::span<const Point> points) { return simulated.at(points); };
+}
+
+void require_convergence(const Task& task, const Solution& solution) {
+  if (solution.converged) return;
+  throw sim::ConfigError(
+      {{task.measurements.front()->where(), "",
+        fmt::format("the fit of {} does not converge ({}): nothing is written", task.step->name, solution.report)}});
+}
+
+void write(const Task& task, PlatformText& platform, bool with_errors) {
+  std::vector<PlatformText::Replacement> replacements;
+  for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
+    const Unknown& unknown = task.unknowns[i];
+    const double number = unknown.number_at(task.solution.point[i]);
+    if (!with_errors) {
+      replacements.push_back({unknown.parameter, spell(number, unknown.unit, simulated_digits), "", task.source()});
+      continue;
+    }
+    const double error = task.errors.unknowns[i].standard * (unknown.high - unknown.low);
+    replacements.push_back(
+        {unknown.parameter, spell_within(number, error, unknown.unit), spell(error, unknown.unit, 2), task.source()});
+  }
+  platform.replace(replacements);
+}
+
+std::vector<std::size_t> outliers_of(const Solution& solution, std::span<const FitRow> rows) {
+  constexpr double far = 8.0;  // standard deviations: of a thousand rows none by chance
+  std::vector<std::size_t> outliers;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (std::abs(solution.residuals[i]) > far * solution.spread[rows[i].kind]) outliers.push_back(i);
+  }
+  return outliers;
+}
+
+// It keeps the value that the base has.
+void set_aside(Task& task, std::size_t place, PlatformText& platform) {
+  const auto at = static_cast<std::ptrdiff_t>(place);
+  const sim::Parameter& parameter = task.unknowns[place].parameter;
+  platform.replace(std::vector{PlatformText::Replacement{parameter, parameter.value, "", parameter.source}});
+  task.vague.push_back(std::move(task.unknowns[place]));
+  task.unknowns.erase(task.unknowns.begin() + at);
+  if (!task.solution.point.empty()) task.solution.point.erase(task.solution.point.begin() + at);
+}
+
+// The unknown of which the measurements say least, if they say nothing.
+std::vector<UnknownError>::const_iterator vaguest(const FitErrors& errors) {
+  const auto worst = std::ranges::max_element(errors.unknowns, {}, &UnknownError::standard);
+  return worst != errors.unknowns.end() && worst->says_nothing() ? worst : errors.unknowns.end();
+}
+
+}  // namespace
+
+std::string Task::source() const {
+  std::set<std::string> files;
+  for (const Measurement* const measurement : measurements) files.insert(measurement->file);
+  return fmt::format("{}: {}", fmt::join(files, " and "), step->name);
+}
+
+std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Reading> files) {
+  const std::vector<sim::Parameter> parameters = platform.parameters();
+  std::vector<Task> tasks;
+  std::set<std::string> claimed;
+  for (const Step& step : steps()) {
+    Task task;
+    task.step = &step;
+    for (const Reading& file : files) {
+      for (const Measurement& measurement : file.measurements) {
+        if (step.takes(measurement)) task.measurements.push_back(&measurement);
+      }
+    }
+    if (task.measurements.empty()) continue;
+    add_unknowns(task, platform, parameters, claimed);
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+void fit(Task& task, PlatformText& platform, int jobs) {
+  if (task.unknowns.empty()) return;
+  if (StepResiduals(platform, task.unknowns, task.measurements, jobs).rows().size() < task.unknowns.size()) {
+    while (!task.unknowns.empty()) set_aside(task, task.unknowns.size() - 1, platform);
+    return;
+  }
+  StepResiduals simulated(platform, task.unknowns, task.measurements, jobs);
+  task.solution = task.solution.point.empty() ? robust_fit_of_several(residuals_of(simulated), simulated.rows(),
+                                                                      task.unknowns.size(), task.step->valleys)
+                                              : refined(residuals_of(simulated), simulated.rows(), task.solution);
+  require_convergence(task, task.solution);
+  write(task, platform, false);
+}
+
+void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
+  while (!task.unknowns.empty()) {
+    fit(task, platform, jobs);
+    if (task.unknowns.empty()) return;
+    StepResiduals simulated(platform, task.unknowns, task.measurements, jobs);
+    task.errors = errors_of(task.solution, residuals_of(simulated), simulated.rows());
+    const auto worst = vaguest(task.errors);
+    if (worst == task.errors.unknowns.end()) {
+      task.outliers = outliers_of(task.solution, simulated.rows());
+      task.held_out = held_out_residuals(task.solution, residuals_of(simulated), simulated.rows());
+      return write(task, platform, true);
+    }
+    set_aside(task, static_cast<std::size_t>(worst - task.errors.unknowns.cbegin()), platform);
+  }
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,29 @@
+// A parameter that a fit looks for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/robust_fit.h"
+#include "calibrate/platform_text.h"
+
+namespace c3sim::calibrate {
+
+struct Unknown {
+  sim::Parameter parameter;  // as the base has it
+  std::string unit;
+  double low = 0.0;  // its range, in that unit
+  double high = 0.0;
+  std::string shown_by;  // the measurements that tell it from others
+  std::string library;   // whose GEMMs alone depend on it; empty: all work may
+
+  // Throws sim::ConfigError where the range has not the unit of the value.
+  static Unknown of(const sim::Parameter& parameter);
+
+  double number_at(double share) const { return low + share * (high - low); }
+  double share_of(double number) const { return (number - low) / (high - low); }
+  std::string assignment(double share) const;  // "fabric.link_rate=396.1 GB/s"
+};
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,190 @@
+#include "calibrate/measure/bench.h"
+
+#include <algorithm>
+
+#include "calibrate/measure/gpu_error.h"
+
+namespace c3sim::measure {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int start_event = 1000;  // events of a run, apart from those that others ask for
+constexpr int most_warm_ups = 1000;
+
+// Which runs of a series warm up and which count.
+class Repetitions {
+ public:
+  Repetitions(const Protocol& protocol, bool hot)
+      : protocol_(protocol), warm_up_(hot ? protocol.hot_warm_up : protocol.warm_up) {}
+
+  void next() {
+    if (begun_ == 0) start_ = Clock::now();
+    ++begun_;
+    if (counts_) {
+      over_ = ++counted_ >= protocol_.counted;
+    } else if (begun_ > protocol_.least_warm_ups && (Clock::now() - start_ >= warm_up_ || begun_ > most_warm_ups)) {
+      counts_ = true;
+    }
+  }
+  bool counts() const { return counts_; }
+  bool over() const { return over_; }
+
+ private:
+  const Protocol& protocol_;
+  std::chrono::duration<double> warm_up_;
+  Clock::time_point start_;
+  int begun_ = 0;
+  int counted_ = 0;
+  bool counts_ = false;
+  bool over_ = false;
+};
+
+}  // namespace
+
+double host_microseconds() {
+  return std::chrono::duration<double, std::micro>(Clock::now().time_since_epoch()).count();
+}
+
+void Memory::clear() noexcept {
+  if (gpu_ == nullptr) return;
+  if (host_) {
+    gpu_->release_host(memory_);
+  } else {
+    gpu_->release(memory_);
+  }
+  gpu_ = nullptr;
+}
+
+void Memory::swap(Memory& other) noexcept {
+  std::swap(gpu_, other.gpu_);
+  std::swap(memory_, other.memory_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(host_, other.host_);
+}
+
+Bench::Bench(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol)
+    : gpus_(std::move(gpus)), parts_(gpus_.size()), protocol_(protocol), team_(static_cast<int>(gpus_.size())) {
+  each([this](int number) {
+    for (int peer = 0; peer < this->gpus(); ++peer) {
+      if (peer != number) gpu(number).reach(gpu(peer));
+    }
+  });
+}
+
+void Bench::each(const std::function<void(int)>& work) {
+  team_.run([&](int number) {
+    gpu(number).make_current();
+    work(number);
+  });
+}
+
+void Bench::on(int number, const std::function<void()>& work) {
+  each([&](int other) {
+    if (other == number) work();
+  });
+}
+
+Timing Bench::time(const std::vector<Operation>& operations, const std::vector<int>& on) {
+  const auto takes_part = [&on](int number) { return on.empty() || std::ranges::find(on, number) != on.end(); };
+  Repetitions repetitions(protocol_, std::ranges::any_of(operations, &Operation::hot));
+  Rendezvous rendezvous(on.empty() ? gpus() : static_cast<int>(on.size()));
+  std::vector<std::vector<Run>> runs(gpus_.size());
+  each([&](int number) {
+    if (!takes_part(number)) return;
+    try {
+      while (rendezvous.arrive([&] { repetitions.next(); }) && !repetitions.over()) {
+        const Run run = run_once(number, operations);
+        if (repetitions.counts()) runs[static_cast<std::size_t>(number)].push_back(run);
+      }
+    } catch (...) {
+      rendezvous.give_up();
+      throw;
+    }
+  });
+  std::erase_if(runs, [](const auto& of_gpu) { return of_gpu.empty(); });
+  return timing_of(runs, operations.size());
+}
+
+Bench::Run Bench::run_once(int number, const std::vector<Operation>& operations) {
+  Gpu& gpu = this->gpu(number);
+  const Event start = event(number, start_event);
+  const auto begin_of = [&](std::size_t i) { return event(number, start_event + 1 + 2 * static_cast<int>(i)); };
+  const auto end_of = [&](std::size_t i) { return event(number, start_event + 2 + 2 * static_cast<int>(i)); };
+  std::vector<Stream> streams;
+  for (const Operation& operation : operations) streams.push_back(stream(number, operation.lane, operation.cus));
+
+  Run run;
+  run.begin = host_microseconds();
+  gpu.record(start, streams.front());
+  for (std::size_t i = 1; i < streams.size(); ++i) {
+    if (streams[i] != streams.front()) gpu.wait(streams[i], start);
+  }
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    gpu.record(begin_of(i), streams[i]);
+    operations[i].launch(number, streams[i]);
+    gpu.record(end_of(i), streams[i]);
+  }
+  for (std::size_t i = 0; i < operations.size(); ++i) await(number, end_of(i));
+  run.end = host_microseconds();
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    run.all = std::max(run.all, gpu.microseconds(start, end_of(i)));
+    run.each.push_back(gpu.microseconds(begin_of(i), end_of(i)));
+  }
+  return run;
+}
+
+Timing Bench::timing_of(const std::vector<std::vector<Run>>& runs, std::size_t operations) const {
+  std::vector<double> all, wall;
+  std::vector<std::vector<double>> each(operations);
+  for (std::size_t repeat = 0; !runs.empty() && repeat < runs.front().size(); ++repeat) {
+    Run slowest = runs.front()[repeat];
+    for (const std::vector<Run>& of_gpu : runs) {
+      const Run& run = of_gpu[repeat];
+      slowest.begin = std::min(slowest.begin, run.begin);
+      slowest.end = std::max(slowest.end, run.end);
+      slowest.all = std::max(slowest.all, run.all);
+      for (std::size_t i = 0; i < operations; ++i) slowest.each[i] = std::max(slowest.each[i], run.each[i]);
+    }
+    all.push_back(slowest.all);
+    wall.push_back(slowest.end - slowest.begin);
+    for (std::size_t i = 0; i < operations; ++i) each[i].push_back(slowest.each[i]);
+  }
+  Timing timing{summarize(all), summarize(wall), {}};
+  for (const std::vector<double>& of_one : each) timing.each.push_back(summarize(of_one));
+  return timing;
+}
+
+Stream Bench::stream(int number, int lane, std::optional<int> cus) {
+  auto& streams = parts_[static_cast<std::size_t>(number)].streams;
+  const std::pair key(lane, cus.value_or(0));
+  const auto found = streams.find(key);
+  if (found != streams.end()) return found->second;
+  return streams[key] = gpu(number).create_stream(cus);
+}
+
+Event Bench::event(int number, int which) {
+  auto& events = parts_[static_cast<std::size_t>(number)].events;
+  const auto found = events.find(which);
+  if (found != events.end()) return found->second;
+  return events[which] = gpu(number).create_event();
+}
+
+void Bench::finish(int number, Stream stream) {
+  constexpr int finishing = 999;
+  gpu(number).record(event(number, finishing), stream);
+  await(number, event(number, finishing));
+}
+
+void Bench::await(int number, Event event) {
+  const Clock::time_point patient_until =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(protocol_.patience);
+  while (!gpu(number).done(event)) {
+    if (Clock::now() > patient_until) {
+      throw GpuError(GpuError::Kind::hang, "GPU " + std::to_string(number) + " does not end its work");
+    }
+  }
+}
+
+}  // namespace c3sim::measure

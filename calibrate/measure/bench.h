@@ -1,0 +1,116 @@
+// The GPUs that take part in measurements, each with a host thread of its own, and the one protocol by which what they
+// run is timed.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "calibrate/measure/gpu.h"
+#include "calibrate/measure/summary.h"
+#include "calibrate/measure/team.h"
+
+namespace c3sim::measure {
+
+// How runs are repeated: back to back, all GPUs together behind a barrier of their threads.
+struct Protocol {
+  int counted = 9;
+  int least_warm_ups = 3;
+  std::chrono::duration<double> warm_up{0.02};     // at least so long
+  std::chrono::duration<double> hot_warm_up{0.5};  // with GEMMs, whose clock the board lowers after a while
+  std::chrono::duration<double> rest{1.0};         // before what is to begin cold
+  std::chrono::duration<double> patience{20.0};    // with work that does not end
+};
+
+// Memory of one GPU, or of the host for it.
+class Memory {
+ public:
+  Memory() = default;
+  static Memory on(Gpu& gpu, std::size_t bytes) { return {gpu, gpu.allocate(bytes), bytes, false}; }
+  static Memory on_host(Gpu& gpu, std::size_t bytes) { return {gpu, gpu.allocate_host(bytes), bytes, true}; }
+  ~Memory() { clear(); }
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    Memory(std::move(other)).swap(*this);
+    return *this;
+  }
+
+  char* at(std::size_t offset = 0) const { return static_cast<char*>(memory_) + offset; }
+  std::size_t bytes() const { return bytes_; }
+  void clear() noexcept;
+
+ private:
+  Memory(Gpu& gpu, void* memory, std::size_t bytes, bool host)
+      : gpu_(&gpu), memory_(memory), bytes_(bytes), host_(host) {}
+  void swap(Memory& other) noexcept;
+
+  Gpu* gpu_ = nullptr;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  bool host_ = false;
+};
+
+// What every GPU enqueues in a run.
+struct Operation {
+  std::function<void(int gpu, Stream stream)> launch;
+  int lane = 0;              // operations of one lane follow each other, others run at once
+  std::optional<int> cus{};  // that its lane may use, where the runtime can see to it
+  bool hot = false;          // a GEMM
+};
+
+// In microseconds, of the slowest GPU in each run.
+struct Timing {
+  Summary all;                // from before the first launch until after the last work
+  Summary wall;               // the same by the host's clock, from the first thread's begin to the last one's end
+  std::vector<Summary> each;  // of every operation, from its own begin to its own end
+};
+
+class Bench {
+ public:
+  Bench(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol);
+
+  int gpus() const { return static_cast<int>(gpus_.size()); }
+  Gpu& gpu(int number) { return *gpus_[static_cast<std::size_t>(number)]; }
+  const Protocol& protocol() const { return protocol_; }
+
+  // On the thread of every GPU.
+  void each(const std::function<void(int gpu)>& work);
+  // On the thread of one GPU.
+  void on(int gpu, const std::function<void()>& work);
+
+  // Runs the operations, launched in their order, over and over on these GPUs (none named: all).
+  Timing time(const std::vector<Operation>& operations, const std::vector<int>& on = {});
+
+  Stream stream(int gpu, int lane, std::optional<int> cus = {});
+  Event event(int gpu, int number);  // the first few are for whoever needs some for a moment
+  // On the GPU's thread: until all that is enqueued is done. GpuError if it does not end.
+  void finish(int gpu, Stream stream);
+  void await(int gpu, Event event);
+
+ private:
+  struct Part {
+    std::map<std::pair<int, int>, Stream> streams;  // by lane and CUs, 0 for all
+    std::map<int, Event> events;
+  };
+  struct Run {
+    double begin = 0.0, end = 0.0;  // by the host's clock
+    double all = 0.0;
+    std::vector<double> each;
+  };
+  Run run_once(int gpu, const std::vector<Operation>& operations);
+  Timing timing_of(const std::vector<std::vector<Run>>& runs, std::size_t operations) const;
+
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<Part> parts_;
+  Protocol protocol_;
+  Team team_;
+};
+
+// By the host's clock.
+double host_microseconds();
+
+}  // namespace c3sim::measure

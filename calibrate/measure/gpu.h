@@ -1,0 +1,131 @@
+// One GPU as measurements see it: the thin seam over CUDA and HIP. One thread at a time talks to a GPU, after
+// make_current(); calls that enqueue work return before it is done. Whatever fails throws GpuError.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace c3sim::measure {
+
+struct Device {
+  std::string name;          // "NVIDIA H200"
+  std::string architecture;  // "sm_90", "gfx942"
+  int cus = 0;
+  std::size_t memory = 0;           // bytes
+  std::size_t local_memory = 0;     // the most that a workgroup can have, in bytes
+  double ticks_per_second = 1e9;    // of the clock that kernels read
+  std::optional<double> power_cap;  // W
+  std::optional<double> top_clock;  // of the CUs, in MHz
+};
+
+// Handles of the runtime's own objects; they live as long as their GPU.
+enum class Stream : std::uintptr_t {};
+enum class Event : std::uintptr_t {};
+enum class Kernel : std::uintptr_t {};
+enum class Graph : std::uintptr_t {};
+
+struct Grid {
+  int workgroups = 1;
+  int threads = 1;               // of a workgroup
+  std::size_t local_memory = 0;  // of a workgroup, in bytes
+};
+
+// C (m x n) = A (m x k) times B (k x n), rows one after another, bf16 with sums in fp32.
+struct GemmShape {
+  std::int64_t m = 0, n = 0, k = 0;
+  auto operator<=>(const GemmShape&) const = default;
+};
+struct Matrices {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+};
+class Gemm {
+ public:
+  virtual ~Gemm() = default;
+  virtual void launch(Stream stream) = 0;
+};
+
+enum class Collective { all_gather, all_to_all, all_reduce, reduce_scatter, broadcast };
+
+// One GPU's part in a group of GPUs. `bytes` is the whole array of one GPU.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual void launch(Collective collective, const void* source, void* destination, std::size_t bytes,
+                      Stream stream) = 0;
+};
+using GroupName = std::array<char, 128>;  // that members of one group share
+
+// What the board says of itself at this moment.
+struct BoardState {
+  double power = 0.0;  // W
+  double clock = 0.0;  // of the CUs, in MHz
+};
+
+// A copy by one engine, by the engine's own time stamps, in us.
+struct EngineCopy {
+  double start = 0.0;  // from the call until the engine begins
+  double data = 0.0;   // until it ends
+  double seen = 0.0;   // until the host knows
+};
+
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+  virtual const Device& device() const = 0;
+  virtual void make_current() = 0;
+
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  virtual void* allocate_host(std::size_t bytes) = 0;  // that engines can reach
+  virtual void release_host(void* memory) noexcept = 0;
+  virtual void reach(Gpu& peer) = 0;  // from now on it may copy to and from the peer's memory
+
+  // Kernels of a stream with `cus` use no more than so many, where the runtime can see to it.
+  virtual Stream create_stream(std::optional<int> cus = {}) = 0;
+  virtual Event create_event() = 0;
+  virtual void record(Event event, Stream stream) = 0;
+  virtual void wait(Stream stream, Event event) = 0;
+  virtual bool done(Event event) = 0;
+  virtual double microseconds(Event from, Event to) = 0;
+
+  // Among GPUs and host memory.
+  virtual void copy(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
+  virtual void fill(void* memory, unsigned char byte, std::size_t bytes, Stream stream) = 0;
+  virtual Kernel kernel(const std::string& name) = 0;  // of device/kernels.cu
+  virtual void launch(Kernel kernel, Grid grid, void** arguments, Stream stream) = 0;
+  virtual Graph capture(Stream stream, const std::function<void()>& enqueue) = 0;
+  virtual void launch(Graph graph, Stream stream) = 0;
+  virtual void release(Graph graph) noexcept = 0;
+
+  // `cus`: the most that the kernel asks for; on a stream with as many where that is how CUs are limited.
+  virtual std::unique_ptr<Gemm> prepare_gemm(GemmShape shape, Matrices matrices, std::optional<int> cus) = 0;
+  // All members call it at once. `channels`: workgroups of the kernels; 0: as the library thinks best.
+  virtual std::unique_ptr<Communicator> join(const GroupName& group, int rank, int members, int channels) = 0;
+
+  virtual std::optional<BoardState> board() = 0;  // none where nothing tells; any thread may ask
+  // The engines that can copy to the peer, the preferred ones first; none where the runtime does not tell.
+  virtual std::vector<int> copy_engines(Gpu& peer) = 0;
+  virtual EngineCopy copy_on_engine(int engine, Gpu& peer, void* to, const void* from, std::size_t bytes) = 0;
+};
+
+// The GPUs of this machine that one vendor's libraries reach.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  virtual std::string name() const = 0;  // "CUDA", "HIP"
+  virtual int gpus() const = 0;
+  virtual std::unique_ptr<Gpu> open(int gpu) = 0;
+  virtual std::vector<std::string> versions() const = 0;  // of driver and libraries: "driver 580.159"
+  virtual std::vector<std::string> missing() const = 0;   // what cannot be measured without which library
+  virtual GroupName name_group() = 0;
+};
+
+}  // namespace c3sim::measure

@@ -1,0 +1,79 @@
+// Two kernels on one GPU, more workgroups than there is room for: which of them gets a CU that falls free.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "calibrate/measure/kind.h"
+#include "calibrate/measure/words.h"
+
+namespace c3sim::measure {
+
+namespace {
+
+struct Stay {  // as device/kernels.cu has it
+  std::uint64_t begin, end, cu;
+};
+
+struct Stays {
+  std::vector<Stay> first, second;
+};
+
+Stays run_two(Lab& lab, int first, int second, Grid grid, std::uint64_t ticks) {
+  Gpu& gpu = lab.bench.gpu(0);
+  const auto bytes = [](int workgroups) { return sizeof(Stay) * static_cast<std::size_t>(workgroups); };
+  const Memory log = Memory::on(gpu, bytes(first + second)), seen = Memory::on_host(gpu, bytes(first + second));
+  const Stream one = lab.bench.stream(0, 0), other = lab.bench.stream(0, 1);
+  lab.bench.finish(0, other);
+  grid.workgroups = first;
+  lab.operations.launch(0, "stay", grid, one, log.at(), ticks);
+  grid.workgroups = second;
+  lab.operations.launch(0, "stay", grid, other, log.at(bytes(first)), ticks);
+  lab.bench.finish(0, other);
+  gpu.copy(seen.at(), log.at(), bytes(first + second), one);
+  lab.bench.finish(0, one);
+  const auto* const all = reinterpret_cast<const Stay*>(seen.at());
+  return {{all, all + first}, {all + first, all + first + second}};
+}
+
+std::uint64_t earliest(const std::vector<Stay>& stays) { return std::ranges::min(stays, {}, &Stay::begin).begin; }
+std::uint64_t latest_begin(const std::vector<Stay>& stays) { return std::ranges::max(stays, {}, &Stay::begin).begin; }
+std::uint64_t latest(const std::vector<Stay>& stays) { return std::ranges::max(stays, {}, &Stay::end).end; }
+
+}  // namespace
+
+Rows measure_dispatch(Lab& lab, const Arguments& arguments) {
+  const auto number = [&](const char* column) { return static_cast<int>(arguments.number(column)); };
+  const Device& device = lab.bench.gpu(0).device();
+  const Grid grid{.threads = number("threads"), .local_memory = static_cast<std::size_t>(number("local_memory"))};
+  const double microsecond = device.ticks_per_second * 1e-6;
+  const auto ticks = static_cast<std::uint64_t>(number("stay_us") * microsecond);
+  Stays stays;
+  lab.bench.on(0, [&] {
+    run_two(lab, device.cus, device.cus, grid, ticks);  // wakes the clock up and loads the kernel
+    stays = run_two(lab, number("first"), number("second"), grid, ticks);
+  });
+  const std::uint64_t start = earliest(stays.first);
+  const auto after = [&](std::uint64_t time) {
+    return spelled(time < start ? 0.0 : static_cast<double>(time - start) / microsecond);
+  };
+  // A place falls free when a workgroup ends, and whoever begins after that took one.
+  const std::uint64_t first_free = std::ranges::min(stays.first, {}, &Stay::end).end;
+  const std::uint64_t one_waits = std::min(latest_begin(stays.first), latest_begin(stays.second));
+  const auto taken = [&](const std::vector<Stay>& own) {
+    return std::ranges::count_if(own,
+                                 [&](const Stay& stay) { return stay.begin >= first_free && stay.begin < one_waits; });
+  };
+  const auto places = std::ranges::count_if(stays.first, [&](const Stay& stay) { return stay.begin < first_free; }) +
+                      std::ranges::count_if(stays.second, [&](const Stay& stay) { return stay.begin < first_free; });
+  Row row;
+  row["first_begin_us"] = after(start);
+  row["first_end_us"] = after(latest(stays.first));
+  row["second_begin_us"] = after(earliest(stays.second));
+  row["second_end_us"] = after(latest(stays.second));
+  row["places"] = std::to_string(places);
+  row["freed"] = std::to_string(taken(stays.first) + taken(stays.second));
+  row["to_second"] = std::to_string(taken(stays.second));
+  return {row};
+}
+
+}  // namespace c3sim::measure

@@ -1,0 +1,132 @@
+#include "calibrate/measure/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/progress.h"
+#include "calibrate/measure/watchdog.h"
+
+namespace c3sim::measure {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long an item may take beyond the patience with its work, and how many times what it is thought to take.
+constexpr std::chrono::duration<double> grace{60.0};
+constexpr double slack = 10.0;
+
+class Session {
+ public:
+  Session(Lab& lab, ResultFolder& folder, const SessionOptions& options, std::ostream& out)
+      : lab_(lab), folder_(folder), options_(options), out_(out), watchdog_([this] { bite(); }) {}
+
+  SessionEnd run(const std::vector<Item>& plan) {
+    std::vector<const Item*> open;
+    double seconds = 0.0;
+    for (const Item& item : plan) {
+      if (folder_.has(item)) continue;
+      open.push_back(&item);
+      seconds += item.seconds;
+    }
+    end_.already = plan.size() - open.size();
+    Progress progress(out_, options_.terminal, open.size(), seconds);
+    progress_ = &progress;
+    const Clock::time_point start = Clock::now();
+    for (std::size_t i = 0; i < open.size() && !end_.broken; ++i) {
+      const double taken = std::chrono::duration<double>(Clock::now() - start).count();
+      if (options_.time_limit && taken > *options_.time_limit) {
+        end_.left = open.size() - i;
+        break;
+      }
+      measure(*open[i]);
+      if (end_.broken) end_.left = open.size() - i - 1;
+    }
+    progress.close();
+    return end_;
+  }
+
+ private:
+  void measure(const Item& item) {
+    item_ = &item;
+    progress_->begin(item.kind->name, item.arguments.spelled());
+    watchdog_.expect_end_within(lab_.bench.protocol().patience +
+                                options_.pace * (grace + std::chrono::duration<double>(slack * item.seconds)));
+    try {
+      const Rows rows = item.kind->measure(lab_, item.arguments);
+      watchdog_.rest();
+      folder_.add(item, rows, lab_.bench.gpus());
+      ++end_.measured;
+    } catch (const GpuError& error) {
+      fail(item, error);
+      watchdog_.rest();
+    }
+    progress_->end(item.seconds);
+  }
+
+  void fail(const Item& item, const GpuError& error) {
+    ++end_.left_out;
+    switch (error.kind()) {
+      case GpuError::Kind::unsupported:
+        if (told_.insert(error.what()).second) {
+          progress_->say(fmt::format("left out: {} {}: {}", item.kind->name, item.arguments.spelled(), error.what()));
+        }
+        return;
+      case GpuError::Kind::failed:
+        progress_->say(fmt::format("failed: {} {}: {}", item.kind->name, item.arguments.spelled(), error.what()));
+        if (!all_answer()) stop("a GPU answers no more");
+        return;
+      case GpuError::Kind::hang:
+        folder_.give_up(item, error.what());
+        return stop(fmt::format("{} {} hangs: {}; it is not tried again in this folder", item.kind->name,
+                                item.arguments.spelled(), error.what()));
+      case GpuError::Kind::lost:
+        return stop(fmt::format("lost in {} {}: {}", item.kind->name, item.arguments.spelled(), error.what()));
+    }
+  }
+
+  bool all_answer() {
+    try {
+      lab_.bench.each([this](int gpu) { lab_.bench.finish(gpu, lab_.bench.stream(gpu, 0)); });
+      return true;
+    } catch (const GpuError&) {
+      return false;
+    }
+  }
+
+  void stop(const std::string& why) {
+    end_.broken = true;
+    progress_->say(why);
+  }
+
+  // On the watchdog's thread, while the other hangs in a call.
+  void bite() {
+    const Item& item = *item_;
+    folder_.give_up(item, "a call never came back");
+    options_.abandon(fmt::format("{} {} hangs in a call that never comes back; it is not tried again in this folder",
+                                 item.kind->name, item.arguments.spelled()));
+  }
+
+  Lab& lab_;
+  ResultFolder& folder_;
+  const SessionOptions& options_;
+  std::ostream& out_;
+  SessionEnd end_;
+  Progress* progress_ = nullptr;
+  std::atomic<const Item*> item_ = nullptr;
+  std::set<std::string> told_;
+  Watchdog watchdog_;  // last: it looks at all of the above
+};
+
+}  // namespace
+
+SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, const SessionOptions& options,
+                     std::ostream& out) {
+  return Session(lab, folder, options, out).run(plan);
+}
+
+}  // namespace c3sim::measure

@@ -1,0 +1,79 @@
+#include "calibrate/measure/words.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "calibrate/measure/gpu_error.h"
+
+namespace c3sim::measure {
+
+namespace {
+
+constexpr std::array<std::pair<Collective, std::string_view>, 5> collectives{
+    {{Collective::all_gather, "all_gather"},
+     {Collective::all_to_all, "all_to_all"},
+     {Collective::all_reduce, "all_reduce"},
+     {Collective::reduce_scatter, "reduce_scatter"},
+     {Collective::broadcast, "broadcast"}}};
+
+constexpr std::int64_t longest_edge = 1 << 20;
+
+}  // namespace
+
+std::string to_string(GemmShape shape) { return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k); }
+
+std::string_view to_string(Collective collective) {
+  for (const auto& [known, name] : collectives) {
+    if (known == collective) return name;
+  }
+  return "";
+}
+
+GemmShape parse_shape(const std::string& text) {
+  const std::vector<std::string> parts = split(text, 'x');
+  if (parts.size() != 3)
+    throw UserError(fmt::format("'{}' is no shape: MxNxK such as 8192x57344x8192 is accepted", text));
+  try {
+    return {parse_count(parts[0], 1, longest_edge), parse_count(parts[1], 1, longest_edge),
+            parse_count(parts[2], 1, longest_edge)};
+  } catch (const UserError& fault) {
+    throw UserError(fmt::format("'{}' is no shape: {}", text, fault.what()));
+  }
+}
+
+Collective parse_collective(const std::string& text) {
+  std::string known;
+  for (const auto& [collective, name] : collectives) {
+    if (text == name) return collective;
+    known += known.empty() ? std::string(name) : fmt::format(", {}", name);
+  }
+  throw UserError(fmt::format("'{}' is no collective: {} are accepted", text, known));
+}
+
+std::int64_t parse_count(const std::string& text, std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    throw UserError(fmt::format("'{}': whole numbers from {} to {} are accepted", text, least, most));
+  }
+  return value;
+}
+
+std::string spelled(double value) { return fmt::format("{:.3f}", value); }
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char letter : text) {
+    if (letter == at) {
+      parts.emplace_back();
+    } else {
+      parts.back() += letter;
+    }
+  }
+  return parts;
+}
+
+}  // namespace c3sim::measure

@@ -1,0 +1,270 @@
+#include "calibrate/measurement_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "sim/overloaded.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+std::int64_t count(std::size_t value) { return static_cast<std::int64_t>(value); }
+
+std::string in_words(const sim::Fault& fault) {
+  return fmt::format("{}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what);
+}
+
+// How large a run is: by what runs of its kind are put in order, and in words.
+struct Size {
+  double order = 0.0;
+  std::string words;
+};
+
+Size extent_of(sim::Bytes bytes) { return {bytes.value(), sim::to_string(bytes)}; }
+Size extent_of(const models::GemmShape& shape) { return {shape.flops().value(), models::to_string(shape)}; }
+
+Size extent_of(const study::Trial& trial) {
+  using namespace study;
+  return std::visit(sim::Overloaded{[](const GemmTrial& gemm) { return extent_of(gemm.shape); },
+                                    [](const CollectiveTrial& collective) { return extent_of(collective.spec.bytes); },
+                                    [](const CopyTrial& copy) { return extent_of(copy.spec.bytes); },
+                                    [](const FanOutTrial& fan_out) { return extent_of(fan_out.bytes); },
+                                    [](const RemoteTrial& remote) { return extent_of(remote.bytes); },
+                                    [](const StreamTrial& stream) { return extent_of(stream.bytes); },
+                                    [](const LoadTrial& load) { return extent_of(load.working_set); },
+                                    [](const C3Trial& c3) { return extent_of(c3.scenario.bytes); },
+                                    [](const DependentTrial& dependent) { return extent_of(dependent.shape); },
+                                    [](const auto&) { return Size{}; }},
+                    trial);
+}
+
+// A table that was cut off within its last cell reads as one with another number there.
+bool ends_in_line_end(const std::filesystem::path& file) {
+  std::ifstream text(file, std::ios::binary | std::ios::ate);
+  if (!text || text.tellg() <= 0) return true;  // a pipe, gone by now
+  text.seekg(-1, std::ios::end);
+  return text.get() == '\n';
+}
+
+// Measurements of one kind in one file.
+struct Summary {
+  std::size_t measurements = 0;
+  std::optional<Size> smallest{}, largest{};
+  std::map<Role, std::size_t> roles;
+
+  void take(const Measurement& one) {
+    ++measurements;
+    ++roles[one.role];
+    Size size = extent_of(one.trial);
+    if (size.words.empty()) return;
+    if (!smallest || size.order < smallest->order) smallest = size;
+    if (!largest || size.order > largest->order) largest = std::move(size);
+  }
+  std::string roles_in_words() const {
+    if (roles.size() == 1) return std::string(to_string(roles.begin()->first));
+    std::vector<std::string> words;
+    for (const auto& [role, measured] : roles) words.push_back(fmt::format("{} {}", measured, to_string(role)));
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+};
+
+std::string figures_of(const Measurement& one) {
+  std::vector<std::string_view> keys;
+  for (const Seen& seen : one.seen) keys.push_back(study::form_of(seen.figure).key);
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+study::ResultTable file_table(const MeasurementFiles& files) {
+  study::ResultTable table({{"file", "file", ""},
+                            {"format", "read as", ""},
+                            {"gpu", "GPU that it names", ""},
+                            {"measurements", "measurements", ""},
+                            {"left_out", "left out", ""},
+                            {"faults", "at fault", ""}});
+  for (const Reading& reading : files.readings) {
+    table.add_row({reading.name, reading.format, reading.gpu.empty() ? study::Cell() : reading.gpu,
+                   count(reading.measurements.size()), count(reading.left_out.size()), count(reading.faults.size())});
+  }
+  return table;
+}
+
+study::ResultTable kind_table(const MeasurementFiles& files) {
+  study::ResultTable table({{"file", "file", ""},
+                            {"group", "group", ""},
+                            {"kind", "kind of run", ""},
+                            {"figures", "figures", ""},
+                            {"measurements", "measurements", ""},
+                            {"smallest", "from", ""},
+                            {"largest", "to", ""},
+                            {"roles", "roles", ""}});
+  for (const Reading& reading : files.readings) {
+    // Of the group as the file has them one after the other.
+    std::map<std::tuple<std::string, std::string_view, std::string>, std::size_t> known;
+    std::vector<Summary> summaries;
+    std::vector<const Measurement*> first;
+    for (const Measurement& one : reading.measurements) {
+      const auto [at, is_new] =
+          known.try_emplace({one.group, study::kind_of(one.trial), figures_of(one)}, summaries.size());
+      if (is_new) {
+        summaries.emplace_back();
+        first.push_back(&one);
+      }
+      summaries[at->second].take(one);
+    }
+    for (std::size_t i = 0; i < summaries.size(); ++i) {
+      const auto words = [](const std::optional<Size>& size) {
+        return size ? study::Cell(size->words) : study::Cell();
+      };
+      table.add_row({reading.name, first[i]->group, std::string(study::kind_of(first[i]->trial)), figures_of(*first[i]),
+                     count(summaries[i].measurements), words(summaries[i].smallest), words(summaries[i].largest),
+                     summaries[i].roles_in_words()});
+    }
+  }
+  return table;
+}
+
+study::ResultTable omission_table(const MeasurementFiles& files) {
+  study::ResultTable table({{"first", "first at", ""}, {"rows", "rows", ""}, {"why", "why they are left out", ""}});
+  for (const Reading& reading : files.readings) {
+    std::map<std::string, std::size_t> known;
+    std::vector<std::pair<const Omission*, std::size_t>> reasons;
+    for (const Omission& omission : reading.left_out) {
+      const auto [at, is_new] = known.try_emplace(omission.why, reasons.size());
+      if (is_new) reasons.emplace_back(&omission, 0);
+      ++reasons[at->second].second;
+    }
+    for (const auto& [omission, rows] : reasons) table.add_row({omission->where, count(rows), omission->why});
+  }
+  return table;
+}
+
+std::vector<sim::Fault> all_faults(const MeasurementFiles& files) {
+  std::vector<sim::Fault> faults = files.unreadable;
+  for (const Reading& reading : files.readings)
+    faults.insert(faults.end(), reading.faults.begin(), reading.faults.end());
+  return faults;
+}
+
+study::ResultTable fault_table(const std::vector<sim::Fault>& faults) {
+  study::ResultTable table({{"where", "where", ""}, {"path", "of", ""}, {"what", "what", ""}});
+  for (const sim::Fault& fault : faults) table.add_row({fault.where, fault.path, fault.what});
+  return table;
+}
+
+study::ResultTable header_table(const MeasurementFiles& files) {
+  study::ResultTable table({{"file", "file", ""}, {"header", "what its header says", ""}});
+  for (const Reading& reading : files.readings) {
+    for (const std::string& line : reading.header) table.add_row({reading.name, line});
+  }
+  return table;
+}
+
+study::ResultTable row_table(const MeasurementFiles& files) {
+  study::ResultTable table({{"where", "where", ""},
+                            {"group", "group", "", 2, false},
+                            {"trial", "run", ""},
+                            {"figure", "figure", ""},
+                            {"unit", "unit", ""},
+                            {"measured", "measured", "", 3},
+                            {"low", "low", "", 3},
+                            {"high", "high", "", 3},
+                            {"role", "role", ""},
+                            {"platform", "platform", "", 2, false},
+                            {"assignments", "of the platform", "", 2, false}});
+  for (const Reading& reading : files.readings) {
+    for (const Measurement& one : reading.measurements) {
+      for (const Seen& seen : one.seen) {
+        const study::FigureForm& form = study::form_of(seen.figure);
+        const auto in_unit = [&form](const std::optional<double>& value) {
+          return value ? study::Cell(*value / form.per_unit) : study::Cell();
+        };
+        table.add_row({one.where(), one.group, study::to_string(one.trial), std::string(form.key),
+                       std::string(form.unit), in_unit(seen.value), in_unit(seen.low), in_unit(seen.high),
+                       std::string(to_string(one.role)), one.platform,
+                       fmt::format("{}", fmt::join(one.assignments, " "))});
+      }
+    }
+  }
+  return table;
+}
+
+// "12 measurements of 2 files; 3 rows are left out, 1 is at fault."
+std::string verdict(const MeasurementFiles& files, std::size_t faults) {
+  std::size_t measurements = 0;
+  std::size_t left_out = 0;
+  for (const Reading& reading : files.readings) {
+    measurements += reading.measurements.size();
+    left_out += reading.left_out.size();
+  }
+  const auto some = [](std::size_t number, std::string_view thing) {
+    return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
+  };
+  return fmt::format("{} of {}. Left out: {}. {}.", some(measurements, "measurement"),
+                     some(files.readings.size(), "file"), some(left_out, "row"), some(faults, "fault"));
+}
+
+}  // namespace
+
+bool MeasurementFiles::is_usable() const {
+  return std::ranges::any_of(readings, [](const Reading& reading) { return !reading.measurements.empty(); });
+}
+
+MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
+                                        const ScreenedFor& target) {
+  MeasurementFiles read;
+  std::set<std::filesystem::path> known;
+  for (const std::filesystem::path& file : files) {
+    std::error_code absent;
+    if (!known.insert(std::filesystem::weakly_canonical(file, absent)).second) {
+      read.unreadable.push_back({file.string(), "", "is given twice: it is read once"});
+      continue;
+    }
+    try {
+      Reading reading = reader.read(file);
+      refuse_other_gpus(reading, file.string(), target);
+      refuse_disordered(reading, file.string());
+      if (reader.table(reading.format) != nullptr && !ends_in_line_end(file)) {
+        read.remarks.push_back(file.string() + ": no line end behind its last row: it may have been cut off");
+      }
+      read.readings.push_back(std::move(reading));
+    } catch (const sim::ConfigError& error) {
+      read.unreadable.insert(read.unreadable.end(), error.faults().begin(), error.faults().end());
+    }
+  }
+  refuse_repeated_files(read.readings);
+  return read;
+}
+
+study::Results report(const MeasurementFiles& files, bool rows) {
+  const std::vector<sim::Fault> faults = all_faults(files);
+  study::Results results;
+  results.warnings = files.remarks;
+  if (rows) results.tables.push_back({"rows", "Measurements", row_table(files)});
+  results.tables.push_back({"files", "Files", file_table(files)});
+  results.tables.push_back({"kinds", "What was understood", kind_table(files)});
+  results.tables.push_back({"left_out", "What was left out", omission_table(files)});
+  results.tables.push_back({"headers", "What headers say", header_table(files)});
+  results.tables.push_back({"faults", "What is at fault", fault_table(faults), false});
+  for (study::NamedTable& table : results.tables) table.in_text = table.in_text && !table.table.rows().empty();
+  for (const Reading& reading : files.readings) {
+    if (reading.alike.empty()) continue;
+    results.warnings.push_back(fmt::format("{} was read as '{}'; it could as well be '{}'", reading.name,
+                                           reading.format, fmt::join(reading.alike, "' or '")));
+  }
+  constexpr std::size_t most = sim::ConfigError::max_lines;
+  for (std::size_t i = 0; i < std::min(faults.size(), most); ++i) results.warnings.push_back(in_words(faults[i]));
+  if (faults.size() > most) results.warnings.push_back(fmt::format("{} more faults", faults.size() - most));
+  results.notes.push_back(verdict(files, faults.size()));
+  return results;
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,229 @@
+#include "calibrate/readers/gemm_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "calibrate/readers/log_reading.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+using Cells = std::vector<LogCell>;
+
+constexpr std::string_view modelled_type = "bf16_r";
+
+// Without the number of the device that hipblaslt-bench puts before its columns: "[0]:".
+LogCell without_device(const LogCell& line) {
+  if (!line.text.starts_with('[')) return line;
+  const std::size_t end = line.text.find("]:");
+  return end == std::string_view::npos ? line : line.from(end + 2);
+}
+
+bool are_heads(const LogCell& line) { return line.text.starts_with("transA,transB,"); }
+bool may_be_row(const LogCell& line) {
+  constexpr std::string_view operations = "NTC";
+  return line.text.size() > 3 && line.text[1] == ',' && line.text[3] == ',' &&
+         operations.find(line.text[0]) != std::string_view::npos &&
+         operations.find(line.text[2]) != std::string_view::npos;
+}
+
+class BenchReader {
+ public:
+  BenchReader(const GemmBench& bench, std::string_view text, const std::string& name)
+      : bench_(bench), lines_(text), reading_(name) {}
+
+  Reading read() &&;
+
+ private:
+  void read_line(const LogCell& line);
+  void read_command(const LogCell& line);
+  void take_heads(const LogCell& line);
+  void read_row(const LogCell& line);
+  const LogCell* find(const Cells& cells, std::string_view head) const;
+  std::optional<std::string> type_of(const Cells& cells) const;
+  std::string why_not(const Cells& cells) const;
+  void record(const Cells& cells, const models::GemmShape& shape, double time);
+  void keep_winner();
+
+  const GemmBench& bench_;
+  LogLines lines_;
+  LogReading reading_;
+  std::set<std::string, std::less<>> types_;  // that the command names
+  std::vector<std::string> heads_;
+  bool is_winner_ = false;
+  std::vector<std::pair<Measurement, bool>> found_;  // and whether it is of a winner
+};
+
+Reading BenchReader::read() && {
+  while (lines_.next()) {
+    if (reading_.accepts(lines_.line())) read_line(trimmed(lines_.line()));
+  }
+  keep_winner();
+  if (reading_.empty()) reading_.fault({}, "", "no GEMM: rows of values are accepted below a line of columns");
+  return std::move(reading_).take();
+}
+
+void BenchReader::read_line(const LogCell& line) {
+  constexpr std::string_view device = "Device ID 0 : ";
+  const LogCell columns = without_device(line);
+  if (line.text.starts_with(device)) {
+    const std::string_view name = line.text.substr(device.size());
+    reading_.set_gpu(name.substr(0, name.find(" gfx")));
+  } else if (line.text.find(bench_.program) != std::string_view::npos &&
+             line.text.find(" -") != std::string_view::npos) {
+    read_command(line);
+  } else if (line.text.starts_with("Winner")) {
+    is_winner_ = true;
+  } else if (are_heads(columns)) {
+    take_heads(columns);
+  } else if (!heads_.empty() && may_be_row(line)) {
+    read_row(line);
+    is_winner_ = false;
+  }
+}
+
+// The types of a command: -r TYPE, --precision TYPE, --a_type TYPE and the like.
+void BenchReader::read_command(const LogCell& line) {
+  constexpr std::array<std::string_view, 6> options{"-r",       "--precision", "--a_type",
+                                                    "--b_type", "--c_type",    "--d_type"};
+  const Cells words = words_of(line);
+  types_.clear();
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (std::ranges::find(options, words[i].text) != options.end()) types_.emplace(words[i + 1].text);
+  }
+}
+
+void BenchReader::take_heads(const LogCell& line) {
+  heads_.clear();
+  constexpr std::size_t most_columns = 256;
+  for (const LogCell& head : fields_of(line, ",")) {
+    if (heads_.size() < most_columns) heads_.push_back(plain_name(head.text));
+  }
+  for (const std::string_view head : {"m", "n", "k", "us"}) {
+    if (std::ranges::find(heads_, head) == heads_.end()) {
+      reading_.fault(line, head, "this column is missing: transA,transB,M,N,K and a time in us are accepted");
+      heads_.clear();
+      return;
+    }
+  }
+}
+
+const LogCell* BenchReader::find(const Cells& cells, std::string_view head) const {
+  const auto found = std::ranges::find(heads_, plain_name(head));
+  return found == heads_.end() ? nullptr : &cells[static_cast<std::size_t>(found - heads_.begin())];
+}
+
+// Of all matrices, by columns or by the command; nothing where neither names one, several where they differ.
+std::optional<std::string> BenchReader::type_of(const Cells& cells) const {
+  std::set<std::string, std::less<>> types;
+  for (const std::string_view head : {"a_type", "b_type", "c_type", "d_type"}) {
+    if (const LogCell* const cell = find(cells, head)) types.emplace(cell->text);
+  }
+  if (types.empty()) types = types_;
+  if (types.empty()) return {};
+  return fmt::format("{}", fmt::join(types, " and "));
+}
+
+std::string BenchReader::why_not(const Cells& cells) const {
+  const std::string type = type_of(cells).value_or("");
+  if (type != modelled_type) return fmt::format("its type is {}: GEMMs of bf16 have a model", printable(type));
+  const LogCell* const batch = find(cells, "batch_count");
+  if (batch != nullptr && batch->text != "1") return "batched";
+  const LogCell* const grouped = find(cells, "grouped_gemm");
+  if (grouped != nullptr && grouped->text != "0") return "several GEMMs in one kernel";
+  const std::string layout{cells[0].text.front(), cells[1].text.front()};
+  if (bench_.kernels_of(layout).empty()) {
+    return fmt::format("{}'s kernels for {} are not known: no table of them was measured", bench_.library, layout);
+  }
+  return {};
+}
+
+void BenchReader::read_row(const LogCell& line) {
+  const Cells cells = fields_of(line, ",");
+  if (cells.size() != heads_.size()) {
+    return reading_.fault(line.from(0, 0), "",
+                          fmt::format("{} cells where the columns are {}", cells.size(), heads_.size()));
+  }
+  if (!lines_.is_ended()) {
+    return reading_.fault(line.from(0, 0), "", "the row is cut off: an end of line is accepted behind it");
+  }
+  if (!type_of(cells)) {
+    return reading_.fault(line.from(0, 0), "a_type",
+                          fmt::format("the type of the matrices is not said: a line above it with the command that ran "
+                                      "({} ... -r {}) is accepted",
+                                      bench_.program, modelled_type));
+  }
+  if (std::string why = why_not(cells); !why.empty()) return reading_.leave_out(line.line, std::move(why));
+  constexpr int longest_side = 1 << 24;
+  const auto m = reading_.integer(*find(cells, "m"), 1, longest_side, "M");
+  const auto n = reading_.integer(*find(cells, "n"), 1, longest_side, "N");
+  const auto k = reading_.integer(*find(cells, "k"), 1, longest_side, "K");
+  const auto time = reading_.figure(*find(cells, "us"), study::Figure::kernel_time, "us");
+  if (m && n && k && time) record(cells, {*m, *n, *k}, *time);
+}
+
+// Rate and time of a row must tell the same: cells that slipped into other columns do not.
+void BenchReader::record(const Cells& cells, const models::GemmShape& shape, double time) {
+  constexpr double tolerance = 0.02;
+  const LogCell* const rate = find(cells, bench_.rate);
+  if (rate != nullptr) {
+    constexpr double giga = 1e9;
+    const auto said = reading_.number(*rate, 0.0, 1e9, bench_.rate);
+    if (!said) return;
+    const double follows = shape.flops().value() / time;
+    if (std::abs(*said * giga - follows) > tolerance * follows) {
+      return reading_.fault(*rate, bench_.rate,
+                            fmt::format("{} Gflop/s, where sizes and time make {:.1f}: columns that were mixed up?",
+                                        rate->text.substr(0, 40), follows / giga));
+    }
+  }
+  const std::string layout{cells[0].text.front(), cells[1].text.front()};
+  Measurement measurement;
+  measurement.line = cells.front().line;
+  measurement.group = fmt::format("GEMM of {}, {}", bench_.library, layout);
+  measurement.assignments.emplace_back(bench_.kernels_of(layout));
+  measurement.trial = study::GemmTrial{shape};
+  measurement.seen.push_back({.figure = study::Figure::kernel_time, .value = time});
+  found_.emplace_back(std::move(measurement), is_winner_);
+}
+
+// A winner is printed a second time, behind all that were tried; it alone is what the library would do.
+void BenchReader::keep_winner() {
+  std::set<study::Trial> won;
+  for (const auto& [measurement, is_winner] : found_) {
+    if (is_winner) won.insert(measurement.trial);
+  }
+  for (auto& [measurement, is_winner] : found_) {
+    if (!is_winner && won.contains(measurement.trial)) {
+      reading_.leave_out(measurement.line, "a solution that was tried: the winner is read");
+    } else {
+      reading_.add(std::move(measurement));
+    }
+  }
+}
+
+}  // namespace
+
+bool is_gemm_bench(const GemmBench& bench, std::string_view text) {
+  LogLines lines(text);
+  while (lines.next()) {
+    if (lines.line().text.size() > longest_log_line) continue;
+    const LogCell line = without_device(trimmed(lines.line()));
+    if (are_heads(line) && line.text.find(bench.rate) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+Reading read_gemm_bench(const GemmBench& bench, std::string_view text, const std::string& name) {
+  return BenchReader(bench, text, name).read();
+}
+
+}  // namespace c3sim::calibrate

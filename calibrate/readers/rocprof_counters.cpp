@@ -1,0 +1,50 @@
+#include "calibrate/readers/rocprof_counters.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "calibrate/readers/csv_log.h"
+#include "calibrate/readers/repeated_runs.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+struct Counts {
+  int line = 0;
+  std::vector<double> values;
+};
+
+}  // namespace
+
+bool is_rocprof_counters(std::string_view text) {
+  return CsvLog::has_columns(text, {"Kernel_Name", "Counter_Name", "Counter_Value"});
+}
+
+Reading read_rocprof_counters(std::string_view text, const std::string& name) {
+  LogReading reading(name);
+  CsvLog rows(text, reading);
+  const auto kernel = rows.column("Kernel_Name");
+  const auto counter = rows.column("Counter_Name");
+  const auto value = rows.column("Counter_Value");
+  std::map<std::pair<std::string, std::string>, Counts> counts;
+  while (kernel && counter && value && rows.next()) {
+    constexpr double most = 1e18;
+    const auto count = reading.number(rows.cell(*value), 0.0, most, "Counter_Value");
+    if (!count) continue;
+    Counts& known = counts[{std::string(rows.cell(*kernel).text), std::string(rows.cell(*counter).text)}];
+    if (known.values.empty()) known.line = rows.line();
+    known.values.push_back(*count);
+  }
+  for (auto& [names, known] : counts) {
+    const std::size_t runs = known.values.size();
+    const auto [median, low, high] = spread_of(std::move(known.values));
+    reading.add(NamedRuns{names.first, names.second, known.line, runs, median, low, high});
+  }
+  if (reading.empty()) reading.fault({}, "", "no counter: rows of counters are accepted below their columns");
+  return std::move(reading).take();
+}
+
+}  // namespace c3sim::calibrate

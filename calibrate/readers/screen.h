@@ -1,0 +1,35 @@
+// What of readings does not count, though it can be read: what another GPU did, what is out of order, and what was said
+// before.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "calibrate/readers/measurement.h"
+
+namespace c3sim::calibrate {
+
+// The machine that measurements are for.
+struct ScreenedFor {
+  std::string platform;  // as it was asked for, by name or file
+  std::string machine;   // what the platform calls itself; may be empty
+};
+
+// Measurements of another machine become faults: of a row, in whose column `platform` another stands, or of the whole
+// file, where it names another GPU. `path` is that of the file. A GPU without a model in its name ("AMD Radeon
+// Graphics") may be any.
+void refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target);
+
+// GEMMs that follow each other from rest (trials with `nth`) stand in their order, one series behind the other: one
+// that comes before its predecessor, but does not begin a series, becomes a fault. `path` is that of the file.
+void refuse_disordered(Reading& reading, const std::string& path);
+
+// Rows of the file's text that say the same in the same words: all but the first become faults. Repetitions that differ
+// in any cell all count, and so do those of other files that happen to agree.
+void refuse_repeated_rows(Reading& reading, std::string_view text, const std::string& path);
+
+// Files that say nothing but what those before them say, a log as text and as JSON: such a file is at fault as a whole.
+void refuse_repeated_files(std::span<Reading> readings);
+
+}  // namespace c3sim::calibrate

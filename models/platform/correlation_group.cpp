@@ -1,0 +1,138 @@
+#include "models/platform/correlation_group.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::models {
+
+namespace {
+
+struct Pair {
+  sim::Section row;
+  std::string first;
+  std::string second;
+  double correlation = 0.0;
+};
+
+class PairReader {
+ public:
+  explicit PairReader(sim::Config& config) : root_(config.root()) {
+    if (!root_.has("correlations")) return;
+    for (sim::Section row : root_.list("correlations")) {
+      const std::string first = row.text("first");
+      const std::string second = row.text("second");
+      pairs_.push_back({row, first, second, row.number("correlation", -1.0, 1.0)});
+    }
+    for (sim::Parameter& parameter : config.parameters()) {
+      if (!parameter.error.empty()) with_error_.push_back(parameter.path);
+      parameters_.emplace(parameter.path, std::move(parameter));
+    }
+  }
+
+  std::vector<Pair> read() {
+    std::vector<Pair> sound;
+    std::set<std::pair<std::string, std::string>> known;
+    for (Pair& pair : pairs_) {
+      const bool both_known = check(pair, "first", pair.first) && check(pair, "second", pair.second);
+      if (!both_known || !pair.row.is_sound("correlation")) continue;
+      if (pair.first == pair.second) {
+        pair.row.fault("second", "is the first");
+      } else if (!known.insert(std::minmax(pair.first, pair.second)).second) {
+        pair.row.fault("second", "the pair is given twice");
+      } else if (has_error(pair, "first", pair.first) && has_error(pair, "second", pair.second)) {
+        sound.push_back(std::move(pair));
+      }
+    }
+    return sound;
+  }
+
+ private:
+  // Whether the path is that of a parameter; what is wrong with the parameter itself is said already.
+  bool check(Pair& pair, std::string_view key, const std::string& path) {
+    if (!pair.row.is_sound(key) || !root_.is_sound(path)) return false;
+    if (parameters_.contains(path)) return true;
+    pair.row.fault(key, "no parameter is named '" + path + "'" + sim::name_hint(path, with_error_));
+    return false;
+  }
+
+  bool has_error(Pair& pair, std::string_view key, const std::string& path) {
+    const sim::Parameter& parameter = parameters_.at(path);
+    if (!parameter.error.empty()) return true;
+    if (parameter.kind != "what_if") pair.row.warn(key, path + " has no error: the pair is left out");
+    return false;
+  }
+
+  sim::Section root_;
+  std::vector<Pair> pairs_;
+  std::map<std::string, sim::Parameter> parameters_;
+  std::vector<std::string> with_error_;
+};
+
+// Parameters that pairs link, each set in the order of the pairs.
+std::vector<std::vector<std::string>> linked(const std::vector<Pair>& pairs) {
+  std::vector<std::vector<std::string>> groups;
+  const auto take_group = [&groups](const std::string& path) {
+    const auto holds = [&path](const auto& group) { return std::ranges::find(group, path) != group.end(); };
+    const auto found = std::ranges::find_if(groups, holds);
+    if (found == groups.end()) return std::vector<std::string>{path};
+    std::vector<std::string> group = std::move(*found);
+    groups.erase(found);
+    return group;
+  };
+  for (const Pair& pair : pairs) {
+    std::vector<std::string> group = take_group(pair.first);
+    if (std::ranges::find(group, pair.second) == group.end()) {
+      const std::vector<std::string> other = take_group(pair.second);
+      group.insert(group.end(), other.begin(), other.end());
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+Eigen::MatrixXd matrix_of(const std::vector<std::string>& group, const std::vector<Pair>& pairs) {
+  const auto size = static_cast<Eigen::Index>(group.size());
+  Eigen::MatrixXd matrix = Eigen::MatrixXd::Identity(size, size);
+  for (const Pair& pair : pairs) {
+    const auto first = std::ranges::find(group, pair.first) - group.begin();
+    const auto second = std::ranges::find(group, pair.second) - group.begin();
+    if (first == size) continue;
+    matrix(first, second) = matrix(second, first) = pair.correlation;
+  }
+  return matrix;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+std::vector<CorrelationGroup> CorrelationGroup::read(sim::Config& config) {
+  const std::vector<Pair> pairs = PairReader(config).read();
+  std::vector<CorrelationGroup> groups;
+  for (std::vector<std::string>& parameters : linked(pairs)) {
+    const Eigen::MatrixXd matrix = matrix_of(parameters, pairs);
+    if (matrix.llt().info() != Eigen::Success) {
+      config.root().fault("correlations",
+                          "no errors correlate like this (the matrix is not positive definite): " + joined(parameters));
+      continue;
+    }
+    CorrelationGroup group{std::move(parameters), {}};
+    for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
+      group.matrix.emplace_back(matrix.row(row).begin(), matrix.row(row).end());
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+}  // namespace c3sim::models

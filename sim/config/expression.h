@@ -1,0 +1,55 @@
+// Arithmetic with units, as files write it in $(...): "$(tokens * hidden * 2B)", "$(gathered / 8)", "$(48GB/s * 2ms)".
+// Numbers, units, names, + - * / %, parentheses and the functions min, max, floor, ceil and round: nothing that runs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "sim/config/quantity_text.h"
+
+namespace c3sim::sim {
+
+// A number with what it measures: powers of bytes, seconds, joules and operations.
+struct Amount {
+  double value = 0.0;  // in base units
+  std::array<int, 4> powers{};
+
+  bool operator==(const Amount&) const = default;
+};
+
+// What a name stands for: an amount, or a word such as "all_gather".
+using NamedValue = std::variant<Amount, std::string>;
+
+// What is wrong with an expression, and at which character of its text, from 0.
+class ExpressionError : public std::runtime_error {
+ public:
+  ExpressionError(std::size_t at, const std::string& what) : std::runtime_error(what), at_(at) {}
+  std::size_t at() const { return at_; }
+
+ private:
+  std::size_t at_;
+};
+
+// Asked for the names that an expression uses; throws std::runtime_error where one stands for nothing.
+using LookUp = std::function<NamedValue(std::string_view name)>;
+
+// Whether anything in the text is to be replaced.
+bool has_expression(std::string_view text);
+
+// The text with every $(...) replaced by its value: a whole number as its digits, an amount in its base unit ("1024B").
+// Throws ExpressionError for what is no expression, dimensions that do not fit, a division by zero and a value that no
+// text can carry: one that is not finite, a fraction of a byte, a negative amount with a unit, bytes times seconds.
+std::string replaced(std::string_view text, const LookUp& look_up);
+
+// The amount that a text such as "8192" or "896MiB" spells, or else the text as a word.
+NamedValue value_of_text(std::string_view text);
+
+// Whether expressions read the name as something else: a unit or a function.
+bool is_reserved(std::string_view name);
+
+}  // namespace c3sim::sim

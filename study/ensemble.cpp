@@ -1,0 +1,74 @@
+#include "study/ensemble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "sim/config/config_error.h"
+#include "study/fidelity.h"
+#include "study/parallel.h"
+#include "study/posterior.h"
+
+namespace c3sim::study {
+
+namespace {
+
+// Of a logarithm that is normal about 0, such that the factor has this relative standard deviation.
+double factor_of(double spread, double share) {
+  return std::exp(std::sqrt(std::log1p(spread * spread)) * normal_quantile(share));
+}
+
+}  // namespace
+
+Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs)
+    : name_(platform.spec.name), draws_(sampling.draws), hypercube_(sampling.draws, sampling.seed) {
+  const Posterior posterior(platform);
+  const bool model_errs =
+      std::ranges::any_of(platform.spec.fitted_to, [](const models::FittedRange& row) { return row.spread > 0.0; });
+  if (posterior.empty() && !model_errs) return;
+  const std::vector<std::vector<std::string>> draws = posterior.draws(sampling.draws, sampling.seed);
+  std::vector<std::optional<models::PlatformSpec>> platforms(draws.size());
+  std::vector<std::string> reasons(draws.size());
+  const auto read = [&](std::size_t draw) {
+    try {
+      platforms[draw] = reassign(platform, draws[draw]);
+    } catch (const sim::ConfigError& error) {
+      reasons[draw] = error.faults().front().path + ": " + error.faults().front().what;
+    }
+  };
+  for_each_index(draws.size(), read, {}, jobs);
+  for (std::size_t draw = 0; draw < draws.size(); ++draw) {
+    if (platforms[draw]) {
+      members_.push_back({std::move(*platforms[draw]), draw});
+    } else {
+      impossible_.push_back(std::move(reasons[draw]));
+    }
+  }
+}
+
+std::unique_ptr<Testbed> Ensemble::member(std::size_t index) const {
+  const Member& member = members_[index];
+  const auto factor = [this, &member](const Work& work) {
+    const Spread spread = spread_of(work, member.platform);
+    if (spread.relative <= 0.0) return 1.0;
+    return factor_of(spread.relative, hypercube_.dimension("error of " + spread.of)[member.draw]);
+  };
+  return std::make_unique<Testbed>(member.platform, factor);
+}
+
+std::vector<std::string> Ensemble::warnings() const {
+  if (is_certain()) {
+    return {
+        fmt::format("{} tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
+                    "platform that does",
+                    name_)};
+  }
+  if (impossible_.empty()) return {};
+  return {
+      fmt::format("{} of {} draws are no platform and left out: {}", impossible_.size(), draws_, impossible_.front())};
+}
+
+}  // namespace c3sim::study

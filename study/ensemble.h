@@ -1,0 +1,58 @@
+// The machines that a platform may be, each as likely as the others: draws of the posterior of its parameters, and of
+// the model's own error, which no parameter explains.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "study/interval.h"
+#include "study/latin_hypercube.h"
+#include "study/platform_file.h"
+#include "study/testbed.h"
+
+namespace c3sim::study {
+
+// How an ensemble is drawn.
+struct Sampling {
+  std::size_t draws = 100;
+  std::uint64_t seed = 1;
+};
+
+// What an interval over an ensemble covers: errors of parameters that the platform file states, with their
+// correlations, and how far times of isolated work were off in the fit, by kind of work and size (`spread` of
+// fitted_to). What it does not: values without an error, and the mechanisms of interference, which are fitted to
+// nothing concurrent and have no spread of their own.
+class Ensemble {
+ public:
+  // Read on so many threads; one per core where that is 0.
+  Ensemble(const Platform& platform, const Sampling& sampling, int jobs = 0);
+
+  // Whether the file tells of no error: then there is nothing to draw, and no member.
+  bool is_certain() const { return members_.empty() && impossible_.empty(); }
+  // Draws that are platforms; those that the rest of the file rules out are none.
+  std::size_t size() const { return members_.size(); }
+  // A machine at rest, which the ensemble must outlive. The duration of each operation is that of the drawn parameters
+  // times a factor, log-normal about 1, that is the same for all operations of one kind and size: how far the model is
+  // off of that.
+  std::unique_ptr<Testbed> member(std::size_t index) const;
+
+  // Why there is no interval, or fewer draws than asked for; empty where all is well.
+  std::vector<std::string> warnings() const;
+
+ private:
+  struct Member {
+    models::PlatformSpec platform;
+    std::size_t draw;
+  };
+
+  std::string name_;
+  std::size_t draws_;
+  LatinHypercube hypercube_;
+  std::vector<Member> members_;
+  std::vector<std::string> impossible_;  // why, by draw that is no platform
+};
+
+}  // namespace c3sim::study

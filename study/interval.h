@@ -1,0 +1,26 @@
+// Where a value lies as far as draws tell: from the 5th to the 95th percentile of them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace c3sim::study {
+
+// In the base unit of what it is of. Nine of ten values should lie inside.
+struct Interval {
+  double low = 0.0;
+  double high = 0.0;
+
+  bool holds(double value) const { return low <= value && value <= high; }
+  bool operator==(const Interval&) const = default;
+};
+
+// The 5th and the 95th percentile; none of fewer values than tell of them, and none of values that are all the same,
+// since nothing that they follow from has a known error. The i-th least of n values, from 0, is taken to have (i + 1/2)
+// / n of all below it, as the strata of a Latin hypercube have it (Hazen's rule), and between two such shares values
+// are interpolated.
+inline constexpr std::size_t fewest_draws = 20;
+std::optional<Interval> interval_of(std::vector<double> values);
+
+}  // namespace c3sim::study

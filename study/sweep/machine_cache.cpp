@@ -1,0 +1,53 @@
+#include "study/sweep/machine_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace c3sim::study {
+
+namespace {
+
+// A testbed remembers what it was asked; a fresh one keeps memory flat. By then all that points share has paid.
+constexpr std::size_t most_questions = 256;
+
+constexpr auto platform_word = "platform";
+
+}  // namespace
+
+bool is_of_platform(const Assignment& assignment) {
+  return assignment.name == platform_word || assignment.name.find('.') != std::string::npos;
+}
+
+void Platforms::add(const std::string& name) {
+  if (platforms_.contains(name)) return;
+  const std::vector<std::filesystem::path>& folders = base().config_folders;
+  platforms_.emplace(name, read_platform(find_platform(name, platform_word, folders), {}, folders));
+}
+
+models::PlatformSpec Platforms::with(std::span<const Assignment> assignments) const {
+  const auto named = std::ranges::find(assignments, platform_word, &Assignment::name);
+  const Platform& platform = named == assignments.end() ? base() : platforms_.at(named->value);
+  std::vector<std::string> texts;
+  for (const Assignment& assignment : assignments) {
+    if (assignment.name != platform_word) texts.push_back(assignment.name + "=" + assignment.value);
+  }
+  return texts.empty() ? platform.spec : reassign(platform, texts);
+}
+
+std::string Platforms::text() const {
+  std::string text;
+  for (const auto& [name, platform] : platforms_) text += "# " + name + "\n" + platform.resolved;
+  return text;
+}
+
+Testbed& MachineCache::machine(std::span<const Assignment> assignments) {
+  if (!testbed_ || asked_ >= most_questions || !std::ranges::equal(assignments, assignments_)) {
+    testbed_ = std::make_unique<Testbed>(platforms_.with(assignments));
+    assignments_.assign(assignments.begin(), assignments.end());
+    asked_ = 0;
+  }
+  ++asked_;
+  return *testbed_;
+}
+
+}  // namespace c3sim::study

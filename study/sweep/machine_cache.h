@@ -1,0 +1,53 @@
+// The machines that points ask: a platform with a point's assignments. The last one is kept, as neighbouring points
+// often share it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "study/platform_file.h"
+#include "study/sweep/point.h"
+#include "study/testbed.h"
+
+namespace c3sim::study {
+
+// The platforms by name that a study starts from; the empty name is that of the study itself.
+class Platforms {
+ public:
+  explicit Platforms(Platform base) { platforms_.emplace("", std::move(base)); }
+
+  // Reads a further one with these assignments, unless it is there. Throws sim::ConfigError.
+  void add(const std::string& name);
+  const Platform& base() const { return platforms_.at(""); }
+  // The named platform, or the base where no assignment is of `platform`, with the others. Throws sim::ConfigError.
+  models::PlatformSpec with(std::span<const Assignment> assignments) const;
+  // All that answers depend on, in words.
+  std::string text() const;
+
+ private:
+  std::map<std::string, Platform> platforms_;
+};
+
+// Whether an assignment changes the machine rather than what is asked of it.
+bool is_of_platform(const Assignment& assignment);
+
+// Used by one thread.
+class MachineCache {
+ public:
+  explicit MachineCache(const Platforms& platforms) : platforms_(platforms) {}
+
+  // Valid until the next call.
+  Testbed& machine(std::span<const Assignment> assignments);
+
+ private:
+  const Platforms& platforms_;
+  std::vector<Assignment> assignments_;  // of the machine that is kept
+  std::unique_ptr<Testbed> testbed_;
+  std::size_t asked_ = 0;
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,64 @@
+// What the points of a sweep differ in: a list of values, or an interval that they are drawn from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/config_section.h"
+#include "sim/config/quantity_text.h"
+#include "study/sweep/point.h"
+
+namespace c3sim::study {
+
+// A number with its unit as a person wrote it: "48 GB/s" is 48 of "GB/s".
+struct WrittenNumber {
+  double number = 0.0;
+  std::string unit;   // empty of plain numbers
+  double base = 0.0;  // in base units
+  sim::Dimension dimension = sim::Dimension::number;
+  bool is_whole = false;  // a plain number of digits alone
+};
+// Nothing where the text is no number with one of the units that sim::parse_quantity reads.
+std::optional<WrittenNumber> read_number(std::string_view text);
+
+// Values from one end to the other, both included.
+struct AxisRange {
+  WrittenNumber low;
+  WrittenNumber high;
+  bool logarithmic = false;
+
+  // The value at `u` of the way, 0 <= u < 1, in the unit of the lower end, to six digits; a whole number where both
+  // ends are, or a whole number of bytes.
+  std::string at(double u) const;
+};
+
+struct SweepAxis {
+  std::string name;               // "gpu.sdma.engines"; of an axis with cases, any
+  std::vector<AxisValue> values;  // empty: drawn from the interval
+  std::optional<AxisRange> interval;
+  std::optional<sim::Dimension> dimension;  // of all its values, where all are numbers
+
+  AxisValue at(double u) const;  // 0 <= u < 1
+  bool varies() const { return values.size() != 1; }
+  // Every value that it has, or both ends of the interval: what is worth checking before points are asked.
+  std::vector<AxisValue> extremes() const;
+
+  // How tables show its values: as numbers of one unit where all are numbers of one dimension ("bytes" [B],
+  // "fabric.link_rate" [GB/s]), else as text.
+  Column column() const;
+  Cell cell(const AxisValue& value) const;
+};
+
+// Reads one entry of `axes`:
+//   {of: gpu.sdma.engines, values: [4, 8, 16]}               these; `value: 4` is a list of one
+//   {of: fabric.link_rate, from: 48 GB/s, to: 128 GB/s, step: 16 GB/s}
+//   {of: bytes, from: 1MiB, to: 1GiB, times: 2}              multiplied from one to the next
+//   {of: fabric.link_rate, from: 48 GB/s, to: 128 GB/s, steps: 9}   so many, both ends included
+//   {of: gpu.sdma.payload_rate, from: 48 GB/s, to: 128 GB/s, scale: log}   drawn from, where points are sampled
+//   {name: commands, cases: [{name: today}, {name: batched, set: ["gpu.sdma.batched_doorbell=true"]}]}
+// What is wrong is recorded with the section.
+SweepAxis read_axis(sim::Section section);
+
+}  // namespace c3sim::study

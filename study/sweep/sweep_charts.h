@@ -1,0 +1,25 @@
+// How a quantity follows an axis: as charts, and as a sentence about what more of it still buys.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "study/report/chart.h"
+#include "study/sweep/point.h"
+#include "study/sweep/sweep_study.h"
+
+namespace c3sim::study {
+
+// Points that differ in nothing but x, ascending, by what they share: "all_gather, 64MiB".
+using Curves = std::map<std::string, std::vector<ScatterPoint>>;
+Curves curves_of(const SweepStudy& study, const std::vector<PointAnswer>& points, const std::string& x,
+                 const std::string& y);
+
+ScatterChart sweep_chart(const SweepStudy& study, const std::vector<PointAnswer>& points, const ChartAxes& axes);
+
+// From where on more of x changes y by less than 1 %: "Beyond gpu.sdma.engines = 9 ...". Empty where x is no number, or
+// no curve has two points.
+std::string saturation_sentence(const SweepStudy& study, const std::vector<PointAnswer>& points, const ChartAxes& axes);
+
+}  // namespace c3sim::study

@@ -1,0 +1,61 @@
+// What a finished study says: which points meet its constraints, which are best, how much a change buys, and how far
+// that can be trusted.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "study/platform_file.h"
+#include "study/report/results.h"
+#include "study/sweep/pareto_front.h"
+#include "study/sweep/sweep_store.h"
+#include "study/sweep/sweep_study.h"
+
+namespace c3sim::study {
+
+class SweepResults {
+ public:
+  static constexpr std::uint64_t most_rows = 1000;  // of a table for people; the file of points has all
+
+  // Goes through the store once. All of it outlives this.
+  SweepResults(const SweepStudy& study, const SweepStore& store, const Platform& platform);
+
+  // A table of all points, or of those on fronts alone where they are more than most_rows; charts of it; the best
+  // points of each case; the parameters that were varied, with their source; sentences that sum it up.
+  Results results() const;
+  // Every point: its index, its columns, whether it meets the constraints and is on the front, where there are any, and
+  // why it has no answer.
+  void write_csv(std::ostream& out) const;
+
+ private:
+  bool meets(const std::vector<Cell>& cells) const;
+  bool is_on_front(std::uint64_t index) const;
+  std::vector<Cell> row_of(const PointAnswer& answer) const;
+  std::vector<Column> row_columns() const;
+  std::size_t place_of(const std::string& key) const;
+  std::string choice_of(std::uint64_t index) const;
+
+  NamedTable table() const;
+  NamedTable best() const;
+  NamedTable inputs() const;
+  std::string gain_sentence() const;
+  std::vector<std::string> sentences() const;
+
+  const SweepStudy& study_;
+  const SweepStore& store_;
+  const Platform& platform_;
+  std::vector<Column> columns_;
+  std::uint64_t points_ = 0;
+  std::uint64_t answered_ = 0;
+  std::uint64_t met_ = 0;
+  std::string first_fault_;
+  std::map<SweepStudy::Case, ParetoFront> fronts_;
+  std::vector<std::uint64_t> on_fronts_;  // their members, ascending
+  std::map<std::string, std::uint64_t> fidelities_;
+  std::vector<PointAnswer> shown_;  // the rows of the table
+};
+
+}  // namespace c3sim::study

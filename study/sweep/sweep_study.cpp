@@ -1,0 +1,337 @@
+#include "study/sweep/sweep_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr std::size_t most_axes = 64;
+constexpr std::uint64_t points_tried = 10'000;  // for the first that has an answer
+
+std::vector<Assignment> assignments_of(const Point& point, bool of_platform) {
+  std::vector<Assignment> chosen;
+  for (const AxisValue& value : point.values) {
+    std::ranges::copy_if(value.assignments, std::back_inserter(chosen),
+                         [=](const Assignment& each) { return is_of_platform(each) == of_platform; });
+  }
+  return chosen;
+}
+
+bool touches_platform(const SweepAxis& axis) {
+  const auto values = axis.extremes();
+  return std::ranges::any_of(
+      values, [](const AxisValue& value) { return std::ranges::any_of(value.assignments, is_of_platform); });
+}
+
+std::string first_of(const sim::ConfigError& error) {
+  const sim::Fault& fault = error.faults().front();
+  return fault.path.empty() ? fault.what : fault.path + ": " + fault.what;
+}
+
+// What is wrong with a value of an axis by itself, where the rest of the machine is as it is. Words mean nothing where
+// it is not known what is asked.
+std::string why_not(const AxisValue& value, Platforms& platforms, const PointQuestion* question) {
+  std::vector<Assignment> of_platform;
+  for (const Assignment& assignment : value.assignments) {
+    if (is_of_platform(assignment)) {
+      of_platform.push_back(assignment);
+    } else if (question != nullptr) {
+      if (std::string fault = question->why_not(assignment); !fault.empty()) return fault;
+    }
+  }
+  if (of_platform.empty()) return {};
+  try {
+    for (const Assignment& assignment : of_platform) {
+      if (assignment.name == "platform") platforms.add(assignment.value);
+    }
+    platforms.with(of_platform);
+    return {};
+  } catch (const sim::ConfigError& error) {
+    return first_of(error);
+  }
+}
+
+// The key by which a fault of an axis is found in the file.
+std::string_view key_of(sim::Section& section) {
+  for (const char* const key : {"values", "value", "cases", "from"}) {
+    if (section.has(key)) return key;
+  }
+  return "of";
+}
+
+// Each value by itself, a fault that many have once.
+void check_values(sim::Section& section, const SweepAxis& axis, Platforms& platforms, const PointQuestion* question) {
+  std::string told;
+  for (const AxisValue& value : axis.extremes()) {
+    std::string fault = why_not(value, platforms, question);
+    if (fault.empty() || fault == told) continue;
+    section.fault(key_of(section), fmt::format("{}: {}", value.label, fault));
+    told = std::move(fault);
+  }
+}
+
+std::vector<SweepAxis> read_axes(sim::Section& root, Platforms& platforms, const PointQuestion* question) {
+  std::vector<SweepAxis> axes;
+  std::vector<sim::Section> sections = root.list("axes");
+  if (sections.empty()) root.fault("axes", "at least one axis is needed");
+  if (sections.size() > most_axes) {
+    root.fault("axes", fmt::format("{} axes are too many: at most {} are accepted", sections.size(), most_axes));
+    return axes;
+  }
+  for (sim::Section& section : sections) {
+    SweepAxis axis = read_axis(section);
+    if (std::ranges::count(axes, axis.name, &SweepAxis::name) > 0) {
+      section.fault(section.has("of") ? "of" : "name", "an axis '" + axis.name + "' is there already");
+    }
+    check_values(section, axis, platforms, question);
+    axes.push_back(std::move(axis));
+  }
+  std::stable_partition(axes.begin(), axes.end(), touches_platform);
+  return axes;
+}
+
+void check_words(sim::Section& root, const std::vector<SweepAxis>& axes, const PointQuestion& question) {
+  for (const std::string& word : question.required_words()) {
+    const bool told = std::ranges::any_of(axes, [&](const SweepAxis& axis) {
+      const auto values = axis.extremes();
+      if (values.empty()) return axis.name == word;  // which is at fault itself
+      return std::ranges::all_of(values, [&](const AxisValue& value) {
+        return std::ranges::count(value.assignments, word, &Assignment::name) > 0;
+      });
+    });
+    if (!told) {
+      root.fault("axes", fmt::format("no axis says '{}', which '{}' asks for: {{of: {}, value: ...}}", word,
+                                     to_string(question.ask()), word));
+    }
+  }
+}
+
+void check_count(sim::Section& root, const PointSequence& points, const PointSampling& sampling,
+                 const StudyLimits& limits) {
+  const bool grid = sampling.method == Method::grid;
+  for (const SweepAxis& axis : points.axes()) {
+    if (grid && axis.interval) {
+      root.fault("axes", fmt::format("'{}' has two ends and nothing between: a grid needs step, times or steps; "
+                                     "sampling: {{method: sobol, points: 1024}} draws from it",
+                                     axis.name));
+    }
+  }
+  if (points.size() <= limits.most_points) return;
+  const std::string count =
+      points.size() == PointSequence::too_many ? "more than 1.8e19" : fmt::format("{}", points.size());
+  root.fault(grid ? "axes" : "sampling",
+             fmt::format("{} points, of which {} are accepted: --most-points takes more", count, limits.most_points));
+}
+
+// The quantities of the first point that has an answer.
+std::vector<Column> find_quantities(sim::Section& root, const SweepStudy& study, const Platforms& platforms) {
+  MachineCache machines(platforms);
+  std::string reason;
+  const std::uint64_t tried = std::min(study.points.size(), points_tried);
+  for (std::uint64_t index = 0; index < tried; ++index) {
+    const Point point = study.points.point(index);
+    try {
+      const Results results =
+          study.question.answer(machines.machine(assignments_of(point, true)), assignments_of(point, false));
+      std::vector<Column> columns;
+      const std::vector<Column> axes = study.columns();
+      for (Column& column : study.question.quantities_of(results).columns) {
+        if (std::ranges::count(axes, column.key, &Column::key) == 0) columns.push_back(std::move(column));
+      }
+      return columns;
+    } catch (const sim::ConfigError& error) {
+      if (reason.empty()) reason = first_of(error);
+    }
+  }
+  root.fault("axes", fmt::format("none of the first {} points is possible: {}", tried, reason));
+  return {};
+}
+
+// A number in the unit of a column.
+std::optional<double> read_bound(sim::Section& section, std::string_view key, const Column* known) {
+  if (!section.has(key)) return {};
+  const std::string text = section.text(key);
+  if (known == nullptr) return {};
+  const Column& column = *known;
+  const std::optional<WrittenNumber> bound = read_number(text);
+  const std::optional<WrittenNumber> unit = read_number("1 " + column.unit);
+  const sim::Dimension due = unit ? unit->dimension : sim::Dimension::number;
+  if (!bound || bound->dimension != due) {
+    section.fault(key, fmt::format("'{}' is no bound of '{}': a number{} is accepted", text, column.key,
+                                   due == sim::Dimension::number ? "" : " with its unit, such as 1 " + column.unit));
+    return {};
+  }
+  return unit && due != sim::Dimension::number ? bound->base / unit->base : bound->base;
+}
+
+// The column that a constraint, an objective or a chart names, by its key or the name of its axis. None where no column
+// is known, as a fault of the axes leaves it.
+const Column* find_column(sim::Section& section, std::string_view key, const std::vector<Column>& columns) {
+  const std::string name = section.text(key);
+  std::vector<std::string> known;
+  for (const Column& column : columns) {
+    if (column.key == name || column.heading == name) return &column;
+    known.push_back(column.key);
+  }
+  if (section.is_sound(key) && !columns.empty()) {
+    section.fault(
+        key, fmt::format("'{}' is neither an axis that varies nor a quantity{}", name, sim::name_hint(name, known)));
+  }
+  return nullptr;
+}
+
+// None where the quantities were not found.
+std::vector<Column> known_columns(const SweepStudy& study) {
+  return study.quantities.empty() ? std::vector<Column>{} : study.columns();
+}
+
+// The axes that are cases.
+void read_cases(sim::Section& root, SweepStudy& study) {
+  if (!root.has("cases")) return;
+  std::vector<std::string> known;
+  for (const SweepAxis& axis : study.points.axes()) known.push_back(axis.name);
+  for (const std::string& name : root.texts("cases")) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end()) {
+      root.fault("cases", fmt::format("'{}' is no axis{}", name, sim::name_hint(name, known)));
+    } else if (study.points.axes()[static_cast<std::size_t>(found - known.begin())].interval) {
+      root.fault("cases", fmt::format("'{}' is drawn from an interval: an axis with listed values is accepted", name));
+    } else {
+      study.cases.push_back(static_cast<std::size_t>(found - known.begin()));
+    }
+  }
+}
+
+void read_goals(sim::Section& root, SweepStudy& study) {
+  const std::vector<Column> columns = known_columns(study);
+  if (root.has("constraints")) {
+    for (sim::Section section : root.list("constraints")) {
+      const Column* const column = find_column(section, "of", columns);
+      const std::optional<double> least = read_bound(section, "at_least", column);
+      const std::optional<double> most = read_bound(section, "at_most", column);
+      if (column != nullptr) study.constraints.push_back({column->key, least, most});
+      if (!section.has("at_least") && !section.has("at_most")) section.fault("at_most", "at_least or at_most is due");
+    }
+  }
+  if (root.has("objectives")) {
+    for (sim::Section section : root.list("objectives")) {
+      const bool minimize = !section.has("maximize");
+      const Column* const column = find_column(section, minimize ? "minimize" : "maximize", columns);
+      if (column != nullptr) study.objectives.push_back({column->key, minimize});
+    }
+  }
+}
+
+void read_charts(sim::Section& root, SweepStudy& study) {
+  if (!root.has("charts")) return;
+  const std::vector<Column> columns = known_columns(study);
+  using Scale = std::pair<std::string_view, bool>;
+  constexpr std::array<Scale, 2> scales{{{"linear", false}, {"log", true}}};
+  for (sim::Section section : root.list("charts")) {
+    const Column* const x = find_column(section, "x", columns);
+    const Column* const y = find_column(section, "y", columns);
+    const bool log_x = section.choice<bool>("x_scale", scales, false);
+    const bool log_y = section.choice<bool>("y_scale", scales, false);
+    if (x != nullptr && y != nullptr) study.charts.push_back({x->key, y->key, log_x, log_y});
+  }
+}
+
+}  // namespace
+
+std::vector<Column> SweepStudy::columns() const {
+  std::vector<Column> all;
+  for (const SweepAxis& axis : points.axes()) {
+    if (axis.varies()) all.push_back(axis.column());
+  }
+  all.insert(all.end(), quantities.begin(), quantities.end());
+  return all;
+}
+
+std::vector<Cell> SweepStudy::axis_cells(const Point& point) const {
+  std::vector<Cell> cells;
+  for (std::size_t a = 0; a < points.axes().size(); ++a) {
+    if (points.axes()[a].varies()) cells.push_back(points.axes()[a].cell(point.values[a]));
+  }
+  return cells;
+}
+
+SweepStudy::Case SweepStudy::case_of(const Point& point) const {
+  Case places;
+  for (const std::size_t axis : cases) {
+    const std::vector<AxisValue>& values = points.axes()[axis].values;
+    const auto found = std::ranges::find(values, point.values[axis].label, &AxisValue::label);
+    places.push_back(static_cast<std::size_t>(found - values.begin()));
+  }
+  return places;
+}
+
+std::string SweepStudy::name_of(const Case& which) const {
+  std::string text;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + points.axes()[cases[i]].values[which[i]].label;
+  }
+  return text;
+}
+
+bool SweepStudy::is_first_choice(const Point& point) const {
+  for (std::size_t a = 0; a < point.values.size(); ++a) {
+    const SweepAxis& axis = points.axes()[a];
+    if (std::ranges::count(cases, a) > 0) continue;
+    if (axis.interval || point.values[a].label != axis.values.front().label) return false;
+  }
+  return true;
+}
+
+SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::optional<sim::Config> experiment,
+                            const StudyLimits& limits) {
+  std::vector<std::pair<std::string_view, Ask>> asks;
+  for (const Ask ask : all_asks()) asks.emplace_back(to_string(ask), ask);
+  const std::string name = root.name("name");
+  const std::string about = root.text("about", "");
+  const Ask ask = root.choice<Ask>("ask", asks);
+  root.text("experiment", "");  // which the caller has read
+  if (ask == Ask::run && !experiment) root.fault("experiment", "the file of an experiment is due, which 'run' plays");
+  const bool is_clear = root.is_sound("ask") && root.is_sound("experiment");
+  PointQuestion question(ask, std::move(experiment));
+  std::vector<SweepAxis> axes = read_axes(root, platforms, is_clear ? &question : nullptr);
+  PointSampling sampling;
+  if (root.has("sampling")) sampling = read_sampling(root.section("sampling"));
+  if (is_clear) check_words(root, axes, question);
+  SweepStudy study{name, about, PointSequence(std::move(axes), sampling), std::move(question), {}, {}, {}, {}, {}};
+  check_count(root, study.points, sampling, limits);
+  if (is_clear && root.is_sound("axes") && root.is_sound("sampling"))
+    study.quantities = find_quantities(root, study, platforms);
+  read_cases(root, study);
+  read_goals(root, study);
+  read_charts(root, study);
+  return study;
+}
+
+PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index) {
+  const Point point = study.points.point(index);
+  PointAnswer answer{index, study.axis_cells(point), {}};
+  const std::size_t axes = answer.cells.size();
+  answer.cells.resize(axes + study.quantities.size());
+  try {
+    const Results results =
+        study.question.answer(machines.machine(assignments_of(point, true)), assignments_of(point, false));
+    const PointQuestion::Quantities found = study.question.quantities_of(results);
+    for (std::size_t q = 0; q < study.quantities.size(); ++q) {
+      const auto same = std::ranges::find(found.columns, study.quantities[q].key, &Column::key);
+      if (same == found.columns.end()) continue;
+      answer.cells[axes + q] = found.cells[static_cast<std::size_t>(same - found.columns.begin())];
+    }
+  } catch (const sim::ConfigError& error) {
+    answer.fault = first_of(error);
+  }
+  return answer;
+}
+
+}  // namespace c3sim::study

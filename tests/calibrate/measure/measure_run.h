@@ -1,0 +1,79 @@
+// Runs c3sim-measure on GPUs that are not there.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/program.h"
+#include "tests/calibrate/measure/fake_runtime.h"
+
+namespace c3sim::measure {
+
+struct Outcome {
+  int code = 0;
+  std::string out, err, abandoned;
+};
+
+inline Outcome run(std::vector<std::string> arguments, const FakeMachine& machine = {},
+                   const std::function<void()>& when_abandoned = {}) {
+  std::ostringstream out, err;
+  Outcome outcome;
+  const Surroundings surroundings{
+      .backends = {{"fake", [&](const std::vector<std::string>&) { return open_fake(machine); }}},
+      .out = out,
+      .err = err,
+      .pace = 0.01,
+      .abandon = [&](const std::string& line) {
+        outcome.abandoned += line;
+        if (when_abandoned) when_abandoned();
+      }};
+  std::vector<const char*> argv{"c3sim-measure"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  outcome.code = run_program(static_cast<int>(argv.size()), argv.data(), surroundings);
+  outcome.out = out.str();
+  outcome.err = err.str();
+  return outcome;
+}
+
+// A folder of its own for each test.
+class MeasureTest : public ::testing::Test {
+ protected:
+  MeasureTest() {
+    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::path(::testing::TempDir()) / (std::string("c3sim_measure_") + test->name());
+    std::filesystem::remove_all(folder_);
+  }
+  ~MeasureTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string folder() const { return folder_.string(); }
+  std::string text(const std::string& file) const {
+    std::ifstream stream(folder_ / file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  void write(const std::string& file, const std::string& text) const {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / file, std::ios::binary) << text;
+  }
+  // Rows of a table, without its head.
+  std::vector<std::string> rows(const std::string& table) const {
+    std::istringstream stream(text(table));
+    std::vector<std::string> all;
+    for (std::string line; std::getline(stream, line);) {
+      if (!line.starts_with('#')) all.push_back(line);
+    }
+    if (!all.empty()) all.erase(all.begin());
+    return all;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace c3sim::measure

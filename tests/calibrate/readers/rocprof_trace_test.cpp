@@ -1,0 +1,118 @@
+// Traces and counters of rocprofv3, and the lists of labels beside them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/calibrate/readers/log_sample.h"
+
+namespace c3sim::calibrate {
+namespace {
+
+using study::Figure;
+using ::testing::HasSubstr;
+
+const std::filesystem::path samples = std::filesystem::path(C3SIM_SOURCE_DIR) / "tests/data/rocprofv3";
+constexpr std::string_view kernel_trace = "rocprofv3 kernel trace";
+constexpr std::string_view counters = "rocprofv3 counters";
+
+const std::string heads = "\"Kind\",\"Agent_Id\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n";
+std::string dispatch(int agent, const std::string& kernel, int begin, int end) {
+  return "\"KERNEL_DISPATCH\"," + std::to_string(agent) + ",\"" + kernel + "\"," + std::to_string(begin) + "," +
+         std::to_string(end) + "\n";
+}
+Reading read(const std::string& text) { return read_as(kernel_trace, text, "folder/f.csv"); }
+
+// Runs of 1.90, 1.92 and 1.91 ms, the last beside another kernel: of the two that were alone the lesser is the median.
+TEST(RocprofTrace, LabelsTellWhatKernelsWorkedOn) {
+  const Reading reading = Reader().read(samples / "kernel_trace.csv");
+  EXPECT_EQ(faults_of(reading), "");
+  ASSERT_EQ(reading.measurements.size(), 2u);
+  EXPECT_EQ(words_of_trial(reading, 0), "gemm 8192x8192x8192");
+  EXPECT_EQ(reading.measurements[0].seen[0].figure, Figure::kernel_time);
+  EXPECT_DOUBLE_EQ(seen_in(reading, 0), 1.90e-3);
+  EXPECT_DOUBLE_EQ(*reading.measurements[0].seen[0].high, 1.92e-3);
+  EXPECT_EQ(reading.measurements[0].role, Role::unlisted);
+  EXPECT_EQ(words_of_trial(reading, 1), "rccl all_reduce of 512MiB over all GPUs");
+  EXPECT_EQ(reading.measurements[1].role, Role::predict) << "it may have waited for other GPUs";
+  EXPECT_EQ(
+      left_out_of(reading),
+      "kernel_trace.csv:4: 'Cijk_Ailk_Bljk_BBS_BH_MT256x256x64_MI16x...': ran beside other work on its GPU, 1 of 3 "
+      "times\n"
+      "kernel_trace.csv:5: 'void add_kernel<float, 4>(float*, float*...': ran beside other work on its GPU, 1 of 1 "
+      "times\n");
+}
+
+// 64 MiB in 1.388 ms: 48.35 GB/s, as transferbench_examples_mi300x.csv has it.
+TEST(RocprofTrace, CopiesAreRates) {
+  const Reading reading = Reader().read(samples / "memory_copy_trace.csv");
+  EXPECT_EQ(faults_of(reading), "");
+  ASSERT_EQ(reading.measurements.size(), 1u);
+  EXPECT_EQ(words_of_trial(reading, 0), "copy gpu0 to gpu1 of 64MiB");
+  EXPECT_EQ(reading.measurements[0].seen[0].figure, Figure::rate);
+  EXPECT_NEAR(seen_in(reading, 0), 67108864 / 1.388e-3, 1.0);
+  EXPECT_EQ(left_out_of(reading),
+            "memory_copy_trace.csv:2: 'MEMORY_COPY_HOST_TO_DEVICE Agent 0 to Ag...', run 1 times: what it worked on is "
+            "not said: a line of labels.csv beside the file is accepted\n");
+}
+
+// 128 B to a line of the L2.
+TEST(RocprofTrace, CountersOfTheL2AreBytes) {
+  const Reading reading = Reader().read(samples / "counter_collection.csv");
+  EXPECT_EQ(faults_of(reading), "");
+  ASSERT_EQ(reading.measurements.size(), 2u);
+  EXPECT_EQ(reading.measurements[0].seen[0].figure, Figure::l2_hit_bytes);
+  EXPECT_DOUBLE_EQ(seen_in(reading, 0), 59563486.0 * 128);
+  EXPECT_EQ(reading.measurements[1].seen[0].figure, Figure::l2_miss_bytes);
+  EXPECT_THAT(left_out_of(reading), HasSubstr("SQ_WAVES, run 1 times: a counter that no figure stands for"));
+}
+
+TEST(RocprofTrace, WithoutALabelNothingIsGuessed) {
+  const Reading reading = Reader().read_text(heads + dispatch(2, "Cijk_MT256x256x64", 1000, 2000), "f.csv");
+  EXPECT_EQ(reading.measurements.size(), 0u);
+  EXPECT_EQ(
+      left_out_of(reading),
+      "f.csv:2: 'Cijk_MT256x256x64', run 1 times: what it worked on is not said: a line of labels.csv beside the file "
+      "is accepted\n");
+}
+
+TEST(RocprofTrace, KernelsOfOtherGpusAreNotBesideIt) {
+  EXPECT_EQ(read(heads + dispatch(2, "a", 1000, 2000) + dispatch(3, "a", 1500, 2500)).named.at(0).runs, 2u);
+  EXPECT_EQ(read(heads + dispatch(2, "a", 1000, 2000) + dispatch(2, "a", 1500, 2500)).named.size(), 0u);
+}
+
+TEST(RocprofTrace, RefusesRowsThatEndBeforeTheyBeginAndNumbersThatAreNone) {
+  const Reading reading = read(heads + dispatch(2, "a", 2000, 1000) + "K,2,a,nan,5\nK,2,a,-1,5\nK,2,a,5\nK,2,,1,5\n" +
+                               dispatch(2, "a", 1, 2));
+  ASSERT_EQ(reading.named.size(), 1u);
+  EXPECT_EQ(reading.named[0].line, 7);
+  EXPECT_THAT(faults_of(reading),
+              AllOf(HasSubstr("folder/f.csv:2:30: End_Timestamp: '1000' is no later than Start_Timestamp '2000'\n"),
+                    HasSubstr("folder/f.csv:3:7: Start_Timestamp: 'nan' is not a"),
+                    HasSubstr("folder/f.csv:4:7: Start_Timestamp: '-1' must lie between 0 and 9e+18\n"),
+                    HasSubstr("folder/f.csv:5:1: : 4 cells where the columns are 5\n"),
+                    HasSubstr("folder/f.csv:6:5: Kernel_Name: is missing: the name of a kernel is accepted\n")));
+}
+
+TEST(RocprofTrace, ARowThatIsCutOffIsAtFault) {
+  const Reading reading = read(heads + "K,2,a,1,2\nK,2,a,10,200");
+  EXPECT_EQ(reading.named.at(0).runs, 1u);
+  EXPECT_THAT(faults_of(reading), HasSubstr("f.csv:3:1: : the row is cut off: an end of line is accepted behind it"));
+}
+
+TEST(RocprofTrace, ColumnsThatAreMissingAreNamed) {
+  EXPECT_THAT(faults_of(read("Kind,Agent,Kernel_Name,Start_Timestamp,End_Timestamp\n")),
+              HasSubstr("f.csv:1:1: Agent_Id: this column is missing; known are: Kind, Agent, Kernel_Name"));
+  EXPECT_THAT(faults_of(read(heads)), HasSubstr("no dispatch: rows of kernels are accepted below their columns"));
+}
+
+// A comma, a quote and a line end within a name (RFC 4180).
+TEST(RocprofTrace, QuotesHoldWhatEverANameHas) {
+  EXPECT_EQ(read(heads + "K,2,\"f<1, 2>(\"\"a\"\")\nb\",1,2\n").named.at(0).name, "f<1, 2>(\"a\")\nb");
+}
+
+TEST(RocprofTrace, SurvivesDamage) {
+  expect_damage_is_survived(kernel_trace, heads + dispatch(2, "a", 1000, 2000));
+  expect_damage_is_survived(counters, "Kernel_Name,Counter_Name,Counter_Value\na,TCC_HIT_sum,5\n");
+}
+
+}  // namespace
+}  // namespace c3sim::calibrate

@@ -1,0 +1,70 @@
+// c3sim read: what it prints, and when it fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_cli.h"
+
+namespace c3sim::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::string samples = std::string(C3SIM_SOURCE_DIR) + "/tests/data/";
+
+std::string written(const std::string& name, const std::string& text) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+TEST(ReadCommand, SaysWhatAFileHoldsAndWhatItDoesNot) {
+  const Answer answer = run_cli({"read", samples + "gemm_bench/hipblaslt_bench.txt"});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("hipblaslt_bench.txt  hipblaslt-bench"), HasSubstr("AMD Instinct MI300X"),
+                                HasSubstr("2048x1152x2048"), HasSubstr("its type is f16_r: GEMMs of bf16 have a model"),
+                                HasSubstr("1 measurement of 1 file. Left out: 1 row. 0 faults.")));
+}
+
+// The median of two copies of 64 MiB in 1.388 and 1.390 ms.
+TEST(ReadCommand, ListsEveryMeasurement) {
+  const Answer answer = run_cli({"read", samples + "rocprofv3/memory_copy_trace.csv", "--rows", "--format", "json"});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const nlohmann::json rows = nlohmann::json::parse(answer.out).at("rows");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].at("trial"), "copy gpu0 to gpu1 of 64MiB");
+  EXPECT_EQ(rows[0].at("unit"), "GB/s");
+  EXPECT_NEAR(rows[0].at("measured").get<double>(), 67108864 / 1.388e-3 / 1e9, 1e-6);
+  const Answer csv = run_cli({"read", samples + "rocprofv3/memory_copy_trace.csv", "--rows", "--format", "csv"});
+  EXPECT_THAT(csv.out, HasSubstr("where,group,trial,figure,unit,measured,low,high,role,platform,assignments\n"));
+}
+
+TEST(ReadCommand, RowsAtFaultAreWarningsWhileOthersAreLeft) {
+  const Answer answer = run_cli({"read", written("read_some.csv", "gemm,time_us\ncb1,2000\ncb1,-1\n")});
+  EXPECT_EQ(answer.code, ExitCode::fine);
+  EXPECT_THAT(answer.err, HasSubstr("read_some.csv:3:5: time_us: '-1us' is negative"));
+}
+
+TEST(ReadCommand, FailsWhereNothingIsLeft) {
+  const Answer answer = run_cli({"read", written("read_none.csv", "gemm,time_us\ncb1,-1\n")});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("read_none.csv:2:5: time_us"),
+                                HasSubstr("FILE: no measurement is left that can be used")));
+  EXPECT_EQ(run_cli({"read", "no/such/file.csv"}).code, ExitCode::users_fault);
+  EXPECT_EQ(run_cli({"read"}).code, ExitCode::users_fault);
+}
+
+TEST(ReadCommand, MeasurementsAreOfThePlatformThatIsAskedFor) {
+  const std::string file = written("read_h200.csv", "# gpu: NVIDIA H200\ngemm,time_us\ncb1,2000\n");
+  const Answer other = run_cli({"read", file});
+  EXPECT_EQ(other.code, ExitCode::users_fault);
+  EXPECT_THAT(other.err, HasSubstr("gpu: measured on 'NVIDIA H200', compared with mi300x: --platform names another"));
+  EXPECT_EQ(run_cli({"read", file, "--platform", "h200"}).code, ExitCode::fine);
+}
+
+}  // namespace
+}  // namespace c3sim::cli

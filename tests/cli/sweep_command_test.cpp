@@ -1,0 +1,205 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/cli/run_cli.h"
+
+extern char** environ;
+
+namespace c3sim::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr auto small_study = R"(name: small
+ask: copy
+axes:
+  - {of: from, value: gpu0}
+  - {of: to, value: gpu1}
+  - {of: bytes, values: [1MiB, 2MiB]}
+  - {of: gpu.sdma.payload_rate, values: [24 GB/s, 48 GB/s]}
+objectives: [{minimize: time_us}]
+charts: [{x: bytes, y: time_us}]
+)";
+
+// Some seconds' work.
+constexpr auto long_study = R"(name: long
+ask: c3
+axes:
+  - {of: fabric.link_rate, from: 48 GB/s, to: 128 GB/s}
+  - {of: bytes, from: 32MiB, to: 2GiB, scale: log}
+  - {of: gemm, value: 8192x8192x8192}
+  - {of: collective, value: all_gather}
+  - {of: strategy, value: conccl}
+sampling: {method: sobol, points: 3000}
+)";
+
+class SweepCommandTest : public testing::Test {
+ protected:
+  SweepCommandTest() {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(small_) << small_study;
+    std::ofstream(long_) << long_study;
+  }
+  ~SweepCommandTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string out(const std::string& name) const { return (folder_ / name).string(); }
+  static std::string text(const std::filesystem::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+  // c3sim as a process of its own, with this folder for its results and what it says for people in `said`.
+  pid_t start(const std::string& folder, const std::string& said) const {
+    const std::string program = C3SIM_PROGRAM;
+    std::vector<std::string> words{program, "sweep", long_, "--out", folder, "--resume"};
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    pid_t child = 0;
+    EXPECT_EQ(posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    return child;
+  }
+  // Once it has written points.
+  static void wait_for_points(const std::filesystem::path& folder) {
+    const auto written = [&folder] {
+      std::error_code absent;
+      const std::uintmax_t size = std::filesystem::file_size(folder / "points.sqlite-wal", absent);
+      return !absent && size >= 100'000;
+    };
+    for (int i = 0; i < 3000 && !written(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_TRUE(written());
+  }
+
+  const std::filesystem::path folder_ = testing::TempDir() + "sweep_command_test." + std::to_string(getpid());
+  const std::string small_ = (folder_ / "small.yaml").string();
+  const std::string long_ = (folder_ / "long.yaml").string();
+};
+
+TEST_F(SweepCommandTest, AnswersEveryPointAndSaysWhichIsBest) {
+  const Answer answer = run_cli({"sweep", small_, "--jobs", "2"});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("4 points; 1 on the Pareto front."), HasSubstr("gpu.sdma.payload_rate"),
+                                HasSubstr("The best points"), HasSubstr("transferbench_examples")));
+}
+
+TEST_F(SweepCommandTest, LeavesAPageAndEveryPointInItsFolder) {
+  const Answer answer = run_cli({"sweep", small_, "--out", out("a")});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(text(folder_ / "a" / "points.csv"), HasSubstr("point,gpu.sdma.payload_rate_GBps,bytes,time_us"));
+  EXPECT_THAT(text(folder_ / "a" / "page.html"), HasSubstr("time_us_by_bytes"));
+  for (const char* const name : {"points.sqlite", "study.yaml", "platform.yaml", "results.json", "inputs.csv"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "a" / name)) << name;
+  }
+}
+
+TEST_F(SweepCommandTest, AFolderWithPointsIsTakenUpOnlyWhenAsked) {
+  run_cli({"sweep", small_, "--out", out("a")});
+  const std::string page = text(folder_ / "a" / "page.html");
+  const Answer refused = run_cli({"sweep", small_, "--out", out("a")});
+  EXPECT_EQ(refused.code, ExitCode::users_fault);
+  EXPECT_THAT(refused.err, HasSubstr("has 4 of the 4 points of this study: --resume goes on with them"));
+  const Answer resumed = run_cli({"sweep", small_, "--out", out("a"), "--resume"});
+  EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
+  EXPECT_EQ(text(folder_ / "a" / "page.html"), page);
+}
+
+TEST_F(SweepCommandTest, AFolderOfAnotherStudyOrPlatformIsRefused) {
+  run_cli({"sweep", small_, "--out", out("a")});
+  for (const std::vector<std::string>& other :
+       {std::vector<std::string>{"sweep", long_, "--out", out("a"), "--resume"},
+        std::vector<std::string>{"sweep", small_, "--out", out("a"), "--resume", "--set", "gpu.sdma.engines=32"}}) {
+    const Answer answer = run_cli(other);
+    EXPECT_EQ(answer.code, ExitCode::users_fault);
+    EXPECT_THAT(answer.err, HasSubstr("holds points of the study 'small' with another file, platform or version"));
+  }
+}
+
+TEST_F(SweepCommandTest, CheckCountsAndAsksNothing) {
+  const Answer answer = run_cli({"sweep", long_, "--check", "--out", out("a")});
+  EXPECT_EQ(answer.out, "3000 points\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
+}
+
+TEST_F(SweepCommandTest, LimitsAreOptions) {
+  const Answer answer = run_cli({"sweep", long_, "--most-points", "100"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, HasSubstr("3000 points, of which 100 are accepted: --most-points takes more"));
+  EXPECT_THAT(run_cli({"sweep", small_, "--most-points", "1e3"}).err, HasSubstr("'1e3' is no count"));
+  EXPECT_THAT(run_cli({"sweep", small_, "--resume"}).err, HasSubstr("--out names the folder to go on with"));
+}
+
+TEST_F(SweepCommandTest, AFolderThatCannotBeMadeIsNamed) {
+  const Answer answer = run_cli({"sweep", small_, "--out", "/proc/self/nothing"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, HasSubstr("cannot make the folder /proc/self/nothing"));
+}
+
+// A limit on the size of files stands for a full disk: writes fail in the middle of the study.
+TEST_F(SweepCommandTest, FullADiskThatFillsUpCostsNothingThatWasFinished) {
+  const std::string command = std::string("trap '' XFSZ; ulimit -f 200; exec ") + C3SIM_PROGRAM + " sweep " + long_ +
+                              " --out " + out("full") + " > /dev/null 2> " + out("said");
+  const int status = std::system(("bash -c \"" + command + "\"").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("cannot use"), HasSubstr("points.sqlite")));
+  const Answer resumed = run_cli({"sweep", long_, "--out", out("full"), "--resume"});
+  EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
+  ASSERT_EQ(run_cli({"sweep", long_, "--out", out("whole")}).code, ExitCode::fine);
+  EXPECT_EQ(text(folder_ / "full" / "points.csv"), text(folder_ / "whole" / "points.csv"));
+}
+
+// A program that has no c3sim_mpi.so beside it.
+TEST_F(SweepCommandTest, SeveralProcessesNeedOpenMpi) {
+  std::filesystem::copy(C3SIM_PROGRAM, folder_ / "c3sim");
+  const std::string command = "OMPI_COMM_WORLD_SIZE=4 " + out("c3sim") + " sweep " + small_ + " 2> " + out("said");
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+  EXPECT_THAT(text(out("said")), HasSubstr("several processes were started, and this c3sim has no c3sim_mpi.so"));
+}
+
+TEST_F(SweepCommandTest, FullKillingLosesNothingAndRepeatsNothing) {
+  const std::string whole = out("whole");
+  ASSERT_EQ(run_cli({"sweep", long_, "--out", whole}).code, ExitCode::fine);
+  const pid_t child = start(out("killed"), out("said"));
+  wait_for_points(folder_ / "killed");
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const Answer resumed = run_cli({"sweep", long_, "--out", out("killed"), "--resume"});
+  EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
+  EXPECT_EQ(text(folder_ / "killed" / "points.csv"), text(folder_ / "whole" / "points.csv"));
+  EXPECT_EQ(text(folder_ / "killed" / "page.html"), text(folder_ / "whole" / "page.html"));
+}
+
+TEST_F(SweepCommandTest, FullAnInterruptionEndsCleanlyAndSaysHowToGoOn) {
+  const pid_t child = start(out("stopped"), out("said"));
+  wait_for_points(folder_ / "stopped");
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("of 3000 points were finished and are in"),
+                                       HasSubstr("the same command with --resume goes on")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "stopped" / "page.html"));
+}
+
+}  // namespace
+}  // namespace c3sim::cli

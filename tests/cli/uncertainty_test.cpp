@@ -1,0 +1,135 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/run_cli.h"
+
+namespace c3sim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::vector<std::string> gemm{"gemm", "--gemm", "512x512x512"};
+const std::vector<std::string> c3{"c3", "--gemm", "512x512x512", "--collective", "all_gather", "--bytes", "1MiB"};
+
+// A platform whose launches have an error.
+class Uncertainty : public testing::Test {
+ protected:
+  Uncertainty() : folder_(fs::path(testing::TempDir()) / ("uncertainty_test." + std::to_string(getpid()))) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "fitted.yaml")
+        << "base: mi300x\nname: fitted\nhost:\n  kernel_launch: {value: 6 us, error: 0.5 us}\n";
+  }
+  ~Uncertainty() override { fs::remove_all(folder_); }
+
+  std::string fitted() const { return (folder_ / "fitted.yaml").string(); }
+  Answer ask(std::vector<std::string> arguments, const std::vector<std::string>& options) const {
+    arguments.insert(arguments.end(), {"--platform", fitted()});
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run_cli(arguments);
+  }
+  static void expect_fault(const Answer& answer, const std::string& what) {
+    EXPECT_EQ(answer.code, ExitCode::users_fault);
+    EXPECT_THAT(answer.out, IsEmpty());
+    EXPECT_THAT(answer.err, HasSubstr(what));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
+  EXPECT_THAT(ask(gemm, {"--format", "csv"}).out, Not(HasSubstr("p5")));
+  const json result = json::parse(ask(gemm, {"--uncertainty", "--format", "json"}).out)["results"][0];
+  EXPECT_LT(result["time_p5_us"], result["time_us"]);
+  EXPECT_LT(result["time_us"], result["time_p95_us"]);
+  EXPECT_FALSE(result.contains("time_interval"));
+  const std::string text = ask(gemm, {"--uncertainty"}).out;
+  EXPECT_THAT(text, HasSubstr("time, 90 % [us]"));
+  EXPECT_THAT(text, HasSubstr(" to "));
+  EXPECT_THAT(text, Not(HasSubstr("p95")));
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"collective", "--collective", "all_gather", "--bytes", "1MiB"},
+        std::vector<std::string>{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1MiB"}}) {
+    EXPECT_THAT(ask(command, {"--uncertainty", "20", "--format", "csv"}).out, HasSubstr(",time_p5_us,time_p95_us"));
+  }
+  const json both =
+      json::parse(ask(c3, {"--strategy", "c3_base,c3_rp", "--uncertainty", "20", "--format", "json"}).out)["results"];
+  for (const json& row : both) {
+    EXPECT_LT(row["makespan_p5_us"], row["makespan_p95_us"]) << row;
+    EXPECT_LT(row["gemm_p5_us"], row["gemm_p95_us"]) << row;
+    EXPECT_LT(row["collective_p5_us"], row["collective_p95_us"]) << row;
+  }
+}
+
+TEST_F(Uncertainty, IsOfTheSeed) {
+  const auto csv = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> all{"--uncertainty", "--format", "csv"};
+    all.insert(all.end(), options.begin(), options.end());
+    return ask(c3, all).out;
+  };
+  EXPECT_EQ(csv({"--jobs", "1"}), csv({"--jobs", "3"}));
+  EXPECT_EQ(csv({}), csv({"--seed", "1"}));
+  EXPECT_NE(csv({}), csv({"--seed", "2"}));
+}
+
+TEST_F(Uncertainty, DrawsAndSeedsAreCounts) {
+  expect_fault(ask(gemm, {"--uncertainty", "19"}), "--uncertainty: '19': a whole number from 20 to 10000 is accepted");
+  expect_fault(ask(gemm, {"--uncertainty=many"}),
+               "--uncertainty: 'many': a number of draws from 20 to 10000, or none, is accepted behind it; names of "
+               "suites and files go before it");
+  expect_fault(ask(gemm, {"--uncertainty", "--seed", "-1"}), "--seed: '-1': a whole number from 0 to 2147483647");
+  expect_fault(ask(gemm, {"--seed", "1"}), "--seed: goes with --uncertainty, whose draws it is of");
+}
+
+TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
+  const Answer answer = run_cli({"gemm", "--gemm", "512x512x512", "--uncertainty", "--format", "json"});
+  EXPECT_EQ(answer.code, ExitCode::fine);
+  EXPECT_THAT(answer.err, HasSubstr("warning: mi300x tells of no errors of its parameters: there is no interval"));
+  EXPECT_TRUE(json::parse(answer.out)["results"][0]["time_p5_us"].is_null());
+}
+
+// What a prediction of it is at the value itself, and far beyond any error.
+TEST_F(Uncertainty, IsHeldAgainstMeasurements) {
+  const double predicted = json::parse(ask(gemm, {"--format", "json"}).out)["results"][0]["time_us"];
+  const fs::path file = folder_ / "runs.csv";
+  std::ofstream(file) << "kind,gemm,collective,bytes,how,limit,all_us\n"
+                      << "gemm,512x512x512,-,0,all,304," << predicted << "\n"
+                      << "gemm,512x512x512,-,0,all,304," << predicted + 3.0 << "\n";
+  const Answer plain = run_cli({"validate", file.string(), "--platform", fitted(), "--format", "json"});
+  EXPECT_THAT(plain.out, Not(HasSubstr("interval")));
+  const Answer answer =
+      run_cli({"validate", file.string(), "--platform", fitted(), "--format", "json", "--uncertainty", "50"});
+  const json report = json::parse(answer.out);
+  EXPECT_EQ(report["suites"][0]["with_interval"], 2);
+  EXPECT_EQ(report["suites"][0]["within_interval"], 1);
+  EXPECT_EQ(report["suites"][0]["within_interval_pct"], 50.0);
+  EXPECT_EQ(report["groups"][0]["within_interval"], 1);
+  EXPECT_LT(report["cases"][0]["interval_low"], report["cases"][0]["interval_high"]);
+  const std::string text = run_cli({"validate", file.string(), "--platform", fitted(), "--uncertainty", "50"}).out;
+  EXPECT_THAT(text, HasSubstr("1 of 2 measured values lie within the 90 % intervals of their predictions (50.0 %)."));
+}
+
+TEST_F(Uncertainty, IsNotOfWhatIsWrittenDownOrRead) {
+  const fs::path plan = folder_ / "plan.csv";
+  std::ofstream(plan) << "kind,gemm,collective,bytes,how,limit,all_us\n";
+  expect_fault(
+      run_cli({"validate", "--predict", plan.string(), "--out", (folder_ / "p.json").string(), "--uncertainty"}),
+      "--uncertainty: compares: --predict writes down what is not measured yet");
+  expect_fault(run_cli({"validate", plan.string(), "--score", plan.string(), "--uncertainty"}),
+               "--uncertainty: predicts anew: --score holds the predictions of a file against measurements");
+  expect_fault(run_cli({"validate", "--list", "--uncertainty"}), "--uncertainty: compares: --list goes alone");
+}
+
+}  // namespace
+}  // namespace c3sim::cli

@@ -1,0 +1,26 @@
+// Arbitrary text as a table of pairs for c3sim-measure: every pair can be measured on four GPUs, or the fault is told.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/plan.h"
+#include "calibrate/measure/words.h"
+#include "tests/fuzz/require.h"
+
+using namespace c3sim::measure;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  constexpr int gpus = 4;
+  try {
+    for (const Arguments& pair : read_pairs({reinterpret_cast<const char*>(bytes), size}, "pairs.csv", gpus)) {
+      require(pair.shape() == parse_shape(to_string(pair.shape())));
+      require(pair.bytes() > 0 && pair.bytes() % gpus == 0);
+      parse_collective(pair.text("collective"));
+      require(pair.number("channels") >= 0);
+    }
+  } catch (const UserError& fault) {
+    require(std::string(fault.what()).starts_with("pairs.csv"));
+  }
+  return 0;
+}

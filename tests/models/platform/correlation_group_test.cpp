@@ -1,0 +1,146 @@
+#include "models/platform/correlation_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "models/platform/platform_config.h"
+#include "models/platform/platform_spec.h"
+#include "sim/config/config_error.h"
+
+namespace c3sim::models {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
+
+// A platform on mi300x whose links' rate, latency and acknowledgements have errors; the rows of pairs follow.
+sim::Config config_of(const std::string& pairs) {
+  const std::string text =
+      "base: mi300x\n"
+      "name: fitted\n"
+      "fabric:\n"
+      "  link_rate: {value: 48.5 GB/s, error: 0.2 GB/s}\n"
+      "  latency: {value: 450 ns, error: 20 ns}\n"
+      "  reverse_share: {value: 0.04, error: 0.002}\n"
+      "correlations:\n";
+  return platform_config(text + pairs, "fitted.yaml", folders);
+}
+
+PlatformSpec read(const std::string& pairs, const std::vector<std::string>& assignments = {}) {
+  sim::Config config = config_of(pairs);
+  for (const std::string& assignment : assignments) config.set(assignment);
+  return PlatformSpec::read(config, folders);
+}
+
+std::string faults(const std::string& pairs) {
+  try {
+    read(pairs);
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string pair(const std::string& first, const std::string& second, const std::string& correlation) {
+  return "  - {first: " + first + ", second: " + second + ", correlation: {value: " + correlation +
+         ", source: s, kind: fitted, range: [-1, 1]}}\n";
+}
+
+const std::string rate = "fabric.link_rate";
+const std::string latency = "fabric.latency";
+const std::string reverse = "fabric.reverse_share";
+
+TEST(CorrelationGroup, IsWhatPairsLink) {
+  EXPECT_TRUE(read("  []\n").correlations.empty());
+  const auto one = read(pair(latency, reverse, "0.25") + pair(rate, latency, "-0.5")).correlations;
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].parameters, (std::vector<std::string>{rate, latency, reverse}));
+  EXPECT_EQ(one[0].matrix, (std::vector<std::vector<double>>{{1, -0.5, 0}, {-0.5, 1, 0.25}, {0, 0.25, 1}}));
+  EXPECT_EQ(read(pair(latency, reverse, "0.25")).correlations.front().parameters.size(), 2U);
+}
+
+TEST(CorrelationGroup, IsOfParameters) {
+  EXPECT_THAT(faults(pair(rate, "fabric.latncy", "0.5")),
+              HasSubstr("fitted.yaml:8:31: correlations[0].second: no parameter is named 'fabric.latncy'; did you mean "
+                        "'fabric.latency'?"));
+}
+
+TEST(CorrelationGroup, HasNoPairTwice) {
+  EXPECT_EQ(faults(pair(rate, latency, "0.5") + pair(latency, rate, "0.5")),
+            "fitted.yaml:9:29: correlations[1].second: the pair is given twice");
+  EXPECT_EQ(faults(pair(rate, rate, "0.5")), "fitted.yaml:8:31: correlations[0].second: is the first");
+}
+
+TEST(CorrelationGroup, HasCorrelationsWithinMinusOneAndOne) {
+  EXPECT_THAT(faults(pair(rate, latency, "1.5")), HasSubstr("'1.5' must lie between -1 and 1"));
+}
+
+// 0.9, 0.9 and -0.9 contradict one another: the determinant is 1 - 3 * 0.81 - 2 * 0.729 < 0. Of 1 there is no inverse.
+TEST(CorrelationGroup, IsPositiveDefinite) {
+  EXPECT_EQ(faults(pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "-0.9")),
+            "fitted.yaml:7:1: correlations: no errors correlate like this (the matrix is not positive definite): "
+            "fabric.link_rate, fabric.latency, fabric.reverse_share");
+  EXPECT_THAT(faults(pair(rate, latency, "1")), StartsWith("fitted.yaml:7:1: correlations: no errors correlate"));
+  EXPECT_EQ(faults(pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "0.9")), "");
+}
+
+TEST(CorrelationGroup, LeavesOutPairsOfWhichOneHasNoError) {
+  sim::Config config = config_of(pair("fabric.read_cost", latency, "0.5") + pair(rate, latency, "0.5"));
+  const auto groups = PlatformSpec::read(config, folders).correlations;
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].parameters, (std::vector<std::string>{rate, latency}));
+  ASSERT_EQ(config.warnings().size(), 1U);
+  EXPECT_EQ(config.warnings()[0].where, "fitted.yaml:8:6");
+  EXPECT_EQ(config.warnings()[0].what, "correlations[0].first: fabric.read_cost has no error: the pair is left out");
+}
+
+TEST(CorrelationGroup, LosesParametersThatWereAssigned) {
+  sim::Config config = config_of(pair(rate, latency, "0.5") + pair(latency, reverse, "0.5"));
+  config.set(rate + "=47 GB/s");
+  const auto groups = PlatformSpec::read(config, folders).correlations;
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].parameters, (std::vector<std::string>{latency, reverse}));
+  EXPECT_TRUE(config.warnings().empty()) << config.warnings()[0].what;
+}
+
+// A file that stands on one with pairs replaces a value: what is resolved from both reads as they do.
+TEST(CorrelationGroup, LosesParametersWhoseValueAnotherFileReplaces) {
+  sim::Config over = sim::Config::from_text("fabric: {latency: 460 ns}\n", "over.yaml");
+  over.stand_on(config_of(pair(rate, latency, "0.5")));
+  EXPECT_TRUE(PlatformSpec::read(over, folders).correlations.empty());
+  sim::Config again = sim::Config::from_text(over.resolved(), "again.yaml", sim::Sources::required);
+  EXPECT_TRUE(PlatformSpec::read(again, folders).correlations.empty());
+}
+
+TEST(CorrelationGroup, OfAParameterThatCannotBeReadIsNoFurtherFault) {
+  EXPECT_EQ(faults("  - {first: fabric.link_rate, second: fabric.latency}\n"),
+            "fitted.yaml:8:5: correlations[0].correlation: is missing");
+  try {
+    read(pair(rate, latency, "0.5"), {rate + "=fast"});
+    FAIL() << "accepted";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_EQ(error.faults().size(), 1U) << error.what();
+  }
+}
+
+TEST(FittedRange, MayTellTheSpreadOfItsWork) {
+  const auto spread_of = [](const std::string& spread) {
+    const std::string text =
+        "base: mi300x\nname: fitted\nfitted_to:\n  - name: copy\n"
+        "    smallest: {value: 1 KiB, source: s, kind: measured}\n"
+        "    largest: {value: 1 MiB, source: s, kind: measured}\n";
+    sim::Config config = platform_config(text + spread, "fitted.yaml", folders);
+    return PlatformSpec::read(config, folders).fitted_to.front().spread;
+  };
+  EXPECT_EQ(spread_of(""), 0.0);
+  EXPECT_EQ(spread_of("    spread: {value: 0.031, source: s, kind: fitted, range: [0, 1]}\n"), 0.031);
+  EXPECT_THROW(spread_of("    spread: {value: -0.1, source: s, kind: fitted, range: [-1, 1]}\n"), sim::ConfigError);
+}
+
+}  // namespace
+}  // namespace c3sim::models

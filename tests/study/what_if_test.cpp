@@ -1,0 +1,173 @@
+// What-ifs obey physics: a machine that is better in one thing is not worse at an isolated collective or copy. Where it
+// may be, the test says why.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/sweep/machine_cache.h"
+#include "study/sweep/point_question.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using Words = std::vector<Assignment>;
+
+const Platforms& machines() {
+  static const Platforms platforms(mi300x());
+  return platforms;
+}
+
+double time_us(const Words& machine, const Words& words, Ask ask = Ask::collective) {
+  Testbed testbed(machines().with(machine));
+  const PointQuestion question(ask);
+  const PointQuestion::Quantities answer = question.quantities_of(question.answer(testbed, words));
+  const auto time = std::ranges::find(answer.columns, "time_us", &Column::key);
+  return std::get<double>(answer.cells.at(static_cast<std::size_t>(time - answer.columns.begin())));
+}
+
+rc::Gen<std::string> size() {
+  return rc::gen::map(rc::gen::inRange(0, 21), [](int power) { return std::to_string(1 << power) + "KiB"; });
+}
+
+rc::Gen<Words> engine_collective() {
+  return rc::gen::mapcat(rc::gen::element<std::string>("all_gather", "all_to_all"), [](const std::string& kind) {
+    return rc::gen::apply(
+        [kind](const std::string& bytes, const std::string& variant, const std::string& prelaunch) {
+          return Words{{"collective", kind},
+                       {"backend", "sdma"},
+                       {"bytes", bytes},
+                       {"variant", variant},
+                       {"prelaunch", prelaunch}};
+        },
+        size(), rc::gen::element<std::string>("pcpy", "b2b"), rc::gen::element<std::string>("no", "yes"));
+  });
+}
+
+rc::Gen<Words> kernel_collective() {
+  return rc::gen::apply(
+      [](const std::string& kind, const std::string& bytes) {
+        return Words{{"collective", kind}, {"backend", "rccl"}, {"bytes", bytes}};
+      },
+      rc::gen::element<std::string>("all_gather", "all_to_all", "all_reduce", "reduce_scatter"), size());
+}
+
+rc::Gen<Words> any_collective() { return rc::gen::oneOf(engine_collective(), kernel_collective()); }
+
+// Times are whole picoseconds and rates are found to 1e-9: what differs by less is the same.
+void expect_no_slower(double better, double worse) { RC_ASSERT(better <= worse * (1.0 + 1e-6)); }
+
+std::string rate(double gigabytes) { return fmt::format("{:.1f} GB/s", gigabytes); }
+
+// Both of a pair, the smaller one first.
+std::pair<double, double> two_of(double low, double high) {
+  const double one = low + (high - low) * 1e-3 * *rc::gen::inRange(0, 1001);
+  const double other = low + (high - low) * 1e-3 * *rc::gen::inRange(0, 1001);
+  return {std::min(one, other), std::max(one, other)};
+}
+
+RC_GTEST_PROP(WhatIf, FasterLinksHurtNoCollective, ()) {
+  const Words words = *any_collective();
+  const auto [slow, fast] = two_of(20.0, 200.0);
+  expect_no_slower(time_us({{"fabric.link_rate", rate(fast)}}, words),
+                   time_us({{"fabric.link_rate", rate(slow)}}, words));
+}
+
+RC_GTEST_PROP(WhatIf, FasterEnginesHurtNoCollective, ()) {
+  const Words words = *engine_collective();
+  const auto [slow, fast] = two_of(10.0, 200.0);
+  expect_no_slower(time_us({{"gpu.sdma.payload_rate", rate(fast)}}, words),
+                   time_us({{"gpu.sdma.payload_rate", rate(slow)}}, words));
+}
+
+RC_GTEST_PROP(WhatIf, FasterMemoriesHurtNoCollective, ()) {
+  const Words words = *any_collective();
+  const std::string memory =
+      *rc::gen::element<std::string>("gpu.memory.hbm.peak_rate", "gpu.memory.infinity_cache.rate");
+  const auto [slow, fast] = two_of(500.0, 12000.0);
+  expect_no_slower(time_us({{memory, rate(fast)}}, words), time_us({{memory, rate(slow)}}, words));
+}
+
+// No two links share an engine from 9 engines on (two are the host's); 16 and more follow the map of today.
+RC_GTEST_PROP(WhatIf, MoreEnginesHurtNoCollectiveWithEnginesOfItsOwn, ()) {
+  const Words words = *engine_collective();
+  const int few = *rc::gen::inRange(16, 65);
+  const int more = *rc::gen::inRange(few, 66);
+  expect_no_slower(time_us({{"gpu.sdma.engines", std::to_string(more)}}, words),
+                   time_us({{"gpu.sdma.engines", std::to_string(few)}}, words));
+}
+
+// Back-to-back copies all run on one engine: where each link has its own, that is a stranger to six of seven links and
+// pays gpu.sdma.affinity_penalty; where links share engines, to fewer.
+RC_GTEST_PROP(WhatIf, AnEngineForEachLinkBeatsEnginesThatLinksShare, ()) {
+  const Words words = *engine_collective();
+  const bool one_engine = std::ranges::count(words, Assignment{"variant", "b2b"}) > 0;
+  const double penalty = one_engine ? machines().base().spec.gpu.sdma.affinity_penalty : 1.0;
+  const int shared = *rc::gen::inRange(3, 9);
+  expect_no_slower(time_us({{"gpu.sdma.engines", "9"}}, words),
+                   penalty * time_us({{"gpu.sdma.engines", std::to_string(shared)}}, words));
+}
+
+RC_GTEST_PROP(WhatIf, LessLatencyHurtsNoCollectiveOnEngines, ()) {
+  const Words words = *engine_collective();
+  const std::string latency = *rc::gen::element<std::string>(
+      "gpu.sdma.doorbell_latency", "gpu.sdma.host_read_latency", "gpu.sdma.transfer_setup", "gpu.sdma.transfer_latency",
+      "gpu.sdma.atomic_latency", "host.command_write", "host.doorbell", "host.doorbell_interval", "host.word_check",
+      "fabric.latency");
+  const auto [less, more] = two_of(0.0, 2.0);
+  const auto text = [](double us) { return fmt::format("{:.4f}us", us); };
+  // A polled word is read every poll_interval plus the time of a read: a shorter period may look just before the word
+  // changes where a longer one looks just after. That costs at most one period.
+  const double one_look = 2.0 + 0.1;
+  const double shorter = time_us({{latency, text(less)}}, words);
+  const double longer = time_us({{latency, text(more)}}, words);
+  RC_ASSERT(shorter <= longer + one_look);
+}
+
+RC_GTEST_PROP(WhatIf, ReductionThatCostsLessIsNoSlower, ()) {
+  const Words words{{"collective", *rc::gen::element<std::string>("all_reduce", "reduce_scatter")},
+                    {"backend", "sdma"},
+                    {"bytes", *size()}};
+  const auto [cheap, dear] = two_of(1.0, 4.0);
+  const auto machine = [](double cost) {
+    return Words{{"gpu.sdma.reduction", "true"}, {"gpu.sdma.reduce_cost", fmt::format("{:.4f}", cost)}};
+  };
+  expect_no_slower(time_us(machine(cheap), words), time_us(machine(dear), words));
+}
+
+// A reduction that costs what a copy costs moves an all-reduce's bytes twice, as reduce-scatter and all-gather do, so
+// it cannot be faster than the links: twice 7/8 of the array over seven links.
+RC_GTEST_PROP(WhatIf, ReducingEnginesDoNotBeatTheLinks, ()) {
+  const double kibibytes = std::pow(2.0, *rc::gen::inRange(3, 21));
+  const double links = 7.0 * 48.5e9 * (1.0 + 1e-6);
+  const double least_us = 2.0 * 7.0 / 8.0 * kibibytes * 1024.0 / links * 1e6;
+  const Words words{{"collective", "all_reduce"}, {"backend", "sdma"}, {"bytes", fmt::format("{:.0f}KiB", kibibytes)}};
+  RC_ASSERT(time_us({{"gpu.sdma.reduction", "true"}, {"gpu.sdma.reduce_cost", "1"}}, words) >= least_us);
+}
+
+// GPU-initiated and batched commands have fewer or shorter steps than the host's, each of them.
+RC_GTEST_PROP(WhatIf, CommandsFromTheGpuHurtNoCollective, ()) {
+  const Words words = *engine_collective();
+  const double today = time_us({}, words);
+  const double by_gpu = time_us({{"gpu.sdma.submitted_by", "gpu"}, {"gpu.sdma.completion_seen_by", "gpu"}}, words);
+  RC_ASSERT(by_gpu <= today);
+}
+
+// A single copy shares nothing: batching has no doorbell to save, and nothing to delay.
+TEST(WhatIf, OneCopyIsTheSameWithBatchedDoorbells) {
+  const Words words{{"from", "gpu0"}, {"to", "gpu1"}, {"bytes", "1MiB"}};
+  EXPECT_EQ(time_us({{"gpu.sdma.batched_doorbell", "true"}}, words, Ask::copy), time_us({}, words, Ask::copy));
+}
+
+// Memories that serve collectives first, or apart, change nothing for a collective that has them to itself, but for the
+// part of the channels that it is confined to.
+RC_GTEST_PROP(WhatIf, PriorityInMemoryIsNothingToALoneCollective, ()) {
+  const Words words = *any_collective();
+  RC_ASSERT(time_us({{"gpu.memory.collectives_first", "true"}}, words) == time_us({}, words));
+}
+
+}  // namespace
+}  // namespace c3sim::study
