@@ -36,8 +36,7 @@ void start_in_the_middle(const std::vector<Task>& tasks, PlatformText& platform)
   std::vector<PlatformText::Replacement> middles;
   for (const Task& task : tasks) {
     for (const Unknown& unknown : task.unknowns) {
-      middles.push_back(
-          {unknown.parameter, spell(unknown.number_at(0.5), unknown.unit, simulated_digits), "", task.source()});
+      middles.push_back({unknown.parameter, unknown.at(0.5), "", task.source()});
     }
   }
   platform.replace(middles);
@@ -68,10 +67,9 @@ void list_parameters(const Task& task, const std::vector<sim::Parameter>& fitted
     const Unknown& unknown = task.unknowns[i];
     const UnknownError& error = task.errors.unknowns[i];
     FittedParameter one = described(unknown, task, after(unknown));
-    const double standard = error.standard * (unknown.high - unknown.low);
-    one.error = spell(standard, unknown.unit, 2);
-    one.from = spell_within(unknown.number_at(error.low), standard, unknown.unit);
-    one.to = spell_within(unknown.number_at(error.high), standard, unknown.unit);
+    one.error = unknown.error_text(error.standard);
+    one.from = unknown.at(error.low, error.standard);
+    one.to = unknown.at(error.high, error.standard);
     one.at_limit = error.at_limit;
     one.by_profile = error.by_profile;
     calibration.parameters.push_back(std::move(one));

@@ -42,7 +42,8 @@ StepResiduals::Key StepResiduals::key_of(std::size_t block, const Point& point) 
 
 std::vector<Observation> StepResiduals::simulated(const Block& block, const Point& point) const {
   std::vector<std::string> assignments;
-  for (std::size_t i = 0; i < point.size(); ++i) assignments.push_back(unknowns_[i].assignment(point[i]));
+  for (std::size_t i = 0; i < point.size(); ++i)
+    assignments.push_back(unknowns_[i].parameter.path + "=" + unknowns_[i].at(point[i]));
   assignments.insert(assignments.end(), block.assignments.begin(), block.assignments.end());
   return observe(platform_.spec(assignments), block.measurements);
 }

@@ -67,14 +67,13 @@ void write(const Task& task, PlatformText& platform, bool with_errors) {
   std::vector<PlatformText::Replacement> replacements;
   for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
     const Unknown& unknown = task.unknowns[i];
-    const double number = unknown.number_at(task.solution.point[i]);
+    const double share = task.solution.point[i];
     if (!with_errors) {
-      replacements.push_back({unknown.parameter, spell(number, unknown.unit, simulated_digits), "", task.source()});
+      replacements.push_back({unknown.parameter, unknown.at(share), "", task.source()});
       continue;
     }
-    const double error = task.errors.unknowns[i].standard * (unknown.high - unknown.low);
-    replacements.push_back(
-        {unknown.parameter, spell_within(number, error, unknown.unit), spell(error, unknown.unit, 2), task.source()});
+    const double error = task.errors.unknowns[i].standard;
+    replacements.push_back({unknown.parameter, unknown.at(share, error), unknown.error_text(error), task.source()});
   }
   platform.replace(replacements);
 }

@@ -2,7 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "sim/config/quantity_text.h"
+
 namespace c3sim::calibrate {
+
+namespace {
+
+std::string whole_bytes(double number, const std::string& unit) {
+  const double bytes = number * sim::parse_quantity("1 " + unit, sim::Dimension::bytes).value;
+  return fmt::format("{:.0f} B", std::max(std::round(bytes), 1.0));
+}
+
+}  // namespace
 
 Unknown Unknown::of(const sim::Parameter& parameter) {
   const SpelledNumber value = split_unit(parameter.value);
@@ -15,8 +29,19 @@ Unknown Unknown::of(const sim::Parameter& parameter) {
   return {parameter, value.unit, low.number, high.number, "", ""};
 }
 
-std::string Unknown::assignment(double share) const {
-  return fmt::format("{}={}", parameter.path, spell(number_at(share), unit, simulated_digits));
+std::string Unknown::at(double share) const {
+  if (parameter.unit == "B") return whole_bytes(number_at(share), unit);
+  return spell(number_at(share), unit, simulated_digits);
+}
+
+std::string Unknown::at(double share, double error) const {
+  if (parameter.unit == "B") return whole_bytes(number_at(share), unit);
+  return spell_within(number_at(share), error * (high - low), unit);
+}
+
+std::string Unknown::error_text(double error) const {
+  if (parameter.unit == "B") return whole_bytes(error * (high - low), unit);
+  return spell(error * (high - low), unit, 2);
 }
 
 }  // namespace c3sim::calibrate

@@ -23,7 +23,11 @@ struct Unknown {
 
   double number_at(double share) const { return low + share * (high - low); }
   double share_of(double number) const { return (number - low) / (high - low); }
-  std::string assignment(double share) const;  // "fabric.link_rate=396.1 GB/s"
+  // "396.1 GB/s", with as many digits as a simulation tells apart, or as the error, in shares of the range, leaves.
+  // Bytes are whole.
+  std::string at(double share) const;
+  std::string at(double share, double error) const;
+  std::string error_text(double error) const;
 };
 
 }  // namespace c3sim::calibrate
