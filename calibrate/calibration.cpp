@@ -153,7 +153,8 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
     step.after = observe(fitted, task, options.jobs);
     for (const std::size_t row : task.outliers) step.outliers.push_back(step.after[row]);
     step.held_out = task.held_out;
-    if (!task.unknowns.empty()) std::ranges::move(spreads_of(task, fitted), std::back_inserter(calibration.spreads));
+    if (!task.unknowns.empty())
+      std::ranges::move(spreads_of(task, fitted, options.jobs), std::back_inserter(calibration.spreads));
     calibration.steps.push_back(std::move(step));
   }
   list_kept(base, calibration);

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # Builds every fuzz target and lets all run at once for a number of seconds (60 unless given). Inputs that break one are
-# left in build/fuzz/findings/, those that reached new code in build/fuzz/corpus/.
+# left in build/asan/fuzz/findings/, those that reached new code in build/asan/fuzz/corpus/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 
 targets=()
 for source in tests/fuzz/*_fuzz.cpp; do targets+=("$(basename "$source" .cpp)"); done
-cmake --preset fuzz
-cmake --build --preset fuzz --target "${targets[@]}"
+cmake --preset asan
+cmake --build --preset asan --target "${targets[@]}"
 
 running=()
 for target in "${targets[@]}"; do
-  corpora=("build/fuzz/corpus/$target")
+  corpora=("build/asan/fuzz/corpus/$target")
   [ ! -d "tests/fuzz/corpus/$target" ] || corpora+=("tests/fuzz/corpus/$target")
-  mkdir -p "${corpora[0]}" "build/fuzz/findings/$target"
+  mkdir -p "${corpora[0]}" "build/asan/fuzz/findings/$target"
   # libFuzzer adds what it finds to the first corpus and only reads the others.
-  "build/fuzz/$target" -max_total_time="$seconds" -timeout=5 -print_final_stats=1 \
-    -artifact_prefix="build/fuzz/findings/$target/" "${corpora[@]}" >"build/fuzz/$target.log" 2>&1 &
+  "build/asan/$target" -max_total_time="$seconds" -timeout=5 -print_final_stats=1 \
+    -artifact_prefix="build/asan/fuzz/findings/$target/" "${corpora[@]}" >"build/asan/fuzz/$target.log" 2>&1 &
   running+=("$!:$target")
 done
 
@@ -25,10 +25,10 @@ failed=0
 for entry in "${running[@]}"; do
   target=${entry#*:}
   if wait "${entry%%:*}"; then
-    echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "build/fuzz/$target.log") inputs, none broke it"
+    echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "build/asan/fuzz/$target.log") inputs, none broke it"
   else
-    tail -n 60 "build/fuzz/$target.log"
-    echo "error: $target failed; the input is in build/fuzz/findings/$target/" >&2
+    tail -n 60 "build/asan/fuzz/$target.log"
+    echo "error: $target failed; the input is in build/asan/fuzz/findings/$target/" >&2
     failed=1
   fi
 done

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "calibrate/observation.h"
+#include "calibrate/fit/step_residuals.h"
 #include "study/fidelity.h"
 
 namespace c3sim::calibrate {
@@ -62,6 +62,13 @@ bool is_duration(study::Figure figure) {
   return std::ranges::find(figures, figure) != figures.end();
 }
 
+// As a duration, or in shares of one.
+bool is_timed(const Measurement& measurement) {
+  return std::ranges::any_of(measurement.seen, [](const Seen& seen) {
+    return is_duration(seen.figure) || study::form_of(seen.figure).error == study::ErrorKind::points;
+  });
+}
+
 double deviation_of(std::vector<double> magnitudes) {
   if (magnitudes.empty()) return 0.0;
   std::ranges::sort(magnitudes);
@@ -84,29 +91,30 @@ std::string Spread::row() const {
   return text;
 }
 
-std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted) {
+std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, int jobs) {
   const models::PlatformSpec platform = fitted.spec();
-  std::map<std::string, std::pair<Extent, std::vector<double>>> by_work;
+  std::map<std::vector<std::string>, bool> is_by_its_library;  // by assignments
+  std::map<std::string, std::pair<Extent, std::vector<const Measurement*>>> by_work;
   for (const Measurement* const measurement : task.measurements) {
-    const models::PlatformSpec own = fitted.spec(measurement->assignments);
-    const bool is_same = own.gpu.gemm.library.name == platform.gpu.gemm.library.name;
-    const Extent extent = is_same ? extent_of(measurement->trial, platform) : Extent{};
+    const auto [same, is_new] = is_by_its_library.try_emplace(measurement->assignments);
+    if (is_new) {
+      same->second = fitted.spec(measurement->assignments).gpu.gemm.library.name == platform.gpu.gemm.library.name;
+    }
+    const Extent extent = same->second && is_timed(*measurement) ? extent_of(measurement->trial, platform) : Extent{};
     if (extent.work.empty()) continue;
-    const bool is_timed = std::ranges::any_of(measurement->seen, [](const Seen& seen) {
-      return is_duration(seen.figure) || study::form_of(seen.figure).error == study::ErrorKind::points;
-    });
-    if (!is_timed) continue;
-    auto& [range, magnitudes] = by_work.try_emplace(extent.work, extent, std::vector<double>{}).first->second;
+    auto& [range, own] = by_work.try_emplace(extent.work, extent, std::vector<const Measurement*>{}).first->second;
     range.smallest = std::min(range.smallest, extent.smallest);
     range.largest = std::max(range.largest, extent.largest);
-    for (const Observation& one : observe(own, std::span(&measurement, 1))) {
-      if (is_duration(one.figure)) magnitudes.push_back(std::abs(one.residual()));
-    }
+    own.push_back(measurement);
   }
   std::vector<Spread> spreads;
-  for (auto& [work, found] : by_work) {
+  for (const auto& [work, found] : by_work) {
+    std::vector<double> magnitudes;
+    for (const Observation& one : StepResiduals(fitted, {}, found.second, jobs).observations({})) {
+      if (is_duration(one.figure)) magnitudes.push_back(std::abs(one.residual()));
+    }
     spreads.push_back(
-        {work, found.first.smallest, found.first.largest, deviation_of(std::move(found.second)), task.source()});
+        {work, found.first.smallest, found.first.largest, deviation_of(std::move(magnitudes)), task.source()});
   }
   return spreads;
 }

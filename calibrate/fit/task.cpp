@@ -103,6 +103,20 @@ std::vector<UnknownError>::const_iterator vaguest(const FitErrors& errors) {
   return worst != errors.unknowns.end() && worst->says_nothing() ? worst : errors.unknowns.end();
 }
 
+// Whether there is anything to solve; with fewer observations than unknowns all of these are set aside.
+bool solve(Task& task, StepResiduals& simulated, PlatformText& platform) {
+  if (task.unknowns.empty()) return false;
+  if (simulated.rows().size() < task.unknowns.size()) {
+    while (!task.unknowns.empty()) set_aside(task, task.unknowns.size() - 1, platform);
+    return false;
+  }
+  task.solution = task.solution.point.empty() ? robust_fit_of_several(residuals_of(simulated), simulated.rows(),
+                                                                      task.unknowns.size(), task.step->valleys)
+                                              : refined(residuals_of(simulated), simulated.rows(), task.solution);
+  require_convergence(task, task.solution);
+  return true;
+}
+
 }  // namespace
 
 std::string Task::source() const {
@@ -131,24 +145,14 @@ std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Readin
 }
 
 void fit(Task& task, PlatformText& platform, int jobs) {
-  if (task.unknowns.empty()) return;
-  if (StepResiduals(platform, task.unknowns, task.measurements, jobs).rows().size() < task.unknowns.size()) {
-    while (!task.unknowns.empty()) set_aside(task, task.unknowns.size() - 1, platform);
-    return;
-  }
   StepResiduals simulated(platform, task.unknowns, task.measurements, jobs);
-  task.solution = task.solution.point.empty() ? robust_fit_of_several(residuals_of(simulated), simulated.rows(),
-                                                                      task.unknowns.size(), task.step->valleys)
-                                              : refined(residuals_of(simulated), simulated.rows(), task.solution);
-  require_convergence(task, task.solution);
-  write(task, platform, false);
+  if (solve(task, simulated, platform)) write(task, platform, false);
 }
 
 void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
   while (!task.unknowns.empty()) {
-    fit(task, platform, jobs);
-    if (task.unknowns.empty()) return;
     StepResiduals simulated(platform, task.unknowns, task.measurements, jobs);
+    if (!solve(task, simulated, platform)) return;
     task.errors = errors_of(task.solution, residuals_of(simulated), simulated.rows());
     const auto worst = vaguest(task.errors);
     if (worst == task.errors.unknowns.end()) {

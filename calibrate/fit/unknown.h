@@ -22,7 +22,6 @@ struct Unknown {
   static Unknown of(const sim::Parameter& parameter);
 
   double number_at(double share) const { return low + share * (high - low); }
-  double share_of(double number) const { return (number - low) / (high - low); }
   // "396.1 GB/s", with as many digits as a simulation tells apart, or as the error, in shares of the range, leaves.
   // Bytes are whole.
   std::string at(double share) const;

@@ -52,10 +52,7 @@ class FitGuard : public testing::Test {
   // Of a file that no list says anything of.
   std::string faults_of(const std::string& text) { return faults_of_file(written("f.csv", text)); }
 
-  // Of this test alone: others run at the same time.
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) /
-      (std::string("fit_guard_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "fit_guard";
 };
 
 template <class T>

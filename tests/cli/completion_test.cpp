@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -37,7 +36,7 @@ TEST(Completion, OptionsAppearWithoutBeingListedTwice) {
 
 // What bash offers where the cursor stands after these words.
 std::string offered(const std::string& words, int count, const std::string& before = "") {
-  const std::string script = testing::TempDir() + "completion_test." + std::to_string(getpid()) + ".bash";
+  const std::string script = testing::TempDir() + "completion_test.bash";
   std::ofstream(script) << run_cli({"completion", "bash"}).out << before << "\nCOMP_WORDS=(" << words
                         << ")\nCOMP_CWORD=" << count << "\n_c3sim\nprintf '%s;' \"${COMPREPLY[@]}\" > \"$0.out\"\n";
   if (std::system(("bash " + script).c_str()) != 0) return "bash failed";

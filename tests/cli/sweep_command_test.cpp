@@ -88,7 +88,7 @@ class SweepCommandTest : public testing::Test {
     ASSERT_TRUE(written());
   }
 
-  const std::filesystem::path folder_ = testing::TempDir() + "sweep_command_test." + std::to_string(getpid());
+  const std::filesystem::path folder_ = testing::TempDir() + "sweep_command_test";
   const std::string small_ = (folder_ / "small.yaml").string();
   const std::string long_ = (folder_ / "long.yaml").string();
 };

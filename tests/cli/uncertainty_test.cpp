@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -25,7 +24,7 @@ const std::vector<std::string> c3{"c3", "--gemm", "512x512x512", "--collective",
 // A platform whose launches have an error.
 class Uncertainty : public testing::Test {
  protected:
-  Uncertainty() : folder_(fs::path(testing::TempDir()) / ("uncertainty_test." + std::to_string(getpid()))) {
+  Uncertainty() : folder_(fs::path(testing::TempDir()) / "uncertainty_test") {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     std::ofstream(folder_ / "fitted.yaml")

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -34,7 +33,7 @@ std::string content(const fs::path& path) {
 
 class ValidateCommand : public testing::Test {
  protected:
-  ValidateCommand() : folder_(fs::path(testing::TempDir()) / ("validate_command_test." + std::to_string(getpid()))) {
+  ValidateCommand() : folder_(fs::path(testing::TempDir()) / "validate_command_test") {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }

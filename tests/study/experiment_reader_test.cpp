@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -45,7 +44,7 @@ class ExperimentFiles : public testing::Test {
     return read_machine(config);
   }
 
-  fs::path folder_ = fs::temp_directory_path() / ("c3sim_experiments_" + std::to_string(::getpid()));
+  fs::path folder_ = fs::path(testing::TempDir()) / "experiments";
 };
 
 TEST_F(ExperimentFiles, LieOverWhatTheyInclude) {

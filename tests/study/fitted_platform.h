@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,8 +15,7 @@ namespace c3sim::study {
 // A platform on mi300x that says besides what the text does.
 inline Platform fitted(const std::string& text, const std::vector<std::string>& assignments = {}) {
   const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / ("fitted." + std::to_string(getpid()) + ".yaml");
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "fitted.yaml";
   std::ofstream(file) << "base: mi300x\nname: fitted\n" + text;
   Platform platform = read_platform(file, assignments, folders);
   std::filesystem::remove(file);

@@ -1,8 +1,6 @@
 // The library of the repository, and one whose suites, tables and files of the user a test writes.
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -33,8 +31,7 @@ inline Library shipped_library() {
 // A folder of a test's own, which goes with it.
 class Folder {
  public:
-  explicit Folder(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() / (name + "." + std::to_string(getpid()))) {
+  explicit Folder(const std::string& name) : path_(std::filesystem::path(testing::TempDir()) / name) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

@@ -5,17 +5,10 @@
 #include <cmath>
 #include <random>
 
+#include "tests/calibrate/fit/residuals.h"
+
 namespace c3sim::calibrate {
 namespace {
-
-template <class Function>
-Residuals residuals_of(const Function& function) {
-  return [function](std::span<const Point> points) {
-    std::vector<std::vector<double>> all;
-    for (const Point& point : points) all.push_back(function(point));
-    return all;
-  };
-}
 
 // The mean of n values that scatter by s has a standard error of s / sqrt(n); the scatter of 16 values +-0.04 around
 // it is 0.04 sqrt(16 / 15).

@@ -4,18 +4,10 @@
 
 #include <cmath>
 
+#include "tests/calibrate/fit/residuals.h"
+
 namespace c3sim::calibrate {
 namespace {
-
-// A function of one point as one of many.
-template <class Function>
-Residuals residuals_of(const Function& function) {
-  return [function](std::span<const Point> points) {
-    std::vector<std::vector<double>> all;
-    for (const Point& point : points) all.push_back(function(point));
-    return all;
-  };
-}
 
 std::vector<FitRow> rows(std::size_t count, double noise = 0.01) { return {count, FitRow{0, noise}}; }
 

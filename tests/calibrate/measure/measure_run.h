@@ -45,11 +45,7 @@ inline Outcome run(std::vector<std::string> arguments, const FakeMachine& machin
 // A folder of its own for each test.
 class MeasureTest : public ::testing::Test {
  protected:
-  MeasureTest() {
-    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(::testing::TempDir()) / (std::string("c3sim_measure_") + test->name());
-    std::filesystem::remove_all(folder_);
-  }
+  MeasureTest() { std::filesystem::remove_all(folder_); }
   ~MeasureTest() override { std::filesystem::remove_all(folder_); }
 
   std::string folder() const { return folder_.string(); }
@@ -73,7 +69,7 @@ class MeasureTest : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "measure";
 };
 
 }  // namespace c3sim::measure

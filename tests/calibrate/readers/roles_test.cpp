@@ -60,10 +60,7 @@ class RolesTest : public testing::Test {
     return reading.faults.empty() ? "" : sim::ConfigError(reading.faults).what();
   }
 
-  // Of this test alone: others run at the same time.
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) /
-      (std::string("roles_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "roles";
 };
 
 constexpr Role calibrate_it = Role::calibrate;

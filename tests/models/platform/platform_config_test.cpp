@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -60,7 +59,7 @@ class PlatformConfig : public ::testing::Test {
   }
 
  private:
-  const fs::path folder_ = fs::path(testing::TempDir()) / ("platform_config." + std::to_string(getpid()));
+  const fs::path folder_ = fs::path(testing::TempDir()) / "platform_config";
 };
 
 TEST_F(PlatformConfig, AFileWithABaseSaysOnlyWhatDiffers) {

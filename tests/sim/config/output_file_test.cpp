@@ -31,7 +31,7 @@ std::string content(const fs::path& path) {
 class OutputFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("output_file_test." + std::to_string(getpid()));
+    folder_ = fs::path(testing::TempDir()) / "output_file_test";
     fs::remove_all(folder_);
     fs::create_directory(folder_);
   }

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -73,8 +72,7 @@ TEST(Results, NamesThatAreNoUtf8StillGiveJson) {
 }
 
 std::filesystem::path new_folder() {
-  std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("results_test." + std::to_string(getpid())) / "new";
+  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "results_test" / "new";
   std::filesystem::remove_all(folder.parent_path());
   return folder;
 }

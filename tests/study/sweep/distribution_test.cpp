@@ -180,38 +180,31 @@ TEST(Distribution, ARankThatDiesCostsNothingButTime) {
   EXPECT_TRUE(dying.receive().has_value());
 }
 
-TEST(Distribution, ARankWithAnotherStudyIsRefused) {
-  Post post;
-  post.boxes.resize(2);
-  ThreadRanks keeper(post, 0);
-  ThreadRanks stranger(post, 1);
-  stranger.send(0, packed(Report{.digest = "other"}));
-  SweepStore store({}, key);
-  Distribution distribution = squares(1'000'000, 1);
-  distribution.patience = std::chrono::milliseconds(50);
-  try {
-    run(distribution, store, &keeper);
-    FAIL();
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("rank 1 has another study, platform or version of c3sim"));
-  }
-}
-
-TEST(Distribution, AFaultOfARankIsToldByTheKeeper) {
+// What the keeper says of a rank whose first word is this.
+std::string told_of(const Report& report) {
   Post post;
   post.boxes.resize(2);
   ThreadRanks keeper(post, 0);
   ThreadRanks other(post, 1);
-  other.send(0, packed(Report{.failure = "study.yaml: no such file", .users_fault = true}));
+  other.send(0, packed(report));
   SweepStore store({}, key);
   Distribution distribution = squares(1'000'000, 1);
   distribution.patience = std::chrono::milliseconds(50);
   try {
     run(distribution, store, &keeper);
-    FAIL();
   } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("rank 1: study.yaml: no such file"));
+    return error.what();
   }
+  return "no fault was told";
+}
+
+TEST(Distribution, ARankWithAnotherStudyIsRefused) {
+  EXPECT_THAT(told_of({.digest = "other"}), HasSubstr("rank 1 has another study, platform or version of c3sim"));
+}
+
+TEST(Distribution, AFaultOfARankIsToldByTheKeeper) {
+  EXPECT_THAT(told_of({.failure = "study.yaml: no such file", .users_fault = true}),
+              HasSubstr("rank 1: study.yaml: no such file"));
 }
 
 TEST(RankMessages, NumbersArriveToTheLastBit) {

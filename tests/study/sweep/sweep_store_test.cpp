@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +19,7 @@ class SweepStoreTest : public testing::Test {
  protected:
   ~SweepStoreTest() override { std::filesystem::remove_all(folder_); }
 
-  const std::filesystem::path folder_ = testing::TempDir() + "sweep_store_test." + std::to_string(getpid());
+  const std::filesystem::path folder_ = testing::TempDir() + "sweep_store_test";
   const StoreKey key_{"d1", "mine", {{"x \"quoted\"", "x", ""}, {"time_us", "time", "us"}, {"word", "word", ""}}};
 };
 
