@@ -92,6 +92,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     RunCommand run(app, session);
     SchemaCommand schema(app, session);
     SweepCommand sweep(app, session);
+    TuneCommand tune(app, session);
     PlatformCommand platform(app, session);
     ReadCommand read(app, session);
     CalibrateCommand calibrate(app, session);

@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "study/questions.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_study.h"
+#include "study/tune/tuning.h"
 #include "validate/validation.h"
 
 namespace c3sim::cli {
@@ -235,6 +237,27 @@ class SweepCommand {
   std::string most_points_;
   bool resume_ = false;
   bool check_ = false;
+};
+
+// What to choose, as tables to carry away.
+class TuneCommand {
+ public:
+  TuneCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+  void read_options(Arguments& arguments);
+  void answer(Arguments& arguments, const study::Platform& platform, std::optional<sim::Config> config);
+
+  Session& session_;
+  std::filesystem::path file_;
+  std::string gemms_;
+  std::string collectives_;
+  std::string sizes_;
+  std::string error_;
+  std::vector<std::filesystem::path> measured_;
+  bool schedules_ = false;
+  study::TuningQuestion question_;
 };
 
 // Scripts by which shells complete command lines of c3sim.

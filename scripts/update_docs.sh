@@ -53,6 +53,22 @@ engines() {
     "$($c3sim sweep $study | awk -v RS= '/^The best points/ { print $0 "\n" } /^How many/')"
 }
 
+# Of tuning, the part about engines and what the library's tuner gets for one collective.
+tuner() {
+  local question="tune --gemm 8192x57344x8192,8192x8192x28672 --collective all_gather,all_reduce --bytes 64MiB,896MiB"
+  # shellcheck disable=SC2086 # words
+  printf '```\n$ c3sim %s \\\n    --out out/tuned\n...\n%s\n' "${question}" \
+    "$($c3sim $question --out "$made/tuned" | awk -v RS= '/^Collectives alone/ { print $0 }')"
+  printf '$ grep allreduce out/tuned/rccl_tuner_gfx942.csv\n%s\n```\n' "$(grep allreduce "$made/tuned/rccl_tuner_gfx942.csv")"
+}
+
+# The best schedule of each GEMM of FiCCO.
+ficco() {
+  local study=configs/experiments/ficco.yaml
+  printf '```\n$ c3sim run %s\n%s\n...\n```\n' "$study" \
+    "$($c3sim run $study | awk -v RS= '/^The best schedule/ { print $0 }')"
+}
+
 # fill FILE PART: FILE with its part of that name made anew, from $made/PART.
 fill() {
   local begin="<!-- $2: made by scripts/update_docs.sh -->" end="<!-- end of $2 -->"
@@ -74,6 +90,8 @@ $c3sim run configs/experiments/conccl.yaml --out "$made/study" >/dev/null
 mv "$made/accuracy_table.md" "$made/accuracy"
 tour >"$made/tour"
 engines >"$made/engines"
+tuner >"$made/tuner"
+ficco >"$made/ficco"
 for table in "Where the time went" "Why operations are slower"; do
   grep -q "^$table" "$made/tour" || { echo "error: --explain prints no table '$table' for the tour" >&2; exit 1; }
 done
@@ -91,6 +109,8 @@ cp docs/conccl.md "$made/conccl.md"
 fill "$made/README.md" accuracy
 fill "$made/README.md" tour
 fill "$made/README.md" engines
+fill "$made/README.md" tuner
+fill "$made/README.md" ficco
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes
 

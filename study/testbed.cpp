@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "models/collectives/rccl_plan.h"
 #include "models/kernels/gemm.h"
 #include "models/node.h"
 #include "sim/gate.h"
@@ -318,6 +319,14 @@ const Timeline& Testbed::run(const Schedule& schedule) {
   const Timeline timeline = with_factors(schedule, play(schedule));
   unsettled_ += timeline.unsettled;
   return timelines_.emplace(std::move(question), timeline).first->second;
+}
+
+std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) {
+  const models::RcclSpec& library = platform_.rccl;
+  const int slots = platform_.gpu.slots(platform_.gpu.cus(), library.collective(collective.kind).channel);
+  const models::RcclPlan plan(idle_node_, collective, slots);
+  return models::rccl_protocol_names[static_cast<std::size_t>(&plan.protocol() -
+                                                              idle_node_.spec().rccl.protocols.data())];
 }
 
 std::vector<std::string> Testbed::warnings() const {

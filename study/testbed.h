@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/node.h"
@@ -75,6 +76,9 @@ class Testbed {
 
   // How long the work takes with the node to itself.
   sim::Time alone(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {});
+
+  // The protocol by which the library's kernels do a collective alone: one of models::rccl_protocol_names.
+  std::string_view protocol_of(const models::CollectiveSpec& collective);
 
   // What whoever reads the answers should know of the runs so far.
   std::vector<std::string> warnings() const;

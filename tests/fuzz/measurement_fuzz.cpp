@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "calibrate/fit_guard.h"
+#include "calibrate/readers/reader.h"
 #include "study/platform_file.h"
 #include "tests/fuzz/require.h"
 

@@ -38,7 +38,7 @@ std::string table_of(const calibrate::TableFormat& format, const std::vector<std
   std::vector<std::string> words{"1", "", "-1e999", "gemm"};
   for (const calibrate::RowFormat& row : format.rows) {
     for (const calibrate::Condition& condition : row.where) {
-      for (const calibrate::Template& word : condition.words) words.push_back(word.text);
+      for (const calibrate::Template& word : condition.words) words.push_back(word.text());
     }
     if (words.size() > 16) break;
   }

@@ -1,0 +1,223 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "calibrate/measurement_files.h"
+#include "cli/commands.h"
+#include "study/choices.h"
+#include "study/tune/tuning_file.h"
+#include "study/tune/tuning_results.h"
+#include "validate/suite_data.h"
+
+namespace c3sim::cli {
+
+namespace {
+
+constexpr auto description = "Say what to choose for GEMMs and collectives, as tables that libraries and programs read";
+constexpr auto examples =
+    "Examples:\n"
+    "  c3sim tune --gemm 8192x57344x8192,8192x8192x28672 --collective all_gather,all_to_all --bytes 64MiB,896MiB --out "
+    "out/tuned\n"
+    "  c3sim tune configs/tuning/llm_layers.yaml --out out/llm\n"
+    "  c3sim tune --collective all_reduce,all_gather --out out/rccl       # out/rccl/rccl_tuner_gfx942.csv\n"
+    "  c3sim tune mine.yaml --measured all_gather.log,pairs.csv --out out/mine\n"
+    "Of every pair: launch order, channels, CUs kept for the collective, or engines, their variant and whether their\n"
+    "commands are queued beforehand. The folder gets decisions.yaml and decisions.h (rules on static sizes), a file "
+    "for\n"
+    "the tuner of RCCL, environment.sh (from which size on engines are faster), measure.sh (what would decide where\n"
+    "predictions do not) and page.html. docs/tuning.md describes them.";
+
+// A run that was measured in isolation, and what the simulator makes of it: what is simulated of such work is stretched
+// by the ratio of the two.
+struct Stretch {
+  double size = 0.0;    // bytes of a collective
+  double factor = 1.0;  // measured over predicted
+};
+using Stretches = std::map<study::Work, std::vector<Stretch>>;  // of collectives by all but their size, which is 0
+
+study::Work without_size(const study::Work& work) {
+  study::Work key = work;
+  if (auto* const collective = std::get_if<models::CollectiveSpec>(&key)) {
+    collective->bytes = sim::Bytes(0.0);
+    collective->host_threads.reset();
+    collective->lateness = {};
+  }
+  return key;
+}
+
+// By the two nearest sizes, on a line over the logarithms; beyond the range as at its end.
+double factor_of(const Stretches& stretches, const study::Work& work) {
+  const auto found = stretches.find(without_size(work));
+  if (found == stretches.end()) return 1.0;
+  const std::vector<Stretch>& known = found->second;  // by size
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  const double size = collective == nullptr ? 0.0 : collective->bytes.value();
+  const auto above = std::ranges::lower_bound(known, size, {}, &Stretch::size);
+  if (above == known.begin()) return above->factor;
+  if (above == known.end()) return known.back().factor;
+  const Stretch& below = *(above - 1);
+  const double share = std::log(size / below.size) / std::log(above->size / below.size);
+  return std::exp(std::lerp(std::log(below.factor), std::log(above->factor), share));
+}
+
+std::optional<study::Work> isolated_work(const study::Trial& trial, const models::PlatformSpec& platform) {
+  if (const auto* const gemm = std::get_if<study::GemmTrial>(&trial)) {
+    if (gemm->cus || gemm->nth || gemm->pause > sim::Time::zero()) return {};
+    return gemm->shape;
+  }
+  if (const auto* const collective = std::get_if<study::CollectiveTrial>(&trial)) {
+    models::CollectiveSpec spec = collective->spec;
+    if (spec.gpus == 0) spec.gpus = platform.gpus;
+    if (spec.cus || spec.graph || spec.gpus != platform.gpus) return {};
+    return spec;
+  }
+  return {};
+}
+
+// The pair that was run, as tuning knows it.
+std::optional<study::MeasuredChoice> measured_pair(const study::C3Trial& trial, sim::Time time,
+                                                   const models::PlatformSpec& platform) {
+  const study::Scenario& scenario = trial.scenario;
+  if (scenario.reserved || scenario.delay > sim::Time::zero()) return {};
+  const study::PairAlternatives pairs(scenario.collective, platform);
+  const std::optional<std::size_t> alternative = pairs.of_run({trial.strategy, scenario.channels});
+  if (!alternative) return {};
+  return study::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.names()[*alternative], time};
+}
+
+struct Measured {
+  Stretches stretches;
+  std::vector<study::MeasuredChoice> pairs;
+  std::size_t used = 0, of = 0;
+};
+
+Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& testbed) {
+  Measured measured;
+  for (const calibrate::Reading& reading : files.readings) {
+    for (const calibrate::Measurement& one : reading.measurements) {
+      ++measured.of;
+      const auto time = std::ranges::find(one.seen, study::Figure::time, &calibrate::Seen::figure);
+      if (time == one.seen.end() || !one.assignments.empty()) continue;
+      if (!study::why_impossible(testbed, one.trial).empty()) continue;
+      if (const auto* const pair = std::get_if<study::C3Trial>(&one.trial)) {
+        const auto choice = measured_pair(*pair, sim::to_time(sim::Seconds(time->value)), testbed.platform());
+        if (choice) measured.pairs.push_back(*choice);
+        measured.used += choice ? 1 : 0;
+      } else if (const std::optional<study::Work> work = isolated_work(one.trial, testbed.platform())) {
+        const auto* const collective = std::get_if<models::CollectiveSpec>(&*work);
+        const double predicted = study::observe(testbed, one.trial, {study::Figure::time}).at(study::Figure::time);
+        measured.stretches[without_size(*work)].push_back(
+            {collective == nullptr ? 0.0 : collective->bytes.value(), time->value / predicted});
+        ++measured.used;
+      }
+    }
+  }
+  // Of several measurements of one size the first counts.
+  for (auto& [work, stretches] : measured.stretches) {
+    std::ranges::stable_sort(stretches, {}, &Stretch::size);
+    const auto same = std::ranges::unique(stretches, {}, &Stretch::size);
+    stretches.erase(same.begin(), same.end());
+  }
+  return measured;
+}
+
+}  // namespace
+
+TuneCommand::TuneCommand(CLI::App& app, Session& session) : session_(session) {
+  CLI::App& command = *app.add_subcommand("tune", description);
+  command.footer(examples);
+  command.add_option("FILE", file_, "Question, in YAML; or the options below")->type_name("FILE");
+  command.add_option("--gemm", gemms_, "GEMMs of one GPU, in BLAS order, separated by commas")->type_name("MxNxK");
+  command
+      .add_option("--collective", collectives_,
+                  "Collectives, separated by commas, or all: beside every GEMM, and alone")
+      ->type_name(names_of(study::collective_choices()) + "|all");
+  command.add_option("--bytes", sizes_, "Sizes of the array of one GPU beside a GEMM: 64MiB,1GiB or 64MiB:4GiB:x4")
+      ->type_name("SIZES");
+  command.add_flag("--schedules", schedules_,
+                   "Schedules of the GEMMs with a dependent all-gather or reduce-scatter, too");
+  command
+      .add_option("--error", error_, "Percent within which two predictions do not tell who is faster (5 unless given)")
+      ->type_name("PERCENT");
+  command
+      .add_option("--measured", measured_,
+                  "Measurements, in any form that c3sim read knows: of pairs they stand for predictions, of isolated "
+                  "work they correct them")
+      ->type_name("FILE")
+      ->delimiter(',');
+  session.add_platform_options(command);
+  session.add_jobs_option(command);
+  command.callback([this] { run(); });
+}
+
+void TuneCommand::read_options(Arguments& arguments) {
+  if (!gemms_.empty()) {
+    for (const std::string_view text : split(gemms_, ',')) {
+      question_.gemms.push_back({std::string(text), arguments.gemm("--gemm", text)});
+    }
+  }
+  if (!collectives_.empty()) {
+    question_.collectives = arguments.choice_list("--collective", collectives_, study::collective_choices());
+  }
+  if (!sizes_.empty()) question_.sizes = arguments.sizes("--bytes", sizes_);
+  question_.schedules = schedules_;
+  if (!error_.empty()) question_.error = arguments.number("--error", error_, 0.0, 100.0) / 100.0;
+}
+
+void TuneCommand::run() {
+  Arguments arguments;
+  const bool by_file = !file_.empty();
+  const bool by_options = !gemms_.empty() || !collectives_.empty() || !sizes_.empty() || schedules_ || !error_.empty();
+  if (by_file && by_options) {
+    arguments.fault("FILE",
+                    "the file says what to tune: --gemm, --collective, --bytes, --schedules and --error are "
+                    "for a question without one");
+  } else if (!by_file && !by_options) {
+    arguments.fault("FILE", "there is nothing to tune: a file, or --gemm and --collective, are needed");
+  }
+  if (by_file) session_.reads(file_);
+  for (const std::filesystem::path& file : measured_) session_.reads(file);
+  read_options(arguments);
+  arguments.check();
+  if (!by_file) return answer(arguments, session_.platform(arguments), {});
+  sim::Config config = sim::Config::from_file(file_);
+  const std::string preset = config.root().text("platform", "mi300x");
+  answer(arguments, session_.platform(arguments, preset), std::move(config));
+}
+
+void TuneCommand::answer(Arguments& arguments, const study::Platform& platform, std::optional<sim::Config> config) {
+  const int jobs = session_.jobs(arguments);
+  arguments.check();
+  study::Testbed plain(platform.spec);
+  if (config) {
+    question_ = study::read_tuning_question(config->root(), plain);
+    config->finish();
+  } else {
+    std::vector<sim::Fault> faults = study::faults_of(question_, plain);
+    for (sim::Fault& fault : faults) {
+      if (fault.where == "gemms" || fault.where == "collectives") fault.where.pop_back();
+    }
+    arguments.check_with(faults);
+  }
+  Measured measured;
+  if (!measured_.empty()) {
+    const calibrate::MeasurementFiles files =
+        calibrate::read_measurement_files(validate::reader_of_everything(session_.library(arguments)), measured_,
+                                          {platform.spec.name, platform.spec.name});
+    if (!files.is_usable()) throw sim::ConfigError({{"--measured", "", "no measurement is left that can be used"}});
+    measured = measured_of(files, plain);
+    question_.measured = std::move(measured.pairs);
+  }
+  study::Testbed testbed(platform.spec, [&](const study::Work& work) { return factor_of(measured.stretches, work); });
+  study::Results results =
+      study::tuning_results(study::tune(testbed, question_, session_.progress(), jobs), platform.spec);
+  if (!measured_.empty()) {
+    results.notes.push_back(
+        fmt::format("{} of {} measurements say something of what is tuned.", measured.used, measured.of));
+  }
+  if (config) results.files.push_back({"question.yaml", config->resolved()});
+  session_.answer(platform, std::move(results));
+}
+
+}  // namespace c3sim::cli

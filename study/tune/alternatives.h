@@ -1,0 +1,125 @@
+// Kinds of decisions: what there is to choose from, and how long each choice takes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "study/dependent.h"
+#include "study/strategy.h"
+#include "study/testbed.h"
+#include "study/tune/size_feature.h"
+
+namespace c3sim::study {
+
+// The alternatives of one kind of decision on one platform, the same for every size. The first is what is done without
+// a choice: the library's kernels, or one after the other.
+class Alternatives {
+ public:
+  virtual ~Alternatives() = default;
+
+  const std::string& key() const { return key_; }      // an identifier: "all_gather_beside_gemm"
+  const std::string& about() const { return about_; }  // in words
+  std::span<const SizeFeature> features() const { return features_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+  // Whether the platform can do it at these sizes.
+  virtual bool is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const = 0;
+  // What a possible alternative cannot be faster than, and how long it takes; from the launch of the first operation
+  // until the host knows of the last end.
+  virtual sim::Time bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const = 0;
+  virtual sim::Time time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const = 0;
+
+  std::size_t place_of(std::string_view name) const;  // of an alternative that there is
+
+ protected:
+  Alternatives(std::string key, std::string about, std::span<const SizeFeature> features)
+      : key_(std::move(key)), about_(std::move(about)), features_(features) {}
+  std::vector<std::string> names_;
+
+ private:
+  std::string key_;
+  std::string about_;
+  std::span<const SizeFeature> features_;
+};
+
+// A collective that has the node to itself.
+struct CollectiveChoice {
+  models::Backend backend = models::Backend::rccl;
+  std::optional<int> channels{};  // of kernels; none: as many as the library takes
+  models::SdmaVariant variant = models::SdmaVariant::pcpy;
+  bool prelaunch = false;
+
+  models::CollectiveSpec spec(models::CollectiveKind kind, sim::Bytes bytes,
+                              const models::PlatformSpec& platform) const;
+  bool operator==(const CollectiveChoice&) const = default;
+};
+class CollectiveAlternatives : public Alternatives {
+ public:
+  CollectiveAlternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
+
+  bool is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+  sim::Time bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+  sim::Time time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+  models::CollectiveKind kind() const { return kind_; }
+  const std::vector<CollectiveChoice>& choices() const { return choices_; }
+
+ private:
+  models::CollectiveKind kind_;
+  std::vector<CollectiveChoice> choices_;
+};
+
+// A GEMM beside an independent collective: launch order, CUs kept for the collective, its channels, or its engines and
+// whether their commands are queued beforehand. What is reserved beside engines is kept from the GEMM alone.
+struct PairChoice {
+  bool at_once = false;  // or one after the other
+  LaunchOrder order = LaunchOrder::gemm_first;
+  int reserved = 0;  // CUs of each GPU
+  CollectiveChoice collective{};
+
+  bool operator==(const PairChoice&) const = default;
+};
+class PairAlternatives : public Alternatives {
+ public:
+  PairAlternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
+
+  bool is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+  sim::Time bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+  sim::Time time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+
+  models::CollectiveKind kind() const { return kind_; }
+  // The alternative that a strategy of ConCCL is: its heuristics decide by the sizes, conccl_rp by the GEMM. None where
+  // it is not among the alternatives.
+  std::optional<std::size_t> by_strategy(Testbed& testbed, const Sizes& sizes, Strategy strategy) const;
+
+  // Runs that c3sim-measure can make: its tables name a strategy and, where that is no choice of the library, channels.
+  struct Run {
+    Strategy strategy = Strategy::serial;  // serial, c3_base, c3_sp or conccl
+    std::optional<int> channels{};
+  };
+  std::optional<Run> run_of(std::size_t alternative) const;  // none of what it cannot run
+  std::optional<std::size_t> of_run(const Run& run) const;
+
+ private:
+  Schedule schedule_of(const Sizes& sizes, const PairChoice& choice, const models::PlatformSpec& platform) const;
+
+  models::CollectiveKind kind_;
+  std::vector<PairChoice> choices_;
+};
+
+// A GEMM whose operand is gathered, or whose result is scattered: the schedules of study/dependent.h.
+class ScheduleAlternatives : public Alternatives {
+ public:
+  explicit ScheduleAlternatives(DependentSchedule::Collective collective);
+
+  bool is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+  sim::Time bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+  sim::Time time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
+
+ private:
+  std::vector<DependentSchedule> schedules_;
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,146 @@
+#include "study/tune/decisions.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "study/testbed_pool.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr double regret_of_the_impossible = 1.0;
+
+double seconds(sim::Time time) { return sim::to_seconds(time).value(); }
+
+bool are_same(const Sizes& one, const Sizes& other) { return one.gemm == other.gemm && one.bytes == other.bytes; }
+
+}  // namespace
+
+std::size_t Decision::best() const {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (attempts[i].time && (!best || *attempts[i].time < *attempts[*best].time)) best = i;
+  }
+  return best.value_or(0);
+}
+
+std::size_t Decision::plainest() const {
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (attempts[i].time && regret(i) <= as_good) return i;
+  }
+  return best();
+}
+
+double Decision::regret(std::size_t alternative) const {
+  const Attempted& attempt = attempts[alternative];
+  if (!attempt.is_possible) return regret_of_the_impossible;
+  return std::max(0.0, seconds(attempt.known()) / seconds(attempts[best()].known()) - 1.0);
+}
+
+void Decisions::attempt(Testbed& testbed, const std::vector<MeasuredChoice>& measured, const Progress& progress,
+                        int jobs) {
+  TestbedPool(testbed).for_each(
+      decisions_.size(), [&](Testbed& own, std::size_t index) { attempt(own, decisions_[index], measured); }, progress,
+      jobs);
+}
+
+// Those of the least bounds first, as they rule most others out.
+void Decisions::attempt(Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured) const {
+  const std::size_t count = alternatives_->names().size();
+  decision.attempts.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Attempted& attempt = decision.attempts[i];
+    attempt.is_possible = alternatives_->is_possible(testbed, decision.sizes, i);
+    if (attempt.is_possible) attempt.bound = alternatives_->bound(testbed, decision.sizes, i);
+  }
+  for (const MeasuredChoice& one : measured) {
+    if (one.kind != alternatives_->key() || !are_same(one.sizes, decision.sizes)) continue;
+    Attempted& attempt = decision.attempts[alternatives_->place_of(one.alternative)];
+    attempt.time = one.time;
+    attempt.is_measured = true;
+  }
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return decision.attempts[i].bound; });
+  std::optional<sim::Time> best;
+  for (const std::size_t i : order) {
+    Attempted& attempt = decision.attempts[i];
+    if (!attempt.is_possible) continue;
+    if (!attempt.time) {
+      if (best && seconds(attempt.bound) > (1.0 + ruled_out_beyond) * seconds(*best)) continue;
+      attempt.time = alternatives_->time(testbed, decision.sizes, i);
+    }
+    best = std::min(best.value_or(*attempt.time), *attempt.time);
+  }
+}
+
+void Decisions::attempt(Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs) {
+  TestbedPool(testbed).for_each(
+      decisions_.size(),
+      [&](Testbed& own, std::size_t index) {
+        Attempted& attempt = decisions_[index].attempts[chosen[index]];
+        if (attempt.is_possible && !attempt.time) {
+          attempt.time = alternatives_->time(own, decisions_[index].sizes, chosen[index]);
+        }
+      },
+      {}, jobs);
+}
+
+TreeCases Decisions::tree_cases() const {
+  TreeCases cases;
+  for (const Decision& decision : decisions_) {
+    std::vector<double>& features = cases.features.emplace_back();
+    for (const SizeFeature& feature : alternatives_->features()) features.push_back(feature.of(decision.sizes));
+    std::vector<double>& costs = cases.costs.emplace_back();
+    for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+      const double regret = decision.regret(i);
+      costs.push_back(regret <= Decision::as_good ? 0.0 : regret);
+    }
+    cases.groups.push_back(decision.group);
+  }
+  return cases;
+}
+
+std::size_t Decisions::possible() const {
+  std::size_t count = 0;
+  for (const Decision& decision : decisions_) {
+    count += static_cast<std::size_t>(std::ranges::count(decision.attempts, true, &Attempted::is_possible));
+  }
+  return count;
+}
+
+std::size_t Decisions::tried() const {
+  std::size_t count = 0;
+  for (const Decision& decision : decisions_) {
+    count += static_cast<std::size_t>(
+        std::ranges::count_if(decision.attempts, [](const Attempted& one) { return one.time.has_value(); }));
+  }
+  return count;
+}
+
+RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
+                     double error) {
+  RuleRecord record{.rule = std::move(rule), .decisions = decisions.size()};
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const double regret = decisions[i].regret(chosen[i]);
+    if (regret <= Decision::as_good) ++record.right;
+    if (regret <= error) ++record.within_error;
+    record.mean_regret += regret / static_cast<double>(decisions.size());
+    record.worst_regret = std::max(record.worst_regret, regret);
+  }
+  return record;
+}
+
+std::size_t best_constant(const std::vector<Decision>& decisions) {
+  std::vector<double> sums(decisions.front().attempts.size(), 0.0);
+  for (const Decision& decision : decisions) {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double regret = decision.regret(i);
+      if (regret > Decision::as_good) sums[i] += regret;
+    }
+  }
+  return static_cast<std::size_t>(std::ranges::min_element(sums) - sums.begin());
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,98 @@
+// Decisions of one kind, each tried under the alternatives that its bounds leave.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/parallel.h"
+#include "study/testbed.h"
+#include "study/tune/alternatives.h"
+#include "study/tune/decision_tree.h"
+
+namespace c3sim::study {
+
+// Of one alternative.
+struct Attempted {
+  bool is_possible = true;
+  sim::Time bound{0};               // it takes at least so long
+  std::optional<sim::Time> time{};  // none where its bound rules it out
+  bool is_measured = false;         // rather than predicted
+
+  // What is known: the time, or the bound.
+  sim::Time known() const { return time.value_or(bound); }
+};
+
+// One decision.
+struct Decision {
+  std::string name;   // "8192x57344x8192 and 896MiB"
+  std::string group;  // decisions of one GEMM, or of one size
+  Sizes sizes;
+  bool is_drawn = false;              // rather than asked for: for rules alone
+  std::vector<Attempted> attempts{};  // by alternative
+
+  // Up to this regret a choice is as good as the best: nobody would measure a difference.
+  static constexpr double as_good = 0.01;
+
+  std::size_t best() const;      // the fastest of what was tried
+  std::size_t plainest() const;  // the first in order of those that are as good
+  // What an alternative takes longer than the best, relative to that; by its bound where it was ruled out, and twice as
+  // long where it is impossible.
+  double regret(std::size_t alternative) const;
+};
+
+// A measured time of an alternative.
+struct MeasuredChoice {
+  std::string kind;  // Alternatives::key()
+  Sizes sizes;
+  std::string alternative;  // its name
+  sim::Time time{0};
+};
+
+class Decisions {
+ public:
+  // An alternative whose bound is beyond the best time by this share is ruled out: it is not simulated unless a rule
+  // chooses it.
+  static constexpr double ruled_out_beyond = 0.1;
+
+  Decisions(std::shared_ptr<const Alternatives> alternatives, std::vector<Decision> decisions)
+      : alternatives_(std::move(alternatives)), decisions_(std::move(decisions)) {}
+
+  // Tries what bounds do not rule out; measured times stand for predicted ones.
+  void attempt(Testbed& testbed, const std::vector<MeasuredChoice>& measured, const Progress& progress, int jobs);
+  // Tries one alternative for each decision, ruled out or not.
+  void attempt(Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs);
+
+  const Alternatives& alternatives() const { return *alternatives_; }
+  const std::vector<Decision>& all() const { return decisions_; }
+  // What a choice costs is its regret, and nothing where it is as good as the best: so plain ones win.
+  TreeCases tree_cases() const;
+  // Of all alternatives of all decisions, how many are possible, and how many of these were tried.
+  std::size_t possible() const;
+  std::size_t tried() const;
+
+ private:
+  void attempt(Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured) const;
+
+  std::shared_ptr<const Alternatives> alternatives_;
+  std::vector<Decision> decisions_;
+};
+
+// How good a rule is on decisions.
+struct RuleRecord {
+  std::string rule;
+  std::size_t decisions = 0;
+  std::size_t right = 0;         // choices as good as the best
+  std::size_t within_error = 0;  // choices that predictions cannot tell from the best
+  double mean_regret = 0.0;      // what its choices take longer than the best, relative to that
+  double worst_regret = 0.0;
+};
+RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
+                     double error);
+
+// The one alternative that loses least when it is always chosen, known in hindsight.
+std::size_t best_constant(const std::vector<Decision>& decisions);
+
+}  // namespace c3sim::study

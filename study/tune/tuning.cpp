@@ -1,0 +1,361 @@
+#include "study/tune/tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "study/latin_hypercube.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using models::CollectiveKind;
+
+constexpr sim::Bytes smallest_array(1024.0);
+constexpr sim::Bytes largest_tuned(17179869184.0);  // 16 GiB
+constexpr std::size_t most_gemms = 1000;
+constexpr std::size_t most_decisions = 100'000;
+
+double seconds(sim::Time time) { return sim::to_seconds(time).value(); }
+
+std::vector<sim::Bytes> ladder() {
+  std::vector<sim::Bytes> sizes;
+  for (sim::Bytes bytes = smallest_array; bytes <= largest_tuned; bytes *= 2.0) sizes.push_back(bytes);
+  return sizes;
+}
+
+// Whole multiples of what kernels like, as shapes of layers are.
+std::int64_t between(std::int64_t low, std::int64_t high, double share) {
+  constexpr std::int64_t unit = 256;
+  const double value =
+      std::exp(std::lerp(std::log(static_cast<double>(low)), std::log(static_cast<double>(high)), share));
+  return std::max(low, static_cast<std::int64_t>(std::llround(value / unit)) * unit);
+}
+
+// Further sizes, log-uniform in the range of those that were asked for.
+std::vector<Decision> drawn_decisions(const TuningQuestion& question, bool with_arrays) {
+  if (question.gemms.empty()) return {};
+  const auto range_of = [&](const auto& of) {
+    const auto [low, high] = std::ranges::minmax(question.gemms, {}, of);
+    return std::pair{of(low), of(high)};
+  };
+  const auto m = range_of([](const TuningQuestion::Gemm& gemm) { return gemm.shape.m; });
+  const auto n = range_of([](const TuningQuestion::Gemm& gemm) { return gemm.shape.n; });
+  const auto k = range_of([](const TuningQuestion::Gemm& gemm) { return gemm.shape.k; });
+  constexpr std::uint64_t seed = 1;
+  const LatinHypercube shares(static_cast<std::size_t>(question.drawn), seed);
+  const std::vector<double> ms = shares.dimension("m"), ns = shares.dimension("n"), ks = shares.dimension("k");
+  const std::vector<double> sizes = shares.dimension("bytes");
+  std::vector<Decision> decisions;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(question.drawn); ++i) {
+    Decision decision{.name = fmt::format("drawn {}", i + 1), .group = fmt::format("drawn {}", i + 1), .sizes = {}};
+    decision.is_drawn = true;
+    decision.sizes.gemm = {between(m.first, m.second, ms[i]), between(n.first, n.second, ns[i]),
+                           between(k.first, k.second, ks[i])};
+    if (with_arrays) {
+      const auto [low, high] = std::ranges::minmax(question.sizes);
+      decision.sizes.bytes =
+          sim::Bytes(std::round(std::exp(std::lerp(std::log(low.value()), std::log(high.value()), sizes[i]))));
+    }
+    decisions.push_back(std::move(decision));
+  }
+  return decisions;
+}
+
+std::vector<Decision> pairs_of(const TuningQuestion& question) {
+  std::vector<Decision> decisions;
+  for (const TuningQuestion::Gemm& gemm : question.gemms) {
+    for (const sim::Bytes bytes : question.sizes) {
+      decisions.push_back({.name = fmt::format("{} and {}", gemm.name, sim::to_string(bytes)),
+                           .group = models::to_string(gemm.shape),
+                           .sizes = {gemm.shape, bytes}});
+    }
+  }
+  std::ranges::move(drawn_decisions(question, true), std::back_inserter(decisions));
+  return decisions;
+}
+
+std::vector<Decision> sizes_alone() {
+  std::vector<Decision> decisions;
+  for (const sim::Bytes bytes : ladder()) {
+    const std::string name = sim::to_string(bytes);
+    decisions.push_back({.name = name, .group = name, .sizes = {.bytes = bytes}});
+  }
+  return decisions;
+}
+
+std::vector<Decision> gemms_of(const TuningQuestion& question) {
+  std::vector<Decision> decisions;
+  for (const TuningQuestion::Gemm& gemm : question.gemms) {
+    decisions.push_back({.name = gemm.name, .group = models::to_string(gemm.shape), .sizes = {.gemm = gemm.shape}});
+  }
+  std::ranges::move(drawn_decisions(question, false), std::back_inserter(decisions));
+  return decisions;
+}
+
+std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::PlatformSpec& platform) {
+  std::vector<Decisions> kinds;
+  for (const CollectiveKind kind : question.collectives) {
+    if (!question.gemms.empty()) {
+      kinds.emplace_back(std::make_shared<PairAlternatives>(kind, platform), pairs_of(question));
+    }
+    kinds.emplace_back(std::make_shared<CollectiveAlternatives>(kind, platform), sizes_alone());
+  }
+  if (!question.schedules) return kinds;
+  for (const auto collective : {DependentSchedule::Collective::gather, DependentSchedule::Collective::scatter}) {
+    kinds.emplace_back(std::make_shared<ScheduleAlternatives>(collective), gemms_of(question));
+  }
+  return kinds;
+}
+
+// What rules without a fit choose, by their names.
+using Rules = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
+
+Rules rules_of(Testbed& testbed, const PairAlternatives& pairs, const std::vector<Decision>& decisions) {
+  Rules rules;
+  for (const Strategy strategy : all_strategies()) {
+    std::vector<std::size_t> chosen;
+    for (const Decision& decision : decisions) {
+      const std::optional<std::size_t> one = pairs.by_strategy(testbed, decision.sizes, strategy);
+      if (one) chosen.push_back(*one);
+    }
+    if (chosen.size() == decisions.size()) rules.emplace_back(to_string(strategy), std::move(chosen));
+  }
+  return rules;
+}
+
+Rules rules_of(Testbed& testbed, const Decisions& decisions) {
+  const auto* const pairs = dynamic_cast<const PairAlternatives*>(&decisions.alternatives());
+  if (pairs != nullptr) return rules_of(testbed, *pairs, decisions.all());
+  // What is done without a choice.
+  return {{decisions.alternatives().names().front(), std::vector<std::size_t>(decisions.all().size(), 0)}};
+}
+
+TunedDecisions tuned(Testbed& testbed, Decisions decisions, double error, int jobs) {
+  Rules rules = rules_of(testbed, decisions);
+  const TreeCases cases = decisions.tree_cases();
+  TunedDecisions tuned{std::move(decisions), fit_tree(cases), {}};
+  tuned.constant = best_constant(tuned.decisions.all());
+  const std::vector<std::string>& names = tuned.decisions.alternatives().names();
+  rules.emplace(rules.begin(), "always " + names[tuned.constant],
+                std::vector<std::size_t>(cases.features.size(), tuned.constant));
+  std::vector<std::size_t> by_tree = unseen_by_tree(cases);
+  if (!by_tree.empty()) {
+    rules.emplace_back("nearest seen", unseen_by_nearest(cases));
+    rules.emplace_back("tree", std::move(by_tree));
+  }
+  for (auto& [name, chosen] : rules) {
+    tuned.decisions.attempt(testbed, chosen, jobs);
+    tuned.rules.push_back(record_of(name, tuned.decisions.all(), chosen, error));
+  }
+  return tuned;
+}
+
+// Of a collective alone: the time of the best by kernels and by engines.
+struct Rivals {
+  sim::Bytes bytes;
+  double kernels = 0.0, engines = 0.0;
+
+  double advantage() const { return std::log(kernels / engines); }  // of engines
+};
+
+// Where the advantage of engines crosses a level between two sizes, by a line through them over the logarithm of size.
+sim::Bytes crossing(const Rivals& one, const Rivals& other, double level) {
+  const double share = (level - one.advantage()) / (other.advantage() - one.advantage());
+  return sim::Bytes(std::exp(std::lerp(std::log(one.bytes.value()), std::log(other.bytes.value()), share)));
+}
+
+// The size from which on the advantage stays above the level; none where it does not at the largest size.
+std::optional<sim::Bytes> from_where_above(const std::vector<Rivals>& rivals, double level) {
+  if (rivals.empty() || rivals.back().advantage() <= level) return {};
+  std::size_t first = rivals.size() - 1;
+  while (first > 0 && rivals[first - 1].advantage() > level) --first;
+  if (first == 0) return rivals.front().bytes;
+  return crossing(rivals[first - 1], rivals[first], level);
+}
+
+std::vector<EngineThreshold::Range> undecided(const std::vector<Rivals>& rivals, double error) {
+  std::vector<EngineThreshold::Range> ranges;
+  const auto is_open = [&](std::size_t i) { return std::abs(rivals[i].advantage()) < error; };
+  // Where the advantage leaves the error between a size that is decided and its neighbour that is not.
+  const auto edge = [&](std::size_t decided, std::size_t open) {
+    return crossing(rivals[decided], rivals[open], rivals[decided].advantage() > 0.0 ? error : -error);
+  };
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    if (is_open(i)) {
+      if (i == 0 || !is_open(i - 1)) ranges.push_back({i == 0 ? rivals[0].bytes : edge(i - 1, i), {}});
+      if (i + 1 == rivals.size() || !is_open(i + 1)) {
+        ranges.back().to = i + 1 == rivals.size() ? rivals[i].bytes : edge(i + 1, i);
+      }
+    } else if (i > 0 && !is_open(i - 1) && rivals[i].advantage() * rivals[i - 1].advantage() < 0.0) {
+      ranges.push_back({edge(i - 1, i), edge(i, i - 1)});  // both sides of a steep crossing
+    }
+  }
+  return ranges;
+}
+
+std::vector<Rivals> rivals_of(const CollectiveAlternatives& alternatives, const std::vector<Decision>& decisions,
+                              bool prelaunch) {
+  std::vector<Rivals> all;
+  for (const Decision& decision : decisions) {
+    Rivals rivals{decision.sizes.bytes, std::numeric_limits<double>::infinity(),
+                  std::numeric_limits<double>::infinity()};
+    for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+      const CollectiveChoice& choice = alternatives.choices()[i];
+      const Attempted& attempt = decision.attempts[i];
+      if (!attempt.is_possible) continue;
+      const bool kernels = choice.backend == models::Backend::rccl;
+      if (!kernels && choice.prelaunch != prelaunch) continue;
+      double& best = kernels ? rivals.kernels : rivals.engines;
+      best = std::min(best, seconds(attempt.known()));
+    }
+    if (std::isfinite(rivals.engines)) all.push_back(rivals);
+  }
+  return all;
+}
+
+void add_thresholds(Tuning& tuning, const Decisions& decisions) {
+  const auto* const alternatives = dynamic_cast<const CollectiveAlternatives*>(&decisions.alternatives());
+  if (alternatives == nullptr) return;
+  for (const bool prelaunch : {false, true}) {
+    const std::vector<Rivals> rivals = rivals_of(*alternatives, decisions.all(), prelaunch);
+    if (rivals.empty()) continue;
+    EngineThreshold threshold{alternatives->kind(), prelaunch, from_where_above(rivals, 0.0)};
+    threshold.undecided = undecided(rivals, std::log1p(tuning.question.error));
+    tuning.thresholds.push_back(threshold);
+  }
+}
+
+// Collectives in the words of RCCL's tuner, and what is predicted for them. A reduction to one GPU is not simulated: it
+// moves what a broadcast moves, the other way.
+struct TunedKind {
+  std::string_view name;
+  CollectiveKind kind;
+};
+constexpr std::array tuned_kinds{
+    TunedKind{"broadcast", CollectiveKind::broadcast},  TunedKind{"reduce", CollectiveKind::broadcast},
+    TunedKind{"allgather", CollectiveKind::all_gather}, TunedKind{"reducescatter", CollectiveKind::reduce_scatter},
+    TunedKind{"allreduce", CollectiveKind::all_reduce},
+};
+
+struct KernelChoice {
+  std::string_view protocol;
+  int channels = 0;
+  bool operator==(const KernelChoice&) const = default;
+};
+
+// The fewest channels that are as good as the best, which leaves CUs to others.
+KernelChoice kernel_choice(Testbed& testbed, CollectiveKind kind, sim::Bytes bytes) {
+  const models::PlatformSpec& platform = testbed.platform();
+  const int most = platform.rccl.channels(kind, {});
+  std::vector<int> counts;
+  for (int count = 1; count < most; count *= 2) counts.push_back(count);
+  counts.push_back(most);
+  std::vector<double> times;
+  for (const int count : counts) {
+    times.push_back(seconds(testbed.alone(CollectiveChoice{.channels = count}.spec(kind, bytes, platform))));
+  }
+  const double best = std::ranges::min(times);
+  const auto fewest =
+      std::ranges::find_if(times, [best](double time) { return time <= (1.0 + Decision::as_good) * best; });
+  const int channels = counts[static_cast<std::size_t>(fewest - times.begin())];
+  return {testbed.protocol_of(CollectiveChoice{.channels = channels}.spec(kind, bytes, platform)), channels};
+}
+
+// From 0 bytes to as many as a tuner can be asked of: no size is left without a line. Choices change midway between
+// sizes, as ratios go.
+void add_lines(Tuning& tuning, Testbed& testbed) {
+  constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
+  std::map<CollectiveKind, std::vector<KernelChoice>> choices;
+  const std::vector<sim::Bytes> sizes = ladder();
+  for (const auto& [name, kind] : tuned_kinds) {
+    std::vector<KernelChoice>& own = choices[kind];
+    for (std::size_t i = own.size(); i < sizes.size(); ++i) own.push_back(kernel_choice(testbed, kind, sizes[i]));
+    std::uint64_t low = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const bool is_last = i + 1 == sizes.size();
+      if (!is_last && own[i] == own[i + 1]) continue;
+      const std::uint64_t high =
+          is_last ? largest : static_cast<std::uint64_t>(std::sqrt(sizes[i].value() * sizes[i + 1].value()));
+      tuning.lines.push_back({name, low, high, own[i].protocol, own[i].channels});
+      low = high + 1;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed& testbed) {
+  std::vector<sim::Fault> faults;
+  const auto fault = [&](const char* where, std::string what) { faults.push_back({where, {}, std::move(what)}); };
+  if (question.collectives.empty() && !question.schedules) {
+    fault("collectives", "there is nothing to tune: collectives, or schedules, are needed");
+  }
+  if (question.schedules && question.gemms.empty()) fault("gemms", "schedules are of GEMMs: at least one is needed");
+  if (question.gemms.size() > most_gemms) fault("gemms", fmt::format("1 to {} GEMMs are accepted", most_gemms));
+  if (!question.gemms.empty() && !question.collectives.empty() && question.sizes.empty()) {
+    fault("bytes", "sizes of the arrays beside the GEMMs are needed");
+  }
+  const std::size_t drawn = question.gemms.empty() ? 0 : static_cast<std::size_t>(question.drawn);
+  const std::size_t pairs = drawn + question.gemms.size() * question.sizes.size() * question.collectives.size();
+  if (pairs > most_decisions) {
+    fault("bytes",
+          fmt::format("GEMMs, sizes and collectives make {} pairs: at most {} are accepted", pairs, most_decisions));
+  }
+  for (const TuningQuestion::Gemm& gemm : question.gemms) {
+    if (const std::string why = testbed.why_impossible(gemm.shape); !why.empty())
+      fault("gemms", gemm.name + ": " + why);
+  }
+  for (const CollectiveKind kind : question.collectives) {
+    for (const sim::Bytes bytes : question.sizes) {
+      const CollectiveChoice kernels;
+      const std::string why = testbed.why_impossible(kernels.spec(kind, bytes, testbed.platform()));
+      if (!why.empty()) fault("bytes", why);
+    }
+  }
+  return faults;
+}
+
+Tuning tune(Testbed& testbed, const TuningQuestion& question, const Progress& progress, int jobs) {
+  Tuning tuning{.question = question};
+  std::vector<Decisions> kinds = kinds_of(question, testbed.platform());
+  std::size_t all = 0;
+  for (const Decisions& kind : kinds) all += kind.all().size();
+  std::size_t before = 0;
+  for (Decisions& kind : kinds) {
+    const Progress of_all = [&](std::size_t done, std::size_t) {
+      if (progress) progress(before + done, all);
+    };
+    kind.attempt(testbed, question.measured, of_all, jobs);
+    before += kind.all().size();
+    add_thresholds(tuning, kind);
+    tuning.kinds.push_back(tuned(testbed, std::move(kind), question.error, jobs));
+  }
+  if (!question.collectives.empty()) add_lines(tuning, testbed);
+  tuning.ranks = testbed.platform().gpus;
+  return tuning;
+}
+
+std::string rounded(sim::Bytes bytes) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = bytes.value();
+  std::size_t unit = 0;
+  for (; value >= 1024.0 && unit + 1 < units.size(); ++unit) value /= 1024.0;
+  return fmt::format("{:.3g} {}", value, units[unit]);
+}
+
+std::vector<std::size_t> within_error(const Decision& decision, double error) {
+  std::vector<std::size_t> alike;
+  for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+    if (decision.attempts[i].is_possible && decision.regret(i) <= error) alike.push_back(i);
+  }
+  std::ranges::stable_sort(alike, {}, [&](std::size_t i) { return decision.attempts[i].known(); });
+  return alike;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,87 @@
+// What to choose for GEMMs and collectives on one platform, and how good simple rules would be: offline tuning.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/parallel.h"
+#include "study/testbed.h"
+#include "study/tune/decision_tree.h"
+#include "study/tune/decisions.h"
+
+namespace c3sim::study {
+
+struct TuningQuestion {
+  struct Gemm {
+    std::string name;
+    models::GemmShape shape;  // of one GPU
+  };
+  // How far predictions of concurrent runs are off at the median: docs/accuracy.md.
+  static constexpr double usual_error = 0.05;
+
+  std::string name = "tuning";
+  std::vector<Gemm> gemms;
+  std::vector<models::CollectiveKind> collectives;  // beside every GEMM, and alone
+  std::vector<sim::Bytes> sizes;                    // beside every GEMM
+  bool schedules = false;                           // of GEMMs that depend on a collective, too
+  // So many further decisions of each kind, of shapes and sizes drawn between the least and the greatest of those
+  // above: rules are fitted to them as well.
+  int drawn = 0;
+  double error = usual_error;  // within which two predictions do not tell who is faster
+  std::vector<MeasuredChoice> measured{};
+};
+
+// Decisions of one kind, the rule fitted to them, and how good it and others are.
+struct TunedDecisions {
+  Decisions decisions;
+  DecisionTree tree;
+  // "best" in hindsight, then simple rules; last, where there is more than one GEMM or size, "tree" and "nearest" on
+  // those that they have not seen.
+  std::vector<RuleRecord> rules;
+  std::size_t constant = 0;  // what the best of rules that always choose the same chooses
+};
+
+// From which size on a collective alone is faster by copy engines than by kernels.
+struct EngineThreshold {
+  models::CollectiveKind kind = models::CollectiveKind::all_gather;
+  bool prelaunch = false;          // engines' commands are queued beforehand
+  std::optional<sim::Bytes> from;  // up to the largest size; none: kernels are faster there
+  // Ranges in which the two differ by less than the error of predictions.
+  struct Range {
+    sim::Bytes from, to;
+  };
+  std::vector<Range> undecided{};
+};
+
+// A line of RCCL's own CSV tuner: what it is to do of sizes from `low` to `high`, both included.
+struct TunerLine {
+  std::string_view collective;  // in its words: "allgather"
+  std::uint64_t low = 0, high = 0;
+  std::string_view protocol;  // "ll", "ll128", "simple"
+  int channels = 0;
+};
+
+struct Tuning {
+  TuningQuestion question;
+  std::vector<TunedDecisions> kinds{};
+  std::vector<EngineThreshold> thresholds{};
+  std::vector<TunerLine> lines{};
+  int ranks = 0;  // that the lines are for
+};
+
+// What is wrong with a question on this platform, by the words of its file: "gemms", "bytes".
+std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed& testbed);
+
+// `progress` is told of decisions. The answer does not depend on `jobs`.
+Tuning tune(Testbed& testbed, const TuningQuestion& question, const Progress& progress = {}, int jobs = 1);
+
+// "18.2 MiB": of a size that is no more than a guess.
+std::string rounded(sim::Bytes bytes);
+
+// Alternatives that take at most so much longer than the best that predictions cannot tell them apart, the fastest
+// first.
+std::vector<std::size_t> within_error(const Decision& decision, double error);
+
+}  // namespace c3sim::study

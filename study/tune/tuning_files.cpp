@@ -1,0 +1,297 @@
+#include "study/tune/tuning_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+namespace c3sim::study {
+
+namespace {
+
+using models::CollectiveKind;
+
+// Thresholds as they are written: five digits tell more than predictions know.
+std::string number(double value) { return fmt::format("{:.5g}", value); }
+
+std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform) {
+  return fmt::format("Made by c3sim tune: {}, for {} with {} GPUs.", tuning.question.name, platform.name,
+                     platform.gpus);
+}
+
+// "all_gather_beside_gemm" -> "AllGatherBesideGemm".
+std::string type_name(const std::string& key) {
+  std::string name;
+  bool begins = true;
+  for (const char c : key) {
+    if (c != '_') name += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    begins = c == '_';
+  }
+  return name;
+}
+
+void add_leaves(const TunedDecisions& kind, std::size_t place, std::vector<std::string>& conditions,
+                std::vector<Leaf>& leaves) {
+  const DecisionTree::Node& node = kind.tree.nodes()[place];
+  const Alternatives& alternatives = kind.decisions.alternatives();
+  if (!node.split) {
+    leaves.push_back({conditions, alternatives.names()[node.alternative], node.cases});
+    return;
+  }
+  const std::string_view feature = alternatives.features()[node.split->feature].name;
+  const std::string threshold = number(node.split->threshold);
+  for (const bool below : {true, false}) {
+    conditions.push_back(fmt::format("{} {} {}", feature, below ? "<=" : ">", threshold));
+    add_leaves(kind, below ? node.split->below : node.split->above, conditions, leaves);
+    conditions.pop_back();
+  }
+}
+
+std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& platform) {
+  std::string text = fmt::format(
+      "# {}\n# Of each kind the leaves of a decision tree on static sizes. Exactly one of its lists of conditions "
+      "holds;\n# `cases` is how many of those that it was fitted to came there.\n",
+      title_of(tuning, platform));
+  for (const TunedDecisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.decisions.alternatives();
+    text += fmt::format("\n{}:\n  about: {}\n  sizes:\n", alternatives.key(), alternatives.about());
+    for (const SizeFeature& feature : alternatives.features()) {
+      text += fmt::format("    {}: \"{} ({})\"\n", feature.name, feature.about, feature.expression);
+    }
+    text += "  rules:\n";
+    for (const Leaf& leaf : leaves_of(kind)) {
+      text += fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n", fmt::join(leaf.conditions, ", "),
+                          leaf.choose, leaf.cases);
+    }
+  }
+  return text;
+}
+
+// The body of a function, indented.
+void add_code(const TunedDecisions& kind, std::size_t place, const std::string& type, std::string& code, int depth) {
+  const DecisionTree::Node& node = kind.tree.nodes()[place];
+  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
+  if (!node.split) {
+    code += fmt::format("{}return {}::{};\n", indent, type, kind.decisions.alternatives().names()[node.alternative]);
+    return;
+  }
+  const std::string_view feature = kind.decisions.alternatives().features()[node.split->feature].name;
+  code += fmt::format("{}if ({} <= {}) {{\n", indent, feature, number(node.split->threshold));
+  add_code(kind, node.split->below, type, code, depth + 1);
+  code += indent + "}\n";
+  add_code(kind, node.split->above, type, code, depth);
+}
+
+// Features that are no parameters and that the tree looks at.
+std::string derived_features(const TunedDecisions& kind) {
+  const std::span<const SizeFeature> features = kind.decisions.alternatives().features();
+  std::set<std::size_t> used;
+  for (const DecisionTree::Node& node : kind.tree.nodes()) {
+    if (node.split) used.insert(node.split->feature);
+  }
+  std::string code;
+  for (const std::size_t place : used) {
+    const SizeFeature& feature = features[place];
+    if (feature.name != feature.expression) {
+      code += fmt::format("  const double {} = {};  // {}\n", feature.name, feature.expression, feature.about);
+    }
+  }
+  return code;
+}
+
+// The parameters among the features: those that are their own expression.
+std::string parameters_of(const Alternatives& alternatives) {
+  std::vector<std::string> parameters;
+  for (const char* const name : {"m", "n", "k", "bytes"}) {
+    const bool is_one =
+        std::ranges::any_of(alternatives.features(), [&](const SizeFeature& feature) { return feature.name == name; });
+    if (is_one) parameters.push_back(fmt::format("[[maybe_unused]] double {}", name));
+  }
+  return fmt::format("{}", fmt::join(parameters, ", "));
+}
+
+std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platform) {
+  std::string text = fmt::format(
+      "// {}\n// What to choose by static sizes: a GEMM of m x n x k (BLAS order) on every GPU, an array of so many "
+      "bytes on every GPU.\n#pragma once\n\nnamespace c3sim_decisions {{\n",
+      title_of(tuning, platform));
+  for (const TunedDecisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.decisions.alternatives();
+    const std::string type = type_name(alternatives.key());
+    std::set<std::string> chosen;
+    for (const Leaf& leaf : leaves_of(kind)) chosen.insert(leaf.choose);
+    text += fmt::format("\n// {}\nenum class {} {{ {} }};\nconstexpr {} {}({}) {{\n{}", alternatives.about(), type,
+                        fmt::join(chosen, ", "), type, alternatives.key(), parameters_of(alternatives),
+                        derived_features(kind));
+    add_code(kind, 0, type, text, 1);
+    text += fmt::format("}}\nconstexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
+    for (const std::string& name : chosen) text += fmt::format("    case {}::{}: return \"{}\";\n", type, name, name);
+    text += "  }\n  return \"\";\n}\n";
+  }
+  return text + "\n}  // namespace c3sim_decisions\n";
+}
+
+// Comments are skipped by the reader, which takes lines of up to 256 characters.
+std::string tuner_file(const Tuning& tuning, const models::PlatformSpec& platform) {
+  std::string text = fmt::format(
+      "# {}\n"
+      "# export NCCL_TUNER_PLUGIN=libnccl-tuner-example.so NCCL_TUNER_CONFIG_FILE=$PWD/THIS_FILE\n"
+      "# This file replaces all rules of the library on one node of {} ranks, so every size has a line. Channels are "
+      "the\n"
+      "# fewest within 1 % of the fastest; the protocol is the one that the model of the library takes for them. The\n"
+      "# algorithm is the ring: trees are not simulated. A reduce is taken to be a broadcast the other way.\n"
+      "# colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,nRanks\n",
+      title_of(tuning, platform), tuning.ranks);
+  for (const TunerLine& line : tuning.lines) {
+    text += fmt::format("{},{},{},ring,{},{},1,{}\n", line.collective, line.low, line.high, line.protocol,
+                        line.channels, tuning.ranks);
+  }
+  return text;
+}
+
+std::string in_capitals(std::string_view text) {
+  std::string capitals;
+  for (const char c : text) capitals += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return capitals;
+}
+
+std::string environment(const Tuning& tuning, const models::PlatformSpec& platform) {
+  std::string text = fmt::format(
+      "# {}\n# From how many bytes (whole array of one GPU) a collective alone is faster by copy engines than by "
+      "kernels.\n# The names are this file's: give the values to the variables of your release of the library.\n"
+      "# Where predictions differ by less than {:.3g} % they do not decide.\n",
+      title_of(tuning, platform), 100.0 * tuning.question.error);
+  for (const EngineThreshold& one : tuning.thresholds) {
+    const std::string name =
+        fmt::format("SDMA_{}{}_MIN_BYTES", in_capitals(to_string(one.kind)), one.prelaunch ? "_PRELAUNCHED" : "");
+    text += '\n';
+    for (const EngineThreshold::Range& range : one.undecided) {
+      text += fmt::format("# undecided from {} to {}\n", rounded(range.from), rounded(range.to));
+    }
+    text += one.from ? fmt::format("export {}={:.0f}\n", name, one.from->value())
+                     : fmt::format("# {}: kernels are faster at every size\n", name);
+  }
+  return text;
+}
+
+std::string_view rccl_test(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "all_gather_perf";
+    case CollectiveKind::all_to_all:
+      return "alltoall_perf";
+    case CollectiveKind::all_reduce:
+      return "all_reduce_perf";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter_perf";
+    case CollectiveKind::broadcast:
+      return "broadcast_perf";
+  }
+  return "";
+}
+
+constexpr std::size_t most_to_measure = 4;  // of one decision
+
+constexpr std::string_view plan_command = "c3sim-measure --out pairs --pairs plan.csv";
+constexpr std::string_view plan_heads = "gemm,collective,bytes,strategy,channels\n";
+
+// Of a pair whose fastest alternatives predictions cannot tell apart, those that c3sim-measure can run, as rows of its
+// plan; empty where it cannot run two.
+std::vector<std::string> plan_rows(const PairAlternatives& pairs, const Decision& decision, double error) {
+  std::vector<std::string> rows;
+  for (const std::size_t i : within_error(decision, error)) {
+    const std::optional<PairAlternatives::Run> run = pairs.run_of(i);
+    if (!run || decision.attempts[i].is_measured || rows.size() == most_to_measure) continue;
+    rows.push_back(fmt::format("{},{},{:.0f},{},{}\n", models::to_string(decision.sizes.gemm), to_string(pairs.kind()),
+                               decision.sizes.bytes.value(), to_string(run->strategy),
+                               run->channels ? std::to_string(*run->channels) : ""));
+  }
+  if (rows.size() < 2) rows.clear();
+  return rows;
+}
+
+template <class Visit>
+void for_each_open_pair(const Tuning& tuning, const Visit& visit) {
+  for (const TunedDecisions& kind : tuning.kinds) {
+    const auto* const pairs = dynamic_cast<const PairAlternatives*>(&kind.decisions.alternatives());
+    if (pairs == nullptr) continue;
+    for (const Decision& decision : kind.decisions.all()) {
+      if (decision.is_drawn) continue;
+      const std::vector<std::string> rows = plan_rows(*pairs, decision, tuning.question.error);
+      if (!rows.empty()) visit(*pairs, decision, rows);
+    }
+  }
+}
+
+// What the test takes: whole elements for every GPU.
+std::int64_t in_pages(double bytes) {
+  constexpr double page = 4096.0;
+  return static_cast<std::int64_t>(std::max(1.0, std::round(bytes / page)) * page);
+}
+
+bool is_all_copies(CollectiveKind kind) {
+  return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all;
+}
+
+}  // namespace
+
+std::vector<Leaf> leaves_of(const TunedDecisions& kind) {
+  std::vector<Leaf> leaves;
+  std::vector<std::string> conditions;
+  add_leaves(kind, 0, conditions, leaves);
+  return leaves;
+}
+
+std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform) {
+  std::vector<OpenQuestion> questions;
+  for (const EngineThreshold& one : tuning.thresholds) {
+    if (one.prelaunch) continue;
+    for (const auto& [from, to] : one.undecided) {
+      const std::string about = fmt::format("{} alone, {} to {}", to_string(one.kind), rounded(from), rounded(to));
+      questions.push_back(
+          {about + ": by kernels", fmt::format("{} -b {} -e {} -f 2 -g {}", rccl_test(one.kind), in_pages(from.value()),
+                                               in_pages(to.value()), platform.gpus)});
+      if (!is_all_copies(one.kind)) continue;
+      // What engines do of it: one copy to each peer, all at once.
+      questions.push_back({about + ": by engines",
+                           fmt::format("USE_DMA_EXEC=1 NUM_GPU_DEVICES={} ./TransferBench a2a {}", platform.gpus,
+                                       in_pages(std::sqrt(from.value() * to.value()) / platform.gpus))});
+    }
+  }
+  for_each_open_pair(tuning, [&](const PairAlternatives& pairs, const Decision& decision, const auto& rows) {
+    questions.push_back({fmt::format("{} beside {}: which of {}", to_string(pairs.kind()), decision.name, rows.size()),
+                         std::string(plan_command)});
+  });
+  return questions;
+}
+
+std::vector<TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform) {
+  std::vector<TextFile> files{{"decisions.yaml", rules_in_yaml(tuning, platform)},
+                              {"decisions.h", rules_in_cpp(tuning, platform)}};
+  if (!tuning.lines.empty()) {
+    const bool is_mesh = platform.fabric.topology == models::Topology::mesh;
+    files.push_back({is_mesh ? "rccl_tuner_gfx942.csv" : "nccl_tuner.csv", tuner_file(tuning, platform)});
+  }
+  if (!tuning.thresholds.empty()) files.push_back({"environment.sh", environment(tuning, platform)});
+  std::string plan(plan_heads);
+  for_each_open_pair(tuning, [&](const PairAlternatives&, const Decision&, const std::vector<std::string>& rows) {
+    for (const std::string& row : rows) plan += row;
+  });
+  std::string commands = fmt::format(
+      "# {}\n# Runs that decide what predictions leave open; c3sim tune --measured reads what they print.\n",
+      title_of(tuning, platform));
+  for (const OpenQuestion& question : open_questions(tuning, platform)) {
+    if (question.command != plan_command) commands += fmt::format("\n# {}\n{}\n", question.about, question.command);
+  }
+  if (plan.size() > plan_heads.size()) {
+    commands += fmt::format("\n# pairs within {:.3g} %\n{}\n", 100.0 * tuning.question.error, plan_command);
+    files.push_back({"plan.csv", std::move(plan)});
+  }
+  files.push_back({"measure.sh", std::move(commands)});
+  return files;
+}
+
+}  // namespace c3sim::study

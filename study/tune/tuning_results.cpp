@@ -1,0 +1,233 @@
+#include "study/tune/tuning_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/tune/tuning_files.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr std::size_t most_names = 4;     // of alternatives that are as good
+constexpr std::size_t longest_text = 64;  // rows of a table that a terminal shows
+
+std::string names_of(const Alternatives& alternatives, std::vector<std::size_t> places) {
+  const std::size_t count = places.size();
+  places.resize(std::min(count, most_names));
+  std::vector<std::string> names;
+  for (const std::size_t place : places) names.push_back(alternatives.names()[place]);
+  std::string text = fmt::format("{}", fmt::join(names, ", "));
+  if (count > most_names) text += fmt::format(" and {} more", count - most_names);
+  return text;
+}
+
+bool is_of_gemms(const Alternatives& alternatives) { return alternatives.features().size() > 1; }
+bool is_of_arrays(const Alternatives& alternatives) {
+  return std::ranges::find(alternatives.features(), "bytes", &SizeFeature::name) != alternatives.features().end();
+}
+
+// Of decisions about collectives alone, or of the others.
+ResultTable choice_table(const Tuning& tuning, bool alone) {
+  ResultTable table({{"kind", "decision", ""},
+                     {"gemm", "gemm", ""},
+                     {"bytes", "bytes", "", 0},
+                     {"choice", "choice", ""},
+                     {"time_us", "time", "us"},
+                     {"speedup", "over no choice", "", 3},
+                     {"rule", "by the rule on sizes", ""},
+                     {"rule_regret_percent", "loses", "%"},
+                     {"within_error", "as good within error", ""},
+                     {"measured", "measured", ""}});
+  for (const TunedDecisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.decisions.alternatives();
+    if (is_of_gemms(alternatives) == alone) continue;
+    const TreeCases cases = kind.decisions.tree_cases();
+    for (std::size_t i = 0; i < kind.decisions.all().size(); ++i) {
+      const Decision& decision = kind.decisions.all()[i];
+      if (decision.is_drawn) continue;
+      const std::size_t best = decision.plainest();
+      const std::size_t ruled = kind.tree.choose(cases.features[i]);
+      std::vector<std::size_t> others = within_error(decision, tuning.question.error);
+      std::erase(others, best);
+      const Attempted& first = decision.attempts.front();
+      table.add_row(
+          {alternatives.key(), is_of_gemms(alternatives) ? Cell(models::to_string(decision.sizes.gemm)) : Cell(),
+           is_of_arrays(alternatives) ? Cell(static_cast<std::int64_t>(decision.sizes.bytes.value())) : Cell(),
+           alternatives.names()[best], sim::to_microseconds(decision.attempts[best].known()),
+           first.is_possible ? Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : Cell(),
+           alternatives.names()[ruled], 100.0 * decision.regret(ruled), names_of(alternatives, others),
+           decision.attempts[best].is_measured});
+    }
+  }
+  return table;
+}
+
+Cell percent(std::size_t part, std::size_t of) { return 100.0 * static_cast<double>(part) / static_cast<double>(of); }
+
+ResultTable rule_table(const Tuning& tuning) {
+  ResultTable table({{"kind", "decision", ""},
+                     {"rule", "rule", ""},
+                     {"decisions", "decisions", ""},
+                     {"right_percent", "as good as the best", "%", 1},
+                     {"within_error_percent", "within error", "%", 1},
+                     {"mean_regret_percent", "mean regret", "%"},
+                     {"worst_regret_percent", "worst", "%"}});
+  for (const TunedDecisions& kind : tuning.kinds) {
+    for (const RuleRecord& rule : kind.rules) {
+      table.add_row({kind.decisions.alternatives().key(), rule.rule, static_cast<std::int64_t>(rule.decisions),
+                     percent(rule.right, rule.decisions), percent(rule.within_error, rule.decisions),
+                     100.0 * rule.mean_regret, 100.0 * rule.worst_regret});
+    }
+  }
+  return table;
+}
+
+std::string ranges_in_words(const std::vector<EngineThreshold::Range>& ranges) {
+  std::vector<std::string> words;
+  for (const auto& [from, to] : ranges) words.push_back(fmt::format("{} to {}", rounded(from), rounded(to)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+ResultTable threshold_table(const Tuning& tuning) {
+  ResultTable table({{"collective", "collective", ""},
+                     {"prelaunched", "prelaunched", ""},
+                     {"engines_from_bytes", "engines faster from", "B", 0},
+                     {"undecided", "undecided", ""}});
+  for (const EngineThreshold& one : tuning.thresholds) {
+    table.add_row({std::string(to_string(one.kind)), one.prelaunch,
+                   one.from ? Cell(std::round(one.from->value())) : Cell(NoNumber{"never"}),
+                   ranges_in_words(one.undecided)});
+  }
+  return table;
+}
+
+ResultTable line_table(const Tuning& tuning) {
+  ResultTable table({{"colltype", "collective", ""},
+                     {"minbytes", "from", "B"},
+                     {"maxbytes", "to", "B"},
+                     {"protocol", "protocol", ""},
+                     {"channels", "channels", ""}});
+  for (const TunerLine& line : tuning.lines) {
+    table.add_row({std::string(line.collective), static_cast<std::int64_t>(line.low),
+                   static_cast<std::int64_t>(line.high), std::string(line.protocol), std::int64_t{line.channels}});
+  }
+  return table;
+}
+
+ResultTable question_table(const Tuning& tuning, const models::PlatformSpec& platform) {
+  ResultTable table({{"about", "undecided", ""}, {"command", "what would decide", ""}});
+  for (const OpenQuestion& question : open_questions(tuning, platform)) {
+    table.add_row({question.about, question.command});
+  }
+  return table;
+}
+
+// The mean regret of every rule: of one kind of decisions after the other.
+Chart regret_chart(const TunedDecisions& kind) {
+  BarChart chart{.id = "regret_" + kind.decisions.alternatives().key(),
+                 .title = "What rules lose: " + kind.decisions.alternatives().about(),
+                 .value_axis = "mean regret, %",
+                 .series = {"mean", "worst"},
+                 .decimals = 1};
+  for (const RuleRecord& rule : kind.rules) {
+    chart.bars.push_back({rule.rule, {100.0 * rule.mean_regret, 100.0 * rule.worst_regret}, {}});
+  }
+  return chart;
+}
+
+// The best by each means over size: time of a collective alone, or speedup beside a GEMM.
+Chart means_chart(const TunedDecisions& kind) {
+  const Alternatives& alternatives = kind.decisions.alternatives();
+  const bool alone = !is_of_gemms(alternatives);
+  const std::size_t feature = alone ? 0 : 1;
+  ScatterChart chart{.id = "means_" + alternatives.key(), .title = "The best by each means: " + alternatives.about()};
+  chart.x = {
+      .label = std::string(alternatives.features()[feature].about), .unit = alone ? "B" : "", .logarithmic = true};
+  chart.y = {
+      .label = alone ? "time" : "speedup over one after the other", .unit = alone ? "us" : "", .logarithmic = alone};
+  chart.joined = alone;
+  const std::vector<std::pair<std::string, bool>> means{{"kernels", false}, {"engines", true}};
+  for (const auto& [name, engines] : means) {
+    ScatterSeries series{name, {}};
+    for (const Decision& decision : kind.decisions.all()) {
+      std::optional<std::size_t> best;
+      for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+        const bool by_engines = alternatives.names()[i].starts_with("engines");
+        const bool counts = decision.attempts[i].time && by_engines == engines;
+        if (counts && (!best || *decision.attempts[i].time < *decision.attempts[*best].time)) best = i;
+      }
+      if (!best) continue;
+      const double time = sim::to_microseconds(*decision.attempts[*best].time);
+      const double serial = sim::to_microseconds(decision.attempts.front().known());
+      series.points.push_back({alternatives.features()[feature].of(decision.sizes), alone ? time : serial / time,
+                               fmt::format("{}: {}", decision.name, alternatives.names()[*best])});
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+const RuleRecord* find_rule(const TunedDecisions& kind, std::string_view name) {
+  const auto found = std::ranges::find(kind.rules, name, &RuleRecord::rule);
+  return found == kind.rules.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> sentences(const Tuning& tuning) {
+  std::vector<std::string> sentences;
+  std::size_t possible = 0;
+  std::size_t tried = 0;
+  for (const TunedDecisions& kind : tuning.kinds) {
+    possible += kind.decisions.possible();
+    tried += kind.decisions.tried();
+    const RuleRecord& constant = kind.rules.front();
+    std::string text =
+        fmt::format("{}: {} loses {:.1f} % on average, {:.1f} % at worst", kind.decisions.alternatives().about(),
+                    constant.rule, 100.0 * constant.mean_regret, 100.0 * constant.worst_regret);
+    if (const RuleRecord* const tree = find_rule(kind, "tree")) {
+      text += fmt::format(
+          "; a rule on static sizes is as good as the best in {} of {} that it has not seen and loses "
+          "{:.1f} %, {:.1f} % at worst",
+          tree->right, tree->decisions, 100.0 * tree->mean_regret, 100.0 * tree->worst_regret);
+    }
+    sentences.push_back(text + ".");
+  }
+  sentences.push_back(
+      fmt::format("{} runs were simulated of {} possible ones; bounds rule the others out.", tried, possible));
+  return sentences;
+}
+
+}  // namespace
+
+Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform) {
+  Results results{platform.name, {}, {}, {}};
+  results.title = tuning.question.name;
+  NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, false)};
+  NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, true), false};
+  choices.in_text = choices.table.rows().size() <= longest_text;
+  NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
+  for (const TunedDecisions& kind : tuning.kinds) {
+    rules.charts.push_back(regret_chart(kind));
+    const bool has_means = kind.decisions.alternatives().names().back().starts_with("engines");
+    if (has_means) (is_of_gemms(kind.decisions.alternatives()) ? choices : alone).charts.push_back(means_chart(kind));
+  }
+  for (NamedTable* const table : {&choices, &alone, &rules}) {
+    if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
+  }
+  if (!tuning.thresholds.empty()) {
+    results.tables.push_back({"thresholds", "Collectives alone: by engines or by kernels", threshold_table(tuning)});
+  }
+  if (!tuning.lines.empty()) {
+    results.tables.push_back({"tuner", "Lines for the library's tuner", line_table(tuning), false});
+  }
+  NamedTable open{"measure", "What predictions leave open", question_table(tuning, platform)};
+  open.in_text = open.table.rows().size() <= longest_text / 4;
+  results.tables.push_back(std::move(open));
+  results.notes = sentences(tuning);
+  results.files = tuning_files(tuning, platform);
+  return results;
+}
+
+}  // namespace c3sim::study

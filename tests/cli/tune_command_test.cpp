@@ -1,0 +1,96 @@
+// c3sim tune: what it leaves in its folder, and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/cli/run_cli.h"
+
+namespace c3sim::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class TuneCommandTest : public testing::Test {
+ protected:
+  TuneCommandTest() { std::filesystem::create_directories(folder_); }
+  ~TuneCommandTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return path(name);
+  }
+  std::string text(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(folder_ / name).rdbuf();
+    return text.str();
+  }
+  static void expect_fault(const std::vector<std::string>& options, const std::string& what) {
+    std::vector<std::string> words{"tune"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Answer answer = run_cli(words);
+    EXPECT_EQ(answer.code, ExitCode::users_fault) << what;
+    EXPECT_THAT(answer.err, HasSubstr(what));
+  }
+
+  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "tune_command_test";
+};
+
+TEST_F(TuneCommandTest, TurnsShapesIntoFilesToCarryAway) {
+  const Answer answer = run_cli({"tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather",
+                                 "--bytes", "16MiB,512MiB", "--out", path("out")});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("all_gather_beside_gemm"), HasSubstr("engines faster from"),
+                                HasSubstr("bounds rule the others out")));
+  for (const char* const name : {"decisions.yaml", "decisions.h", "rccl_tuner_gfx942.csv", "environment.sh",
+                                 "measure.sh", "page.html", "results.json", "choices.csv", "rules.csv"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / name)) << name;
+  }
+  EXPECT_THAT(text("out/page.html"),
+              AllOf(HasSubstr("regret_all_gather_beside_gemm"), HasSubstr("means_all_gather_alone")));
+}
+
+TEST_F(TuneCommandTest, ReadsItsQuestionFromAFile) {
+  const std::string file = write("mine.yaml",
+                                 "name: mine\nplatform: h200\ngemms: {a: 8192x8192x8192, b: 2048x8192x8192}\n"
+                                 "collectives: [all_to_all]\nbytes: [64MiB]\ndrawn: 2\nerror: 0.1\n");
+  const Answer answer = run_cli({"tune", file, "--format", "json"});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("\"platform\": \"h200\""), HasSubstr("all_to_all_beside_gemm")));
+}
+
+// A pair that was measured to take a millisecond, and a collective alone that was measured to take twice its time.
+TEST_F(TuneCommandTest, MeasuredTimesAreReadBack) {
+  const std::string pairs = write("pairs.csv",
+                                  "gemm,collective,bytes,strategy,makespan_us\n"
+                                  "8192x8192x8192,all_gather,536870912,c3_base,1000\n");
+  const std::vector<std::string> words{"tune",         "--gemm",     "8192x8192x8192,2048x8192x8192",
+                                       "--collective", "all_gather", "--bytes",
+                                       "512MiB",       "--format",   "csv",
+                                       "--measured",   pairs};
+  const Answer answer = run_cli(words);
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("8192x8192x8192,536870912,gemm_first,1000"),
+                                HasSubstr("1 of 1 measurements say something of what is tuned")));
+}
+
+TEST_F(TuneCommandTest, RefusesWhatItCannotTune) {
+  expect_fault({}, "there is nothing to tune: a file, or --gemm and --collective, are needed");
+  expect_fault({"--gemm", "8192x8192", "--collective", "all_gather", "--bytes", "1MiB"}, "--gemm: ");
+  expect_fault({"--gemm", "8192x8192x8192", "--collective", "all_gather"}, "sizes of the arrays beside the GEMMs");
+  expect_fault({"--collective", "all_gathr"}, "did you mean 'all_gather'?");
+  expect_fault({"--collective", "all_gather", "--error", "-1"}, "--error: ");
+  expect_fault({"--schedules"}, "schedules are of GEMMs: at least one is needed");
+  expect_fault({path("absent.yaml")}, "absent.yaml");
+  expect_fault({write("a.yaml", "name: a\ncollectives: [all_gather]\ngemms: {x: 8x8}\nbytes: [1MiB]\n")}, "a.yaml:3");
+  expect_fault({write("b.yaml", "name: b\ncollectives: [all_gather]\nbytess: [1MiB]\n")}, "did you mean 'bytes'?");
+  expect_fault({write("c.yaml", "name: c\ncollectives: [all_gather]\n"), "--schedules"}, "the file says what to tune");
+  expect_fault({"--collective", "all_gather", "--measured", path("absent.csv")}, "--measured: no measurement is left");
+}
+
+}  // namespace
+}  // namespace c3sim::cli

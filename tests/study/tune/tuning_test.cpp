@@ -1,0 +1,208 @@
+// Tuning as a whole: bounds, threads, measured times, and what is carried away.
+#include "study/tune/tuning.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "study/tune/tuning_file.h"
+#include "study/tune/tuning_files.h"
+#include "study/tune/tuning_results.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::HasSubstr;
+
+TuningQuestion small_question() {
+  TuningQuestion question;
+  question.name = "small";
+  question.gemms = {{"a", {8192, 8192, 8192}}, {"b", {2048, 8192, 8192}}, {"c", {8192, 4096, 1024}}};
+  question.collectives = {models::CollectiveKind::all_gather};
+  question.sizes = {sim::Bytes(1048576.0), sim::Bytes(268435456.0)};
+  return question;
+}
+
+const TunedDecisions& kind_of(const Tuning& tuning, const std::string& key) {
+  for (const TunedDecisions& kind : tuning.kinds) {
+    if (kind.decisions.alternatives().key() == key) return kind;
+  }
+  throw std::out_of_range(key);
+}
+
+// Every alternative of every pair, simulated: none is faster than its bound, and none that was ruled out is the best.
+TEST(Tuning, BoundsHoldAndRuleNoWinnerOut) {
+  Testbed testbed(mi300x().spec);
+  const Tuning tuning = tune(testbed, small_question());
+  const Decisions& pairs = kind_of(tuning, "all_gather_beside_gemm").decisions;
+  EXPECT_LT(pairs.tried(), pairs.possible());
+  for (const Decision& decision : pairs.all()) {
+    const sim::Time best = *decision.attempts[decision.best()].time;
+    for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+      if (!decision.attempts[i].is_possible) continue;
+      const sim::Time time = pairs.alternatives().time(testbed, decision.sizes, i);
+      EXPECT_GE(time, best) << decision.name << ": " << pairs.alternatives().names()[i];
+      EXPECT_GE(sim::to_microseconds(time), 0.999 * sim::to_microseconds(decision.attempts[i].bound))
+          << decision.name << ": " << pairs.alternatives().names()[i];
+    }
+  }
+}
+
+TEST(Tuning, DoesNotDependOnThreads) {
+  TuningQuestion question = small_question();
+  question.schedules = true;
+  question.drawn = 3;
+  const auto text = [&](int jobs) {
+    Testbed testbed(mi300x().spec);
+    std::ostringstream out;
+    write(tuning_results(tune(testbed, question, {}, jobs), testbed.platform()), Format::csv, out);
+    return out.str();
+  };
+  EXPECT_EQ(text(1), text(3));
+}
+
+TEST(Tuning, TheRuleOfOneChoiceLosesNoMoreThanAnyOther) {
+  Testbed testbed(mi300x().spec);
+  const Tuning tuning = tune(testbed, small_question());
+  const TunedDecisions& kind = kind_of(tuning, "all_gather_beside_gemm");
+  ASSERT_THAT(kind.rules.front().rule, HasSubstr("always "));
+  for (const RuleRecord& rule : kind.rules) {
+    if (rule.rule == "c3_base" || rule.rule == "c3_sp" || rule.rule == "serial") {
+      EXPECT_LE(kind.rules.front().mean_regret, rule.mean_regret + Decision::as_good) << rule.rule;
+    }
+  }
+}
+
+TEST(Tuning, AMeasuredTimeStandsForThePredictedOne) {
+  Testbed testbed(mi300x().spec);
+  TuningQuestion question = small_question();
+  const Sizes sizes{question.gemms.front().shape, question.sizes.front()};
+  question.measured = {{"all_gather_beside_gemm", sizes, "serial", sim::Time(1000000)}};
+  const Tuning tuning = tune(testbed, question);
+  const Decision& decision = kind_of(tuning, "all_gather_beside_gemm").decisions.all().front();
+  EXPECT_EQ(decision.best(), 0u);
+  EXPECT_TRUE(decision.attempts.front().is_measured);
+  EXPECT_EQ(decision.attempts.front().time, sim::Time(1000000));
+}
+
+// Where engines are slowed, kernels win at larger sizes: the threshold moves up, or away.
+TEST(Tuning, ThresholdsFollowTheEngines) {
+  TuningQuestion question;
+  question.collectives = {models::CollectiveKind::all_gather};
+  Testbed usual(mi300x().spec);
+  Testbed slow(mi300x().spec, [](const Work& work) {
+    const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+    return collective != nullptr && collective->backend == models::Backend::sdma ? 1.05 : 1.0;
+  });
+  const EngineThreshold before = tune(usual, question).thresholds.front();
+  const EngineThreshold after = tune(slow, question).thresholds.front();
+  ASSERT_TRUE(before.from);
+  EXPECT_TRUE(!after.from || *after.from > *before.from);
+}
+
+TEST(Tuning, AnUndecidedRangeHoldsTheThreshold) {
+  TuningQuestion question;
+  question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
+  Testbed testbed(mi300x().spec);
+  for (const EngineThreshold& one : tune(testbed, question).thresholds) {
+    if (!one.from || *one.from == sim::Bytes(1024.0)) continue;
+    EXPECT_TRUE(std::ranges::any_of(
+        one.undecided,
+        [&](const EngineThreshold::Range& range) { return range.from <= *one.from && *one.from <= range.to; }))
+        << to_string(one.kind) << one.prelaunch;
+  }
+}
+
+// RCCL's reader coerces words that it does not know and forgets sizes without a line: none may be either.
+TEST(Tuning, LinesForTheTunerCoverEverySizeInWordsThatItKnows) {
+  Testbed testbed(mi300x().spec);
+  TuningQuestion question;
+  question.collectives = {models::CollectiveKind::all_gather};
+  const Tuning tuning = tune(testbed, question);
+  std::map<std::string, std::uint64_t> next;
+  for (const TunerLine& line : tuning.lines) {
+    std::uint64_t& from = next.try_emplace(std::string(line.collective), 0).first->second;
+    EXPECT_EQ(line.low, from) << line.collective;
+    EXPECT_LE(line.low, line.high);
+    from = line.high + 1;
+    EXPECT_THAT(line.protocol, ::testing::AnyOf("ll", "ll128", "simple"));
+    EXPECT_GE(line.channels, 1);
+  }
+  EXPECT_EQ(next.size(), 5u);
+  for (const auto& [collective, end] : next) EXPECT_EQ(end, std::uint64_t{1} << 63) << collective;
+  for (const TextFile& file : tuning_files(tuning, testbed.platform())) {
+    if (file.name != "rccl_tuner_gfx942.csv") continue;
+    std::istringstream lines(file.content);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LT(line.size(), 256u);
+      if (line.starts_with('#')) continue;
+      EXPECT_EQ(std::ranges::count(line, ','), 7) << line;
+    }
+  }
+}
+
+// The functions of decisions.h, compiled, choose what the trees do.
+TEST(Tuning, TheHeaderChoosesWhatTheTreesDo) {
+  if (std::system("command -v c++ >/dev/null 2>&1") != 0) GTEST_SKIP() << "no compiler";
+  Testbed testbed(mi300x().spec);
+  TuningQuestion question = small_question();
+  question.schedules = true;
+  question.drawn = 8;
+  question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
+  const Tuning tuning = tune(testbed, question);
+  std::string checks = "#include \"decisions.h\"\nusing namespace c3sim_decisions;\n";
+  for (const TunedDecisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.decisions.alternatives();
+    const TreeCases cases = kind.decisions.tree_cases();
+    for (std::size_t i = 0; i < cases.features.size(); ++i) {
+      const Sizes& sizes = kind.decisions.all()[i].sizes;
+      std::string arguments;
+      for (const char* const name : {"m", "n", "k", "bytes"}) {
+        for (const SizeFeature& feature : alternatives.features()) {
+          if (feature.name != name) continue;
+          arguments += (arguments.empty() ? "" : ", ") + std::to_string(feature.of(sizes));
+        }
+      }
+      checks += "static_assert(to_string(" + alternatives.key() + "(" + arguments + "))[0] != 0);\n";
+      checks += "static_assert(" + alternatives.key() + "(" + arguments + ") == decltype(" + alternatives.key() + "(" +
+                arguments + "))::" + alternatives.names()[kind.tree.choose(cases.features[i])] + ");\n";
+    }
+  }
+  const std::string folder = testing::TempDir();
+  for (const TextFile& file : tuning_files(tuning, testbed.platform())) {
+    if (file.name == "decisions.h") std::ofstream(folder + "decisions.h") << file.content;
+  }
+  std::ofstream(folder + "check.cpp") << checks;
+  const std::string compile = "c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + folder + "check.cpp";
+  EXPECT_EQ(std::system(compile.c_str()), 0) << checks;
+}
+
+TEST(Tuning, RefusesWhatThePlatformCannotDo) {
+  const Testbed testbed(mi300x().spec);
+  TuningQuestion question;
+  EXPECT_THAT(faults_of(question, testbed).at(0).what, HasSubstr("there is nothing to tune"));
+  question.schedules = true;
+  EXPECT_THAT(faults_of(question, testbed).at(0).what, HasSubstr("schedules are of GEMMs"));
+  question = small_question();
+  question.sizes.clear();
+  EXPECT_THAT(faults_of(question, testbed).at(0).what, HasSubstr("sizes of the arrays beside the GEMMs"));
+}
+
+TEST(TuningFile, ShippedQuestionsAreSound) {
+  for (const auto& entry : std::filesystem::directory_iterator(C3SIM_SOURCE_DIR "/configs/tuning")) {
+    sim::Config config = sim::Config::from_file(entry.path());
+    EXPECT_EQ(config.root().text("platform"), "mi300x");
+    const TuningQuestion question = read_tuning_question(config.root(), Testbed(mi300x().spec));
+    EXPECT_NO_THROW(config.finish()) << entry.path();
+    EXPECT_GE(question.gemms.size(), 16u);
+  }
+}
+
+}  // namespace
+}  // namespace c3sim::study
