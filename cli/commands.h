@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -226,6 +227,7 @@ class SweepCommand {
   void run();
 
   study::StudyLimits limits(Arguments& arguments) const;
+  std::chrono::milliseconds patience(Arguments& arguments) const;
   std::optional<sim::Config> experiment_of(sim::Section& root);
   void answer(study::Ranks* ranks);
   void keep(const study::SweepStudy& study, study::Distribution distribution, const study::Platform& platform,
@@ -235,8 +237,10 @@ class SweepCommand {
   Session& session_;
   std::filesystem::path file_;
   std::string most_points_;
+  std::string patience_;
   bool resume_ = false;
   bool check_ = false;
+  bool serves_ = false;  // answers points that rank 0 deals
 };
 
 // What to choose, as tables to carry away.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <system_error>
 
 #include "cli/commands.h"
@@ -42,6 +44,10 @@ SweepCommand::SweepCommand(CLI::App& app, Session& session) : session_(session) 
   command.add_flag("--check", check_, "Only check the file, and say how many points it has");
   command.add_option("--most-points", most_points_, "Points that a study may have (100000 unless given)")
       ->type_name("COUNT");
+  command
+      .add_option("--patience", patience_,
+                  "Between processes of mpirun: how long one that does not answer is waited for (60s unless given)")
+      ->type_name("TIME");
   command.callback([this] { run(); });
 }
 
@@ -53,6 +59,10 @@ void SweepCommand::run() {
     answer(ranks.get());
   } catch (const sim::ConfigError& error) {
     if (keeps) throw;
+    if (serves_) {  // rank 0 is dead, and nobody else says so
+      ranks->leave(false);
+      throw;
+    }
     // All processes read the same files: rank 0 says it once for all, or learns that it is the others' fault alone.
     ranks->send(0, study::packed(study::Report{.failure = error.what(), .users_fault = true}));
     ranks->leave(true);
@@ -73,6 +83,16 @@ study::StudyLimits SweepCommand::limits(Arguments& arguments) const {
   return limits;
 }
 
+std::chrono::milliseconds SweepCommand::patience(Arguments& arguments) const {
+  constexpr std::chrono::seconds shortest(1);
+  if (patience_.empty()) return study::Distribution{}.patience;
+  const sim::Time patience = arguments.time("--patience", patience_);
+  if (patience > sim::Time::zero() && patience < shortest) {
+    arguments.fault("--patience", in_quotes(patience_) + " is too short: from 1s on is accepted");
+  }
+  return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(patience), std::chrono::milliseconds(shortest));
+}
+
 std::optional<sim::Config> SweepCommand::experiment_of(sim::Section& root) {
   if (!root.has("experiment")) return {};
   const std::filesystem::path file = file_.parent_path() / root.text("experiment");
@@ -87,6 +107,7 @@ void SweepCommand::answer(study::Ranks* ranks) {
   const int jobs = session_.jobs(arguments);
   const study::StudyLimits limits = this->limits(arguments);
   if (ranks != nullptr && jobs > 1) arguments.fault("--jobs", "each process that mpirun starts is one: -n has them");
+  const std::chrono::milliseconds patience = this->patience(arguments);
   if (resume_ && session_.out_folder().empty()) arguments.fault("--resume", "--out names the folder to go on with");
   arguments.check();
 
@@ -119,8 +140,10 @@ void SweepCommand::answer(study::Ranks* ranks) {
           },
       .size = study.points.size(),
       .digest = study::sha256(session_.origin().version + config.resolved() + experiment_text + platforms.text()),
-      .jobs = jobs};
+      .jobs = jobs,
+      .patience = patience};
   if (ranks != nullptr && ranks->rank() > 0) {
+    serves_ = true;
     serve(distribution, *ranks);
   } else {
     keep(study, distribution, platform, config.resolved(), ranks);

@@ -2,7 +2,8 @@
 # `mpi` what it loads to run on several machines, `development` what a program needs that embeds c3sim.
 include(CMakePackageConfigHelpers)
 
-# The program, and what it reads: study/config_folders.h finds share/c3sim/configs from bin/.
+# The program, and what it reads: study/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
+# its own CMakeLists.txt how it is installed.
 install(TARGETS c3sim DESTINATION bin COMPONENT program)
 if(TARGET c3sim_mpi)
   install(TARGETS c3sim_mpi LIBRARY DESTINATION lib/c3sim COMPONENT mpi)
@@ -31,8 +32,9 @@ find_program(HELP2MAN help2man)
 if(HELP2MAN)
   add_custom_command(
     OUTPUT ${spoken}/man1/c3sim.1
-    COMMAND ${PROJECT_SOURCE_DIR}/cmake/manual_pages.sh ${HELP2MAN} $<TARGET_FILE:c3sim> ${spoken}/man1
-    DEPENDS c3sim cmake/manual_pages.sh VERBATIM)
+    COMMAND ${PROJECT_SOURCE_DIR}/cmake/manual_pages.sh ${HELP2MAN} ${spoken}/man1 $<TARGET_FILE:c3sim>
+            $<TARGET_FILE:c3sim-measure>
+    DEPENDS c3sim c3sim-measure cmake/manual_pages.sh VERBATIM)
   list(APPEND spoken_files ${spoken}/man1/c3sim.1)
   install(DIRECTORY ${spoken}/man1 DESTINATION share/man COMPONENT program)
 else()

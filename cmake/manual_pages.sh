@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# manual_pages.sh HELP2MAN PROGRAM FOLDER: makes c3sim.1 and c3sim-COMMAND.1 of what the program says of itself with --help.
+# manual_pages.sh HELP2MAN FOLDER PROGRAM MEASURE: makes c3sim.1, c3sim-COMMAND.1 and c3sim-measure.1 of what the two programs
+# say of themselves with --help.
 set -euo pipefail
-help2man=$1 program=$2 folder=$3
+help2man=$1 folder=$2 program=$3 measure=$4
 
 export LC_ALL=C.UTF-8
 version=$("$program" --version)
@@ -20,5 +21,6 @@ page() {
 for command in "${commands[@]}"; do
   page "c3sim-$command" "$program $command"
 done
-see_also=$(printf '.BR c3sim-%s (1),\n' "${commands[@]}")
+page c3sim-measure "$measure"
+see_also=$(printf '.BR c3sim-%s (1),\n' "${commands[@]}" measure)
 page c3sim "$program" --include=<(printf '[SEE ALSO]\n%s\n' "${see_also%,}")

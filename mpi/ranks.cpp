@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include <cstdlib>
+#include <list>
 
 namespace c3sim {
 
@@ -22,11 +22,18 @@ class OpenMpiRanks final : public study::Ranks {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
+  // A send that waits for its receiver would wait for a dead one for ever.
   void send(int to, const std::string& bytes) override {
-    MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, 0, MPI_COMM_WORLD);
+    Sending& sending = under_way_.emplace_back(Sending{bytes, MPI_REQUEST_NULL});
+    MPI_Isend(sending.bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, 0, MPI_COMM_WORLD, &sending.request);
   }
 
   std::optional<Message> receive() override {
+    under_way_.remove_if([](Sending& sending) {
+      int done = 0;
+      MPI_Test(&sending.request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    });
     int there = 0;
     MPI_Status status;
     if (MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &there, &status) != MPI_SUCCESS || there == 0) return {};
@@ -40,10 +47,18 @@ class OpenMpiRanks final : public study::Ranks {
   }
 
   void leave(bool everyone) override {
-    if (everyone) MPI_Finalize();
+    if (!everyone) return;
+    for (Sending& sending : under_way_) MPI_Wait(&sending.request, MPI_STATUS_IGNORE);
+    MPI_Finalize();
   }
 
  private:
+  struct Sending {
+    std::string bytes;
+    MPI_Request request;
+  };
+
+  std::list<Sending> under_way_;
   int rank_ = 0;
   int size_ = 1;
 };

@@ -19,14 +19,19 @@ models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t
   return {count * named.reads * element, count * named.writes * element, sim::Flops(count * named.flops)};
 }
 
-std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem::path> config_folders) {
-  const auto file_in = [](const std::filesystem::path& folder) { return folder / "operators.yaml"; };
-  const auto folder = std::ranges::find_if(config_folders, [&](const std::filesystem::path& one) {
+std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders) {
+  for (const std::filesystem::path& folder : config_folders) {
     std::error_code absent;
-    return std::filesystem::is_regular_file(file_in(one), absent);
-  });
-  if (folder == config_folders.end()) return {};
-  sim::Config config = sim::Config::from_file(file_in(*folder));
+    std::filesystem::path file = folder / "operators.yaml";
+    if (std::filesystem::is_regular_file(file, absent)) return file;
+  }
+  return {};
+}
+
+std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem::path> config_folders) {
+  const std::optional<std::filesystem::path> file = operators_file(config_folders);
+  if (!file) return {};
+  sim::Config config = sim::Config::from_file(*file);
   std::vector<ElementwiseOperator> operators;
   for (sim::Section& row : config.root().list("operators")) {
     ElementwiseOperator& read = operators.emplace_back();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ inline constexpr sim::Bytes usual_element{2.0};  // of bf16
 
 models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element);
 
+// Where they are: in the first of these folders that has an operators.yaml.
+std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders);
 // Those of the first of these folders that has an operators.yaml; none if none has. Throws sim::ConfigError with all
 // that is wrong in it.
 std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem::path> config_folders);

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "models/collectives/rccl_plan.h"
 #include "models/kernels/gemm.h"
@@ -63,17 +64,33 @@ models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedul
   return all ? models::Symmetry::all_alike : models::Symmetry::none;
 }
 
+const models::SdmaCopySpec* copy_of(const Operation& operation) {
+  return std::get_if<models::SdmaCopySpec>(&operation.work);
+}
+
+bool on_one_queue(const models::SdmaCopySpec& a, const models::SdmaCopySpec& b) {
+  return std::tie(a.from, a.to, a.pull, a.everywhere, a.engine) ==
+         std::tie(b.from, b.to, b.pull, b.everywhere, b.engine);
+}
+
 // By place, whether the host launches an operation before those that it waits for have ended: kernels wait on their
-// GPUs, but for several that wait for just the same.
+// GPUs, but for several that wait for just the same; copies wait on their engines for other copies that the host has
+// launched.
 std::vector<bool> queued(const Schedule& schedule) {
   std::map<std::vector<std::size_t>, int> alike;  // kernels by what they wait for
   for (const Operation& operation : schedule) {
     if (is_kernel(operation.work)) ++alike[operation.after];
   }
   std::vector<bool> queued;
+  const auto is_launched_copy = [&](std::size_t place) {
+    const Operation& operation = schedule[place];
+    return copy_of(operation) && operation.delay == sim::Time::zero() && (queued[place] || operation.after.empty());
+  };
   for (const Operation& operation : schedule) {
-    queued.push_back(is_kernel(operation.work) && !operation.after.empty() && operation.delay == sim::Time::zero() &&
-                     alike[operation.after] == 1);
+    const bool waits = !operation.after.empty() && operation.delay == sim::Time::zero();
+    const bool as_kernel = is_kernel(operation.work) && alike[operation.after] == 1;
+    const bool as_copy = copy_of(operation) && std::ranges::all_of(operation.after, is_launched_copy);
+    queued.push_back(waits && (as_kernel || as_copy));
   }
   return queued;
 }
@@ -97,6 +114,7 @@ class Play {
       ready_.emplace_back(simulator_, "all that " + operation.name + " waits for");
       ended_.emplace_back(simulator_, "the end of " + operation.name);
       known_.emplace_back(simulator_, "word of the end of " + operation.name);
+      turns_.emplace_back(simulator_, "the turn of " + operation.name, 0);
       const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
       collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
     }
@@ -171,13 +189,24 @@ class Play {
     known_[place].open();
   }
 
-  // A queued kernel begins when its GPUs are done with those before it, and the host with what is no kernel.
+  // A queued kernel begins when its GPUs are done with those before it, and the host with what is no kernel; a queued
+  // copy when the word that its engine polls says that those before it have ended.
   sim::Task<> let_begin(std::size_t place) {
     for (const std::size_t earlier : schedule_[place].after) {
       co_await (is_kernel(schedule_[earlier].work) ? ended_ : known_)[earlier].wait();
     }
     timeline_.operations[place].start = simulator_.now() - origin_;
     ready_[place].open();
+    turns_[place].write(1);
+  }
+
+  // What the engine of a queued copy polls; none if the order of its queue sees to its turn.
+  models::MemoryWord* turn(std::size_t place) {
+    const auto is_before_it = [&](std::size_t earlier) {
+      return on_one_queue(*copy_of(schedule_[earlier]), *copy_of(schedule_[place]));
+    };
+    const bool polls = queued_[place] && !std::ranges::all_of(schedule_[place].after, is_before_it);
+    return polls ? &turns_[place] : nullptr;
   }
 
   // Whose place in the schedule is, as the tag of all that it asks for.
@@ -196,8 +225,9 @@ class Play {
   sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_[place]->run(); }
   sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
     if (!copy.everywhere) {
-      timeline_.operations[place].phases =
-          co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place));
+      const models::SdmaCopyPhases phases =
+          co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place));
+      if (!queued_[place]) timeline_.operations[place].phases = phases;
       co_return;
     }
     sim::Latch done(simulator_, "copies of all GPUs", static_cast<std::uint64_t>(node_.simulated()));
@@ -211,7 +241,7 @@ class Play {
     co_await done.wait();
   }
   sim::Task<> copy_one(models::SdmaCopySpec copy, std::size_t place, sim::Latch& done) {
-    co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place));
+    co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place));
     done.count_down();
   }
   sim::Task<> carry_out(const models::SdmaPacketList& list, std::size_t place) {
@@ -246,6 +276,7 @@ class Play {
   sim::Gate prepared_;
   // By place: it may begin; its GPUs are done with it; the host knows.
   std::deque<sim::Gate> ready_, ended_, known_;
+  std::deque<models::MemoryWord> turns_;  // by place, of queued copies
   sim::Time origin_{0};
   std::deque<models::PowerRecord> records_;  // of simulated GPUs, where a mean is held under the cap
   Timeline timeline_;

@@ -89,6 +89,11 @@ const std::vector<Kind>& all_kinds() {
        "launched first, c3_sp: collective first, conccl: collective by copies, launched first, serial: GEMM, then "
        "collective",
        measure_pair},
+      {"dependent",
+       "a GEMM and the all-gather that feeds it, by schedule",
+       {"gemm", "schedule", "gpus", "time_us", "time_p10_us", "time_p90_us", "event_us", "n"},
+       slowest,
+       measure_dependent},
       {"copy_phases",
        "what one copy's time is made of, as the host sees it",
        {"from", "to", "bytes", "gpus", "call_us", "device_us", "seen_us", "n"},

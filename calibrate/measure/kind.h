@@ -73,9 +73,14 @@ Rows measure_links(Lab& lab, const Arguments& arguments);
 Rows measure_link_power(Lab& lab, const Arguments& arguments);
 Rows measure_collective(Lab& lab, const Arguments& arguments);
 Rows measure_pair(Lab& lab, const Arguments& arguments);
+Rows measure_dependent(Lab& lab, const Arguments& arguments);
 Rows measure_stream(Lab& lab, const Arguments& arguments);
 Rows measure_load(Lab& lab, const Arguments& arguments);
 Rows measure_phase(Lab& lab, const Arguments& arguments);
 Rows measure_dispatch(Lab& lab, const Arguments& arguments);
+
+// What measure_dependent knows, by name, and whether the columns of a shape lie on so many GPUs in shards of equal pieces.
+std::vector<std::string> dependent_schedules();
+bool can_be_cut(GemmShape shape, int gpus);
 
 }  // namespace c3sim::measure

@@ -31,6 +31,7 @@ class Planner {
     plan_memory();
     plan_governor();
     if (machine_.gpus > 1) plan_pairs();
+    if (machine_.gpus > 1) plan_dependent();
     plan_more_copies();
     plan_dispatch();
     plan_power();
@@ -280,6 +281,18 @@ class Planner {
                       {"channels", ""}});
           }
         }
+      }
+    }
+  }
+
+  void plan_dependent() {
+    for (const GemmShape shape :
+         wish_.shapes.empty() ? some<GemmShape>({{7168, 8192, 8192}, {2304, 8192, 16384}, {2048, 65536, 8192}}, 1)
+                              : wish_.shapes) {
+      if (!can_be_cut(shape, machine_.gpus)) continue;
+      const double gathered = of(2 * static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.k));
+      for (const std::string& schedule : dependent_schedules()) {
+        add("dependent", {{"gemm", to_string(shape)}, {"schedule", schedule}}, runs(of(shape) + gathered, true));
       }
     }
   }

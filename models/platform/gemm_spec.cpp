@@ -47,8 +47,10 @@ GemmLibrary read_library(sim::Section& section) {
   return library;
 }
 
-std::optional<std::filesystem::path> table_of(const std::string& library,
-                                              std::span<const std::filesystem::path> config_folders) {
+}  // namespace
+
+std::optional<std::filesystem::path> gemm_kernel_table(const std::string& library,
+                                                       std::span<const std::filesystem::path> config_folders) {
   for (const std::filesystem::path& folder : config_folders) {
     std::error_code absent;
     std::filesystem::path file = folder / "kernels" / (library + ".csv");
@@ -56,8 +58,6 @@ std::optional<std::filesystem::path> table_of(const std::string& library,
   }
   return {};
 }
-
-}  // namespace
 
 GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu,
                         std::span<const std::filesystem::path> config_folders) {
@@ -76,7 +76,7 @@ GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu,
     section.fault("library", "no library is named '" + wanted + "'" + sim::name_hint(wanted, spec.libraries));
     return spec;
   }
-  const std::optional<std::filesystem::path> table = table_of(wanted, config_folders);
+  const std::optional<std::filesystem::path> table = gemm_kernel_table(wanted, config_folders);
   if (!table) {
     section.fault("library", "there is no table kernels/" + wanted + ".csv in a folder of configurations");
     return spec;

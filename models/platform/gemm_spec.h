@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,11 +63,13 @@ struct GemmSpec {
   std::vector<std::string> libraries;  // the names of all
   std::vector<GemmProfile> profiles;   // of shapes that have one
 
-  // The table of the library in use is kernels/NAME.csv of the first of the folders that has it.
   static GemmSpec read(sim::Section section, const CuResources& cu,
                        std::span<const std::filesystem::path> config_folders);
 };
 
+// Where the table of a library is: kernels/LIBRARY.csv of the first of the folders that has it.
+std::optional<std::filesystem::path> gemm_kernel_table(const std::string& library,
+                                                       std::span<const std::filesystem::path> config_folders);
 // Reads a table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split and, where it was measured, efficiency_pct.
 // Registers follow: an accumulator for every
 // element of the tile, the operands of a step, and 64 a lane for addresses. Throws sim::ConfigError with all faults.

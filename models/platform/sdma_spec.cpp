@@ -30,6 +30,7 @@ void read_data_path(SdmaSpec& spec, sim::Section& section) {
   spec.payload_rate = section.rate("payload_rate", limits::rate);
   spec.host_payload_rate = section.rate("host_payload_rate", limits::rate);
   spec.pull_rate = section.rate("pull_rate", limits::rate);
+  spec.pull_turn = section.time("pull_turn", limits::latency);
   spec.broadcast_cost = section.number("broadcast_cost", 0.01, 100.0);
   spec.swap_cost = section.number("swap_cost", 0.01, 100.0);
   spec.reduce_cost = section.number("reduce_cost", 0.01, 100.0);

@@ -12,9 +12,9 @@ SdmaComplex::SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& ne
       gpu_(gpu),
       path_(spec, memories, fabric),
       own_thread_(network.simulator(), device_name(gpu) + ".submitter", spec.gpu_submission) {
-  const auto pulls = network.add_resource({device_name(gpu) + ".sdma pulls", spec.pull_rate.value(), {}});
+  pulls_.rate = network.add_resource({device_name(gpu) + ".sdma pulls", spec.pull_rate.value(), {}});
   for (int index = 0; index < spec.engines; ++index) {
-    engines_.push_back(std::make_unique<SdmaEngine>(spec, gpu, index, network, path_, pulls));
+    engines_.push_back(std::make_unique<SdmaEngine>(spec, gpu, index, network, path_, pulls_));
   }
 }
 

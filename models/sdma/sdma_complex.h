@@ -34,6 +34,7 @@ class SdmaComplex {
   const SdmaSpec& spec_;
   int gpu_;
   SdmaDataPath path_;
+  SdmaDataPath::Pulls pulls_;
   SubmittingThread own_thread_;
   std::vector<std::unique_ptr<SdmaEngine>> engines_;
 };

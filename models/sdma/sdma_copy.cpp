@@ -27,7 +27,7 @@ std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int g
 }
 
 sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
-                                        std::uint32_t operation) {
+                                        std::uint32_t operation, MemoryWord* turn) {
   sim::Simulator& simulator = host.simulator();
   const bool pulls = spec.pull && spec.to != host_device;
   SdmaComplex& complex = *engines[static_cast<std::size_t>(pulls || spec.from == host_device ? spec.to : spec.from)];
@@ -52,12 +52,16 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   transfer.operation = operation;
   ledger.expect(transfer.destinations.front(), transfer.source);
 
-  std::vector<SdmaCommand> commands{std::move(transfer)};
+  std::vector<SdmaCommand> commands;
+  if (turn != nullptr) commands.push_back(PollCommand{turn, {Comparison::equal, 1}});
+  commands.push_back(std::move(transfer));
   completion.append_to(commands);
 
   const sim::Time start = simulator.now();
+  co_await queue.writer().acquire();
   for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
   co_await queue.ring_doorbell(thread, complex.doorbell_latency());
+  queue.writer().release();
   const sim::Time submitted = simulator.now();
   co_await completion.see();
   ledger.require_complete();

@@ -72,13 +72,20 @@ double SdmaDataPath::engine_cost(const TransferCommand& transfer, const Engine& 
   return penalty;
 }
 
+bool SdmaDataPath::is_pull(const TransferCommand& transfer, const Engine& engine) {
+  return transfer.source.device != engine.gpu && transfer.source.device != host_device;
+}
+
 sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const Engine& engine) const {
   const int source = transfer.source.device;
   const bool both_ways = transfer.kind == TransferKind::swap;
   const bool reads_destination = transfer.kind != TransferKind::copy;
   UsageList usages;
   usages.add(engine.payload, engine_cost(transfer, engine));
-  if (source != engine.gpu && source != host_device) usages.add(engine.pulls, 1.0);
+  if (is_pull(transfer, engine) && engine.pulls->under_way > 1) {
+    const double turn = (spec_.pull_rate * sim::to_seconds(spec_.pull_turn)).value();
+    usages.add(engine.pulls->rate, 1.0 + turn / transfer.source.bytes.value());
+  }
   const double found = 1.0 - 1.0 / transfer.readers;  // what another engine has read before
   add_memory(usages, source, 1.0, both_ways ? 1.0 : 0.0, std::max(spec_.cache_hits, found));
   for (const BufferRange& destination : transfer.destinations) {

@@ -16,14 +16,21 @@ class SdmaDataPath {
   // `memories` are those of all GPUs of the node, by index.
   SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, const Fabric& fabric);
 
+  // Copies that engines of a GPU read from other GPUs at this moment, and what they share where there are several.
+  struct Pulls {
+    sim::ResourceNetwork::ResourceId rate = 0;  // bytes per second
+    int under_way = 0;
+  };
+
   // The engine that runs a transfer.
   struct Engine {
     int gpu = 0;
     int index = 0;
     sim::ResourceNetwork::ResourceId payload = 0;  // bytes written per second
-    sim::ResourceNetwork::ResourceId pulls = 0;    // bytes that all engines of its GPU read from others per second
+    Pulls* pulls = nullptr;                        // of all engines of its GPU
   };
-  // One unit of progress is a byte of the source.
+  static bool is_pull(const TransferCommand& transfer, const Engine& engine);
+  // One unit of progress is a byte of the source. A pull counts as under way already.
   sim::ActivitySpec activity(const TransferCommand& transfer, const Engine& engine) const;
   // From the last byte read to the acknowledgement of its write at every destination, in idle memories.
   sim::Time completion_latency(const TransferCommand& transfer) const;

@@ -20,7 +20,7 @@ class SdmaEngine {
  public:
   // `pulls` is shared by the engines of the GPU: see SdmaDataPath::Engine.
   SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network, const SdmaDataPath& path,
-             sim::ResourceNetwork::ResourceId pulls);
+             SdmaDataPath::Pulls& pulls);
   SdmaEngine(const SdmaEngine&) = delete;
   SdmaEngine& operator=(const SdmaEngine&) = delete;
 

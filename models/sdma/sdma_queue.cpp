@@ -23,7 +23,8 @@ SdmaQueue::SdmaQueue(sim::Simulator& simulator, const PacketFormat& format, sim:
       ring_(ring),
       name_(std::move(name)),
       on_visible_(on_visible),
-      room_(simulator, "bytes of the ring of " + name_, whole(ring)) {}
+      room_(simulator, "bytes of the ring of " + name_, whole(ring)),
+      writer_(simulator, "writer of " + name_, 1) {}
 
 sim::Task<> SdmaQueue::write(SubmittingThread& thread, SdmaCommand command, sim::Time latency) {
   // A command that fills more than half of the ring goes in pieces, so that the engine works on one while the thread

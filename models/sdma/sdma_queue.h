@@ -32,6 +32,8 @@ class SdmaQueue {
   SdmaQueue(const SdmaQueue&) = delete;
   SdmaQueue& operator=(const SdmaQueue&) = delete;
 
+  // Held while commands are written that those of others must not part.
+  sim::Semaphore& writer() { return writer_; }
   // By the submitting thread. `latency` is what a doorbell takes to reach the engine.
   sim::Task<> write(SubmittingThread& thread, SdmaCommand command, sim::Time latency);
   sim::Task<> ring_doorbell(SubmittingThread& thread, sim::Time latency);
@@ -61,6 +63,7 @@ class SdmaQueue {
   std::string name_;
   sim::EventAction on_visible_;
   sim::Semaphore room_;  // bytes of ring
+  sim::Semaphore writer_;
   std::deque<QueuedCommand> commands_;
   std::uint64_t packets_ = 0;
   sim::Bytes written_, visible_, fetched_;  // ends of what is in the ring, known to the engine, inside the engine

@@ -1,5 +1,7 @@
 #include "study/sweep/distribution.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -158,6 +160,8 @@ class OtherRanks {
       if (!report.failure.empty()) throw std::runtime_error(report.failure);
       if (report.farewell) {
         peer.gone = true;
+      } else if (report.asks_for_life) {
+        ranks_.send(message->from, packed(Orders{}));
       } else if (!report.digest.empty()) {
         greet(message->from, report.digest);
       } else {
@@ -177,7 +181,9 @@ class OtherRanks {
     const Clock::time_point start = Clock::now();
     while (Clock::now() - start < patience) {
       while (const std::optional<Ranks::Message> message = ranks_.receive()) {
-        if (unpacked_report(message->bytes).farewell) peers_[static_cast<std::size_t>(message->from)].gone = true;
+        const Report report = unpacked_report(message->bytes);
+        if (report.farewell) peers_[static_cast<std::size_t>(message->from)].gone = true;
+        if (report.asks_for_life) ranks_.send(message->from, packed(Orders{}));
       }
       if (everyone_is_gone()) break;
       std::this_thread::sleep_for(look_for_messages);
@@ -217,6 +223,45 @@ class OtherRanks {
   Deal& deal_;
   std::string digest_;
   std::vector<Peer> peers_;
+};
+
+// Rank 0, as another rank sees it.
+class Keeper {
+ public:
+  Keeper(Ranks& ranks, std::chrono::milliseconds patience) : ranks_(ranks), patience_(patience) {}
+
+  void send(const Report& report) { ranks_.send(0, packed(report)); }
+
+  // What it has sent. Asks it for a sign of life where it has long been silent, and gives it up after that.
+  std::optional<Orders> receive() {
+    const Clock::time_point now = Clock::now();
+    if (const std::optional<Ranks::Message> message = ranks_.receive()) {
+      asked_.reset();
+      heard_ = now;
+      return unpacked_orders(message->bytes);
+    }
+    if (!asked_ && now - heard_ > patience_ / 4) {
+      send(Report{.asks_for_life = true});
+      asked_ = now;
+    }
+    if (asked_ && now - *asked_ > patience_) give_up();
+    return {};
+  }
+
+ private:
+  [[noreturn]] void give_up() const {
+    const double seconds = std::chrono::duration<double>(patience_).count();
+    throw sim::ConfigError({{fmt::format("rank {}", ranks_.rank()), "",
+                             fmt::format("rank 0, which keeps the results, has not answered for {:g} s: it is dead or "
+                                         "stopped. What it had finished is in its folder, and the same command with "
+                                         "--resume goes on",
+                                         seconds)}});
+  }
+
+  Ranks& ranks_;
+  std::chrono::milliseconds patience_;
+  Clock::time_point heard_ = Clock::now();
+  std::optional<Clock::time_point> asked_;  // and not answered
 };
 
 std::vector<std::uint64_t> indices_of(const std::vector<PointAnswer>& answers) {
@@ -280,16 +325,16 @@ bool run(const Distribution& distribution, SweepStore& store, Ranks* ranks) {
 
 void serve(const Distribution& distribution, Ranks& ranks) {
   const Answerer answer = distribution.make_answerer();
-  ranks.send(0, packed(Report{.digest = distribution.digest}));
+  Keeper keeper(ranks, distribution.patience);
+  keeper.send(Report{.digest = distribution.digest});
   std::deque<std::vector<std::uint64_t>> batches;
   bool dismissed = false;
   std::optional<bool> everyone;  // leaves, once that is known
   const auto look = [&] {
-    while (const std::optional<Ranks::Message> message = ranks.receive()) {
-      Orders orders = unpacked_orders(message->bytes);
-      dismissed = dismissed || orders.leave;
-      if (orders.go) everyone = orders.everyone;
-      if (!orders.points.empty()) batches.push_back(std::move(orders.points));
+    while (std::optional<Orders> orders = keeper.receive()) {
+      dismissed = dismissed || orders->leave;
+      if (orders->go) everyone = orders->everyone;
+      if (!orders->points.empty()) batches.push_back(std::move(orders->points));
     }
   };
   while (!dismissed) {
@@ -311,9 +356,9 @@ void serve(const Distribution& distribution, Ranks& ranks) {
     }
     batches.pop_front();
     report.seconds = seconds_since(start);
-    ranks.send(0, packed(report));
+    keeper.send(report);
   }
-  ranks.send(0, packed(Report{.farewell = true}));
+  keeper.send(Report{.farewell = true});
   while (!everyone) {
     look();
     std::this_thread::sleep_for(look_for_messages);

@@ -23,7 +23,7 @@ struct Distribution {
   std::uint64_t size = 0;  // points, from 0
   std::string digest;      // of what is asked: all processes must be asked the same
   int jobs = 1;            // threads of this process; 0: as many as the machine has cores, or one where there are ranks
-  std::chrono::milliseconds patience{60'000};  // with a rank that does not say farewell, at the end
+  std::chrono::milliseconds patience{60'000};  // with a rank that says no farewell in the end, and with a silent rank 0
   Progress progress{};
   std::function<bool()> interrupted{};  // looked at many times a second
 };
@@ -33,7 +33,9 @@ struct Distribution {
 // has died costs what it was at work on, which is done again here.
 bool run(const Distribution& distribution, SweepStore& store, Ranks* ranks = nullptr);
 
-// What every other rank does: answers what rank 0 sends, until it says that there is no more.
+// What every other rank does: answers what rank 0 sends, until it says that there is no more. Throws sim::ConfigError
+// where rank 0 has been silent for longer than the patience, though it was asked for a sign of life: it is dead. The
+// ranks are then to be left alone, as a dead one answers no last call.
 void serve(const Distribution& distribution, Ranks& ranks);
 
 }  // namespace c3sim::study

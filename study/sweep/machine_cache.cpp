@@ -1,7 +1,12 @@
 #include "study/sweep/machine_cache.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <utility>
+
+#include "study/operators.h"
 
 namespace c3sim::study {
 
@@ -11,6 +16,12 @@ namespace {
 constexpr std::size_t most_questions = 256;
 
 constexpr auto platform_word = "platform";
+
+std::string words_of(const std::optional<std::filesystem::path>& file) {
+  if (!file) return {};
+  std::ifstream stream(*file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
 
 }  // namespace
 
@@ -36,7 +47,14 @@ models::PlatformSpec Platforms::with(std::span<const Assignment> assignments) co
 
 std::string Platforms::text() const {
   std::string text;
-  for (const auto& [name, platform] : platforms_) text += "# " + name + "\n" + platform.resolved;
+  for (const auto& [name, platform] : platforms_) {
+    text += "# " + name + "\n" + platform.resolved;
+    // A point may ask for any of the platform's libraries.
+    for (const std::string& library : platform.spec.gpu.gemm.libraries) {
+      text += words_of(models::gemm_kernel_table(library, platform.config_folders));
+    }
+    text += words_of(operators_file(platform.config_folders));
+  }
   return text;
 }
 

@@ -49,7 +49,8 @@ std::string packed(const Report& report) {
                    {"seconds", report.seconds},
                    {"failure", report.failure},
                    {"users_fault", report.users_fault},
-                   {"farewell", report.farewell}});
+                   {"farewell", report.farewell},
+                   {"asks_for_life", report.asks_for_life}});
 }
 
 Orders unpacked_orders(const std::string& bytes) {
@@ -60,8 +61,9 @@ Orders unpacked_orders(const std::string& bytes) {
 
 Report unpacked_report(const std::string& bytes) {
   const Json json = Json::from_msgpack(bytes);
-  Report report{json.at("digest"),  {}, json.at("seconds"), json.at("failure"), json.at("users_fault"),
-                json.at("farewell")};
+  Report report{
+      json.at("digest"),       {}, json.at("seconds"), json.at("failure"), json.at("users_fault"), json.at("farewell"),
+      json.at("asks_for_life")};
   for (const Json& entry : json.at("answers")) {
     PointAnswer& answer = report.answers.emplace_back();
     answer.index = entry.at("index");

@@ -9,14 +9,16 @@
 
 namespace c3sim::study {
 
-// From rank 0: points to answer; or none any more, which is answered by a farewell; or how to leave after that.
+// From rank 0: points to answer; or none any more, which is answered by a farewell; or how to leave after that; or
+// nothing, which says that it is there.
 struct Orders {
   std::vector<std::uint64_t> points{};
   bool leave = false;
   bool go = false;        // everybody's farewell has come, or will not
   bool everyone = false;  // it has
 };
-// To rank 0: answers, first none with the digest of what it would answer; the last one says farewell.
+// To rank 0: answers, first none with the digest of what it would answer; the last one says farewell. Or nothing but
+// the question whether rank 0 is there.
 struct Report {
   std::string digest{};
   std::vector<PointAnswer> answers{};
@@ -24,6 +26,7 @@ struct Report {
   std::string failure{};  // why it gave up
   bool users_fault = false;
   bool farewell = false;
+  bool asks_for_life = false;
 };
 
 std::string packed(const Orders& orders);

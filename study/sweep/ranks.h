@@ -21,7 +21,7 @@ class Ranks {
     int from = 0;
     std::string bytes;
   };
-  // Ends when the message may be forgotten here. One of more than some KiB waits for its receiver.
+  // Waits for nobody. What is sent goes its way while this rank looks for messages, and in its last call.
   virtual void send(int to, const std::string& bytes) = 0;
   // A message that has arrived, if any has.
   virtual std::optional<Message> receive() = 0;

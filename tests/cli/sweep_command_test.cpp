@@ -132,6 +132,24 @@ TEST_F(SweepCommandTest, AFolderOfAnotherStudyOrPlatformIsRefused) {
   }
 }
 
+// Answers depend on kernels of the platform's libraries and on operators, which no platform file holds.
+TEST_F(SweepCommandTest, AFolderOfAnotherTableOfKernelsOrOperatorsIsRefused) {
+  for (const std::filesystem::path table : {"kernels/rocblas.csv", "operators.yaml"}) {
+    const std::string results = out(table.stem());
+    const std::filesystem::path configs = folder_ / "configs";
+    std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
+    setenv("C3SIM_CONFIGS", configs.c_str(), 1);
+    run_cli({"sweep", small_, "--out", results});
+    EXPECT_EQ(run_cli({"sweep", small_, "--out", results, "--resume"}).code, ExitCode::fine);
+    std::ofstream(configs / table, std::ios::app) << "# as of today\n";
+    const Answer answer = run_cli({"sweep", small_, "--out", results, "--resume"});
+    unsetenv("C3SIM_CONFIGS");
+    std::filesystem::remove_all(configs);
+    EXPECT_EQ(answer.code, ExitCode::users_fault) << table;
+    EXPECT_THAT(answer.err, HasSubstr("holds points of the study 'small' with another file, platform or version"));
+  }
+}
+
 TEST_F(SweepCommandTest, CheckCountsAndAsksNothing) {
   const Answer answer = run_cli({"sweep", long_, "--check", "--out", out("a")});
   EXPECT_EQ(answer.out, "3000 points\n");

@@ -25,13 +25,14 @@ pair=(--gemm 8192x57344x8192 --collective all_gather --bytes 896MiB --strategy c
 "$c3sim" sweep "$prefix/share/c3sim/configs/studies/sdma_engines.yaml" >/dev/null
 [ "$("$c3sim" validate --list --format csv | wc -l)" -gt 5 ] || fail "no suites"
 "$c3sim" validate power >/dev/null
+"$prefix/bin/c3sim-measure" --list >/dev/null
 
 # Shells find completions, and man the pages.
 completions=$(bash -c 'source "$0"; COMP_WORDS=(c3sim co) COMP_CWORD=1 _c3sim; echo "${COMPREPLY[*]}"' \
   "$prefix/share/bash-completion/completions/c3sim")
 [[ $completions == *collective* && $completions == *copy* ]] || fail "bash completes 'co' by: $completions"
 head -n 1 "$prefix/share/zsh/site-functions/_c3sim" | grep -qxF '#compdef c3sim' || fail "zsh would not load _c3sim"
-for page in c3sim c3sim-c3 c3sim-validate; do
+for page in c3sim c3sim-c3 c3sim-validate c3sim-measure; do
   grep -q '^\.SH NAME' "$prefix/share/man/man1/$page.1" || fail "no manual page $page"
 done
 
@@ -49,7 +50,7 @@ for library in libc6 libfmt9 libsqlite3-0 libssl3 libstdc++6 libyaml-cpp; do
   [[ $depends == *$library* ]] || fail "the package does not ask for $library but for: $depends"
 done
 dpkg-deb --contents "$program" >program.txt
-for file in usr/bin/c3sim usr/share/c3sim/configs/platforms/mi300x.yaml usr/share/zsh/vendor-completions/_c3sim; do
+for file in usr/bin/c3sim usr/bin/c3sim-measure usr/share/c3sim/configs/platforms/mi300x.yaml usr/share/zsh/vendor-completions/_c3sim; do
   grep -q " \./$file\$" program.txt || fail "the package lacks $file"
 done
 dpkg-deb --contents "$build"/packages/c3sim-dev_*.deb >development.txt

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "calibrate/measure/kind.h"
 #include "calibrate/readers/reader.h"
@@ -20,6 +23,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 // Options.
 
@@ -105,6 +109,32 @@ TEST_F(MeasureTest, MeasuresThePairsOfAFileAlone) {
   EXPECT_THAT(rows("out/pairs.csv")[0], StartsWith("512x512x512,all_gather,1048576,c3_sp,8,2,"));
   EXPECT_THAT(rows("out/pairs.csv")[1], StartsWith("512x512x512,all_to_all,1048576,conccl,,2,"));
   EXPECT_FALSE(std::filesystem::exists(folder() + "/out/gemms.csv"));
+}
+
+// Two GPUs: a schedule has one GEMM, one for each shard, or eight, and one more where the own shard is apart; and as
+// many pulls from the other GPU, or collectives, as it has parts to wait for.
+TEST_F(MeasureTest, EnqueuesTheStepsOfEachDependentSchedule) {
+  using Steps = std::array<int, 3>;  // GEMMs, copies, collectives
+  std::set<Steps> runs;
+  Steps run_of_gpu_0{};
+  FakeMachine machine;
+  machine.before = [&](int gpu, const std::string& call) {
+    if (gpu != 0) return;
+    run_of_gpu_0[0] += call == "gemm" ? 1 : 0;
+    run_of_gpu_0[1] += call == "copy" ? 1 : 0;
+    run_of_gpu_0[2] += call == "collective" ? 1 : 0;
+    if (call == "done" && run_of_gpu_0 != Steps{}) runs.insert(std::exchange(run_of_gpu_0, {}));
+  };
+  ASSERT_EQ(run({"--out", folder(), "--only", "dependent", "--shapes", "256x1024x256"}, machine).code, 0);
+  EXPECT_THAT(rows("dependent.csv"), SizeIs(7));
+  EXPECT_THAT(runs, UnorderedElementsAre(Steps{1, 0, 1}, Steps{1, 1, 0}, Steps{2, 1, 0}, Steps{8, 8, 0}, Steps{9, 8, 0},
+                                         Steps{8, 0, 8}, Steps{9, 0, 8}));
+}
+
+TEST_F(MeasureTest, LeavesOutShapesThatLieOnTheGpusInNoEqualPieces) {
+  const Outcome outcome = run({"--dry-run", "--only", "dependent", "--shapes", "256x1000x256"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("schedule=")));
 }
 
 TEST_F(MeasureTest, SaysWhichLineOfAFileIsNoPair) {

@@ -32,6 +32,57 @@ TEST(SdmaCopy, AnInterruptIsSlowerThanPolling) {
   EXPECT_EQ(phases.completion, 6280_ns);
 }
 
+sim::Task<> pull(CopyNode& node, int engine) {
+  const SdmaCopySpec spec{.from = 1, .to = 0, .bytes = sim::Bytes(1e6), .engine = engine, .pull = true};
+  co_await run_sdma_copy(node.host(), node.complexes(), spec);
+}
+
+// 1e6 bytes by a link of 10 bytes per ns take 100 us. Of two pulls the second has the shared rate to itself, 4 bytes
+// per ns, and 50 us for its turn: 300 us. The rest is some us of commands and latencies.
+TEST(SdmaCopy, PullsAtOnceShareARateAndTakeTurns) {
+  CopyPlatform platform = CopyPlatform::round();
+  platform.sdma.pull_rate = sim::BytesPerSecond(4e9);
+  platform.sdma.pull_turn = 50_us;
+  CopyNode alone(platform);
+  alone.simulator().spawn("a pull", pull(alone, 2));
+  alone.simulator().run();
+  EXPECT_NEAR(sim::to_microseconds(alone.simulator().now()), 103.0, 1.0);
+  CopyNode both(platform);
+  both.simulator().spawn("a pull", pull(both, 2));
+  both.simulator().spawn("another", pull(both, 3));
+  both.simulator().run();
+  EXPECT_NEAR(sim::to_microseconds(both.simulator().now()), 303.0, 1.0);
+}
+
+// Two copies that are queued at once stay whole: the first is known to have ended long before the second has.
+TEST(SdmaCopy, CommandsOfCopiesOnOneQueueDoNotMix) {
+  CopyNode node(CopyPlatform::round());
+  sim::Time first{0};
+  const auto timed = [](CopyNode& on, sim::Time& end) -> sim::Task<> {
+    co_await run_sdma_copy(on.host(), on.complexes(), SdmaCopySpec{0, 1, sim::Bytes(1e6), {}});
+    end = on.simulator().now();
+  };
+  sim::Time second{0};
+  node.simulator().spawn("first", timed(node, first));
+  node.simulator().spawn("second", timed(node, second));
+  node.simulator().run();
+  EXPECT_GT(second - first, 100_us);
+}
+
+// A word that another writes tells the engine when to begin.
+TEST(SdmaCopy, WaitsForItsTurn) {
+  CopyNode node(CopyPlatform::round());
+  MemoryWord turn(node.simulator(), "turn", 0);
+  node.simulator().schedule(500_us, sim::EventAction([&turn] { turn.write(1); }));
+  const auto waiting = [](CopyNode& on, MemoryWord& word) -> sim::Task<> {
+    co_await run_sdma_copy(on.host(), on.complexes(), SdmaCopySpec{0, 1, sim::Bytes(1e6), {}}, 0, &word);
+  };
+  node.simulator().spawn("copy", waiting(node, turn));
+  node.simulator().run();
+  EXPECT_GT(node.simulator().now(), 600_us);
+  EXPECT_LT(node.simulator().now(), 605_us);
+}
+
 // pcie_host_device_mi300x.csv: 56 GB/s from the device on the right engine, 48 on the wrong one, 55 to the device.
 TEST(SdmaCopy, HostCopiesRunAtTheMeasuredRates) {
   const auto rate = [](int from, int to, std::optional<int> engine) {

@@ -180,6 +180,41 @@ TEST(Distribution, ARankThatDiesCostsNothingButTime) {
   EXPECT_TRUE(dying.receive().has_value());
 }
 
+TEST(Distribution, ARankWhoseKeeperDiesEndsWithAnError) {
+  Post post;
+  post.boxes.resize(2);
+  ThreadRanks keeper(post, 0);
+  ThreadRanks other(post, 1);
+  // It deals two points and is never heard of again.
+  keeper.send(1, packed(Orders{{0, 1}}));
+  Distribution distribution = squares(3000, 1);
+  distribution.patience = std::chrono::milliseconds(40);
+  try {
+    serve(distribution, other);
+    FAIL() << "nobody missed rank 0";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rank 1: rank 0, which keeps the results, has not answered for 0.04 s: it is "
+                                        "dead or stopped."));
+    EXPECT_THAT(error.what(), HasSubstr("--resume goes on"));
+  }
+}
+
+TEST(Distribution, AKeeperThatIsAskedSaysThatItIsThere) {
+  Post post;
+  post.boxes.resize(2);
+  ThreadRanks keeper(post, 0);
+  ThreadRanks other(post, 1);
+  other.send(0, packed(Report{.asks_for_life = true}));
+  SweepStore store({}, key);
+  Distribution distribution = squares(3000, 1);
+  distribution.patience = std::chrono::milliseconds(50);
+  EXPECT_TRUE(run(distribution, store, &keeper));
+  const std::optional<Ranks::Message> answer = other.receive();
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(unpacked_orders(answer->bytes).points.empty());
+  EXPECT_FALSE(unpacked_orders(answer->bytes).leave);
+}
+
 // What the keeper says of a rank whose first word is this.
 std::string told_of(const Report& report) {
   Post post;
