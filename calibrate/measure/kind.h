@@ -79,7 +79,8 @@ Rows measure_load(Lab& lab, const Arguments& arguments);
 Rows measure_phase(Lab& lab, const Arguments& arguments);
 Rows measure_dispatch(Lab& lab, const Arguments& arguments);
 
-// What measure_dependent knows, by name, and whether the columns of a shape lie on so many GPUs in shards of equal pieces.
+// What measure_dependent knows, by name, and whether the columns of a shape lie on so many GPUs in shards of equal
+// pieces.
 std::vector<std::string> dependent_schedules();
 bool can_be_cut(GemmShape shape, int gpus);
 
