@@ -8,6 +8,9 @@ namespace c3sim::sim {
 namespace {
 
 constexpr std::size_t longest_wanted = 256;
+// Names may be the columns of a user's file, of any number and length.
+constexpr std::size_t longest_listed = 60;
+constexpr std::size_t longest_list = 240;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool alike(char a, char b) { return lower(a) == lower(b); }
@@ -55,7 +58,11 @@ std::string name_hint(std::string_view wanted, std::span<const std::string> know
     return "; did you mean '" + nearest + "'?";
   }
   std::string hint;
-  for (const std::string& name : known) hint += (hint.empty() ? "; known are: " : ", ") + name;
+  for (std::size_t at = 0; at < known.size(); ++at) {
+    if (hint.size() > longest_list) return hint + " and " + std::to_string(known.size() - at) + " more";
+    hint += hint.empty() ? "; known are: " : ", ";
+    hint += known[at].substr(0, longest_listed) + (known[at].size() > longest_listed ? "..." : "");
+  }
   return hint;
 }
 

@@ -16,8 +16,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // `wanted` (and more than one edit), or `wanted` is longer than any name a person would type (256 characters).
 std::string nearest_name(std::string_view wanted, std::span<const std::string> known);
 
-// The end of a fault about an unknown name: "; did you mean 'engines'?", or where none is near, "; known are: a, b",
-// or nothing where none is known.
+// The end of a fault about an unknown name: "; did you mean 'engines'?", or where none is near, "; known are: a, b"
+// (of very many the first, "and 12 more"), or nothing where none is known.
 std::string name_hint(std::string_view wanted, std::span<const std::string> known);
 
 }  // namespace c3sim::sim

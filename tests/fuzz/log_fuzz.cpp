@@ -14,8 +14,9 @@ using namespace c3sim;
 
 namespace {
 
-// Whether it names a line, "f.log:3" or "f.log:3:7", that the text has.
+// Whether it names a line, "f.log:3" or "f.log:3:7", that the text has, or the file as a whole.
 bool is_place(std::string_view where, std::string_view file, int lines) {
+  if (where == file) return true;
   if (!where.starts_with(file) || !where.substr(file.size()).starts_with(':')) return false;
   const int line = std::atoi(std::string(where.substr(file.size() + 1)).c_str());
   return line >= 1 && line <= lines;

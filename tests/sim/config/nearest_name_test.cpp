@@ -60,5 +60,12 @@ TEST(NameHint, SuggestsTheNearestNameElseListsAll) {
   EXPECT_EQ(name_hint("random", {}), "");
 }
 
+TEST(NameHint, ListsTheFirstOfVeryManyAndOfVeryLongOnes) {
+  const std::vector<std::string> columns(1000, std::string(500, 'x'));
+  const std::string hint = name_hint("time", columns);
+  EXPECT_LT(hint.size(), 350u);
+  EXPECT_TRUE(hint.ends_with("xxx... and 996 more")) << hint;
+}
+
 }  // namespace
 }  // namespace c3sim::sim
