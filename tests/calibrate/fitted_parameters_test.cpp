@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "calibrate/readers/roles.h"
+#include "calibrate/step.h"
 #include "sim/config/csv_file.h"
 #include "study/platform_file.h"
 
@@ -65,15 +66,28 @@ TEST_P(FittedParameters, NameNoClaimThatIsToBePredicted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters, testing::Values("mi300x", "h200"),
-                         [](const auto& platform) { return platform.param; });
-
-TEST(FittedParameters, OfTheH200ComeFromItsIsolatedMeasurements) {
-  for (const sim::Parameter& parameter : parameters_of("h200")) {
-    if (parameter.kind != "fitted") continue;
-    EXPECT_THAT(parameter.source, testing::MatchesRegex("[a-z_]+\\.csv.*: .*")) << parameter.path;
+// What `c3sim calibrate` writes has an error and names the step that found it; such a step finds such a parameter.
+TEST_P(FittedParameters, WereWrittenByTheFit) {
+  int fitted = 0;
+  for (const sim::Parameter& parameter : parameters_of(GetParam())) {
+    if (parameter.kind != "fitted" || parameter.path.starts_with("fitted_to") ||
+        parameter.path.starts_with("correlations")) {
+      continue;
+    }
+    ++fitted;
+    EXPECT_FALSE(parameter.error.empty()) << parameter.path;
+    const std::string path = std::regex_replace(parameter.path, std::regex("\\[[0-9]+\\]"), ".*");
+    const bool is_found = std::ranges::any_of(steps(), [&](const Step& step) {
+      return parameter.source.ends_with(": " + std::string(step.name)) &&
+             std::ranges::find(step.targets, path, &Target::path) != step.targets.end();
+    });
+    EXPECT_TRUE(is_found) << parameter.path << " names " << parameter.source;
   }
+  EXPECT_EQ(fitted > 0, GetParam() != "mi300x_conccl");
 }
+
+INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters, testing::Values("mi300x", "mi300x_conccl", "h200"),
+                         [](const auto& platform) { return platform.param; });
 
 // The table of docs/model.md, between its two marks, row by row. Where it fails, what it says is what belongs there.
 TEST(FittedParameters, AreListedInTheDocument) {
