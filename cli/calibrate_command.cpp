@@ -35,8 +35,9 @@ CalibrateCommand::CalibrateCommand(CLI::App& app, Session& session) : session_(s
       ->required();
   command.add_option("--out", out_, "Platform file to write")->type_name("FILE")->required();
   command
-      .add_option("--report", report_folder_,
-                  "Folder for page.html, which shows parameters and residuals, report.md, results.json and a CSV per table")
+      .add_option(
+          "--report", report_folder_,
+          "Folder for page.html, which shows parameters and residuals, report.md, results.json and a CSV per table")
       ->type_name("DIR");
   session.add_base_options(command);
   session.add_jobs_option(command);

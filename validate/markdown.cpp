@@ -76,8 +76,8 @@ std::string groups_section(const Validation& validation) {
 std::string rules_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const Contest& contest : contests_of(validation)) {
-    rows.push_back({contest.suite, contest.operation, study::markdown_text(contest.strategy), contest.figure, contest.rule,
-                    std::to_string(contest.cases), percent(contest.ours), percent(contest.theirs),
+    rows.push_back({contest.suite, contest.operation, study::markdown_text(contest.strategy), contest.figure,
+                    contest.rule, std::to_string(contest.cases), percent(contest.ours), percent(contest.theirs),
                     contest.won() ? "yes" : "no"});
   }
   return study::markdown_table(
@@ -94,10 +94,12 @@ std::string choices_section(const Validation& validation) {
   for (const Choices& choices : validation.choices) {
     const std::string incomplete =
         choices.incomplete == 0 ? "" : fmt::format(" ({} not judged: not all predicted)", choices.incomplete);
-    rows.push_back({choices.suite, study::markdown_text(choices.group) + incomplete, record(choices.predicted, choices.decisions),
-                    study::markdown_text(choices.always), record(choices.trivial, choices.decisions)});
+    rows.push_back({choices.suite, study::markdown_text(choices.group) + incomplete,
+                    record(choices.predicted, choices.decisions), study::markdown_text(choices.always),
+                    record(choices.trivial, choices.decisions)});
   }
-  return study::markdown_table({"suite", "table", "c3sim: right, regret mean / worst %", "trivial rule: always", "it"}, rows);
+  return study::markdown_table({"suite", "table", "c3sim: right, regret mean / worst %", "trivial rule: always", "it"},
+                               rows);
 }
 
 std::string claims_section(const Validation& validation) {
@@ -116,8 +118,8 @@ std::string claims_section(const Validation& validation) {
 std::string left_out_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const LeftOut& left : validation.left_out) {
-    rows.push_back(
-        {left.suite, study::markdown_text(left.file), left.rows == 0 ? "all" : std::to_string(left.rows), study::markdown_text(left.why)});
+    rows.push_back({left.suite, study::markdown_text(left.file), left.rows == 0 ? "all" : std::to_string(left.rows),
+                    study::markdown_text(left.why)});
   }
   return study::markdown_table({"suite", "file", "rows", "why"}, rows);
 }
@@ -193,9 +195,10 @@ std::string deviations_page(const Validation& validation) {
     const Deviation& deviation = gap.deviation;
     const std::string about = deviation.suite.empty() ? fmt::format("claims {}", fmt::join(deviation.claims, ", "))
                                                       : fmt::format("suite {}, {}", deviation.suite, deviation.group);
-    text += fmt::format("\n## {}. {}\n\n{}: {}.\n\nCause: {}\n\nWhat would decide: {}\n", deviation.number,
-                        study::markdown_text(deviation.title), study::markdown_text(about), study::markdown_text(gap.size), study::markdown_text(deviation.cause),
-                        study::markdown_text(deviation.decides));
+    text +=
+        fmt::format("\n## {}. {}\n\n{}: {}.\n\nCause: {}\n\nWhat would decide: {}\n", deviation.number,
+                    study::markdown_text(deviation.title), study::markdown_text(about), study::markdown_text(gap.size),
+                    study::markdown_text(deviation.cause), study::markdown_text(deviation.decides));
   }
   return text;
 }

@@ -87,9 +87,9 @@ TEST(RcclCus, TwoChannelsOnACuNeedHalfOfTheCus) {
 }
 
 // 12 KB of memory traffic in flight per channel are 3 KB of payload on a full node (read, written, read, written); two
-// channels to a peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. Around a ring of 4 GPUs 4 parts
-// are handled for 3 that arrive, instead of 8 for 7: 6 / (4/3 x 7/8) = 36/7 GB/s. In an exchange 6 channels serve 4 GPUs, the
-// own one included: 4.5 KB under way, for which half of a link is enough, and with it LL128.
+// channels to a peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. Around a ring of 4 GPUs 4
+// parts are handled for 3 that arrive, instead of 8 for 7: 6 / (4/3 x 7/8) = 36/7 GB/s. In an exchange 6 channels serve
+// 4 GPUs, the own one included: 4.5 KB under way, for which half of a link is enough, and with it LL128.
 TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
   using sim::operator""_us;
   PlatformSpec platform = round_platform();

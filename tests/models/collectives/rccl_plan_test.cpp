@@ -42,9 +42,9 @@ TEST(RcclProtocol, IsTheOneThatTakesLeast) {
   EXPECT_EQ(of_slices(1e9), 2);
 }
 
-// Around a ring of n GPUs a channel handles n parts of an all-gather for n - 1 that arrive; of a full node's 8 for 7, the
-// table's 4 bytes are told. Of 2 GPUs, 2 for 1: 4 x 2 / (8 / 7) = 7. An all-reduce handles 3 for 2, 15 for 14 on 8 GPUs:
-// 4 x 1.5 / (15 / 14) = 5.6.
+// Around a ring of n GPUs a channel handles n parts of an all-gather for n - 1 that arrive; of a full node's 8 for 7,
+// the table's 4 bytes are told. Of 2 GPUs, 2 for 1: 4 x 2 / (8 / 7) = 7. An all-reduce handles 3 for 2, 15 for 14 on 8
+// GPUs: 4 x 1.5 / (15 / 14) = 5.6.
 TEST(RcclLoop, HandlesTheOwnPartAsWell) {
   sim::Simulator simulator;
   PlatformSpec platform = round_platform();

@@ -102,7 +102,8 @@ TEST(Results, SavedJsonAlsoSaysWhatMadeItAndWhatWasWritten) {
   auto json = nlohmann::ordered_json::parse(content(folder / "results.json"));
   EXPECT_EQ(json["c3sim"], "9.9");
   EXPECT_EQ(json["command"], "c3sim copy");
-  EXPECT_EQ(json["files"], nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "report.md", "page.html"}));
+  EXPECT_EQ(json["files"],
+            nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "report.md", "page.html"}));
   for (const char* const key : {"c3sim", "command", "files"}) json.erase(key);
   EXPECT_EQ(json_text(json), written(example(), Format::json));
 }
