@@ -112,7 +112,7 @@ TEST(CalibrateCommand, WritesAReport) {
                      folder.string()})
                 .code,
             ExitCode::fine);
-  for (const char* const name : {"page.html", "results.json", "results.csv", "residuals.csv"}) {
+  for (const char* const name : {"page.html", "report.md", "results.json", "results.csv", "residuals.csv"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
   }
 }

@@ -86,16 +86,17 @@ TEST(RcclCus, TwoChannelsOnACuNeedHalfOfTheCus) {
               launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
 }
 
-// 12 KB of memory traffic in flight per channel are 3 KB of payload (read, written, read, written); two channels to a
-// peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. In an exchange 6 channels serve 4 GPUs, the
-// own one included: 4.5 KB under way, for which half of a link is enough, and with it LL128.
+// 12 KB of memory traffic in flight per channel are 3 KB of payload on a full node (read, written, read, written); two
+// channels to a peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. Around a ring of 4 GPUs 4
+// parts are handled for 3 that arrive, instead of 8 for 7: 6 / (4/3 x 7/8) = 36/7 GB/s. In an exchange 6 channels serve
+// 4 GPUs, the own one included: 4.5 KB under way, for which half of a link is enough, and with it LL128.
 TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
   using sim::operator""_us;
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
   platform.rccl.workgroup_latency = 1_us;
   EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9)),
-              launch_us + steps * 4.0 + 1e6 / 6.0 + notice_us, 1e-3);
+              launch_us + steps * 4.0 + 1e6 * 7.0 / 36.0 + notice_us, 1e-3);
   EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_to_all, 4e9)),
               launch_us + steps * 2.0 + 1e6 / 4.5 + notice_us, 1e-3);
 }
