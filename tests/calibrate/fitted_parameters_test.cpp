@@ -78,7 +78,7 @@ TEST_P(FittedParameters, NameNoClaimThatIsToBePredicted) {
 // What `c3sim calibrate` writes has an error and names the step that found it; such a step finds such a parameter.
 TEST_P(FittedParameters, WereWrittenByTheFit) {
   const std::vector<sim::Parameter> fitted = fitted_parameters_of(GetParam());
-  EXPECT_EQ(fitted.empty(), GetParam() == "mi300x_conccl");  // which stands on mi300x
+  EXPECT_FALSE(fitted.empty());
   for (const sim::Parameter& parameter : fitted) {
     EXPECT_FALSE(parameter.error.empty()) << parameter.path;
     const std::string path = std::regex_replace(parameter.path, std::regex("\\[[0-9]+\\]"), ".*");

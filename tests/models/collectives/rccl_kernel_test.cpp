@@ -124,7 +124,7 @@ TEST(RcclCus, MoreChannelsThanTheLibrarysChangeNothing) {
 }
 
 // Power far above the cap holds the clock at half of the highest: a loop of 1 us takes 2 us where all of it is cycles,
-// 1.5 us where half is. 3 KB a channel, two to a peer: 3 and 4 GB/s.
+// 1.5 us where half is. 3 KB a channel, two to a peer: 3 and 4 GB/s, of which a ring of 4 GPUs has 6/7 (see above).
 TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
@@ -133,11 +133,11 @@ TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   platform.gpu.power.cap = sim::Watts(1.0);
   const CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
   const double latencies = launch_us + steps * 4.0 + notice_us;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 1e6 / 6.0, 1e-3);
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 6.0, 1e-3);
   platform.rccl.loop_cycles = 0.5;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 1e6 / 4.0, 1.0);
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 4.0, 1.0);
   platform.rccl.loop_cycles = 1.0;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 1e6 / 3.0, 1.0);
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 3.0, 1.0);
 }
 
 // 12 KB of reads in flight over a round trip of 1 us: 12 GB/s, which three peers share and one does not use up.

@@ -25,7 +25,7 @@ sim::Config config_of(const std::string& pairs) {
       "name: fitted\n"
       "fabric:\n"
       "  link_rate: {value: 48.5 GB/s, error: 0.2 GB/s}\n"
-      "  latency: {value: 450 ns, error: 20 ns}\n"
+      "  latency: {value: 450 ns, error: 20 ns, kind: measured}\n"
       "  reverse_share: {value: 0.04, error: 0.002}\n"
       "correlations:\n";
   return platform_config(text + pairs, "fitted.yaml", folders);
