@@ -239,6 +239,18 @@ TEST(Calibration, LeavesASlipOfThePenNoSay) {
               Contains(AllOf(HasSubstr("simulated.csv:77: predicted -99 % off"), HasSubstr("next to no say"))));
 }
 
+// Bytes are written whole, whatever the unit of their range: a fitted file can be fitted again.
+TEST(Calibration, FitsAFittedFileAgain) {
+  EXPECT_THAT(content(h200), HasSubstr("workgroup_in_flight: {value: 179194 B"));
+  Reading file = simulated({});
+  file.measurements.resize(1);
+  study::CollectiveTrial collective;
+  collective.spec.bytes = 1024_MiB;
+  collective.spec.channels = 2;
+  file.measurements[0].trial = collective;
+  EXPECT_EQ(faults_of(h200, {file}), "");
+}
+
 TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
   const std::string text = replaced(content(h200), "range: [350 GB/s, 450 GB/s]", "range: [0.35 TB/s, 0.45 TB/s]");
   EXPECT_THAT(faults_of(written("units.yaml", text), {simulated({})}),
