@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -116,8 +117,8 @@ Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& t
   // Of several measurements of one size the first counts.
   for (auto& [work, stretches] : measured.stretches) {
     std::ranges::stable_sort(stretches, {}, &Stretch::size);
-    const auto same = std::ranges::unique(stretches, {}, &Stretch::size);
-    stretches.erase(same.begin(), same.end());
+    const auto same = [](const Stretch& one, const Stretch& other) { return one.size == other.size; };
+    stretches.erase(std::unique(stretches.begin(), stretches.end(), same), stretches.end());
   }
   return measured;
 }
