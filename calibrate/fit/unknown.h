@@ -12,7 +12,7 @@ namespace c3sim::calibrate {
 
 struct Unknown {
   sim::Parameter parameter;  // as the base has it
-  std::string unit;  // of its range
+  std::string unit;          // of its range
   double low = 0.0;
   double high = 0.0;
   std::string shown_by;  // the measurements that tell it from others
