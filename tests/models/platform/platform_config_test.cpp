@@ -91,7 +91,7 @@ TEST_F(PlatformConfig, AValueKeepsItsProvenanceUnlessTheFileSaysOtherwise) {
   EXPECT_EQ(latency.low, "300 ns");
   EXPECT_THAT(latency.source, HasSubstr("mine.yaml:3:12, instead of 450 ns (about half"));
   const sim::Parameter& rate = mine.parameters.at("fabric.link_rate");
-  EXPECT_EQ(rate.value, "48.5 GB/s");
+  EXPECT_EQ(rate.value, "48.855 GB/s");
   EXPECT_EQ(rate.low, "40 GB/s");
   EXPECT_THAT(rate.source, HasSubstr("transferbench_p2p_unidir"));
 }
