@@ -202,17 +202,24 @@ void TuneCommand::answer(Arguments& arguments, const study::Platform& platform, 
     arguments.check_with(faults);
   }
   Measured measured;
+  std::vector<std::string> warnings;
   if (!measured_.empty()) {
     const calibrate::MeasurementFiles files =
         calibrate::read_measurement_files(validate::reader_of_everything(session_.library(arguments)), measured_,
                                           {platform.spec.name, platform.spec.name});
-    if (!files.is_usable()) throw sim::ConfigError({{"--measured", "", "no measurement is left that can be used"}});
+    // What is wrong with them, as c3sim read tells it.
+    warnings = calibrate::report(files, false).warnings;
+    if (!files.is_usable()) {
+      for (const std::string& warning : warnings) session_.warn(warning);
+      throw sim::ConfigError({{"--measured", "", "no measurement is left that can be used"}});
+    }
     measured = measured_of(files, plain);
     question_.measured = std::move(measured.pairs);
   }
   study::Testbed testbed(platform.spec, [&](const study::Work& work) { return factor_of(measured.stretches, work); });
   study::Results results =
       study::tuning_results(study::tune(testbed, question_, session_.progress(), jobs), platform.spec);
+  results.warnings = std::move(warnings);
   if (!measured_.empty()) {
     results.notes.push_back(
         fmt::format("{} of {} measurements say something of what is tuned.", measured.used, measured.of));

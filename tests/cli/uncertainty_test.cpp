@@ -55,7 +55,7 @@ TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
   EXPECT_LT(result["time_p5_us"], result["time_us"]);
   EXPECT_LT(result["time_us"], result["time_p95_us"]);
   EXPECT_FALSE(result.contains("time_interval"));
-  const std::string text = ask(gemm, {"--uncertainty"}).out;
+  const std::string text = ask(gemm, {"--uncertainty", "20"}).out;
   EXPECT_THAT(text, HasSubstr("time, 90 % [us]"));
   EXPECT_THAT(text, HasSubstr(" to "));
   EXPECT_THAT(text, Not(HasSubstr("p95")));
@@ -75,13 +75,13 @@ TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
 
 TEST_F(Uncertainty, IsOfTheSeed) {
   const auto csv = [&](const std::vector<std::string>& options) {
-    std::vector<std::string> all{"--uncertainty", "--format", "csv"};
+    std::vector<std::string> all{"--strategy", "conccl", "--uncertainty", "20", "--format", "csv"};
     all.insert(all.end(), options.begin(), options.end());
     return ask(c3, all).out;
   };
-  EXPECT_EQ(csv({"--jobs", "1"}), csv({"--jobs", "3"}));
-  EXPECT_EQ(csv({}), csv({"--seed", "1"}));
-  EXPECT_NE(csv({}), csv({"--seed", "2"}));
+  const std::string usual = csv({"--jobs", "1"});
+  EXPECT_EQ(csv({"--jobs", "3", "--seed", "1"}), usual);
+  EXPECT_NE(csv({"--seed", "2"}), usual);
 }
 
 TEST_F(Uncertainty, DrawsAndSeedsAreCounts) {
@@ -118,14 +118,14 @@ TEST_F(Uncertainty, IsHeldAgainstMeasurements) {
   const Answer plain = run_cli({"validate", file.string(), "--platform", fitted(), "--format", "json"});
   EXPECT_THAT(plain.out, Not(HasSubstr("interval")));
   const Answer answer =
-      run_cli({"validate", file.string(), "--platform", fitted(), "--format", "json", "--uncertainty", "50"});
+      run_cli({"validate", file.string(), "--platform", fitted(), "--format", "json", "--uncertainty", "20"});
   const json report = json::parse(answer.out);
   EXPECT_EQ(report["suites"][0]["with_interval"], 2);
   EXPECT_EQ(report["suites"][0]["within_interval"], 1);
   EXPECT_EQ(report["suites"][0]["within_interval_pct"], 50.0);
   EXPECT_EQ(report["groups"][0]["within_interval"], 1);
   EXPECT_LT(report["cases"][0]["interval_low"], report["cases"][0]["interval_high"]);
-  const std::string text = run_cli({"validate", file.string(), "--platform", fitted(), "--uncertainty", "50"}).out;
+  const std::string text = run_cli({"validate", file.string(), "--platform", fitted(), "--uncertainty", "20"}).out;
   EXPECT_THAT(text, HasSubstr("1 of 2 measured values lie within the 90 % intervals of their predictions (50.0 %)."));
 }
 
