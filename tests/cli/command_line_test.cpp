@@ -113,7 +113,7 @@ TEST(CommandLine, WithoutAMechanismAnotherMachineAnswersAndThatIsSaid) {
   EXPECT_EQ(answer.err, "warning: --without dispatch_wait,clock: no real machine, but what one would be without it\n");
 }
 
-TEST(CommandLine, SensitivityListsEveryUncertainParameterByItsSwing) {
+TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
   const Answer answer = run_cli(with(small_c3, {"--strategy", "serial,conccl", "--sensitivity"}), true);
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.err, HasSubstr("\r["));  // the progress bar

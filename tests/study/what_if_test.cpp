@@ -69,21 +69,21 @@ std::pair<double, double> two_of(double low, double high) {
   return {std::min(one, other), std::max(one, other)};
 }
 
-RC_GTEST_PROP(WhatIf, FasterLinksHurtNoCollective, ()) {
+RC_GTEST_PROP(FullWhatIf, FasterLinksHurtNoCollective, ()) {
   const Words words = *any_collective();
   const auto [slow, fast] = two_of(20.0, 200.0);
   expect_no_slower(time_us({{"fabric.link_rate", rate(fast)}}, words),
                    time_us({{"fabric.link_rate", rate(slow)}}, words));
 }
 
-RC_GTEST_PROP(WhatIf, FasterEnginesHurtNoCollective, ()) {
+RC_GTEST_PROP(FullWhatIf, FasterEnginesHurtNoCollective, ()) {
   const Words words = *engine_collective();
   const auto [slow, fast] = two_of(10.0, 200.0);
   expect_no_slower(time_us({{"gpu.sdma.payload_rate", rate(fast)}}, words),
                    time_us({{"gpu.sdma.payload_rate", rate(slow)}}, words));
 }
 
-RC_GTEST_PROP(WhatIf, FasterMemoriesHurtNoCollective, ()) {
+RC_GTEST_PROP(FullWhatIf, FasterMemoriesHurtNoCollective, ()) {
   const Words words = *any_collective();
   const std::string memory =
       *rc::gen::element<std::string>("gpu.memory.hbm.peak_rate", "gpu.memory.infinity_cache.rate");
@@ -92,7 +92,7 @@ RC_GTEST_PROP(WhatIf, FasterMemoriesHurtNoCollective, ()) {
 }
 
 // No two links share an engine from 9 engines on (two are the host's); 16 and more follow the map of today.
-RC_GTEST_PROP(WhatIf, MoreEnginesHurtNoCollectiveWithEnginesOfItsOwn, ()) {
+RC_GTEST_PROP(FullWhatIf, MoreEnginesHurtNoCollectiveWithEnginesOfItsOwn, ()) {
   const Words words = *engine_collective();
   const int few = *rc::gen::inRange(16, 65);
   const int more = *rc::gen::inRange(few, 66);
@@ -102,7 +102,7 @@ RC_GTEST_PROP(WhatIf, MoreEnginesHurtNoCollectiveWithEnginesOfItsOwn, ()) {
 
 // Back-to-back copies all run on one engine: where each link has its own, that is a stranger to six of seven links and
 // pays gpu.sdma.affinity_penalty; where links share engines, to fewer.
-RC_GTEST_PROP(WhatIf, AnEngineForEachLinkBeatsEnginesThatLinksShare, ()) {
+RC_GTEST_PROP(FullWhatIf, AnEngineForEachLinkBeatsEnginesThatLinksShare, ()) {
   const Words words = *engine_collective();
   const bool one_engine = std::ranges::count(words, Assignment{"variant", "b2b"}) > 0;
   const double penalty = one_engine ? machines().base().spec.gpu.sdma.affinity_penalty : 1.0;
@@ -111,7 +111,7 @@ RC_GTEST_PROP(WhatIf, AnEngineForEachLinkBeatsEnginesThatLinksShare, ()) {
                    penalty * time_us({{"gpu.sdma.engines", std::to_string(shared)}}, words));
 }
 
-RC_GTEST_PROP(WhatIf, LessLatencyHurtsNoCollectiveOnEngines, ()) {
+RC_GTEST_PROP(FullWhatIf, LessLatencyHurtsNoCollectiveOnEngines, ()) {
   const Words words = *engine_collective();
   const std::string latency = *rc::gen::element<std::string>(
       "gpu.sdma.doorbell_latency", "gpu.sdma.host_read_latency", "gpu.sdma.transfer_setup", "gpu.sdma.transfer_latency",
@@ -127,7 +127,7 @@ RC_GTEST_PROP(WhatIf, LessLatencyHurtsNoCollectiveOnEngines, ()) {
   RC_ASSERT(shorter <= longer + one_look);
 }
 
-RC_GTEST_PROP(WhatIf, ReductionThatCostsLessIsNoSlower, ()) {
+RC_GTEST_PROP(FullWhatIf, ReductionThatCostsLessIsNoSlower, ()) {
   const Words words{{"collective", *rc::gen::element<std::string>("all_reduce", "reduce_scatter")},
                     {"backend", "sdma"},
                     {"bytes", *size()}};
@@ -140,7 +140,7 @@ RC_GTEST_PROP(WhatIf, ReductionThatCostsLessIsNoSlower, ()) {
 
 // A reduction that costs what a copy costs moves an all-reduce's bytes twice, as reduce-scatter and all-gather do, so
 // it cannot be faster than the links: twice 7/8 of the array over seven links.
-RC_GTEST_PROP(WhatIf, ReducingEnginesDoNotBeatTheLinks, ()) {
+RC_GTEST_PROP(FullWhatIf, ReducingEnginesDoNotBeatTheLinks, ()) {
   const double kibibytes = std::pow(2.0, *rc::gen::inRange(3, 21));
   const double links = 7.0 * 48.5e9 * (1.0 + 1e-6);
   const double least_us = 2.0 * 7.0 / 8.0 * kibibytes * 1024.0 / links * 1e6;
@@ -149,7 +149,7 @@ RC_GTEST_PROP(WhatIf, ReducingEnginesDoNotBeatTheLinks, ()) {
 }
 
 // GPU-initiated and batched commands have fewer or shorter steps than the host's, each of them.
-RC_GTEST_PROP(WhatIf, CommandsFromTheGpuHurtNoCollective, ()) {
+RC_GTEST_PROP(FullWhatIf, CommandsFromTheGpuHurtNoCollective, ()) {
   const Words words = *engine_collective();
   const double today = time_us({}, words);
   const double by_gpu = time_us({{"gpu.sdma.submitted_by", "gpu"}, {"gpu.sdma.completion_seen_by", "gpu"}}, words);
@@ -157,14 +157,14 @@ RC_GTEST_PROP(WhatIf, CommandsFromTheGpuHurtNoCollective, ()) {
 }
 
 // A single copy shares nothing: batching has no doorbell to save, and nothing to delay.
-TEST(WhatIf, OneCopyIsTheSameWithBatchedDoorbells) {
+TEST(FullWhatIf, OneCopyIsTheSameWithBatchedDoorbells) {
   const Words words{{"from", "gpu0"}, {"to", "gpu1"}, {"bytes", "1MiB"}};
   EXPECT_EQ(time_us({{"gpu.sdma.batched_doorbell", "true"}}, words, Ask::copy), time_us({}, words, Ask::copy));
 }
 
 // Memories that serve collectives first, or apart, change nothing for a collective that has them to itself, but for the
 // part of the channels that it is confined to.
-RC_GTEST_PROP(WhatIf, PriorityInMemoryIsNothingToALoneCollective, ()) {
+RC_GTEST_PROP(FullWhatIf, PriorityInMemoryIsNothingToALoneCollective, ()) {
   const Words words = *any_collective();
   RC_ASSERT(time_us({{"gpu.memory.collectives_first", "true"}}, words) == time_us({}, words));
 }

@@ -32,7 +32,7 @@ TEST(Sensitivity, VariesWhatIsAssumedOrFittedAndNothingElse) {
       << "from a data sheet";
 }
 
-TEST(Sensitivity, TakesBothEndsAndPutsTheLargestSwingFirst) {
+TEST(Sensitivity, FullTakesBothEndsAndPutsTheLargestSwingFirst) {
   const Platform platform = mi300x();
   const SensitivityAnswer answer = vary_parameters(platform, link_energy);
   const Sensitivity& first = answer.parameters.front();
