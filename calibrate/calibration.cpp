@@ -94,7 +94,9 @@ void list_correlations(const Task& task, Calibration& calibration) {
 
 void list_kept(const PlatformText& platform, Calibration& calibration) {
   for (const sim::Parameter& parameter : platform.parameters()) {
-    if (parameter.kind != "fitted") continue;
+    // What the file tells of its own fit is written anew.
+    const bool is_of_the_fit = parameter.path.starts_with("fitted_to") || parameter.path.starts_with("correlations");
+    if (parameter.kind != "fitted" || is_of_the_fit) continue;
     const auto reached = std::ranges::find(calibration.parameters, parameter.path, &FittedParameter::path);
     if (reached == calibration.parameters.end()) calibration.kept.push_back(parameter.path);
   }
@@ -119,6 +121,41 @@ std::vector<std::string> rows_of(const std::vector<Correlation>& correlations, c
   return rows;
 }
 
+// How far a fit has moved from where it was before, in shares of ranges: all of them where it had not been.
+double distance(const Point& before, const Point& after) {
+  if (before.size() != after.size()) return 1.0;
+  double farthest = 0.0;
+  for (std::size_t i = 0; i < before.size(); ++i) farthest = std::max(farthest, std::abs(after[i] - before[i]));
+  return farthest;
+}
+
+// Steps lean on each other: what a command takes to write, which copies to several peers tell, is part of what a copy
+// to one takes. So all are fitted in turns until none moves, and once more for their errors.
+void fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, const CalibrationOptions& options) {
+  constexpr std::size_t most_rounds = 12;
+  constexpr double settled = 1e-3;
+  std::size_t done = 0;
+  const auto progress = [&] {
+    ++done;
+    if (options.progress) options.progress(std::min(done, most_rounds * tasks.size()), most_rounds * tasks.size());
+  };
+  double farthest = 1.0;
+  for (std::size_t round = 0; round + 1 < most_rounds && farthest > settled; ++round) {
+    farthest = 0.0;
+    for (Task& task : tasks) {
+      const Point before = task.solution.point;
+      fit(task, fitted, options.jobs);
+      farthest = std::max(farthest, distance(before, task.solution.point));
+      progress();
+    }
+  }
+  done = (most_rounds - 1) * tasks.size();
+  for (Task& task : tasks) {
+    fit_with_errors(task, fitted, options.jobs);
+    progress();
+  }
+}
+
 }  // namespace
 
 Calibration calibrate(const std::filesystem::path& path, std::span<const Reading> files,
@@ -128,17 +165,7 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   std::vector<Task> tasks = tasks_for(base, files);
   require_unknowns(tasks, base, path);
   start_in_the_middle(tasks, fitted);
-  const auto progress = [&options, all = 2 * tasks.size()](std::size_t done) {
-    if (options.progress) options.progress(done, all);
-  };
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    fit(tasks[i], fitted, options.jobs);
-    progress(i + 1);
-  }
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    fit_with_errors(tasks[i], fitted, options.jobs);
-    progress(tasks.size() + i + 1);
-  }
+  fit_in_rounds(tasks, fitted, options);
 
   Calibration calibration;
   calibration.platform = base.spec().name;

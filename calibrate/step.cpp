@@ -67,11 +67,17 @@ bool is_remote_load(const Measurement& m, study::RemoteTrial::Pattern pattern, s
   return trial != nullptr && trial->access == models::RemoteAccess::load && trial->bytes >= from;
 }
 
-// Shares of the time of a copy by phase, and what variants of a collective gain over parallel copies.
-bool is_engine_ratio(const Measurement& m) {
+bool is_phase_share(const Measurement& m) {
   static constexpr std::array figures{Figure::control_share, Figure::schedule_share, Figure::copy_share,
-                                      Figure::completion_share, Figure::over_parallel_copies};
+                                      Figure::completion_share};
   return saw_any(m, figures);
+}
+
+// Of a variant over parallel copies, of sizes in [from, below).
+bool is_engine_gain(const Measurement& m, sim::Bytes from, sim::Bytes below) {
+  const auto* const trial = std::get_if<study::CollectiveTrial>(&m.trial);
+  return trial != nullptr && saw(m, Figure::over_parallel_copies) && trial->spec.bytes >= from &&
+         trial->spec.bytes < below;
 }
 
 const models::CollectiveSpec* timed_collective(const Measurement& m, models::Backend backend) {
@@ -143,24 +149,31 @@ std::vector<Step> links() {
       {"all GPUs store",
        {{"gpu.memory.l2.writeback_rate", "kernels that store to all peers, 16 MiB and more"}},
        [](const Measurement& m) { return is_remote_store(m, study::RemoteTrial::Pattern::all); }},
-      {"copies to one and several peers and copy-engine collectives up to 1 MiB, phases of copies and gains of "
-       "variants",
-       {{"host.command_write", "copies to several peers beside copies to one"},
-        {"host.doorbell", "phases of a copy"},
-        {"host.doorbell_interval", "an all-gather by parallel copies, prelaunched and not"},
-        {"host.word_check", "prelaunched variants that check different numbers of words"},
+      {"copies up to 1 MiB and phases of copies",
+       {{"host.doorbell", "phases of a copy"},
         {"fabric.latency", "phases of a small copy beside kernels' loads from a peer"},
         {"gpu.sdma.doorbell_latency", "phases of a copy"},
-        {"gpu.sdma.transfer_setup", "back-to-back copies beside parallel ones"},
         {"gpu.sdma.transfer_latency", "small copies, or their copy phase"},
-        {"gpu.sdma.poll_interval", "prelaunched variants beside the others"},
-        {"gpu.sdma.atomic_latency", "phases of a copy"},
-        {"gpu.sdma.broadcast_cost", "a large all-gather by broadcasts beside parallel copies"},
+        {"gpu.sdma.atomic_latency", "phases of a copy"}},
+       [](const Measurement& m) { return is_copy(m, nothing, 1_MiB) || is_phase_share(m); }},
+      // Nothing but the time of the engines decides there.
+      {"gains of copy-engine variants from 128 MiB",
+       {{"gpu.sdma.broadcast_cost", "a large all-gather by broadcasts beside parallel copies"},
         {"gpu.sdma.affinity_penalty", "a large all-gather by back-to-back copies beside parallel ones"}},
+       [](const Measurement& m) { return is_engine_gain(m, 128_MiB, anything); }},
+      {"copies to several peers, copy-engine collectives and gains of their variants up to 1 MiB",
+       {{"host.command_write", "copies to several peers beside copies to one"},
+        {"host.doorbell_interval", "an all-gather by parallel copies, prelaunched and not"},
+        {"host.word_check", "prelaunched variants that check different numbers of words"},
+        {"gpu.sdma.transfer_setup", "back-to-back copies beside parallel ones"},
+        {"gpu.sdma.poll_interval", "prelaunched variants beside the others"}},
        [](const Measurement& m) {
-         return is_copy(m, nothing, 1_MiB) || is_fan_out(m, nothing, 1_MiB) ||
-                is_engine_collective(m, nothing, 1_MiB + 1_B) || is_engine_ratio(m);
+         return is_fan_out(m, nothing, 1_MiB) || is_engine_collective(m, nothing, 1_MiB + 1_B) ||
+                is_engine_gain(m, nothing, 1_MiB + 1_B);
        }},
+      {"gains of copy-engine variants between 1 and 128 MiB",
+       {},
+       [](const Measurement& m) { return is_engine_gain(m, 1_MiB + 1_B, 128_MiB); }},
       {"copy-engine collectives between 1 MiB and 2 GiB",
        {},
        [](const Measurement& m) { return is_engine_collective(m, 1_MiB + 1_B, 2_GiB); }},
@@ -175,11 +188,15 @@ std::vector<Step> collectives() {
       {"kernel collectives from 512 MiB on 1 to 8 workgroups",
        {{"rccl.workgroup_in_flight", "a large collective on 1 to 8 channels"}},
        [](const Measurement& m) { return is_bound_by_channels(m); }},
-      {"kernel collectives up to 64 KiB",
+      // Runs of rccl-tests begin with the smallest ones, and their first rows hold what a process does once.
+      {"kernel collectives below 1 KiB",
+       {},
+       [](const Measurement& m) { return is_kernel_collective(m, nothing, 1_KiB - 1_B); }},
+      {"kernel collectives of 1 to 64 KiB",
        {{"rccl.protocols.ll.step_latency", "collectives of 8 B to 64 KiB"},
         {"host.kernel_launch", "an empty kernel"},
         {"host.graph_launch", "small collectives from a graph"}},
-       [](const Measurement& m) { return is_kernel_collective(m, nothing, 64_KiB); }},
+       [](const Measurement& m) { return is_kernel_collective(m, 1_KiB - 1_B, 64_KiB); }},
       // Together: a protocol runs where it takes less time than the others, so that there is a valley for every order.
       {"kernel collectives above 64 KiB",
        {{"rccl.protocols.ll.link_efficiency", "collectives of 64 KiB to 1 MiB"},

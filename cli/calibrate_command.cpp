@@ -35,8 +35,9 @@ CalibrateCommand::CalibrateCommand(CLI::App& app, Session& session) : session_(s
       ->required();
   command.add_option("--out", out_, "Platform file to write")->type_name("FILE")->required();
   command
-      .add_option("--report", report_folder_,
-                  "Folder for page.html, which shows parameters and residuals, results.json and a CSV per table")
+      .add_option(
+          "--report", report_folder_,
+          "Folder for page.html, which shows parameters and residuals, report.md, results.json and a CSV per table")
       ->type_name("DIR");
   session.add_base_options(command);
   session.add_jobs_option(command);
@@ -52,7 +53,7 @@ void CalibrateCommand::run() {
   for (const std::string& name : names_) session_.reads(name);
   const std::filesystem::path base = session_.platform_file(arguments);
   session_.check_output(arguments, "--out", out_);
-  session_.check_output_folder(arguments, "--report", report_folder_, {"results.json", "page.html"});
+  session_.check_output_folder(arguments, "--report", report_folder_, {"results.json", "report.md", "page.html"});
   calibrate::CalibrationOptions options;
   options.jobs = session_.jobs(arguments);
   options.progress = session_.progress();

@@ -24,7 +24,10 @@ namespace {
 constexpr std::size_t most_bars = 40;  // that a chart holds
 
 std::vector<study::Choice<study::Format>> format_choices() {
-  return {{"table", study::Format::table}, {"csv", study::Format::csv}, {"json", study::Format::json}};
+  return {{"table", study::Format::table},
+          {"csv", study::Format::csv},
+          {"json", study::Format::json},
+          {"markdown", study::Format::markdown}};
 }
 
 study::Platform read_named(const std::string& name, const std::vector<std::string>& assignments) {
@@ -180,7 +183,8 @@ void Session::check_output_folder(Arguments& arguments, std::string_view option,
 
 void Session::check_outputs(Arguments& arguments) const {
   if (!trace_file_.empty()) check_output(arguments, "--trace", trace_file_);
-  check_output_folder(arguments, "--out", out_folder_, {"results.json", "results.csv", "page.html", "platform.yaml"});
+  check_output_folder(arguments, "--out", out_folder_,
+                      {"results.json", "results.csv", "report.md", "page.html", "platform.yaml"});
 }
 
 std::filesystem::path Session::platform_file(Arguments& arguments, const std::string& preset) {

@@ -143,8 +143,9 @@ void ValidateCommand::check_outputs(Arguments& arguments) {
   if (std::filesystem::exists(out_, absent) && !std::filesystem::is_regular_file(out_, absent)) {
     arguments.fault("--out", in_quotes(out_.string()) + " is no file: predictions are read back for their digest");
   }
-  session_.check_output_folder(arguments, "--report", report_folder_,
-                               {"results.json", "page.html", "accuracy.md", "deviations.md", "accuracy_table.md"});
+  session_.check_output_folder(
+      arguments, "--report", report_folder_,
+      {"results.json", "report.md", "page.html", "accuracy.md", "deviations.md", "accuracy_table.md"});
 }
 
 // A file may be at fault in every row.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "study/report/markdown.h"
 #include "validate/baseline.h"
 #include "validate/report.h"
 
@@ -15,25 +16,7 @@ namespace c3sim::validate {
 
 namespace {
 
-// No character of the text may end a cell or become markup.
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (std::string_view("|<*_`[\\").find(c) != std::string_view::npos) result += '\\';
-    result += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return result;
-}
-
 using Row = std::vector<std::string>;
-
-std::string line(const Row& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
-
-std::string table(const Row& headings, const std::vector<Row>& rows) {
-  std::string text = line(headings) + line(Row(headings.size(), "---"));
-  for (const Row& row : rows) text += line(row);
-  return text;
-}
 
 std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f}", 100.0 * share, decimals); }
 std::string signed_percent(double share) { return fmt::format("{:+.1f}", 100.0 * share); }
@@ -76,14 +59,14 @@ std::string groups_section(const Validation& validation) {
   std::string suite;
   const auto flush = [&] {
     if (rows.empty()) return;
-    text += fmt::format("\n### {}: {}\n\n", suite, escaped(title_of(validation, suite)));
-    text += table(joined({"group", "figure", "role"}, metric_headings), rows);
+    text += fmt::format("\n### {}: {}\n\n", suite, study::markdown_text(title_of(validation, suite)));
+    text += study::markdown_table(joined({"group", "figure", "role"}, metric_headings), rows);
     rows.clear();
   };
   for (const Group& group : groups_by_figure(validation)) {
     if (group.suite != suite) flush();
     suite = group.suite;
-    rows.push_back(joined({escaped(group.name), group.figure, std::string(to_string(group.role))},
+    rows.push_back(joined({study::markdown_text(group.name), group.figure, std::string(to_string(group.role))},
                           metric_cells(metrics_of(group.cases))));
   }
   flush();
@@ -93,11 +76,11 @@ std::string groups_section(const Validation& validation) {
 std::string rules_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const Contest& contest : contests_of(validation)) {
-    rows.push_back({contest.suite, contest.operation, escaped(contest.strategy), contest.figure, contest.rule,
-                    std::to_string(contest.cases), percent(contest.ours), percent(contest.theirs),
+    rows.push_back({contest.suite, contest.operation, study::markdown_text(contest.strategy), contest.figure,
+                    contest.rule, std::to_string(contest.cases), percent(contest.ours), percent(contest.theirs),
                     contest.won() ? "yes" : "no"});
   }
-  return table(
+  return study::markdown_table(
       {"suite", "operation", "strategy", "figure", "rule", "cases", "c3sim, median %", "rule", "c3sim is better"},
       rows);
 }
@@ -111,32 +94,34 @@ std::string choices_section(const Validation& validation) {
   for (const Choices& choices : validation.choices) {
     const std::string incomplete =
         choices.incomplete == 0 ? "" : fmt::format(" ({} not judged: not all predicted)", choices.incomplete);
-    rows.push_back({choices.suite, escaped(choices.group) + incomplete, record(choices.predicted, choices.decisions),
-                    escaped(choices.always), record(choices.trivial, choices.decisions)});
+    rows.push_back({choices.suite, study::markdown_text(choices.group) + incomplete,
+                    record(choices.predicted, choices.decisions), study::markdown_text(choices.always),
+                    record(choices.trivial, choices.decisions)});
   }
-  return table({"suite", "table", "c3sim: right, regret mean / worst %", "trivial rule: always", "it"}, rows);
+  return study::markdown_table({"suite", "table", "c3sim: right, regret mean / worst %", "trivial rule: always", "it"},
+                               rows);
 }
 
 std::string claims_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const Claim& claim : validation.claims) {
-    rows.push_back({fmt::format("`{}`", claim.id), escaped(claim.text), std::string(to_string(claim.role)),
-                    predicted_words(claim), escaped(claim.published),
+    rows.push_back({fmt::format("`{}`", claim.id), study::markdown_text(claim.text), std::string(to_string(claim.role)),
+                    predicted_words(claim), study::markdown_text(claim.published),
                     fmt::format("{:g} to {:g}", claim.low, claim.high),
                     claim.predicted.empty() ? "not predicted"
                     : claim.holds()         ? "holds"
                                             : "**outside**"});
   }
-  return table({"claim", "of", "role", "predicted", "published", "band", ""}, rows);
+  return study::markdown_table({"claim", "of", "role", "predicted", "published", "band", ""}, rows);
 }
 
 std::string left_out_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const LeftOut& left : validation.left_out) {
-    rows.push_back(
-        {left.suite, escaped(left.file), left.rows == 0 ? "all" : std::to_string(left.rows), escaped(left.why)});
+    rows.push_back({left.suite, study::markdown_text(left.file), left.rows == 0 ? "all" : std::to_string(left.rows),
+                    study::markdown_text(left.why)});
   }
-  return table({"suite", "file", "rows", "why"}, rows);
+  return study::markdown_table({"suite", "file", "rows", "why"}, rows);
 }
 
 }  // namespace
@@ -152,7 +137,7 @@ std::string accuracy_table(const Validation& validation) {
   std::ranges::stable_sort(groups, {}, rank);
   std::vector<Row> rows;
   for (const Group& group : groups) {
-    Row row = joined({escaped(title_of(validation, group.suite)), std::string(to_string(group.role))},
+    Row row = joined({study::markdown_text(title_of(validation, group.suite)), std::string(to_string(group.role))},
                      metric_cells(metrics_of(group.cases)));
     const std::optional<Contest> hardest = hardest_contest(group);
     row.push_back(!hardest ? ""
@@ -162,7 +147,7 @@ std::string accuracy_table(const Validation& validation) {
   }
   Row headings = joined({"suite", "role"}, metric_headings);
   headings.push_back("best simple rule, median %");
-  std::string text = table(headings, rows);
+  std::string text = study::markdown_table(headings, rows);
   return text + "\n" + verdict(validation) + "\n";
 }
 
@@ -210,9 +195,10 @@ std::string deviations_page(const Validation& validation) {
     const Deviation& deviation = gap.deviation;
     const std::string about = deviation.suite.empty() ? fmt::format("claims {}", fmt::join(deviation.claims, ", "))
                                                       : fmt::format("suite {}, {}", deviation.suite, deviation.group);
-    text += fmt::format("\n## {}. {}\n\n{}: {}.\n\nCause: {}\n\nWhat would decide: {}\n", deviation.number,
-                        escaped(deviation.title), escaped(about), escaped(gap.size), escaped(deviation.cause),
-                        escaped(deviation.decides));
+    text +=
+        fmt::format("\n## {}. {}\n\n{}: {}.\n\nCause: {}\n\nWhat would decide: {}\n", deviation.number,
+                    study::markdown_text(deviation.title), study::markdown_text(about), study::markdown_text(gap.size),
+                    study::markdown_text(deviation.cause), study::markdown_text(deviation.decides));
   }
   return text;
 }

@@ -19,8 +19,9 @@ struct UnknownError {
   bool by_profile = false;
   bool at_limit = false;  // the best value is where the range ends
 
-  // A range alone, with nothing measured, says as much: the standard deviation of a uniform distribution.
-  bool says_nothing() const { return standard > 0.288; }
+  // A range alone, with nothing measured, says as much: a uniform distribution has that standard deviation, and 95 % of
+  // it in that share of the range.
+  bool says_nothing() const { return standard > 0.288 || high - low > 0.95; }
 };
 
 struct FitErrors {

@@ -147,6 +147,10 @@ Solution solve(const Residuals& residuals, std::span<const FitRow> rows, Point s
   options.function_tolerance = 1e-5;
   options.parameter_tolerance = 1e-4;
   options.gradient_tolerance = 1e-12;
+  // Steps that the box cuts off are shortened by looking at costs alone: slopes at every try would cost a simulation
+  // for each unknown.
+  options.line_search_interpolation_type = ceres::QUADRATIC;
+  options.max_num_line_search_step_size_iterations = 5;
   options.logging_type = ceres::SILENT;
   ceres::Solver::Summary summary;
   ceres::Solve(options, &problem, &summary);

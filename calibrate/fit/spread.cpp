@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "calibrate/fit/step_residuals.h"
@@ -76,6 +77,50 @@ double deviation_of(std::vector<double> magnitudes) {
   return std::max(magnitudes[place] / normal_90, least);
 }
 
+struct Sized {
+  double smallest = 0.0;
+  double largest = 0.0;
+  const Measurement* measurement = nullptr;
+};
+
+// Timed work of every name, by growing size.
+std::map<std::string, std::vector<Sized>> by_work(const Task& task, const PlatformText& fitted) {
+  const models::PlatformSpec platform = fitted.spec();
+  std::map<std::vector<std::string>, bool> is_by_its_library;  // by assignments
+  std::map<std::string, std::vector<Sized>> by_work;
+  for (const Measurement* const measurement : task.measurements) {
+    const auto [same, is_new] = is_by_its_library.try_emplace(measurement->assignments);
+    if (is_new) {
+      same->second = fitted.spec(measurement->assignments).gpu.gemm.library.name == platform.gpu.gemm.library.name;
+    }
+    const Extent extent = same->second && is_timed(*measurement) ? extent_of(measurement->trial, platform) : Extent{};
+    if (!extent.work.empty()) by_work[extent.work].push_back({extent.smallest, extent.largest, measurement});
+  }
+  for (auto& [work, sized] : by_work) std::ranges::stable_sort(sized, {}, &Sized::largest);
+  return by_work;
+}
+
+// By decade, from the smallest on, where there are enough measurements to tell how far they lie off; equal sizes stay
+// together. A GEMM has three sizes: all are one bin.
+std::vector<std::span<const Sized>> bins_of(const std::vector<Sized>& sized) {
+  constexpr std::size_t enough = 5;
+  constexpr double decade = 10.0;
+  const std::span<const Sized> all(sized);
+  const bool has_one_size = std::ranges::all_of(sized, [](const Sized& one) { return one.smallest == one.largest; });
+  std::vector<std::span<const Sized>> bins;
+  std::size_t begin = 0;
+  for (std::size_t i = 1; has_one_size && i < sized.size(); ++i) {
+    const bool is_beyond = sized[i].largest >= decade * sized[begin].largest;
+    if (!is_beyond || i - begin < enough || sized.size() - i < enough || sized[i].largest == sized[i - 1].largest) {
+      continue;
+    }
+    bins.push_back(all.subspan(begin, i - begin));
+    begin = i;
+  }
+  bins.push_back(all.subspan(begin));
+  return bins;
+}
+
 }  // namespace
 
 std::string Spread::row() const {
@@ -92,29 +137,21 @@ std::string Spread::row() const {
 }
 
 std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, int jobs) {
-  const models::PlatformSpec platform = fitted.spec();
-  std::map<std::vector<std::string>, bool> is_by_its_library;  // by assignments
-  std::map<std::string, std::pair<Extent, std::vector<const Measurement*>>> by_work;
-  for (const Measurement* const measurement : task.measurements) {
-    const auto [same, is_new] = is_by_its_library.try_emplace(measurement->assignments);
-    if (is_new) {
-      same->second = fitted.spec(measurement->assignments).gpu.gemm.library.name == platform.gpu.gemm.library.name;
-    }
-    const Extent extent = same->second && is_timed(*measurement) ? extent_of(measurement->trial, platform) : Extent{};
-    if (extent.work.empty()) continue;
-    auto& [range, own] = by_work.try_emplace(extent.work, extent, std::vector<const Measurement*>{}).first->second;
-    range.smallest = std::min(range.smallest, extent.smallest);
-    range.largest = std::max(range.largest, extent.largest);
-    own.push_back(measurement);
-  }
   std::vector<Spread> spreads;
-  for (const auto& [work, found] : by_work) {
-    std::vector<double> magnitudes;
-    for (const Observation& one : StepResiduals(fitted, {}, found.second, jobs).observations({})) {
-      if (is_duration(one.figure)) magnitudes.push_back(std::abs(one.residual()));
+  for (const auto& [work, sized] : by_work(task, fitted)) {
+    for (const std::span<const Sized> bin : bins_of(sized)) {
+      std::vector<const Measurement*> measurements;
+      for (const Sized& one : bin) measurements.push_back(one.measurement);
+      std::vector<double> magnitudes;
+      for (const Observation& one : StepResiduals(fitted, {}, measurements, jobs).observations({})) {
+        if (is_duration(one.figure)) magnitudes.push_back(std::abs(one.residual()));
+      }
+      // Rows of one work touch: between them lies nothing that was not measured on either side.
+      const bool is_last = &bin.back() == &sized.back();
+      const double smallest = std::ranges::min_element(bin, {}, &Sized::smallest)->smallest;
+      const double largest = is_last ? bin.back().largest : (&bin.back() + 1)->largest;
+      spreads.push_back({work, smallest, largest, deviation_of(std::move(magnitudes)), task.source()});
     }
-    spreads.push_back(
-        {work, found.first.smallest, found.first.largest, deviation_of(std::move(magnitudes)), task.source()});
   }
   return spreads;
 }

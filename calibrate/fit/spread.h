@@ -22,8 +22,9 @@ struct Spread {
 };
 
 // Of the work that a task was fitted to, as it is labelled: the usual engines, channels and CUs, by the library and on
-// the GPUs that the platform has. The deviation is that of a normal distribution whose interval of 90 % holds as many
-// of the times.
+// the GPUs that the platform has; copies and collectives by decade of bytes, as small ones are off by latencies and
+// large ones by rates. The deviation is that of a normal distribution whose interval of 90 % holds as many of the
+// times.
 std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, int jobs);
 
 }  // namespace c3sim::calibrate

@@ -22,11 +22,12 @@ Unknown Unknown::of(const sim::Parameter& parameter) {
   const SpelledNumber value = split_unit(parameter.value);
   const SpelledNumber low = split_unit(parameter.low);
   const SpelledNumber high = split_unit(parameter.high);
-  if (low.unit != value.unit || high.unit != value.unit) {
+  const bool has_its_unit = value.unit == low.unit || parameter.unit == "B";  // bytes are written whole
+  if (!has_its_unit || high.unit != low.unit) {
     throw sim::ConfigError({{PlatformText::place(parameter), parameter.path,
                              "the range of a parameter that is fitted has the unit of its value"}});
   }
-  return {parameter, value.unit, low.number, high.number, "", ""};
+  return {parameter, low.unit, low.number, high.number, "", ""};
 }
 
 std::string Unknown::at(double share) const {

@@ -12,13 +12,13 @@ namespace c3sim::calibrate {
 
 struct Unknown {
   sim::Parameter parameter;  // as the base has it
-  std::string unit;
-  double low = 0.0;  // its range, in that unit
+  std::string unit;          // of its range
+  double low = 0.0;
   double high = 0.0;
   std::string shown_by;  // the measurements that tell it from others
   std::string library;   // whose GEMMs alone depend on it; empty: all work may
 
-  // Throws sim::ConfigError where the range has not the unit of the value.
+  // Throws sim::ConfigError where the range has not the unit of the value; of bytes it may have another.
   static Unknown of(const sim::Parameter& parameter);
 
   double number_at(double share) const { return low + share * (high - low); }

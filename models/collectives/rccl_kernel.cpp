@@ -208,7 +208,7 @@ Demand RcclRun::demand(int to) const {
                  {collective_.receiver_reads, collective_.receiver_writes, hits},
                  {0.0, 1.0, hits}};
   demand.in_flight = library_.workgroup_in_flight;
-  demand.bytes_per_unit = collective_.loop_bytes;
+  demand.bytes_per_unit = plan_.loop_bytes();
   demand.waits = true;
   demand.step_latency = library_.workgroup_latency;
   demand.cycles = library_.loop_cycles;

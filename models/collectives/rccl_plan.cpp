@@ -8,7 +8,20 @@
 namespace c3sim::models {
 
 namespace {
-constexpr int full_node = 8;  // what RcclCollectiveSpec::steps counts for
+constexpr int full_node = 8;  // what RcclCollectiveSpec::steps and loop_bytes count for
+
+// Parts that a channel handles for each that arrives. In an exchange channels idle instead; a broadcast is one stream.
+double parts_per_arrival(CollectiveKind kind, double gpus) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter:
+      return gpus / (gpus - 1.0);
+    case CollectiveKind::all_reduce:
+      return (2.0 * gpus - 1.0) / (2.0 * gpus - 2.0);
+    default:
+      return 1.0;
+  }
+}
 }  // namespace
 
 RcclPlan::RcclPlan(Node& node, const CollectiveSpec& spec, int slots)
@@ -39,6 +52,10 @@ sim::Bytes RcclPlan::payload(int from, int to) const {
   const sim::Bytes even = payload_between(spec_, from, to);
   if (spec_.kind == CollectiveKind::all_to_all) return even;
   return (spec_.gpus - 1) * channels_towards(from, to) / channels_ * even;
+}
+
+double RcclPlan::loop_bytes() const {
+  return collective_.loop_bytes * parts_per_arrival(spec_.kind, spec_.gpus) / parts_per_arrival(spec_.kind, full_node);
 }
 
 sim::Time RcclPlan::latency_of(const RcclProtocolSpec& protocol) const {
@@ -72,7 +89,7 @@ sim::BytesPerSecond RcclPlan::link_rate(const RcclProtocolSpec& protocol, Node& 
     const sim::Seconds round_trip = sim::to_seconds(2 * fabric.latency + memory);
     full = std::min(full, protocol.link_efficiency / (spec_.gpus - 1) * fabric.reads_in_flight / round_trip);
   }
-  const sim::Bytes under_way = channels / collective_.loop_bytes * library.workgroup_in_flight;
+  const sim::Bytes under_way = channels / loop_bytes() * library.workgroup_in_flight;
   const sim::Seconds loop = sim::to_seconds(library.workgroup_latency + 2 * memory);
   double load = 0.0;  // the highest that the channels make
   for (double step = 0.5; step > 1e-6; step *= 0.5) {

@@ -28,6 +28,9 @@ class RcclPlan {
   int links() const;  // peers that each GPU has channels towards
   // What these send, all of the collective.
   sim::Bytes payload(int from, int to) const;
+  // Bytes that a channel's copy loop handles per byte of payload. Around a ring it handles a GPU's own part once as
+  // well, which fewer GPUs feel more: n parts for n - 1 that arrive, of an all-reduce 2n - 1 for 2n - 2.
+  double loop_bytes() const;
 
  private:
   sim::Time latency_of(const RcclProtocolSpec& protocol) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "sim/config/nearest_name.h"
@@ -18,6 +19,7 @@ struct Pair {
   std::string first;
   std::string second;
   double correlation = 0.0;
+  std::string file = {};  // that has the pair
 };
 
 class PairReader {
@@ -32,6 +34,10 @@ class PairReader {
     for (sim::Parameter& parameter : config.parameters()) {
       if (!parameter.error.empty()) with_error_.push_back(parameter.path);
       parameters_.emplace(parameter.path, std::move(parameter));
+    }
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const auto read = parameters_.find("correlations[" + std::to_string(i) + "].correlation");
+      if (read != parameters_.end()) pairs_[i].file = read->second.file;
     }
   }
 
@@ -61,10 +67,12 @@ class PairReader {
     return false;
   }
 
+  // A file that stands on the pair's may give a value of its own, without that error: that is no fault of either.
   bool has_error(Pair& pair, std::string_view key, const std::string& path) {
     const sim::Parameter& parameter = parameters_.at(path);
     if (!parameter.error.empty()) return true;
-    if (parameter.kind != "what_if") pair.row.warn(key, path + " has no error: the pair is left out");
+    const bool is_replaced = parameter.kind == "what_if" || parameter.file != pair.file;
+    if (!is_replaced) pair.row.warn(key, path + " has no error: the pair is left out");
     return false;
   }
 

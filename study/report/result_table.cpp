@@ -8,6 +8,7 @@
 
 #include "sim/check.h"
 #include "sim/overloaded.h"
+#include "study/report/markdown.h"
 
 namespace c3sim::study {
 
@@ -190,6 +191,21 @@ void ResultTable::write_csv(std::ostream& out) const {
 
 void ResultTable::write_csv_rows(std::ostream& out) const {
   for (const auto& row : rows_) write_csv_line(out, [&row](std::size_t c) { return csv_cell(row[c]); });
+}
+
+void ResultTable::write_markdown(std::ostream& out) const {
+  std::vector<std::string> headings;
+  std::vector<std::vector<std::string>> cells(rows_.size());
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    if (!column.in_text) continue;
+    headings.push_back(
+        markdown_text(column.unit.empty() ? column.heading : fmt::format("{}, {}", column.heading, column.unit)));
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      cells[r].push_back(markdown_text(text_cell(rows_[r][c], column.decimals)));
+    }
+  }
+  out << markdown_table(headings, cells);
 }
 
 nlohmann::ordered_json ResultTable::to_json() const {

@@ -1,5 +1,5 @@
-// A table of results: columns that carry their unit, rows of typed cells; rendered as text for people, as CSV for tools
-// and as JSON for programs. The same table gives the same characters everywhere.
+// A table of results: columns that carry their unit, rows of typed cells; rendered as text and Markdown for people, as
+// CSV for tools and as JSON for programs. The same table gives the same characters everywhere.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +48,8 @@ class ResultTable {
   // RFC 4180 with "\n" line ends; the first line names the columns.
   void write_csv(std::ostream& out) const;
   void write_csv_rows(std::ostream& out) const;  // without that line
+  // The columns and cells of the text, as one table.
+  void write_markdown(std::ostream& out) const;
   // An array with one object per row, keys in column order.
   nlohmann::ordered_json to_json() const;
 

@@ -12,7 +12,7 @@
 
 namespace c3sim::study {
 
-enum class Format { table, csv, json };
+enum class Format { table, csv, json, markdown };
 
 struct NamedTable {
   std::string key;    // key in JSON, stem of the CSV file: "results"
@@ -47,7 +47,8 @@ struct Results {
 
 // Text: every table to be read, under its title, in lines of at most `text_width` where that is given and can be. CSV:
 // the first table; behind it each other that does not sum it up, as a block of its own: a blank line, "# " with its key
-// and title, the line of its columns, its rows; notes are comments at the end. JSON: to_json().
+// and title, the line of its columns, its rows; notes are comments at the end. JSON: to_json(). Markdown: what text
+// has, under headings, with warnings behind the notes.
 void write(const Results& results, Format format, std::ostream& out, std::size_t text_width = 0);
 
 // One object with "platform", every table by its key, "warnings" and "notes".

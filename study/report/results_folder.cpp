@@ -30,6 +30,9 @@ std::vector<TextFile> files_of(const Results& results, const Page& page) {
     named.table.write_csv(csv);
     files.push_back({named.key + ".csv", csv.str()});
   }
+  std::ostringstream markdown;
+  write(results, Format::markdown, markdown);
+  files.push_back({"report.md", markdown.str()});
   files.push_back({"page.html", to_html(page)});
   files.insert(files.end(), results.files.begin(), results.files.end());
   return files;

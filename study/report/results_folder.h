@@ -16,8 +16,9 @@ struct Origin {
   std::string command;  // line, as a shell reads it
 };
 
-// What an answer leaves: results.json, one <key>.csv per table, page.html, which shows them all, and the answer's own
-// files. results.json holds what to_json() does, the origin as "c3sim" and "command", and every name as "files".
+// What an answer leaves: results.json, one <key>.csv per table, report.md with those to be read, page.html, which shows
+// them all, and the answer's own files. results.json holds what to_json() does, the origin as "c3sim" and "command",
+// and every name as "files".
 //
 // A folder holds one answer: files that the results.json found there lists and this answer has not are removed. Nothing
 // else is touched, and a file that no results.json lists is never replaced. `directory` is made where it is missing.

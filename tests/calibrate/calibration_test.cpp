@@ -51,7 +51,8 @@ study::CopyTrial copy_of(sim::Bytes bytes) {
 
 // What a platform with assignments would have measured of large copies, and of a kernel that does nothing.
 // `set` is said of the measurements, too.
-Reading simulated(std::vector<std::string> assignments, const std::vector<std::string>& set = {}) {
+Reading simulated(std::vector<std::string> assignments, const std::vector<std::string>& set = {},
+                  const std::vector<double>& copies_mib = {64.0, 1024.0}) {
   assignments.insert(assignments.end(), set.begin(), set.end());
   study::Testbed testbed(PlatformText(h200).spec(assignments));
   Reading file;
@@ -66,9 +67,9 @@ Reading simulated(std::vector<std::string> assignments, const std::vector<std::s
     measurement.seen.push_back({.figure = study::Figure::time, .value = figures.at(study::Figure::time)});
     file.measurements.push_back(measurement);
   };
-  time(copy_of(64_MiB), 1);
-  time(copy_of(1024_MiB), 2);
-  time(study::EmptyKernelTrial{}, 3);
+  int line = 0;
+  for (const double mib : copies_mib) time(copy_of(mib * 1_MiB), ++line);
+  time(study::EmptyKernelTrial{}, ++line);
   return file;
 }
 
@@ -122,15 +123,17 @@ TEST(Calibration, NamesMeasurementsAsTheSource) {
 
 TEST(Calibration, DoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
   const std::filesystem::path other = written(
-      "other_start.yaml", replaced(content(h200), "link_rate: {value: 396 GB/s", "link_rate: {value: 450 GB/s"));
+      "other_start.yaml", replaced(content(h200), "link_rate: {value: 388.1 GB/s", "link_rate: {value: 450 GB/s"));
   const std::vector files{simulated({})};
   EXPECT_EQ(calibrate(other, files, with_folders()).text, calibrate(h200, files, with_folders()).text);
 }
 
 // The file with the parameter of that name of another kind.
 std::string of_kind(std::string text, const std::string& name, const std::string& kind) {
-  const std::size_t at = text.find("kind: fitted", text.find("  " + name + ": {"));
-  return text.replace(at, 12, "kind: " + kind);
+  const std::size_t line = text.find("  " + name + ": {");
+  text.replace(text.find("kind: fitted", line), 12, "kind: " + kind);
+  const std::size_t error = text.find(", error: ", line);  // which only a number that was fitted has
+  return text.erase(error, text.find(", source: ", error) - error);
 }
 
 TEST(Calibration, LeavesAloneWhatIsNotFitted) {
@@ -207,18 +210,20 @@ TEST(Calibration, RefusesToFitNothing) {
               HasSubstr("no parameter of kind fitted; these measurements show host.kernel_launch"));
 }
 
-// Latency and command cost from one copy: both keep what the base has, and what would tell them apart is named.
+// Two protocols from one collective: all keep what the base has, and what would tell them apart is named.
 TEST(Calibration, KeepsParametersThatAreMoreThanTheObservations) {
   Reading file = simulated({});
   file.measurements.resize(1);
-  file.measurements[0].trial = copy_of(sim::Bytes(64.0));
+  study::CollectiveTrial collective;
+  collective.spec.bytes = 1_MiB;
+  file.measurements[0].trial = collective;
   const std::vector files{file};
   const Calibration calibration = calibrate(h200, files, with_folders());
-  const FittedParameter& write = fitted(calibration, "host.command_write");
-  EXPECT_FALSE(write.identified);
-  EXPECT_EQ(write.after, write.before);
+  const FittedParameter& latency = fitted(calibration, "rccl.protocols.simple.step_latency");
+  EXPECT_FALSE(latency.identified);
+  EXPECT_EQ(latency.after, latency.before);
   EXPECT_THAT(report(calibration, files).warnings,
-              Contains(AllOf(HasSubstr("host.command_write keeps"), HasSubstr("copies to several peers"))));
+              Contains(AllOf(HasSubstr("simple.step_latency keeps"), HasSubstr("collectives of 8 MiB to 256 MiB"))));
 }
 
 // One row a hundred times too long moves nothing, and is told of.
@@ -234,29 +239,61 @@ TEST(Calibration, LeavesASlipOfThePenNoSay) {
               Contains(AllOf(HasSubstr("simulated.csv:77: predicted -99 % off"), HasSubstr("next to no say"))));
 }
 
+// Bytes are written whole, whatever the unit of their range: a fitted file can be fitted again.
+TEST(Calibration, FitsAFittedFileAgain) {
+  EXPECT_THAT(content(h200), HasSubstr("workgroup_in_flight: {value: 179194 B"));
+  Reading file = simulated({});
+  file.measurements.resize(1);
+  study::CollectiveTrial collective;
+  collective.spec.bytes = 1024_MiB;
+  collective.spec.channels = 2;
+  file.measurements[0].trial = collective;
+  EXPECT_EQ(faults_of(h200, {file}), "");
+}
+
 TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
   const std::string text = replaced(content(h200), "range: [350 GB/s, 450 GB/s]", "range: [0.35 TB/s, 0.45 TB/s]");
   EXPECT_THAT(faults_of(written("units.yaml", text), {simulated({})}),
               HasSubstr("fabric.link_rate: the range of a parameter that is fitted has the unit of its value"));
 }
 
+// Of five small copies each is off by 10 %, of five large ones none: enough of each to tell.
+TEST(Calibration, TellsTheSpreadOfCopiesByDecade) {
+  Reading file = simulated({}, {}, {2.0, 3.0, 4.0, 6.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0});
+  for (std::size_t i = 0; i < 5; ++i) file.measurements[i].seen.front().value *= i % 2 == 0 ? 1.1 : 0.9;
+  const std::vector<Spread> spreads = calibrate(h200, std::vector{file}, with_folders()).spreads;
+  ASSERT_EQ(spreads.size(), 2U);
+  EXPECT_EQ(spreads[0].largest, (32_MiB).value());
+  EXPECT_EQ(spreads[1].smallest, (32_MiB).value()) << "nothing lies between them";
+  EXPECT_GT(spreads[0].deviation, spreads[1].deviation);
+}
+
 // A small part of configs/platforms/h200.yaml, found again in rows of the data behind it: what large copies, streams
 // and an empty kernel tell.
 TEST(Calibration, FindsAPartOfTheSecondMachineAgain) {
   const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
-  Reading isolated = admit_to_fit(reader.read(reference / "isolated.csv"));
-  std::erase_if(isolated.measurements, [](const Measurement& one) {
-    const auto* const copy = std::get_if<study::CopyTrial>(&one.trial);
-    const bool is_large_copy = copy != nullptr && copy->spec.bytes > 1_MiB;
-    return !is_large_copy && !std::holds_alternative<study::StreamTrial>(one.trial) &&
-           !std::holds_alternative<study::EmptyKernelTrial>(one.trial);
-  });
-  const Calibration calibration = calibrate(h200, std::vector{isolated}, with_folders());
+  std::vector<Reading> files{admit_to_fit(reader.read(reference / "isolated.csv"))};
+  for (const char* const folder : {"h200x4", "h200x2"}) {
+    for (const char* const name : {"launches.csv", "copies.csv", "streams.csv"}) {
+      files.push_back(admit_to_fit(reader.read(reference.parent_path() / folder / name)));
+    }
+  }
+  for (Reading& file : files) {
+    std::erase_if(file.measurements, [](const Measurement& one) {
+      const auto* const copy = std::get_if<study::CopyTrial>(&one.trial);
+      const bool is_large_copy = copy != nullptr && copy->spec.bytes > 1_MiB;
+      return !is_large_copy && !std::holds_alternative<study::StreamTrial>(one.trial) &&
+             !std::holds_alternative<study::EmptyKernelTrial>(one.trial);
+    });
+  }
+  const Calibration calibration = calibrate(h200, files, with_folders());
   ASSERT_EQ(calibration.parameters.size(), 3u);
-  for (const FittedParameter& one : calibration.parameters) {
-    EXPECT_NEAR(split_unit(one.after).number, split_unit(one.before).number, 2.0 * split_unit(one.error).number)
-        << one.path;
-    EXPECT_EQ(calibration.spreads.size(), 1u) << "of copies";
+  for (const sim::Parameter& shipped : PlatformText(h200, folders).parameters()) {
+    const auto found = std::ranges::find(calibration.parameters, shipped.path, &FittedParameter::path);
+    if (found == calibration.parameters.end()) continue;
+    EXPECT_NEAR(split_unit(found->after).number, split_unit(shipped.value).number,
+                2.0 * split_unit(shipped.error).number)
+        << shipped.path;
   }
 }
 

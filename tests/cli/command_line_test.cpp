@@ -113,7 +113,7 @@ TEST(CommandLine, WithoutAMechanismAnotherMachineAnswersAndThatIsSaid) {
   EXPECT_EQ(answer.err, "warning: --without dispatch_wait,clock: no real machine, but what one would be without it\n");
 }
 
-TEST(CommandLine, SensitivityListsEveryUncertainParameterByItsSwing) {
+TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
   const Answer answer = run_cli(with(small_c3, {"--strategy", "serial,conccl", "--sensitivity"}), true);
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.err, HasSubstr("\r["));  // the progress bar
@@ -142,8 +142,8 @@ TEST(CommandLine, OptionsOfACollectiveReachTheModel) {
     return nlohmann::json::parse(answer.out)["results"][0]["time_us"].get<double>();
   };
   const std::vector<std::string> b2b{"--backend", "sdma", "--variant", "b2b"};
-  // host.kernel_launch of 6 us against host.graph_launch of 1 us.
-  EXPECT_NEAR(time({}) - time({"--graph"}), 5.0, 1e-9);
+  // host.kernel_launch of 6.26 us against host.graph_launch of 1 us.
+  EXPECT_NEAR(time({}) - time({"--graph"}), 5.26, 1e-9);
   EXPECT_LT(time({"--gpus", "4"}), time({}));
   EXPECT_LT(time(with(b2b, {"--host-threads", "per_gpu"})), time(with(b2b, {"--host-threads", "one"})));
   EXPECT_NE(time(with(b2b, {"--engines", "3"})), time(b2b));
@@ -172,7 +172,7 @@ TEST(CommandLine, ExplainShowsTheCriticalPathInEveryFormat) {
   const std::filesystem::path folder = empty_folder("explain");
   const Answer table = run_cli(with(gather, {"--out", folder.string()}));
   EXPECT_THAT(table.out, AllOf(HasSubstr("Critical path, step by step"), HasSubstr("ring doorbell"),
-                               HasSubstr("packet 0 COPY_LINEAR"), HasSubstr("engine payload rate")));
+                               HasSubstr(" COPY_LINEAR"), HasSubstr("engine payload rate")));
   EXPECT_THAT(content(folder / "critical_path.csv"),
               StartsWith("run,track,step,subject,start_us,time_us,bounded_by\n"));
   EXPECT_THAT(content(folder / "critical_path_parts.csv"), StartsWith("run,step,steps,time_us,percent\n"));
@@ -294,7 +294,10 @@ TEST(CommandLine, HelpExplainsStrategiesAndWhereConfigurationsAre) {
 
 TEST(CommandLine, ThePlatformFitsALineAndCanBeFiltered) {
   std::istringstream lines(run_cli({"platform"}).out);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+  for (std::string line; std::getline(lines, line);) {
+    const auto continued = std::ranges::count_if(line, [](char c) { return (c & 0xC0) == 0x80; });  // in UTF-8
+    EXPECT_LE(static_cast<std::ptrdiff_t>(line.size()) - continued, 120) << line;
+  }
   const Answer sdma = run_cli({"platform", "--filter", "SDMA.ring", "--format", "csv"});
   EXPECT_THAT(sdma.out, AllOf(HasSubstr("gpu.sdma.ring,"), Not(HasSubstr("gpu.xcds"))));
   EXPECT_THAT(run_cli({"platform", "--filter", "peak_link_rate"}).out, Not(HasSubstr("ConCCL")));
@@ -306,13 +309,13 @@ TEST(CommandLine, ThePlatformShowsErrorsBesideValues) {
   const std::string fitted =
       written("fitted.yaml",
               "base: mi300x\nname: fitted\nfabric:\n  link_rate: {value: 48 GB/s, error: 1.2 GB/s}\n"
-              "  latency: {value: 600 ns, error: 0.1 us}\n")
+              "  latency: {value: 600 ns, error: 0.1 us, kind: measured}\n")
           .string();
   EXPECT_THAT(run_cli({"platform", fitted, "--filter", "link_rate"}).out, HasSubstr("  48 ± 1.2 GB/s  "));
   EXPECT_THAT(run_cli({"platform", fitted, "--filter", "fabric.latency"}).out, HasSubstr("  600 ns ± 0.1 us  "));
   const std::string csv = run_cli({"platform", fitted, "--filter", "fabric.l", "--format", "csv"}).out;
   EXPECT_THAT(csv, HasSubstr(",file,error\n"));
-  EXPECT_THAT(csv, HasSubstr("\nfabric.latency,600 ns,s,fitted,"));
+  EXPECT_THAT(csv, HasSubstr("\nfabric.latency,600 ns,s,measured,"));
   EXPECT_THAT(csv, HasSubstr("fitted.yaml:5,0.1 us\n"));
 }
 

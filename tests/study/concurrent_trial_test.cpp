@@ -19,11 +19,11 @@ constexpr double us = 1e-6;
 
 // A GEMM and a collective at once.
 
-const C3Trial pair{{"", {4096, 4096, 4096}, CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
+const C3Trial pair{{"", {4096, 4096, 8192}, CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
 
 // Whichever is the longer one; of the collective, that which the strategy runs.
 TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
-  for (const models::GemmShape& shape : {models::GemmShape{4096, 4096, 4096}, models::GemmShape{256, 256, 256}}) {
+  for (const models::GemmShape& shape : {models::GemmShape{4096, 4096, 8192}, models::GemmShape{256, 256, 256}}) {
     const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape}, Figure::time);
     for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::conccl}) {
       C3Trial trial = pair;

@@ -39,11 +39,11 @@ const Sampling many{400, 1};
 constexpr double stratum = 0.024;
 
 TEST(Ensemble, IsCertainWhereTheFileTellsOfNoError) {
-  const Ensemble ensemble(mi300x(), {});
+  const Ensemble ensemble(fitted(""), {});
   EXPECT_TRUE(ensemble.is_certain());
   EXPECT_EQ(ensemble.size(), 0U);
   EXPECT_THAT(ensemble.warnings(),
-              ElementsAre("mi300x tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
+              ElementsAre("fitted tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
                           "platform that does"));
 }
 

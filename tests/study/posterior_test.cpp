@@ -34,7 +34,7 @@ std::string rate(const std::string& error, const std::string& range) {
 }
 
 TEST(Posterior, IsEmptyWhereNoParameterHasAnError) {
-  const Posterior posterior(mi300x());
+  const Posterior posterior(fitted(""));
   EXPECT_TRUE(posterior.empty());
   EXPECT_EQ(posterior.draws(20, 1), std::vector<std::vector<std::string>>(20));
 }
@@ -75,7 +75,8 @@ TEST(Posterior, IsEvenWhereTheErrorIsFarWiderThanTheRange) {
 
 TEST(Posterior, AssignsWhatTheConfigurationTakes) {
   const Platform platform = fitted(
-      "fabric:\n  link_rate: {value: 48.5 GB/s, error: 0.1 GB/s}\n  latency: {value: 0.45 us, error: 9 ns}\n"
+      "fabric:\n  link_rate: {value: 48.5 GB/s, error: 0.1 GB/s}\n  latency: {value: 0.45 us, error: 9 ns, kind: "
+      "measured}\n"
       "  reads_in_flight: {value: 176 KiB, error: 2 KiB}\n  reverse_share: {value: 0.0435, error: 0.001}\n"
       "gpu: {memory: {queueing_factor: {value: 0.1, error: 0.001}}}\n");
   const auto draws = Posterior(platform).draws(50, 1);

