@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
+#include "calibrate/fit/joint_errors.h"
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
 #include "calibrate/platform_text.h"
@@ -81,13 +84,27 @@ void list_parameters(const Task& task, const std::vector<sim::Parameter>& fitted
   }
 }
 
-void list_correlations(const Task& task, Calibration& calibration) {
-  for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
-    for (std::size_t j = i + 1; j < task.unknowns.size(); ++j) {
-      const double value = task.errors.correlation(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
-      if (std::abs(value) < least_correlation) continue;
-      calibration.correlations.push_back(
-          {task.unknowns[i].parameter.path, task.unknowns[j].parameter.path, std::clamp(value, -1.0, 1.0)});
+// Rounded as a file has them, and drawn towards zero until no rounding, nor what is left out as small, makes them
+// correlations that nothing can have.
+void list_correlations(const std::vector<Task>& tasks, Eigen::MatrixXd matrix, Calibration& calibration) {
+  std::vector<std::string> paths;
+  for (const Task& task : tasks) {
+    for (const Unknown& unknown : task.unknowns) paths.push_back(unknown.parameter.path);
+  }
+  const auto rounded = [](double value) {
+    return std::abs(value) < least_correlation ? 0.0 : std::round(std::clamp(value, -0.99, 0.99) * 100.0) / 100.0;
+  };
+  const auto listed = [&] {
+    Eigen::MatrixXd all = matrix.unaryExpr(rounded);
+    all.diagonal().setOnes();
+    return all;
+  };
+  while (listed().llt().info() != Eigen::Success) matrix *= 0.99;
+  const Eigen::MatrixXd all = listed();
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    for (std::size_t j = i + 1; j < paths.size(); ++j) {
+      const double value = all(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
+      if (value != 0.0) calibration.correlations.push_back({paths[i], paths[j], value});
     }
   }
 }
@@ -130,30 +147,36 @@ double distance(const Point& before, const Point& after) {
 }
 
 // Steps lean on each other: what a command takes to write, which copies to several peers tell, is part of what a copy
-// to one takes. So all are fitted in turns until none moves, and once more for their errors.
-void fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, const CalibrationOptions& options) {
+// to one takes. So those that still move are fitted in turns until none does, then all once more, for their errors.
+// What moved by less than `settled`, in shares of ranges, while the others were looking for their places does not
+// depend on them. Returned are the correlations of all.
+Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, const CalibrationOptions& options) {
   constexpr std::size_t most_rounds = 12;
   constexpr double settled = 1e-3;
+  const std::size_t all = (most_rounds + 1) * tasks.size() + 1;
   std::size_t done = 0;
   const auto progress = [&] {
-    ++done;
-    if (options.progress) options.progress(std::min(done, most_rounds * tasks.size()), most_rounds * tasks.size());
+    if (options.progress) options.progress(++done, all);
   };
-  double farthest = 1.0;
-  for (std::size_t round = 0; round + 1 < most_rounds && farthest > settled; ++round) {
-    farthest = 0.0;
-    for (Task& task : tasks) {
-      const Point before = task.solution.point;
-      fit(task, fitted, options.jobs);
-      farthest = std::max(farthest, distance(before, task.solution.point));
+  std::vector<bool> moves(tasks.size(), true);
+  for (std::size_t round = 0; round < most_rounds && std::ranges::find(moves, true) != moves.end(); ++round) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (!moves[i]) continue;
+      const Point before = tasks[i].solution.point;
+      fit(tasks[i], fitted, options.jobs);
+      moves[i] = distance(before, tasks[i].solution.point) > settled;
       progress();
     }
   }
-  done = (most_rounds - 1) * tasks.size();
+  done = most_rounds * tasks.size();
   for (Task& task : tasks) {
     fit_with_errors(task, fitted, options.jobs);
     progress();
   }
+  Eigen::MatrixXd correlations = join_errors(tasks, fitted, options.jobs);
+  for (const Task& task : tasks) write_with_errors(task, fitted);
+  progress();
+  return correlations;
 }
 
 }  // namespace
@@ -165,14 +188,13 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   std::vector<Task> tasks = tasks_for(base, files);
   require_unknowns(tasks, base, path);
   start_in_the_middle(tasks, fitted);
-  fit_in_rounds(tasks, fitted, options);
+  const Eigen::MatrixXd correlations = fit_in_rounds(tasks, fitted, options);
 
   Calibration calibration;
   calibration.platform = base.spec().name;
   const std::vector<sim::Parameter> after = fitted.parameters();
   for (Task& task : tasks) {
     list_parameters(task, after, calibration);
-    list_correlations(task, calibration);
     FittedStep step;
     step.name = task.step->name;
     step.parameters = task.unknowns.size();
@@ -184,6 +206,7 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
       std::ranges::move(spreads_of(task, fitted, options.jobs), std::back_inserter(calibration.spreads));
     calibration.steps.push_back(std::move(step));
   }
+  list_correlations(tasks, correlations, calibration);
   list_kept(base, calibration);
   std::vector<std::string> spread_rows;
   for (const Spread& spread : calibration.spreads) spread_rows.push_back(spread.row());

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what the documents say of today's predictions: docs/accuracy.md, docs/deviations.md, and the parts of README.md and
-# docs/conccl.md between lines that name this script. With --check it changes nothing and fails where they are stale. Needs
+# Makes what the documents say of today's predictions and parameters: docs/accuracy.md, docs/deviations.md, and the parts of
+# README.md, docs/conccl.md and docs/model.md between lines that name this script. With --check it changes nothing and fails where they are stale. Needs
 # the release build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -69,6 +69,21 @@ ficco() {
     "$($c3sim run $study | awk -v RS= '/^The best schedule/ { print $0 }')"
 }
 
+# Every parameter of kind fitted of the platforms that have any, but what a fit says of itself.
+fitted() {
+  echo "| parameter | fitted to | value | error | range |"
+  echo "|---|---|---|---|---|"
+  local platform
+  for platform in mi300x h200; do
+    echo "| **$platform** | | | | |"
+    $c3sim platform "$platform" --format json | python3 -c '
+import json, sys
+for row in json.load(sys.stdin)["results"]:
+    if row["kind"] == "fitted" and not row["parameter"].startswith(("fitted_to", "correlations")):
+        print("| `{parameter}` | {source} | {value} | {error} | {low} to {high} |".format(**row))'
+  done
+}
+
 # fill FILE PART: FILE with its part of that name made anew, from $made/PART.
 fill() {
   local begin="<!-- $2: made by scripts/update_docs.sh -->" end="<!-- end of $2 -->"
@@ -92,6 +107,7 @@ tour >"$made/tour"
 engines >"$made/engines"
 tuner >"$made/tuner"
 ficco >"$made/ficco"
+fitted >"$made/fitted"
 for table in "Where the time went" "Why operations are slower"; do
   grep -q "^$table" "$made/tour" || { echo "error: --explain prints no table '$table' for the tour" >&2; exit 1; }
 done
@@ -106,6 +122,7 @@ markdown "$made/study/by_class.csv" \
 
 cp README.md "$made/README.md"
 cp docs/conccl.md "$made/conccl.md"
+cp docs/model.md "$made/model.md"
 fill "$made/README.md" accuracy
 fill "$made/README.md" tour
 fill "$made/README.md" engines
@@ -113,6 +130,7 @@ fill "$made/README.md" tuner
 fill "$made/README.md" ficco
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes
+fill "$made/model.md" fitted
 
 mode=${1:-}
 stale=0
@@ -128,4 +146,5 @@ update accuracy.md docs/accuracy.md
 update deviations.md docs/deviations.md
 update README.md README.md
 update conccl.md docs/conccl.md
+update model.md docs/model.md
 exit "$stale"

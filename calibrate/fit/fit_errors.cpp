@@ -179,6 +179,15 @@ FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::s
   return errors;
 }
 
+Eigen::MatrixXd response_of(const Solution& solution, const FitErrors& errors, const Eigen::MatrixXd& slopes) {
+  Eigen::MatrixXd own = solution.slopes;
+  for (std::size_t i = 0; i < errors.unknowns.size(); ++i) {
+    if (errors.unknowns[i].at_limit) own.col(static_cast<Eigen::Index>(i)).setZero();
+  }
+  const Eigen::VectorXd weights = vector_of(solution.weights);
+  return -information(own, weights).ldlt().solve(own.transpose() * weights.asDiagonal() * slopes);
+}
+
 std::vector<double> held_out_residuals(const Solution& solution, const Residuals& residuals,
                                        std::span<const FitRow> rows) {
   const auto unknowns = solution.point.size();

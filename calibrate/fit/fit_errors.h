@@ -35,6 +35,10 @@ struct FitErrors {
 // its profile: where the cost has risen as far as it does at the ends of a normal interval of 95 %.
 FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::span<const FitRow> rows);
 
+// How far a solution (rows: its unknowns) moves when something else moves its residuals with these slopes (rows:
+// residuals), to first order. An unknown at a limit stays there.
+Eigen::MatrixXd response_of(const Solution& solution, const FitErrors& errors, const Eigen::MatrixXd& slopes);
+
 // Residuals of each row from parameters that its fifth of the rows had no part in: the solution moved by one step of
 // Gauss and Newton over the others. Every fifth row of a kind is in a fold. Empty with fewer than ten rows, or where
 // a fold would leave fewer rows than unknowns.

@@ -63,17 +63,11 @@ void require_convergence(const Task& task, const Solution& solution) {
         fmt::format("the fit of {} does not converge ({}): nothing is written", task.step->name, solution.report)}});
 }
 
-void write(const Task& task, PlatformText& platform, bool with_errors) {
+void write(const Task& task, PlatformText& platform) {
   std::vector<PlatformText::Replacement> replacements;
   for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
     const Unknown& unknown = task.unknowns[i];
-    const double share = task.solution.point[i];
-    if (!with_errors) {
-      replacements.push_back({unknown.parameter, unknown.at(share), "", task.source()});
-      continue;
-    }
-    const double error = task.errors.unknowns[i].standard;
-    replacements.push_back({unknown.parameter, unknown.at(share, error), unknown.error_text(error), task.source()});
+    replacements.push_back({unknown.parameter, unknown.at(task.solution.point[i]), "", task.source()});
   }
   platform.replace(replacements);
 }
@@ -146,7 +140,7 @@ std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Readin
 
 void fit(Task& task, PlatformText& platform, int jobs) {
   StepResiduals simulated(platform, task.unknowns, task.measurements, jobs);
-  if (solve(task, simulated, platform)) write(task, platform, false);
+  if (solve(task, simulated, platform)) write(task, platform);
 }
 
 void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
@@ -158,10 +152,21 @@ void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
     if (worst == task.errors.unknowns.end()) {
       task.outliers = outliers_of(task.solution, simulated.rows());
       task.held_out = held_out_residuals(task.solution, residuals_of(simulated), simulated.rows());
-      return write(task, platform, true);
+      return write(task, platform);
     }
     set_aside(task, static_cast<std::size_t>(worst - task.errors.unknowns.cbegin()), platform);
   }
+}
+
+void write_with_errors(const Task& task, PlatformText& platform) {
+  std::vector<PlatformText::Replacement> replacements;
+  for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
+    const Unknown& unknown = task.unknowns[i];
+    const double error = task.errors.unknowns[i].standard;
+    replacements.push_back(
+        {unknown.parameter, unknown.at(task.solution.point[i], error), unknown.error_text(error), task.source()});
+  }
+  platform.replace(replacements);
 }
 
 }  // namespace c3sim::calibrate

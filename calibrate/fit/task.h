@@ -36,7 +36,10 @@ std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Readin
 void fit(Task& task, PlatformText& platform, int jobs);
 
 // The last fit: also sets aside what the measurements do not identify, at the value that the base has, and tells how
-// sure the rest is.
+// sure the rest is, all that other steps found taken as certain.
 void fit_with_errors(Task& task, PlatformText& platform, int jobs);
+
+// Writes the task's unknowns and their errors into the platform.
+void write_with_errors(const Task& task, PlatformText& platform);
 
 }  // namespace c3sim::calibrate

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <regex>
 
 #include "calibrate/calibration_report.h"
 #include "calibrate/fit_guard.h"
@@ -122,8 +123,10 @@ TEST(Calibration, NamesMeasurementsAsTheSource) {
 }
 
 TEST(Calibration, DoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
-  const std::filesystem::path other = written(
-      "other_start.yaml", replaced(content(h200), "link_rate: {value: 388.1 GB/s", "link_rate: {value: 450 GB/s"));
+  const std::regex rate(" link_rate: \\{value: [0-9.]+ GB/s");
+  const std::filesystem::path other =
+      written("other_start.yaml", std::regex_replace(content(h200), rate, " link_rate: {value: 449 GB/s"));
+  ASSERT_THAT(content(other), HasSubstr("449 GB/s"));
   const std::vector files{simulated({})};
   EXPECT_EQ(calibrate(other, files, with_folders()).text, calibrate(h200, files, with_folders()).text);
 }

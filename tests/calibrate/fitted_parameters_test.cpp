@@ -1,11 +1,8 @@
 // What the platform files of this repository say of their own fits.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <regex>
 
 #include "calibrate/readers/roles.h"
@@ -92,27 +89,6 @@ TEST_P(FittedParameters, WereWrittenByTheFit) {
 
 INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters, testing::Values("mi300x", "mi300x_conccl", "h200"),
                          [](const auto& platform) { return platform.param; });
-
-// The table of docs/model.md, between its two marks, row by row. Where it fails, what it says is what belongs there.
-TEST(FittedParameters, AreListedInTheDocument) {
-  std::string table = "| parameter | fitted to | value | range |\n|---|---|---|---|\n";
-  for (const std::string platform : {"mi300x", "h200"}) {
-    table += fmt::format("| **{}** | | | |\n", platform);
-    for (const sim::Parameter& parameter : fitted_parameters_of(platform)) {
-      table += fmt::format("| `{}` | {} | {} | {} to {} |\n", parameter.path, parameter.source, parameter.value,
-                           parameter.low, parameter.high);
-    }
-  }
-  std::ifstream file(root / "docs/model.md");
-  const std::string document{std::istreambuf_iterator<char>(file), {}};
-  const std::string begin = "<!-- fitted parameters -->\n";
-  const std::size_t from = document.find(begin);
-  ASSERT_NE(from, std::string::npos);
-  const std::size_t to = document.find("<!-- end of fitted parameters -->", from);
-  ASSERT_NE(to, std::string::npos);
-  const std::string present = document.substr(from + begin.size(), to - from - begin.size());
-  EXPECT_EQ(present, table);
-}
 
 }  // namespace
 }  // namespace c3sim::calibrate

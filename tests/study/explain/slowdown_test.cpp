@@ -40,8 +40,9 @@ TEST(Slowdown, PartsAndRestAddUpToTheWhole) {
   }
 }
 
-// The host launches one after the other: a kernel takes 6 us, seven copies seven doorbells 0.66 us apart. Channels on too
-// few CUs are another matter: the second round waits for a first one that the clock slows down, which belongs to both.
+// The host launches one after the other: a kernel takes 6 us, seven copies seven doorbells 0.66 us apart. Channels on
+// too few CUs are another matter: the second round waits for a first one that the clock slows down, which belongs to
+// both.
 TEST(Slowdown, WhatNoMechanismExplainsIsTheOrderOfLaunches) {
   for (const Strategy strategy : all_strategies()) {
     for (const Slowdown& slowdown : of(strategy)) {
