@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 
 mode=(--dry-run -Werror)
 [ "${1:-}" != --fix ] || mode=(-i)
-find . \( -path ./build -o -path ./out \) -prune -o -name '*.h' -print0 -o -name '*.cpp' -print0 |
+find . \( -path './.*' -o -path ./build -o -path ./out \) -prune -o -name '*.h' -print0 -o -name '*.cpp' -print0 |
   xargs -0 --no-run-if-empty clang-format-14 "${mode[@]}"

@@ -21,6 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using sim::operator""_KiB;
 using sim::operator""_MiB;
 
 const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
@@ -53,7 +54,7 @@ study::CopyTrial copy_of(sim::Bytes bytes) {
 // What a platform with assignments would have measured of large copies, and of a kernel that does nothing.
 // `set` is said of the measurements, too.
 Reading simulated(std::vector<std::string> assignments, const std::vector<std::string>& set = {},
-                  const std::vector<double>& copies_mib = {64.0, 1024.0}) {
+                  const std::vector<double>& copies_mib = {64.0, 1024.0}, const std::vector<int>& fan_outs = {}) {
   assignments.insert(assignments.end(), set.begin(), set.end());
   study::Testbed testbed(PlatformText(h200).spec(assignments));
   Reading file;
@@ -70,6 +71,7 @@ Reading simulated(std::vector<std::string> assignments, const std::vector<std::s
   };
   int line = 0;
   for (const double mib : copies_mib) time(copy_of(mib * 1_MiB), ++line);
+  for (const int peers : fan_outs) time(study::FanOutTrial{peers, 16_KiB}, ++line);
   time(study::EmptyKernelTrial{}, ++line);
   return file;
 }
@@ -102,6 +104,20 @@ TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
   for (const FittedStep& step : calibration.steps) {
     for (const Observation& observation : step.after) EXPECT_LT(std::abs(observation.error), 0.005) << step.name;
   }
+}
+
+// Copies to several peers show what a command takes to write, and copies to one what is left for the engine's latency.
+TEST(Calibration, TellsHowErrorsOfOneStepAreThoseOfAnother) {
+  const std::vector<double> copies_mib{1.0 / 64.0, 1.0 / 32.0, 1.0 / 16.0, 64.0, 1024.0};
+  const std::vector files{simulated({}, {}, copies_mib, {2, 5, 7})};
+  const Calibration calibration = calibrate(h200, files, with_folders());
+  const auto is_the_pair = [](const Correlation& one) {
+    return one.first == "gpu.sdma.transfer_latency" && one.second == "host.command_write";
+  };
+  const auto pair = std::ranges::find_if(calibration.correlations, is_the_pair);
+  ASSERT_NE(pair, calibration.correlations.end());
+  EXPECT_LT(pair->value, -0.1);
+  EXPECT_NE(fitted(calibration, pair->first).step, fitted(calibration, pair->second).step);
 }
 
 // The host of these took 5 us to notice an end, where the platform has 2.

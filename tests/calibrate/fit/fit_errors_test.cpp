@@ -47,6 +47,20 @@ TEST(FitErrors, TellsWhatOnlyShowsTogether) {
   EXPECT_NEAR(errors.correlation(0, 1), -1.0, 1e-3);
 }
 
+// a + b is measured as 1 in three rows: who believes that b is 0.1 larger finds a 0.1 smaller, unless it is at its
+// limit.
+TEST(FitErrors, TellsHowASolutionFollowsWhatOthersFound) {
+  const auto sum = [](const Point& point) { return std::vector<double>(3, point[0] + 0.5 - 1.0); };
+  const std::vector<FitRow> rows(3, FitRow{0, 0.02});
+  const Residuals residuals = residuals_of(sum);
+  const Solution solution = robust_fit(residuals, rows, {0.4});
+  FitErrors errors = errors_of(solution, residuals, rows);
+  const Eigen::MatrixXd by_the_other = Eigen::MatrixXd::Constant(3, 1, 1.0);
+  EXPECT_NEAR(response_of(solution, errors, by_the_other)(0, 0), -1.0, 1e-6);
+  errors.unknowns[0].at_limit = true;
+  EXPECT_EQ(response_of(solution, errors, by_the_other)(0, 0), 0.0);
+}
+
 // The square of an unknown fixed at 0.01: its slope at 0.1 promises the same error on either side, 0.005 / 0.2 = 0.025;
 // but (0.1 + x)^2 reaches 0.01 + 2 * 0.005 at x = 0.041, and 0.01 - 2 * 0.005 only at x = -0.1.
 TEST(FitErrors, FollowsTheProfileWhereSlopesMislead) {
