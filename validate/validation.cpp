@@ -185,9 +185,12 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
     if (options.platform) suite.platform = *options.platform;
     if (!options.platform) require_platform(library, suite);
     validation.suites.push_back({suite.name, suite.title, suite.question, suite.platform});
+    std::vector<std::filesystem::path> files;
+    for (const SuiteTable& table : suite.tables) files.emplace_back(table.file);
     for (const SuiteTable& table : suite.tables) {
-      const calibrate::Reading reading = reader.read_as(table.format, library.reference / table.file);
+      calibrate::Reading reading = reader.read_as(table.format, library.reference / table.file);
       if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
+      if (has_namesake(files, table.file)) name_by_path(reading, table.file);
       const bool own = !table.platform.empty() && !options.platform;
       take(validation, reading, suite.name, own ? table.platform : suite.platform, table.band);
     }

@@ -148,7 +148,7 @@ TEST(Tuning, LinesForTheTunerCoverEverySizeInWordsThatItKnows) {
 }
 
 // The functions of decisions.h, compiled, choose what the trees do.
-TEST(Tuning, TheHeaderChoosesWhatTheTreesDo) {
+TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
   if (std::system("command -v c++ >/dev/null 2>&1") != 0) GTEST_SKIP() << "no compiler";
   Testbed testbed(mi300x().spec);
   TuningQuestion question = small_question();
