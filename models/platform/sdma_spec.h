@@ -44,7 +44,7 @@ struct SdmaSpec {
   // Data.
   sim::BytesPerSecond payload_rate;       // that one engine writes
   sim::BytesPerSecond host_payload_rate;  // the same for a host engine
-  sim::BytesPerSecond pull_rate{1e16};    // that engines of a GPU read from other GPUs, where several do at once
+  sim::BytesPerSecond pull_rate{1e16};    // that engines of a GPU read from others, where they get in each other's way
   sim::Time pull_turn{0};                 // that each such copy takes of that rate beside its data
   double broadcast_cost = 1.0;            // engine time per byte written, relative to a copy's
   double swap_cost = 1.0;

@@ -20,6 +20,8 @@ class SdmaComplex {
 
   const SdmaSpec& spec() const { return spec_; }
   int gpu() const { return gpu_; }
+  // Copies that wait for their turn to read from this GPU.
+  int& waiting_readers() { return waiting_readers_; }
   SdmaEngine& engine(int index) { return *engines_[static_cast<std::size_t>(index)]; }
 
   // Who writes packets for these engines, and what a doorbell of theirs takes to arrive.
@@ -35,6 +37,7 @@ class SdmaComplex {
   int gpu_;
   SdmaDataPath path_;
   SdmaDataPath::Pulls pulls_;
+  int waiting_readers_ = 0;
   SubmittingThread own_thread_;
   std::vector<std::unique_ptr<SdmaEngine>> engines_;
 };

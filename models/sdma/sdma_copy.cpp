@@ -8,6 +8,18 @@
 
 namespace c3sim::models {
 
+namespace {
+
+constexpr Condition its_turn{Comparison::equal, 1};
+
+sim::Task<> count_until(MemoryWord& turn, int& waiting) {
+  ++waiting;
+  co_await turn.wait(its_turn, "the turn of a copy in");
+  --waiting;
+}
+
+}  // namespace
+
 std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int gpus) {
   const auto exists = [gpus](int device) { return device == host_device || (device >= 0 && device < gpus); };
   if (!exists(spec.from) || !exists(spec.to)) {
@@ -51,9 +63,15 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   transfer.times = &times;
   transfer.operation = operation;
   ledger.expect(transfer.destinations.front(), transfer.source);
+  if (pulls && spec.from != host_device) {
+    // One GPU that stands for all is read by others as it reads from them.
+    int& waiting = engines[engines.size() > 1 ? static_cast<std::size_t>(spec.from) : 0]->waiting_readers();
+    transfer.waiting = &waiting;
+    if (turn != nullptr) simulator.spawn("a copy that waits", count_until(*turn, waiting));
+  }
 
   std::vector<SdmaCommand> commands;
-  if (turn != nullptr) commands.push_back(PollCommand{turn, {Comparison::equal, 1}});
+  if (turn != nullptr) commands.push_back(PollCommand{turn, its_turn});
   commands.push_back(std::move(transfer));
   completion.append_to(commands);
 

@@ -82,7 +82,8 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
   const bool reads_destination = transfer.kind != TransferKind::copy;
   UsageList usages;
   usages.add(engine.payload, engine_cost(transfer, engine));
-  if (is_pull(transfer, engine) && engine.pulls->under_way > 1) {
+  const bool others_wait = transfer.waiting != nullptr && *transfer.waiting > 0;
+  if (is_pull(transfer, engine) && (engine.pulls->under_way > 1 || others_wait)) {
     const double turn = (spec_.pull_rate * sim::to_seconds(spec_.pull_turn)).value();
     usages.add(engine.pulls->rate, 1.0 + turn / transfer.source.bytes.value());
   }

@@ -16,7 +16,8 @@ class SdmaDataPath {
   // `memories` are those of all GPUs of the node, by index.
   SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, const Fabric& fabric);
 
-  // Copies that engines of a GPU read from other GPUs at this moment, and what they share where there are several.
+  // Copies that engines of a GPU read from other GPUs at this moment, and what they share where there are several, or
+  // where others wait for their turn to read from the same GPU: they come in each other's way there.
   struct Pulls {
     sim::ResourceNetwork::ResourceId rate = 0;  // bytes per second
     int under_way = 0;

@@ -54,6 +54,28 @@ TEST(SdmaCopy, PullsAtOnceShareARateAndTakeTurns) {
   EXPECT_NEAR(sim::to_microseconds(both.simulator().now()), 303.0, 1.0);
 }
 
+// Another pull from the same GPU waits for its turn: 300 us. When its turn has come nobody waits: 100 us.
+TEST(SdmaCopy, PullsFromAGpuThatOthersWaitForAreSlow) {
+  CopyPlatform platform = CopyPlatform::round();
+  platform.sdma.pull_rate = sim::BytesPerSecond(4e9);
+  platform.sdma.pull_turn = 50_us;
+  CopyNode node(platform);
+  MemoryWord turn(node.simulator(), "turn", 0);
+  const auto wait_and_pull = [](CopyNode& on, MemoryWord& its_turn) -> sim::Task<> {
+    const SdmaCopySpec spec{.from = 1, .to = 0, .bytes = sim::Bytes(1e6), .engine = 3, .pull = true};
+    co_await run_sdma_copy(on.host(), on.complexes(), spec, 0, &its_turn);
+  };
+  const auto pull_first = [](CopyNode& on, MemoryWord& turn_of_other) -> sim::Task<> {
+    co_await pull(on, 2);
+    EXPECT_NEAR(sim::to_microseconds(on.simulator().now()), 303.0, 1.5);
+    turn_of_other.write(1);
+  };
+  node.simulator().spawn("a pull that waits", wait_and_pull(node, turn));
+  node.simulator().spawn("a pull", pull_first(node, turn));
+  node.simulator().run();
+  EXPECT_NEAR(sim::to_microseconds(node.simulator().now()), 407.0, 3.0);
+}
+
 // Two copies that are queued at once stay whole: the first is known to have ended long before the second has.
 TEST(SdmaCopy, CommandsOfCopiesOnOneQueueDoNotMix) {
   CopyNode node(CopyPlatform::round());
