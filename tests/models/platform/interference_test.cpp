@@ -91,7 +91,7 @@ TEST(Interference, ATenantAloneRunsTheSameWithoutAnyMechanism) {
 }
 
 // What is left without any is the host's thread, which launches one thing after the other: at most the launch of a
-// kernel (6 us), or the enqueueing of seven copies (seven doorbells 0.66 us apart).
+// kernel (6 us), or the enqueueing of seven copies (seven doorbells 0.76 us apart).
 TEST(Interference, WithoutAllMechanismsOnlyTheOrderOfLaunchesIsLeft) {
   const PlatformSpec platform = without(everything());
   for (const CollectiveSpec& spec : collectives) {

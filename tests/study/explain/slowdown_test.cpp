@@ -40,7 +40,7 @@ TEST(Slowdown, PartsAndRestAddUpToTheWhole) {
   }
 }
 
-// The host launches one after the other: a kernel takes 6 us, seven copies seven doorbells 0.66 us apart. Channels on
+// The host launches one after the other: a kernel takes 6 us, seven copies seven doorbells 0.76 us apart. Channels on
 // too few CUs are another matter: the second round waits for a first one that the clock slows down, which belongs to
 // both.
 TEST(Slowdown, WhatNoMechanismExplainsIsTheOrderOfLaunches) {
