@@ -34,6 +34,23 @@ void require_unknowns(const std::vector<Task>& tasks, const PlatformText& platfo
       {{path.string(), "", "there is nothing to fit: no parameter of kind fitted" + offer + of_base}});
 }
 
+// Whether the measurements say anything: a file with what the base has would look fitted.
+void require_results(const std::vector<Task>& tasks, std::span<const Reading> files,
+                     const std::filesystem::path& path) {
+  std::vector<sim::Fault> faults;
+  for (const Task& task : tasks) {
+    if (!task.unknowns.empty()) return;
+    for (const Unknown& unknown : task.vague) {
+      faults.push_back(
+          {path.string(), unknown.parameter.path,
+           fmt::format("these measurements say no more of it than its range does; {} would: nothing is written",
+                       unknown.shown_by)});
+    }
+  }
+  for (const Reading& file : files) faults.insert(faults.end(), file.faults.begin(), file.faults.end());
+  throw sim::ConfigError(std::move(faults));
+}
+
 // What the base says of them must not matter.
 void start_in_the_middle(const std::vector<Task>& tasks, PlatformText& platform) {
   std::vector<PlatformText::Replacement> middles;
@@ -92,7 +109,7 @@ void list_correlations(const std::vector<Task>& tasks, Eigen::MatrixXd matrix, C
     for (const Unknown& unknown : task.unknowns) paths.push_back(unknown.parameter.path);
   }
   const auto rounded = [](double value) {
-    return std::abs(value) < least_correlation ? 0.0 : std::round(std::clamp(value, -0.99, 0.99) * 100.0) / 100.0;
+    return std::abs(value) >= least_correlation ? std::round(std::clamp(value, -0.99, 0.99) * 100.0) / 100.0 : 0.0;
   };
   const auto listed = [&] {
     Eigen::MatrixXd all = matrix.unaryExpr(rounded);
@@ -189,6 +206,7 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   require_unknowns(tasks, base, path);
   start_in_the_middle(tasks, fitted);
   const Eigen::MatrixXd correlations = fit_in_rounds(tasks, fitted, options);
+  require_results(tasks, files, path);
 
   Calibration calibration;
   calibration.platform = base.spec().name;

@@ -27,6 +27,12 @@ constexpr auto examples =
     "the collective first to give it room.\n"
     "With --out, the folder also gets the experiment; the page of a study has charts.";
 
+study::Results nothing_ran(const study::Platform& platform, const std::string& what) {
+  study::Results answer{platform.spec.name, {}, {}, {}};
+  answer.notes.push_back(what + " would run; nothing has.");
+  return answer;
+}
+
 }  // namespace
 
 RunCommand::RunCommand(CLI::App& app, Session& session) : session_(session) {
@@ -59,19 +65,18 @@ void RunCommand::run() {
       session_.platform(arguments, machine.platform, machine.protocol, machine.assignments);
   study::Testbed testbed(platform.spec);
   if (study::holds_c3_study(config.root())) {
-    if (check_) arguments.fault("--check", "the experiment is a study of C3: one that lists operations is accepted");
-    arguments.check();
     study::resolve_parameters(config, platform.spec);
     run_study(config, testbed, platform, jobs);
   } else if (study::holds_finer_grain_study(config.root())) {
-    if (check_)
-      arguments.fault("--check", "the experiment is a study of schedules: one that lists operations is accepted");
-    arguments.check();
     study::resolve_parameters(config, platform.spec);
     const study::FinerGrainStudy study = study::read_finer_grain_study(config.root(), testbed);
     config.finish();
-    study::Results answer = study::finer_grain_results(
-        study, study::run_finer_grain_study(testbed, study, true, session_.progress(), jobs), platform.spec.name);
+    study::Results answer =
+        check_ ? nothing_ran(platform, fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(),
+                                                   study.schedules.size() + 1))
+               : study::finer_grain_results(
+                     study, study::run_finer_grain_study(testbed, study, true, session_.progress(), jobs),
+                     platform.spec.name);
     answer.files.push_back({"experiment.yaml", config.resolved()});
     session_.answer(testbed, platform, std::move(answer));
   } else {
@@ -90,6 +95,13 @@ void RunCommand::run() {
 void RunCommand::run_study(sim::Config& config, study::Testbed& testbed, const study::Platform& platform, int jobs) {
   const study::C3Study study = study::read_c3_study(config.root(), testbed);
   config.finish();
+  if (check_) {
+    study::Results answer =
+        nothing_ran(platform, fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name,
+                                          study.pairs.size(), study.collectives.size(), study.strategies.size()));
+    answer.files.push_back({"experiment.yaml", config.resolved()});
+    return session_.answer(testbed, platform, std::move(answer));
+  }
   const std::vector<study::StudyResult> results = study::run_study(testbed, study, session_.progress(), jobs);
   study::Results answer = study::study_results(study, results, platform.spec.name);
   answer.files.push_back({"experiment.yaml", config.resolved()});

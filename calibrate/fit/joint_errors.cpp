@@ -87,7 +87,8 @@ Eigen::MatrixXd join_errors(std::span<Task> tasks, const PlatformText& fitted, i
     first += count;
   }
   const Eigen::MatrixXd passed_on = (Eigen::MatrixXd::Identity(all, all) - follows).fullPivLu().inverse();
-  const Eigen::MatrixXd covariance = passed_on * alone * passed_on.transpose();
+  Eigen::MatrixXd covariance = passed_on * alone * passed_on.transpose();
+  if (!covariance.allFinite()) covariance = alone;  // unknowns that follow each other alike: no step tells them apart
   const Eigen::VectorXd joint = covariance.diagonal().cwiseMax(1e-18).cwiseSqrt();
 
   Eigen::Index place = 0;

@@ -58,6 +58,18 @@ void apply_own_platforms(Reading& reading, const sim::CsvFile& file) {
   }
 }
 
+// The GPU that c3sim-measure names: "... measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ...".
+std::string_view measured_gpu(std::string_view said) {
+  constexpr std::string_view by = "measured by c3sim-measure on ";
+  const std::size_t begin = said.find(by);
+  if (begin == std::string_view::npos) return {};
+  said.remove_prefix(begin + by.size());
+  const std::size_t count_end = said.find(" x ");
+  const std::size_t name_end = said.find(" (");
+  if (count_end == std::string_view::npos || name_end == std::string_view::npos || name_end < count_end) return {};
+  return said.substr(count_end + 3, name_end - count_end - 3);
+}
+
 // The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X".
 void take_header(Reading& reading, std::string_view text) {
   constexpr std::size_t most_lines = 64;
@@ -70,8 +82,11 @@ void take_header(Reading& reading, std::string_view text) {
     const std::string_view said = sim::trimmed(line.substr(std::min(line.find_first_not_of('#'), line.size())));
     if (!said.empty()) reading.header.emplace_back(said.substr(0, longest));
     const std::size_t colon = said.find(':');
-    if (colon != std::string_view::npos && plain_name(said.substr(0, colon)) == "gpu" && reading.gpu.empty()) {
+    if (!reading.gpu.empty()) continue;
+    if (colon != std::string_view::npos && plain_name(said.substr(0, colon)) == "gpu") {
       reading.gpu = printable(sim::trimmed(said.substr(colon + 1)));
+    } else {
+      reading.gpu = printable(measured_gpu(said));
     }
   }
 }

@@ -229,10 +229,11 @@ TEST(Calibration, RefusesToFitNothing) {
               HasSubstr("no parameter of kind fitted; these measurements show host.kernel_launch"));
 }
 
-// Two protocols from one collective: all keep what the base has, and what would tell them apart is named.
+// Two protocols from one collective: all keep what the base has, and what would tell them apart is named. Without a
+// kernel's launch beside it nothing is found at all.
 TEST(Calibration, KeepsParametersThatAreMoreThanTheObservations) {
   Reading file = simulated({});
-  file.measurements.resize(1);
+  file.measurements.erase(file.measurements.begin());
   study::CollectiveTrial collective;
   collective.spec.bytes = 1_MiB;
   file.measurements[0].trial = collective;
@@ -243,6 +244,9 @@ TEST(Calibration, KeepsParametersThatAreMoreThanTheObservations) {
   EXPECT_EQ(latency.after, latency.before);
   EXPECT_THAT(report(calibration, files).warnings,
               Contains(AllOf(HasSubstr("simple.step_latency keeps"), HasSubstr("collectives of 8 MiB to 256 MiB"))));
+  file.measurements.resize(1);
+  EXPECT_THAT(faults_of(h200, {file}), AllOf(HasSubstr("simple.step_latency: these measurements say no more of it"),
+                                             HasSubstr("nothing is written")));
 }
 
 // One row a hundred times too long moves nothing, and is told of.

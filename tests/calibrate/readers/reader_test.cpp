@@ -341,6 +341,14 @@ TEST_F(ReaderOfFiles, RefusesARoleThatItDoesNotKnow) {
   EXPECT_EQ(reading.faults[0].what, "'predcit' is not known; did you mean 'predict'?");
 }
 
+TEST_F(ReaderOfFiles, KnowsTheGpuThatATableOfC3simMeasureNames) {
+  const std::string rows = "phase,mean_power_W,mean_sm_clock_MHz\nidle,100,1980\n";
+  const std::string by = "# source: measured by c3sim-measure on ";
+  EXPECT_EQ(shipped().read(written("f.csv", by + "4 x NVIDIA H200 (sm_90, 132 CUs)\n" + rows)).gpu, "NVIDIA H200");
+  EXPECT_EQ(shipped().read(written("f.csv", by + "a machine\n# gpu: AMD Instinct MI300X\n" + rows)).gpu,
+            "AMD Instinct MI300X");
+}
+
 TEST_F(ReaderOfFiles, RefusesAFolderAndAFileThatIsNotThere) {
   EXPECT_THROW(shipped().read(folder_), sim::ConfigError);
   EXPECT_THROW(shipped().read(folder_ / "no_such.csv"), sim::ConfigError);
