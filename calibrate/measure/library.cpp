@@ -11,7 +11,7 @@ Library Library::find(const std::vector<std::string>& names, const std::vector<s
   Library library;
   std::vector<std::string> candidates;
   for (const std::string& folder : folders) {
-    for (const std::string& name : names) candidates.push_back(folder + "/" + name);
+    for (const std::string& name : names) candidates.push_back(std::string(folder).append("/").append(name));
   }
   candidates.insert(candidates.end(), names.begin(), names.end());
   for (const std::string& candidate : candidates) {

@@ -31,7 +31,7 @@ Timing time_of_graph(Lab& lab, const Operation& operation) {
   const auto launch = [&](int gpu, Stream stream) {
     lab.bench.gpu(gpu).launch(graphs[static_cast<std::size_t>(gpu)], stream);
   };
-  const Timing timing = lab.bench.time({{.launch = launch, .lane = operation.lane}});
+  Timing timing = lab.bench.time({{.launch = launch, .lane = operation.lane}});
   lab.bench.each([&](int gpu) { lab.bench.gpu(gpu).release(graphs[static_cast<std::size_t>(gpu)]); });
   return timing;
 }

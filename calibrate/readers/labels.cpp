@@ -145,7 +145,7 @@ void Labels::apply(Reading& reading) const {
     if (std::holds_alternative<study::CollectiveTrial>(*trial)) measurement.role = Role::predict;
     measurement.trial = *trial;
     measurement.asked = {seen->figure};
-    measurement.seen.push_back(std::move(*seen));
+    measurement.seen.push_back(*seen);
     reading.measurements.push_back(std::move(measurement));
   }
 }

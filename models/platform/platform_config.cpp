@@ -33,7 +33,7 @@ std::optional<fs::path> first_file(std::string_view name, Folders config_folders
 }
 
 fs::path base_file(const sim::Config::Base& base, const fs::path& file, Folders config_folders) {
-  const fs::path beside = file.parent_path() / (is_platform_path(base.name) ? base.name : file_name(base.name));
+  fs::path beside = file.parent_path() / (is_platform_path(base.name) ? base.name : file_name(base.name));
   if (is_platform_path(base.name)) return beside;
   if (std::optional<fs::path> named = named_platform(base.name, config_folders)) return *named;
   if (sim::is_name(base.name) && is_file(beside)) return beside;

@@ -71,8 +71,8 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   }
 
   std::vector<SdmaCommand> commands;
-  if (turn != nullptr) commands.push_back(PollCommand{turn, its_turn});
-  commands.push_back(std::move(transfer));
+  if (turn != nullptr) commands.emplace_back(PollCommand{turn, its_turn});
+  commands.emplace_back(std::move(transfer));
   completion.append_to(commands);
 
   const sim::Time start = simulator.now();

@@ -236,9 +236,9 @@ class CudaRuntime : public Runtime {
   }
   std::vector<std::string> missing() const override {
     std::vector<std::string> all;
-    if (!libraries_.gemms) all.push_back("libcublasLt was not found: no GEMMs");
-    if (!libraries_.collectives) all.push_back("libnccl was not found: no collectives by kernels");
-    if (!libraries_.boards) all.push_back("libnvidia-ml was not found: no power and no clocks");
+    if (!libraries_.gemms) all.emplace_back("libcublasLt was not found: no GEMMs");
+    if (!libraries_.collectives) all.emplace_back("libnccl was not found: no collectives by kernels");
+    if (!libraries_.boards) all.emplace_back("libnvidia-ml was not found: no power and no clocks");
     return all;
   }
   GroupName name_group() override { return libraries_.collectives.name_group(); }

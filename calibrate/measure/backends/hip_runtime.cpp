@@ -246,10 +246,10 @@ class HipRuntime : public Runtime {
   }
   std::vector<std::string> missing() const override {
     std::vector<std::string> all;
-    if (libraries_.gemms.name().empty()) all.push_back("neither libhipblaslt nor librocblas was found: no GEMMs");
-    if (!libraries_.collectives) all.push_back("librccl was not found: no collectives by kernels");
+    if (libraries_.gemms.name().empty()) all.emplace_back("neither libhipblaslt nor librocblas was found: no GEMMs");
+    if (!libraries_.collectives) all.emplace_back("librccl was not found: no collectives by kernels");
     if (!libraries_.engines.can_choose()) {
-      all.push_back("libhsa-runtime64 lets no program choose a copy engine: no engines one by one");
+      all.emplace_back("libhsa-runtime64 lets no program choose a copy engine: no engines one by one");
     }
     return all;
   }
