@@ -47,7 +47,7 @@ def browser(width=1280, height=900, scale=1):
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
         try:
-            driver.set_script_timeout(30)
+            driver.set_script_timeout(300)
             set_width(driver, width, height, scale)
             yield driver
         finally:
@@ -72,5 +72,5 @@ def open_page(driver, path):
     from selenium.webdriver.support.ui import WebDriverWait
 
     driver.get(path.resolve().as_uri())
-    WebDriverWait(driver, 30).until(
+    WebDriverWait(driver, 300).until(
         lambda d: d.execute_script("return document.documentElement.dataset.ready === 'true'"))

@@ -16,7 +16,7 @@ for target in "${targets[@]}"; do
   [ ! -d "tests/fuzz/corpus/$target" ] || corpora+=("tests/fuzz/corpus/$target")
   mkdir -p "${corpora[0]}" "build/asan/fuzz/findings/$target"
   # libFuzzer adds what it finds to the first corpus and only reads the others.
-  "build/asan/$target" -max_total_time="$seconds" -timeout=5 -print_final_stats=1 \
+  "build/asan/$target" -max_total_time="$seconds" -timeout=60 -print_final_stats=1 \
     -artifact_prefix="build/asan/fuzz/findings/$target/" "${corpora[@]}" >"build/asan/fuzz/$target.log" 2>&1 &
   running+=("$!:$target")
 done

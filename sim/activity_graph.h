@@ -22,6 +22,7 @@ struct ResourceSpec {
   std::string name;
   double capacity = 0.0;  // units per second, > 0, finite
   LoadedLatency latency;
+  std::uint32_t kind = 0;  // what it is, as whoever adds it numbers kinds
 };
 
 struct ActivitySpec {

@@ -55,6 +55,14 @@ ResourceId ResourceNetwork::whole(ResourceId resource) const {
   return resource <= before.parts.back() ? before.whole : resource;
 }
 
+std::vector<ResourceId> ResourceNetwork::whole_resources() const {
+  std::vector<ResourceId> found;
+  for (ResourceId resource = 0; resource < graph_.capacities().size(); ++resource) {
+    if (whole(resource) == resource) found.push_back(resource);
+  }
+  return found;
+}
+
 double ResourceNetwork::load_of(std::size_t tenant, ResourceId resource) const {
   const Division* const division = division_of(resource);
   return load(division != nullptr && division->apart.load ? division->parts[tenant] : resource);

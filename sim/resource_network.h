@@ -88,6 +88,9 @@ class ResourceNetwork {
   std::uint32_t tag(ActivityId activity) const;  // likewise
 
   const std::string& name(ResourceId resource) const { return graph_.resource(resource).spec.name; }
+  std::uint32_t kind(ResourceId resource) const { return graph_.resource(resource).spec.kind; }
+  // All resources but the parts of what is apart, in the order in which they were added.
+  std::vector<ResourceId> whole_resources() const;
   double capacity(ResourceId resource) const { return graph_.capacities()[resource]; }
   double load(ResourceId resource) const;  // units per second used now
   // Load over capacity; of a resource whose bandwidth is apart, that of the tenant who has least left.

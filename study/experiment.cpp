@@ -15,8 +15,6 @@ namespace {
 // A table with more rows is for programs.
 constexpr std::size_t most_rows_in_text = 64;
 
-bool waits_for_others(const Work& work) { return std::holds_alternative<models::SdmaPacketList>(work); }
-
 const Timeline& run(Testbed& testbed, const Schedule& schedule) {
   const bool may_wait_for_ever =
       std::ranges::any_of(schedule, [](const Operation& operation) { return waits_for_others(operation.work); });

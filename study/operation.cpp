@@ -53,6 +53,8 @@ std::string to_string(const Work& work) {
   return std::visit([](const auto& kind) { return words(kind); }, work);
 }
 
+bool waits_for_others(const Work& work) { return std::holds_alternative<models::SdmaPacketList>(work); }
+
 bool is_kernel(const Work& work) {
   return std::visit(
       sim::Overloaded{[](const models::GemmShape&) { return true; },

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "models/machine/resource_kind.h"
 #include "models/platform/device.h"
 
 namespace c3sim::models {
@@ -12,26 +13,26 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated, Mechanisms without)
     : spec_(spec), simulated_(simulated) {
-  const sim::ResourceNetwork::Apart apart{.bandwidth = without.has(Mechanism::link)};
-  const auto add = [&](std::string name, double rate, const sim::LoadedLatency& latency = {}) {
-    return network.add_resource({std::move(name), rate, latency}, apart);
+  const auto add = [&](ResourceKind kind, std::string name, double rate, const sim::LoadedLatency& latency = {}) {
+    return add_resource(network, kind, std::move(name), rate, latency, apart(kind, without));
   };
   const sim::LoadedLatency queue = spec.link_latency();
   const double rate = spec.link_rate.value();
   for (int from = 0; from < simulated; ++from) {
     if (spec.topology == Topology::fabric_switch) {
-      out_.push_back(add(device_name(from) + ".port_out", rate, queue));
-      in_.push_back(add(device_name(from) + ".port_in", rate));
+      out_.push_back(add(ResourceKind::link, device_name(from) + ".port_out", rate, queue));
+      in_.push_back(add(ResourceKind::link, device_name(from) + ".port_in", rate));
     } else {
       for (int to = 0; to < spec.gpus; ++to) {
         // The unused diagonal keeps the index simple.
-        out_.push_back(add(device_name(from) + ".link_to_" + device_name(to), rate, queue));
+        out_.push_back(add(ResourceKind::link, device_name(from) + ".link_to_" + device_name(to), rate, queue));
       }
     }
     const double places = (spec.reads_in_flight / sim::to_seconds(std::chrono::microseconds(1))).value();
-    reads_.push_back(add(device_name(from) + ".remote_reads", places));
-    to_host_.push_back(add(device_name(from) + ".to_host", spec.device_to_host_rate.value()));
-    from_host_.push_back(add(device_name(from) + ".from_host", spec.host_to_device_rate.value()));
+    reads_.push_back(add(ResourceKind::remote_reads, device_name(from) + ".remote_reads", places));
+    to_host_.push_back(add(ResourceKind::host_link, device_name(from) + ".to_host", spec.device_to_host_rate.value()));
+    from_host_.push_back(
+        add(ResourceKind::host_link, device_name(from) + ".from_host", spec.host_to_device_rate.value()));
   }
 }
 
@@ -71,10 +72,6 @@ std::vector<sim::ResourceNetwork::ResourceId> Fabric::ports(int gpu) const {
     links.push_back(link(peer, gpu));
   }
   return links;
-}
-
-std::vector<sim::ResourceId> Fabric::host_links(int gpu) const {
-  return {to_host_[index(gpu)], from_host_[index(gpu)]};
 }
 
 sim::BytesPerSecond Fabric::rate_out() const {

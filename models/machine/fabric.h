@@ -30,9 +30,6 @@ class Fabric {
   const FabricSpec& spec() const { return spec_; }
   // Every resource that carries what one GPU sends to or receives from the others.
   std::vector<sim::ResourceNetwork::ResourceId> ports(int gpu) const;
-  // Places for the reads of other GPUs that one GPU has under way, and its links to and from the host.
-  sim::ResourceId reads(int gpu) const { return reads_[static_cast<std::size_t>(gpu)]; }
-  std::vector<sim::ResourceId> host_links(int gpu) const;
   // What one GPU can send to all others at once.
   sim::BytesPerSecond rate_out() const;
   // The directed link (mesh) or the sender's port (switch) that payload from one GPU to another leaves by.

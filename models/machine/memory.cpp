@@ -3,17 +3,27 @@
 #include <cmath>
 #include <utility>
 
+#include "models/machine/resource_kind.h"
+
 namespace c3sim::models {
 
 namespace {
 
-sim::ResourceNetwork::Apart apart(Mechanism bandwidth, Mechanisms without) {
-  return {without.has(bandwidth), without.has(Mechanism::loaded_latency), without.has(Mechanism::clock)};
+ResourceKind kind_of(const MemoryLevel& level) {
+  if (level.mechanism == Mechanism::l2) return ResourceKind::l2;
+  return level.mechanism == Mechanism::infinity_cache ? ResourceKind::infinity_cache : ResourceKind::hbm;
+}
+
+sim::ResourceNetwork::Apart apart_from_clock(ResourceKind kind, Mechanisms without) {
+  sim::ResourceNetwork::Apart level = apart(kind, without);
+  level.latency = without.has(Mechanism::loaded_latency);
+  level.load = without.has(Mechanism::clock);
+  return level;
 }
 
 // Below the L2s. A request that overtakes all others waits for those of its own kind alone.
-sim::ResourceNetwork::Apart apart(const MemorySpec& spec, Mechanism bandwidth, Mechanisms without) {
-  sim::ResourceNetwork::Apart level = apart(bandwidth, without);
+sim::ResourceNetwork::Apart apart_below_l2(const MemorySpec& spec, ResourceKind kind, Mechanisms without) {
+  sim::ResourceNetwork::Apart level = apart_from_clock(kind, without);
   const double channels = spec.collective_channels;
   if (channels > 0.0) {
     level.bandwidth = true;
@@ -28,14 +38,18 @@ sim::ResourceNetwork::Apart apart(const MemorySpec& spec, Mechanism bandwidth, M
 Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without)
     : spec_(spec), network_(network) {
   for (const MemoryLevel& level : spec.levels()) {
-    const bool is_l2 = level.mechanism == Mechanism::l2;
-    sim::ResourceSpec resource{name + "." + std::string(level.key), level.rate.value(), {}};
-    if (!is_l2) resource.latency = {level.latency, spec.queueing_factor};
-    const sim::ResourceNetwork::Apart apart_here =
-        is_l2 ? apart(level.mechanism, without) : apart(spec, level.mechanism, without);
-    levels_.push_back({level, network.add_resource(std::move(resource), apart_here)});
-    if (!is_l2) continue;
-    ports_ = network.add_resource({name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {}}, apart_here);
+    const ResourceKind kind = kind_of(level);
+    const std::string of_level = name + "." + std::string(level.key);
+    if (kind != ResourceKind::l2) {
+      levels_.push_back(
+          {level, add_resource(network, kind, of_level, level.rate.value(), {level.latency, spec.queueing_factor},
+                               apart_below_l2(spec, kind, without))});
+      continue;
+    }
+    const sim::ResourceNetwork::Apart apart_here = apart_from_clock(kind, without);
+    levels_.push_back({level, add_resource(network, kind, of_level, level.rate.value(), {}, apart_here)});
+    ports_ = add_resource(network, ResourceKind::xcd_ports, name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {},
+                          apart_here);
   }
   for (const Level& level : below_l2()) latency_path_.push_back(level.resource);
 }

@@ -58,7 +58,6 @@ class Memory {
   std::span<const Level> levels() const { return levels_; }
   sim::ResourceId hbm() const { return levels_.back().resource; }
   sim::ResourceId l2() const { return levels_.front().resource; }
-  sim::ResourceId xcd_ports() const { return ports_; }
   // The resources whose loaded latency a memory access sees, in order: those below the L2s.
   const std::vector<sim::ResourceId>& latency_path() const { return latency_path_; }
 

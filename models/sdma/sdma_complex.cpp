@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "models/machine/resource_kind.h"
 #include "models/platform/device.h"
 
 namespace c3sim::models {
@@ -12,7 +13,7 @@ SdmaComplex::SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& ne
       gpu_(gpu),
       path_(spec, memories, fabric),
       own_thread_(network.simulator(), device_name(gpu) + ".submitter", spec.gpu_submission) {
-  pulls_.rate = network.add_resource({device_name(gpu) + ".sdma pulls", spec.pull_rate.value(), {}});
+  pulls_.rate = add_resource(network, ResourceKind::pulls, device_name(gpu) + ".sdma_pulls", spec.pull_rate.value());
   for (int index = 0; index < spec.engines; ++index) {
     engines_.push_back(std::make_unique<SdmaEngine>(spec, gpu, index, network, path_, pulls_));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "models/machine/resource_kind.h"
 #include "models/platform/device.h"
 
 namespace c3sim::models {
@@ -36,7 +37,7 @@ SdmaEngine::SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNe
       data_mover_(simulator_, "data mover of " + name_, 1),
       queues_(static_cast<std::size_t>(spec.queues_per_engine)) {
   const sim::BytesPerSecond rate = index < spec.host_engines ? spec.host_payload_rate : spec.payload_rate;
-  identity_.payload = network.add_resource({name_, rate.value(), {}});
+  identity_.payload = add_resource(network, ResourceKind::engine, name_, rate.value());
 }
 
 SdmaQueue& SdmaEngine::queue(int number) {

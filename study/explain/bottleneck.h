@@ -1,33 +1,27 @@
 // What holds an activity of a node back, in words that people use.
 #pragma once
 
-#include <map>
+#include <compare>
 #include <string>
 #include <string_view>
 
-#include "models/node.h"
+#include "models/machine/resource_kind.h"
 #include "sim/resource_network.h"
 
 namespace c3sim::study {
 
-enum class Bottleneck { own_rate, latency, l2, xcd_port, infinity_cache, hbm, link, remote_reads, host_link, engine };
-
-std::string_view to_string(Bottleneck bottleneck);
-
-// The shared resources of a node whose names mean something to its users: memories, links, copy engines.
-class Bottlenecks {
- public:
-  explicit Bottlenecks(models::Node& node);
-
-  const std::map<sim::ResourceId, Bottleneck>& resources() const { return resources_; }
-  // What holds a live activity back at the rates now held, and with the name of the resource, if it is one: "link
-  // gpu0.link_to_gpu1".
-  Bottleneck of(sim::ResourceNetwork::ActivityId activity) const;
-  std::string words(sim::ResourceNetwork::ActivityId activity) const;
-
- private:
-  const sim::ResourceNetwork& network_;
-  std::map<sim::ResourceId, Bottleneck> resources_;
+// Its own rate or latency, or a resource of some kind.
+struct Bottleneck {
+  sim::RateLimit::Kind limit = sim::RateLimit::Kind::cap;
+  models::ResourceKind resource{};  // where the limit is a resource
+  auto operator<=>(const Bottleneck&) const = default;
 };
+
+std::string_view to_string(const Bottleneck& bottleneck);
+
+// What holds a live activity back at the rates now held, and with the name of the resource, if it is one: "link
+// gpu0.link_to_gpu1".
+Bottleneck bottleneck_of(const sim::ResourceNetwork& network, sim::ResourceNetwork::ActivityId activity);
+std::string bottleneck_words(const sim::ResourceNetwork& network, sim::ResourceNetwork::ActivityId activity);
 
 }  // namespace c3sim::study

@@ -55,8 +55,7 @@ struct Held {
 
 class Watch {
  public:
-  Watch(models::Node& node, const Schedule& schedule)
-      : network_(node.network()), schedule_(schedule), bottlenecks_(node) {}
+  Watch(models::Node& node, const Schedule& schedule) : network_(node.network()), schedule_(schedule) {}
 
   void operator()(sim::Time since, sim::Time until);
 
@@ -75,7 +74,7 @@ class Watch {
 
   const ResourceNetwork& network_;
   const Schedule& schedule_;
-  Bottlenecks bottlenecks_;
+  std::vector<sim::ResourceId> resources_ = network_.whole_resources();
   std::map<std::pair<Part, Bottleneck>, Held> held_;
 };
 
@@ -90,10 +89,11 @@ std::vector<sim::ResourceId> Watch::contended(ResourceNetwork::ActivityId activi
 void Watch::operator()(sim::Time since, sim::Time until) {
   std::map<ResourceNetwork::ActivityId, Part> activities;
   Memories memories;
-  for (const auto& [resource, bottleneck] : bottlenecks_.resources()) {
+  for (const sim::ResourceId resource : resources_) {
+    const bool is_hbm = models::kind_of(network_, resource) == models::ResourceKind::hbm;
     for (const ResourceNetwork::Share& share : network_.shares(resource)) {
       activities.emplace(share.activity, part_of(share.tag));
-      if (bottleneck == Bottleneck::hbm) memories[share.activity].push_back(resource);
+      if (is_hbm) memories[share.activity].push_back(resource);
     }
   }
   std::map<Part, double> count;
@@ -101,7 +101,7 @@ void Watch::operator()(sim::Time since, sim::Time until) {
 
   const double seconds = sim::to_seconds(until - since).value();
   for (const auto& [activity, part] : activities) {
-    Held& held = held_[{part, bottlenecks_.of(activity)}];
+    Held& held = held_[{part, bottleneck_of(network_, activity)}];
     held.seconds += seconds / count[part];
     for (const sim::ResourceId resource : contended(activity, memories)) {
       for (const ResourceNetwork::Share& share : network_.shares(resource)) {

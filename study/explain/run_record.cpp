@@ -24,12 +24,13 @@ void append(std::vector<Stretch>& stretches, Stretch next) {
 class TrafficWatch {
  public:
   TrafficWatch(models::Node& node, sim::Time origin, Traffic& links, Traffic& engines)
-      : network_(node.network()), bottlenecks_(node), origin_(origin), links_(links), engines_(engines) {}
+      : network_(node.network()), origin_(origin), links_(links), engines_(engines) {}
 
   void operator()(sim::Time since, sim::Time until) {
-    for (const auto& [resource, bottleneck] : bottlenecks_.resources()) {
-      if (bottleneck == Bottleneck::link) note(links_, resource, since, until);
-      if (bottleneck == Bottleneck::engine) note(engines_, resource, since, until);
+    for (const sim::ResourceId resource : resources_) {
+      const models::ResourceKind kind = models::kind_of(network_, resource);
+      if (kind == models::ResourceKind::link) note(links_, resource, since, until);
+      if (kind == models::ResourceKind::engine) note(engines_, resource, since, until);
     }
   }
 
@@ -39,11 +40,11 @@ class TrafficWatch {
     if (shares.empty()) return;
     append(traffic[network_.name(resource)],
            {std::max(since, origin_), until, sim::BytesPerSecond(network_.load(resource)),
-            bottlenecks_.words(shares.front().activity)});
+            bottleneck_words(network_, shares.front().activity)});
   }
 
   const sim::ResourceNetwork& network_;
-  Bottlenecks bottlenecks_;
+  std::vector<sim::ResourceId> resources_ = network_.whole_resources();
   sim::Time origin_;
   Traffic& links_;
   Traffic& engines_;

@@ -50,16 +50,18 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
 
   Testbed real(platform);
   std::vector<Slowdown> slowdowns;
+  std::size_t place = 0;  // among the operations of all runs
   for (const NamedRun& run : runs) {
     for (const Operation& operation : run.schedule) {
-      const std::size_t index = slowdowns.size();
+      const std::size_t index = place++;
+      if (waits_for_others(operation.work)) continue;
       const auto without_last = [&](std::size_t k) {
         return times[k == 0 ? 0 : k == count ? count : count + k][index];
       };
       Slowdown& slowdown = slowdowns.emplace_back();
       slowdown.run = run.name;
       slowdown.operation = operation.name;
-      slowdown.alone = real.alone(operation.work);
+      slowdown.alone = real.alone(operation.work, {}, operation.gpus);
       slowdown.together = times[0][index];
       for (std::size_t i = 0; i < count; ++i) {
         const sim::Time forwards = times[i][index] - times[i + 1][index];

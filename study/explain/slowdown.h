@@ -30,7 +30,8 @@ struct Slowdown {
   double percent(sim::Time part) const;  // of the time alone
 };
 
-// Of all operations of the runs, one after the other. Takes each run 2 * mechanisms times.
+// Of all operations of the runs, one after the other, but for those that wait for others and so have no time alone.
+// Takes each run 2 * mechanisms times.
 std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs);
 
 // One row per operation; percent of its time alone.

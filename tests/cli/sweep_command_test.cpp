@@ -77,15 +77,22 @@ class SweepCommandTest : public testing::Test {
     posix_spawn_file_actions_destroy(&actions);
     return child;
   }
-  // Once it has written points.
-  static void wait_for_points(const std::filesystem::path& folder) {
-    const auto written = [&folder] {
+  // How it ended, of a sweep that was sent this signal once it had written points.
+  int stopped_by(int signal, const std::string& folder) const {
+    const pid_t child = start(folder, out("said"));
+    const auto has_points = [&folder] {
       std::error_code absent;
-      const std::uintmax_t size = std::filesystem::file_size(folder / "points.sqlite-wal", absent);
+      const std::uintmax_t size = std::filesystem::file_size(folder + "/points.sqlite-wal", absent);
       return !absent && size >= 100'000;
     };
-    for (int i = 0; i < 3000 && !written(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    ASSERT_TRUE(written());
+    int status = 0;
+    while (!has_points()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (waitpid(child, &status, WNOHANG) == child) return status;
+    }
+    kill(child, signal);
+    waitpid(child, &status, 0);
+    return status;
   }
 
   const std::filesystem::path folder_ = testing::TempDir() + "sweep_command_test";
@@ -194,12 +201,7 @@ TEST_F(SweepCommandTest, SeveralProcessesNeedOpenMpi) {
 TEST_F(SweepCommandTest, FullKillingLosesNothingAndRepeatsNothing) {
   const std::string whole = out("whole");
   ASSERT_EQ(run_cli({"sweep", long_, "--out", whole}).code, ExitCode::fine);
-  const pid_t child = start(out("killed"), out("said"));
-  wait_for_points(folder_ / "killed");
-  kill(child, SIGKILL);
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(WIFSIGNALED(stopped_by(SIGKILL, out("killed"))));
   const Answer resumed = run_cli({"sweep", long_, "--out", out("killed"), "--resume"});
   EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
   EXPECT_EQ(text(folder_ / "killed" / "points.csv"), text(folder_ / "whole" / "points.csv"));
@@ -207,11 +209,7 @@ TEST_F(SweepCommandTest, FullKillingLosesNothingAndRepeatsNothing) {
 }
 
 TEST_F(SweepCommandTest, FullAnInterruptionEndsCleanlyAndSaysHowToGoOn) {
-  const pid_t child = start(out("stopped"), out("said"));
-  wait_for_points(folder_ / "stopped");
-  kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = stopped_by(SIGINT, out("stopped"));
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 2);
   EXPECT_THAT(text(out("said")), AllOf(HasSubstr("of 3000 points were finished and are in"),

@@ -1,0 +1,58 @@
+// Whatever is shipped can be explained and traced: every experiment on every platform under both protocols.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/cli/run_cli.h"
+
+namespace c3sim::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().stem() != "defaults") names.push_back(entry.path().stem());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+const std::filesystem::path configs = C3SIM_SOURCE_DIR "/configs";
+
+using Parameters = std::tuple<std::string, std::string, std::string>;  // experiment, platform, protocol
+
+class ShippedExperiment : public testing::TestWithParam<Parameters> {};
+
+TEST_P(ShippedExperiment, IsExplainedAndTraced) {
+  const auto& [experiment, platform, protocol] = GetParam();
+  const std::filesystem::path trace =
+      std::filesystem::path(testing::TempDir()) / (experiment + platform + protocol + ".json");
+  const Answer answer = run_cli({"run", (configs / "experiments" / (experiment + ".yaml")).string(), "--platform",
+                                 platform, "--protocol", protocol, "--explain", "--trace", trace.string()});
+  if (answer.code == ExitCode::users_fault) {  // what names engines or CUs that the platform has not
+    EXPECT_THAT(answer.err, HasSubstr(experiment + ".yaml:"));
+    return;
+  }
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("Where the time went"));
+  EXPECT_GT(std::filesystem::file_size(trace), 0U);
+  std::filesystem::remove(trace);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShippedExperiment,
+                         testing::Combine(testing::ValuesIn(names_in(configs / "experiments")),
+                                          testing::ValuesIn(names_in(configs / "platforms")),
+                                          testing::Values("steady", "shot")),
+                         [](const testing::TestParamInfo<Parameters>& one) {
+                           return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" + std::get<2>(one.param);
+                         });
+
+}  // namespace
+}  // namespace c3sim::cli
