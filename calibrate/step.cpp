@@ -184,7 +184,10 @@ std::vector<Step> collectives() {
   return {
       {"a streaming kernel",
        {{"gpu.memory.hbm.read_efficiency", "a kernel that streams through arrays beyond every cache"}},
-       [](const Measurement& m) { return timed<study::StreamTrial>(m) != nullptr; }},
+       [](const Measurement& m) {
+         const auto* const stream = timed<study::StreamTrial>(m);
+         return stream != nullptr && !stream->workgroups;
+       }},
       {"kernel collectives from 512 MiB on 1 to 8 workgroups",
        {{"rccl.workgroup_in_flight", "a large collective on 1 to 8 channels"}},
        [](const Measurement& m) { return is_bound_by_channels(m); }},

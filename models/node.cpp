@@ -18,12 +18,16 @@ Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetr
   for (int gpu = 0; gpu < simulated; ++gpu) {
     gpus_.push_back(std::make_unique<Gpu>(gpu, spec.gpu, network_, fabric_.ports(gpu), spec.without));
   }
-  // Engines write into the memories of all GPUs.
+  // Engines reach into the memories of all GPUs.
   std::vector<Memory*> memories;
-  memories.reserve(static_cast<std::size_t>(spec.gpus));
-  for (int i = 0; i < spec.gpus; ++i) memories.push_back(&gpu(i).memory());
+  std::vector<PullService*> pulls;
+  for (int i = 0; i < spec.gpus; ++i) {
+    if (i < simulated) pulls_.push_back(std::make_unique<PullService>(spec.gpu.sdma, network_, device_name(i)));
+    memories.push_back(&gpu(i).memory());
+    pulls.push_back(pulls_[static_cast<std::size_t>(i < simulated ? i : 0)].get());
+  }
   for (int gpu = 0; gpu < simulated; ++gpu) {
-    sdma_.push_back(std::make_unique<SdmaComplex>(spec.gpu.sdma, gpu, network_, memories, fabric_));
+    sdma_.push_back(std::make_unique<SdmaComplex>(spec.gpu.sdma, gpu, network_, memories, pulls, fabric_));
     copy_engines_.push_back(sdma_.back().get());
   }
 }

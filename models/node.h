@@ -47,6 +47,7 @@ class Node {
   Fabric fabric_;
   Host host_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<std::unique_ptr<PullService>> pulls_;
   std::vector<std::unique_ptr<SdmaComplex>> sdma_;
   std::vector<SdmaComplex*> copy_engines_;
 };

@@ -15,6 +15,7 @@ namespace c3sim::study {
 namespace {
 
 constexpr sim::Limits<sim::Bytes> sizes{sim::Bytes(1.0), largest_array};
+constexpr std::int64_t most_workgroups = 1'000'000;
 constexpr std::int64_t word_values = 2'147'483'647;  // a FENCE writes 32 bits
 
 models::GemmShape read_gemm(sim::Section operation) {
@@ -112,12 +113,19 @@ models::ElementwiseSpec read_operator(sim::Section& section) {
 }
 
 models::ElementwiseSpec read_kernel(sim::Section section) {
-  if (section.has("operator")) return read_operator(section);
+  const int workgroups =
+      section.has("workgroups") ? static_cast<int>(section.integer("workgroups", 1, most_workgroups)) : 0;
+  if (section.has("operator")) {
+    models::ElementwiseSpec named = read_operator(section);
+    named.workgroups = workgroups;
+    return named;
+  }
   const sim::Limits<sim::Bytes> any_size{sim::Bytes(0.0), largest_array};
   models::ElementwiseSpec spec;
   spec.read = section.bytes("read", any_size, sim::Bytes(0.0));
   spec.written = section.bytes("write", any_size, sim::Bytes(0.0));
   spec.flops = sim::Flops(section.number("flops", 0.0, 1e18, 0.0));
+  spec.workgroups = workgroups;
   return spec;
 }
 

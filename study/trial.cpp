@@ -56,11 +56,6 @@ Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpe
   return schedule;
 }
 
-models::ElementwiseSpec kernel_of(const StreamTrial& trial) {
-  const double arrays = trial.arrays_read + trial.arrays_written;
-  return {trial.bytes * (trial.arrays_read / arrays), trial.bytes * (trial.arrays_written / arrays), {}};
-}
-
 // What the testbed is to play; empty for trials that are no schedule.
 Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
   return std::visit(
@@ -83,6 +78,7 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
             return copies;
           },
           [](const StreamTrial& stream) { return Schedule{operation_of(kernel_of(stream))}; },
+          [&](const StreamAndCollectiveTrial& both) { return study::schedule_of(both, platform); },
           [&](const RemoteTrial& remote) { return schedule_of_kernels(remote, platform); },
           [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
           [](const auto&) { return Schedule{}; }},
@@ -138,7 +134,7 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
 }
 
 sim::Seconds around_kernel(const models::PlatformSpec& platform) {
-  return sim::to_seconds(platform.host.kernel_launch + platform.host.kernel_notice);
+  return sim::to_seconds(platform.host.around_kernel());
 }
 
 void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
@@ -312,15 +308,12 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
   return "1 to " + std::to_string(platform.gpu.cus()) + " CUs are accepted";
 }
 
-std::string why_no_stream(const StreamTrial& trial) {
-  return trial.arrays_read + trial.arrays_written > 0 ? ""
-                                                      : "a stream that reads or writes at least one array is accepted";
-}
-
 }  // namespace
 
 bool is_concurrent(const Trial& trial) {
-  return std::holds_alternative<C3Trial>(trial) || std::holds_alternative<DependentTrial>(trial);
+  const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
+  return std::holds_alternative<C3Trial>(trial) || std::holds_alternative<DependentTrial>(trial) ||
+         std::holds_alternative<StreamAndCollectiveTrial>(trial) || (copies != nullptr && copies->stream);
 }
 
 std::string why_impossible(const Testbed& testbed, const Trial& trial) {
@@ -328,7 +321,9 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
   std::string reason;
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) reason = why_no_cus(platform, gemm->cus);
   if (const auto* remote = std::get_if<RemoteTrial>(&trial)) reason = why_no_peer(platform, *remote);
-  if (const auto* stream = std::get_if<StreamTrial>(&trial)) reason = why_no_stream(*stream);
+  if (const auto* stream = std::get_if<StreamTrial>(&trial)) reason = why_impossible(*stream);
+  if (const auto* both = std::get_if<StreamAndCollectiveTrial>(&trial)) reason = why_impossible(both->stream);
+  if (const auto* copies = std::get_if<StreamAndCopiesTrial>(&trial)) reason = why_impossible(*copies);
   if (const auto* c3 = std::get_if<C3Trial>(&trial)) {
     reason = testbed.why_impossible(c3->scenario.gemm);
     if (reason.empty()) reason = testbed.why_impossible(collective_of(c3->scenario, c3->strategy, platform));
@@ -351,6 +346,8 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
   return std::visit(sim::Overloaded{[&](const RestTrial&) { return of_rest(platform); },
                                     [&](const LoadTrial& loads) { return of_loads(platform, loads); },
                                     [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
+                                    [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
+                                    [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
                                     [&](const auto&) { return of_schedule(testbed, trial, asked); }},
                     trial);
 }

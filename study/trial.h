@@ -12,6 +12,7 @@
 #include "study/dependent.h"
 #include "study/figure.h"
 #include "study/strategy.h"
+#include "study/stream_trial.h"
 
 namespace c3sim::study {
 
@@ -68,14 +69,6 @@ struct RemoteTrial {
   auto operator<=>(const RemoteTrial&) const = default;
 };
 
-// A kernel on every GPU that streams through arrays in its own HBM.
-struct StreamTrial {
-  int arrays_read = 2;
-  int arrays_written = 1;
-  sim::Bytes bytes;  // of all arrays together
-  auto operator<=>(const StreamTrial&) const = default;
-};
-
 // One thread that follows a chain of pointers at random.
 struct LoadTrial {
   sim::Bytes working_set;
@@ -98,8 +91,9 @@ struct DependentTrial {
   auto operator<=>(const DependentTrial&) const = default;
 };
 
-using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
-                           StreamTrial, LoadTrial, C3Trial, DependentTrial>;
+using Trial =
+    std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
+                 StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);
@@ -115,7 +109,7 @@ std::string command_of(const Trial& trial);
 // What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size.
 double size_of(const Trial& trial);
 
-// Computation and communication at once: what no fit may see.
+// Computation, or a stream, and communication at once: what no fit may see.
 bool is_concurrent(const Trial& trial);
 
 // Why the platform cannot run it, in one sentence that says what would be accepted; empty if it can.

@@ -51,8 +51,10 @@ std::string words(const RemoteTrial& trial) {
 }
 
 std::string words(const StreamTrial& trial) {
-  return fmt::format("stream of {} from {} arrays to {}", spelled(trial.bytes), trial.arrays_read,
-                     trial.arrays_written);
+  std::string text =
+      fmt::format("stream of {} from {} arrays to {}", spelled(trial.bytes), trial.arrays_read, trial.arrays_written);
+  if (trial.workgroups) text += fmt::format(" on {} workgroups", *trial.workgroups);
+  return text;
 }
 
 std::string words(const LoadTrial& trial) {
@@ -76,6 +78,17 @@ std::string words(const C3Trial& trial) {
 
 std::string words(const DependentTrial& trial) {
   return fmt::format("{} gemm {}", to_string(trial.schedule), models::to_string(trial.shape));
+}
+
+std::string words(const StreamAndCollectiveTrial& trial) {
+  return fmt::format("{} and {}", words(trial.stream), to_string(Work(trial.collective)));
+}
+
+std::string words(const StreamAndCopiesTrial& trial) {
+  std::string text = fmt::format("copies of {} one after another {} seen from gpu{}", spelled(trial.bytes),
+                                 trial.both_ways ? "both ways" : "gpu0 to gpu1", trial.gpu);
+  if (trial.stream) text += " beside a " + words(*trial.stream);
+  return text;
 }
 
 template <class T>
@@ -132,14 +145,23 @@ std::string command(const C3Trial& trial) {
 }  // namespace
 
 std::string_view kind_of(const Trial& trial) {
-  constexpr std::array<std::string_view, std::variant_size_v<Trial>> names{"rest",     "empty kernel",
-                                                                           "gemm",     "collective by kernels",
-                                                                           "copy",     "copies to several peers",
-                                                                           "remote",   "stream",
-                                                                           "loads",    "C3",
-                                                                           "dependent"};
+  constexpr std::array<std::string_view, std::variant_size_v<Trial>> names{"rest",
+                                                                           "empty kernel",
+                                                                           "gemm",
+                                                                           "collective by kernels",
+                                                                           "copy",
+                                                                           "copies to several peers",
+                                                                           "remote",
+                                                                           "stream",
+                                                                           "loads",
+                                                                           "C3",
+                                                                           "dependent",
+                                                                           "stream beside a collective",
+                                                                           "stream beside copies"};
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
+  const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
+  if (copies != nullptr && !copies->stream) return "copies one after another";
   return names[trial.index()];
 }
 
@@ -161,6 +183,8 @@ double size_of(const Trial& trial) {
                       [](const StreamTrial& stream) { return stream.bytes.value(); },
                       [](const LoadTrial& loads) { return loads.working_set.value(); },
                       [](const C3Trial& c3) { return c3.scenario.bytes.value(); },
+                      [](const StreamAndCollectiveTrial& both) { return both.collective.bytes.value(); },
+                      [](const StreamAndCopiesTrial& copies) { return copies.bytes.value(); },
                       [](const DependentTrial& dependent) { return gathered_bytes(dependent.shape).value(); },
                       [](const auto&) { return 0.0; }},
       trial);

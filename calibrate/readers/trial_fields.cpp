@@ -51,17 +51,17 @@ class FieldReader {
   }
 
   // A size that a trial must have.
-  sim::Bytes bytes() {
+  sim::Bytes bytes(std::string_view name = "bytes") {
     const std::string accepted = fmt::format("1B to {} are accepted", sim::to_string(study::largest_array));
-    if (!has("bytes")) {
-      fault("bytes", "is missing: " + accepted);
+    if (!has(name)) {
+      fault(name, "is missing: " + accepted);
       return {};
     }
-    const sim::ParsedQuantity parsed = sim::parse_quantity(required("bytes"), sim::Dimension::bytes);
+    const sim::ParsedQuantity parsed = sim::parse_quantity(required(name), sim::Dimension::bytes);
     if (!parsed.ok()) {
-      fault("bytes", parsed.error);
+      fault(name, parsed.error);
     } else if (parsed.value < 1.0 || sim::Bytes(parsed.value) > study::largest_array) {
-      fault("bytes", fmt::format("'{}' is out of bounds: {}", required("bytes"), accepted));
+      fault(name, fmt::format("'{}' is out of bounds: {}", required(name), accepted));
     }
     return sim::Bytes(parsed.value);
   }
@@ -155,7 +155,7 @@ study::Trial read_gemm(FieldReader& fields) {
   return trial;
 }
 
-study::Trial read_collective(FieldReader& fields) {
+models::CollectiveSpec read_collective_spec(FieldReader& fields) {
   models::CollectiveSpec spec;
   spec.kind = fields.choice("collective", study::collective_choices());
   spec.bytes = fields.bytes();
@@ -168,8 +168,10 @@ study::Trial read_collective(FieldReader& fields) {
   spec.channels = fields.integer("channels", 1);
   spec.graph = fields.flag("graph");
   if (fields.has("host_threads")) spec.host_threads = fields.choice("host_threads", study::host_thread_choices());
-  return study::CollectiveTrial{spec};
+  return spec;
 }
+
+study::Trial read_collective(FieldReader& fields) { return study::CollectiveTrial{read_collective_spec(fields)}; }
 
 study::Trial read_copy(FieldReader& fields) {
   models::SdmaCopySpec spec;
@@ -196,14 +198,37 @@ study::Trial read_remote(FieldReader& fields) {
   return trial;
 }
 
-study::Trial read_stream(FieldReader& fields) {
+study::StreamTrial read_arrays(FieldReader& fields) {
   study::StreamTrial trial;
   trial.arrays_read = fields.integer("read", 0).value_or(2);
   trial.arrays_written = fields.integer("written", 0).value_or(1);
   if (trial.arrays_read + trial.arrays_written == 0) {
     fields.fault("written", "'0' beside no array that is read: at least one array is accepted");
   }
+  trial.workgroups = fields.integer("workgroups", 1);
+  return trial;
+}
+
+study::Trial read_stream(FieldReader& fields) {
+  study::StreamTrial trial = read_arrays(fields);
   trial.bytes = fields.bytes();
+  return trial;
+}
+
+study::Trial read_stream_and_collective(FieldReader& fields) {
+  study::StreamAndCollectiveTrial trial;
+  trial.stream = read_arrays(fields);
+  trial.stream.bytes = fields.bytes("stream_bytes");
+  trial.collective = read_collective_spec(fields);
+  return trial;
+}
+
+study::Trial read_stream_and_copies(FieldReader& fields) {
+  study::StreamAndCopiesTrial trial;
+  if (fields.has("read") || fields.has("written")) trial.stream = read_arrays(fields);
+  trial.bytes = fields.bytes();
+  trial.both_ways = fields.flag("both_ways");
+  trial.gpu = fields.integer("gpu", 0).value_or(0);
   return trial;
 }
 
@@ -260,10 +285,15 @@ const std::vector<Kind>& kinds() {
          return study::Trial(study::FanOutTrial{fields.count("peers", 1), fields.bytes()});
        }},
       {"remote", {"access", "pattern", "gpu", "peer", "bytes", "cus"}, read_remote},
-      {"stream", {"read", "written", "bytes"}, read_stream},
+      {"stream", {"read", "written", "workgroups", "bytes"}, read_stream},
       {"load", {"bytes", "beside", "beside_reads"}, read_loads},
       {"c3", {"gemm", "collective", "bytes", "strategy", "channels", "reserved", "delay", "barrier"}, read_c3},
       {"dependent", {"gemm", "schedule"}, read_dependent},
+      {"stream_beside_collective",
+       {"read", "written", "workgroups", "stream_bytes", "collective", "bytes", "backend", "gpus", "variant",
+        "prelaunch", "engines", "cus", "channels", "graph", "host_threads"},
+       read_stream_and_collective},
+      {"copies_in_a_row", {"bytes", "both_ways", "gpu", "read", "written", "workgroups"}, read_stream_and_copies},
   };
   return all;
 }

@@ -2,17 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace c3sim::models {
 
 namespace {
 
+constexpr int on_a_cu = 2;  // of the workgroups whose number is given
+
+CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.registers / on_a_cu, cu.waves / on_a_cu}; }
+
+sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+  return gpu.streams.in_flight / (spec.workgroups > 0 ? on_a_cu : 1);
+}
+
+// Of the GPU undisturbed: what HBM delivers, or what is under way over the latency.
+sim::BytesPerSecond fill_rate(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+  if (spec.workgroups == 0) return gpu.memory.hbm_rate;
+  const sim::Seconds latency = sim::to_seconds(gpu.streams.latency + gpu.memory.cache_latency + gpu.memory.hbm_latency);
+  if (latency.value() <= 0.0) return gpu.memory.hbm_rate;
+  return std::min(gpu.memory.hbm_rate, spec.workgroups * in_flight_of_workgroup(spec, gpu) / latency);
+}
+
 // Progress counts in bytes read or written; every one passes an L2 and goes to HBM.
 Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   const double reads = spec.read / spec.bytes();
   Demand demand;
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
+  demand.in_flight = in_flight_of_workgroup(spec, gpu);
+  demand.waits = true;
+  demand.step_latency = gpu.streams.latency;
   const double flops_per_byte = spec.flops.value() / spec.bytes().value();
   if (flops_per_byte > 0.0) demand.vector_per_cycle = gpu.vector_flops_per_cycle_per_cu / flops_per_byte;
   return demand;
@@ -23,6 +43,7 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu) {
 std::string to_string(const ElementwiseSpec& spec) {
   std::string text = fmt::format("{} read, {} written", sim::to_string(spec.read), sim::to_string(spec.written));
   if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
+  if (spec.workgroups > 0) text += fmt::format(", {} workgroups", spec.workgroups);
   return text;
 }
 
@@ -39,14 +60,15 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   const CuMask mask = stream.mask;
   Kernel kernel;
   kernel.shape.name = "elementwise";
-  kernel.shape.workgroups = gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
-  kernel.shape.workgroup = gpu.cu;
+  const bool counted = spec.workgroups > 0;
+  kernel.shape.workgroups = counted ? spec.workgroups : gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
+  kernel.shape.workgroup = counted ? part_of(gpu.cu) : gpu.cu;
   kernel.shape.stream = stream;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;
   kernel.follows_clock = spec.flops > sim::Flops(0.0);
-  // Whatever it touches it fills, as fast as HBM delivers.
-  kernel.l2_fill = gpu.memory.hbm_rate;
-  kernel.cache_fill = gpu.memory.hbm_rate;
+  // Whatever it touches it fills.
+  kernel.l2_fill = fill_rate(spec, gpu);
+  kernel.cache_fill = kernel.l2_fill;
   kernel.demand = [demand = demand_of(spec, gpu)](int, const Footing&) { return demand; };
   return kernel;
 }

@@ -16,6 +16,7 @@ struct ElementwiseSpec {
   sim::Bytes read;
   sim::Bytes written;
   sim::Flops flops;
+  int workgroups = 0;  // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
 
   sim::Bytes bytes() const { return read + written; }
   auto operator<=>(const ElementwiseSpec&) const = default;
@@ -26,7 +27,8 @@ std::string to_string(const ElementwiseSpec& spec);  // "2GiB read, 1GiB written
 // Why no machine runs it, in one sentence that says what would be accepted; empty if one does.
 std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu);
 
-// One workgroup fills a CU. Nothing of the arrays is in a cache, and enough is under way that no latency shows.
+// Nothing of the arrays is in a cache. What a workgroup has under way bounds its rate where they are few, and is its
+// weight where others use the memory.
 Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const Stream& stream = {});
 
 // On these GPUs, or on every one where none is named: from the host's first instruction to its knowledge that all GPUs

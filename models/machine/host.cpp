@@ -30,16 +30,10 @@ sim::Task<> Host::launch_kernel(int gpu, bool graph) {
   const sim::Time asked = simulator_.now();
   const bool at_rest = activity.kernels == 0 && (!activity.last_end || asked - *activity.last_end >= spec_.wake_up);
   ++activity.kernels;
-  if (graph) {
-    co_await launcher.work(spec_.graph_launch, {"launch graph", {}});
-  } else {
-    co_await launcher.work(spec_.kernel_launch, {"launch kernel", {}});
-  }
-  if (at_rest) activity.awake = simulator_.now() + spec_.wake_up;
-  if (activity.awake <= simulator_.now()) co_return;
-  sim::OpenStep step(simulator_);
-  co_await simulator_.delay(activity.awake - simulator_.now());
-  step.end(launcher.name(), "wake up");
+  const sim::Time launch = graph ? spec_.graph_launch : spec_.kernel_launch;
+  const SubmittingThread::Occupation launching{graph ? "launch graph" : "launch kernel", {}};
+  const SubmittingThread::Occupation waking{"wake up", {}};
+  co_await launcher.work_and_sleep(launch, launching, at_rest ? spec_.wake_up : sim::Time::zero(), waking);
 }
 
 sim::Task<> Host::notice_kernel_end(int gpu) {

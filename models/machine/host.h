@@ -23,8 +23,9 @@ class Host {
   // The one that launches its kernels.
   SubmittingThread& launcher_of(int gpu) { return *launchers_[static_cast<std::size_t>(gpu)]; }
 
-  // Launches a kernel, alone or as all of a captured graph: occupies the thread of `gpu`, ends when the command left
-  // it and, where the GPU was at rest, that is awake.
+  // Launches a kernel, alone or as all of a captured graph: occupies the launcher of `gpu`, ends when the command left
+  // it and, where the GPU was at rest, that is awake. Until then the launcher sleeps, so that kernels start in the
+  // order in which they were launched, from rest as in any other case.
   sim::Task<> launch_kernel(int gpu, bool graph);
   // From the end of a kernel of `gpu` until the waiting thread knows. Occupies nobody.
   sim::Task<> notice_kernel_end(int gpu);
@@ -44,7 +45,6 @@ class Host {
   struct Activity {
     int kernels = 0;
     std::optional<sim::Time> last_end{};
-    sim::Time awake{0};  // when the GPU is, that was at rest
   };
   std::vector<Activity> activity_;  // by GPU
 };

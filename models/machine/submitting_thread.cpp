@@ -15,12 +15,20 @@ sim::Task<> SubmittingThread::occupy_until(sim::Time end, Occupation occupation)
   busy_ += end - simulator_.now();
   co_await simulator_.delay(end - simulator_.now());
   step.end(name_, occupation.kind, occupation.subject);
-  free_.release();
 }
 
 sim::Task<> SubmittingThread::work(sim::Time duration, Occupation occupation) {
   co_await free_.acquire();
   co_await occupy_until(simulator_.now() + duration, occupation);
+  free_.release();
+}
+
+sim::Task<> SubmittingThread::work_and_sleep(sim::Time duration, Occupation occupation, sim::Time sleep,
+                                             Occupation why) {
+  co_await free_.acquire();
+  co_await occupy_until(simulator_.now() + duration, occupation);
+  if (sleep > sim::Time::zero()) co_await occupy_until(simulator_.now() + sleep, why);
+  free_.release();
 }
 
 sim::Task<> SubmittingThread::write_command(std::int64_t packets, std::string_view subject) {
@@ -33,6 +41,7 @@ sim::Task<> SubmittingThread::ring_doorbell(std::string_view subject) {
   next_doorbell_ = store + costs_.doorbell_interval;
   const Occupation ringing{"ring doorbell", subject};
   co_await occupy_until(store, ringing);
+  free_.release();
 }
 
 sim::Task<> SubmittingThread::write_word(MemoryWord& word, std::int64_t value) {

@@ -25,6 +25,8 @@ class SubmittingThread {
   };
   // Occupies the thread for `duration`, after whatever it was asked to do before.
   sim::Task<> work(sim::Time duration, Occupation occupation);
+  // The same, and sleeps for `sleep` more: what it is asked for meanwhile waits, in order.
+  sim::Task<> work_and_sleep(sim::Time duration, Occupation occupation, sim::Time sleep, Occupation why);
   sim::Task<> write_command(std::int64_t packets, std::string_view subject);
   // Ends when the store has left the thread.
   sim::Task<> ring_doorbell(std::string_view subject);
@@ -38,6 +40,7 @@ class SubmittingThread {
   sim::Time busy() const { return busy_; }  // time occupied so far
 
  private:
+  // Keeps the thread, which is the caller's to release.
   sim::Task<> occupy_until(sim::Time end, Occupation occupation);
 
   sim::Simulator& simulator_;

@@ -14,11 +14,20 @@
 
 namespace c3sim::models {
 
+// How kernels that go through arrays keep memory busy, by Little's law.
+struct StreamSpec {
+  sim::Bytes in_flight;  // by a CU full of their waves: read and not yet there, or written and on the way
+  sim::Time latency{0};  // of a step of their loop, beside that of the memory
+
+  static StreamSpec read(sim::Section section);
+};
+
 struct GpuSpec {
   int cus_per_xcd = 0;
   CuResources cu;
   double vector_flops_per_cycle_per_cu = 0.0;  // in single precision; 0: not known
   MemorySpec memory;                           // holds the number of XCDs
+  StreamSpec streams;
   DispatchSpec dispatch;
   GemmSpec gemm;
   PowerSpec power;

@@ -40,6 +40,9 @@ struct HostSpec {
   sim::Time wake_up{0};            // how much later a kernel starts that finds its GPU at rest
   sim::Time kernel_notice{0};      // from the end of a kernel to a thread that knows of it
 
+  // What a kernel takes beside itself, from its launch until the host knows of its end.
+  sim::Time around_kernel() const { return kernel_launch + kernel_notice; }
+
   static HostSpec read(sim::Section section);
 };
 

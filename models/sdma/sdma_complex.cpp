@@ -2,20 +2,19 @@
 
 #include <string>
 
-#include "models/machine/resource_kind.h"
 #include "models/platform/device.h"
 
 namespace c3sim::models {
 
 SdmaComplex::SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& network,
-                         std::span<Memory* const> memories, const Fabric& fabric)
+                         std::span<Memory* const> memories, std::span<PullService* const> pulls, const Fabric& fabric)
     : spec_(spec),
       gpu_(gpu),
-      path_(spec, memories, fabric),
+      path_(spec, memories, pulls, fabric),
+      pulls_(pulls.begin(), pulls.end()),
       own_thread_(network.simulator(), device_name(gpu) + ".submitter", spec.gpu_submission) {
-  pulls_.rate = add_resource(network, ResourceKind::pulls, device_name(gpu) + ".sdma_pulls", spec.pull_rate.value());
   for (int index = 0; index < spec.engines; ++index) {
-    engines_.push_back(std::make_unique<SdmaEngine>(spec, gpu, index, network, path_, pulls_));
+    engines_.push_back(std::make_unique<SdmaEngine>(spec, gpu, index, network, path_));
   }
 }
 

@@ -12,16 +12,15 @@ namespace c3sim::models {
 
 class SdmaComplex {
  public:
-  // `memories` are those of all GPUs of the node, by index.
+  // `memories` and `pulls` are those of all GPUs of the node, by index.
   SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& network, std::span<Memory* const> memories,
-              const Fabric& fabric);
+              std::span<PullService* const> pulls, const Fabric& fabric);
   SdmaComplex(const SdmaComplex&) = delete;
   SdmaComplex& operator=(const SdmaComplex&) = delete;
 
   const SdmaSpec& spec() const { return spec_; }
   int gpu() const { return gpu_; }
-  // Copies that wait for their turn to read from this GPU.
-  int& waiting_readers() { return waiting_readers_; }
+  PullService& pulls_of(int gpu) { return *pulls_[static_cast<std::size_t>(gpu)]; }
   SdmaEngine& engine(int index) { return *engines_[static_cast<std::size_t>(index)]; }
 
   // Who writes packets for these engines, and what a doorbell of theirs takes to arrive.
@@ -36,8 +35,7 @@ class SdmaComplex {
   const SdmaSpec& spec_;
   int gpu_;
   SdmaDataPath path_;
-  SdmaDataPath::Pulls pulls_;
-  int waiting_readers_ = 0;
+  std::vector<PullService*> pulls_;
   SubmittingThread own_thread_;
   std::vector<std::unique_ptr<SdmaEngine>> engines_;
 };

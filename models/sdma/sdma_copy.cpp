@@ -12,10 +12,11 @@ namespace {
 
 constexpr Condition its_turn{Comparison::equal, 1};
 
-sim::Task<> count_until(MemoryWord& turn, int& waiting) {
-  ++waiting;
+// As one of those that wait to read from the GPU.
+sim::Task<> queue_for(PullService& source, MemoryWord& turn) {
+  source.enter(PullService::Side::source);
   co_await turn.wait(its_turn, "the turn of a copy in");
-  --waiting;
+  source.leave(PullService::Side::source);
 }
 
 }  // namespace
@@ -63,11 +64,8 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   transfer.times = &times;
   transfer.operation = operation;
   ledger.expect(transfer.destinations.front(), transfer.source);
-  if (pulls && spec.from != host_device) {
-    // One GPU that stands for all is read by others as it reads from them.
-    int& waiting = engines[engines.size() > 1 ? static_cast<std::size_t>(spec.from) : 0]->waiting_readers();
-    transfer.waiting = &waiting;
-    if (turn != nullptr) simulator.spawn("a copy that waits", count_until(*turn, waiting));
+  if (pulls && spec.from != host_device && turn != nullptr) {
+    simulator.spawn("a copy that waits", queue_for(complex.pulls_of(spec.from), *turn));
   }
 
   std::vector<SdmaCommand> commands;

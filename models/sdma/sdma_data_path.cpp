@@ -6,8 +6,9 @@
 
 namespace c3sim::models {
 
-SdmaDataPath::SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, const Fabric& fabric)
-    : spec_(spec), memories_(memories.begin(), memories.end()), fabric_(fabric) {}
+SdmaDataPath::SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, std::span<PullService* const> pulls,
+                           const Fabric& fabric)
+    : spec_(spec), memories_(memories.begin(), memories.end()), pulls_(pulls.begin(), pulls.end()), fabric_(fabric) {}
 
 void SdmaDataPath::add_memory(UsageList& usages, int device, double reads, double writes, double cache_hits) const {
   if (device == host_device) return;  // host memory is never the tightest resource
@@ -76,16 +77,28 @@ bool SdmaDataPath::is_pull(const TransferCommand& transfer, const Engine& engine
   return transfer.source.device != engine.gpu && transfer.source.device != host_device;
 }
 
+void SdmaDataPath::enter(const TransferCommand& transfer, const Engine& engine) const {
+  if (!is_pull(transfer, engine)) return;
+  pulls_of(engine.gpu).enter(PullService::Side::reader);
+  pulls_of(transfer.source.device).enter(PullService::Side::source);
+}
+
+void SdmaDataPath::leave(const TransferCommand& transfer, const Engine& engine) const {
+  if (!is_pull(transfer, engine)) return;
+  pulls_of(engine.gpu).leave(PullService::Side::reader);
+  pulls_of(transfer.source.device).leave(PullService::Side::source);
+}
+
 sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const Engine& engine) const {
   const int source = transfer.source.device;
   const bool both_ways = transfer.kind == TransferKind::swap;
   const bool reads_destination = transfer.kind != TransferKind::copy;
   UsageList usages;
   usages.add(engine.payload, engine_cost(transfer, engine));
-  const bool others_wait = transfer.waiting != nullptr && *transfer.waiting > 0;
-  if (is_pull(transfer, engine) && (engine.pulls->under_way > 1 || others_wait)) {
-    const double turn = (spec_.pull_rate * sim::to_seconds(spec_.pull_turn)).value();
-    usages.add(engine.pulls->rate, 1.0 + turn / transfer.source.bytes.value());
+  if (is_pull(transfer, engine)) {
+    for (const int gpu : {engine.gpu, source}) {
+      usages.add(pulls_of(gpu).rate(), pulls_of(gpu).cost(transfer.source.bytes));
+    }
   }
   const double found = 1.0 - 1.0 / transfer.readers;  // what another engine has read before
   add_memory(usages, source, 1.0, both_ways ? 1.0 : 0.0, std::max(spec_.cache_hits, found));
@@ -104,7 +117,8 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
     activity.cap = (spec_.packets.transfer_limit / sim::to_seconds(spec_.transfer_setup)).value();
   }
   activity.in_flight = spec_.bytes_in_flight.value() / (reads_destination ? 2.0 : 1.0);
-  activity.weight = memories_.front()->collective_weight(spec_.bytes_in_flight.value());
+  const int weighs = source == host_device ? transfer.destinations.front().device : source;
+  activity.weight = memories_[static_cast<std::size_t>(weighs)]->collective_weight(spec_.bytes_in_flight.value());
   activity.fixed_latency = travel(transfer);
   const auto see = [&](int device) {
     if (device == host_device) return;

@@ -6,6 +6,7 @@
 
 #include "models/machine/fabric.h"
 #include "models/machine/memory.h"
+#include "models/sdma/pull_service.h"
 #include "models/sdma/sdma_packet.h"
 #include "sim/resource_network.h"
 
@@ -13,30 +14,27 @@ namespace c3sim::models {
 
 class SdmaDataPath {
  public:
-  // `memories` are those of all GPUs of the node, by index.
-  SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, const Fabric& fabric);
-
-  // Copies that engines of a GPU read from other GPUs at this moment, and what they share where there are several, or
-  // where others wait for their turn to read from the same GPU: they come in each other's way there.
-  struct Pulls {
-    sim::ResourceNetwork::ResourceId rate = 0;  // bytes per second
-    int under_way = 0;
-  };
+  // `memories` and `pulls` are those of all GPUs of the node, by index.
+  SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memories, std::span<PullService* const> pulls,
+               const Fabric& fabric);
 
   // The engine that runs a transfer.
   struct Engine {
     int gpu = 0;
     int index = 0;
     sim::ResourceNetwork::ResourceId payload = 0;  // bytes written per second
-    Pulls* pulls = nullptr;                        // of all engines of its GPU
   };
-  static bool is_pull(const TransferCommand& transfer, const Engine& engine);
-  // One unit of progress is a byte of the source. A pull counts as under way already.
+  // Between these a pull counts as under way where it is read and where it is served; other transfers do not.
+  void enter(const TransferCommand& transfer, const Engine& engine) const;
+  void leave(const TransferCommand& transfer, const Engine& engine) const;
+  // One unit of progress is a byte of the source.
   sim::ActivitySpec activity(const TransferCommand& transfer, const Engine& engine) const;
   // From the last byte read to the acknowledgement of its write at every destination, in idle memories.
   sim::Time completion_latency(const TransferCommand& transfer) const;
 
  private:
+  static bool is_pull(const TransferCommand& transfer, const Engine& engine);
+  PullService& pulls_of(int gpu) const { return *pulls_[static_cast<std::size_t>(gpu)]; }
   void add_memory(UsageList& usages, int device, double reads, double writes, double cache_hits) const;
   void add_link(UsageList& usages, int from, int to, double bytes) const;
   sim::Time memory_latency(int device) const;
@@ -47,6 +45,7 @@ class SdmaDataPath {
 
   const SdmaSpec& spec_;
   std::vector<Memory*> memories_;
+  std::vector<PullService*> pulls_;
   const Fabric& fabric_;
 };
 

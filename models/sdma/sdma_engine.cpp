@@ -26,9 +26,9 @@ SdmaEngine::ServedQueue::ServedQueue(SdmaEngine& engine, const std::string& name
       transfers_under_way(engine.simulator_, "transfers under way in " + name, 0) {}
 
 SdmaEngine::SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network,
-                       const SdmaDataPath& path, SdmaDataPath::Pulls& pulls)
+                       const SdmaDataPath& path)
     : spec_(spec),
-      identity_{gpu, index, 0, &pulls},
+      identity_{gpu, index, 0},
       simulator_(network.simulator()),
       network_(network),
       path_(path),
@@ -110,11 +110,10 @@ sim::Task<> SdmaEngine::stream(ServedQueue& served, QueuedCommand queued) {
     end(writeback, served, "L2 writeback", queued);
   }
   sim::OpenStep data(simulator_);
-  const int pulls = SdmaDataPath::is_pull(transfer, identity_) ? 1 : 0;
-  identity_.pulls->under_way += pulls;
+  path_.enter(transfer, identity_);
   sim::ActivitySpec activity = path_.activity(transfer, identity_);
   co_await network_.run(std::move(activity));
-  identity_.pulls->under_way -= pulls;
+  path_.leave(transfer, identity_);
   if (data.recorded()) data.end(name_, "data", queued.words() + " of " + served.queue.name());
   data_mover_.release();
   served.queue.release(queued);

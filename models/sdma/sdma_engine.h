@@ -18,9 +18,7 @@ namespace c3sim::models {
 
 class SdmaEngine {
  public:
-  // `pulls` is shared by the engines of the GPU: see SdmaDataPath::Engine.
-  SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network, const SdmaDataPath& path,
-             SdmaDataPath::Pulls& pulls);
+  SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network, const SdmaDataPath& path);
   SdmaEngine(const SdmaEngine&) = delete;
   SdmaEngine& operator=(const SdmaEngine&) = delete;
 

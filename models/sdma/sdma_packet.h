@@ -40,8 +40,6 @@ struct TransferCommand {
   std::uint32_t operation = 0;            // whose it is: see ActivityTag
   // Engines that read the same source side by side: HBM is read once for all, the others find it in a cache.
   int readers = 1;
-  // How many copies wait for their turn to read from the GPU that the source is on; null if none can.
-  const int* waiting = nullptr;
 };
 // Enters what the transfer has written.
 void book_delivery(const TransferCommand& transfer, DeliveryLedger& ledger);

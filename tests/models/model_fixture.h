@@ -111,6 +111,7 @@ inline PlatformSpec round_platform() {
   p.gpu.cus_per_xcd = 4;
   p.gpu.cu = round_cu();
   p.gpu.memory = round_memory();
+  p.gpu.streams.in_flight = sim::Bytes(1e9);
   p.gpu.dispatch.workgroup_launch = 1_us;
   p.gpu.gemm = round_gemm();
   p.gpu.power = round_power();

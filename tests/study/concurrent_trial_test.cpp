@@ -126,9 +126,11 @@ TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
   for (const DependentSchedule schedule : all_dependent_schedules()) {
     EXPECT_TRUE(is_concurrent(DependentTrial{{64, 64, 64}, schedule}));
   }
-  for (const Trial& trial :
-       {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
-        Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{})}) {
+  EXPECT_TRUE(is_concurrent(StreamAndCollectiveTrial{}));
+  EXPECT_TRUE(is_concurrent(StreamAndCopiesTrial{.stream = StreamTrial{}, .bytes = {}}));
+  for (const Trial& trial : {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}),
+                             Trial(CollectiveTrial{}), Trial(CopyTrial{}), Trial(FanOutTrial{}), Trial(RemoteTrial{}),
+                             Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(StreamAndCopiesTrial{})}) {
     EXPECT_FALSE(is_concurrent(trial)) << kind_of(trial);
   }
 }

@@ -89,6 +89,28 @@ TEST(ShotProtocol, IsFasterButForWakingUp) {
   EXPECT_NEAR(time({.shape = cb4, .nth = 60}), steady, 0.005 * steady);
 }
 
+// What docs/experiments.md says of the order of launches: the kernel listed first has the SMs, the other one those that
+// fall free; back to back and from rest. So either takes hardly longer than alone where it is first, and waits for the
+// other where it is second.
+TEST(ShotProtocol, TheOrderOfLaunchesDecidesWhoGetsTheCus) {
+  const Operation gemm = operation_of(models::GemmShape{8192, 8192, 8192});
+  models::CollectiveSpec spec = collective(models::Backend::rccl, models::CollectiveKind::all_gather, 2_GiB);
+  spec.gpus = 8;
+  const Operation gather = operation_of(spec);
+  for (const models::PlatformSpec& platform : {models::h200(), as_shot(models::h200())}) {
+    Testbed testbed(platform);
+    const std::vector<Span> gemm_first = testbed.run({gemm, gather}).operations;
+    const std::vector<Span> gather_first = testbed.run({gather, gemm}).operations;
+    const auto seconds = [](sim::Time time) { return sim::to_seconds(time).value(); };
+    const double gemm_alone = seconds(testbed.alone(gemm.work));
+    const double gather_alone = seconds(testbed.alone(gather.work));
+    EXPECT_LT(seconds(gemm_first[0].end), 1.1 * gemm_alone);
+    EXPECT_GT(seconds(gemm_first[1].end), gather_alone + 0.8 * gemm_alone);
+    EXPECT_LT(seconds(gather_first[0].end), 1.15 * gather_alone);
+    EXPECT_GT(seconds(gather_first[1].end), 1.2 * gemm_alone);
+  }
+}
+
 // After 30 ms of rest the loop has never started: all are as the first.
 TEST(GemmsWithPauses, AreFromRestIfThePauseIsLong) {
   const models::PlatformSpec platform = models::h200();

@@ -65,6 +65,8 @@ inline RemoteTrial any_remote() {
   return trial;
 }
 
+inline StreamTrial any_stream() { return {any_of({0, 1, 2}), any_of({1, 2}), any_bytes(), any_count()}; }
+
 inline C3Trial any_c3() {
   C3Trial trial;  // a scenario's name is for people
   trial.scenario.gemm = any_shape();
@@ -80,7 +82,7 @@ inline C3Trial any_c3() {
 
 // Of every kind.
 inline Trial any_trial() {
-  switch (*rc::gen::inRange(0, 11)) {
+  switch (*rc::gen::inRange(0, 13)) {
     case 0:
       return RestTrial{};
     case 1:
@@ -97,11 +99,18 @@ inline Trial any_trial() {
     case 6:
       return any_remote();
     case 7:
-      return StreamTrial{any_of({0, 1, 2}), any_of({1, 2}), any_bytes()};
+      return any_stream();
     case 8:
       return LoadTrial{any_bytes(), sim::BytesPerSecond(any_of({0.0, 1.0, 1e9, 1.5e9, 4e12})), any_of({0.0, 0.5, 1.0})};
     case 9:
       return any_c3();
+    case 10:
+      return StreamAndCollectiveTrial{any_stream(), any_collective()};
+    case 11: {
+      StreamAndCopiesTrial trial{{}, any_bytes(), any_of({0, 1}) == 1, any_of({0, 1})};
+      if (any_of({0, 1}) == 1) trial.stream = any_stream();
+      return trial;
+    }
     default:
       return DependentTrial{any_shape(), any_choice(choices_of(all_dependent_schedules()))};
   }

@@ -9,6 +9,10 @@ inline Platform mi300x(std::vector<std::string> assignments = {}) {
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", assignments);
 }
 
+inline Platform h200(std::vector<std::string> assignments = {}) {
+  return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml", assignments);
+}
+
 // As ConCCL had it.
 inline Platform mi300x_conccl() {
   const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};

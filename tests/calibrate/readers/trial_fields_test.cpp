@@ -156,7 +156,7 @@ TEST(TrialFields, NameWhatIsMissing) {
   EXPECT_THAT(names("load"), ElementsAre("bytes"));
   EXPECT_THAT(names("c3"), ElementsAre("bytes", "collective", "gemm", "strategy"));
   EXPECT_THAT(names("dependent"), ElementsAre("gemm", "schedule"));
-  EXPECT_EQ(trial_kinds().size(), 11u);
+  EXPECT_EQ(trial_kinds().size(), 13u);
 }
 
 TEST(TrialFields, RefuseWordsThatTheyDoNotKnow) {

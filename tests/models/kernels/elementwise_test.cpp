@@ -46,6 +46,40 @@ TEST(Elementwise, IsBoundByItsVectorOperations) {
   EXPECT_NEAR(microseconds(platform, spec, {0, platform.gpu.cus_per_xcd / 2}), 2.0 * all + around_us, 2e-3 * all);
 }
 
+PlatformSpec with_latency() {
+  PlatformSpec platform = round_platform();
+  platform.gpu.streams.in_flight = sim::Bytes(1e4);
+  platform.gpu.streams.latency = sim::to_time(sim::Seconds(1e-6));
+  return platform;
+}
+
+// Half a CU has 5000 bytes under way for 1 us: 5 GB/s; the memory has no latency and far more bandwidth. On 8 CUs there
+// is room for 16, and 32 run in two rounds.
+TEST(Elementwise, IsBoundByWhatFewWorkgroupsHaveUnderWay) {
+  const auto alone_us = [](int workgroups) {
+    return microseconds(with_latency(), {sim::Bytes(1e6), sim::Bytes(1e6), {}, workgroups}) - around_us;
+  };
+  EXPECT_NEAR(alone_us(1), 400.0, 1e-2);
+  EXPECT_NEAR(alone_us(4), 100.0, 1e-2);
+  EXPECT_NEAR(alone_us(16), 25.0, 1e-2);
+  EXPECT_NEAR(alone_us(32), 25.0, 1.1) << "and a dispatch more";
+}
+
+// A full memory serves two streams as they have bytes under way: of 800 GB/s, one on 2 of 8 CUs has a quarter and one
+// on the others three. So the smaller one reads 2e8 bytes in 1000 us, while the other reads 6e8.
+TEST(Elementwise, HasOfAFullMemoryWhatItHasUnderWay) {
+  sim::Simulator simulator;
+  const PlatformSpec platform = round_platform();
+  Node node(simulator, platform);
+  std::vector<sim::Time> ends(2);
+  simulator.spawn("small", note_end(simulator, run_elementwise(node, {sim::Bytes(2e8), {}, {}}, {{0, 1}}), ends[0]));
+  simulator.spawn("large", note_end(simulator, run_elementwise(node, {sim::Bytes(6e8), {}, {}}, {{1, 4}}), ends[1]));
+  simulator.run();
+  // The second is launched 4 us after the first, and both go on alone for as long.
+  EXPECT_NEAR(sim::to_microseconds(ends[0]), 1000.0 + around_us, 4.0);
+  EXPECT_NEAR(sim::to_microseconds(ends[1]), 1000.0 + around_us, 4.0);
+}
+
 // Every byte that is asked for passes HBM once, at what reading and writing cost it.
 RC_GTEST_PROP(Elementwise, MovesItsBytesOnce, ()) {
   const double read = *rc::gen::inRange(1, 100'000'000);

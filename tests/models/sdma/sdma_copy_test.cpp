@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "tests/models/sdma/sdma_fixture.h"
 
 namespace c3sim::models {
@@ -32,34 +34,74 @@ TEST(SdmaCopy, AnInterruptIsSlowerThanPolling) {
   EXPECT_EQ(phases.completion, 6280_ns);
 }
 
-sim::Task<> pull(CopyNode& node, int engine) {
-  const SdmaCopySpec spec{.from = 1, .to = 0, .bytes = sim::Bytes(1e6), .engine = engine, .pull = true};
+sim::Task<> pull(CopyNode& node, int engine, int by = 0, sim::Bytes bytes = sim::Bytes(1e6)) {
+  const SdmaCopySpec spec{.from = 1 - by, .to = by, .bytes = bytes, .engine = engine, .pull = true};
   co_await run_sdma_copy(node.host(), node.complexes(), spec);
 }
 
-// 1e6 bytes by a link of 10 bytes per ns take 100 us. Of two pulls the second has the shared rate to itself, 4 bytes
-// per ns, and 50 us for its turn: 300 us. The rest is some us of commands and latencies.
-TEST(SdmaCopy, PullsAtOnceShareARateAndTakeTurns) {
+// Pulls that take turns of 50 us at 4 bytes per ns of both their GPUs.
+CopyPlatform in_turns() {
   CopyPlatform platform = CopyPlatform::round();
+  platform.host.threads = HostThreads::per_gpu;
   platform.sdma.pull_rate = sim::BytesPerSecond(4e9);
   platform.sdma.pull_turn = 50_us;
-  CopyNode alone(platform);
-  alone.simulator().spawn("a pull", pull(alone, 2));
-  alone.simulator().run();
-  EXPECT_NEAR(sim::to_microseconds(alone.simulator().now()), 103.0, 1.0);
-  CopyNode both(platform);
-  both.simulator().spawn("a pull", pull(both, 2));
-  both.simulator().spawn("another", pull(both, 3));
-  both.simulator().run();
-  EXPECT_NEAR(sim::to_microseconds(both.simulator().now()), 303.0, 1.0);
+  return platform;
+}
+
+struct Pull {
+  int by;
+  int engine;
+  sim::Time delay{0};
+};
+
+sim::Task<> pull_late(CopyNode& node, Pull one, double& end_us) {
+  co_await node.simulator().delay(one.delay);
+  co_await pull(node, one.engine, one.by);
+  end_us = sim::to_microseconds(node.simulator().now());
+}
+
+// When each of them has ended.
+std::vector<double> ends_of(const std::vector<Pull>& pulls) {
+  CopyNode node(in_turns());
+  std::vector<double> ends(pulls.size());
+  for (std::size_t i = 0; i < pulls.size(); ++i) node.simulator().spawn("a pull", pull_late(node, pulls[i], ends[i]));
+  node.simulator().run();
+  return ends;
+}
+
+// 1e6 bytes by a link of 10 bytes per ns take 100 us. The rest is some us of commands and latencies.
+TEST(SdmaPulls, OneEachWayGoAsFastAsTheLinks) {
+  EXPECT_NEAR(ends_of({{0, 2}}).front(), 103.0, 1.0);
+  for (const double end : ends_of({{0, 2}, {1, 2}})) EXPECT_NEAR(end, 103.0, 1.0);
+}
+
+// 250 us for the bytes of each and 50 us for its turn, of a rate that all of a GPU share, read or serving: two one way
+// take 600 us, two each way 1200 us. All are under way at once, so that they end together.
+TEST(SdmaPulls, OfSeveralEnginesShareARateOfBothGpusAndTakeTurns) {
+  for (const double end : ends_of({{0, 2}, {0, 3}})) EXPECT_NEAR(end, 603.0, 2.0);
+  for (const double end : ends_of({{0, 2}, {0, 3}, {1, 2}, {1, 3}})) EXPECT_NEAR(end, 1203.0, 3.0);
+}
+
+// The second begins 1 us later, and nobody is 3 us off; the first one is not the fast one, nor is the second.
+TEST(SdmaPulls, AreNotFasterForComingFirst) {
+  const std::vector<double> together = ends_of({{0, 2}, {0, 3}});
+  for (const std::vector<double>& ends : {ends_of({{0, 2}, {0, 3, 1_us}}), ends_of({{0, 2, 1_us}, {0, 3}})}) {
+    EXPECT_NEAR(ends[0], together[0], 3.0);
+    EXPECT_NEAR(ends[1], together[1], 3.0);
+  }
+}
+
+// The first is alone for 10 us and reads a tenth; then each of the two gets 1e6 bytes per 600 us until the first has
+// the rest, 540 us; then the second reads its last tenth by the link, 10 us.
+TEST(SdmaPulls, HaveTheLinkBackWhenTheyAreAlone) {
+  const std::vector<double> ends = ends_of({{0, 2}, {0, 3, 10_us}});
+  EXPECT_NEAR(ends[0], 10.0 + 540.0 + 3.0, 3.0);
+  EXPECT_NEAR(ends[1], 10.0 + 540.0 + 10.0 + 3.0, 3.0);
 }
 
 // Another pull from the same GPU waits for its turn: 300 us. When its turn has come nobody waits: 100 us.
-TEST(SdmaCopy, PullsFromAGpuThatOthersWaitForAreSlow) {
-  CopyPlatform platform = CopyPlatform::round();
-  platform.sdma.pull_rate = sim::BytesPerSecond(4e9);
-  platform.sdma.pull_turn = 50_us;
-  CopyNode node(platform);
+TEST(SdmaPulls, FromAGpuThatOthersWaitForAreSlow) {
+  CopyNode node(in_turns());
   MemoryWord turn(node.simulator(), "turn", 0);
   const auto wait_and_pull = [](CopyNode& on, MemoryWord& its_turn) -> sim::Task<> {
     const SdmaCopySpec spec{.from = 1, .to = 0, .bytes = sim::Bytes(1e6), .engine = 3, .pull = true};

@@ -94,9 +94,12 @@ class CopyNode {
     for (int gpu = 0; gpu < platform_.gpus; ++gpu) {
       memories_.push_back(std::make_unique<Memory>(platform_.memory, network_, "gpu" + std::to_string(gpu)));
       all_memories_.push_back(memories_.back().get());
+      pulls_.push_back(std::make_unique<PullService>(platform_.sdma, network_, "gpu" + std::to_string(gpu)));
+      all_pulls_.push_back(pulls_.back().get());
     }
     for (int gpu = 0; gpu < platform_.gpus; ++gpu) {
-      complexes_.push_back(std::make_unique<SdmaComplex>(platform_.sdma, gpu, network_, all_memories_, fabric_));
+      complexes_.push_back(
+          std::make_unique<SdmaComplex>(platform_.sdma, gpu, network_, all_memories_, all_pulls_, fabric_));
       all_complexes_.push_back(complexes_.back().get());
     }
   }
@@ -140,6 +143,8 @@ class CopyNode {
   Host host_;
   std::vector<std::unique_ptr<Memory>> memories_;
   std::vector<Memory*> all_memories_;
+  std::vector<std::unique_ptr<PullService>> pulls_;
+  std::vector<PullService*> all_pulls_;
   std::vector<std::unique_ptr<SdmaComplex>> complexes_;
   std::vector<SdmaComplex*> all_complexes_;
 };
