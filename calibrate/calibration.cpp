@@ -19,19 +19,14 @@ namespace {
 
 constexpr double least_correlation = 0.05;
 
-void require_unknowns(const std::vector<Task>& tasks, const PlatformText& platform, const std::filesystem::path& path) {
+void require_unknowns(const std::vector<Task>& tasks, const std::filesystem::path& path) {
   std::vector<std::string_view> could;
   for (const Task& task : tasks) {
     if (!task.unknowns.empty()) return;
     for (const Target& target : task.step->targets) could.push_back(target.path);
   }
-  const std::vector<sim::Parameter> parameters = platform.parameters();
-  const bool has_base = !parameters.empty() && parameters.front().path == "base";
-  const std::string of_base =
-      has_base ? "; those of its base are not fitted unless their lines are copied into it" : "";
   const std::string offer = could.empty() ? "" : fmt::format("; these measurements show {}", fmt::join(could, ", "));
-  throw sim::ConfigError(
-      {{path.string(), "", "there is nothing to fit: no parameter of kind fitted" + offer + of_base}});
+  throw sim::ConfigError({{path.string(), "", "there is nothing to fit: no parameter of kind fitted" + offer}});
 }
 
 // Whether the measurements say anything: a file with what the base has would look fitted.
@@ -200,10 +195,10 @@ Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, co
 
 Calibration calibrate(const std::filesystem::path& path, std::span<const Reading> files,
                       const CalibrationOptions& options) {
-  const PlatformText base(path, options.config_folders);
+  const PlatformText base(path, options.config_folders, options.assignments);
   PlatformText fitted = base;
   std::vector<Task> tasks = tasks_for(base, files);
-  require_unknowns(tasks, base, path);
+  require_unknowns(tasks, path);
   start_in_the_middle(tasks, fitted);
   const Eigen::MatrixXd correlations = fit_in_rounds(tasks, fitted, options);
   require_results(tasks, files, path);
