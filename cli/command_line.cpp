@@ -18,7 +18,7 @@ constexpr auto footer =
     "Platforms and other configurations are first looked for in the folder that C3SIM_CONFIGS (environment) names, "
     "which\n"
     "has the folders platforms, experiments and formats.\n"
-    "Exit codes: 0 fine, 1 a check failed (validate), 2 the input is at fault, 3 c3sim is.";
+    "Exit codes: 0 fine, 1 a check failed (validate) or points did (sweep), 2 the input is at fault, 3 c3sim is.";
 
 // The word that the application could not place: an unknown command or option.
 std::string unknown_word(const CLI::App& app, const std::string& word) {

@@ -232,6 +232,9 @@ class SweepCommand {
   void answer(study::Ranks* ranks);
   void keep(const study::SweepStudy& study, study::Distribution distribution, const study::Platform& platform,
             const std::string& study_text, study::Ranks* ranks);
+  void ask(study::Distribution& distribution, study::SweepStore& store, study::Ranks* ranks);
+  void write(const study::SweepStudy& study, const study::SweepStore& store, const study::Platform& platform,
+             const std::string& study_text);
   std::string how_to_go_on(const study::SweepStore& store, const study::Distribution& distribution) const;
 
   Session& session_;

@@ -175,9 +175,11 @@ void Session::check_output_folder(Arguments& arguments, std::string_view option,
   for (const std::string& name : study::files_of_earlier_answer(folder)) {
     check_output(arguments, option, folder / name);
   }
-  for (const std::filesystem::path& path : study::files_in_the_way(folder, names)) {
-    arguments.fault(option, in_quotes(path.string()) +
-                                " is there, and no results.json says that c3sim wrote it: another folder is accepted");
+  for (const sim::Fault& fault : study::in_the_way(folder, names, origin_)) {
+    arguments.fault(option, in_quotes(fault.where) + " " + fault.what);
+  }
+  if (study::FolderLock::is_taken(folder)) {
+    arguments.fault(option, in_quotes(folder.string()) + ": " + study::FolderLock::taken);
   }
 }
 
@@ -278,11 +280,11 @@ void Session::warn(std::string_view sentence) {
   err_ << "warning: " << sentence << '\n';
 }
 
-void Session::answer(const study::Platform& platform, study::Results results) {
+void Session::answer(const study::Platform& platform, study::Results results, const study::FolderLock* held) {
   results.warnings.insert(results.warnings.begin(), platform.warnings.begin(), platform.warnings.end());
   if (!out_folder_.empty()) {
     results.files.push_back({"platform.yaml", platform.resolved});
-    study::save(results, origin_, out_folder_);
+    study::save(results, origin_, out_folder_, held);
   }
   answer(results);
 }

@@ -98,8 +98,9 @@ class Session {
 
   // Writes the answer as --format says and --out asks, and adds what --explain and --trace ask for.
   void answer(study::Testbed& testbed, const study::Platform& platform, study::Results results);
-  // The same for an answer that no simulation gave, and for one that no platform as a whole is behind.
-  void answer(const study::Platform& platform, study::Results results);
+  // The same for an answer that no simulation gave, by a command that may hold the lock of its folder, and for one that
+  // no platform as a whole is behind.
+  void answer(const study::Platform& platform, study::Results results, const study::FolderLock* held = nullptr);
   void answer(const study::Results& results);
 
   // Tables of texts are wrapped even where no terminal says how wide it is.
@@ -111,6 +112,8 @@ class Session {
   bool tries_sensitivity() const { return sensitivity_; }
   // The folder of --out; empty without it.
   const std::filesystem::path& out_folder() const { return out_folder_; }
+  // This process writes nothing into it, as another one does.
+  void leave_out_folder() { out_folder_.clear(); }
 
  private:
   void check_options(Arguments& arguments);

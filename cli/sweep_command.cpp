@@ -28,7 +28,8 @@ constexpr auto examples =
     "  mpirun -n 64 c3sim sweep mine.yaml --out out/mine                    # on several machines: docs/studies.md\n"
     "Each finished point is in DIR/points.sqlite at once; DIR/points.csv has all at the end. Results are the same "
     "bytes\n"
-    "however many threads or processes there were. docs/studies.md describes the file.";
+    "however many threads or processes there were. Points that failed, as a file was gone, make exit code 1 and are\n"
+    "asked again with --resume. docs/studies.md describes the file.";
 
 constexpr std::int64_t most_points_at_all = 1'000'000'000'000;
 
@@ -103,12 +104,15 @@ std::optional<sim::Config> SweepCommand::experiment_of(sim::Section& root) {
 void SweepCommand::answer(study::Ranks* ranks) {
   Arguments arguments;
   session_.reads(file_);
+  const bool writes = ranks == nullptr || ranks->rank() == 0;
+  const bool has_folder = !session_.out_folder().empty();
+  if (!writes) session_.leave_out_folder();
   session_.check_output_folder(arguments, "--out", session_.out_folder(), {"study.yaml"});
   const int jobs = session_.jobs(arguments);
   const study::StudyLimits limits = this->limits(arguments);
   if (ranks != nullptr && jobs > 1) arguments.fault("--jobs", "each process that mpirun starts is one: -n has them");
   const std::chrono::milliseconds patience = this->patience(arguments);
-  if (resume_ && session_.out_folder().empty()) arguments.fault("--resume", "--out names the folder to go on with");
+  if (resume_ && !has_folder) arguments.fault("--resume", "--out names the folder to go on with");
   arguments.check();
 
   sim::Config config = sim::Config::from_file(file_);
@@ -127,7 +131,7 @@ void SweepCommand::answer(study::Ranks* ranks) {
   const study::SweepStudy study = study::read_sweep_study(root, platforms, std::move(experiment), limits);
   config.finish();
   if (check_) {
-    if (ranks == nullptr || ranks->rank() == 0) session_.out() << study.points.size() << " points\n";
+    if (writes) session_.out() << study.points.size() << " points\n";
     if (ranks != nullptr) ranks->leave(true);
     return;
   }
@@ -142,7 +146,7 @@ void SweepCommand::answer(study::Ranks* ranks) {
       .digest = study::sha256(session_.origin().version + config.resolved() + experiment_text + platforms.text()),
       .jobs = jobs,
       .patience = patience};
-  if (ranks != nullptr && ranks->rank() > 0) {
+  if (!writes) {
     serves_ = true;
     serve(distribution, *ranks);
   } else {
@@ -161,14 +165,31 @@ void SweepCommand::keep(const study::SweepStudy& study, study::Distribution dist
                                          "them; another folder starts anew",
                                          folder.string(), before, distribution.size)}});
   }
-  {
-    const Interruption interruption;
-    distribution.progress = session_.progress();
-    distribution.interrupted = [&interruption] { return interruption.asked(); };
-    if (!study::run(distribution, store, ranks)) {
-      throw std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on(store, distribution));
-    }
+  try {
+    ask(distribution, store, ranks);
+    write(study, store, platform, study_text);
+  } catch (const std::system_error& error) {
+    if (folder.empty() || error.code() == std::errc::interrupted) throw;
+    // A full disk, most often.
+    throw sim::ConfigError({{folder.string(), "",
+                             fmt::format("{}; what was finished before is kept, and once that is mended the same "
+                                         "command with --resume goes on",
+                                         error.what())}});
   }
+}
+
+void SweepCommand::ask(study::Distribution& distribution, study::SweepStore& store, study::Ranks* ranks) {
+  const Interruption interruption;
+  distribution.progress = session_.progress();
+  distribution.interrupted = [&interruption] { return interruption.asked(); };
+  if (!study::run(distribution, store, ranks)) {
+    throw std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on(store, distribution));
+  }
+}
+
+void SweepCommand::write(const study::SweepStudy& study, const study::SweepStore& store,
+                         const study::Platform& platform, const std::string& study_text) {
+  const std::filesystem::path& folder = session_.out_folder();
   const study::SweepResults answers(study, store, platform);
   study::Results results = answers.results();
   results.files.push_back({"study.yaml", study_text});
@@ -177,7 +198,8 @@ void SweepCommand::keep(const study::SweepStudy& study, study::Distribution dist
     answers.write_csv(file.stream());
     file.commit();
   }
-  session_.answer(platform, std::move(results));
+  session_.answer(platform, std::move(results), store.lock());
+  if (answers.failures() > 0) session_.fail_check();
 }
 
 std::string SweepCommand::how_to_go_on(const study::SweepStore& store, const study::Distribution& distribution) const {

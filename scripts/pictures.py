@@ -58,19 +58,20 @@ def main():
         sys.exit(f"error: {problem}")
     with tempfile.TemporaryDirectory() as folder, headless_chromium.browser(WIDTH, 900, SCALE) as driver:
         headless_chromium.set_theme(driver, "light")
-        for question, folder_option, charts in SOURCES:
+        for number, (question, folder_option, charts) in enumerate(SOURCES):
+            results = pathlib.Path(folder) / str(number)  # one command does not replace another's
             fitted = f"{folder}/fitted.yaml"
             asked = [fitted if word == "FITTED" else word for word in question]
-            done = subprocess.run(["build/release/c3sim", *asked, folder_option, folder], cwd=ROOT,
+            done = subprocess.run(["build/release/c3sim", *asked, folder_option, results], cwd=ROOT,
                                   stdout=subprocess.DEVNULL)
             if done.returncode not in (0, 1):  # 1: cases of a validation lie outside their bands
                 sys.exit(done.returncode)
             if question == ["validate"]:
-                headless_chromium.open_page(driver, pathlib.Path(folder) / "page.html")
+                headless_chromium.open_page(driver, results / "page.html")
                 driver.save_screenshot(str(ROOT / "docs" / "validation.png"))
                 print("docs/validation.png")
             for chart, name in charts:
-                headless_chromium.open_page(driver, pathlib.Path(folder) / "page.html")
+                headless_chromium.open_page(driver, results / "page.html")
                 file = ROOT / "docs" / f"{name}.png"
                 picture(driver, chart, file)
                 print(file.relative_to(ROOT))

@@ -1,12 +1,15 @@
 #include "study/report/results_folder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
-#include "sim/config/config_error.h"
 #include "sim/config/output_file.h"
 #include "study/report/html_file.h"
 #include "study/report/results_page.h"
@@ -46,55 +49,105 @@ std::string index_text(const Results& results, const Origin& origin, const std::
   return json_text(object);
 }
 
-void refuse_files_in_the_way(const fs::path& directory, const std::vector<std::string>& names) {
-  std::vector<sim::Fault> faults;
-  for (const fs::path& path : files_in_the_way(directory, names)) {
-    faults.push_back({path.string(), "",
-                      "is there, and no results.json says that c3sim wrote it: another folder is "
-                      "accepted, or the same without this file"});
+// What c3sim says of a folder that it wrote to.
+struct Index {
+  std::string command;  // line
+  std::vector<std::string> files;
+};
+
+// A list that was tampered with must not lead out of the folder.
+std::optional<Index> index_of(const fs::path& directory) {
+  std::ifstream file(directory / index_name);
+  const auto object = nlohmann::json::parse(file, nullptr, false);
+  if (!object.is_object() || !object.contains("c3sim") || !object.contains("files")) return {};
+  Index index;
+  if (object.contains("command") && object["command"].is_string()) index.command = object["command"];
+  for (const auto& name : object["files"]) {
+    if (!name.is_string()) continue;
+    const fs::path path = name.get<std::string>();
+    if (path.has_filename() && path == path.filename() && path != "." && path != "..") {
+      index.files.push_back(path.string());
+    }
   }
-  if (!faults.empty()) throw sim::ConfigError(faults);
+  return index;
+}
+
+// "tune" of "c3sim tune --collective all_gather"; empty where there is none.
+std::string_view command_of(std::string_view line) {
+  const std::size_t program = line.find(' ');
+  if (program == std::string_view::npos) return {};
+  line.remove_prefix(program + 1);
+  return line.substr(0, line.find(' '));
+}
+
+// What another command than this left in the folder, in words; empty where none did.
+std::string left_by_another(const fs::path& directory, const Origin& origin) {
+  constexpr std::size_t most_named = 5;
+  const std::string_view own = command_of(origin.command);
+  const std::optional<Index> index = index_of(directory);
+  std::error_code ignored;
+  if (!index) {
+    const bool is_sweeps = own != "sweep" && fs::exists(directory / points_file_name, ignored);
+    return is_sweeps ? fmt::format("the points of 'c3sim sweep' ({})", points_file_name) : "";
+  }
+  const std::string_view other = command_of(index->command);
+  if (own.empty() || other.empty() || own == other) return {};
+  std::string files;
+  for (std::size_t i = 0; i < std::min(index->files.size(), most_named); ++i) {
+    files += (files.empty() ? "" : ", ") + index->files[i];
+  }
+  if (index->files.size() > most_named) files += fmt::format(" and {} more", index->files.size() - most_named);
+  return fmt::format("the answer of 'c3sim {}' ({})", other, files);
 }
 
 }  // namespace
 
-// A list that was tampered with must not lead out of the folder.
 std::vector<std::string> files_of_earlier_answer(const fs::path& directory) {
-  std::ifstream file(directory / index_name);
-  const auto object = nlohmann::json::parse(file, nullptr, false);
-  std::vector<std::string> names;
-  if (!object.is_object() || !object.contains("c3sim") || !object.contains("files")) return names;
-  for (const auto& name : object["files"]) {
-    if (!name.is_string()) continue;
-    const fs::path path = name.get<std::string>();
-    if (path.has_filename() && path == path.filename() && path != "." && path != "..") names.push_back(path.string());
-  }
-  return names;
+  std::optional<Index> index = index_of(directory);
+  return index ? std::move(index->files) : std::vector<std::string>();
 }
 
-std::vector<fs::path> files_in_the_way(const fs::path& directory, const std::vector<std::string>& names) {
+std::vector<sim::Fault> in_the_way(const fs::path& directory, const std::vector<std::string>& names,
+                                   const Origin& origin) {
+  std::error_code failed;
+  if (fs::status(directory, failed).type() == fs::file_type::none) {
+    return {{directory.string(), "", "cannot be used: " + failed.message()}};
+  }
+  if (const std::string other = left_by_another(directory, origin); !other.empty()) {
+    return {{directory.string(), "",
+             fmt::format("holds {}, which another command does not replace: another folder is accepted, or this one "
+                         "once these files are gone",
+                         other)}};
+  }
   const std::vector<std::string> before = files_of_earlier_answer(directory);
-  std::vector<fs::path> foreign;
+  std::vector<sim::Fault> faults;
   for (const std::string& name : names) {
-    std::error_code ignored;
-    const bool is_there = fs::symlink_status(directory / name, ignored).type() != fs::file_type::not_found;
-    if (is_there && !holds(before, name)) foreign.push_back(directory / name);
+    const bool is_there = fs::symlink_status(directory / name, failed).type() != fs::file_type::not_found;
+    if (!is_there || holds(before, name)) continue;
+    faults.push_back({(directory / name).string(), "",
+                      "is there, and no results.json says that c3sim wrote it: another folder is accepted, or the "
+                      "same without this file"});
   }
-  return foreign;
+  return faults;
 }
 
-void save(const Results& results, const Origin& origin, const fs::path& directory) {
-  save(results, results_page(results), origin, directory);
+void save(const Results& results, const Origin& origin, const fs::path& directory, const FolderLock* held) {
+  save(results, results_page(results), origin, directory, held);
 }
 
-void save(const Results& results, const Page& page, const Origin& origin, const fs::path& directory) {
+void save(const Results& results, const Page& page, const Origin& origin, const fs::path& directory,
+          const FolderLock* held) {
   const std::vector<TextFile> files = files_of(results, page);
   std::vector<std::string> names{index_name};
   for (const TextFile& file : files) names.push_back(file.name);
   std::error_code failed;
   fs::create_directories(directory, failed);
   if (failed) throw std::system_error(failed, "cannot make the folder " + directory.string());
-  refuse_files_in_the_way(directory, names);
+  std::optional<FolderLock> lock;
+  if (held == nullptr) lock.emplace(directory);
+  if (std::vector<sim::Fault> faults = in_the_way(directory, names, origin); !faults.empty()) {
+    throw sim::ConfigError(std::move(faults));
+  }
   for (const std::string& name : files_of_earlier_answer(directory)) {
     const bool is_file = fs::symlink_status(directory / name, failed).type() == fs::file_type::regular;
     if (is_file && !holds(names, name)) fs::remove(directory / name, failed);

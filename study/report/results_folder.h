@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/config_error.h"
+#include "study/report/folder_lock.h"
 #include "study/report/page.h"
 #include "study/report/results.h"
 
@@ -21,17 +23,25 @@ struct Origin {
 // and every name as "files".
 //
 // A folder holds one answer: files that the results.json found there lists and this answer has not are removed. Nothing
-// else is touched, and a file that no results.json lists is never replaced. `directory` is made where it is missing.
-// Throws sim::ConfigError where a file is in the way, before anything is written, and std::system_error where the file
-// system refuses.
-void save(const Results& results, const Page& page, const Origin& origin, const std::filesystem::path& directory);
-void save(const Results& results, const Origin& origin, const std::filesystem::path& directory);
+// else is touched, a file that no results.json lists is never replaced, and neither is the answer of another command.
+// `directory` is made where it is missing, and locked meanwhile, unless the caller holds its lock. Throws
+// sim::ConfigError where something is in the way or another run at work, before anything is written, and
+// std::system_error where the file system refuses.
+void save(const Results& results, const Page& page, const Origin& origin, const std::filesystem::path& directory,
+          const FolderLock* held = nullptr);
+void save(const Results& results, const Origin& origin, const std::filesystem::path& directory,
+          const FolderLock* held = nullptr);
+
+// Where a sweep keeps its points. A folder that has this file is a sweep's, though it may not be finished and have no
+// results.json yet.
+inline constexpr auto points_file_name = "points.sqlite";
 
 // What save() left in the folder when it was last called for it; nothing where it never was.
 std::vector<std::string> files_of_earlier_answer(const std::filesystem::path& directory);
 
-// Of these names, the paths in `directory` that save() would not replace, as c3sim did not write what is there.
-std::vector<std::filesystem::path> files_in_the_way(const std::filesystem::path& directory,
-                                                    const std::vector<std::string>& names);
+// Why save() would not put files of these names into `directory`: the folder is another command's or cannot be looked
+// into, or c3sim did not write what is there. Each with the path that it is about.
+std::vector<sim::Fault> in_the_way(const std::filesystem::path& directory, const std::vector<std::string>& names,
+                                   const Origin& origin);
 
 }  // namespace c3sim::study

@@ -278,7 +278,7 @@ bool keep(const Distribution& distribution, SweepStore& store, Deal& deal, Outbo
     if (answers.empty()) return;
     store.add(answers);
     deal.answered(indices_of(answers));
-    stored = others == nullptr ? stored + answers.size() : store.size();
+    stored = others == nullptr ? stored + answers.size() : store.size() + store.failures();
     if (distribution.progress) distribution.progress(stored, distribution.size);
   };
   while (!deal.done()) {
@@ -313,7 +313,7 @@ bool run(const Distribution& distribution, SweepStore& store, Ranks* ranks) {
   if (!failure) {
     const std::vector<PointAnswer> last = outbox.take(0ms);
     if (!last.empty()) store.add(last);
-    complete = complete || store.size() == distribution.size;
+    complete = complete || store.size() + store.failures() == distribution.size;
   }
   // Who ends a run by force, as mpirun does, gives it a second.
   const std::chrono::milliseconds patience =

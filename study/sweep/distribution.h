@@ -28,9 +28,9 @@ struct Distribution {
   std::function<bool()> interrupted{};  // looked at many times a second
 };
 
-// Answers what the store has not got; on rank 0 where there are ranks. False where it was interrupted: what was
-// finished by then is in the store. An exception of an answerer comes out once the others have stopped. A rank that
-// has died costs what it was at work on, which is done again here.
+// Answers what the store has not got, each point once, whether or not it fails; on rank 0 where there are ranks. False
+// where it was interrupted: what was finished by then is in the store. An exception of an answerer comes out once the
+// others have stopped. A rank that has died costs what it was at work on, which is done again here.
 bool run(const Distribution& distribution, SweepStore& store, Ranks* ranks = nullptr);
 
 // What every other rank does: answers what rank 0 sends, until it says that there is no more. Throws sim::ConfigError

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "study/operators.h"
@@ -17,9 +16,8 @@ constexpr std::size_t most_questions = 256;
 
 constexpr auto platform_word = "platform";
 
-std::string words_of(const std::optional<std::filesystem::path>& file) {
-  if (!file) return {};
-  std::ifstream stream(*file, std::ios::binary);
+std::string words_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -32,7 +30,25 @@ bool is_of_platform(const Assignment& assignment) {
 void Platforms::add(const std::string& name) {
   if (platforms_.contains(name)) return;
   const std::vector<std::filesystem::path>& folders = base().config_folders;
-  platforms_.emplace(name, read_platform(find_platform(name, platform_word, folders), {}, folders));
+  keep(name, read_platform(find_platform(name, platform_word, folders), {}, folders));
+}
+
+// Tables of kernels are read with the platform.
+std::vector<std::filesystem::path> Platforms::files_of(const Platform& platform) {
+  std::vector<std::filesystem::path> files;
+  if (const auto file = operators_file(platform.config_folders)) files.push_back(*file);
+  return files;
+}
+
+void Platforms::keep(const std::string& name, Platform platform) {
+  const std::vector<std::filesystem::path> files = files_of(platform);
+  files_.insert(files_.end(), files.begin(), files.end());
+  platforms_.emplace(name, std::move(platform));
+}
+
+std::string Platforms::missing_file() const {
+  const auto missing = std::ranges::find_if(files_, [](const auto& file) { return !std::ifstream(file).good(); });
+  return missing == files_.end() ? "" : missing->string();
 }
 
 models::PlatformSpec Platforms::with(std::span<const Assignment> assignments) const {
@@ -51,7 +67,7 @@ std::string Platforms::text() const {
     text += "# " + name + "\n" + platform.resolved;
     // A point may ask for any of the platform's libraries.
     for (const std::string& library : platform.spec.gpu.gemm.libraries) text += platform.kernels.text(library);
-    text += words_of(operators_file(platform.config_folders));
+    for (const std::filesystem::path& file : files_of(platform)) text += words_of(file);
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -18,7 +19,7 @@ namespace c3sim::study {
 // The platforms by name that a study starts from; the empty name is that of the study itself.
 class Platforms {
  public:
-  explicit Platforms(Platform base) { platforms_.emplace("", std::move(base)); }
+  explicit Platforms(Platform base) { keep("", std::move(base)); }
 
   // Reads a further one with these assignments, unless it is there. Throws sim::ConfigError.
   void add(const std::string& name);
@@ -27,9 +28,15 @@ class Platforms {
   models::PlatformSpec with(std::span<const Assignment> assignments) const;
   // All that answers depend on, in words.
   std::string text() const;
+  // Of the files that this is in, the first that cannot be read now; empty where all can.
+  std::string missing_file() const;
 
  private:
+  static std::vector<std::filesystem::path> files_of(const Platform& platform);
+  void keep(const std::string& name, Platform platform);
+
   std::map<std::string, Platform> platforms_;
+  std::vector<std::filesystem::path> files_;  // that points read, as they were there when the platforms were
 };
 
 // Whether an assignment changes the machine rather than what is asked of it.
@@ -42,6 +49,7 @@ class MachineCache {
 
   // Valid until the next call.
   Testbed& machine(std::span<const Assignment> assignments);
+  const Platforms& platforms() const { return platforms_; }
 
  private:
   const Platforms& platforms_;

@@ -31,11 +31,14 @@ struct Point {
   std::vector<AxisValue> values;  // by axis
 };
 
-// The answer to a point: the cells of the study's columns, or those of the axes alone and why there is no answer.
+// The answer to a point: the cells of the study's columns, or those of the axes alone and why there is no answer. That
+// its machine cannot do what is asked is an answer, too; but where something else was in the way, such as a file that
+// could not be read, the point has failed, and the same question may have an answer later.
 struct PointAnswer {
   std::uint64_t index = 0;
   std::vector<Cell> cells;
   std::string fault;  // empty where the point has an answer
+  bool failed = false;
 };
 
 }  // namespace c3sim::study

@@ -14,6 +14,8 @@ namespace c3sim::study {
 
 namespace {
 
+constexpr auto makespan_key = "makespan_us";
+
 // Every reader of a word sets what it reads and returns what is wrong with the text, or nothing.
 template <class Question>
 struct Word {
@@ -204,8 +206,24 @@ Results answer_plain(Testbed& testbed, const Question& question) {
   return to_tables(ask(testbed, question), testbed.platform());
 }
 
-// What one run of the experiment measures with these values of its parameters. The machine that it names is the
-// caller's business.
+std::string why_no_parameter(sim::Config experiment, const Assignment& word, const models::PlatformSpec& platform) {
+  std::vector<std::string> known;
+  if (sim::Section root = experiment.root(); root.has("parameters")) known = root.section("parameters").keys();
+  if (std::ranges::count(known, word.name) == 0) {
+    return fmt::format("'{}' is no parameter of the experiment{}", word.name, sim::name_hint(word.name, known));
+  }
+  try {
+    set_parameters(experiment, std::vector{word.name + "=" + word.value});
+    resolve_parameters(experiment, platform);
+    return {};
+  } catch (const sim::ConfigError& error) {
+    const sim::Fault& fault = error.faults().front();
+    return fault.path + ": " + fault.what;
+  }
+}
+
+// What one run of the experiment measures with these values of its parameters, its makespan first. The machine that it
+// names is the caller's business.
 Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const Assignment> words) {
   std::vector<std::string> parameters;
   for (const Assignment& word : words) parameters.push_back(word.name + "=" + word.value);
@@ -214,9 +232,14 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
   const Experiment experiment = read_experiment(config, testbed);
   std::vector<Column> columns;
   std::vector<Cell> cells;
-  for (const auto& [name, value] : measure(testbed, experiment)) {
+  const auto add = [&](const std::string& name, double value) {
     columns.push_back({name, name.substr(0, name.rfind("_us")), "us"});
     cells.emplace_back(value);
+  };
+  const Quantities measured = measure(testbed, experiment);
+  add(makespan_key, measured.at(makespan_key));
+  for (const auto& [name, value] : measured) {
+    if (name != makespan_key) add(name, value);
   }
   ResultTable table(std::move(columns));
   table.add_row(std::move(cells));
@@ -271,8 +294,8 @@ std::vector<std::string> PointQuestion::required_words() const {
   return names;
 }
 
-std::string PointQuestion::why_not(const Assignment& word) const {
-  if (ask_ == Ask::run) return {};
+std::string PointQuestion::why_not(const Assignment& word, const models::PlatformSpec& platform) const {
+  if (ask_ == Ask::run) return why_no_parameter(*experiment_, word, platform);
   PlainQuestion question = untold(ask_);
   return tell(question, word);
 }

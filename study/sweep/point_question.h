@@ -31,8 +31,9 @@ class PointQuestion {
   // parameters.
   std::vector<std::string> words() const;
   std::vector<std::string> required_words() const;
-  // What is wrong with a word or the text that it is given, on any machine, and what would be accepted; or empty.
-  std::string why_not(const Assignment& word) const;
+  // What is wrong with a word or the text that it is given, on any machine, and what would be accepted; or empty. Of an
+  // experiment, the name of the parameter, and whether all parameters can be evaluated with it on this platform.
+  std::string why_not(const Assignment& word, const models::PlatformSpec& platform) const;
 
   // The answer on this machine. Throws sim::ConfigError where the machine cannot do what is asked.
   Results answer(Testbed& testbed, std::span<const Assignment> words) const;

@@ -42,7 +42,8 @@ std::string packed(const Report& report) {
   for (const PointAnswer& answer : report.answers) {
     Json cells = Json::array();
     for (const Cell& cell : answer.cells) cells.push_back(cell_json(cell));
-    answers.push_back({{"index", answer.index}, {"fault", answer.fault}, {"cells", std::move(cells)}});
+    answers.push_back(
+        {{"index", answer.index}, {"fault", answer.fault}, {"failed", answer.failed}, {"cells", std::move(cells)}});
   }
   return bytes_of({{"digest", report.digest},
                    {"answers", std::move(answers)},
@@ -68,6 +69,7 @@ Report unpacked_report(const std::string& bytes) {
     PointAnswer& answer = report.answers.emplace_back();
     answer.index = entry.at("index");
     answer.fault = entry.at("fault");
+    answer.failed = entry.at("failed");
     for (const Json& cell : entry.at("cells")) answer.cells.push_back(cell_of(cell));
   }
   return report;

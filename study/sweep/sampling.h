@@ -34,6 +34,7 @@ class PointSequence {
   PointSequence(std::vector<SweepAxis> axes, PointSampling sampling) : axes_(std::move(axes)), sampling_(sampling) {}
 
   const std::vector<SweepAxis>& axes() const { return axes_; }
+  bool is_drawn() const { return sampling_.method != Method::grid; }
   std::uint64_t size() const;              // too_many where the count overflows
   Point point(std::uint64_t index) const;  // index < size()
 

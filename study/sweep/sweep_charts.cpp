@@ -10,18 +10,7 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::size_t most_curves = 12;  // that a reader can tell apart
-constexpr double worth_having = 0.01;    // a change of less is none
-
-std::size_t place_of(const std::vector<Column>& columns, const std::string& key) {
-  return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
-}
-
-std::optional<double> number(const Cell& cell) {
-  if (const auto* const value = std::get_if<double>(&cell)) return *value;
-  if (const auto* const value = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*value);
-  return {};
-}
+constexpr double worth_having = 0.01;  // a change of less is none
 
 // What a point has of the axes other than those that a chart shows.
 std::string shared_part(const SweepStudy& study, std::uint64_t index, const std::string& x, const std::string& y) {
@@ -34,17 +23,6 @@ std::string shared_part(const SweepStudy& study, std::uint64_t index, const std:
     text += (text.empty() ? "" : ", ") + point.values[a].label;
   }
   return text;
-}
-
-// Whether the values of an axis are listed from the greatest to the least.
-bool is_descending(const SweepStudy& study, const std::string& x) {
-  for (const SweepAxis& axis : study.points.axes()) {
-    if (axis.column().key != x || axis.values.size() < 2) continue;
-    const std::optional<double> first = number(axis.cell(axis.values.front()));
-    const std::optional<double> last = number(axis.cell(axis.values.back()));
-    return first && last && *first > *last;
-  }
-  return false;
 }
 
 // The x from which on a curve stays within 1 % of where it ends.
@@ -60,13 +38,33 @@ double settled_at(const std::vector<ScatterPoint>& curve) {
 
 }  // namespace
 
+std::size_t place_of(const std::vector<Column>& columns, const std::string& key) {
+  return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
+}
+
+std::optional<double> number_of(const Cell& cell) {
+  if (const auto* const value = std::get_if<double>(&cell)) return *value;
+  if (const auto* const value = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*value);
+  return {};
+}
+
+bool is_descending(const SweepStudy& study, const std::string& x) {
+  for (const SweepAxis& axis : study.points.axes()) {
+    if (axis.column().key != x || axis.values.size() < 2) continue;
+    const std::optional<double> first = number_of(axis.cell(axis.values.front()));
+    const std::optional<double> last = number_of(axis.cell(axis.values.back()));
+    return first && last && *first > *last;
+  }
+  return false;
+}
+
 Curves curves_of(const SweepStudy& study, const std::vector<PointAnswer>& points, const std::string& x,
                  const std::string& y) {
   const std::vector<Column> columns = study.columns();
   Curves curves;
   for (const PointAnswer& point : points) {
-    const std::optional<double> at = number(point.cells[place_of(columns, x)]);
-    const std::optional<double> value = number(point.cells[place_of(columns, y)]);
+    const std::optional<double> at = number_of(point.cells[place_of(columns, x)]);
+    const std::optional<double> value = number_of(point.cells[place_of(columns, y)]);
     if (!at || !value) continue;
     curves[shared_part(study, point.index, x, y)].push_back({*at, *value, fmt::format("point {}", point.index)});
   }
@@ -74,7 +72,7 @@ Curves curves_of(const SweepStudy& study, const std::vector<PointAnswer>& points
   return curves;
 }
 
-ScatterChart sweep_chart(const SweepStudy& study, const std::vector<PointAnswer>& points, const ChartAxes& axes) {
+ScatterChart empty_chart(const SweepStudy& study, const ChartAxes& axes) {
   const std::vector<Column> columns = study.columns();
   const Column& x = columns[place_of(columns, axes.x)];
   const Column& y = columns[place_of(columns, axes.y)];
@@ -83,6 +81,11 @@ ScatterChart sweep_chart(const SweepStudy& study, const std::vector<PointAnswer>
                      .x = {x.heading, x.unit, axes.logarithmic_x},
                      .y = {y.heading, y.unit, axes.logarithmic_y}};
   std::ranges::replace(chart.id, '.', '_');
+  return chart;
+}
+
+ScatterChart sweep_chart(const SweepStudy& study, const std::vector<PointAnswer>& points, const ChartAxes& axes) {
+  ScatterChart chart = empty_chart(study, axes);
   Curves curves = curves_of(study, points, axes.x, axes.y);
   chart.joined = curves.size() <= most_curves;
   if (!chart.joined) {
@@ -95,7 +98,7 @@ ScatterChart sweep_chart(const SweepStudy& study, const std::vector<PointAnswer>
   for (const PointAnswer& point : points) {
     const auto curve = curves.find(shared_part(study, point.index, axes.x, axes.y));
     if (curve == curves.end()) continue;
-    chart.series.push_back({curve->first.empty() ? y.heading : curve->first, std::move(curve->second)});
+    chart.series.push_back({curve->first.empty() ? chart.y.label : curve->first, std::move(curve->second)});
     curves.erase(curve);
   }
   return chart;

@@ -1,7 +1,9 @@
 // How a quantity follows an axis: as charts, and as a sentence about what more of it still buys.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,15 @@
 #include "study/sweep/sweep_study.h"
 
 namespace c3sim::study {
+
+inline constexpr std::size_t most_curves = 12;  // that a reader can tell apart
+
+std::size_t place_of(const std::vector<Column>& columns, const std::string& key);
+std::optional<double> number_of(const Cell& cell);
+// Whether the values of an axis are listed from the greatest to the least.
+bool is_descending(const SweepStudy& study, const std::string& x);
+// A chart of these axes, with its titles and without points.
+ScatterChart empty_chart(const SweepStudy& study, const ChartAxes& axes);
 
 // Points that differ in nothing but x, ascending, by what they share: "all_gather, 64MiB".
 using Curves = std::map<std::string, std::vector<ScatterPoint>>;

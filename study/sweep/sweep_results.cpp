@@ -1,12 +1,14 @@
 #include "study/sweep/sweep_results.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <sstream>
 
+#include "study/sweep/sample_chart.h"
 #include "study/sweep/sweep_charts.h"
 
 namespace c3sim::study {
@@ -15,25 +17,38 @@ namespace {
 
 constexpr std::size_t rows_at_once = 1000;  // of a CSV file
 
-std::optional<double> number(const Cell& cell) {
-  if (const auto* const value = std::get_if<double>(&cell)) return *value;
-  if (const auto* const value = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*value);
-  return {};
+// The member of the least first cost.
+const ParetoFront::Member& best_of(const ParetoFront& front) {
+  return *std::ranges::min_element(front.members(), {}, [](const auto& member) { return member.costs.front(); });
 }
 
 }  // namespace
 
 SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, const Platform& platform)
-    : study_(study), store_(store), platform_(platform), columns_(study.columns()), points_(store.size()) {
+    : study_(study),
+      store_(store),
+      platform_(platform),
+      columns_(study.columns()),
+      points_(store.size() + store.failures()) {
   std::vector<std::size_t> places;
   for (const Objective& objective : study.objectives) places.push_back(place_of(objective.of));
   const std::size_t fidelity = place_of("fidelity");
+  std::vector<SampleChart> samples;
+  has_medians_ = points_ <= most_charted && (points_ > most_rows || study.points.is_drawn());
+  for (const ChartAxes& axes : study.charts) {
+    if (has_medians_) samples.emplace_back(study, axes);
+  }
   store.for_each([&](const PointAnswer& answer) {
+    if (answer.failed) {
+      if (failed_++ == 0) first_failure_ = fmt::format("point {}: {}", answer.index, answer.fault);
+      return;
+    }
     if (!answer.fault.empty()) {
       if (first_fault_.empty()) first_fault_ = answer.fault;
       return;
     }
     ++answered_;
+    for (SampleChart& sample : samples) sample.add(answer);
     if (fidelity < columns_.size()) {
       if (const auto* const label = std::get_if<std::string>(&answer.cells[fidelity])) ++fidelities_[*label];
     }
@@ -41,7 +56,7 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
     ++met_;
     std::vector<double> costs;
     for (std::size_t o = 0; o < places.size(); ++o) {
-      const std::optional<double> value = number(answer.cells[places[o]]);
+      const std::optional<double> value = number_of(answer.cells[places[o]]);
       if (value) costs.push_back(study.objectives[o].minimize ? *value : -*value);
     }
     if (!costs.empty() && costs.size() == places.size()) {
@@ -55,6 +70,10 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
   store.for_each([&](const PointAnswer& answer) {
     if (points_ <= most_rows || is_on_front(answer.index)) shown_.push_back(answer);
   });
+  for (const SampleChart& sample : samples) charts_.push_back(sample.chart());
+  for (const ChartAxes& axes : study.charts) {
+    if (!has_medians_ && points_ <= most_rows) charts_.push_back(sweep_chart(study, shown_, axes));
+  }
 }
 
 std::size_t SweepResults::place_of(const std::string& key) const {
@@ -77,7 +96,7 @@ std::string SweepResults::choice_of(std::uint64_t index) const {
 
 bool SweepResults::meets(const std::vector<Cell>& cells) const {
   return std::ranges::all_of(study_.constraints, [&](const Constraint& constraint) {
-    const std::optional<double> value = number(cells[place_of(constraint.of)]);
+    const std::optional<double> value = number_of(cells[place_of(constraint.of)]);
     return value && (!constraint.at_least || *value >= *constraint.at_least) &&
            (!constraint.at_most || *value <= *constraint.at_most);
   });
@@ -122,9 +141,32 @@ NamedTable SweepResults::table() const {
   for (const PointAnswer& answer : shown_) table.add_row(row_of(answer));
   const std::string which = points_ <= most_rows ? "" : fmt::format(": the best of {} points", points_);
   NamedTable named{"results", study_.name + which, std::move(table)};
-  if (points_ > most_rows) return named;
-  for (const ChartAxes& axes : study_.charts) named.charts.emplace_back(sweep_chart(study_, shown_, axes));
+  for (const ScatterChart& chart : charts_) {
+    if (!chart.series.empty()) named.charts.emplace_back(chart);
+  }
   return named;
+}
+
+// What each chart says, or why it is not drawn.
+std::vector<std::string> SweepResults::chart_sentences() const {
+  std::vector<std::string> sentences;
+  for (std::size_t c = 0; c < study_.charts.size(); ++c) {
+    const ChartAxes& axes = study_.charts[c];
+    if (c >= charts_.size()) {
+      sentences.push_back(fmt::format("{} by {} is not drawn: charts are of at most {} points.", axes.y, axes.x,
+                                      std::uint64_t{most_charted}));
+    } else if (charts_[c].series.empty()) {
+      sentences.push_back(fmt::format("{} by {} is not drawn: no point has a number of both.", axes.y, axes.x));
+    } else if (has_medians_) {
+      sentences.push_back(sentence_of_medians(study_, axes, charts_[c]));
+    } else if (std::ranges::none_of(study_.cases, [&](std::size_t place) {
+                 return study_.points.axes()[place].column().key == axes.x;
+               })) {
+      sentences.push_back(saturation_sentence(study_, shown_, axes));
+    }
+  }
+  std::erase(sentences, "");
+  return sentences;
 }
 
 // Parameters of the platform that were varied or set, and what is known of them today.
@@ -179,6 +221,52 @@ NamedTable SweepResults::best() const {
   return {"best", "The best points", std::move(table)};
 }
 
+// Of each case, the least first cost of the points with each value of an axis.
+std::map<SweepStudy::Case, std::map<std::string, double>> SweepResults::least_by_value(std::size_t axis) const {
+  const Objective& objective = study_.objectives.front();
+  std::map<SweepStudy::Case, std::map<std::string, double>> least;
+  for (const PointAnswer& answer : shown_) {
+    const std::optional<double> value = number_of(answer.cells[place_of(objective.of)]);
+    if (!value || !answer.fault.empty() || !meets(answer.cells)) continue;
+    const Point point = study_.points.point(answer.index);
+    const double cost = objective.minimize ? *value : -*value;
+    const auto [found, is_new] = least[study_.case_of(point)].emplace(point.values[axis].label, cost);
+    found->second = std::min(found->second, cost);
+  }
+  return least;
+}
+
+// The value of an axis that the best points of most cases have, and those that as many have. A case in which every
+// value does as well says nothing, though the cheapest of them stands for it.
+std::string SweepResults::best_value(std::size_t axis) const {
+  constexpr double alike = 1e-3;
+  const std::vector<AxisValue>& values = study_.points.axes()[axis].values;
+  std::map<std::string, std::size_t> times;
+  std::size_t most = 0;
+  std::size_t indifferent = 0;
+  const auto least = least_by_value(axis);
+  for (const auto& [which, front] : fronts_) {
+    const std::map<std::string, double>& costs = least.at(which);
+    const auto [low, high] = std::ranges::minmax_element(costs, {}, [](const auto& each) { return each.second; });
+    if (costs.size() == values.size() && high->second - low->second <= alike * std::abs(low->second)) {
+      ++indifferent;
+    } else {
+      most = std::max(most, ++times[study_.points.point(best_of(front).index).values[axis].label]);
+    }
+  }
+  if (most == 0) return "any";
+  std::vector<std::string> chosen;  // in the order of the file
+  for (const AxisValue& value : values) {
+    if (const auto found = times.find(value.label); found != times.end() && found->second == most) {
+      chosen.push_back(value.label);
+    }
+  }
+  std::string text = fmt::format("{} ({} of {}", chosen.front(), most, fronts_.size());
+  if (chosen.size() > 1) text += fmt::format(", tied with {}", fmt::join(chosen.begin() + 1, chosen.end(), ", "));
+  if (indifferent > 0) text += fmt::format("; all do as well in {}", indifferent);
+  return text + ")";
+}
+
 // How much better the best of each case is than the first choice of every axis, and what it most often chose.
 std::string SweepResults::gain_sentence() const {
   if (fronts_.empty() || points_ > most_rows) return {};
@@ -187,31 +275,25 @@ std::string SweepResults::gain_sentence() const {
   std::optional<double> least;
   std::optional<double> greatest;
   std::string first;
-  std::map<std::size_t, std::map<std::string, int>> choices;  // by axis: how often a label was best
   for (const PointAnswer& answer : shown_) {
     const Point point = study_.points.point(answer.index);
-    const std::optional<double> value = number(answer.cells[place]);
+    const std::optional<double> value = number_of(answer.cells[place]);
     const auto front = fronts_.find(study_.case_of(point));
     if (!value || front == fronts_.end() || !study_.is_first_choice(point)) continue;
-    const auto best =
-        std::ranges::min_element(front->second.members(), {}, [](const auto& member) { return member.costs.front(); });
-    const double ratio = std::abs(best->costs.front()) / std::abs(*value);
+    const double ratio = std::abs(best_of(front->second).costs.front()) / std::abs(*value);
     least = std::min(least.value_or(ratio), ratio);
     greatest = std::max(greatest.value_or(ratio), ratio);
     first = choice_of(answer.index);
-    const Point chosen = study_.points.point(best->index);
-    for (std::size_t a = 0; a < chosen.values.size(); ++a) ++choices[a][chosen.values[a].label];
   }
   if (!least || first.empty()) return {};
   std::string text =
       fmt::format("The {} {} is {:.2f} to {:.2f} times that of {}, by case; most often best:",
                   objective.minimize ? "least" : "greatest", columns_[place].heading, *least, *greatest, first);
   std::string separator = " ";
-  for (const auto& [a, labels] : choices) {
+  for (std::size_t a = 0; a < study_.points.axes().size(); ++a) {
     const SweepAxis& axis = study_.points.axes()[a];
-    if (!axis.varies() || std::ranges::count(study_.cases, a) > 0) continue;
-    const auto most = std::ranges::max_element(labels, {}, [](const auto& label) { return label.second; });
-    text += fmt::format("{}{} {} ({} of {})", separator, axis.name, most->first, most->second, fronts_.size());
+    if (!axis.varies() || axis.interval || std::ranges::count(study_.cases, a) > 0) continue;
+    text += fmt::format("{}{} {}", separator, axis.name, best_value(a));
     separator = ", ";
   }
   return text + ".";
@@ -221,26 +303,33 @@ std::vector<std::string> SweepResults::sentences() const {
   std::vector<std::string> sentences;
   if (!study_.about.empty()) sentences.push_back(study_.about);
   std::string count = fmt::format("{} points", points_);
-  if (answered_ < points_) {
-    count +=
-        fmt::format(", of which {} are impossible on their machine (the first: {})", points_ - answered_, first_fault_);
+  if (const std::uint64_t impossible = points_ - failed_ - answered_; impossible > 0) {
+    count += fmt::format(", of which {} are impossible on their machine (the first: {})", impossible, first_fault_);
   }
   if (!study_.constraints.empty()) count += fmt::format("; {} meet the constraints", met_);
   if (!study_.objectives.empty()) {
     count += fmt::format("; {} on the Pareto front{}", on_fronts_.size(), fronts_.size() > 1 ? "s of their cases" : "");
   }
   sentences.push_back(count + ".");
-  for (const ChartAxes& axes : study_.charts) {
-    const bool is_case = std::ranges::any_of(
-        study_.cases, [&](std::size_t place) { return study_.points.axes()[place].column().key == axes.x; });
-    std::string text = points_ <= most_rows && !is_case ? saturation_sentence(study_, shown_, axes) : "";
-    if (!text.empty()) sentences.push_back(std::move(text));
-  }
+  for (std::string& text : chart_sentences()) sentences.push_back(std::move(text));
   if (std::string text = gain_sentence(); !text.empty()) sentences.push_back(std::move(text));
+  if (const auto shown = std::ranges::count(study_.quantities, true, &Column::in_text);
+      static_cast<std::size_t>(shown) < study_.quantities.size()) {
+    sentences.push_back(
+        fmt::format("Tables show {} of {} quantities: `columns` in the study chooses, and points.csv "
+                    "of --out has all.",
+                    shown, study_.quantities.size()));
+  }
   std::string fidelity;
   for (const auto& [label, number] : fidelities_)
     fidelity += fmt::format("{}{} {}", fidelity.empty() ? "" : ", ", number, label);
   if (!fidelity.empty()) sentences.push_back("Fidelity of the answers: " + fidelity + ".");
+  if (failed_ > 0) {
+    sentences.push_back(
+        fmt::format("{} of {} points failed and have no answer ({}{}): where --out keeps the others, "
+                    "the same command with --resume asks for these again.",
+                    failed_, points_, failed_ > 1 ? "the first, " : "", first_failure_));
+  }
   return sentences;
 }
 

@@ -18,17 +18,21 @@ namespace c3sim::study {
 
 class SweepResults {
  public:
-  static constexpr std::uint64_t most_rows = 1000;  // of a table for people; the file of points has all
+  static constexpr std::uint64_t most_rows = 1000;          // of a table for people; the file of points has all
+  static constexpr std::uint64_t most_charted = 1'000'000;  // points that are kept for a chart
 
   // Goes through the store once. All of it outlives this.
   SweepResults(const SweepStudy& study, const SweepStore& store, const Platform& platform);
 
-  // A table of all points, or of those on fronts alone where they are more than most_rows; charts of it; the best
-  // points of each case; the parameters that were varied, with their source; sentences that sum it up.
+  // A table of all points, or of those on fronts alone where they are more than most_rows; charts of all, of medians
+  // where points were drawn or are more than that; the best points of each case; the parameters that were varied, with
+  // their source; sentences that sum it up.
   Results results() const;
   // Every point: its index, its columns, whether it meets the constraints and is on the front, where there are any, and
   // why it has no answer.
   void write_csv(std::ostream& out) const;
+  // How many points failed: they are no answers, and are asked again when the study is resumed.
+  std::uint64_t failures() const { return failed_; }
 
  private:
   bool meets(const std::vector<Cell>& cells) const;
@@ -41,6 +45,9 @@ class SweepResults {
   NamedTable table() const;
   NamedTable best() const;
   NamedTable inputs() const;
+  std::vector<std::string> chart_sentences() const;
+  std::map<SweepStudy::Case, std::map<std::string, double>> least_by_value(std::size_t axis) const;
+  std::string best_value(std::size_t axis) const;
   std::string gain_sentence() const;
   std::vector<std::string> sentences() const;
 
@@ -51,11 +58,15 @@ class SweepResults {
   std::uint64_t points_ = 0;
   std::uint64_t answered_ = 0;
   std::uint64_t met_ = 0;
+  std::uint64_t failed_ = 0;
   std::string first_fault_;
+  std::string first_failure_;
   std::map<SweepStudy::Case, ParetoFront> fronts_;
   std::vector<std::uint64_t> on_fronts_;  // their members, ascending
   std::map<std::string, std::uint64_t> fidelities_;
   std::vector<PointAnswer> shown_;  // the rows of the table
+  bool has_medians_ = false;
+  std::vector<ScatterChart> charts_;  // by chart of the study; none of too many points
 };
 
 }  // namespace c3sim::study

@@ -1,12 +1,8 @@
 #include "study/sweep/sweep_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -50,25 +46,6 @@ std::error_code reason_of(int result, int system_error) {
 }
 
 }  // namespace
-
-// The folder is this run's until the lock goes.
-class SweepStore::FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    // A file system without locks is used without.
-    if (folder_ < 0 || ::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-    ::close(folder_);
-    refuse(folder.string(), "another run is at work in this folder: wait for its end, or take another folder");
-  }
-  ~FolderLock() {
-    if (folder_ >= 0) ::close(folder_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int folder_;
-};
 
 // A prepared statement of the store, to be run again and again.
 class SweepStore::Statement {
@@ -149,9 +126,12 @@ SweepStore::SweepStore(const fs::path& folder, const StoreKey& key)
   } else {
     refuse(name_, "is not a file of points that c3sim made: another folder is accepted");
   }
+  execute("CREATE TEMP TABLE failed AS SELECT * FROM points WHERE 0");
+  execute("CREATE UNIQUE INDEX temp.failed_once ON failed (point)");
   std::string marks = "?1";
   for (std::size_t c = 0; c <= columns_; ++c) marks += fmt::format(", ?{}", c + 2);
   insertion_ = std::make_unique<Statement>(*this, "INSERT OR IGNORE INTO points VALUES (" + marks + ")");
+  failure_ = std::make_unique<Statement>(*this, "INSERT OR IGNORE INTO failed VALUES (" + marks + ")");
 }
 
 SweepStore::~SweepStore() = default;
@@ -207,36 +187,43 @@ void SweepStore::execute(const std::string& sql) const {
 
 void SweepStore::fail(int result) const {
   if ((result & 0xff) == SQLITE_NOTADB || (result & 0xff) == SQLITE_CORRUPT) {
-    refuse(name_, "is not a file of points that c3sim made, or is damaged: another folder is accepted");
+    refuse(name_,
+           fmt::format("is not a file of points that c3sim made, or is damaged: another folder is accepted. Of a "
+                       "damaged one, sqlite3 {} .recover | sqlite3 saved.sqlite saves what can be read",
+                       name_));
   }
   throw std::system_error(reason_of(result, sqlite3_system_errno(database_.get())), "cannot use " + name_);
 }
 
-std::uint64_t SweepStore::size() const {
-  Statement count(*this, "SELECT count(*) FROM points");
-  count.step();
-  return static_cast<std::uint64_t>(count.integer(0));
+std::uint64_t SweepStore::count(const std::string& what) const {
+  Statement found(*this, "SELECT count(" + what);
+  found.step();
+  return static_cast<std::uint64_t>(found.integer(0));
 }
 
-std::uint64_t SweepStore::faults() const {
-  Statement count(*this, "SELECT count(fault) FROM points");
-  count.step();
-  return static_cast<std::uint64_t>(count.integer(0));
+// One that failed in one process may have an answer of another.
+constexpr auto failed_alone = " FROM failed WHERE point NOT IN (SELECT point FROM points)";
+
+std::uint64_t SweepStore::size() const { return count("*) FROM points"); }
+std::uint64_t SweepStore::faults() const { return count("fault) FROM points"); }
+std::uint64_t SweepStore::failures() const { return count(std::string("*)") + failed_alone); }
+
+void SweepStore::insert(Statement& insertion, const PointAnswer& answer) const {
+  insertion.bind(1, static_cast<std::int64_t>(answer.index));
+  for (std::size_t c = 0; c < columns_; ++c) insertion.bind(static_cast<int>(c) + 2, answer.cells[c]);
+  insertion.bind(static_cast<int>(columns_) + 2, answer.fault.empty() ? Cell() : Cell(answer.fault));
+  insertion.step();
+  insertion.reset();
 }
 
 void SweepStore::add(std::span<const PointAnswer> answers) {
   execute("BEGIN IMMEDIATE");
   try {
-    for (const PointAnswer& answer : answers) {
-      insertion_->bind(1, static_cast<std::int64_t>(answer.index));
-      for (std::size_t c = 0; c < columns_; ++c) insertion_->bind(static_cast<int>(c) + 2, answer.cells[c]);
-      insertion_->bind(static_cast<int>(columns_) + 2, answer.fault.empty() ? Cell() : Cell(answer.fault));
-      insertion_->step();
-      insertion_->reset();
-    }
+    for (const PointAnswer& answer : answers) insert(answer.failed ? *failure_ : *insertion_, answer);
     execute("COMMIT");
   } catch (...) {
     insertion_->reset();
+    failure_->reset();
     sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);  // what it fails at is known already
     throw;
   }
@@ -252,13 +239,14 @@ std::vector<std::uint64_t> SweepStore::indices(std::uint64_t first, std::size_t 
 }
 
 void SweepStore::for_each(const std::function<void(const PointAnswer& answer)>& visit) const {
-  Statement row(*this, "SELECT * FROM points ORDER BY point");
+  Statement row(*this, std::string("SELECT *, 0 FROM points UNION ALL SELECT *, 1") + failed_alone + " ORDER BY 1");
   PointAnswer answer;
   answer.cells.resize(columns_);
   while (row.step()) {
     answer.index = static_cast<std::uint64_t>(row.integer(0));
     for (std::size_t c = 0; c < columns_; ++c) answer.cells[c] = row.cell(static_cast<int>(c) + 1);
     answer.fault = row.text(static_cast<int>(columns_) + 1);
+    answer.failed = row.integer(static_cast<int>(columns_) + 2) != 0;
     visit(answer);
   }
 }

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "study/report/folder_lock.h"
 #include "study/report/result_table.h"
+#include "study/report/results_folder.h"
 #include "study/sweep/point.h"
 
 struct sqlite3;
@@ -27,7 +29,7 @@ struct StoreKey {
 
 class SweepStore {
  public:
-  static constexpr auto file_name = "points.sqlite";
+  static constexpr auto file_name = points_file_name;
 
   // Opens the file in `folder`, which is made where it is missing; a nameless file that the system takes back where
   // `folder` is empty. Throws sim::ConfigError where the file is of another study, or none of ours, or another run is
@@ -37,21 +39,26 @@ class SweepStore {
   SweepStore(const SweepStore&) = delete;
   SweepStore& operator=(const SweepStore&) = delete;
 
-  std::uint64_t size() const;    // points that are in it
-  std::uint64_t faults() const;  // points without an answer among them
-  // Adds answers in one transaction: all of them, or none. One that is there stays as it is. Throws std::system_error.
+  std::uint64_t size() const;      // points that are in it
+  std::uint64_t faults() const;    // points without an answer among them
+  std::uint64_t failures() const;  // points that failed since it was opened, and are not in it
+  // Of the folder; none where there is none.
+  const FolderLock* lock() const { return lock_.get(); }
+  // Adds answers in one transaction: all of them, or none. One that is there stays as it is. Points that failed are
+  // remembered until the store is closed, so that who opens it next asks them again. Throws std::system_error.
   void add(std::span<const PointAnswer> answers);
   // The indices in the store from `first` on, ascending, at most `most` of them.
   std::vector<std::uint64_t> indices(std::uint64_t first, std::size_t most) const;
-  // All points in the order of their indices, one at a time.
+  // All points in the order of their indices, one at a time, with those that failed.
   void for_each(const std::function<void(const PointAnswer& answer)>& visit) const;
 
  private:
-  class FolderLock;
   class Statement;
   void open(const std::filesystem::path& folder);
   void check_key(const StoreKey& key);
   void make_tables(const StoreKey& key);
+  void insert(Statement& insertion, const PointAnswer& answer) const;
+  std::uint64_t count(const std::string& what) const;
   void execute(const std::string& sql) const;
   [[noreturn]] void fail(int result) const;
 
@@ -59,6 +66,7 @@ class SweepStore {
   std::unique_ptr<FolderLock> lock_;
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<Statement> insertion_;
+  std::unique_ptr<Statement> failure_;
   std::size_t columns_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <system_error>
 
 #include "sim/config/nearest_name.h"
 
@@ -43,7 +44,7 @@ std::string why_not(const AxisValue& value, Platforms& platforms, const PointQue
     if (is_of_platform(assignment)) {
       of_platform.push_back(assignment);
     } else if (question != nullptr) {
-      if (std::string fault = question->why_not(assignment); !fault.empty()) return fault;
+      if (std::string fault = question->why_not(assignment, platforms.base().spec); !fault.empty()) return fault;
     }
   }
   if (of_platform.empty()) return {};
@@ -177,20 +178,29 @@ std::optional<double> read_bound(sim::Section& section, std::string_view key, co
   return unit && due != sim::Dimension::number ? bound->base / unit->base : bound->base;
 }
 
-// The column that a constraint, an objective or a chart names, by its key or the name of its axis. None where no column
-// is known, as a fault of the axes leaves it.
+// The column of that name, by its key or the name of its axis; none where there is none.
+const Column* column_named(const std::string& name, const std::vector<Column>& columns) {
+  const auto found =
+      std::ranges::find_if(columns, [&](const Column& each) { return each.key == name || each.heading == name; });
+  return found == columns.end() ? nullptr : &*found;
+}
+
+std::string hint_of(const std::string& name, const std::vector<Column>& columns) {
+  std::vector<std::string> known;
+  for (const Column& column : columns) known.push_back(column.key);
+  return sim::name_hint(name, known);
+}
+
+// The column that a constraint, an objective or a chart names. None where no column is known, as a fault of the axes
+// leaves it.
 const Column* find_column(sim::Section& section, std::string_view key, const std::vector<Column>& columns) {
   const std::string name = section.text(key);
-  std::vector<std::string> known;
-  for (const Column& column : columns) {
-    if (column.key == name || column.heading == name) return &column;
-    known.push_back(column.key);
+  const Column* const found = column_named(name, columns);
+  if (found == nullptr && section.is_sound(key) && !columns.empty()) {
+    section.fault(key,
+                  fmt::format("'{}' is neither an axis that varies nor a quantity{}", name, hint_of(name, columns)));
   }
-  if (section.is_sound(key) && !columns.empty()) {
-    section.fault(
-        key, fmt::format("'{}' is neither an axis that varies nor a quantity{}", name, sim::name_hint(name, known)));
-  }
-  return nullptr;
+  return found;
 }
 
 // None where the quantities were not found.
@@ -233,6 +243,36 @@ void read_goals(sim::Section& root, SweepStudy& study) {
       if (column != nullptr) study.objectives.push_back({column->key, minimize});
     }
   }
+}
+
+// What tables show: the named quantities, which come first; or, of an experiment of many operations, its makespan and
+// what the goals and charts are about. Files for programs have all.
+void choose_columns(sim::Section& root, SweepStudy& study) {
+  constexpr std::size_t most_shown = 7;  // of an experiment that names no columns: those of two operations
+  std::vector<std::string> wanted;
+  if (root.has("columns")) {
+    const std::vector<std::string> names = root.texts("columns");
+    if (names.empty() && root.is_sound("columns")) root.fault("columns", "at least one quantity is due");
+    for (const std::string& name : names) {
+      if (study.quantities.empty()) return;  // as a fault of the axes leaves it
+      const Column* const column = column_named(name, study.quantities);
+      if (column == nullptr) {
+        root.fault("columns", fmt::format("'{}' is no quantity{}", name, hint_of(name, study.quantities)));
+      } else {
+        wanted.push_back(column->key);
+      }
+    }
+  } else if (study.question.ask() == Ask::run && study.quantities.size() > most_shown) {
+    wanted.push_back(study.quantities.front().key);
+    for (const Objective& objective : study.objectives) wanted.push_back(objective.of);
+    for (const Constraint& constraint : study.constraints) wanted.push_back(constraint.of);
+    for (const ChartAxes& chart : study.charts) wanted.insert(wanted.end(), {chart.x, chart.y});
+  } else {
+    return;
+  }
+  const auto place = [&](const Column& column) { return std::ranges::find(wanted, column.key) - wanted.begin(); };
+  std::ranges::stable_sort(study.quantities, {}, place);
+  for (Column& column : study.quantities) column.in_text = std::ranges::count(wanted, column.key) > 0;
 }
 
 void read_charts(sim::Section& root, SweepStudy& study) {
@@ -317,25 +357,57 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   read_cases(root, study);
   read_goals(root, study);
   read_charts(root, study);
+  choose_columns(root, study);
   return study;
 }
 
+namespace {
+
+// Throws sim::ConfigError where the machine cannot do what is asked, or what it is made of cannot be read; `reads`
+// tells whether that could be: machines are made of files, and experiments name operators, but plain questions read
+// nothing.
+void answer_cells(const SweepStudy& study, MachineCache& machines, const Point& point, PointAnswer& answer,
+                  bool& reads) {
+  const std::size_t axes = answer.cells.size() - study.quantities.size();
+  reads = true;
+  Testbed& machine = machines.machine(assignments_of(point, true));
+  reads = study.question.ask() == Ask::run;
+  const Results results = study.question.answer(machine, assignments_of(point, false));
+  const PointQuestion::Quantities found = study.question.quantities_of(results);
+  for (std::size_t q = 0; q < study.quantities.size(); ++q) {
+    const auto same = std::ranges::find(found.columns, study.quantities[q].key, &Column::key);
+    if (same == found.columns.end()) continue;
+    answer.cells[axes + q] = found.cells[static_cast<std::size_t>(same - found.columns.begin())];
+  }
+}
+
+}  // namespace
+
+// A file that is gone for a moment looks like a machine that cannot be. So no fault counts unless all files are there
+// before and after the attempt that made it.
 PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index) {
   const Point point = study.points.point(index);
   PointAnswer answer{index, study.axis_cells(point), {}};
-  const std::size_t axes = answer.cells.size();
-  answer.cells.resize(axes + study.quantities.size());
-  try {
-    const Results results =
-        study.question.answer(machines.machine(assignments_of(point, true)), assignments_of(point, false));
-    const PointQuestion::Quantities found = study.question.quantities_of(results);
-    for (std::size_t q = 0; q < study.quantities.size(); ++q) {
-      const auto same = std::ranges::find(found.columns, study.quantities[q].key, &Column::key);
-      if (same == found.columns.end()) continue;
-      answer.cells[axes + q] = found.cells[static_cast<std::size_t>(same - found.columns.begin())];
+  answer.cells.resize(answer.cells.size() + study.quantities.size());
+  std::string missing;
+  bool reads = true;
+  for (int attempt = 0; attempt < 2 && reads && missing.empty(); ++attempt) {
+    answer.fault.clear();
+    try {
+      answer_cells(study, machines, point, answer, reads);
+      return answer;
+    } catch (const sim::ConfigError& error) {
+      answer.fault = first_of(error);
+    } catch (const std::system_error& error) {
+      answer.fault = error.what();
+      answer.failed = true;
+      return answer;
     }
-  } catch (const sim::ConfigError& error) {
-    answer.fault = first_of(error);
+    if (reads) missing = machines.platforms().missing_file();
+  }
+  if (!missing.empty()) {
+    answer.failed = true;
+    answer.fault = fmt::format("cannot read {} ({})", missing, answer.fault);
   }
   return answer;
 }

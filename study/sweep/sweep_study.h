@@ -13,6 +13,7 @@
 //   constraints: [{of: time_us, at_most: 20 ms}]
 //   objectives: [{minimize: time_us}, {minimize: gpu.sdma.engines}]
 //   charts: [{x: gpu.sdma.engines, y: time_us}]
+//   columns: [time_us, busbw_GBps]         # that tables show, in this order; of all quantities if it is left out
 //
 // An axis is of a word of the question, of a parameter of the platform by its path, or of `platform` itself. Axes of
 // the platform come first, so that neighbouring points share a machine.
@@ -51,7 +52,7 @@ struct SweepStudy {
   std::string about;
   PointSequence points;
   PointQuestion question;
-  std::vector<Column> quantities;  // of every answer
+  std::vector<Column> quantities;  // of every answer; those that tables show first
   std::vector<std::size_t> cases;  // places of axes: objectives compare points that share their values on these
   std::vector<Constraint> constraints;
   std::vector<Objective> objectives;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "study/report/folder_lock.h"
 #include "tests/cli/run_cli.h"
 
 namespace c3sim::cli {
@@ -109,14 +110,43 @@ TEST_F(Output, AFolderOfResultsIsNotReadAndWrittenAtOnce) {
 
 TEST_F(Output, AFolderOfResultsHoldsOneAnswer) {
   const fs::path out = folder_ / "out";
-  const std::string experiment = C3SIM_SOURCE_DIR "/configs/experiments/layer_overlap.yaml";
-  ASSERT_EQ(run_cli({"run", experiment, "--out", out}).code, ExitCode::fine);
-  ASSERT_TRUE(fs::exists(out / "experiment.yaml"));
+  ASSERT_EQ(run_cli(with(copy, {"--explain", "--out", out})).code, ExitCode::fine);
+  ASSERT_TRUE(fs::exists(out / "explanation.csv"));
   std::ofstream(out / "notes.txt") << "mine";
   ASSERT_EQ(run_cli(with(copy, {"--out", out})).code, ExitCode::fine);
-  EXPECT_FALSE(fs::exists(out / "experiment.yaml"));
-  EXPECT_FALSE(fs::exists(out / "overlap.csv"));
+  EXPECT_FALSE(fs::exists(out / "explanation.csv"));
   EXPECT_EQ(content(out / "notes.txt"), "mine");
+}
+
+TEST_F(Output, AFolderOfAnotherCommandIsRefusedAndItsFilesStay) {
+  const fs::path out = folder_ / "out";
+  const std::vector<std::string> tune{"tune", "--collective", "all_gather", "--out", out};
+  ASSERT_EQ(run_cli(tune).code, ExitCode::fine);
+  std::ofstream(out / "decisions.h", std::ios::app) << "// my edit";
+  expect_refusal(with(copy, {"--out", out}), out / "decisions.h", "holds the answer of 'c3sim tune'");
+  EXPECT_THAT(content(out / "decisions.h"), testing::EndsWith("// my edit"));
+  EXPECT_EQ(run_cli(tune).code, ExitCode::fine);
+}
+
+TEST_F(Output, AFolderInWhichARunIsAtWorkIsLockedAgainstAllCommands) {
+  const study::FolderLock sweep(folder_);
+  const std::string experiment = C3SIM_SOURCE_DIR "/configs/experiments/layer_overlap.yaml";
+  const std::string study = C3SIM_SOURCE_DIR "/configs/studies/sdma_engines.yaml";
+  for (const std::vector<std::string>& command :
+       {copy, {"run", experiment}, {"tune", "--collective", "all_gather"}, {"sweep", study}}) {
+    const Answer answer = run_cli(with(command, {"--out", folder_}));
+    EXPECT_EQ(answer.code, ExitCode::users_fault);
+    EXPECT_THAT(answer.err, HasSubstr("another run is at work in this folder"));
+  }
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(Output, AFolderThatTheSystemRefusesIsToldWithTheReason) {
+  fs::create_symlink("loop", folder_ / "loop");
+  EXPECT_THAT(run_cli(with(copy, {"--out", folder_ / "loop"})).err,
+              HasSubstr("loop' cannot be used: Too many levels of symbolic links"));
+  EXPECT_THAT(run_cli(with(copy, {"--out", folder_ / std::string(300, 'a')})).err,
+              HasSubstr("' cannot be used: File name too long"));
 }
 
 TEST_F(Output, AFileOfTheUsersInTheFolderIsLeftAlone) {

@@ -183,11 +183,43 @@ TEST_F(SweepCommandTest, FullADiskThatFillsUpCostsNothingThatWasFinished) {
                               " --out " + out("full") + " > /dev/null 2> " + out("said");
   const int status = std::system(("bash -c \"" + command + "\"").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("cannot use"), HasSubstr("points.sqlite")));
+  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("cannot use"), HasSubstr("points.sqlite"),
+                                       HasSubstr("once that is mended the same command with --resume goes on")));
   const Answer resumed = run_cli({"sweep", long_, "--out", out("full"), "--resume"});
   EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
   ASSERT_EQ(run_cli({"sweep", long_, "--out", out("whole")}).code, ExitCode::fine);
   EXPECT_EQ(text(folder_ / "full" / "points.csv"), text(folder_ / "whole" / "points.csv"));
+}
+
+// The operators are gone for a moment in the middle of the study.
+TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
+  const std::filesystem::path configs = folder_ / "configs";
+  std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
+  std::ofstream(folder_ / "norm.yaml")
+      << "name: norm\nparameters: {rows: 1024}\noperations:\n"
+         "  - {name: a, stream: s, kernel: {operator: mine, elements: $(rows)x8192}}\n";
+  std::ofstream(configs / "operators.yaml", std::ios::app) << "  - {name: mine, reads: 1, writes: 1, flops: 1}\n";
+  const std::string study = out("norms.yaml");
+  std::ofstream(study) << "name: norms\nask: run\nexperiment: norm.yaml\naxes: [{of: rows, from: 1, to: 9999}]\n"
+                          "sampling: {method: sobol, points: 9000}\n";
+  setenv("C3SIM_CONFIGS", configs.c_str(), 1);
+  Answer first;
+  std::thread sweep([&] { first = run_cli({"sweep", study, "--out", out("hole")}); });
+  wait_for_points(folder_ / "hole");
+  std::filesystem::rename(configs / "operators.yaml", configs / "gone.yaml");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::filesystem::rename(configs / "gone.yaml", configs / "operators.yaml");
+  sweep.join();
+  const Answer resumed = run_cli({"sweep", study, "--out", out("hole"), "--resume"});
+  const Answer whole = run_cli({"sweep", study, "--out", out("whole")});
+  unsetenv("C3SIM_CONFIGS");
+  EXPECT_EQ(first.code, ExitCode::check_failed) << first.err;
+  EXPECT_THAT(first.out.substr(first.out.rfind('\n', first.out.size() - 2) + 1),
+              AllOf(HasSubstr("of 9000 points failed and have no answer"), HasSubstr("cannot read"),
+                    HasSubstr("--resume asks for these again.")));
+  EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
+  EXPECT_EQ(whole.code, ExitCode::fine) << whole.err;
+  EXPECT_EQ(text(folder_ / "hole" / "points.csv"), text(folder_ / "whole" / "points.csv"));
 }
 
 // A program that has no c3sim_mpi.so beside it.

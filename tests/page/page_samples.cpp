@@ -85,6 +85,31 @@ ScatterChart linear_chart() {
   return chart;
 }
 
+// Two of three curves are one.
+ScatterChart curves_chart() {
+  ScatterChart chart{.id = "curves",
+                     .title = "Time by size",
+                     .x = {.label = "size", .unit = "B", .logarithmic = true},
+                     .y = {.label = "time", .unit = "us"},
+                     .series = {{"all_gather", {}}, {"all_to_all", {}}, {"all_reduce", {}}},
+                     .joined = true};
+  for (double bytes = 65536.0; bytes < 2e9; bytes *= 4.0) {
+    const double time = bytes / 4e2;
+    for (std::size_t i = 0; i < 3; ++i) chart.series[i].points.push_back({bytes, i == 2 ? 2.0 * time : time});
+  }
+  return chart;
+}
+
+// One row far below 0, whose bar reaches further.
+ScatterChart lone_chart() {
+  return {.id = "lone",
+          .title = "Error of one row",
+          .x = {.label = "size", .unit = "B", .logarithmic = true},
+          .y = {.label = "error", .unit = "%"},
+          .series = {{"time", {{1048576.0, -16.0, "row", {}, {}, -18.5, -13.5}}}},
+          .guides = {{"no error", 1048576.0, 0.0, 1048576.0, 0.0}}};
+}
+
 BandChart band_chart() {
   return {.id = "claims",
           .title = "Claims and what they allow",
@@ -122,7 +147,8 @@ Page charts_page() {
           .sections =
               {{"bars", "Bars", {"One series, several, and stacked."}, {bar_chart(), speedup_chart(), stacked_chart()}},
                {"points", "Points", {}, {scatter_chart(), linear_chart()}},
-               {"bands", "Bands", {}, {band_chart()}}},
+               {"bands", "Bands", {}, {band_chart()}},
+               {"axes", "Curves and axes", {}, {curves_chart(), lone_chart()}}},
           .palette = study_palette()};
 }
 

@@ -175,6 +175,29 @@ class Charts(PageTest):
         cells = [cell.text for cell in self.all("[data-chart=fractions] tbody tr:first-child td")]
         self.assertEqual(cells, ["c3_base", "23", "21"])
 
+    def test_curves_that_lie_on_each_other_say_so_and_are_both_seen(self):
+        self.open("charts")
+        names = [button.text for button in self.all("[data-chart=curves] .legend button")]
+        self.assertEqual(names, ["all_gather", "all_to_all (= all_gather)", "all_reduce"])
+        chart = "figures.find((figure) => figure.data.id === 'curves').chart"
+        self.assertEqual(self.js(f"{chart}.data.datasets.map((each) => each.order ?? 0)"), [0, -1, 0])
+        self.assertEqual(self.js(f"{chart}.data.datasets.map((each) => 'borderDash' in each)"), [False, True, False])
+
+    def test_sizes_are_marked_by_powers_of_two_and_great_numbers_in_short(self):
+        self.open("charts")
+        labels = ("figures.find((figure) => figure.data.id === arguments[0]).chart.scales[arguments[1]]"
+                  ".ticks.map((tick) => tick.label).filter((label) => label)")
+        # 2^16 to 2^30 in at most nine steps are every second power.
+        self.assertEqual(self.js(labels, "curves", "x"),
+                         ["64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB", "64 MiB", "256 MiB", "1 GiB"])
+        self.assertEqual(self.js(labels, "curves", "y")[-1], "6e6")  # of 2^30 B / 200 B/us
+
+    def test_an_axis_holds_bars_and_the_line_of_no_error(self):
+        self.open("charts")
+        axis = "figures.find((figure) => figure.data.id === 'lone').chart.scales.y"
+        self.assertLessEqual(self.js(f"{axis}.min"), -18.5)
+        self.assertGreaterEqual(self.js(f"{axis}.max"), 0)
+
     def test_a_bar_without_length_is_seen(self):
         self.open("charts")
         chart = "figures.find((figure) => figure.data.id === 'speedups').chart"

@@ -41,9 +41,29 @@ const errorBars = {
 const points = {
   measure: () => '',
 
+  // All that is drawn along x or y, bars and guides included.
+  reach(data, key) {
+    const along = (point) => [point[key], point[`${key}_low`], point[`${key}_high`]];
+    const values = [...data.series.flatMap((series) => series.points.flatMap(along)),
+                    ...data.guides.flatMap((guide) => [guide.from[key], guide.to[key]])];
+    const shown = values.filter((value) => Number.isFinite(value) && (!data[key].logarithmic || value > 0));
+    return [Math.min(...shown), Math.max(...shown)];
+  },
+
+  // Of each curve the earlier one that it lies on, nowhere further off than a line is thick; -1 where there is none.
+  bases(data) {
+    const [low, high] = points.reach(data, 'y').map((end) => (data.y.logarithmic ? Math.log(end) : end));
+    const height = (value) => ((data.y.logarithmic ? Math.log(value) : value) - low) / (high - low || 1);
+    const lies = (one, other) => one.length === other.length && one.length > 1 && one.every(
+      (point, i) => point.x === other[i].x && Math.abs(height(point.y) - height(other[i].y)) < 0.004);
+    return data.series.map((series, i) => (
+      data.joined ? data.series.findIndex((other, o) => o < i && lies(series.points, other.points)) : -1));
+  },
+
   legend(data) {
+    const bases = points.bases(data);
     const series = data.series.map((entry, i) => ({
-      name: entry.name, dataset: data.toggles ? i : undefined,
+      name: bases[i] < 0 ? entry.name : `${entry.name} (= ${data.series[bases[i]].name})`, dataset: data.toggles ? i : undefined,
       swatch: () => swatch(pointStyle(i), seriesColour(data.colours[i])),
     }));
     const guides = data.guides.map((guide) => ({name: guide.name, swatch: () => swatch('line', '--quiet')}));
@@ -52,26 +72,47 @@ const points = {
 
   layout: (data, width) => ({height: Math.round(Math.min(Math.max(width * 0.62, 300), 520) / 20) * 20}),
 
-  axis(axis, theme) {
+  text: (axis, value) => (
+    axis.unit === 'B' ? sizeText(value) : `${readable(value)}${axis.unit ? ' ' + axis.unit : ''}`),
+
+  axis(axis, [low, high], theme) {
     const style = axisStyle(theme);
-    const limits = {min: axis.low ?? undefined, max: axis.high ?? undefined};
-    const title = {...style.title, display: true, text: axis.unit ? `${axis.label} [${axis.unit}]` : axis.label};
+    const limits = {min: axis.low ?? undefined, max: axis.high ?? undefined, suggestedMin: low, suggestedMax: high};
+    const sizes = axis.unit === 'B';
+    const title = {...style.title, display: true,
+                   text: axis.unit && !sizes ? `${axis.label} [${axis.unit}]` : axis.label};
     const ticks = {...style.ticks};
-    if (axis.logarithmic) {
+    if (sizes) {
+      ticks.callback = (value) => sizeText(value);
+      if (!axis.logarithmic) ticks.stepSize = 2 ** Math.max(Math.round(Math.log2((high - low) / 6)), 0);
+    } else if (axis.logarithmic) {
       ticks.callback = function(value) {
         const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
         const crowded = Math.log10(this.max / this.min) > 3;
-        return digit === 1 || (!crowded && (digit === 2 || digit === 5)) ? readable(value) : null;
+        return digit === 1 || (!crowded && (digit === 2 || digit === 5)) ? tickText(value) : null;
       };
     } else {
-      ticks.callback = (value) => readable(value);
+      ticks.callback = (value) => tickText(value);
     }
-    return {...style, ...limits, title, ticks, type: axis.logarithmic ? 'logarithmic' : 'linear'};
+    const scale = {...style, ...limits, title, ticks, type: axis.logarithmic ? 'logarithmic' : 'linear'};
+    if (sizes && axis.logarithmic) scale.afterBuildTicks = points.powersOfTwo;
+    return scale;
+  },
+
+  // At most nine of them; what is too short for two keeps its ticks.
+  powersOfTwo(scale) {
+    const [first, last] = [Math.ceil(Math.log2(scale.min) - 1e-9), Math.floor(Math.log2(scale.max) + 1e-9)];
+    const step = [1, 2, 3, 5].find((each) => (last - first) / each <= 8) ?? 10;
+    const ticks = [];
+    for (let power = Math.ceil(first / step) * step; power <= last; power += step) ticks.push({value: 2 ** power});
+    if (ticks.length > 1) scale.ticks = ticks;
   },
 
   config(data, layout, theme) {
     const options = commonOptions(theme);
-    options.scales = {x: points.axis(data.x, theme), y: points.axis(data.y, theme)};
+    const axis = (key) => points.axis(data[key], points.reach(data, key), theme);
+    options.scales = {x: axis('x'), y: axis('y')};
+    const bases = points.bases(data);
     options.interaction = {mode: 'nearest', intersect: true};
     options.plugins.tooltip.filter = (item) => !item.dataset.guide;
     options.plugins.tooltip.callbacks = {
@@ -84,12 +125,20 @@ const points = {
       return {label: series.name, data: series.points, errorBars: {cap: 3, width: 1, colour: ink}, backgroundColor: ink,
               borderColor: data.joined ? ink : theme.paper, borderWidth: data.joined ? 1.5 : 1,
               pointBorderColor: theme.paper, pointBorderWidth: 1, showLine: data.joined, pointStyle: pointStyle(i), hitRadius: 4,
-              radius: pointStyle(i) === 'circle' ? 4.5 : 5.5, hoverRadius: 7};
+              radius: pointStyle(i) === 'circle' ? 4.5 : 5.5, hoverRadius: 7, ...points.above(bases, i)};
     });
     const guides = data.guides.map((guide) => (
       {type: 'line', guide: true, label: guide.name, data: [guide.from, guide.to], borderColor: theme.quiet,
        borderWidth: 1.25, borderDash: [4, 4], pointRadius: 0, pointHoverRadius: 0, pointHitRadius: 0, order: 1}));
     return {type: 'scatter', data: {datasets: [...datasets, ...guides]}, options, plugins: [errorBars]};
+  },
+
+  // A curve that lies on another is drawn above it, with gaps that show all that lie there.
+  above(bases, index) {
+    if (bases[index] < 0) return {};
+    const together = bases.filter((base) => base === bases[index]).length;
+    const rank = bases.slice(0, index).filter((base) => base === bases[index]).length;
+    return {order: -1, radius: 3, borderDash: [7, 7 * together], borderDashOffset: -7 * rank};
   },
 
   tooltip(data, point) {
@@ -98,8 +147,9 @@ const points = {
       const low = point[`${key}_low`];
       const high = point[`${key}_high`];
       const ends = [low ?? point[key], high ?? point[key]];
-      const range = low === undefined && high === undefined ? '' : ` (${rangeText(ends)})`;
-      return ` ${axis.label}: ${readable(point[key])} ${axis.unit}${range}`;
+      const write = (value) => points.text(axis, value);
+      const range = low === undefined && high === undefined ? '' : ` (${rangeText(ends, write)})`;
+      return ` ${axis.label}: ${write(point[key])}${range}`;
     });
   },
 

@@ -24,6 +24,19 @@ function readable(value) {
   return String(Number(value.toPrecision(4)));
 }
 
+// The same of a tick, which has room for no more than it needs: "1e6".
+function tickText(value) {
+  return Math.abs(value) >= 1e6 ? Number(value.toPrecision(4)).toExponential().replace('e+', 'e') : readable(value);
+}
+
+// Sizes go by powers of two: "64 KiB".
+function sizeText(bytes) {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const unit = Math.floor(Math.log2(Math.max(Math.abs(bytes), 1)) / 10 + 1e-9);
+  const shown = Math.min(unit, units.length - 1);
+  return `${readable(bytes / 1024 ** shown)} ${units[shown]}`;
+}
+
 function cellText(cell, column) {
   if (cell === null) return '';
   if (typeof cell !== 'number') return cell;

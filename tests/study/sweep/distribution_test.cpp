@@ -74,6 +74,29 @@ TEST(Distribution, WhatTheStoreHasIsNotAskedAgain) {
   expect_all(store, 1000);
 }
 
+// Points that fail once have an answer in the next run, which asks for nothing else.
+TEST(Distribution, AFailedPointIsAskedOnceByEachRun) {
+  SweepStore store({}, key);
+  std::atomic<int> asked{0};
+  Distribution distribution = squares(100, 2);
+  distribution.make_answerer = [&asked] {
+    return [&asked](std::uint64_t index) {
+      PointAnswer answer = square(index);
+      answer.failed = asked++ < 1000 && index % 7 == 0;
+      return answer;
+    };
+  };
+  EXPECT_TRUE(run(distribution, store));
+  EXPECT_EQ(asked, 100);
+  EXPECT_EQ(store.size(), 85u);  // 0, 7 ... 98 have failed
+  EXPECT_EQ(store.failures(), 15u);
+  asked = 1000;
+  EXPECT_TRUE(run(distribution, store));
+  EXPECT_EQ(asked, 1015);
+  EXPECT_EQ(store.failures(), 0u);
+  expect_all(store, 100);
+}
+
 TEST(Distribution, WhatWasFinishedBeforeAnInterruptionIsKept) {
   SweepStore store({}, key);
   std::atomic<int> asked{0};
@@ -244,13 +267,14 @@ TEST(Distribution, AFaultOfARankIsToldByTheKeeper) {
 
 TEST(RankMessages, NumbersArriveToTheLastBit) {
   const Report sent{
-      .answers = {{std::uint64_t{1} << 60, {1.0 / 3.0, std::int64_t{-5}, std::string("a"), true, Cell()}, "why"}},
+      .answers = {{std::uint64_t{1} << 60, {1.0 / 3.0, std::int64_t{-5}, std::string("a"), true, Cell()}, "why", true}},
       .seconds = 0.5};
   const Report received = unpacked_report(packed(sent));
   ASSERT_EQ(received.answers.size(), 1u);
   EXPECT_EQ(received.answers[0].index, sent.answers[0].index);
   EXPECT_EQ(received.answers[0].cells, sent.answers[0].cells);
   EXPECT_EQ(received.answers[0].fault, "why");
+  EXPECT_TRUE(received.answers[0].failed);
   EXPECT_EQ(unpacked_orders(packed(Orders{{3, 4}})).points, (std::vector<std::uint64_t>{3, 4}));
   EXPECT_TRUE(unpacked_orders(packed(Orders{.leave = true})).leave);
 }

@@ -75,7 +75,47 @@ TEST_F(SweepStoreTest, RefusesAFileOfAnotherStudy) {
 TEST_F(SweepStoreTest, RefusesAFileThatIsNotOurs) {
   std::filesystem::create_directories(folder_);
   std::ofstream(folder_ / "points.sqlite") << std::string(5000, 'x');
-  EXPECT_THROW(SweepStore(folder_, key_), sim::ConfigError);
+  try {
+    const SweepStore store(folder_, key_);
+    FAIL();
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("is not a file of points that c3sim made, or is damaged"));
+    EXPECT_THAT(error.what(), HasSubstr("points.sqlite .recover | sqlite3 saved.sqlite saves what can be read"));
+  }
+}
+
+TEST_F(SweepStoreTest, PointsThatFailedAreToldAndAskedAgainByWhoOpensItNext) {
+  {
+    SweepStore store(folder_, key_);
+    const std::vector failed{PointAnswer{3, {std::int64_t{3}, {}, {}}, "cannot read", true}};
+    store.add(failed);
+    store.add(failed);  // by another process, too
+    store.add(std::vector{answer(1, 1.0), answer(4, 1.0)});
+    EXPECT_EQ(store.size(), 2u);
+    EXPECT_EQ(store.failures(), 1u);
+    std::vector<std::uint64_t> indices;
+    store.for_each([&](const PointAnswer& each) {
+      indices.push_back(each.index);
+      EXPECT_EQ(each.failed, each.index == 3);
+    });
+    EXPECT_THAT(indices, ElementsAre(1, 3, 4));
+  }
+  const SweepStore store(folder_, key_);
+  EXPECT_EQ(store.failures(), 0u);
+  EXPECT_THAT(store.indices(0, 9), ElementsAre(1, 4));
+}
+
+TEST_F(SweepStoreTest, APointThatFailedInOneProcessHasTheAnswerOfAnother) {
+  SweepStore store({}, key_);
+  store.add(std::vector{PointAnswer{1, {std::int64_t{1}, {}, {}}, "cannot read", true}});
+  store.add(std::vector{answer(1, 2.0)});
+  EXPECT_EQ(store.failures(), 0u);
+  int found = 0;
+  store.for_each([&](const PointAnswer& each) {
+    ++found;
+    EXPECT_FALSE(each.failed);
+  });
+  EXPECT_EQ(found, 1);
 }
 
 TEST_F(SweepStoreTest, RefusesAFolderInWhichAnotherRunIsAtWork) {

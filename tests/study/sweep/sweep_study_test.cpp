@@ -46,10 +46,10 @@ void read(Read& into, const std::string& text, std::optional<sim::Config> experi
   config.finish();
 }
 
-std::string fault(const std::string& text, StudyLimits limits = {}) {
+std::string fault(const std::string& text, StudyLimits limits = {}, std::optional<sim::Config> experiment = {}) {
   Read into;
   try {
-    read(into, text, {}, limits);
+    read(into, text, std::move(experiment), limits);
   } catch (const sim::ConfigError& error) {
     return error.what();
   }
@@ -132,6 +132,59 @@ TEST(SweepStudy, FrontsAreOfCasesAndSentencesSayWhatMoreBuys) {
   EXPECT_EQ(chart.series.size(), 2u);
 }
 
+// Kernels are faster at 64 KiB, where engines wait for their commands, and engines at 1 GiB: a tie of one each. Sixteen
+// engines are more than peers, so that more are as good at both sizes.
+TEST(SweepStudy, TiesAndWhatMakesNoDifferenceAreTold) {
+  Read asked;
+  read(asked, R"(name: ties
+ask: collective
+axes:
+  - {of: collective, value: all_gather}
+  - {of: backend, values: [rccl, sdma]}
+  - {of: bytes, values: [64KiB, 1GiB]}
+  - {of: gpu.sdma.engines, values: [16, 32]}
+cases: [bytes]
+objectives: [{minimize: time_us}]
+)");
+  EXPECT_THAT(results_of(asked, 1).notes,
+              Contains(HasSubstr("most often best: gpu.sdma.engines any, backend rccl (1 of 2, tied with sdma).")));
+}
+
+// With engines for all peers time is bytes over seven links and some microseconds, so that 512 MiB take about eight
+// times as long as 64: medians of what is drawn between 32 and 64, and 512 and 1024, do so, too.
+TEST(SweepStudy, DrawnPointsHaveChartsOfMediansAndSentences) {
+  Read asked;
+  read(asked, R"(name: drawn
+ask: collective
+axes:
+  - {of: collective, value: all_gather}
+  - {of: backend, value: sdma}
+  - {of: bytes, from: 32MiB, to: 1GiB, scale: log}
+  - {of: gpu.sdma.engines, values: [9, 16]}
+  - {of: gpu.sdma.payload_rate, from: 48 GB/s, to: 50 GB/s}
+cases: [gpu.sdma.engines]
+charts: [{x: bytes, y: time_us}, {x: fidelity, y: time_us}]
+sampling: {method: sobol, points: 1200}
+)");
+  const Results results = results_of(asked, 2);
+  ASSERT_EQ(results.tables[0].charts.size(), 1u);
+  const auto& chart = std::get<ScatterChart>(results.tables[0].charts[0]);
+  ASSERT_EQ(chart.series.size(), 2u);
+  EXPECT_EQ(chart.series[1].name, "16");
+  // 600 points in marks of 25.
+  ASSERT_EQ(chart.series[0].points.size(), 24u);
+  const ScatterPoint& mark = chart.series[0].points.front();
+  EXPECT_EQ(mark.label, "25 points");
+  EXPECT_LT(*mark.y_low, mark.y);
+  EXPECT_GT(*mark.y_high, mark.y);
+  // From 32 MiB times 2^(5/48) to that times 2^(5*47/48): times rise by 2^(5*46/48) = 27.7 but for their constant part.
+  const double ratio = chart.series[0].points.back().y / mark.y;
+  EXPECT_NEAR(ratio, 27.0, 2.5);
+  EXPECT_THAT(results.notes, Contains(AllOf(HasSubstr("Over the whole range of bytes, the median time becomes"),
+                                            HasSubstr("times what it was at first, by case."))));
+  EXPECT_THAT(results.notes, Contains("time_us by fidelity is not drawn: no point has a number of both."));
+}
+
 TEST(SweepStudy, ConstraintsKeepPointsOffTheFront) {
   Read asked;
   std::string text = collective_study;
@@ -172,6 +225,70 @@ axes: [{of: gpu.sdma.payload_rate, values: [24 GB/s, 48 GB/s]}]
   ASSERT_EQ(ends.size(), 2u);
   // 64 MiB at 24 GB/s take 2796 us, at 48 half of that; some microseconds more each.
   EXPECT_NEAR(std::get<double>(ends[0]) - std::get<double>(ends[1]), 1398.0, 20.0);
+}
+
+// Two copies, of which the second waits for the first; `bytes` is doubled.
+sim::Config relay() {
+  return sim::Config::from_text(R"(name: relay
+parameters: {bytes: 1MiB, both: $(2 * bytes)}
+operations:
+  - {name: first, stream: s, copy: {from: 0, to: 1, bytes: $(both)}}
+  - {name: second, stream: t, after: [first], copy: {from: 1, to: 2, bytes: $(both)}}
+  - {name: third, stream: u, after: [second], copy: {from: 2, to: 3, bytes: $(both)}}
+)",
+                                "relay.yaml");
+}
+
+std::string relay_study(const std::string& more) {
+  return "name: relays\nask: run\nexperiment: relay.yaml\naxes: [{of: bytes, values: [1MiB, 64MiB]}]\n" + more;
+}
+
+TEST(SweepStudy, AWrongParameterOfAnExperimentIsAFaultOfTheFile) {
+  const std::string cases = R"(name: relays
+ask: run
+experiment: relay.yaml
+axes:
+  - name: which
+    cases:
+      - {name: less, set: [bytes=1MiB]}
+      - {name: more, set: [bytes=2MiB, bothe=4MiB]}
+)";
+  EXPECT_EQ(fault(cases, {}, relay()),
+            "study.yaml:6:12: axes[0].cases: more: 'bothe' is no parameter of the experiment; did you mean 'both'?");
+  std::string text = relay_study("");
+  text.replace(text.find("64MiB"), 5, "$(1MiB + 1us)");
+  EXPECT_THAT(fault(text, {}, relay()),
+              AllOf(HasSubstr("axes[0].values: $(1MiB + 1us): parameters.bytes: "), HasSubstr("study.yaml:4:")));
+}
+
+std::vector<std::string> shown(const ResultTable& table) {
+  std::vector<std::string> keys;
+  for (const Column& column : table.columns()) {
+    if (column.in_text) keys.push_back(column.key);
+  }
+  return keys;
+}
+
+// Three operations have ten quantities.
+TEST(SweepStudy, TablesOfManyOperationsShowTheMakespanAndWhatTheStudyIsAbout) {
+  Read asked;
+  read(asked, relay_study("constraints: [{of: second.end_us, at_most: 1 s}]\n"), relay());
+  const Results results = results_of(asked, 1);
+  EXPECT_THAT(shown(results.tables[0].table),
+              ElementsAre("point", "bytes", "makespan_us", "second.end_us", "meets_constraints"));
+  EXPECT_EQ(results.tables[0].table.columns().size(), 13u);  // files have all
+  EXPECT_THAT(results.notes, Contains(HasSubstr("Tables show 2 of 10 quantities: `columns` in the study chooses")));
+}
+
+TEST(SweepStudy, ColumnsAreChosenInTheirOrder) {
+  Read asked;
+  read(asked, relay_study("columns: [third.time, makespan_us]\n"), relay());
+  EXPECT_THAT(shown(results_of(asked, 1).tables[0].table),
+              ElementsAre("point", "bytes", "third.time_us", "makespan_us"));
+  EXPECT_EQ(fault(relay_study("columns: [makespan]\n"), {}, relay()), "");
+  EXPECT_THAT(fault(relay_study("columns: [makspan_us]\n"), {}, relay()),
+              HasSubstr("study.yaml:5:10: columns: 'makspan_us' is no quantity; did you mean 'makespan_us'?"));
+  EXPECT_THAT(fault(relay_study("columns: []\n"), {}, relay()), HasSubstr("at least one quantity is due"));
 }
 
 TEST(SweepStudy, FaultsNamePlacesAndNearestNames) {
@@ -241,6 +358,60 @@ ask: collective
 axes: [{of: collective, value: all_gather}, {of: bytes, value: 1MiB}, {of: backend, value: sdma}, {of: variant, value: swap}]
 )"),
               HasSubstr("none of the first 1 points is possible: variant swap does not exist for all_gather"));
+}
+
+// What is gone for a moment is no answer: the same point has one when it is back.
+TEST(SweepStudy, APointWhoseFilesAreGoneHasFailed) {
+  const std::filesystem::path configs = testing::TempDir() + "sweep_study_test";
+  std::filesystem::remove_all(configs);
+  std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
+  Read asked;
+  asked.platform = read_platform(configs / "platforms" / "mi300x.yaml", {}, std::vector{configs});
+  asked.platforms = Platforms(asked.platform);
+  read(asked, R"(name: named
+ask: run
+experiment: named.yaml
+axes: [{of: word, values: [rmsnorm, nothing]}]
+)",
+       sim::Config::from_text("name: named\nparameters: {word: rmsnorm}\noperations:\n"
+                              "  - {name: a, stream: s, kernel: {operator: $(word), elements: 1024}}\n",
+                              "named.yaml"));
+  MachineCache machines(asked.platforms);
+  EXPECT_EQ(answer_point(*asked.study, machines, 0).fault, "");
+  PointAnswer unknown = answer_point(*asked.study, machines, 1);
+  EXPECT_THAT(unknown.fault, HasSubstr("no operator is named 'nothing'"));
+  EXPECT_FALSE(unknown.failed);
+  std::filesystem::rename(configs / "operators.yaml", configs / "gone.yaml");
+  unknown = answer_point(*asked.study, machines, 1);
+  EXPECT_TRUE(unknown.failed);
+  EXPECT_THAT(unknown.fault, AllOf(HasSubstr("cannot read"), HasSubstr("operators.yaml (")));
+  std::filesystem::rename(configs / "gone.yaml", configs / "operators.yaml");
+  EXPECT_FALSE(answer_point(*asked.study, machines, 1).failed);
+  std::filesystem::remove_all(configs);
+}
+
+TEST(SweepStudy, FailuresAreTheLastSentence) {
+  Read asked;
+  read(asked, collective_study);
+  SweepStore store({}, {"d", "study", asked.study->columns()});
+  MachineCache machines(asked.platforms);
+  for (std::uint64_t index = 0; index < 6; ++index) {
+    PointAnswer answer = answer_point(*asked.study, machines, index);
+    if (index > 3) {
+      answer.fault = "cannot read kernels/rocblas.csv";
+      answer.failed = true;
+    }
+    store.add(std::vector{answer});
+  }
+  const SweepResults results(*asked.study, store, asked.platform);
+  EXPECT_EQ(results.failures(), 2u);
+  const Results said = results.results();
+  EXPECT_EQ(
+      said.notes.back(),
+      "2 of 6 points failed and have no answer (the first, point 4: cannot read kernels/rocblas.csv): where --out "
+      "keeps the others, the same command with --resume asks for these again.");
+  EXPECT_THAT(said.notes, Not(Contains(HasSubstr("impossible"))));
+  EXPECT_EQ(column_of(said.tables[0].table, "fault")[5], Cell("cannot read kernels/rocblas.csv"));
 }
 
 TEST(SweepStudy, PlatformsAreAnAxis) {
