@@ -79,6 +79,9 @@ Page results_page(const Results& results) {
   page.lead.push_back("What c3sim predicts for the platform " + results.platform + ".");
   page.lead.insert(page.lead.end(), results.notes.begin(), results.notes.end());
   for (const std::string& warning : results.warnings) page.lead.push_back("Warning: " + warning);
+  if (!results.charts.empty()) {
+    page.sections.push_back({.id = "overview", .heading = "Overview", .charts = results.charts});
+  }
   for (const bool in_text : {true, false}) {
     for (const NamedTable& named : results.tables) {
       if (named.in_text == in_text) page.sections.push_back(section(named, page.title));

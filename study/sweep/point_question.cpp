@@ -215,8 +215,9 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
   std::vector<Column> columns;
   std::vector<Cell> cells;
   for (const auto& [name, value] : measure(testbed, experiment)) {
-    columns.push_back({name, name.substr(0, name.rfind("_us")), "us"});
-    cells.emplace_back(value);
+    const bool is_time = name.ends_with("_us");
+    columns.push_back({name, name.substr(0, name.rfind("_us")), is_time ? "us" : "", is_time ? 2 : 3});
+    cells.push_back(value ? Cell(*value) : Cell(NoNumber{"none"}));
   }
   ResultTable table(std::move(columns));
   table.add_row(std::move(cells));

@@ -174,6 +174,27 @@ axes: [{of: gpu.sdma.payload_rate, values: [24 GB/s, 48 GB/s]}]
   EXPECT_NEAR(std::get<double>(ends[0]) - std::get<double>(ends[1]), 1398.0, 20.0);
 }
 
+// Shards over one link at a time are slower than no overlap at all, pieces over all links faster.
+TEST(SweepStudy, TheGreatestSpeedupOfAnExperimentIsOverTheSameUncut) {
+  Read asked;
+  read(asked, R"(name: pair
+ask: run
+experiment: pair.yaml
+axes: [{of: schedule, values: [serial_rccl, shard_overlap, finer_hetero_fused_1d]}]
+objectives: [{maximize: speedup}]
+)",
+       sim::Config::from_text("name: pair\nparameters: {schedule: serial_rccl}\noperations:\n"
+                              "  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: $(schedule)}}\n",
+                              "pair.yaml"));
+  const Results results = results_of(asked, 1);
+  const std::vector<Cell> speedups = column_of(results.tables[0].table, "speedup");
+  ASSERT_EQ(speedups.size(), 3u);
+  EXPECT_EQ(speedups[0], Cell()) << "nothing can overlap";
+  EXPECT_LT(std::get<double>(speedups[1]), 1.0);
+  EXPECT_GT(std::get<double>(speedups[2]), 1.0);
+  EXPECT_EQ(column_of(results.tables[0].table, "on_front"), (std::vector<Cell>{false, false, true}));
+}
+
 TEST(SweepStudy, FaultsNamePlacesAndNearestNames) {
   const std::string errors = fault(R"(name: bad
 ask: c3
