@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <iterator>
 #include <utility>
@@ -14,8 +13,7 @@ namespace c3sim::study {
 
 namespace {
 
-enum class Doer { gemm, rccl, engines, kernel, host };
-constexpr std::array names{"GEMM", "RCCL", "copy engines", "other kernels", "host"};
+enum class Doer { gemm, rccl, engines, kernel, host };  // places in `doers`
 
 Doer doer_of(const Work& work) {
   return std::visit(
@@ -78,9 +76,9 @@ TimelineChart stream_chart(const OperationGraph& graph, std::span<const Span> sp
     const std::string name = row_name(node, gpus);
     auto row = std::ranges::find(chart.rows, name, &TimelineRow::name);
     if (row == chart.rows.end()) row = chart.rows.insert(row, {name});
-    const auto doer = static_cast<std::size_t>(doer_of(operation.work));
+    const char* const doer = doers[static_cast<std::size_t>(doer_of(operation.work))];
     row->bars.push_back({sim::to_microseconds(spans[place].start), sim::to_microseconds(spans[place].end),
-                         place_of(chart.series, names[doer]), operation.name, to_string(operation.work)});
+                         place_of(chart.series, doer), operation.name, to_string(operation.work)});
   }
   part_crowded_rows(chart);
   return chart;
@@ -90,7 +88,7 @@ BarChart operation_chart(std::span<const TimeBeside> operations) {
   BarChart chart{.id = "operations_us",
                  .title = "Operations in this run and alone",
                  .value_axis = "time on their queues, all of a name together [us]",
-                 .series = {"in this run", "alone"}};
+                 .series = {"in this run", yardsticks[0]}};
   for (const TimeBeside& one : operations) {
     const std::optional<double> beside = one.beside ? std::optional(sim::to_microseconds(*one.beside)) : std::nullopt;
     chart.bars.push_back({one.name, {sim::to_microseconds(one.time), beside}});
@@ -99,12 +97,12 @@ BarChart operation_chart(std::span<const TimeBeside> operations) {
 }
 
 BarChart makespan_chart(sim::Time makespan, sim::Time serial) {
-  return {.id = "makespan_us",
-          .title = "Makespan",
-          .value_axis = "time [us]",
-          .series = {"makespan"},
-          .bars = {{"this schedule", {sim::to_microseconds(makespan)}},
-                   {"uncut, one after another, by RCCL", {sim::to_microseconds(serial)}}}};
+  return {
+      .id = "makespan_us",
+      .title = "Makespan",
+      .value_axis = "time [us]",
+      .series = {"makespan"},
+      .bars = {{"this schedule", {sim::to_microseconds(makespan)}}, {yardsticks[1], {sim::to_microseconds(serial)}}}};
 }
 
 }  // namespace c3sim::study

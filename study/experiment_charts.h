@@ -1,6 +1,7 @@
 // A run of an experiment in charts: its streams over time, and its times beside what they are held against.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,10 @@
 #include "study/testbed.h"
 
 namespace c3sim::study {
+
+// What does operations, as the charts have it, and what runs are held against.
+inline constexpr std::array doers{"GEMM", "RCCL", "copy engines", "other kernels", "host"};
+inline constexpr std::array yardsticks{"alone", "uncut, one after another, by RCCL"};
 
 // A row for each stream and the GPUs that it is of; a bar for each operation, as long as it kept its queue busy
 // (study/queue_time.h), in the colour of what does it. A crowded stream has a row for each colour. `spans` by place.

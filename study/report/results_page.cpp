@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/platform/interference.h"
+#include "study/experiment_charts.h"
 #include "study/strategy.h"
 
 namespace c3sim::study {
@@ -64,7 +65,9 @@ Palette study_palette() {
         Mechanism::infinity_cache, Mechanism::l2, Mechanism::link}) {
     palette.first.emplace_back(to_string(mechanism));
   }
+  palette.first.insert(palette.first.end(), doers.begin(), doers.end());
   palette.grey = {std::string(to_string(Strategy::serial)), "ideal", "rest"};
+  palette.grey.insert(palette.grey.end(), yardsticks.begin(), yardsticks.end());
   return palette;
 }
 

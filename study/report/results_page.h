@@ -6,8 +6,8 @@
 
 namespace c3sim::study {
 
-// Strategies and mechanisms of interference have the same colours in every page with this palette; what a prediction is
-// held against is grey.
+// Strategies, mechanisms of interference and what does operations have the same colours in every page with this
+// palette; what a prediction is held against is grey.
 Palette study_palette();
 
 // The title of the answer; where it has none, that of its first table, or the platform.
