@@ -25,7 +25,9 @@ constexpr auto examples =
     "Operations that may start at the same time are launched in the order of the list, which decides who gets the CUs: "
     "list\n"
     "the collective first to give it room.\n"
-    "With --out, the folder also gets the experiment; the page of a study has charts.";
+    "The speedup is over the same operations uncut, one after another on one stream, with collectives by RCCL.\n"
+    "With --out, the folder also gets the experiment; its page opens with the streams over time, that of a study has "
+    "charts.";
 
 study::Results nothing_ran(const study::Platform& platform, const std::string& what) {
   study::Results answer{platform.spec.name, {}, {}, {}};

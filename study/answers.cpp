@@ -74,6 +74,19 @@ Cell fraction_cell(const C3Result& result) {
   return NoNumber{"no gain to be had"};
 }
 
+// By strategy, between one after the other and the shorter one for nothing.
+BarChart makespan_chart(std::span<const C3Result> results) {
+  BarChart chart{
+      .id = "makespan_us", .title = "Makespan by strategy", .value_axis = "makespan [us]", .series = {"makespan"}};
+  for (const C3Result& result : results) {
+    chart.bars.push_back({text(to_string(result.strategy)), {sim::to_microseconds(result.makespan)}});
+  }
+  const C3Result& first = results.front();
+  chart.levels = {{"one after the other, by RCCL", sim::to_microseconds(first.serial())},
+                  {"ideal", sim::to_microseconds(std::max(first.isolated_gemm, first.isolated_collective))}};
+  return chart;
+}
+
 Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 
 // The CUs that a collective's kernels take of each GPU; copy engines take none.
@@ -110,15 +123,15 @@ ResultTable c3_table(std::span<const C3Result> results) {
                      for_programs("bytes"),
                      {"strategy", "strategy", ""},
                      {"makespan_us", "makespan", "us"},
+                     {"speedup", "speedup", "", 3},
+                     {"ideal_speedup", "ideal", "", 3},
+                     {"fraction_of_ideal", "of ideal", "", 3},
                      {"gemm_us", "GEMM end", "us"},
                      {"collective_us", "collective end", "us"},
                      {"isolated_gemm_us", "GEMM alone", "us"},
                      {"isolated_collective_us", "RCCL alone", "us"},
                      {"collective_alone_us", "collective alone", "us"},
                      {"serial_us", "serial", "us"},
-                     {"speedup", "speedup", "", 3},
-                     {"ideal_speedup", "ideal", "", 3},
-                     {"fraction_of_ideal", "of ideal", "", 3},
                      {"chosen", "chosen", ""},
                      {"reserved_cus", "reserved", "CU"},
                      for_programs("gemm_start_us"),
@@ -127,10 +140,10 @@ ResultTable c3_table(std::span<const C3Result> results) {
     const Scenario& scenario = result.scenario;
     table.add_row({scenario.name, models::to_string(scenario.gemm), text(models::to_string(scenario.collective)),
                    whole_bytes(scenario.bytes), text(to_string(result.strategy)), sim::to_microseconds(result.makespan),
-                   sim::to_microseconds(result.gemm), sim::to_microseconds(result.collective),
-                   sim::to_microseconds(result.isolated_gemm), sim::to_microseconds(result.isolated_collective),
-                   sim::to_microseconds(result.collective_alone), sim::to_microseconds(result.serial()),
-                   result.speedup(), result.ideal_speedup(), fraction_cell(result), text(to_string(result.chosen)),
+                   result.speedup(), result.ideal_speedup(), fraction_cell(result), sim::to_microseconds(result.gemm),
+                   sim::to_microseconds(result.collective), sim::to_microseconds(result.isolated_gemm),
+                   sim::to_microseconds(result.isolated_collective), sim::to_microseconds(result.collective_alone),
+                   sim::to_microseconds(result.serial()), text(to_string(result.chosen)),
                    std::int64_t{result.reserved_cus}, sim::to_microseconds(result.gemm_start),
                    sim::to_microseconds(result.collective_start)});
   }
@@ -154,7 +167,9 @@ Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& pl
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
   add_intervals(table, answer.intervals,
                 {{"makespan", "makespan"}, {"gemm", "GEMM end"}, {"collective", "collective end"}});
-  return {platform.name, {{"results", title, std::move(table)}}, answer.warnings, std::move(runs)};
+  NamedTable results{"results", title, std::move(table)};
+  if (answer.results.size() > 1) results.charts.push_back(makespan_chart(answer.results));
+  return {platform.name, {std::move(results)}, answer.warnings, std::move(runs)};
 }
 
 Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform) {

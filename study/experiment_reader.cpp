@@ -46,6 +46,22 @@ void include(sim::Config& config, const std::filesystem::path& file, std::vector
 // Names that the reader itself gives values.
 constexpr std::array<const char*, 2> bound_names{"gpus", "cus"};
 
+// The operation before it is cut, as a stream of its own would have it: on all CUs, its collective by RCCL.
+Operation whole_of(const GraphNode& node, const Testbed& testbed) {
+  Operation whole = operation_of(node.operation.work);
+  whole.name = node.listed;
+  whole.gpus = node.operation.gpus;
+  auto* const collective = std::get_if<models::CollectiveSpec>(&whole.work);
+  if (collective == nullptr || collective->backend == models::Backend::rccl) return whole;
+  models::CollectiveSpec by_rccl;
+  by_rccl.kind = collective->kind;
+  by_rccl.bytes = collective->bytes;
+  by_rccl.gpus = collective->gpus;
+  by_rccl.host_threads = collective->host_threads;
+  if (testbed.why_impossible(by_rccl).empty()) *collective = by_rccl;
+  return whole;
+}
+
 sim::NamedValue number(std::int64_t value) { return sim::Amount{static_cast<double>(value), {}}; }
 
 std::vector<std::int64_t> count_to(std::int64_t count) {
@@ -178,7 +194,7 @@ std::string ExperimentReader::instance(const std::string& name, const Piece& pie
   return told_apart.empty() ? name : fmt::format("{}[{}]", name, told_apart);
 }
 
-// "down", or "down@layer-1": the one of the layer before.
+// "down", "down@layer-1": the one of the layer before, or "down@layer=3": that of layer 3.
 std::optional<Wait> ExperimentReader::read_wait(sim::Section& section, const std::string& text) {
   Wait wait;
   const std::size_t at = text.find('@');
@@ -191,12 +207,18 @@ std::optional<Wait> ExperimentReader::read_wait(sim::Section& section, const std
   }
   if (at == std::string::npos) return wait;
   const std::string shift = text.substr(at + 1);
-  const std::size_t sign = shift.find_first_of("+-");
+  const std::size_t sign = shift.find_first_of("+-=");
   const sim::Parsed<std::int64_t> by = sim::parse_integer(shift.substr(std::min(shift.size(), sign + 1)));
   wait.index = shift.substr(0, sign);
-  if (sign == std::string::npos || !by.error.empty() || by.value < 1 || by.value > most_repetitions) {
-    section.fault("after", "'" + text + "' is no repetition: write down@layer-1, the one of the layer before");
+  const bool only = sign != std::string::npos && shift[sign] == '=';
+  if (sign == std::string::npos || !by.error.empty() || by.value < (only ? 0 : 1) || by.value > most_repetitions) {
+    section.fault("after",
+                  "'" + text + "' is no repetition: write down@layer-1, the one of the layer before, or down@layer=3");
     return {};
+  }
+  if (only) {
+    wait.only = by.value;
+    return wait;
   }
   if (!indices_.contains(wait.index)) {
     section.fault("after", "'" + wait.index + "' is no index of this operation's repetitions");
@@ -234,6 +256,8 @@ void ExperimentReader::read_operation(sim::Section& section) {
   }
   node.piece = read_pieces(section);
   if (std::string reason = why_uncut(work, node.piece); !reason.empty()) return section.fault("pieces", reason);
+  node.whole = experiment_.wholes.size();
+  experiment_.wholes.push_back({whole_of(node, testbed_)});
   for (std::int64_t i = 0; i < node.piece.count; ++i) {
     if (i > 0 && !count_one(section)) return;
     node.piece.index = i;
@@ -258,6 +282,9 @@ void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, con
   const std::string stream = node.operation.stream;
   const std::size_t first = experiment_.graph.size();
   node.gpus = all_gpus(platform_);
+  node.whole = experiment_.wholes.size();
+  // By RCCL, unless another schedule is asked for.
+  experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.shape, platform_));
   std::size_t place = 0;
   for (Operation& operation : operations_of(schedule, shape.shape, platform_)) {
     if (place > 0 && !count_one(section)) return;

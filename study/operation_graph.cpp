@@ -19,6 +19,7 @@ Indices common(const Indices& indices, const Indices& others, const Wait& wait) 
   for (const auto& [name, value] : indices) {
     if (others.contains(name)) shared[name] = value + (name == wait.index ? wait.shift : 0);
   }
+  if (wait.only) shared[wait.index] = *wait.only;
   return shared;
 }
 
@@ -52,6 +53,7 @@ void OperationGraph::join(const std::string& stream, const std::vector<int>& gpu
 std::vector<std::size_t> OperationGraph::meant(const GraphNode& node, const Wait& wait) const {
   const std::map<Indices, std::vector<std::size_t>>& repetitions = listed_.at(wait.on);
   const Indices& names = repetitions.begin()->first;
+  if (wait.only && !names.contains(wait.index)) return {};
   const Indices shared = common(node.indices, names, wait);
   if (shared.size() == names.size()) {
     const auto found = repetitions.find(shared);

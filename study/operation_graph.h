@@ -24,15 +24,18 @@ struct GraphNode {
   Indices indices;
   Piece piece;
   std::vector<int> gpus;             // whose streams it is queued on
+  std::size_t whole = 0;             // which of Experiment::wholes it was cut from
   std::vector<std::size_t> inner{};  // nodes of the same operation of the file that it waits for, by order of adding
 };
 
 // What an operation of the file waits for: all of another one's repetitions that have the same indices, as far as both
-// have them, or one that lies `shift` before (-) or behind in `index`; and of its pieces those that it needs.
+// have them, or one that lies `shift` before (-) or behind in `index`, or those whose `index` is `only`; and of its
+// pieces those that it needs.
 struct Wait {
   std::string on;
   std::string index{};
   std::int64_t shift = 0;
+  std::optional<std::int64_t> only{};
 };
 
 class OperationGraph {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <memory>
 #include <tuple>
 
@@ -13,6 +12,7 @@
 #include "models/node.h"
 #include "sim/gate.h"
 #include "sim/simulator.h"
+#include "study/queued.h"
 #include "study/steady_clock.h"
 
 namespace c3sim::study {
@@ -71,28 +71,6 @@ const models::SdmaCopySpec* copy_of(const Operation& operation) {
 bool on_one_queue(const models::SdmaCopySpec& a, const models::SdmaCopySpec& b) {
   return std::tie(a.from, a.to, a.pull, a.everywhere, a.engine) ==
          std::tie(b.from, b.to, b.pull, b.everywhere, b.engine);
-}
-
-// By place, whether the host launches an operation before those that it waits for have ended: kernels wait on their
-// GPUs, but for several that wait for just the same; copies wait on their engines for other copies that the host has
-// launched.
-std::vector<bool> queued(const Schedule& schedule) {
-  std::map<std::vector<std::size_t>, int> alike;  // kernels by what they wait for
-  for (const Operation& operation : schedule) {
-    if (is_kernel(operation.work)) ++alike[operation.after];
-  }
-  std::vector<bool> queued;
-  const auto is_launched_copy = [&](std::size_t place) {
-    const Operation& operation = schedule[place];
-    return copy_of(operation) && operation.delay == sim::Time::zero() && (queued[place] || operation.after.empty());
-  };
-  for (const Operation& operation : schedule) {
-    const bool waits = !operation.after.empty() && operation.delay == sim::Time::zero();
-    const bool as_kernel = is_kernel(operation.work) && alike[operation.after] == 1;
-    const bool as_copy = copy_of(operation) && std::ranges::all_of(operation.after, is_launched_copy);
-    queued.push_back(waits && (as_kernel || as_copy));
-  }
-  return queued;
 }
 
 // A schedule while it is being played on a node of its own.

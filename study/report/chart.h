@@ -1,7 +1,8 @@
-// Charts as plain data: bars, points and bands. They say what is shown; sizes, shapes and colours are decided where
-// they are drawn, in a page (study/report/page.h). Bars and points that are not finite are left out.
+// Charts as plain data: bars, points, bands and timelines. They say what is shown; sizes, shapes and colours are
+// decided where they are drawn, in a page (study/report/page.h). Bars and points that are not finite are left out.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <variant>
@@ -110,6 +111,29 @@ struct BandChart {
   std::string caption = {};
 };
 
-using Chart = std::variant<BarChart, ScatterChart, BandChart>;
+// What ran when: rows from top to bottom, of each the bars that follow each other on it.
+struct TimelineBar {
+  double start = 0.0;
+  double end = 0.0;
+  std::size_t series = 0;
+  std::string label = {};
+  std::string detail = {};  // shown where a reader points at it; may be empty
+};
+
+struct TimelineRow {
+  std::string name;
+  std::vector<TimelineBar> bars = {};
+};
+
+// From 0 to the last end, in microseconds.
+struct TimelineChart {
+  std::string id;
+  std::string title;
+  std::vector<std::string> series = {};
+  std::vector<TimelineRow> rows = {};
+  std::string caption = {};
+};
+
+using Chart = std::variant<BarChart, ScatterChart, BandChart, TimelineChart>;
 
 }  // namespace c3sim::study

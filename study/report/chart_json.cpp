@@ -106,6 +106,21 @@ struct ToJson {
     }
     return json;
   }
+
+  Json operator()(const TimelineChart& chart) const {
+    Json json = head("timeline", chart.id, chart.title, chart.caption);
+    json["series"] = chart.series;
+    json["rows"] = Json::array();
+    for (const TimelineRow& row : chart.rows) {
+      Json bars = Json::array();
+      for (const TimelineBar& bar : row.bars) {
+        SIM_CHECK(bar.series < chart.series.size() && bar.start <= bar.end);
+        bars.push_back({bar.start, bar.end, bar.series, bar.label, bar.detail});
+      }
+      json["rows"].push_back({{"name", row.name}, {"bars", std::move(bars)}});
+    }
+    return json;
+  }
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Names {
     return names;
   }
   std::vector<std::string> operator()(const BandChart&) const { return {}; }
+  std::vector<std::string> operator()(const TimelineChart& chart) const { return chart.series; }
 };
 
 using Counts = std::array<int, colour_count>;

@@ -43,6 +43,7 @@ struct Results {
   std::string title = {};            // of its page; where empty, that of the first table
   std::vector<std::string> notes{};  // sentences that sum the answer up; text has them behind the tables
   std::vector<TextFile> files{};     // for results_folder.h alone
+  std::vector<Chart> charts{};       // of the answer as a whole, at the top of its page
 };
 
 // Text: every table to be read, under its title, in lines of at most `text_width` where that is given and can be. CSV:

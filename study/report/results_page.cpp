@@ -3,6 +3,7 @@
 #include <set>
 
 #include "models/platform/interference.h"
+#include "study/experiment_charts.h"
 #include "study/strategy.h"
 
 namespace c3sim::study {
@@ -64,7 +65,9 @@ Palette study_palette() {
         Mechanism::infinity_cache, Mechanism::l2, Mechanism::link}) {
     palette.first.emplace_back(to_string(mechanism));
   }
+  palette.first.insert(palette.first.end(), doers.begin(), doers.end());
   palette.grey = {std::string(to_string(Strategy::serial)), "ideal", "rest"};
+  palette.grey.insert(palette.grey.end(), yardsticks.begin(), yardsticks.end());
   return palette;
 }
 
@@ -79,6 +82,9 @@ Page results_page(const Results& results) {
   page.lead.push_back("What c3sim predicts for the platform " + results.platform + ".");
   page.lead.insert(page.lead.end(), results.notes.begin(), results.notes.end());
   for (const std::string& warning : results.warnings) page.lead.push_back("Warning: " + warning);
+  if (!results.charts.empty()) {
+    page.sections.push_back({.id = "overview", .heading = "Overview", .charts = results.charts});
+  }
   for (const bool in_text : {true, false}) {
     for (const NamedTable& named : results.tables) {
       if (named.in_text == in_text) page.sections.push_back(section(named, page.title));

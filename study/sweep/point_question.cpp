@@ -232,9 +232,10 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
   const Experiment experiment = read_experiment(config, testbed);
   std::vector<Column> columns;
   std::vector<Cell> cells;
-  const auto add = [&](const std::string& name, double value) {
-    columns.push_back({name, name.substr(0, name.rfind("_us")), "us"});
-    cells.emplace_back(value);
+  const auto add = [&](const std::string& name, std::optional<double> value) {
+    const bool is_time = name.ends_with("_us");
+    columns.push_back({name, name.substr(0, name.rfind("_us")), is_time ? "us" : "", is_time ? 2 : 3});
+    cells.push_back(value ? Cell(*value) : Cell(NoNumber{"none"}));
   };
   const Quantities measured = measure(testbed, experiment);
   add(makespan_key, measured.at(makespan_key));

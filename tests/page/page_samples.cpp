@@ -123,6 +123,22 @@ BandChart band_chart() {
                    {"far below", 1.0, 2.0, {}, -40.0, "us"}}};
 }
 
+// A stream of 800 operations beside one of a few.
+TimelineChart timeline_chart() {
+  TimelineChart chart{.id = "streams",
+                      .title = "Streams over time",
+                      .series = {"GEMM", "RCCL", "copy engines"},
+                      .rows = {{"compute", {}}, {"copies, GPU 0 1", {}}},
+                      .caption = "What ran when."};
+  for (int i = 0; i < 800; ++i) {
+    chart.rows[0].bars.push_back(
+        {10.0 * i, 10.0 * i + 9.0, static_cast<std::size_t>(i % 2), fmt::format("step {}", i), "gemm 64x64x64"});
+  }
+  for (int i = 0; i < 4; ++i)
+    chart.rows[1].bars.push_back({2000.0 * i, 2000.0 * i + 1500.0, 2, fmt::format("copy {}", i)});
+  return chart;
+}
+
 ResultTable big_table(std::int64_t rows) {
   constexpr std::array strategies{"serial", "c3_base", "c3_sp", "conccl"};
   std::vector<Column> columns{{"case", "case", ""}, {"strategy", "strategy", ""}, {"bytes", "size", "B"}};
@@ -148,7 +164,8 @@ Page charts_page() {
               {{"bars", "Bars", {"One series, several, and stacked."}, {bar_chart(), speedup_chart(), stacked_chart()}},
                {"points", "Points", {}, {scatter_chart(), linear_chart()}},
                {"bands", "Bands", {}, {band_chart()}},
-               {"axes", "Curves and axes", {}, {curves_chart(), lone_chart()}}},
+               {"axes", "Curves and axes", {}, {curves_chart(), lone_chart()}},
+               {"timelines", "Timelines", {}, {timeline_chart()}}},
           .palette = study_palette()};
 }
 
@@ -182,12 +199,14 @@ Page hostile_page() {
                             .guides = {{text, 0.0, 0.0, 1.0, 1.0}},
                             .caption = text};
   const BandChart bands{.id = text, .title = text, .rows = {{text, 0.0, 1.0, {}, 0.5, text}}, .caption = text};
+  const TimelineChart timeline{
+      .id = text, .title = text, .series = {text}, .rows = {{text, {{0.0, 1.0, 0, text, text}}}}, .caption = text};
   return {.title = text,
           .lead = {text},
           .sections = {{.id = text,
                         .heading = text,
                         .paragraphs = {text},
-                        .charts = {bars, points, bands},
+                        .charts = {bars, points, bands, timeline},
                         .tables = {std::move(hostile)}}}};
 }
 

@@ -205,6 +205,52 @@ class Charts(PageTest):
         self.assertGreaterEqual(self.js(f"Math.abs({chart}.getDatasetMeta(0).data[0].height)"), 2)
 
 
+class Timelines(PageTest):
+    chart = "figures.find((figure) => figure.data.id === 'streams').chart"
+
+    def ends(self):
+        return self.js(f"[{self.chart}.scales.x.min, {self.chart}.scales.x.max]")
+
+    def control(self, label):
+        return self.one(f"[data-chart=streams] .tools button[aria-label='{label}']")
+
+    def test_every_bar_is_seen_at_its_time(self):
+        self.open("charts")
+        self.assertEqual(self.ends(), [0, 7999])
+        self.assertEqual(self.js(f"{self.chart}.data.datasets.map((each) => each.data.length)"), [400, 400, 4])
+        narrowest = f"Math.min(...{self.chart}.getDatasetMeta(0).data.map((bar) => bar.width))"
+        self.assertGreaterEqual(self.js(narrowest), 0.5)
+        row = f"{self.chart}.getDatasetMeta(2).data.map((bar) => Math.round(bar.y))"
+        self.assertEqual(len(set(self.js(row))), 1)
+        self.assertNotEqual(self.js(row)[0], self.js(f"Math.round({self.chart}.getDatasetMeta(0).data[0].y)"))
+
+    def test_a_reader_looks_closer_by_buttons_within_the_run(self):
+        self.open("charts")
+        self.control("Look closer").click()
+        self.assertEqual(self.ends(), [1999.75, 5999.25])
+        self.control("Later").click()
+        self.assertEqual(self.ends(), [3999.5, 7999])
+        self.control("Later").click()
+        self.assertEqual(self.ends(), [3999.5, 7999])
+        self.control("Show the whole run").click()
+        self.assertEqual(self.ends(), [0, 7999])
+
+    def test_a_reader_looks_closer_by_a_frame(self):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        self.open("charts")
+        canvas = self.one("[data-chart=streams] canvas")
+        ActionChains(self.driver).move_to_element(canvas).click_and_hold().move_by_offset(100, 0).release().perform()
+        low, high = self.ends()
+        self.assertTrue(0 < low < high < 7999)
+
+    def test_a_pointer_is_told_what_ran(self):
+        self.open("charts")
+        item = f"{{raw: {self.chart}.data.datasets[0].data[1]}}"
+        told = self.js(f"timeline.tooltip(figures.find((figure) => figure.data.id === 'streams').data, {item}.raw)")
+        self.assertEqual(told, [" gemm 64x64x64", " 20.00 to 29.00 us: 9.00 us"])
+
+
 class Tables(PageTest):
     def column(self, index):
         return [cell.text for cell in self.all(f"tbody td:nth-child({index})")]

@@ -47,9 +47,9 @@ class AnswersTest : public testing::Test {
 // Programs read these by name: a change breaks them.
 TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
   EXPECT_THAT(keys_of(answer_c3(testbed_, scenario, std::array{Strategy::serial})),
-              ElementsAre("scenario", "gemm", "collective", "bytes", "strategy", "makespan_us", "gemm_us",
-                          "collective_us", "isolated_gemm_us", "isolated_collective_us", "collective_alone_us",
-                          "serial_us", "speedup", "ideal_speedup", "fraction_of_ideal", "chosen", "reserved_cus",
+              ElementsAre("scenario", "gemm", "collective", "bytes", "strategy", "makespan_us", "speedup",
+                          "ideal_speedup", "fraction_of_ideal", "gemm_us", "collective_us", "isolated_gemm_us",
+                          "isolated_collective_us", "collective_alone_us", "serial_us", "chosen", "reserved_cus",
                           "gemm_start_us", "collective_start_us", "clock_MHz", "power_W", "fidelity"));
   EXPECT_THAT(keys_of(answer_gemm(testbed_, {1024, 1024, 1024}, std::array{304})),
               ElementsAre("gemm", "cus", "time_us", "tflops", "clock_MHz", "power_W", "fidelity"));

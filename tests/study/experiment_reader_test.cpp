@@ -125,9 +125,17 @@ Quantities measured(const std::string& name, const Parameters&... parameters) {
 // A chain of h hops in p pieces takes as long as p + h - 1 pieces one after the other.
 TEST(ShippedExperiments, APipelineOfCopiesFillsItsLinks) {
   const auto makespan = [](int pieces) {
-    return measured("copy_pipeline.yaml", "pieces=" + std::to_string(pieces), "hops=4").at("makespan_us");
+    return measured("copy_pipeline.yaml", "pieces=" + std::to_string(pieces), "hops=4").at("makespan_us").value();
   };
   EXPECT_NEAR(makespan(8) / makespan(1), (8.0 + 3.0) / (8.0 * 4.0), 0.01);
+}
+
+// As they are shipped, they are worth their trouble.
+TEST(ShippedExperiments, DefaultToSchedulesThatPay) {
+  for (const char* const name : {"copy_pipeline.yaml", "expert_parallel.yaml", "fsdp_layer.yaml", "layer_overlap.yaml",
+                                 "sdma_handshake.yaml", "tensor_parallel.yaml", "transformer_layer.yaml"}) {
+    EXPECT_GT(measured(name).at("speedup").value(), 1.0) << name;
+  }
 }
 
 TEST(ExperimentParameters, ThatThereAreNotAreNamed) {
@@ -137,7 +145,7 @@ TEST(ExperimentParameters, ThatThereAreNotAreNamed) {
 // Of tensor parallelism any pair of schedules can be named from outside.
 TEST(ExperimentParameters, TakeWordsToo) {
   const auto makespan = [](const std::string& gather) {
-    return measured("tensor_parallel.yaml", "gather=" + gather).at("makespan_us");
+    return measured("tensor_parallel.yaml", "gather=" + gather).at("makespan_us").value();
   };
   EXPECT_LT(makespan("finer_hetero_fused_1d"), makespan("serial_rccl"));
 }

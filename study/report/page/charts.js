@@ -80,7 +80,7 @@ function whisker(context, horizontal, [low, high], across, cap, width, colour) {
 class Figure {
   constructor(data) {
     this.data = data;
-    this.kind = {bars, points, bands}[data.kind];
+    this.kind = {bars, points, bands, timeline}[data.kind];
     this.hidden = new Set();  // datasets that the reader switched off
     this.chart = null;
     const label = `${data.title}. The numbers are in the table below.`;
@@ -92,6 +92,7 @@ class Figure {
     if (measure) this.root.append(element('p', {className: 'measure'}, measure));
     const legend = this.kind.legend(data).map((entry) => element('li', {}, ...this.entry(entry)));
     if (legend.length > 0) this.root.append(element('ul', {className: 'legend'}, ...legend));
+    if (this.kind.controls) this.root.append(this.kind.controls(this));
     this.root.append(this.box, element('figcaption', {}, ...(data.caption ? [element('p', {}, data.caption)] : []),
                                        this.numbers()));
   }

@@ -90,6 +90,17 @@ TEST(Chart, AClaimHoldsFromTheLowestToTheHighest) {
   EXPECT_EQ(json["rows"][3]["holds"], false);
 }
 
+TEST(Chart, ATimelineHasItsBarsByRow) {
+  const TimelineChart chart{.id = "chart",
+                            .title = "title",
+                            .series = {"GEMM", "RCCL"},
+                            .rows = {{"compute", {{0.0, 1.5, 0, "a", "gemm"}}}, {"idle", {}}}};
+  const auto json = json_of(chart);
+  EXPECT_EQ(json["kind"], "timeline");
+  EXPECT_EQ(json["rows"].dump(), R"([{"name":"compute","bars":[[0.0,1.5,0,"a","gemm"]]},{"name":"idle","bars":[]}])");
+  EXPECT_EQ(json["colours"].size(), 2U);
+}
+
 TEST(Palette, ASeriesHasTheSameColourInEveryChart) {
   const Page page = page_of({bars_of({"c3_base", "c3_sp"}), bars_of({"conccl", "c3_sp"})});
   const Colours colours = colours_of(page);

@@ -55,5 +55,15 @@ TEST(ResultsPage, ShowsTheChartsOfATable) {
   EXPECT_EQ(std::get<BarChart>(page.sections[0].charts[0]).id, "chart");
 }
 
+TEST(ResultsPage, OpensWithChartsOfTheAnswerAsAWhole) {
+  Results results{"mi300x", {table_of("results", "", 2)}, {}, {}};
+  results.charts = {TimelineChart{.id = "timeline", .title = "title"}};
+  const Page page = results_page(results);
+  ASSERT_EQ(page.sections.size(), 2U);
+  EXPECT_EQ(page.sections[0].heading, "Overview");
+  EXPECT_EQ(std::get<TimelineChart>(page.sections[0].charts.at(0)).id, "timeline");
+  EXPECT_EQ(page.sections[1].heading, "Results");
+}
+
 }  // namespace
 }  // namespace c3sim::study

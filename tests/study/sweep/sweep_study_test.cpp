@@ -269,15 +269,15 @@ std::vector<std::string> shown(const ResultTable& table) {
   return keys;
 }
 
-// Three operations have ten quantities.
+// Three operations have ten quantities, and the whole a speedup.
 TEST(SweepStudy, TablesOfManyOperationsShowTheMakespanAndWhatTheStudyIsAbout) {
   Read asked;
   read(asked, relay_study("constraints: [{of: second.end_us, at_most: 1 s}]\n"), relay());
   const Results results = results_of(asked, 1);
   EXPECT_THAT(shown(results.tables[0].table),
               ElementsAre("point", "bytes", "makespan_us", "second.end_us", "meets_constraints"));
-  EXPECT_EQ(results.tables[0].table.columns().size(), 13u);  // files have all
-  EXPECT_THAT(results.notes, Contains(HasSubstr("Tables show 2 of 10 quantities: `columns` in the study chooses")));
+  EXPECT_EQ(results.tables[0].table.columns().size(), 14u);  // files have all
+  EXPECT_THAT(results.notes, Contains(HasSubstr("Tables show 2 of 11 quantities: `columns` in the study chooses")));
 }
 
 TEST(SweepStudy, ColumnsAreChosenInTheirOrder) {
@@ -289,6 +289,27 @@ TEST(SweepStudy, ColumnsAreChosenInTheirOrder) {
   EXPECT_THAT(fault(relay_study("columns: [makspan_us]\n"), {}, relay()),
               HasSubstr("study.yaml:5:10: columns: 'makspan_us' is no quantity; did you mean 'makespan_us'?"));
   EXPECT_THAT(fault(relay_study("columns: []\n"), {}, relay()), HasSubstr("at least one quantity is due"));
+}
+
+// Shards over one link at a time are slower than no overlap at all, pieces over all links faster.
+TEST(SweepStudy, TheGreatestSpeedupOfAnExperimentIsOverTheSameUncut) {
+  Read asked;
+  read(asked, R"(name: pair
+ask: run
+experiment: pair.yaml
+axes: [{of: schedule, values: [serial_rccl, shard_overlap, finer_hetero_fused_1d]}]
+objectives: [{maximize: speedup}]
+)",
+       sim::Config::from_text("name: pair\nparameters: {schedule: serial_rccl}\noperations:\n"
+                              "  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: $(schedule)}}\n",
+                              "pair.yaml"));
+  const Results results = results_of(asked, 1);
+  const std::vector<Cell> speedups = column_of(results.tables[0].table, "speedup");
+  ASSERT_EQ(speedups.size(), 3u);
+  EXPECT_EQ(speedups[0], Cell()) << "nothing can overlap";
+  EXPECT_LT(std::get<double>(speedups[1]), 1.0);
+  EXPECT_GT(std::get<double>(speedups[2]), 1.0);
+  EXPECT_EQ(column_of(results.tables[0].table, "on_front"), (std::vector<Cell>{false, false, true}));
 }
 
 TEST(SweepStudy, FaultsNamePlacesAndNearestNames) {
