@@ -7,6 +7,7 @@
 #include <map>
 
 #include "calibrate/fit_guard.h"
+#include "study/quantile.h"
 
 namespace c3sim::calibrate {
 
@@ -16,16 +17,10 @@ constexpr double percent = 100.0;
 
 double magnitude(const Observation& observation) { return std::abs(observation.error); }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
-}
-
 double median_error(const std::vector<Observation>& observations) {
   std::vector<double> errors;
   std::ranges::transform(observations, std::back_inserter(errors), magnitude);
-  return median(std::move(errors));
+  return study::quantile(std::move(errors), 0.5);
 }
 
 const Observation& worst(const std::vector<Observation>& observations) {
@@ -74,7 +69,7 @@ study::ResultTable residual_table(const Calibration& calibration) {
     for (const double residual : step.held_out) held_out.push_back(std::abs(std::expm1(residual)));
     table.add_row({step.name, count(step.parameters), count(step.after.size()), percent * median_error(step.before),
                    percent * median_error(step.after),
-                   held_out.empty() ? study::Cell{} : study::Cell(percent * median(std::move(held_out))),
+                   held_out.empty() ? study::Cell{} : study::Cell(percent * study::quantile(std::move(held_out), 0.5)),
                    percent * worst(step.before).error, percent * worst(step.after).error, worst(step.after).where});
   }
   return table;

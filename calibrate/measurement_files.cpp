@@ -1,9 +1,10 @@
 #include "calibrate/measurement_files.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "calibrate/readers/ranks.h"
 #include "sim/overloaded.h"
 
 namespace c3sim::calibrate {
@@ -18,10 +20,6 @@ namespace c3sim::calibrate {
 namespace {
 
 std::int64_t count(std::size_t value) { return static_cast<std::int64_t>(value); }
-
-std::string in_words(const sim::Fault& fault) {
-  return fmt::format("{}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what);
-}
 
 // How large a run is: by what runs of its kind are put in order, and in words.
 struct Size {
@@ -48,14 +46,6 @@ Size extent_of(const study::Trial& trial) {
                       [](const DependentTrial& dependent) { return extent_of(dependent.shape); },
                       [](const auto&) { return Size{}; }},
       trial);
-}
-
-// A table that was cut off within its last cell reads as one with another number there.
-bool ends_in_line_end(const std::filesystem::path& file) {
-  std::ifstream text(file, std::ios::binary | std::ios::ate);
-  if (!text || text.tellg() <= 0) return true;  // a pipe, gone by now
-  text.seekg(-1, std::ios::end);
-  return text.get() == '\n';
 }
 
 // Measurements of one kind in one file.
@@ -90,11 +80,12 @@ study::ResultTable file_table(const MeasurementFiles& files) {
   study::ResultTable table({{"file", "file", ""},
                             {"format", "read as", ""},
                             {"gpu", "GPU that it names", ""},
+                            {"platform", "read for", ""},
                             {"measurements", "measurements", ""},
                             {"left_out", "left out", ""},
                             {"faults", "at fault", ""}});
   for (const Reading& reading : files.readings) {
-    table.add_row({reading.name, reading.format, reading.gpu.empty() ? study::Cell() : reading.gpu,
+    table.add_row({reading.name, reading.format, reading.gpu.empty() ? study::Cell() : reading.gpu, reading.platform,
                    count(reading.measurements.size()), count(reading.left_out.size()), count(reading.faults.size())});
   }
   return table;
@@ -135,17 +126,46 @@ study::ResultTable kind_table(const MeasurementFiles& files) {
   return table;
 }
 
+constexpr double microseconds = 1e6;
+
+study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * microseconds) : study::Cell(); }
+
+// By file and reason: a trace has hundreds of kernels that say nothing.
 study::ResultTable omission_table(const MeasurementFiles& files) {
-  study::ResultTable table({{"first", "first at", ""}, {"rows", "rows", ""}, {"why", "why they are left out", ""}});
+  study::ResultTable table({{"first", "first at", ""},
+                            {"rows", "rows", ""},
+                            {"time_us", "which took", "us", 0},
+                            {"why", "why they are left out", ""}});
+  struct Reason {
+    const Omission* first;
+    std::size_t rows = 0;
+    double seconds = 0.0;
+  };
   for (const Reading& reading : files.readings) {
     std::map<std::string, std::size_t> known;
-    std::vector<std::pair<const Omission*, std::size_t>> reasons;
+    std::vector<Reason> reasons;
     for (const Omission& omission : reading.left_out) {
       const auto [at, is_new] = known.try_emplace(omission.why, reasons.size());
-      if (is_new) reasons.emplace_back(&omission, 0);
-      ++reasons[at->second].second;
+      if (is_new) reasons.push_back({&omission});
+      ++reasons[at->second].rows;
+      reasons[at->second].seconds += omission.seconds;
     }
-    for (const auto& [omission, rows] : reasons) table.add_row({omission->where, count(rows), omission->why});
+    for (const Reason& reason : reasons) {
+      table.add_row({reason.first->where, count(reason.rows), time_cell(reason.seconds), reason.first->why});
+    }
+  }
+  return table;
+}
+
+study::ResultTable omitted_row_table(const MeasurementFiles& files) {
+  study::ResultTable table({{"where", "where", ""},
+                            {"what", "what", ""},
+                            {"time_us", "which took", "us", 1},
+                            {"why", "why it is left out", ""}});
+  for (const Reading& reading : files.readings) {
+    for (const Omission& omission : reading.left_out) {
+      table.add_row({omission.where, omission.what, time_cell(omission.seconds), omission.why});
+    }
   }
   return table;
 }
@@ -221,8 +241,22 @@ bool MeasurementFiles::is_usable() const {
   return std::ranges::any_of(readings, [](const Reading& reading) { return !reading.measurements.empty(); });
 }
 
+std::string in_words(const sim::Fault& fault) {
+  return fmt::format("{}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what);
+}
+
+void require_files(std::span<const std::filesystem::path> files) {
+  std::vector<sim::Fault> faults;
+  for (const std::filesystem::path& file : files) {
+    if (::access(file.c_str(), R_OK) == 0) continue;
+    const std::error_code why(errno, std::generic_category());
+    faults.push_back({file.string(), "", why.message()});
+  }
+  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+}
+
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
-                                        const ScreenedFor& target) {
+                                        const TargetOf& target_of) {
   MeasurementFiles read;
   std::set<std::filesystem::path> known;
   for (const std::filesystem::path& file : files) {
@@ -233,16 +267,17 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
     }
     try {
       Reading reading = reader.read(file);
+      const ScreenedFor target = target_of(reading);
+      reading.platform = target.platform;
       refuse_other_gpus(reading, file.string(), target);
+      leave_out_other_nodes(reading, target);
       refuse_disordered(reading, file.string());
-      if (reader.table(reading.format) != nullptr && !ends_in_line_end(file)) {
-        read.remarks.push_back(file.string() + ": no line end behind its last row: it may have been cut off");
-      }
       read.readings.push_back(std::move(reading));
     } catch (const sim::ConfigError& error) {
       read.unreadable.insert(read.unreadable.end(), error.faults().begin(), error.faults().end());
     }
   }
+  take_least_of_ranks(read.readings);
   refuse_repeated_files(read.readings);
   return read;
 }
@@ -250,11 +285,14 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
 study::Results report(const MeasurementFiles& files, bool rows) {
   const std::vector<sim::Fault> faults = all_faults(files);
   study::Results results;
-  results.warnings = files.remarks;
+  for (const Reading& reading : files.readings) {
+    for (const sim::Fault& remark : reading.remarks) results.warnings.push_back(in_words(remark));
+  }
   if (rows) results.tables.push_back({"rows", "Measurements", row_table(files)});
   results.tables.push_back({"files", "Files", file_table(files)});
   results.tables.push_back({"kinds", "What was understood", kind_table(files)});
   results.tables.push_back({"left_out", "What was left out", omission_table(files)});
+  results.tables.push_back({"left_out_rows", "What was left out, row by row", omitted_row_table(files), rows});
   results.tables.push_back({"headers", "What headers say", header_table(files)});
   results.tables.push_back({"faults", "What is at fault", fault_table(faults), false});
   for (study::NamedTable& table : results.tables) table.in_text = table.in_text && !table.table.rows().empty();

@@ -93,11 +93,14 @@ std::vector<calibrate::Reading> CalibrateCommand::read(const validate::Library& 
     }
   }
   if (!paths.empty()) {
+    calibrate::require_files(paths);
     const calibrate::ScreenedFor target{session_.platform_name().value_or("mi300x"), platform};
-    calibrate::MeasurementFiles own =
-        calibrate::read_measurement_files(validate::reader_of_everything(library), paths, target);
-    for (calibrate::Reading& reading : own.readings) files.push_back(calibrate::admit_to_fit(std::move(reading)));
-    for (const std::string& remark : own.remarks) session_.warn(remark);
+    calibrate::MeasurementFiles own = calibrate::read_measurement_files(
+        validate::reader_of_everything(library), paths, [&target](const calibrate::Reading&) { return target; });
+    for (calibrate::Reading& reading : own.readings) {
+      for (const sim::Fault& remark : reading.remarks) session_.warn(calibrate::in_words(remark));
+      files.push_back(calibrate::admit_to_fit(std::move(reading)));
+    }
     for (const sim::Fault& fault : own.unreadable) {
       calibrate::Reading nothing;
       nothing.name = fault.where;

@@ -247,8 +247,13 @@ validate::Library Session::library(Arguments& arguments) {
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
       return read_named(machine.platform, assignments);
     };
-    return {data / "reference",  data / "suites",         data / "deviations.yaml",
-            configs / "formats", configs / "experiments", platforms};
+    return {data / "reference",
+            data / "suites",
+            data / "deviations.yaml",
+            configs / "formats",
+            configs / "experiments",
+            platforms,
+            study::platform_names(study::config_folders())};
   }
   throw sim::ConfigError({{"validate", "",
                            "no folder configs with formats has a folder validate beside it: set "

@@ -204,9 +204,11 @@ void TuneCommand::answer(Arguments& arguments, const study::Platform& platform, 
   Measured measured;
   std::vector<std::string> warnings;
   if (!measured_.empty()) {
+    calibrate::require_files(measured_);
+    const calibrate::ScreenedFor target{platform.spec.name, platform.spec.name};
     const calibrate::MeasurementFiles files =
         calibrate::read_measurement_files(validate::reader_of_everything(session_.library(arguments)), measured_,
-                                          {platform.spec.name, platform.spec.name});
+                                          [&target](const calibrate::Reading&) { return target; });
     // What is wrong with them, as c3sim read tells it.
     warnings = calibrate::report(files, false).warnings;
     if (!files.is_usable()) {

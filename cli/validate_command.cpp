@@ -188,7 +188,7 @@ validate::Validation ValidateCommand::compare(const validate::Library& library, 
 
 void ValidateCommand::predict(const validate::Library& library) {
   const validate::Validation plan = validate::predict_file(library, plan_, options_);
-  const validate::Machine machine{options_.platform.value_or("mi300x"), {}, options_.changes};
+  const validate::Machine machine{plan.cases.front().machine.platform, {}, options_.changes};
   sim::write_file(
       out_, validate::to_prediction_json(plan.cases, C3SIM_VERSION, machine, session_.platform_text(machine.platform)));
   for (const std::string& remark : plan.remarks) session_.warn(remark);

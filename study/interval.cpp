@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "study/quantile.h"
+
 namespace c3sim::study {
 
 namespace {
 
 double percentile(const std::vector<double>& sorted, double share) {
-  const double last = static_cast<double>(sorted.size()) - 1.0;
-  const double place = std::clamp(share * static_cast<double>(sorted.size()) - 0.5, 0.0, last);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  return value_at(sorted, share * static_cast<double>(sorted.size()) - 0.5);
 }
 
 }  // namespace

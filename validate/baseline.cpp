@@ -203,6 +203,7 @@ void add_baselines(std::vector<Case>& cases, const Platforms& platforms) {
       multiplied.push_back(at_peak(one, found->second));
     }
     add_waves(one, found->second);
+    if (!one.why_not_scored.empty()) multiplied.back() = std::nullopt;
   }
   add_constants(cases, multiplied);
 }

@@ -34,7 +34,7 @@ std::optional<double> Case::noise() const {
   return form().error == study::ErrorKind::points ? half : half / measured;
 }
 
-bool Case::is_within_band() const { return predicted && is_within(error(), band); }
+bool Case::is_within_band() const { return is_scored() && is_within(error(), band); }
 
 bool is_within(double error, double band) {
   constexpr double rounding = 1e-12;  // 105 / 100 - 1 is more than 0.05

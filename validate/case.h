@@ -46,6 +46,7 @@ struct Case {
   std::optional<study::Interval>
       interval;                   // of the prediction, where it was asked for and the platform tells of errors
   std::string why_not_predicted;  // in one sentence, where it was not
+  std::string why_not_scored{};   // likewise, where it is only shown beside its prediction: it has no error
   double band = 0.0;              // relative, or in points
 
   calibrate::Alone alone;
@@ -60,6 +61,7 @@ struct Case {
   std::optional<double> noise() const;
   bool is_within_noise() const { return predicted && low && high && *low <= *predicted && *predicted <= *high; }
   bool is_within_band() const;
+  bool is_scored() const { return predicted && why_not_scored.empty(); }
   bool is_within_interval() const { return interval && interval->holds(measured); }
 };
 

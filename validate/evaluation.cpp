@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "validate/metrics.h"
+#include "study/quantile.h"
 
 namespace c3sim::validate {
 
@@ -64,8 +64,8 @@ void share_spread(std::vector<Case>& cases) {
     std::vector<double> measured;
     for (const Case* const one : alike) measured.push_back(one->measured);
     const double tail = alike.size() < fewest_for_percentiles ? 0.0 : 0.1;
-    const double low = quantile(measured, tail);
-    const double high = quantile(measured, 1.0 - tail);
+    const double low = study::quantile(measured, tail);
+    const double high = study::quantile(measured, 1.0 - tail);
     for (Case* const one : alike) {
       if (one->low && one->high) continue;
       one->low = low;
@@ -95,6 +95,7 @@ std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements,
       one.high = seen.high;
       if (one.low && one.high && *one.low > *one.high) std::swap(one.low, one.high);
       one.band = seen.band.value_or(band);
+      if (measurement.holds_waits) one.why_not_scored = "its time holds waits for other ranks";
       one.alone = measurement.alone;
       one.decision = measurement.decision;
       one.alternative = measurement.alternative;

@@ -7,6 +7,7 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
+#include "sim/config/measurement_text.h"
 #include "study/digest.h"
 
 namespace c3sim::validate {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "validate/evaluation.h"
 
@@ -14,6 +16,7 @@ struct Library {
   std::filesystem::path formats;      // of tables, one file each
   std::filesystem::path experiments;  // of claims
   Platforms platforms;
+  std::vector<std::string> platform_names{};  // of all there are: a file is compared with that of the GPU it names
 };
 
 }  // namespace c3sim::validate

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "study/quantile.h"
+
 namespace c3sim::validate {
 
 namespace {
@@ -69,14 +71,6 @@ void add_sums(Metrics& metrics, const Said& said) {
 
 }  // namespace
 
-double quantile(std::vector<double> values, double share) {
-  std::ranges::sort(values);
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> ranks_a = ranks_of(a);
   const std::vector<double> ranks_b = ranks_of(b);
@@ -107,8 +101,8 @@ Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule) {
     if (one.is_within_interval()) ++metrics.within_interval;
     if (one.low && one.high && *one.low <= said.predicted[i] && said.predicted[i] <= *one.high) ++metrics.within_noise;
   }
-  metrics.median = quantile(said.magnitudes, 0.5);
-  metrics.p90 = quantile(said.magnitudes, 0.9);
+  metrics.median = study::quantile(said.magnitudes, 0.5);
+  metrics.p90 = study::quantile(said.magnitudes, 0.9);
   metrics.worst = std::ranges::max(said.magnitudes);
   metrics.bias = mean(said.errors);
   metrics.within_5 = share_within(said.magnitudes, 0.05);

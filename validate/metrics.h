@@ -34,9 +34,6 @@ Metrics metrics_of(std::span<const Case* const> cases);
 using Rule = std::function<std::optional<double>(const Case& one)>;
 Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule);
 
-// The value below which a share of the (not empty) values lies, interpolated between the two nearest ranks.
-double quantile(std::vector<double> values, double share);
-
 // Spearman's rank correlation of two equally long lists, equal values sharing their rank; none where either is
 // constant.
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b);

@@ -22,7 +22,7 @@ std::string name_of(const Case& one) { return one.suite.empty() ? "your files" :
 std::map<std::string, std::vector<const Case*>> by_unit(const Validation& validation, const std::string& suite) {
   std::map<std::string, std::vector<const Case*>> units;
   for (const Case& one : validation.cases) {
-    if (name_of(one) != suite || !one.predicted || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
+    if (name_of(one) != suite || !one.is_scored() || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
     units[std::string(one.form().unit)].push_back(&one);
   }
   return units;
@@ -144,7 +144,7 @@ study::Section section_of(const Validation& validation, const study::Results& re
   std::ranges::replace_if(
       section.id, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   section.paragraphs = {fmt::format("{} Platform {}.", heading.question, heading.platform)};
-  for (const char* const key : {"groups", "baselines", "choices", "left_out"}) {
+  for (const char* const key : {"groups", "baselines", "choices", "left_out", "left_out_rows"}) {
     const study::NamedTable* const table = table_of(results, key);
     if (table == nullptr) continue;
     study::ResultTable own = rows_of(table->table, name);

@@ -38,6 +38,7 @@ std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
   std::vector<Group> groups;
   std::map<std::tuple<std::string, std::string, std::string, calibrate::Role>, std::size_t> places;
   for (const Case& one : validation.cases) {
+    if (!one.why_not_scored.empty()) continue;
     Group group = key_of(one);
     group.suite = title_of(one);
     group.role = one.role;
@@ -121,6 +122,7 @@ ResultTable group_table(const Validation& validation) {
 // Why a case has no verdict, or what it is.
 std::string verdict_of(const Case& one) {
   if (!one.predicted) return one.why_not_predicted;
+  if (!one.is_scored()) return "not scored: " + one.why_not_scored;
   if (one.is_within_noise()) return one.is_within_band() ? "within noise" : "within noise, outside band";
   return one.is_within_band() ? "within band" : "outside band";
 }
@@ -160,7 +162,7 @@ ResultTable case_table(const std::vector<const Case*>& cases, bool for_people, b
                             std::string(one->form().unit),
                             in_unit(*one, one->measured),
                             in_unit(*one, one->predicted),
-                            one->predicted ? Cell(one->error() * percent) : Cell(),
+                            one->is_scored() ? Cell(one->error() * percent) : Cell(),
                             cell(one->noise(), percent),
                             one->band * percent,
                             verdict_of(*one)};
@@ -184,10 +186,19 @@ ResultTable worst_table(const Validation& validation) {
   constexpr std::size_t most = 10;
   std::vector<const Case*> cases;
   for (const Case& one : validation.cases) {
-    if (one.predicted) cases.push_back(&one);
+    if (one.is_scored()) cases.push_back(&one);
   }
   std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
   if (cases.size() > most) cases.resize(most);
+  return case_table(cases, true, validation.uncertainty.has_value());
+}
+
+// Shown beside what is predicted, without an error.
+ResultTable unscored_table(const Validation& validation) {
+  std::vector<const Case*> cases;
+  for (const Case& one : validation.cases) {
+    if (!one.why_not_scored.empty()) cases.push_back(&one);
+  }
   return case_table(cases, true, validation.uncertainty.has_value());
 }
 
@@ -274,11 +285,31 @@ ResultTable gap_table(const Validation& validation) {
   return table;
 }
 
+Cell took(double seconds) { return seconds > 0.0 ? Cell(seconds * 1e6) : Cell(); }
+
 ResultTable left_out_table(const Validation& validation) {
-  ResultTable table({{"suite", "suite", ""}, {"file", "file", ""}, {"rows", "rows", ""}, {"why", "why", ""}});
+  ResultTable table({{"suite", "suite", ""},
+                     {"file", "file", ""},
+                     {"rows", "rows", ""},
+                     {"time_us", "which took", "us", 0},
+                     {"why", "why", ""}});
   for (const LeftOut& left : validation.left_out) {
     table.add_row({left.suite.empty() ? "your files" : left.suite, left.file,
-                   left.rows == 0 ? Cell() : Cell(std::int64_t{left.rows}), left.why});
+                   left.rows == 0 ? Cell() : Cell(std::int64_t{left.rows}), took(left.seconds), left.why});
+  }
+  return table;
+}
+
+ResultTable left_out_row_table(const Validation& validation) {
+  ResultTable table({{"suite", "suite", ""},
+                     {"where", "where", ""},
+                     {"what", "what", ""},
+                     {"time_us", "which took", "us", 1},
+                     {"why", "why", ""}});
+  for (const LeftOut& left : validation.left_out) {
+    for (const calibrate::Omission& one : left.each) {
+      table.add_row({left.suite.empty() ? "your files" : left.suite, one.where, one.what, took(one.seconds), one.why});
+    }
   }
   return table;
 }
@@ -338,6 +369,7 @@ std::vector<Contest> contests_of(const Validation& validation) {
   std::vector<Contest> contests;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<const Case*>> groups;
   for (const Case& one : validation.cases) {
+    if (!one.why_not_scored.empty()) continue;
     groups[{title_of(one), operation_of(one), strategy_of(one), std::string(one.form().heading)}].push_back(&one);
   }
   for (const auto& [key, cases] : groups) {
@@ -385,15 +417,18 @@ std::string coverage_words(const Validation& validation) {
 }
 
 std::string verdict(const Validation& validation) {
-  std::size_t predicted = 0;
+  std::size_t scored = 0;
   std::size_t inside = 0;
+  std::size_t shown = 0;
   for (const Case& one : validation.cases) {
-    if (one.predicted) ++predicted;
+    if (one.is_scored()) ++scored;
     if (one.is_within_band()) ++inside;
+    if (one.predicted && !one.is_scored()) ++shown;
   }
-  std::string text = fmt::format("{} of {} cases lie within their bands", inside, predicted);
-  if (predicted < validation.cases.size()) {
-    text += fmt::format(", {} have no prediction", validation.cases.size() - predicted);
+  std::string text = fmt::format("{} of {} cases lie within their bands", inside, scored);
+  if (shown > 0) text += fmt::format(", {} hold waits and {} not scored", shown, shown == 1 ? "is" : "are");
+  if (scored + shown < validation.cases.size()) {
+    text += fmt::format(", {} have no prediction", validation.cases.size() - scored - shown);
   }
   if (validation.claims.empty()) return text + "." + coverage_words(validation) + left_out_words(validation);
   const auto held = std::ranges::count_if(validation.claims, &Claim::holds);
@@ -425,9 +460,12 @@ study::Results report(const Validation& validation) {
   add("choices", "Choices among measured alternatives", choice_table(validation));
   add("claims", "Claims of papers", claim_table(validation));
   add("deviations", "Known deviations", gap_table(validation));
+  add("worst", "Worst cases", worst_table(validation));
+  add("unscored", "Shown, not scored", unscored_table(validation));
+  // Behind the results, which it would drown.
   const bool of_user = !validation.suites.empty() && validation.suites.front().name.empty();
   add("left_out", "Rows that are not compared", left_out_table(validation), of_user);
-  add("worst", "Worst cases", worst_table(validation));
+  add("left_out_rows", "Rows that are not compared, one by one", left_out_row_table(validation), false);
   return results;
 }
 

@@ -37,8 +37,9 @@ std::vector<Contest> contests_of(const Validation& validation);
 // The rule that comes closest to the group's measurements, where any applies.
 std::optional<Contest> hardest_contest(const Group& group);
 
-// Tables by key: "cases" (every case), "suites", "groups", "baselines", "choices", "claims", "deviations", "left_out",
-// "worst". Numbers are in the units of their headings; errors in percent, or in points where the figure is a share.
+// Tables by key: "cases" (every case), "suites", "groups", "baselines", "choices", "claims", "deviations", "worst",
+// "unscored", "left_out" by reason, "left_out_rows" of the user's files. Numbers are in the units of their headings;
+// errors in percent, or in points where the figure is a share.
 study::Results report(const Validation& validation);
 
 // What moved against an earlier version.

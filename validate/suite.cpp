@@ -18,6 +18,7 @@ SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reade
   const std::string stem = table.file.stem().string();
   if (!section.has("format")) {
     table.format = calibrate::TableFormat::read(section, stem);
+    table.format.is_of_one_table = true;
     return table;
   }
   const std::string name = section.text("format");

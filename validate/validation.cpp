@@ -7,6 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "calibrate/measurement_files.h"
+#include "calibrate/readers/ranks.h"
 #include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
 #include "validate/baseline.h"
@@ -16,24 +18,19 @@ namespace c3sim::validate {
 
 namespace {
 
-void count_left_out(Validation& validation, const std::string& suite, const std::string& file, const std::string& why) {
-  for (LeftOut& known : validation.left_out) {
-    if (known.suite == suite && known.file == file && known.why == why) {
-      ++known.rows;
-      return;
-    }
+constexpr auto default_platform = "mi300x";
+
+void count_left_out(Validation& validation, const std::string& suite, const std::string& file,
+                    const calibrate::Omission& omission) {
+  auto known = std::ranges::find_if(validation.left_out, [&](const LeftOut& one) {
+    return one.suite == suite && one.file == file && one.why == omission.why;
+  });
+  if (known == validation.left_out.end()) {
+    known = validation.left_out.insert(known, LeftOut{suite, file, omission.why});
   }
-  validation.left_out.push_back({suite, file, why, 1});
-}
-
-std::string platform_of(const Options& options) { return options.platform.value_or("mi300x"); }
-
-// The machine that files of the user are compared with. What its file calls it is asked for only where a file of
-// measurements names a GPU.
-calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Library& library, const Options& options) {
-  calibrate::ScreenedFor target{platform_of(options), ""};
-  if (!reading.gpu.empty()) target.machine = library.platforms({target.platform, {}, options.changes}).spec.name;
-  return target;
+  ++known->rows;
+  known->seconds += omission.seconds;
+  if (suite.empty()) known->each.push_back(omission);
 }
 
 // "file:line" of "file:line:column".
@@ -95,7 +92,7 @@ void take(Validation& validation, const calibrate::Reading& reading, const std::
   validation.cases.insert(validation.cases.end(), std::make_move_iterator(cases.begin()),
                           std::make_move_iterator(cases.end()));
   for (const calibrate::Omission& omission : reading.left_out) {
-    count_left_out(validation, suite, reading.name, omission.why);
+    count_left_out(validation, suite, reading.name, omission);
   }
 }
 
@@ -163,7 +160,8 @@ void add_claims(Validation& validation, const Library& library, std::span<const 
 }  // namespace
 
 std::size_t Validation::outside() const {
-  const auto out = std::ranges::count_if(cases, [](const Case& one) { return one.predicted && !one.is_within_band(); });
+  const auto out =
+      std::ranges::count_if(cases, [](const Case& one) { return one.is_scored() && !one.is_within_band(); });
   const auto broken =
       std::ranges::count_if(claims, [](const Claim& claim) { return !claim.predicted.empty() && !claim.holds(); });
   return static_cast<std::size_t>(out + broken);
@@ -203,30 +201,87 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
   return validation;
 }
 
-Validation read_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options) {
-  constexpr double band_of_users = 0.15;
+// What its file calls a machine is asked for only where a file of measurements names a GPU or holds collectives.
+calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Library& library,
+                                    const std::optional<std::string>& platform,
+                                    const std::vector<std::string>& changes) {
+  calibrate::ScreenedFor target;
+  target.known = library.platform_names;
+  target.is_asked = platform.has_value();
+  target.platform =
+      target.is_asked ? *platform : calibrate::platform_of(reading, target.known).value_or(default_platform);
+  const bool has_collectives = std::ranges::any_of(reading.measurements, [](const calibrate::Measurement& one) {
+    return std::holds_alternative<study::CollectiveTrial>(one.trial);
+  });
+  if (reading.gpu.empty() && !has_collectives) return target;
+  const models::PlatformSpec spec = library.platforms({target.platform, {}, changes}).spec;
+  target.machine = spec.name;
+  target.gpus = spec.gpus;
+  return target;
+}
+
+namespace {
+
+// A reading, and what it was read from.
+struct UserFiles {
+  std::vector<std::filesystem::path> paths;
+  std::vector<calibrate::Reading> readings;
+};
+
+UserFiles readings_of(Validation& validation, const Library& library, std::span<const std::filesystem::path> files,
+                      const Options& options) {
   const calibrate::Reader reader = reader_of_everything(library);
-  const std::string platform = platform_of(options);
-  Validation validation;
-  std::vector<sim::Fault> unreadable;
+  UserFiles read;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::filesystem::path& file = files[i];
     try {
       refuse_twice(files.first(i), file);
       calibrate::Reading reading = reader.read(file);
+      const calibrate::ScreenedFor target = screened_for(reading, library, options.platform, options.changes);
+      reading.platform = target.platform;
+      refuse_other_gpus(reading, file.string(), target);
+      leave_out_other_nodes(reading, target);
       if (has_namesake(files, file)) name_by_path(reading, file);
-      refuse_other_gpus(reading, file.string(), screened_for(reading, library, options));
-      take(validation, reading, "", platform, band_of_users);
-      take_faults(validation, reading.faults, file);
-      if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
-      validation.suites.push_back({"", file.filename().string(), "Read as " + reading.format, platform});
+      read.paths.push_back(file);
+      read.readings.push_back(std::move(reading));
     } catch (const sim::ConfigError& error) {
-      unreadable.insert(unreadable.end(), error.faults().begin(), error.faults().end());
+      validation.faults.insert(validation.faults.end(), error.faults().begin(), error.faults().end());
       validation.left_out.push_back({"", file.string(), "the whole file: " + error.faults().front().what, 0});
     }
   }
-  if (!unreadable.empty() && validation.cases.empty()) throw sim::ConfigError(std::move(unreadable));
-  validation.faults.insert(validation.faults.begin(), unreadable.begin(), unreadable.end());
+  take_least_of_ranks(read.readings);
+  return read;
+}
+
+// Files of several machines are each compared with their own; those that name none may be of any.
+void remark_on_platforms(Validation& validation, const std::vector<calibrate::Reading>& readings) {
+  const auto differs = [&readings](const calibrate::Reading& one) {
+    return std::ranges::any_of(readings, [&one](const auto& other) { return other.platform != one.platform; });
+  };
+  for (const calibrate::Reading& reading : readings) {
+    if (!reading.gpu.empty() || !differs(reading)) continue;
+    validation.remarks.push_back(fmt::format(
+        "{} names no GPU: it is compared with {}, as files without one are; --platform names another for all of them",
+        reading.name, reading.platform));
+  }
+}
+
+}  // namespace
+
+Validation read_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options) {
+  constexpr double band_of_users = 0.15;
+  calibrate::require_files(files);
+  Validation validation;
+  const auto [paths, readings] = readings_of(validation, library, files, options);
+  if (!options.platform) remark_on_platforms(validation, readings);
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const calibrate::Reading& reading = readings[i];
+    take(validation, reading, "", reading.platform, band_of_users);
+    take_faults(validation, reading.faults, paths[i]);
+    for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(calibrate::in_words(remark));
+    if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
+    validation.suites.push_back({"", paths[i].filename().string(), "Read as " + reading.format, reading.platform});
+  }
   require_cases(validation, files.front());
   return validation;
 }
@@ -240,16 +295,18 @@ Validation validate_files(const Library& library, std::span<const std::filesyste
 }
 
 Validation predict_file(const Library& library, const std::filesystem::path& file, const Options& options) {
-  const std::string platform = platform_of(options);
   calibrate::Reading reading = reader_of_everything(library).read(file, calibrate::Rows::all);
-  refuse_other_gpus(reading, file.string(), screened_for(reading, library, options));
+  const calibrate::ScreenedFor target = screened_for(reading, library, options.platform, options.changes);
+  refuse_other_gpus(reading, file.string(), target);
+  leave_out_other_nodes(reading, target);
   if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
   for (calibrate::Measurement& measurement : reading.measurements) {
     measurement.seen.clear();
     for (const study::Figure figure : measurement.asked) measurement.seen.push_back({.figure = figure});
   }
   Validation validation;
-  take(validation, reading, "", platform, 0.0);
+  take(validation, reading, "", target.platform, 0.0);
+  for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(calibrate::in_words(remark));
   if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
   require_cases(validation, file);
   for (Case& one : validation.cases) one.machine.changes = options.changes;

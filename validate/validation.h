@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/readers/screen.h"
 #include "study/parallel.h"
 #include "validate/choice.h"
 #include "validate/claim.h"
@@ -18,9 +19,10 @@
 namespace c3sim::validate {
 
 struct Options {
-  std::optional<std::string> platform;  // instead of that of the suites; for files of the user mi300x without it
-  std::vector<std::string> changes;     // to every platform: "gpu.power.cap=700 W"
-  std::optional<double> tolerance;      // instead of every band
+  // Instead of that of the suites; without it files of the user are of the GPU that each names, or of mi300x.
+  std::optional<std::string> platform;
+  std::vector<std::string> changes;              // to every platform: "gpu.power.cap=700 W"
+  std::optional<double> tolerance;               // instead of every band
   std::optional<study::Sampling> uncertainty{};  // intervals are asked for
   std::string only;                              // cases whose names hold this text, and no claims
   int jobs = 0;                                  // threads; 0: as many as the machine has cores
@@ -40,7 +42,9 @@ struct LeftOut {
   std::string suite;
   std::string file;
   std::string why;
-  int rows = 0;  // 0: the whole file
+  int rows = 0;                             // 0: the whole file
+  double seconds = 0.0;                     // that they took altogether; 0: nobody knows
+  std::vector<calibrate::Omission> each{};  // of the user's files
 };
 
 struct Validation {
@@ -54,7 +58,7 @@ struct Validation {
   std::vector<Gap> gaps;                         // known deviations, as they stand
   std::optional<study::Sampling> uncertainty{};  // what intervals are of, where they were asked for
 
-  // Cases and claims outside their bands, those without a prediction aside.
+  // Cases and claims outside their bands, those without a prediction or a score aside.
   std::size_t outside() const;
 };
 
@@ -66,12 +70,18 @@ std::vector<Heading> suites_of(const Library& library);
 Validation validate_suites(const Library& library, std::span<const std::string> names, const Options& options);
 
 // Measurements of the user's, in any format that is known. Rows and files that cannot be read are told as faults, the
-// others are compared. Throws sim::ConfigError where nothing is left that can be.
+// others are compared. Throws sim::ConfigError where a file is not there, and where nothing is left to compare.
 Validation validate_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options);
 
 // The cases of a file whose figures need not have been measured yet, predicted. Throws sim::ConfigError for rows at
 // fault, and where nothing can be predicted.
 Validation predict_file(const Library& library, const std::filesystem::path& file, const Options& options);
+
+// The machine that a file of the user is for: that of `platform`, or, without it, that of the GPU which the file names,
+// or mi300x.
+calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Library& library,
+                                    const std::optional<std::string>& platform,
+                                    const std::vector<std::string>& changes);
 
 // The files as cases with nothing predicted.
 Validation read_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options);

@@ -125,7 +125,7 @@ void Labels::apply(Reading& reading) const {
   for (const NamedRuns& runs : std::exchange(reading.named, {})) {
     const auto leave_out = [&](std::string_view why) {
       reading.left_out.push_back(
-          {fmt::format("{}:{}", reading.name, runs.line), fmt::format("{}: {}", in_words(runs), why)});
+          {fmt::format("{}:{}", reading.name, runs.line), std::string(why), in_words(runs), runs.seconds});
     };
     const study::Trial* const trial = trial_of(reading.name, runs.name);
     if (trial == nullptr) {
@@ -142,7 +142,10 @@ void Labels::apply(Reading& reading) const {
     measurement.line = runs.line;
     measurement.group = fmt::format("trace: {}", study::kind_of(*trial));
     // What its GPU waited for others is part of its time: no fit reads that.
-    if (std::holds_alternative<study::CollectiveTrial>(*trial)) measurement.role = Role::predict;
+    if (std::holds_alternative<study::CollectiveTrial>(*trial)) {
+      measurement.role = Role::predict;
+      measurement.holds_waits = true;
+    }
     measurement.trial = *trial;
     measurement.asked = {seen->figure};
     measurement.seen.push_back(*seen);

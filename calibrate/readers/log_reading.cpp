@@ -17,10 +17,10 @@ void LogReading::fault(const LogCell& at, std::string_view path, std::string wha
   reading_.faults.push_back({fmt::format("{}:{}:{}", name_, at.line, at.column), std::string(path), std::move(what)});
 }
 
-void LogReading::leave_out(int line, std::string why) {
-  Omission omission{fmt::format("{}:{}", reading_.name, line), std::move(why)};
+void LogReading::leave_out(int line, std::string why, std::string what, double seconds) {
+  Omission omission{fmt::format("{}:{}", reading_.name, line), std::move(why), std::move(what), seconds};
   const bool is_said = !reading_.left_out.empty() && reading_.left_out.back().where == omission.where &&
-                       reading_.left_out.back().why == omission.why;
+                       reading_.left_out.back().why == omission.why && reading_.left_out.back().what == omission.what;
   if (!is_said) reading_.left_out.push_back(std::move(omission));
 }
 

@@ -18,10 +18,12 @@ class LogReading {
 
   // `path` names the cell for people: "time".
   void fault(const LogCell& at, std::string_view path, std::string what);
-  void leave_out(int line, std::string why);  // once, of several cells that follow each other
-  void add(Measurement measurement);          // all but its file is set
+  // Once, of several cells that follow each other. `what` and `seconds` are those of the omission.
+  void leave_out(int line, std::string why, std::string what = {}, double seconds = 0.0);
+  void add(Measurement measurement);  // all but its file is set
   void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
   void set_gpu(std::string_view name);  // the first that is not empty counts
+  void set_rank(int rank) { reading_.rank = rank; }
 
   // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
   // people read it (study/figure.h).

@@ -65,6 +65,33 @@ bool LogLines::next() {
   return true;
 }
 
+// ESC [ parameters letter; ESC ] words BEL, or ESC \ behind them; ESC and one letter. None goes on past its line.
+std::string without_escapes(std::string text) {
+  constexpr char escape = '\x1b';
+  if (text.find(escape) == std::string::npos) return text;
+  const auto end_of = [&text](std::size_t at) {
+    const char kind = at + 1 < text.size() ? text[at + 1] : '\n';
+    if (kind == '[') {
+      const std::size_t end = text.find_first_not_of("0123456789:;<=>? !\"#$%&'()*+,-./", at + 2);
+      return end == std::string::npos ? text.size() : text[end] < '@' ? end : end + 1;
+    }
+    if (kind == ']') {
+      const std::size_t end = text.find_first_of("\a\x1b\n", at + 2);
+      if (end == std::string::npos) return text.size();
+      return text[end] == '\a' ? end + 1 : text[end] == escape && text.substr(end + 1, 1) == "\\" ? end + 2 : end;
+    }
+    return kind < ' ' ? at + 1 : at + 2;
+  };
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = std::min(text.find(escape, at), text.size());
+    plain.append(text, at, next - at);
+    at = next < text.size() ? end_of(next) : next;
+  }
+  return plain;
+}
+
 LogCell trimmed(const LogCell& cell) {
   const std::size_t begin = cell.text.find_first_not_of(blanks);
   if (begin == std::string_view::npos) return cell.from(0, 0);

@@ -45,6 +45,8 @@ class LogLines {
 
 // Without the blanks, tabs and carriage returns around it.
 LogCell trimmed(const LogCell& cell);
+// Without the escape sequences by which tools colour what they print (ECMA-48: CSI and OSC); lines stay what they are.
+std::string without_escapes(std::string text);
 // The words between blanks, tabs and whatever else separates.
 std::vector<LogCell> words_of(const LogCell& line, std::string_view also_separate = "");
 // What stands between separators, trimmed: one more than there are separators.

@@ -44,6 +44,8 @@ struct Measurement {
   std::vector<std::string> assignments;  // of the platform: "gpus=4"
   study::Trial trial;
   std::vector<Seen> seen;
+  // Its time holds what its rank waited for others, of a trace of one rank: shown beside a prediction, never scored.
+  bool holds_waits = false;
   std::vector<study::Figure> asked;  // what such a row can tell, measured or not
   Alone alone;
   // Of measured alternatives among which one would choose: what the choice is about, and which one this is. Empty:
@@ -56,8 +58,10 @@ struct Measurement {
 
 // A row that says nothing to compare with, and why.
 struct Omission {
-  std::string where;  // file:line
-  std::string why;
+  std::string where;     // file:line
+  std::string why;       // in the same words for all rows that it holds for
+  std::string what{};    // the row, where its place does not say it: "'a kernel', run 5 times"
+  double seconds = 0.0;  // that it took altogether; 0: nobody knows
 };
 
 // Runs that a file tells by the name of a kernel, or of a kind of copies, alone: what they were, a list beside the file
@@ -68,19 +72,23 @@ struct NamedRuns {
   int line = 0;           // of the first
   std::size_t runs = 0;
   double median = 0.0, low = 0.0, high = 0.0;  // seconds, or counts; 10th and 90th percentile
+  double seconds = 0.0;                        // that all of them took; of counts 0
 };
 
 // What one file says.
 struct Reading {
   std::string name;                 // of the file, without folders
   std::string format;               // what it was read as
+  std::string platform;             // that it is read for, once that is known
   std::string gpu;                  // that it says it was measured on, in its own words; empty: it says nothing of it
+  std::optional<int> rank;          // whose trace it is, where it is one of several
   std::vector<std::string> header;  // comments above a table: protocol and environment, where they were written down
   std::vector<std::string> alike;   // other forms that the table could have been read as
   std::vector<Measurement> measurements;
-  std::vector<NamedRuns> named;    // those that no label was looked for yet
-  std::vector<Omission> left_out;  // understood, but no model stands for them
-  std::vector<sim::Fault> faults;  // not understood, or absurd: where, what, what would be accepted
+  std::vector<NamedRuns> named;     // those that no label was looked for yet
+  std::vector<Omission> left_out;   // understood, but no model stands for them
+  std::vector<sim::Fault> remarks;  // what to beware of in what was read: where, of what, what
+  std::vector<sim::Fault> faults;   // not understood, or absurd: where, what, what would be accepted
 };
 
 }  // namespace c3sim::calibrate

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <system_error>
 
 #include "calibrate/readers/labels.h"
 #include "calibrate/readers/log_text.h"
-#include "calibrate/readers/roles.h"
 #include "calibrate/readers/screen.h"
+#include "calibrate/readers/unused_columns.h"
 #include "sim/config/config.h"
+#include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::calibrate {
@@ -143,7 +145,7 @@ const TableFormat* Reader::table(std::string_view name) const {
 
 // `alike` gets the names of the forms that it could as well be.
 const TableFormat& Reader::form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const {
-  const std::string name = std::filesystem::path(file.name()).stem().string();
+  const std::string name = table_name(file.name());
   std::vector<const TableFormat*> best;
   std::size_t most = 0;
   for (const TableFormat& format : tables_) {
@@ -161,11 +163,12 @@ const TableFormat& Reader::form_of(const sim::CsvFile& file, Rows rows, std::vec
   return *best.front();
 }
 
-Reading Reader::read_rows(const sim::CsvFile& file, Rows rows) const {
+Reading Reader::read_rows(const sim::CsvFile& file, Rows rows, const Roles& roles) const {
   std::vector<std::string> alike;
   const TableFormat& form = form_of(file, rows, alike);
   Reading reading = read_table(file, form, others_, rows);
   reading.alike = std::move(alike);
+  tell_unused_columns(reading, file, form, roles);
   return reading;
 }
 
@@ -197,13 +200,14 @@ void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
   throw sim::ConfigError(faults);
 }
 
-Reading Reader::read_text(std::string_view text, const std::string& name) const {
+Reading Reader::read_text(std::string_view written, const std::string& name) const {
+  const std::string text = without_escapes(std::string(written));
   if (const LogFormat* const log = log_format_of(text)) {
     Reading reading = read_log(*log, text, name);
     Labels().apply(reading);
     return reading;
   }
-  Reading reading = read_rows(sim::CsvFile::from_text(text, name), Rows::measured);
+  Reading reading = read_rows(sim::CsvFile::from_text(text, name), Rows::measured, {});
   take_header(reading, text);
   return reading;
 }
@@ -219,7 +223,14 @@ Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& 
 }
 
 Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
-  const std::string text = sim::read_measurement_text(path);
+  try {
+    return read_plain(without_escapes(sim::read_measurement_text(path)), path, rows);
+  } catch (const std::bad_alloc&) {
+    throw sim::ConfigError({{path.string(), "", "what is in it needs more memory than there is"}});
+  }
+}
+
+Reading Reader::read_plain(const std::string& text, const std::filesystem::path& path, Rows rows) const {
   const Roles roles = Roles::beside(path);
   if (const LogFormat* const log = log_format_of(text)) {
     Reading reading = read_log(*log, text, path.string());
@@ -229,8 +240,12 @@ Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
     return reading;
   }
   const sim::CsvFile file = sim::CsvFile::from_text(text, path.string());
-  Reading reading = read_rows(file, rows);
+  Reading reading = read_rows(file, rows, roles);
   take_header(reading, text);
+  if (!text.ends_with('\n')) {
+    // A table that was cut off within its last cell reads as one with another number there.
+    reading.remarks.push_back({path.string(), "", "no line end behind its last row: it may have been cut off"});
+  }
   roles.apply(reading, &file);
   apply_own_roles(reading, file);
   apply_own_platforms(reading, file);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/readers/roles.h"
 #include "calibrate/readers/table_reader.h"
 
 namespace c3sim::calibrate {
@@ -38,7 +39,9 @@ class Reader {
   // Of a table the form that it is named after, or else the one that needs most columns, of those whose columns it has,
   // but for forms of one machine. Roles are those of the list beside the file and of the table's own column `role`;
   // what either calls a prediction is one. Throws sim::ConfigError for a file that cannot be read at all or is of no
-  // known format. Runs that a log tells by name alone are those that the list of labels beside it says.
+  // known format, or that the memory there is does not hold. The file is opened once, and may be compressed by gzip
+  // (sim/config/measurement_text.h). Runs that a log tells by name alone are those that the list of labels beside it
+  // says.
   Reading read(const std::filesystem::path& file, Rows rows = Rows::measured) const;
   Reading read_text(std::string_view text, const std::string& name) const;
   // A table of that form, whatever other forms its columns would suit.
@@ -46,7 +49,8 @@ class Reader {
 
  private:
   const TableFormat& form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const;
-  Reading read_rows(const sim::CsvFile& file, Rows rows) const;
+  Reading read_rows(const sim::CsvFile& file, Rows rows, const Roles& roles) const;
+  Reading read_plain(const std::string& text, const std::filesystem::path& path, Rows rows) const;
   [[noreturn]] void refuse(const sim::CsvFile& file, Rows rows) const;
 
   std::vector<TableFormat> tables_;

@@ -1,31 +1,20 @@
 #include "calibrate/readers/repeated_runs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <tuple>
 
+#include "study/quantile.h"
+
 namespace c3sim::calibrate {
 
-namespace {
-
-// The least value that this share of them does not exceed.
-double percentile(std::vector<double>& values, double share) {
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-  std::ranges::nth_element(values, at);
-  return *at;
-}
-
-}  // namespace
-
 Spread spread_of(std::vector<double> values) {
-  Spread spread;
-  spread.median = percentile(values, 0.5);
-  spread.low = percentile(values, 0.1);
-  spread.high = percentile(values, 0.9);
-  return spread;
+  std::ranges::sort(values);
+  const auto at = [&values](double share) {
+    return study::value_at(values, share * static_cast<double>(values.size() - 1));
+  };
+  return {.median = at(0.5), .low = at(0.1), .high = at(0.9)};
 }
 
 // In the order in which they begin, each is held against the one of those before it that ends last: others that it

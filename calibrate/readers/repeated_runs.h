@@ -10,7 +10,7 @@ struct Spread {
   double low = 0.0, high = 0.0;  // 10th and 90th percentile
 };
 
-// Of at least one value. Percentiles are values that were seen: the least that so many do not exceed.
+// Of at least one value; study/quantile.h says what percentiles are.
 Spread spread_of(std::vector<double> values);
 
 // When work was on a GPU, in seconds since any moment.

@@ -101,7 +101,7 @@ Reading TraceReader::read_copies() && {
 Reading TraceReader::finish(std::string_view nothing) {
   for (TraceRuns::Alone& one : runs_.alone(reading_)) {
     const auto& [median, low, high] = one.seconds;
-    reading_.add(NamedRuns{std::move(one.words), "", one.line, one.runs, median, low, high});
+    reading_.add(NamedRuns{std::move(one.words), "", one.line, one.runs, median, low, high, one.all});
   }
   if (reading_.empty()) reading_.fault({}, "", std::string(nothing));
   return std::move(reading_).take();

@@ -110,6 +110,14 @@ void Roles::apply(Reading& reading, const sim::CsvFile* table) const {
   }
 }
 
+std::vector<std::string> Roles::columns_asked_of(const std::string& file) const {
+  std::vector<std::string> columns;
+  for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
+    if (list_->text(line, "file") == file) columns.push_back(column_of(list_->text(line, "rows")));
+  }
+  return columns;
+}
+
 std::string Roles::marks_as_prediction(const std::string& file) const {
   for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
     if (list_->text(line, "file") != file) continue;

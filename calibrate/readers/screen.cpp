@@ -1,6 +1,7 @@
 #include "calibrate/readers/screen.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -37,14 +38,25 @@ bool is_platform(const std::string& named, const ScreenedFor& target) {
   return is(target.platform) || is(std::filesystem::path(target.platform).stem().string()) || is(target.machine);
 }
 
-// Platforms are called after their GPU, perhaps with more behind it: mi300x_conccl.
-bool is_gpu_of(std::string_view gpu, const ScreenedFor& target) {
-  const std::string plain = plain_name(gpu);
-  for (const std::string& name : {std::filesystem::path(target.platform).stem().string(), target.machine}) {
-    const std::string model = plain_name(name.substr(0, name.find('_')));
-    if (!model.empty() && plain.find(model) != std::string::npos) return true;
+// Whether a word of the GPU's name begins with the model: a GH200 is no H200, an "H200NVL" is one.
+bool is_called(std::string_view gpu, std::string_view model) {
+  if (model.empty()) return false;
+  for (std::size_t at = 0; at < gpu.size();) {
+    const auto is_of_word = [](char c) { return is_letter(c) || is_digit(c); };
+    std::size_t end = at;
+    while (end < gpu.size() && is_of_word(gpu[end])) ++end;
+    if (plain_name(gpu.substr(at, end - at)).starts_with(model)) return true;
+    at = end + 1;
   }
   return false;
+}
+
+// Platforms are called after their GPU, perhaps with more behind it: mi300x_conccl.
+std::string model_of(const std::string& platform) { return plain_name(platform.substr(0, platform.find('_'))); }
+
+bool is_gpu_of(std::string_view gpu, const ScreenedFor& target) {
+  return is_called(gpu, model_of(std::filesystem::path(target.platform).stem().string())) ||
+         is_called(gpu, model_of(target.machine));
 }
 
 std::string refusal(std::string_view named, const ScreenedFor& target) {
@@ -101,10 +113,46 @@ Repeated repeated_in(std::vector<Entry> entries) {
 
 }  // namespace
 
+std::optional<std::string> platform_of_gpu(std::string_view gpu, std::span<const std::string> known) {
+  if (!names_model(gpu)) return {};
+  const std::string* best = nullptr;  // of h200 and h200_nvl the plain one, whichever stands first
+  for (const std::string& platform : known) {
+    if (!is_called(gpu, model_of(platform))) continue;
+    if (best == nullptr || platform.size() < best->size()) best = &platform;
+  }
+  return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
+std::optional<std::string> platform_of(const Reading& reading, std::span<const std::string> known) {
+  if (names_model(reading.gpu)) return platform_of_gpu(reading.gpu, known);
+  if (reading.measurements.empty()) return {};
+  const ScreenedFor first{reading.measurements.front().platform, ""};
+  const bool is_one = std::ranges::all_of(
+      reading.measurements, [&first](const Measurement& one) { return is_platform(one.platform, first); });
+  if (!is_one) return {};
+  const auto named = std::ranges::find_if(known, [&first](const std::string& one) { return is_platform(one, first); });
+  return named == known.end() ? std::nullopt : std::optional(*named);
+}
+
 void refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target) {
   std::vector<sim::Fault> faults;
-  const bool is_foreign = names_model(reading.gpu) && !is_gpu_of(reading.gpu, target);
-  if (is_foreign && !reading.measurements.empty()) faults.push_back({path, "gpu", refusal(reading.gpu, target)});
+  bool is_foreign = names_model(reading.gpu) && !is_gpu_of(reading.gpu, target);
+  const bool is_unknown = is_foreign && !target.known.empty() && !platform_of_gpu(reading.gpu, target.known);
+  if (is_unknown && target.is_asked) {
+    reading.remarks.push_back({path, "gpu",
+                               fmt::format("measured on '{}', of which there is no platform: compared with {}, as "
+                                           "--platform asks",
+                                           reading.gpu, target.platform)});
+    is_foreign = false;
+  } else if (is_unknown) {
+    faults.push_back(
+        {path, "gpu",
+         fmt::format("measured on '{}', of which there is no platform (there are {}): --platform names one "
+                     "to compare with",
+                     reading.gpu, fmt::join(target.known, ", "))});
+  } else if (is_foreign && !reading.measurements.empty()) {
+    faults.push_back({path, "gpu", refusal(reading.gpu, target)});
+  }
   std::erase_if(reading.measurements, [&](const Measurement& one) {
     if (is_foreign) return true;
     if (one.platform.empty() || is_platform(one.platform, target)) return false;
@@ -113,6 +161,18 @@ void refuse_other_gpus(Reading& reading, const std::string& path, const Screened
     return true;
   });
   reading.faults.insert(reading.faults.end(), faults.begin(), faults.end());
+}
+
+void leave_out_other_nodes(Reading& reading, const ScreenedFor& target) {
+  if (target.gpus == 0) return;
+  std::erase_if(reading.measurements, [&](const Measurement& one) {
+    const auto* const collective = std::get_if<study::CollectiveTrial>(&one.trial);
+    if (collective == nullptr || collective->spec.gpus <= target.gpus) return false;
+    reading.left_out.push_back(
+        {one.where(), fmt::format("of more GPUs than the {} of a node of {}", target.gpus, target.platform),
+         fmt::format("{} of {} GPUs", models::to_string(collective->spec.kind), collective->spec.gpus)});
+    return true;
+  });
 }
 
 void refuse_disordered(Reading& reading, const std::string& path) {

@@ -310,6 +310,7 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
   if (section.has("rows") && format.rows.empty()) section.fault("rows", "at least one entry is due");
   Circles(format, section).tell();
   if (section.has("optional")) read_optional(section, format);
+  if (section.has("ignored")) format.ignored = section.texts("ignored");
   return format;
 }
 

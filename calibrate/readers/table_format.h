@@ -109,14 +109,16 @@ struct TableFormat {
   // Of a wide table, the columns that hold one measurement each, by their label: such a row is read once for every one
   // of them, the label being in column `column`, its name in `wide` and its cell in `cell`.
   std::vector<std::pair<std::string, std::string>> each;
-  std::vector<std::string> optional;                // columns that a table may lack: their cells are empty then
+  std::vector<std::string> optional;  // columns that a table may lack: their cells are empty then
+  std::vector<std::string> ignored;   // columns that say nothing of what is read here, or "event_*": nobody is warned
+  bool is_of_one_table = false;       // made for the table of its name, whose other columns it leaves alone on purpose
   std::map<std::string, Words, std::less<>> words;  // by column
   std::vector<Lookup> lookups;
   std::vector<Template> assignments;  // of the platform: "gpus={gpus}"
   std::vector<RowFormat> rows;
 
-  // Reads `columns` (the wide ones), `optional`, `words`, `lookups`, `set` and `rows`; faults are recorded with the
-  // section, among them columns that follow from themselves.
+  // Reads `columns` (the wide ones), `optional`, `ignored`, `words`, `lookups`, `set` and `rows`; faults are recorded
+  // with the section, among them columns that follow from themselves.
   static TableFormat read(sim::Section section, std::string name);
 
   // Whether it sets parameters whatever a row says: columns alone do not make a table one of it, its name does.

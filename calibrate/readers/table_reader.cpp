@@ -367,6 +367,11 @@ bool says_nothing(std::string_view cell) {
   return std::ranges::find(nothing, cell) != nothing.end();
 }
 
+std::string table_name(const std::string& file) {
+  const std::filesystem::path path(file);
+  return (path.extension() == ".gz" ? path.stem() : path).stem().string();
+}
+
 std::optional<std::string> fill_in(const Template& text, const sim::CsvFile& file, std::size_t row) {
   return expand(text, [&](const std::string& column) -> std::optional<std::string_view> {
     if (!file.has(column)) return {};

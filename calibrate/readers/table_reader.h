@@ -17,6 +17,9 @@ using OtherTables = std::function<const sim::CsvFile*(const std::string& file)>;
 // What tables write where they have nothing to say: "", "-", "nan", "NaN", "unset", "null" or "N/A".
 bool says_nothing(std::string_view cell);
 
+// What a table is called, by which forms know it: its file's name without folders, `.gz` and what it ends in.
+std::string table_name(const std::string& file);
+
 // Every row becomes a measurement, or is left out with a reason, or a fault tells where and why it cannot be read. The
 // file has the columns that the form needs. Roles are unlisted.
 Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others = {},

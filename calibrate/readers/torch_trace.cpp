@@ -40,6 +40,7 @@ class TraceReader {
   };
 
   void take(const JsonRecord& record);
+  void take_rank(const JsonRecord& trace);
   void take_work(const JsonRecord& record);
   std::optional<Stay> read_stay(const JsonRecord& record);
   std::size_t subject_of(const TorchWork& work);
@@ -71,6 +72,7 @@ Reading TraceReader::read(std::string_view text) && {
 
 void TraceReader::take(const JsonRecord& record) {
   if (!record.is_whole) return;
+  if (record.path.empty()) return take_rank(record);
   if (record.path.starts_with("deviceProperties[")) return reading_.set_gpu(text_of(record, "name"));
   const std::string_view category = text_of(record, "cat");
   if (text_of(record, "ph") != "X") return;  // complete events, with a duration
@@ -79,6 +81,13 @@ void TraceReader::take(const JsonRecord& record) {
   std::optional<TorchWork> work = matrix_product_of(record);
   if (!work) work = collective_of(record);
   if (work) operators_[external_id(record)] = std::move(*work);
+}
+
+// "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 2, ...
+void TraceReader::take_rank(const JsonRecord& trace) {
+  const sim::Parsed<std::int64_t> rank = parse_printed_integer(text_of(trace, "distributedinfo.rank"));
+  if (rank.error.empty() && rank.value >= 0 && rank.value <= most_units)
+    reading_.set_rank(static_cast<int>(rank.value));
 }
 
 std::optional<Stay> TraceReader::read_stay(const JsonRecord& record) {
@@ -140,11 +149,11 @@ void TraceReader::record_alone() {
     const auto& [median, low, high] = one.seconds;
     const auto work = works_.find(one.subject);
     if (work == works_.end()) {
-      reading_.add(NamedRuns{one.words, "", one.line, one.runs, median, low, high});
+      reading_.add(NamedRuns{one.words, "", one.line, one.runs, median, low, high, one.all});
       continue;
     }
     if (!work->second.trial) {
-      reading_.leave_out(one.line, fmt::format("{}, run {} times", work->second.why_not, one.runs));
+      reading_.leave_out(one.line, work->second.why_not, fmt::format("run {} times", one.runs), one.all);
       continue;
     }
     const study::Trial& trial = *work->second.trial;
@@ -154,6 +163,7 @@ void TraceReader::record_alone() {
     measurement.role = waits ? Role::predict : Role::unlisted;
     measurement.group = fmt::format("profiler: {}{}", study::kind_of(trial), waits ? ", waits included" : "");
     measurement.trial = trial;
+    measurement.holds_waits = waits;
     measurement.seen.push_back({.figure = study::Figure::kernel_time, .value = median, .low = low, .high = high});
     reading_.add(std::move(measurement));
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 namespace c3sim::calibrate {
 
 std::size_t TraceRuns::add_subject(std::string words) {
@@ -25,28 +27,33 @@ std::vector<TraceRuns::Alone> TraceRuns::alone(LogReading& reading) const {
     std::vector<double> alone;
     int line = 0, first_beside = 0;
     std::size_t beside = 0;
+    double seconds_beside = 0.0;
   };
   std::vector<Times> times(subjects_.size());
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     Times& of_subject = times[runs_[i].subject];
+    const double seconds = runs_[i].stay.end - runs_[i].stay.begin;
     if (beside[i]) {
+      of_subject.seconds_beside += seconds;
       if (of_subject.beside++ == 0) of_subject.first_beside = runs_[i].line;
       continue;
     }
     if (of_subject.alone.empty()) of_subject.line = runs_[i].line;
-    of_subject.alone.push_back(runs_[i].stay.end - runs_[i].stay.begin);
+    of_subject.alone.push_back(seconds);
   }
   std::vector<Alone> all;
   for (std::size_t i = 0; i < subjects_.size(); ++i) {
     Times& of_subject = times[i];
     if (of_subject.beside > 0) {
-      reading.leave_out(of_subject.first_beside,
-                        fmt::format("{}: ran beside other work on its GPU, {} of {} times", shown(subjects_[i]),
-                                    of_subject.beside, of_subject.beside + of_subject.alone.size()));
+      reading.leave_out(of_subject.first_beside, "ran beside other work on its GPU",
+                        fmt::format("{}, {} of {} times", shown(subjects_[i]), of_subject.beside,
+                                    of_subject.beside + of_subject.alone.size()),
+                        of_subject.seconds_beside);
     }
     if (of_subject.alone.empty()) continue;
     const std::size_t runs = of_subject.alone.size();
-    all.push_back({i, subjects_[i], of_subject.line, runs, spread_of(std::move(of_subject.alone))});
+    const double seconds = std::accumulate(of_subject.alone.begin(), of_subject.alone.end(), 0.0);
+    all.push_back({i, subjects_[i], of_subject.line, runs, spread_of(std::move(of_subject.alone)), seconds});
   }
   return all;
 }

@@ -25,6 +25,7 @@ class TraceRuns {
     int line = 0;  // of the first that counts
     std::size_t runs = 0;
     Spread seconds;
+    double all = 0.0;  // seconds that all of them took
   };
   // Of every subject the runs that were alone; those that were not are left out with the reason.
   std::vector<Alone> alone(LogReading& reading) const;

@@ -248,6 +248,8 @@ void record(std::span<const Transfer> at_once, std::string_view tool, LogReading
       moves.size() == 2 && moves[0].kernel && moves[1].kernel && are_opposite(*moves[0].kernel, *moves[1].kernel);
   const bool alike =
       opposite && moves[0].kernel->bytes == moves[1].kernel->bytes && moves[0].kernel->cus == moves[1].kernel->cus;
+  // Each way has links of its own, so that of an unequal pair each is held against one that is alone.
+  const std::string_view pattern = alike ? "both ways" : alone ? "one way" : "both ways, unlike each other";
   const int all = moves.size() > 2 ? gpus_of_all(moves) : 0;
   if (all > 0) return record_of_all(at_once, all, tool, reading);
   for (std::size_t i = 0; i < moves.size(); ++i) {
@@ -260,7 +262,7 @@ void record(std::span<const Transfer> at_once, std::string_view tool, LogReading
         move.kernel->pattern = RemoteTrial::Pattern::both_ways;
         std::tie(move.kernel->gpu, move.kernel->peer) = std::minmax({move.kernel->gpu, move.kernel->peer});
       }
-      add(transfer, *move.kernel, fmt::format("{}, {}", tool, alike ? "both ways" : "one way"), reading);
+      add(transfer, *move.kernel, fmt::format("{}, {}", tool, pattern), reading);
     } else if (move.copy && alone) {
       add(transfer, *move.copy, fmt::format("{}, copy engine", tool), reading);
     } else {

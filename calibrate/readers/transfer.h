@@ -43,8 +43,8 @@ std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, Lo
 std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& reading);
 
 // Records what ran at once as the trial that stands for it, or leaves it out with the reason: alone; a pair both ways;
-// all GPUs to all others. Of a pair whose directions differ each stands alone, as each has links of its own. `tool`
-// begins the name of the group: "TransferBench p2p".
+// all GPUs to all others. Of a pair whose directions differ each is held against one that is alone, as each has links
+// of its own, in a group that says so. `tool` begins the name of the group: "TransferBench p2p".
 void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading);
 
 // The same for some of the transfers of so many GPUs that all copied to all others.

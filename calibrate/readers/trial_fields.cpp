@@ -50,6 +50,13 @@ class FieldReader {
     return parsed.shape;
   }
 
+  // What a GEMM is of: only one type has a model, and a name of it is all that is accepted.
+  void dtype() {
+    constexpr std::array<std::string_view, 4> bf16{"bf16", "BF16", "bfloat16", "bf16_r"};
+    if (!has("dtype") || std::ranges::find(bf16, required("dtype")) != bf16.end()) return;
+    fault("dtype", fmt::format("'{}' has no model: bf16 is accepted", required("dtype").substr(0, 40)));
+  }
+
   // A size that a trial must have.
   sim::Bytes bytes(std::string_view name = "bytes") {
     const std::string accepted = fmt::format("1B to {} are accepted", sim::to_string(study::largest_array));
@@ -149,6 +156,7 @@ class FieldReader {
 study::Trial read_gemm(FieldReader& fields) {
   study::GemmTrial trial;
   trial.shape = fields.gemm();
+  fields.dtype();
   trial.cus = fields.integer("cus", 1);
   trial.nth = fields.integer("nth", 0);
   trial.pause = fields.time("pause");
@@ -246,6 +254,7 @@ study::Trial read_loads(FieldReader& fields) {
 study::Trial read_c3(FieldReader& fields) {
   study::C3Trial trial;
   trial.scenario.gemm = fields.gemm();
+  fields.dtype();
   trial.scenario.collective = fields.choice("collective", study::collective_choices());
   trial.scenario.bytes = fields.bytes();
   trial.scenario.channels = fields.integer("channels", 1);
@@ -259,6 +268,7 @@ study::Trial read_c3(FieldReader& fields) {
 study::Trial read_dependent(FieldReader& fields) {
   study::DependentTrial trial;
   trial.shape = fields.gemm();
+  fields.dtype();
   trial.schedule = fields.choice("schedule", study::choices_of(study::all_dependent_schedules()));
   return trial;
 }
@@ -273,7 +283,7 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"rest", {}, [](FieldReader&) { return study::Trial(study::RestTrial{}); }},
       {"empty_kernel", {}, [](FieldReader&) { return study::Trial(study::EmptyKernelTrial{}); }},
-      {"gemm", {"gemm", "cus", "nth", "pause"}, read_gemm},
+      {"gemm", {"gemm", "cus", "dtype", "nth", "pause"}, read_gemm},
       {"collective",
        {"collective", "bytes", "backend", "gpus", "variant", "prelaunch", "engines", "cus", "channels", "graph",
         "host_threads"},
@@ -287,8 +297,8 @@ const std::vector<Kind>& kinds() {
       {"remote", {"access", "pattern", "gpu", "peer", "bytes", "cus"}, read_remote},
       {"stream", {"read", "written", "workgroups", "bytes"}, read_stream},
       {"load", {"bytes", "beside", "beside_reads"}, read_loads},
-      {"c3", {"gemm", "collective", "bytes", "strategy", "channels", "reserved", "delay", "barrier"}, read_c3},
-      {"dependent", {"gemm", "schedule"}, read_dependent},
+      {"c3", {"gemm", "dtype", "collective", "bytes", "strategy", "channels", "reserved", "delay", "barrier"}, read_c3},
+      {"dependent", {"gemm", "dtype", "schedule"}, read_dependent},
       {"stream_beside_collective",
        {"read", "written", "workgroups", "stream_bytes", "collective", "bytes", "backend", "gpus", "variant",
         "prelaunch", "engines", "cus", "channels", "graph", "host_threads"},

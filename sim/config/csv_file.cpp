@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::sim {
 
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
 constexpr std::size_t most_bytes_of_a_cell = 4096;
 
 std::string in_quotes(std::string_view text) {
@@ -24,26 +21,6 @@ std::string in_quotes(std::string_view text) {
 }
 
 }  // namespace
-
-std::string read_measurement_text(const std::filesystem::path& path) {
-  const auto fail = [&path](const std::string& what) { throw ConfigError({{path.string(), "", what}}); };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail("it is a folder: a file of measurements is accepted");
-  const std::string too_large = "larger than 1 GiB: a file of measurements is accepted up to that size";
-  const std::uintmax_t size = std::filesystem::file_size(path, ignored);
-  if (!ignored && size > most_bytes) fail(too_large);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(std::generic_category().message(errno));
-  std::string text;
-  if (!ignored) text.reserve(size);  // of a pipe nothing is known
-  std::string block(std::size_t{1} << 20, '\0');
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > most_bytes) fail(too_large);
-  }
-  if (file.bad()) fail("the disk reports an error");
-  return text;
-}
 
 CsvFile CsvFile::from_file(const std::filesystem::path& path) {
   return from_text(read_measurement_text(path), path.string());
@@ -100,6 +77,7 @@ void CsvFile::take_header(const CsvRow& row) {
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
     const CsvCell& cell = row.cells[i];
     columns_.emplace_back(cell.text);
+    name_columns_.push_back(cell.column);
     if (!index_.emplace(columns_.back(), i).second && !cell.text.empty()) {
       fault_at(cell.line, cell.column, cell.text, "this column is named twice");
     }
@@ -162,6 +140,12 @@ std::string CsvFile::place(std::size_t row, std::string_view column) const {
   if (found == index_.end()) return place_at(lines_[row], 1);
   const Place& place = places_[row * columns_.size() + found->second];
   return place_at(place.line, place.column);
+}
+
+std::string CsvFile::place_of_name(std::string_view column) const {
+  const auto found = index_.find(column);
+  SIM_CHECK(found != index_.end());
+  return place_at(header_line_, name_columns_[found->second]);
 }
 
 void CsvFile::fault(std::size_t row, std::string_view column, std::string what) {

@@ -15,9 +15,6 @@
 
 namespace c3sim::sim {
 
-// The text of a file of measurements. Throws ConfigError where it cannot be read, is a folder or larger than 1 GiB.
-std::string read_measurement_text(const std::filesystem::path& path);
-
 // The first line that is no comment names the columns; every line after it is a row with as many cells, as
 // sim/config/csv_lexer.h cuts it. UTF-8.
 //
@@ -36,6 +33,8 @@ class CsvFile {
   int line(std::size_t row) const { return lines_[row]; }
   const std::vector<std::string>& columns() const { return columns_; }
   bool has(std::string_view column) const { return index_.contains(column); }
+  // "file:line:column" of the name of a column that the file has.
+  std::string place_of_name(std::string_view column) const;
   // Records a fault for each of these columns that the file lacks, with the nearest one that it has.
   void require(const std::vector<std::string>& columns);
 
@@ -77,6 +76,7 @@ class CsvFile {
 
   std::string name_;
   std::vector<std::string> columns_;
+  std::vector<int> name_columns_;  // where the names of columns begin in their line
   int header_line_ = 1;
   std::map<std::string, std::size_t, std::less<>> index_;  // of columns
   // All rows have as many cells, one behind the other: millions of rows must not cost an allocation each.

@@ -77,7 +77,10 @@ void BM_Read(benchmark::State& state, std::string (*write)()) {
   const calibrate::Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
   const std::array files{file};
   for (auto _ : state) {
-    const calibrate::MeasurementFiles read = calibrate::read_measurement_files(reader, files, {"mi300x", "mi300x"});
+    const calibrate::MeasurementFiles read =
+        calibrate::read_measurement_files(reader, files, [](const calibrate::Reading&) {
+          return calibrate::ScreenedFor{"mi300x", "mi300x"};
+        });
     benchmark::DoNotOptimize(read.readings.data());
   }
   state.SetItemsProcessed(state.iterations() * rows);

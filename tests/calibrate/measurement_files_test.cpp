@@ -21,7 +21,7 @@ class Files : public testing::Test {
     return folder_ / name;
   }
   MeasurementFiles read(const std::vector<std::filesystem::path>& files) const {
-    return read_measurement_files(reader_, files, {"mi300x", "mi300x"});
+    return read_measurement_files(reader_, files, [](const Reading&) { return ScreenedFor{"mi300x", "mi300x", 8}; });
   }
 
   std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "measurement_files_test";
@@ -96,6 +96,44 @@ TEST_F(Files, OtherFilesAreReadBesideOneThatCannotBe) {
   EXPECT_THAT(results.warnings[0], HasSubstr("absent.csv: No such file or directory"));
   EXPECT_THAT(results.warnings[1], HasSubstr("a.csv: is given twice: it is read once"));
   EXPECT_THAT(results.warnings[2], HasSubstr("b.csv:1:1: no table with these columns is known"));
+}
+
+TEST_F(Files, EveryOneThatIsNotThereIsNamed) {
+  const std::filesystem::path good = write("a.csv", heads + "4096x4096x4096,250\n");
+  EXPECT_NO_THROW(require_files(std::vector{good}));
+  try {
+    require_files(std::vector{good, folder_ / "absent.csv", good / "below"});
+    FAIL();
+  } catch (const sim::ConfigError& error) {
+    ASSERT_EQ(error.faults().size(), 2u);
+    EXPECT_EQ(error.faults()[0], (sim::Fault{(folder_ / "absent.csv").string(), "", "No such file or directory"}));
+    EXPECT_EQ(error.faults()[1].what, "Not a directory");
+  }
+}
+
+// Two kernels that nobody labelled took 10 + 30 us, a third is beside another; times of tables are not known.
+TEST_F(Files, WhatIsLeftOutIsGroupedByReasonWithTheTimeThatItTook) {
+  MeasurementFiles files;
+  files.readings.emplace_back();
+  files.readings[0].left_out = {{"t.json:3", "not said", "'a', run 2 times", 10e-6},
+                                {"t.json:9", "beside others", "'c', 1 of 2 times", 5e-6},
+                                {"t.json:7", "not said", "'b', run 1 times", 30e-6},
+                                {"t.csv:2", "no model"}};
+  const study::Results results = report(files, false);
+  EXPECT_EQ(cell(results, "left_out", 0, "why"), word("not said"));
+  EXPECT_EQ(cell(results, "left_out", 0, "first"), word("t.json:3"));
+  EXPECT_EQ(cell(results, "left_out", 0, "rows"), number(2));
+  EXPECT_NEAR(std::get<double>(cell(results, "left_out", 0, "time_us")), 40.0, 1e-9);
+  EXPECT_EQ(cell(results, "left_out", 2, "time_us"), study::Cell());
+  EXPECT_EQ(cell(results, "left_out_rows", 2, "what"), word("'b', run 1 times"));
+  const auto is_shown = [&files](bool rows) {
+    for (const study::NamedTable& table : report(files, rows).tables) {
+      if (table.key == "left_out_rows") return table.in_text;
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_shown(false));
+  EXPECT_TRUE(is_shown(true));
 }
 
 TEST_F(Files, NothingOfAnotherGpuIsUsable) {

@@ -1,12 +1,18 @@
-// Arbitrary bytes as the log of every tool: no reader throws, whatever it measures is within bounds, and every fault
-// and omission has its place.
+// Arbitrary bytes as the log of every tool, unpacked where they are gzip and without their colours: no reader throws,
+// whatever it measures is within bounds, and every fault and omission has its place.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "calibrate/readers/log_text.h"
 #include "calibrate/readers/reader.h"
+#include "sim/config/config_error.h"
+#include "sim/config/measurement_text.h"
 #include "tests/calibrate/readers/log_bounds.h"
 #include "tests/fuzz/require.h"
 
@@ -22,10 +28,26 @@ bool is_place(std::string_view where, std::string_view file, int lines) {
   return line >= 1 && line <= lines;
 }
 
+// Nothing where it is refused as no text.
+std::optional<std::string> text_of(const std::uint8_t* bytes, std::size_t size) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  try {
+    const std::string written(reinterpret_cast<const char*>(bytes), size);
+    std::string text = sim::measurement_text_of(written, "f", most);
+    require(text.size() <= std::max(most, size));
+    return calibrate::without_escapes(std::move(text));
+  } catch (const sim::ConfigError& error) {
+    require(!error.faults().empty());
+    return {};
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const std::optional<std::string> read = text_of(bytes, size);
+  if (!read) return 0;
+  const std::string_view text = *read;
   int lines = 1;
   for (const char c : text) lines += c == '\n' ? 1 : 0;
   for (const calibrate::LogFormat& format : calibrate::log_formats()) {

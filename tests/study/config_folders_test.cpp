@@ -23,12 +23,27 @@ TEST(ConfigFolders, AreFoundFromWhereTheProgramLies) {
 }
 
 TEST(ConfigFolders, ThoseOfTheEnvironmentGoFirst) {
-  setenv("C3SIM_CONFIGS", "/mine", 1);
+  const std::filesystem::path mine = testing::TempDir();
+  setenv("C3SIM_CONFIGS", mine.c_str(), 1);
   const std::filesystem::path first = config_folders().front();
   setenv("C3SIM_CONFIGS", "", 1);
   EXPECT_THAT(config_folders(), Not(Contains(std::filesystem::path())));
   unsetenv("C3SIM_CONFIGS");
-  EXPECT_EQ(first, "/mine");
+  EXPECT_EQ(first, mine);
+}
+
+// A slip in the variable would answer with the shipped platforms instead of the user's.
+TEST(ConfigFolders, OneOfTheEnvironmentThatIsNotThereIsAnError) {
+  setenv("C3SIM_CONFIGS", "/nope", 1);
+  try {
+    config_folders();
+    ADD_FAILURE();
+  } catch (const sim::ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "C3SIM_CONFIGS: '/nope': No such file or directory: the folder configs of c3sim, or one like it, is "
+                 "accepted");
+  }
+  unsetenv("C3SIM_CONFIGS");
 }
 
 TEST(ConfigFolders, WhoHasNoneIsToldHowToNameThem) {

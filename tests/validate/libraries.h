@@ -25,7 +25,8 @@ inline Library shipped_library() {
           .deviations = source / "validate/deviations.yaml",
           .formats = source / "configs/formats",
           .experiments = source / "configs/experiments",
-          .platforms = shipped_platform};
+          .platforms = shipped_platform,
+          .platform_names = {"h200", "mi300x", "mi300x_conccl"}};
 }
 
 // A folder of a test's own, which goes with it.

@@ -9,6 +9,7 @@
 #include "sim/config/csv_file.h"
 #include "tests/validate/libraries.h"
 #include "validate/report.h"
+#include "validate/suite_data.h"
 
 namespace c3sim::validate {
 namespace {
@@ -113,7 +114,8 @@ TEST_F(UserFiles, RowOfAnotherPlatformIsLeftOutAndTold) {
   options.platform = "some/h200.yaml";
   EXPECT_THAT(read("both.csv", text, options).cases,
               SizeIs(2));  // the row that says h200, and the one that says nothing
-  EXPECT_THAT(fault("other.csv", columns + "h200,gemm,cb1,-,0,all,132,1900\n"), HasSubstr("measured on 'h200'"));
+  EXPECT_THAT(fault("other.csv", columns + "mi355x,gemm,cb1,-,0,all,132,1900\n"), HasSubstr("measured on 'mi355x'"));
+  EXPECT_EQ(read("all.csv", columns + "h200,gemm,cb1,-,0,all,132,1900\n").cases.at(0).machine.platform, "h200");
 }
 
 // A wide row is told once.
@@ -134,16 +136,16 @@ TEST_F(UserFiles, SummaryCountsWhatIsLeftOutAndWhy) {
                                                                      "gemm,cb9,-,0,all,304,0\n"
                                                                      "coll,-,all_gathr,1048576,nccl,0,50\n"
                                                                      "gemm,8192x8192x8192,-\n");
-  const Validation validation = validate_files(library_, std::vector{mixed, folder_.path() / "absent.csv"}, {});
+  const Validation validation = validate_files(library_, std::vector{mixed, folder_.write("empty.csv", "")}, {});
   EXPECT_THAT(validation.cases, SizeIs(1));
   std::vector<std::string> left_out;
   for (const LeftOut& left : validation.left_out) {
     left_out.push_back(
         fmt::format("{} {}: {}", left.rows, std::filesystem::path(left.file).filename().string(), left.why));
   }
-  EXPECT_THAT(left_out, ElementsAre("1 mixed.csv: nothing was measured of what is compared",
-                                    "4 mixed.csv: at fault: a warning tells of each",
-                                    "0 absent.csv: the whole file: No such file or directory"));
+  EXPECT_THAT(left_out, ElementsAre("0 empty.csv: the whole file: no line names the columns",
+                                    "1 mixed.csv: nothing was measured of what is compared",
+                                    "4 mixed.csv: at fault: a warning tells of each"));
   EXPECT_EQ(verdict(validation), "1 of 1 cases lie within their bands. Left out: 5 rows and 1 file.");
 }
 
@@ -173,11 +175,86 @@ TEST_F(UserFiles, FilesOfToolsAreCompared) {
 
 TEST_F(UserFiles, FileOfAnotherGpuIsTold) {
   const std::filesystem::path file = folder_.write("gemms.csv", "# gpu: NVIDIA H200\ngemm,time_us\ncb1,2000\n");
-  EXPECT_THAT(fault_of([&] { read({file}); }),
-              HasSubstr("gemms.csv: gpu: measured on 'NVIDIA H200', compared with mi300x: --platform names another"));
   Options options;
+  options.platform = "mi300x";
+  EXPECT_THAT(fault_of([&] { read({file}, options); }),
+              HasSubstr("gemms.csv: gpu: measured on 'NVIDIA H200', compared with mi300x: --platform names another"));
   options.platform = "h200";
   EXPECT_THAT(read({file}, options).cases, SizeIs(1));
+}
+
+TEST_F(UserFiles, AreEachComparedWithTheGpuThatTheyName) {
+  const std::string gemm = "gemm,time_us\ncb1,2000\n";
+  const std::filesystem::path h200 = folder_.write("h200.csv", "# gpu: NVIDIA H200\n" + gemm);
+  const std::filesystem::path mi300x = folder_.write("mi300x.csv", "# gpu: AMD Instinct MI300X\n" + gemm);
+  const std::filesystem::path silent = folder_.write("silent.csv", gemm);
+  const Validation validation = read({h200, mi300x, silent});
+  ASSERT_THAT(validation.cases, SizeIs(3));
+  EXPECT_EQ(validation.cases[0].machine.platform, "h200");
+  EXPECT_EQ(validation.cases[1].machine.platform, "mi300x");
+  EXPECT_EQ(validation.cases[2].machine.platform, "mi300x");
+  EXPECT_THAT(validation.remarks,
+              ElementsAre("silent.csv names no GPU: it is compared with mi300x, as files without one are; --platform "
+                          "names another for all of them"));
+  EXPECT_THAT(read({mi300x, silent}).remarks, IsEmpty());
+  EXPECT_EQ(report(validation).platform, "h200, mi300x");
+  EXPECT_THAT(fault_of([&] { read({folder_.write("a100.csv", "# gpu: NVIDIA A100\n" + gemm)}); }),
+              HasSubstr("measured on 'NVIDIA A100', of which there is no platform (there are h200, mi300x, "));
+}
+
+TEST_F(UserFiles, OneThatIsNotThereIsAnErrorWhateverTheOthersSay) {
+  EXPECT_EQ(fault_of([&] {
+              read({folder_.write("good.csv", runs + good), folder_.path() / "NOPE.log"});
+            }),
+            (folder_.path() / "NOPE.log").string() + ": No such file or directory");
+}
+
+TEST_F(UserFiles, ColumnsThatAreNotUsedAreTold) {
+  const Validation validation = read("mine.csv", "gemm,time_us,driver,cu\ncb1,2000,6.4,\ncb2,2000,6.4,100\n");
+  EXPECT_THAT(validation.cases, SizeIs(1));
+  EXPECT_THAT(validation.remarks, ElementsAre(HasSubstr("mine.csv:1:14: driver: this column is not used")));
+  ASSERT_THAT(validation.faults, SizeIs(1));
+  EXPECT_THAT(validation.faults[0].what, HasSubstr("did you mean 'cus'?"));
+}
+
+// Its own tables hold no column that nobody is told of.
+TEST_F(UserFiles, ShippedTablesHaveNoUnusedColumn) {
+  const calibrate::Reader reader = reader_of_everything(library_);
+  std::size_t tables = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(library_.reference)) {
+    if (entry.path().extension() != ".csv") continue;
+    try {
+      const calibrate::Reading reading = reader.read(entry.path());
+      for (const sim::Fault& remark : reading.remarks) {
+        ADD_FAILURE() << remark.where << " " << remark.path << ": " << remark.what;
+      }
+      for (const sim::Fault& fault : reading.faults) EXPECT_THAT(fault.what, Not(HasSubstr("not used"))) << fault.where;
+      ++tables;
+    } catch (const sim::ConfigError&) {  // lists of roles, data sheets and others that are no measurements
+    }
+  }
+  EXPECT_GT(tables, 70u);
+}
+
+// An all-reduce of 17.6 MB that takes 8.9 ms waits for most of it: no error that is told of it could be right.
+TEST_F(UserFiles, CollectivesThatHoldWaitsAreShownAndNotScored) {
+  const std::filesystem::path trace = std::filesystem::path(C3SIM_SOURCE_DIR) / "tests/data/torch/trace.json";
+  Validation validation = validate_files(library_, std::vector{trace}, {});
+  const auto waits = std::ranges::count_if(validation.cases, [](const Case& one) {
+    return std::holds_alternative<study::CollectiveTrial>(one.trial) && !one.is_scored() && one.predicted.has_value();
+  });
+  ASSERT_GT(waits, 0);
+  for (Case& one : validation.cases) one.band = one.is_scored() ? 1e9 : 0.0;
+  EXPECT_EQ(validation.outside(), 0u);
+  const study::Results results = report(validation);
+  const auto table = [&results](std::string_view key) -> const study::ResultTable& {
+    return std::ranges::find(results.tables, key, &study::NamedTable::key)->table;
+  };
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(table("unscored").rows().size()), waits);
+  std::int64_t scored = 0;
+  for (const auto& row : table("suites").rows()) scored += std::get<std::int64_t>(row[2]);
+  EXPECT_EQ(scored, static_cast<std::int64_t>(validation.cases.size()) - waits);
+  EXPECT_THAT(verdict(validation), HasSubstr("hold waits and"));
 }
 
 // Loads and stores of all GPUs have the same columns.

@@ -37,7 +37,7 @@ inline Reading read_as(std::string_view format, std::string_view text, const std
   return {};
 }
 
-// "where: path: what" of every fault, and "where: why" of everything left out, a line each.
+// "where: path: what" of every fault, and "where: what: why" of everything left out, a line each.
 inline std::string faults_of(const Reading& reading) {
   std::string text;
   for (const sim::Fault& fault : reading.faults) text += fault.where + ": " + fault.path + ": " + fault.what + "\n";
@@ -45,7 +45,9 @@ inline std::string faults_of(const Reading& reading) {
 }
 inline std::string left_out_of(const Reading& reading) {
   std::string text;
-  for (const Omission& omission : reading.left_out) text += omission.where + ": " + omission.why + "\n";
+  for (const Omission& omission : reading.left_out) {
+    text += omission.where + ": " + omission.what + (omission.what.empty() ? "" : ": ") + omission.why + "\n";
+  }
   return text;
 }
 

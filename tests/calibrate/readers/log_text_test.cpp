@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
 
 namespace c3sim::calibrate {
 namespace {
@@ -74,6 +77,21 @@ TEST(PrintedNumber, IsNothingElse) {
   }
   EXPECT_THAT(parse_printed_integer("1.0").error, HasSubstr("is not a whole decimal number"));
   EXPECT_FALSE(parse_printed_number(std::string(1000, '1')).error.empty());
+}
+
+// What `ls --color`, compilers and terminals' titles print; a sequence that is cut off ends with its line.
+TEST(LogText, IsWithoutItsColours) {
+  EXPECT_EQ(without_escapes("\x1b[1;32m# size\x1b[0m  time\n"), "# size  time\n");
+  EXPECT_EQ(without_escapes("\x1b]0;title\ax\x1b]8;;http://a\x1b\\y\x1b(Bz"), "xyBz");
+  EXPECT_EQ(without_escapes("a\x1b[31\nb\x1b]0;title\nc\x1b\nd\x1b"), "a\nb\nc\nd");
+  EXPECT_EQ(without_escapes("plain"), "plain");
+}
+
+RC_GTEST_PROP(LogText, WithoutColoursHasAsManyLines, ()) {
+  const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("\x1b[]m;1\\\a\nx")));
+  const std::string plain = without_escapes(text);
+  RC_ASSERT(std::ranges::count(plain, '\n') == std::ranges::count(text, '\n'));
+  RC_ASSERT(plain.find('\x1b') == std::string::npos);
 }
 
 TEST(ShownText, IsShortAndPrintable) {

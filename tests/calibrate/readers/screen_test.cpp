@@ -57,6 +57,59 @@ TEST(Screen, NamesWhatItRefuses) {
             "folder/f.csv:2: platform: measured on 'h200', compared with mi300x: --platform names another\n");
 }
 
+TEST(Screen, PlatformsAreCalledAfterTheirGpu) {
+  const std::vector<std::string> known{"h200", "mi300x_conccl", "mi300x"};
+  EXPECT_EQ(platform_of_gpu("NVIDIA H200 NVL", known), "h200");
+  EXPECT_EQ(platform_of_gpu("AMD_Instinct_MI300X_OAM", known), "mi300x") << "the plain one";
+  EXPECT_EQ(platform_of_gpu("NVIDIA GH200 480GB", known), std::nullopt) << "another GPU";
+  EXPECT_EQ(platform_of_gpu("NVIDIA A100-PG509-200", known), std::nullopt);
+  EXPECT_EQ(platform_of_gpu("AMD Radeon Graphics", known), std::nullopt);
+}
+
+TEST(Screen, PlatformOfAFileIsWhatItNamesOrWhatAllItsRowsSay) {
+  const std::vector<std::string> known{"h200", "mi300x"};
+  EXPECT_EQ(platform_of(reading_of({gemm(2, 1e-3)}, "NVIDIA H200"), known), "h200");
+  EXPECT_EQ(platform_of(reading_of({gemm(2, 1e-3, "H200"), gemm(3, 1e-3, "h200")}), known), "h200");
+  EXPECT_EQ(platform_of(reading_of({gemm(2, 1e-3, "h200"), gemm(3, 1e-3)}), known), std::nullopt);
+  EXPECT_EQ(platform_of(reading_of({gemm(2, 1e-3, "mi355x")}), known), std::nullopt);
+  EXPECT_EQ(platform_of(reading_of({}), known), std::nullopt);
+}
+
+// Nobody can say what an A100 is like but the user.
+TEST(Screen, GpuWithoutAPlatformIsForTheUserToDecide) {
+  ScreenedFor target{.platform = "mi300x", .machine = "mi300x", .gpus = 8, .known = {"h200", "mi300x"}};
+  Reading reading = reading_of({gemm(2, 1e-3)}, "NVIDIA A100");
+  refuse_other_gpus(reading, "f.csv", target);
+  EXPECT_EQ(faults_of(reading),
+            "f.csv: gpu: measured on 'NVIDIA A100', of which there is no platform (there are h200, mi300x): --platform "
+            "names one to compare with\n");
+  target.is_asked = true;
+  Reading asked = reading_of({gemm(2, 1e-3)}, "NVIDIA A100");
+  refuse_other_gpus(asked, "f.csv", target);
+  EXPECT_EQ(asked.measurements.size(), 1u);
+  ASSERT_EQ(asked.remarks.size(), 1u);
+  EXPECT_EQ(asked.remarks[0].what,
+            "measured on 'NVIDIA A100', of which there is no platform: compared with mi300x, as --platform asks");
+  Reading known = reading_of({gemm(2, 1e-3)}, "NVIDIA H200");
+  refuse_other_gpus(known, "f.csv", target);
+  EXPECT_TRUE(known.measurements.empty()) << "a slip: there is a platform of it";
+}
+
+TEST(Screen, CollectivesOfMoreGpusThanANodeHasAreLeftOut) {
+  Measurement small = gemm(2, 1e-3);
+  models::CollectiveSpec spec;
+  spec.bytes = sim::Bytes(1e6);
+  spec.gpus = 8;
+  small.trial = study::CollectiveTrial{spec};
+  Measurement large = gemm(3, 1e-3);
+  spec.gpus = 64;
+  large.trial = study::CollectiveTrial{spec};
+  Reading reading = reading_of({small, large});
+  leave_out_other_nodes(reading, {"mi300x", "mi300x", 8});
+  EXPECT_EQ(reading.measurements.size(), 1u);
+  EXPECT_EQ(left_out_of(reading), "f.csv:3: all_gather of 64 GPUs: of more GPUs than the 8 of a node of mi300x\n");
+}
+
 Measurement nth(int line, int number, int side = 4096) {
   Measurement one = gemm(line, line * 1e-3);
   one.trial = study::GemmTrial{{side, 4096, 4096}, {}, number};

@@ -42,16 +42,19 @@ TEST(TorchTrace, ReadsTheSample) {
   EXPECT_EQ(gather.gpus, 8);
   EXPECT_DOUBLE_EQ(seen_in(reading, 0), 6065.406e-6);
   EXPECT_EQ(reading.measurements[0].role, Role::predict);
+  EXPECT_TRUE(reading.measurements[0].holds_waits);
+  EXPECT_FALSE(reading.measurements[1].holds_waits);
   EXPECT_EQ(words_of_trial(reading, 1), "gemm 28672x4096x8192");
   EXPECT_DOUBLE_EQ(seen_in(reading, 1), 3200e-6);
   EXPECT_EQ(words_of_trial(reading, 2), "gemm 8192x4096x28672");
   EXPECT_EQ(reading.measurements[2].role, Role::unlisted);
   EXPECT_THAT(
       left_out_of(reading),
-      AllOf(HasSubstr("f.log:30: 'rccl reduce_scatter of 1671200KiB over 8...': ran beside other work on its GPU, 1 "
-                      "of 1 times\n"),
-            HasSubstr("f.log:32: 'gemm 28672x4096x8192': ran beside other work on its GPU, 1 of 2 times\n"),
-            HasSubstr("f.log:24: aten::mm of c10::Half: GEMMs of bf16 have a model, run 1 times\n")));
+      AllOf(HasSubstr(
+                "f.log:30: 'rccl reduce_scatter of 1671200KiB over 8...', 1 of 1 times: ran beside other work on its "
+                "GPU\n"),
+            HasSubstr("f.log:32: 'gemm 28672x4096x8192', 1 of 2 times: ran beside other work on its GPU\n"),
+            HasSubstr("f.log:24: run 1 times: aten::mm of c10::Half: GEMMs of bf16 have a model\n")));
   ASSERT_EQ(reading.named.size(), 1u);
   EXPECT_THAT(reading.named[0].name, HasSubstr("vectorized_elementwise_kernel"));
 }
@@ -64,9 +67,18 @@ TEST(TorchTrace, RunsOfOneShapeAreOneMeasurement) {
   ASSERT_EQ(reading.measurements.size(), 1u);
   EXPECT_EQ(words_of_trial(reading, 0), "gemm 16x64x32");
   EXPECT_DOUBLE_EQ(seen_in(reading, 0), 12e-6);
-  EXPECT_NEAR(*reading.measurements[0].seen[0].low, 10e-6, 1e-12);
-  EXPECT_NEAR(*reading.measurements[0].seen[0].high, 14e-6, 1e-12);
+  EXPECT_NEAR(*reading.measurements[0].seen[0].low, 10.4e-6, 1e-12);
+  EXPECT_NEAR(*reading.measurements[0].seen[0].high, 13.6e-6, 1e-12);
   EXPECT_EQ(reading.measurements[0].seen[0].figure, Figure::kernel_time);
+}
+
+TEST(TorchTrace, KnowsWhichRankItIsOf) {
+  const auto rank_of = [](const std::string& info) {
+    return read_as(format, "{" + info + "\"traceEvents\": [\n" + kernel(1, 100, 10) + "\n]}").rank;
+  };
+  EXPECT_EQ(rank_of(R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},)"), 3);
+  EXPECT_EQ(rank_of(R"("distributedInfo": {"rank": -1},)"), std::nullopt);
+  EXPECT_EQ(rank_of(""), std::nullopt);
 }
 
 // A GEMM in pieces along k and the kernel that adds them up: 10 us, 1 us of nothing, 4 us.

@@ -117,12 +117,15 @@ TEST(Transfers, OfAPairInBothDirectionsAreOneTrial) {
   }
 }
 
-// Each direction has links of its own.
+// Each direction has links of its own, and so each is held against one alone; the group says that it was not.
 TEST(Transfers, OfAPairThatDifferStandAlone) {
   const Reading reading = recorded({transfer("G0", "G0:4", "G1", 1048576.0), transfer("G1", "G1:8", "G0", 2097152.0)});
   ASSERT_EQ(reading.measurements.size(), 2u);
   EXPECT_EQ(words_of_trial(reading, 0), "store of 1MiB on 4 CUs by gpu0 of gpu1");
   EXPECT_EQ(words_of_trial(reading, 1), "store of 2MiB on 8 CUs by gpu1 of gpu0");
+  for (const Measurement& one : reading.measurements) {
+    EXPECT_EQ(one.group, "TransferBench, both ways, unlike each other");
+  }
 }
 
 // Three GPUs with two peers each: 8 CUs per transfer are 16 of each GPU.

@@ -1,0 +1,109 @@
+// Files of measurements, plain and compressed, and what is refused with a sentence.
+#include "sim/config/measurement_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "sim/config/config_error.h"
+#include "tests/gzip.h"
+
+namespace c3sim::sim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string fault_of(const std::string& bytes, std::size_t most = largest_measurement_text) {
+  try {
+    return "none: " + measurement_text_of(bytes, "f.gz", most);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+}
+
+TEST(MeasurementText, PlainTextIsItself) {
+  EXPECT_EQ(measurement_text_of("a,b\n1,2\n", "f"), "a,b\n1,2\n");
+  EXPECT_EQ(measurement_text_of("", "f"), "");
+}
+
+RC_GTEST_PROP(MeasurementText, GzipIsWhatWasPacked, ()) {
+  const auto text = "x" + *rc::gen::arbitrary<std::string>();  // no other magic
+  RC_ASSERT(measurement_text_of(gzip(text), "f") == text);
+}
+
+// As `cat a.gz b.gz` and pigz have it; tapes fill up with zeros.
+TEST(MeasurementText, MembersFollowEachOther) {
+  EXPECT_EQ(measurement_text_of(gzip("a,b\n") + gzip("1,2\n"), "f"), "a,b\n1,2\n");
+  EXPECT_EQ(measurement_text_of(gzip("a,b\n") + std::string(512, '\0'), "f"), "a,b\n");
+  EXPECT_EQ(fault_of(gzip("a,b\n") + "more"),
+            "f.gz: bytes that are no gzip follow behind its gzip: a whole file is accepted");
+}
+
+TEST(MeasurementText, GzipThatIsCutOffAnywhereIsToldAsSuch) {
+  const std::string whole = gzip("a,b\n1,2\n3,4\n");
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    EXPECT_EQ(fault_of(whole.substr(0, size)), "f.gz: its gzip is cut off: the whole file is accepted") << size;
+  }
+}
+
+TEST(MeasurementText, DamagedGzipIsToldAsSuch) {
+  std::string bytes = gzip("a,b\n1,2\n3,4\n");
+  bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 1);  // of the checksum
+  EXPECT_THAT(fault_of(bytes), StartsWith("f.gz: its gzip is damaged (incorrect data check)"));
+}
+
+// A million zeros pack into a thousand bytes.
+TEST(MeasurementText, SmallFileDoesNotFillTheMemory) {
+  const std::string bomb = gzip(std::string(1'000'000, '0'));
+  EXPECT_LT(bomb.size(), 10'000u);
+  EXPECT_EQ(fault_of(bomb, 999'999),
+            "f.gz: unpacked, it is larger than 999999 bytes: a file of measurements is accepted up to that size");
+  EXPECT_EQ(measurement_text_of(bomb, "f", 1'000'000).size(), 1'000'000u);
+  EXPECT_THAT(fault_of(gzip(bomb)), HasSubstr("it is compressed twice: gzip of plain text is accepted"));
+}
+
+TEST(MeasurementText, WhatIsNoTextIsSaid) {
+  EXPECT_EQ(fault_of("\xFF\xFEg\0"), "f.gz: it is UTF-16: UTF-8 is accepted, as iconv -f UTF-16 -t UTF-8 makes it");
+  EXPECT_THAT(fault_of(std::string("\xFE\xFF\0g", 4)), HasSubstr("it is UTF-16"));
+  EXPECT_EQ(
+      fault_of("PK\x03\x04sheet"),
+      "f.gz: it is a zip archive, as .xlsx files are, too: unpack it, or save the sheet as CSV, which is accepted");
+  EXPECT_THAT(fault_of("\xD0\xCF\x11\xE0"), HasSubstr("an old Excel (.xls): save the sheet as CSV"));
+  EXPECT_THAT(fault_of("\xFD"
+                       "7zXZ"),
+              HasSubstr("it is compressed by xz: unpack it by xz -d"));
+  EXPECT_THAT(fault_of("\x28\xB5\x2F\xFD"), HasSubstr("it is compressed by zstd"));
+  EXPECT_THAT(fault_of("BZh91AY"), HasSubstr("it is compressed by bzip2"));
+  EXPECT_THAT(fault_of(gzip("PK\x03\x04sheet")), HasSubstr("it is a zip archive"));
+}
+
+TEST(MeasurementText, FoldersAndAbsentFilesAreTold) {
+  EXPECT_THROW(read_measurement_text(testing::TempDir()), ConfigError);
+  try {
+    read_measurement_text("no/such/file");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "no/such/file: No such file or directory");
+  }
+}
+
+// Its writer is gone after the first reading: a second one would wait for ever.
+TEST(MeasurementText, PipeIsOpenedOnce) {
+  const std::filesystem::path pipe = std::filesystem::path(testing::TempDir()) / "measurement_text_pipe";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&pipe] { std::ofstream(pipe, std::ios::binary) << gzip("a,b\n1,2\n"); });
+  EXPECT_EQ(read_measurement_text(pipe), "a,b\n1,2\n");
+  writer.join();
+  std::filesystem::remove(pipe);
+}
+
+}  // namespace
+}  // namespace c3sim::sim
