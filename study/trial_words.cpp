@@ -128,9 +128,11 @@ std::string command(const C3Trial& trial) {
   if (scenario.reserved) text += fmt::format(" --reserve {}", *scenario.reserved);
   if (scenario.delay > sim::Time::zero()) text += " --delay " + microseconds(scenario.delay);
   if (scenario.barrier == Barrier::none) text += " --barrier none";
-  if (scenario.variant != models::SdmaVariant::pcpy)
-    text += fmt::format(" --variant {}", models::to_string(scenario.variant));
-  if (scenario.prelaunch) text += " --prelaunch";
+  if (trial.strategy == Strategy::conccl || trial.strategy == Strategy::conccl_rp) {
+    const bool plain = scenario.variant == models::SdmaVariant::pcpy;
+    if (!plain) text += fmt::format(" --variant {}", models::to_string(scenario.variant));
+    if (scenario.prelaunch) text += " --prelaunch";
+  }
   return text;
 }
 
