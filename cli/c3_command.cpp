@@ -72,8 +72,10 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
                   "Channels (workgroups) of RCCL's kernels (as the library has it unless given)")
       ->type_name("COUNT");
   command
-      .add_option("--reserve", reserved_,
-                  "CUs of each GPU that c3_rp and c3_sp_rp keep for the collective (the best of --splits unless given)")
+      .add_option(
+          "--reserve", reserved_,
+          "CUs of each GPU that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none (unless given, the "
+          "best of --splits, and of conccl_rp as described below)")
       ->type_name("COUNT");
   command
       .add_option("--splits", splits_,
@@ -88,6 +90,11 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
                   "Whether all GPUs wait for each other before each step of a benchmark; without, channels wait on "
                   "their CUs for GPUs that are late (each unless given)")
       ->type_name(names_of(study::barrier_choices()));
+  command
+      .add_option("--variant", variant_,
+                  "Variant of the collective on engines, of conccl and conccl_rp (pcpy unless given)")
+      ->type_name(names_of(study::variant_choices()));
+  command.add_flag("--prelaunch", prelaunch_, "Queue the engines' commands beforehand, of conccl and conccl_rp");
   session.add_run_options(command);
   session.add_c3_options(command);
   session.add_uncertainty_options(command);
@@ -106,6 +113,8 @@ void C3Command::run() {
   scenario.splits = arguments.choice("--splits", splits_, study::split_choices());
   if (!delay_.empty()) scenario.delay = arguments.time("--delay", delay_);
   if (!barrier_.empty()) scenario.barrier = arguments.choice("--barrier", barrier_, study::barrier_choices());
+  if (!variant_.empty()) scenario.variant = arguments.choice("--variant", variant_, study::variant_choices());
+  scenario.prelaunch = prelaunch_;
   if (strategies_ != "all") {
     question.strategies = arguments.choice_list("--strategy", strategies_, study::strategy_choices());
   }
@@ -113,7 +122,7 @@ void C3Command::run() {
   const std::optional<study::Sampling> sampling = session_.sampling(arguments);
   const study::Platform platform = session_.platform(arguments);
   if (!reserved_.empty()) {
-    scenario.reserved = arguments.integer("--reserve", reserved_, 1, platform.spec.gpu.cus());
+    scenario.reserved = arguments.integer("--reserve", reserved_, 0, platform.spec.gpu.cus());
   }
   arguments.check();
 

@@ -1,5 +1,7 @@
 #include "cli/command_line.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <system_error>
@@ -60,6 +62,54 @@ std::string command_text(int argc, const char* const* argv) {
   return text;
 }
 
+// The commands, a line each.
+std::string short_help(const CLI::App& app) {
+  std::string text = fmt::format("{}\n\nCommands:\n", description);
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    text += fmt::format("  {:<12} {}\n", command->get_name(), command->get_description());
+  }
+  return text;
+}
+
+// The first of the examples of a command's help; empty where there are none.
+std::string example_of(const CLI::App& command) {
+  constexpr std::string_view before = "Examples:\n";
+  const std::string help = command.get_footer();
+  const std::size_t at = help.find(before);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = help.find_first_not_of(' ', at + before.size());
+  return help.substr(begin, help.find('\n', begin) - begin);
+}
+
+// All that a command cannot do without and that was not said, with the one example that has it; empty where nothing is
+// missing.
+std::string missing_options(const CLI::App& app) {
+  const std::vector<CLI::App*> asked = app.get_subcommands();
+  if (asked.empty()) return {};
+  const CLI::App& command = *asked.front();
+  std::string missing;
+  std::string accepted;
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    const bool is_positional = option->get_lnames().empty();
+    const std::string name = is_positional ? option->get_name(true) : "--" + option->get_lnames().front();
+    missing += (missing.empty() ? "" : ", ") + name;
+    if (!is_positional) accepted += fmt::format("  {} {}\n", name, option->get_type_name());
+  }
+  if (missing.empty()) return {};
+  const std::string example = example_of(command);
+  return fmt::format("error: {} needs {}\n{}{}", command.get_name(), missing, accepted,
+                     example.empty() ? "" : fmt::format("for example: {}\n", example));
+}
+
+std::string explanation(const CLI::App& app, const CLI::ParseError& error) {
+  std::string text;
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    text = app.get_subcommands().empty() ? short_help(app) : missing_options(app);
+  }
+  return text.empty() ? fmt::format("error: {}\n", error.what()) : text;
+}
+
 ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, std::ostream& out, std::ostream& err) {
   if (error.get_exit_code() == 0) {  // --help and --version
     app.exit(error, out, err);
@@ -69,7 +119,7 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, s
   }
   const std::vector<std::string> unknown = app.remaining(true);
   for (const std::string& word : unknown) err << "error: " << unknown_word(app, word) << '\n';
-  if (unknown.empty()) err << "error: " << error.what() << '\n';
+  if (unknown.empty()) err << explanation(app, error);
   err << "`c3sim --help` and `c3sim COMMAND --help` show what is accepted.\n";
   return ExitCode::users_fault;
 }

@@ -37,6 +37,8 @@ class C3Command {
   std::string splits_ = "paper";
   std::string delay_;
   std::string barrier_;
+  std::string variant_;
+  bool prelaunch_ = false;
 };
 
 // How long a GEMM takes alone.

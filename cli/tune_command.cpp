@@ -27,7 +27,9 @@ constexpr auto examples =
     "commands are queued beforehand. The folder gets decisions.yaml and decisions.h (rules on static sizes), a file "
     "for\n"
     "the tuner of RCCL, environment.sh (from which size on engines are faster), measure.sh (what would decide where\n"
-    "predictions do not) and page.html. docs/tuning.md describes them.";
+    "predictions do not) and page.html. docs/tuning.md describes them.\n"
+    "A collective beside a GEMM is one that does not depend on it, nor the GEMM on it. Where one needs the other's\n"
+    "result, as in tensor parallelism, --schedules (in a file schedules: true) asks for it.";
 
 // A run that was measured in isolation, and what the simulator makes of it: what is simulated of such work is stretched
 // by the ratio of the two.
@@ -80,9 +82,9 @@ std::optional<study::Work> isolated_work(const study::Trial& trial, const models
 std::optional<study::MeasuredChoice> measured_pair(const study::C3Trial& trial, sim::Time time,
                                                    const models::PlatformSpec& platform) {
   const study::Scenario& scenario = trial.scenario;
-  if (scenario.reserved || scenario.delay > sim::Time::zero()) return {};
+  if (scenario.delay > sim::Time::zero()) return {};
   const study::PairAlternatives pairs(scenario.collective, platform);
-  const std::optional<std::size_t> alternative = pairs.of_run({trial.strategy, scenario.channels});
+  const std::optional<std::size_t> alternative = pairs.of_trial(trial);
   if (!alternative) return {};
   return study::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.names()[*alternative], time};
 }
@@ -91,7 +93,24 @@ struct Measured {
   Stretches stretches;
   std::vector<study::MeasuredChoice> pairs;
   std::size_t used = 0, of = 0;
+
+  // That such work took so many seconds alone.
+  void add_alone(const study::Work& work, double seconds, double predicted) {
+    const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+    stretches[without_size(work)].push_back(
+        {collective == nullptr ? 0.0 : collective->bytes.value(), seconds / predicted});
+  }
 };
+
+// What a row of a pair says of its two operations alone: those of its alternatives that nobody measured are stretched
+// likewise, so that measured ones do not lose against predictions of a faster machine.
+void add_alone(Measured& measured, const calibrate::Alone& alone, const study::C3Trial& pair, study::Testbed& testbed) {
+  const auto add = [&](const std::optional<double>& seconds, const study::Work& work) {
+    if (seconds) measured.add_alone(work, *seconds, sim::to_seconds(testbed.alone(work)).value());
+  };
+  add(alone.gemm, pair.scenario.gemm);
+  add(alone.collective, study::collective_of(pair.scenario, pair.strategy, testbed.platform()));
+}
 
 Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& testbed) {
   Measured measured;
@@ -104,12 +123,11 @@ Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& t
       if (const auto* const pair = std::get_if<study::C3Trial>(&one.trial)) {
         const auto choice = measured_pair(*pair, sim::to_time(sim::Seconds(time->value)), testbed.platform());
         if (choice) measured.pairs.push_back(*choice);
+        add_alone(measured, one.alone, *pair, testbed);
         measured.used += choice ? 1 : 0;
       } else if (const std::optional<study::Work> work = isolated_work(one.trial, testbed.platform())) {
-        const auto* const collective = std::get_if<models::CollectiveSpec>(&*work);
         const double predicted = study::observe(testbed, one.trial, {study::Figure::time}).at(study::Figure::time);
-        measured.stretches[without_size(*work)].push_back(
-            {collective == nullptr ? 0.0 : collective->bytes.value(), time->value / predicted});
+        measured.add_alone(*work, time->value, predicted);
         ++measured.used;
       }
     }
@@ -136,8 +154,10 @@ TuneCommand::TuneCommand(CLI::App& app, Session& session) : session_(session) {
       ->type_name(names_of(study::collective_choices()) + "|all");
   command.add_option("--bytes", sizes_, "Sizes of the array of one GPU beside a GEMM: 64MiB,1GiB or 64MiB:4GiB:x4")
       ->type_name("SIZES");
-  command.add_flag("--schedules", schedules_,
-                   "Schedules of the GEMMs with a dependent all-gather or reduce-scatter, too");
+  command.add_flag(
+      "--schedules", schedules_,
+      "Schedules of the GEMMs with a dependent all-gather or reduce-scatter (tensor parallelism), too; the "
+      "other decisions are of pairs that do not depend on each other");
   command
       .add_option("--error", error_, "Percent within which two predictions do not tell who is faster (5 unless given)")
       ->type_name("PERCENT");

@@ -114,6 +114,12 @@ std::string name_of(const models::CollectiveSpec& spec) {
   return name + sim::to_string(spec.bytes);
 }
 
+// Beyond what launches and notices of the host come to.
+bool loses(const C3Result& result) {
+  constexpr double worth_a_word = 0.995;
+  return result.speedup() < worth_a_word;
+}
+
 }  // namespace
 
 ResultTable c3_table(std::span<const C3Result> results) {
@@ -146,6 +152,11 @@ ResultTable c3_table(std::span<const C3Result> results) {
                    sim::to_microseconds(result.serial()), text(to_string(result.chosen)),
                    std::int64_t{result.reserved_cus}, sim::to_microseconds(result.gemm_start),
                    sim::to_microseconds(result.collective_start)});
+  }
+  if (std::ranges::any_of(results, loses)) {
+    std::vector<Cell> notes;
+    for (const C3Result& result : results) notes.push_back(loses(result) ? Cell(text("slower than serial")) : Cell());
+    table.add_column({"note", "note", "", 2, true, false}, std::move(notes));
   }
   return table;
 }
@@ -259,23 +270,6 @@ Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec
     runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
   }
   return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
-}
-
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies) {
-  return to_tables(run_strategies(testbed, scenario, strategies), testbed.platform());
-}
-
-Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus) {
-  return to_tables(run_gemms(testbed, shape, cus), testbed.platform());
-}
-
-Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
-  return to_tables(run_collectives(testbed, collectives), testbed.platform());
-}
-
-Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
-                    bool phases_in_text) {
-  return to_tables(run_copies(testbed, copy, sizes), testbed.platform(), phases_in_text);
 }
 
 }  // namespace c3sim::study

@@ -16,13 +16,7 @@ Results to_tables(const Answer<CollectiveResult>& answer, const models::Platform
 // Text shows the phases only if asked to.
 Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text);
 Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform);
-ResultTable c3_table(std::span<const C3Result> results);  // without clock, power and fidelity
-
-// The same of work that is known to be possible.
-Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies);
-Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus);
-Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives);
-Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
-                    bool phases_in_text);
+// Without clock, power and fidelity; for people, rows that are slower than one after the other are marked.
+ResultTable c3_table(std::span<const C3Result> results);
 
 }  // namespace c3sim::study

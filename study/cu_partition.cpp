@@ -30,6 +30,7 @@ models::CuMask first_cus(const models::PlatformSpec& platform, int cus) {
 }
 
 std::string why_no_reservation(const models::PlatformSpec& platform, int cus) {
+  if (cus == 0) return {};
   return why_no_count(platform, cus, platform.gpu.cus() - platform.gpu.memory.xcds);
 }
 

@@ -23,7 +23,7 @@ std::string why_no_mask(const models::PlatformSpec& platform, int cus);
 // The first `cus` CUs, which why_no_mask allows.
 models::CuMask first_cus(const models::PlatformSpec& platform, int cus);
 
-// The same for a partition, which must leave the GEMM at least one CU of every XCD.
+// The same for a partition, which must leave the GEMM at least one CU of every XCD; 0, none, always can be.
 std::string why_no_reservation(const models::PlatformSpec& platform, int cus);
 std::string_view to_string(Splits splits);
 // The reservations to try, none of which is 0 for the paper: its powers of two from 8 to 128 (ConCCL section V-B) that

@@ -1,5 +1,5 @@
 // An experiment: operations on streams of GPUs, and what they do when they run. Experiment files are read by
-// study/experiment_reader.h.
+// study/experiment_reader.h, points of sweeps over their parameters answered by study/sweep/point_question.h.
 #pragma once
 
 #include <map>

@@ -13,6 +13,7 @@
 #include "sim/config/nearest_name.h"
 #include "sim/config/variables.h"
 #include "study/choices.h"
+#include "study/config_folders.h"
 #include "study/dependent.h"
 #include "study/operation_reader.h"
 
@@ -25,9 +26,27 @@ constexpr int most_repetitions = 10'000;
 constexpr int most_pieces = 1024;
 constexpr std::size_t most_files = 64;
 
+// A file beside the including one or below it, or a shipped experiment of that name: whoever is sent an experiment
+// opens no other file with it.
+std::filesystem::path included(const sim::Config::Base& base, const std::filesystem::path& file) {
+  const std::filesystem::path name = std::filesystem::path(base.name).lexically_normal();
+  if (name.is_absolute() || *name.begin() == "..") {
+    throw sim::ConfigError({{base.place, "include",
+                             "'" + base.name +
+                                 "' lies elsewhere: files beside this one or in folders below it are "
+                                 "accepted, and those of the folder experiments of the configurations"}});
+  }
+  const std::filesystem::path beside = (file.parent_path() / name).lexically_normal();
+  if (std::filesystem::exists(beside)) return beside;
+  for (const std::filesystem::path& folder : config_folders()) {
+    if (std::filesystem::exists(folder / "experiments" / name)) return folder / "experiments" / name;
+  }
+  return beside;
+}
+
 void include(sim::Config& config, const std::filesystem::path& file, std::vector<std::filesystem::path>& including) {
   for (const sim::Config::Base& base : config.take_includes("include")) {
-    const std::filesystem::path path = (file.parent_path() / base.name).lexically_normal();
+    const std::filesystem::path path = included(base, file);
     if (std::ranges::find(including, path) != including.end()) {
       throw sim::ConfigError({{base.place, "include", "files include each other in a circle: " + path.string()}});
     }
@@ -251,6 +270,8 @@ void ExperimentReader::read_operation(sim::Section& section) {
   operation.priority = read_priority(section, work, platform_);
   operation.gpus = read_gpus(section, work, platform_);
   node.gpus = gpus_of(operation, platform_);
+  // What follows from a value that is wrong is no fault of its own.
+  if (!section.is_sound(kind_key(work))) return;
   if (std::string reason = testbed_.why_impossible(work); !reason.empty()) {
     return section.fault(kind_key(work), std::move(reason));
   }
@@ -270,6 +291,7 @@ void ExperimentReader::read_operation(sim::Section& section) {
 void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits) {
   sim::Section asked = section.section("dependent");
   const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
+  if (!asked.is_sound("gemm")) return;
   if (!shape.ok()) return asked.fault("gemm", shape.error);
   const auto schedules = choices_of(all_dependent_schedules());
   const auto schedule = asked.choice<DependentSchedule>("schedule", schedules);

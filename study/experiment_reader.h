@@ -14,9 +14,9 @@
 
 namespace c3sim::study {
 
-// The file with those that it includes (`include: FILE`, or a list of them, beside it), over which it lies: maps merge,
-// lists are replaced, and of what is included the first counts. Throws sim::ConfigError, for files that include each
-// other in a circle too.
+// The file with those that it includes (`include: FILE`, or a list of them, beside it, below it or among the
+// experiments of config_folders(); others are faults), over which it lies: maps merge, lists are replaced, and of what
+// is included the first counts. Throws sim::ConfigError, for files that include each other in a circle too.
 sim::Config experiment_config(const std::filesystem::path& file);
 
 // Gives parameters other values, "tokens=16384" each, and declares all of them. What is wrong is recorded with the

@@ -194,7 +194,7 @@ FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed
     for (const DependentSchedule& schedule : study.schedules) {
       if (reason.empty()) reason = why_impossible(schedule, gemm.shape, testbed.platform());
     }
-    if (!reason.empty()) gemms.fault(gemm.name, std::move(reason));
+    if (!reason.empty() && gemms.is_sound(gemm.name)) gemms.fault(gemm.name, std::move(reason));
   }
   return study;
 }

@@ -175,11 +175,19 @@ std::vector<sim::Fault> faults_of(const CopyQuestion& question, const Testbed& t
 std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
   const Scenario& scenario = question.scenario;
-  if (scenario.reserved) add(faults, "reserve", why_no_reservation(testbed.platform(), *scenario.reserved));
+  add(faults, "reserve", why_no_reservation(testbed.platform(), scenario.reserved.value_or(0)));
   add(faults, "gemm", why_no_gemm(scenario.gemm, testbed));
   if (scenario.channels) {
     add(faults, "channels", models::why_no_channels(scenario.collective, *scenario.channels, testbed.platform()));
     if (!faults.empty()) return faults;
+  }
+  const auto uses_engines = [](Strategy strategy) {
+    return strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
+  };
+  if (!question.strategies.empty() && std::ranges::none_of(question.strategies, uses_engines)) {
+    constexpr std::string_view why = "no strategy that was asked for uses copy engines: conccl and conccl_rp do";
+    if (scenario.variant != SdmaVariant::pcpy) add(faults, "variant", std::string(why));
+    if (scenario.prelaunch) add(faults, "prelaunch", std::string(why));
   }
   const Possible<Strategy> strategies = possible(question, testbed);
   if (!question.strategies.empty()) {
@@ -294,6 +302,7 @@ Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std:
   answer.results = run_all(testbed, attempts, progress, jobs);
   for (const C3Result& result : answer.results) answer.means.push_back(means_of(testbed, result.schedule));
   answer.warnings = reservation_warnings(testbed, answer.results);
+  std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
   warn_beyond_capacity(answer.warnings, scenario.gemm.compulsory_bytes() + scenario.bytes, testbed);
   if (!answer.results.empty() && !answer.results.front().has_gain_to_be_had()) {
     answer.warnings.push_back(fmt::format(

@@ -25,10 +25,13 @@ struct Scenario {
   models::CollectiveKind collective = models::CollectiveKind::all_gather;
   sim::Bytes bytes;               // the whole array of one GPU
   std::optional<int> channels{};  // of the collective's kernels, instead of the library's choice
-  std::optional<int> reserved{};  // CUs that c3_rp and c3_sp_rp keep from the GEMM, instead of the best of a sweep
+  // CUs that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none, instead of what each of them finds.
+  std::optional<int> reserved{};
   Splits splits = Splits::paper;  // that the sweep tries
   sim::Time delay{0};             // what is launched second is launched so long after the first
   Barrier barrier = Barrier::each;
+  models::SdmaVariant variant = models::SdmaVariant::pcpy;  // of the collective where engines carry it ...
+  bool prelaunch = false;                                   // ... with commands queued beforehand
 
   auto operator<=>(const Scenario&) const = default;
 
@@ -39,7 +42,12 @@ struct Scenario {
     spec.backend = backend;
     spec.bytes = bytes;
     spec.gpus = platform.gpus;
-    if (backend == models::Backend::rccl) spec.channels = channels;
+    if (backend == models::Backend::rccl) {
+      spec.channels = channels;
+    } else {
+      spec.variant = variant;
+      spec.prelaunch = prelaunch;
+    }
     // Whoever launches a GPU's GEMM also drives its engines.
     spec.host_threads = models::HostThreads::per_gpu;
     return spec;

@@ -18,7 +18,8 @@ struct SteadyRun {
 };
 
 // Tries ceilings, the highest clock first, until mean power meets the cap or the highest clock leaves it below; the
-// last one tried is where the clock settles. A few runs; one where nothing comes near the cap.
-void settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(sim::Hertz ceiling)>& run);
+// last one tried is where the clock settles. A few runs; one where nothing comes near the cap. False where it did not
+// settle: neither does mean power meet the cap, nor is it known at which clock it passes it.
+bool settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(sim::Hertz ceiling)>& run);
 
 }  // namespace c3sim::study

@@ -92,6 +92,7 @@ void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPar
 // Without barriers a GPU is as likely to come first as last, and waits for half of what it might on average. Nobody has
 // measured when each GPU starts.
 constexpr double mean_wait = 0.5;
+constexpr int most_runs = 8;  // until it settles how long they wait
 
 C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order,
                       CuPartition cus) {
@@ -101,13 +102,14 @@ C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strat
   if (scenario.barrier == Barrier::each || on_copy_engines(strategy)) return result;
   // What a GPU waits for depends on how long its GEMM takes, which depends on the CUs that wait. A wave more or less
   // may keep the two from settling.
-  constexpr int most_runs = 8;
   constexpr double settled = 0.01;
   sim::Seconds lateness;
+  result.settled = false;
   for (int run = 0; run < most_runs; ++run) {
     const sim::Seconds left = sim::to_seconds(result.gemm - result.collective) + lateness;
     const sim::Seconds next = mean_wait * std::max(sim::Seconds(0.0), left);
-    if (std::abs((next - lateness).value()) <= settled * next.value()) break;
+    result.settled = std::abs((next - lateness).value()) <= settled * next.value();
+    if (result.settled) break;
     lateness = next;
     run_with(testbed, result, order, cus, sim::to_time(lateness));
   }
@@ -145,9 +147,9 @@ C3Result run_heuristic(Testbed& testbed, const Scenario& scenario) {
 // ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best. They
 // are for the GEMM's sake: where engines cannot do all of the collective (they do not reduce), its kernels may use
 // every CU. On those eight alone the reduce-scatter of an all-reduce takes twice its time.
-CuPartition conccl_partition(Testbed& testbed, const models::GemmShape& gemm) {
-  if (!testbed.is_memory_bound(gemm)) return {};
-  CuPartition partition = reserve(testbed.platform(), testbed.platform().gpu.memory.xcds);
+CuPartition conccl_partition(Testbed& testbed, const Scenario& scenario) {
+  const int by_rule = testbed.is_memory_bound(scenario.gemm) ? testbed.platform().gpu.memory.xcds : 0;
+  CuPartition partition = reserve(testbed.platform(), scenario.reserved.value_or(by_rule));
   partition.collective = {};
   return partition;
 }
@@ -197,10 +199,21 @@ C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strat
     case Strategy::conccl:
       return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, {});
     case Strategy::conccl_rp:
-      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first,
-                          conccl_partition(testbed, scenario.gemm));
+      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, conccl_partition(testbed, scenario));
   }
   SIM_CHECK(false && "every strategy is handled");
+}
+
+std::vector<std::string> settling_warnings(std::span<const C3Result> results) {
+  std::vector<std::string> warnings;
+  for (const C3Result& result : results) {
+    if (result.settled) continue;
+    warnings.push_back(fmt::format(
+        "{}: how long GPUs without barriers wait for each other did not settle in {} runs: its times are of "
+        "the last",
+        to_string(result.strategy), most_runs));
+  }
+  return warnings;
 }
 
 std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const C3Result> results) {

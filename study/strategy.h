@@ -21,7 +21,7 @@ enum class Strategy {
   c3_best,    // the fastest of the four above
   heuristic,  // launch order and reservation as study/heuristic.h decides them, without a sweep
   conccl,     // the collective on SDMA engines, one copy per peer, both launched at once
-  conccl_rp,  // conccl, and one CU of every XCD kept from GEMMs that are memory-bound
+  conccl_rp,  // conccl, and one CU of every XCD kept from GEMMs that are memory-bound, or scenario.reserved from any
 };
 
 std::string_view to_string(Strategy strategy);
@@ -33,6 +33,7 @@ struct C3Result {
   Strategy strategy = Strategy::serial;
   Strategy chosen = Strategy::serial;  // c3_best: the one that was fastest; otherwise `strategy`
   int reserved_cus = 0;                // per GPU, kept from the GEMM
+  bool settled = true;  // how long GPUs wait for late ones; or the search for it was given up (Barrier::none)
 
   Schedule schedule;  // what was run
 
@@ -63,6 +64,9 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);
 // What c3_best is, of the results of all_kernel_strategies in that order.
 C3Result best_kernel_strategy(std::span<const C3Result> candidates);
+
+// Of results that did not settle, a sentence for each.
+std::vector<std::string> settling_warnings(std::span<const C3Result> results);
 
 // What is to be known of results that were to reserve CUs: that nothing can be reserved, or that reserving nothing
 // would have been faster, by more than 1 %.

@@ -324,11 +324,12 @@ Testbed::Question Testbed::question_of(const Schedule& schedule) {
 Timeline Testbed::play(const Schedule& schedule) const {
   if (!clock_settles(platform_)) return Play(platform_, schedule, {}, nullptr, {}).run();
   Timeline timeline;
-  settle_clock(platform_.gpu.power, [&](sim::Hertz ceiling) {
+  const bool settled = settle_clock(platform_.gpu.power, [&](sim::Hertz ceiling) {
     Play play(platform_, schedule, {}, nullptr, ceiling);
     timeline = play.run();
     return play.as_repeated();
   });
+  timeline.clock_settled = settled;
   return timeline;
 }
 
@@ -338,6 +339,7 @@ const Timeline& Testbed::run(const Schedule& schedule) {
   if (known != timelines_.end()) return known->second;
   const Timeline timeline = with_factors(schedule, play(schedule));
   unsettled_ += timeline.unsettled;
+  if (!timeline.clock_settled) ++unsettled_clocks_;
   return timelines_.emplace(std::move(question), timeline).first->second;
 }
 
@@ -350,11 +352,20 @@ std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) 
 }
 
 std::vector<std::string> Testbed::warnings() const {
-  if (unsettled_ == 0) return {};
-  return {
-      fmt::format("at {} instants latencies under load, or clock and power, did not settle: rates there are the last "
-                  "of a search that was given up",
-                  unsettled_)};
+  std::vector<std::string> warnings;
+  if (unsettled_ > 0) {
+    warnings.push_back(
+        fmt::format("at {} instants latencies under load, or clock and power, did not settle: rates there are the last "
+                    "of a search that was given up",
+                    unsettled_));
+  }
+  if (unsettled_clocks_ > 0) {
+    warnings.push_back(fmt::format(
+        "in {} runs back to back the clock did not settle where mean power meets the cap: their times are at "
+        "the last clock of a search that was given up",
+        unsettled_clocks_));
+  }
+  return warnings;
 }
 
 Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps) const {

@@ -33,6 +33,7 @@ struct Span {
 struct Timeline {
   std::vector<Span> operations;       // by place in the schedule
   std::uint64_t unsettled = 0;        // instants at which the search for rates and clocks was given up
+  bool clock_settled = true;          // or the search for where it does was given up
   std::optional<sim::Hertz> ceiling;  // of the clock, where that has settled at one
   sim::Time makespan() const;         // the latest end
 };
@@ -104,7 +105,8 @@ class Testbed {
   std::map<Question, Timeline> timelines_;
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> as_simulated_;
-  std::uint64_t unsettled_ = 0;
+  std::uint64_t unsettled_ = 0;         // instants
+  std::uint64_t unsettled_clocks_ = 0;  // runs
 };
 
 }  // namespace c3sim::study

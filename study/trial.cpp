@@ -327,7 +327,7 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
   if (const auto* c3 = std::get_if<C3Trial>(&trial)) {
     reason = testbed.why_impossible(c3->scenario.gemm);
     if (reason.empty()) reason = testbed.why_impossible(collective_of(c3->scenario, c3->strategy, platform));
-    if (reason.empty() && c3->scenario.reserved) reason = why_no_reservation(platform, *c3->scenario.reserved);
+    if (reason.empty()) reason = why_no_reservation(platform, c3->scenario.reserved.value_or(0));
   }
   if (const auto* dependent = std::get_if<DependentTrial>(&trial)) {
     reason = testbed.why_impossible(dependent->shape);

@@ -73,6 +73,8 @@ std::string words(const C3Trial& trial) {
   if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
   if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", microseconds(scenario.delay));
   if (scenario.barrier == Barrier::none) text += " without barriers";
+  if (scenario.variant != models::SdmaVariant::pcpy) text += fmt::format(" by {}", models::to_string(scenario.variant));
+  if (scenario.prelaunch) text += " prelaunched";
   return text;
 }
 
@@ -139,6 +141,11 @@ std::string command(const C3Trial& trial) {
   if (scenario.reserved) text += fmt::format(" --reserve {}", *scenario.reserved);
   if (scenario.delay > sim::Time::zero()) text += " --delay " + microseconds(scenario.delay);
   if (scenario.barrier == Barrier::none) text += " --barrier none";
+  if (trial.strategy == Strategy::conccl || trial.strategy == Strategy::conccl_rp) {
+    const bool plain = scenario.variant == models::SdmaVariant::pcpy;
+    if (!plain) text += fmt::format(" --variant {}", models::to_string(scenario.variant));
+    if (scenario.prelaunch) text += " --prelaunch";
+  }
   return text;
 }
 

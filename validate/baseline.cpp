@@ -83,11 +83,12 @@ double waves_over_alone(double tiles, double cus, double lost) {
   return std::ceil(tiles / std::max(cus - lost, 1.0)) / std::ceil(tiles / cus);
 }
 
-// CUs that a collective by kernels takes from a GEMM that runs at the same time.
+// CUs that a collective by kernels takes from a GEMM that runs at the same time, or that are kept from it.
 double cus_lost(const study::C3Trial& trial, const models::PlatformSpec& platform) {
   using enum study::Strategy;
   const study::Strategy strategy = trial.strategy;
-  if (strategy == conccl || strategy == conccl_rp || strategy == serial) return 0.0;
+  if (strategy == conccl || strategy == serial) return 0.0;
+  if (strategy == conccl_rp) return trial.scenario.reserved.value_or(0);
   const bool reserves = strategy == c3_rp || strategy == c3_sp_rp;
   if (reserves && trial.scenario.reserved) return *trial.scenario.reserved;
   return platform.rccl.channels(trial.scenario.collective, trial.scenario.channels);

@@ -113,7 +113,9 @@ Bench::Run Bench::run_once(int number, const std::vector<Operation>& operations)
   const auto begin_of = [&](std::size_t i) { return event(number, start_event + 1 + 2 * static_cast<int>(i)); };
   const auto end_of = [&](std::size_t i) { return event(number, start_event + 2 + 2 * static_cast<int>(i)); };
   std::vector<Stream> streams;
-  for (const Operation& operation : operations) streams.push_back(stream(number, operation.lane, operation.cus));
+  for (const Operation& operation : operations) {
+    streams.push_back(stream(number, operation.lane, operation.cus, operation.first_cu));
+  }
 
   Run run;
   run.begin = host_microseconds();
@@ -156,12 +158,12 @@ Timing Bench::timing_of(const std::vector<std::vector<Run>>& runs, std::size_t o
   return timing;
 }
 
-Stream Bench::stream(int number, int lane, std::optional<int> cus) {
+Stream Bench::stream(int number, int lane, std::optional<int> cus, int first_cu) {
   auto& streams = parts_[static_cast<std::size_t>(number)].streams;
-  const std::pair key(lane, cus.value_or(0));
+  const std::tuple key(lane, cus.value_or(0), first_cu);
   const auto found = streams.find(key);
   if (found != streams.end()) return found->second;
-  return streams[key] = gpu(number).create_stream(cus);
+  return streams[key] = gpu(number).create_stream(cus, first_cu);
 }
 
 Event Bench::event(int number, int which) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,7 +59,8 @@ class Memory {
 struct Operation {
   std::function<void(int gpu, Stream stream)> launch;
   int lane = 0;              // operations of one lane follow each other, others run at once
-  std::optional<int> cus{};  // that its lane may use, where the runtime can see to it
+  std::optional<int> cus{};  // that its lane may use, where the runtime can see to it ...
+  int first_cu = 0;          // ... from this one on
   bool hot = false;          // a GEMM
 };
 
@@ -85,7 +87,7 @@ class Bench {
   // Runs the operations, launched in their order, over and over on these GPUs (none named: all).
   Timing time(const std::vector<Operation>& operations, const std::vector<int>& on = {});
 
-  Stream stream(int gpu, int lane, std::optional<int> cus = {});
+  Stream stream(int gpu, int lane, std::optional<int> cus = {}, int first_cu = 0);
   Event event(int gpu, int number);  // the first few are for whoever needs some for a moment
   // On the GPU's thread: until all that is enqueued is done. GpuError if it does not end.
   void finish(int gpu, Stream stream);
@@ -93,7 +95,7 @@ class Bench {
 
  private:
   struct Part {
-    std::map<std::pair<int, int>, Stream> streams;  // by lane and CUs, 0 for all
+    std::map<std::tuple<int, int, int>, Stream> streams;  // by lane, CUs, 0 for all, and the first of them
     std::map<int, Event> events;
   };
   struct Run {

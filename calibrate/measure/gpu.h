@@ -88,8 +88,8 @@ class Gpu {
   virtual void release_host(void* memory) noexcept = 0;
   virtual void reach(Gpu& peer) = 0;  // from now on it may copy to and from the peer's memory
 
-  // Kernels of a stream with `cus` use no more than so many, where the runtime can see to it.
-  virtual Stream create_stream(std::optional<int> cus = {}) = 0;
+  // Kernels of a stream with `cus` use no more than so many, from number `first` on, where the runtime can see to it.
+  virtual Stream create_stream(std::optional<int> cus = {}, int first = 0) = 0;
   virtual Event create_event() = 0;
   virtual void record(Event event, Stream stream) = 0;
   virtual void wait(Stream stream, Event event) = 0;

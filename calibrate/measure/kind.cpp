@@ -80,14 +80,15 @@ const std::vector<Kind>& all_kinds() {
        measure_phase},
       {"pairs",
        "a GEMM beside a collective, by strategy",
-       {"gemm", "collective", "bytes", "strategy", "channels", "gpus", "makespan_us", "makespan_p10_us",
-        "makespan_p90_us", "gemm_us", "collective_us", "isolated_gemm_us", "collective_alone_us", "event_us", "n"},
+       {"gemm", "collective", "bytes", "strategy", "channels", "reserved_cus", "variant", "prelaunch", "gpus",
+        "makespan_us", "makespan_p10_us", "makespan_p90_us", "gemm_us", "collective_us", "isolated_gemm_us",
+        "collective_alone_us", "event_us", "n"},
        "microseconds by the host's clock, from before the first launch until it knows of the last end; event_us: by "
        "events, "
        "of the slowest GPU; gemm_us, collective_us: by events from their own launch; alone: each by itself, as "
        "makespan_us. c3_base: GEMM "
        "launched first, c3_sp: collective first, conccl: collective by copies, launched first, serial: GEMM, then "
-       "collective",
+       "collective; _rp: with reserved_cus kept from the GEMM",
        measure_pair},
       {"dependent",
        "a GEMM and the all-gather that feeds it, by schedule",

@@ -14,10 +14,42 @@ namespace {
 constexpr double phase_seconds = 1.5;
 constexpr int triad_workgroups_per_cu = 8;
 
+// GpuError for what copies on streams are not: packets of another kind, and commands that wait in their queues.
+void require_copies(const Arguments& arguments) {
+  const std::string& variant = arguments.text("variant");
+  if (variant == "bcst" || variant == "swap") {
+    throw GpuError(
+        GpuError::Kind::unsupported,
+        fmt::format("no runtime lets programs queue the packets of variant {}: pcpy and b2b can be measured", variant));
+  }
+  if (arguments.text("prelaunch") == "yes") {
+    throw GpuError(GpuError::Kind::unsupported,
+                   "commands of engines that are queued beforehand (prelaunch yes) cannot be measured");
+  }
+}
+
 Operation operation_of(Lab& lab, const Arguments& arguments, bool by_copies) {
   const Collective kind = parse_collective(arguments.text("collective"));
-  return by_copies ? lab.operations.copies(kind, arguments.bytes())
-                   : lab.operations.collective(kind, arguments.bytes(), static_cast<int>(arguments.number("channels")));
+  if (by_copies) {
+    require_copies(arguments);
+    return lab.operations.copies(kind, arguments.bytes(), arguments.text("variant") == "b2b");
+  }
+  return lab.operations.collective(kind, arguments.bytes(), static_cast<int>(arguments.number("channels")));
+}
+
+// So many CUs are kept from the GEMM, which gets the first ones: by its stream's mask or its own kernel. A collective
+// by kernels gets the others, where streams have masks.
+void reserve(Lab& lab, const Arguments& arguments, Operation& gemm, Operation& collective, bool by_copies) {
+  const int reserved = static_cast<int>(arguments.number("reserved_cus"));
+  const int all = lab.bench.gpu(0).device().cus;
+  if (reserved == 0) return;
+  if (reserved >= all) {
+    throw GpuError(GpuError::Kind::unsupported, fmt::format("{} CUs cannot be kept from a GEMM of {}", reserved, all));
+  }
+  gemm = lab.operations.gemm(arguments.shape(), all - reserved);
+  if (by_copies) return;
+  collective.cus = reserved;
+  collective.first_cu = all - reserved;
 }
 
 // Replays what the operation enqueues, recorded once on every GPU.
@@ -61,11 +93,13 @@ Rows measure_collective(Lab& lab, const Arguments& arguments) {
 
 Rows measure_pair(Lab& lab, const Arguments& arguments) {
   const std::string& strategy = arguments.text("strategy");
-  const Operation gemm = lab.operations.gemm(arguments.shape());
-  Operation collective = operation_of(lab, arguments, strategy == "conccl");
+  const bool by_copies = strategy.starts_with("conccl");
+  Operation collective = operation_of(lab, arguments, by_copies);  // first: it says what cannot be measured
+  Operation gemm = lab.operations.gemm(arguments.shape());
   const double gemm_alone = lab.bench.time({gemm}).wall.median;
   const double collective_alone = lab.bench.time({collective}).wall.median;
-  const bool gemm_first = strategy == "c3_base" || strategy == "serial";
+  const bool gemm_first = strategy == "c3_base" || strategy == "c3_rp" || strategy == "serial";
+  if (strategy.ends_with("_rp")) reserve(lab, arguments, gemm, collective, by_copies);
   if (strategy == "serial") collective.lane = gemm.lane;
   const Timing timing = gemm_first ? lab.bench.time({gemm, collective}) : lab.bench.time({collective, gemm});
   Row row;

@@ -100,32 +100,37 @@ Operation Operations::collective(Collective kind, std::size_t bytes, int channel
           .lane = collective_lane};
 }
 
-Operation Operations::copies(Collective kind, std::size_t bytes) {
+Operation Operations::copies(Collective kind, std::size_t bytes, bool in_a_row) {
   if (kind == Collective::all_reduce || kind == Collective::reduce_scatter) {
     throw GpuError(GpuError::Kind::unsupported, fmt::format("copies alone make no {}", to_string(kind)));
   }
   reserve(bytes);
-  return {.launch = [this, kind, bytes](int gpu, Stream stream) { push(gpu, kind, bytes, stream); },
+  return {.launch = [this, kind, bytes, in_a_row](int gpu, Stream stream) { push(gpu, kind, bytes, stream, in_a_row); },
           .lane = collective_lane};
 }
 
-// Forks from the stream to one for each peer, and joins them again.
-void Operations::push(int number, Collective kind, std::size_t bytes, Stream stream) {
+// Forks from the stream to one for each peer, and joins them again, or stays on it.
+void Operations::push(int number, Collective kind, std::size_t bytes, Stream stream, bool in_a_row) {
   const bool broadcast = kind == Collective::broadcast;
   if (broadcast && number != 0) return;
   Gpu& gpu = bench_.gpu(number);
   const int gpus = bench_.gpus();
   const std::size_t part = broadcast ? bytes : bytes / static_cast<std::size_t>(gpus);
   const Event fork = bench_.event(number, first_push_event);
-  gpu.record(fork, stream);
+  if (!in_a_row) gpu.record(fork, stream);
   for (int step = 1; step < gpus; ++step) {  // every GPU begins with another peer
     const int peer = (number + step) % gpus;
-    const Stream lane = bench_.stream(number, first_peer_lane + step);
-    const Event joined = bench_.event(number, first_push_event + step);
     const std::size_t own = broadcast ? 0 : part * static_cast<std::size_t>(number);
     const std::size_t from = kind == Collective::all_to_all ? part * static_cast<std::size_t>(peer) : own;
+    char* const to = destination(peer, bytes) + own;
+    if (in_a_row) {
+      gpu.copy(to, source(number, bytes) + from, part, stream);
+      continue;
+    }
+    const Stream lane = bench_.stream(number, first_peer_lane + step);
+    const Event joined = bench_.event(number, first_push_event + step);
     gpu.wait(lane, fork);
-    gpu.copy(destination(peer, bytes) + own, source(number, bytes) + from, part, lane);
+    gpu.copy(to, source(number, bytes) + from, part, lane);
     gpu.record(joined, lane);
     gpu.wait(stream, joined);
   }

@@ -23,9 +23,9 @@ class Operations {
   Operation gemm(GemmShape shape, std::optional<int> cus = {}, Operands operands = Operands::normal);
   // By kernels, on lane 1; `bytes` is the whole array of one GPU, `channels` 0 the library's own choice.
   Operation collective(Collective kind, std::size_t bytes, int channels = 0);
-  // By copies: every GPU pushes to each of its peers on a stream of its own. All-gather, all-to-all, and broadcast from
-  // GPU 0; GpuError for others, which compute.
-  Operation copies(Collective kind, std::size_t bytes);
+  // By copies: every GPU pushes to each of its peers, on a stream for each or `in_a_row` on one. All-gather,
+  // all-to-all, and broadcast from GPU 0; GpuError for others, which compute.
+  Operation copies(Collective kind, std::size_t bytes, bool in_a_row = false);
   // A kernel of device/kernels.cu on lane 0.
   template <class... Arguments>
   void launch(int gpu, const char* kernel, Grid grid, Stream stream, Arguments... arguments) {
@@ -46,7 +46,7 @@ class Operations {
 
   Prepared prepare(int gpu, GemmShape shape, std::optional<int> cus, Operands operands);
   void forget_gemms();
-  void push(int gpu, Collective kind, std::size_t bytes, Stream stream);
+  void push(int gpu, Collective kind, std::size_t bytes, Stream stream, bool in_a_row);
   void fill_normal(int gpu, const Memory& memory, std::uint64_t seed, Stream stream);  // bf16 random numbers
   void reserve(std::size_t bytes);
   char* at_least(std::vector<Memory>& memory, int gpu, std::size_t bytes);

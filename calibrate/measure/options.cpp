@@ -81,7 +81,7 @@ std::optional<Options::Answer> read_options(int argc, const char* const* argv, c
       ->type_name("SHAPE");
   app.add_option("--pairs", pairs,
                  "Concurrent runs to measure, and nothing else unless --only asks for it: a CSV with columns gemm, "
-                 "collective, bytes, strategy, and channels where that matters")
+                 "collective, bytes, strategy, and channels, reserved_cus, variant, prelaunch where they matter")
       ->type_name("FILE");
   app.add_option("--time-limit", minutes, "Begin nothing after so many minutes; the same command goes on later")
       ->type_name("MIN")

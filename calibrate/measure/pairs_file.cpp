@@ -14,34 +14,69 @@ namespace c3sim::measure {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> strategies{"c3_base", "c3_sp", "conccl", "serial"};
+constexpr std::array<std::string_view, 7> strategies{"c3_base", "c3_sp",     "c3_rp", "c3_sp_rp",
+                                                     "conccl",  "conccl_rp", "serial"};
+constexpr std::array<std::string_view, 4> variants{"pcpy", "bcst", "swap", "b2b"};
+constexpr std::array<std::string_view, 4> needed{"gemm", "collective", "bytes", "strategy"};
+constexpr std::array<std::string_view, 4> accepted{"channels", "reserved_cus", "variant", "prelaunch"};
 constexpr std::int64_t largest_array = std::int64_t{1} << 37;
 constexpr std::int64_t most_channels = 64;
+constexpr std::int64_t most_cus = 4096;
+
+template <std::size_t count>
+void require_one_of(const std::array<std::string_view, count>& words, const std::string& text, std::string_view what) {
+  if (std::ranges::find(words, text) != words.end()) return;
+  throw UserError(fmt::format("'{}' is no {}: {} are accepted", text, what, fmt::join(words, ", ")));
+}
+
+// What of a pair is of copies, and what strategies keep CUs for.
+void check_choices(const Arguments& pair) {
+  const std::string& strategy = pair.text("strategy");
+  const bool by_copies = strategy.starts_with("conccl");
+  const std::string& variant = pair.text("variant");
+  if (!variant.empty()) require_one_of(variants, variant, "variant");
+  const std::string& prelaunch = pair.text("prelaunch");
+  if (!prelaunch.empty()) require_one_of(std::array<std::string_view, 2>{"yes", "no"}, prelaunch, "prelaunch");
+  if (!by_copies && (!variant.empty() || prelaunch == "yes")) {
+    throw UserError(fmt::format("{} has no copies: variant and prelaunch are of conccl and conccl_rp", strategy));
+  }
+  if (!pair.text("channels").empty()) parse_count(pair.text("channels"), 1, most_channels);
+  const std::string& reserved = pair.text("reserved_cus");
+  if (!reserved.empty()) parse_count(reserved, 0, most_cus);
+  if (strategy.ends_with("_rp") && reserved.empty()) {
+    throw UserError(fmt::format("{} keeps CUs from the GEMM: how many, reserved_cus has to say", strategy));
+  }
+}
 
 // UserError where the cells are no pair.
 void check(const Arguments& pair, int gpus) {
   parse_shape(pair.text("gemm"));
-  const Collective collective = parse_collective(pair.text("collective"));
-  if (std::ranges::find(strategies, pair.text("strategy")) == strategies.end()) {
-    throw UserError(
-        fmt::format("'{}' is no strategy: {} are accepted", pair.text("strategy"), fmt::join(strategies, ", ")));
-  }
-  const bool computes = collective == Collective::all_reduce || collective == Collective::reduce_scatter;
-  if (pair.text("strategy") == "conccl" && computes) {
-    throw UserError(
-        fmt::format("copies alone make no {}: c3_base, c3_sp and serial are accepted", pair.text("collective")));
-  }
+  parse_collective(pair.text("collective"));
+  require_one_of(strategies, pair.text("strategy"), "strategy");
   const std::int64_t unit = std::int64_t{2} * gpus;  // numbers of two bytes, as many for each GPU
   if (parse_count(pair.text("bytes"), unit, largest_array) % unit != 0) {
     throw UserError(fmt::format("bytes {} are no multiple of {}", pair.text("bytes"), unit));
   }
-  if (!pair.text("channels").empty()) parse_count(pair.text("channels"), 1, most_channels);
+  check_choices(pair);
+}
+
+// The cells of a line under its heads; what says nothing is empty.
+Arguments pair_of(const std::vector<std::string>& head, const std::vector<std::string>& cells) {
+  Arguments pair;
+  const auto cell_of = [&](std::string_view column) -> std::string {
+    const auto at = std::ranges::find(head, column) - head.begin();
+    if (at == static_cast<std::ptrdiff_t>(head.size())) return {};
+    const std::string& cell = cells[static_cast<std::size_t>(at)];
+    return cell == "-" || (column == "channels" && cell == "0") ? std::string() : cell;
+  };
+  for (const std::string_view column : needed) pair.add(std::string(column), cell_of(column));
+  for (const std::string_view column : accepted) pair.add(std::string(column), cell_of(column));
+  return pair;
 }
 
 }  // namespace
 
 std::vector<Arguments> read_pairs(const std::string& text, const std::string& name, int gpus) {
-  constexpr std::array<std::string_view, 5> columns{"gemm", "collective", "bytes", "strategy", "channels"};
   std::istringstream stream(text);
   std::vector<Arguments> pairs;
   std::vector<std::string> head;
@@ -52,26 +87,17 @@ std::vector<Arguments> read_pairs(const std::string& text, const std::string& na
     std::vector<std::string> cells = split(line, ',');
     if (head.empty()) {
       head = std::move(cells);
-      for (const std::string_view column : columns) {
-        if (column == "channels" || std::ranges::find(head, column) != head.end()) continue;
-        throw UserError(
-            fmt::format("{}:{}: no column {}: gemm, collective, bytes and strategy are needed, channels is "
-                        "accepted",
-                        name, number, column));
+      for (const std::string_view column : needed) {
+        if (std::ranges::find(head, column) != head.end()) continue;
+        throw UserError(fmt::format("{}:{}: no column {}: {} are needed, {} are accepted", name, number, column,
+                                    fmt::join(needed, ", "), fmt::join(accepted, ", ")));
       }
       continue;
     }
     if (cells.size() != head.size()) {
       throw UserError(fmt::format("{}:{}: {} cells under {} columns", name, number, cells.size(), head.size()));
     }
-    Arguments pair;
-    for (const std::string_view column : columns) {
-      const auto at = std::ranges::find(head, column) - head.begin();
-      const bool there = at < static_cast<std::ptrdiff_t>(head.size());
-      std::string cell = there ? cells[static_cast<std::size_t>(at)] : "";
-      if (column == "channels" && (cell == "-" || cell == "0")) cell.clear();
-      pair.add(std::string(column), std::move(cell));
-    }
+    Arguments pair = pair_of(head, cells);
     try {
       check(pair, gpus);
     } catch (const UserError& fault) {

@@ -31,8 +31,8 @@ struct Item {
 
 std::vector<Item> make_plan(const Wish& wish, const Machine& machine, const Protocol& protocol);
 
-// The runs that a table called `name` with columns gemm, collective, bytes, strategy and, where it has it, channels
-// asks for. UserError says which line is not one.
+// The runs that a table called `name` with columns gemm, collective, bytes, strategy and, where it has them, channels,
+// reserved_cus, variant and prelaunch asks for. UserError says which line is not one.
 std::vector<Arguments> read_pairs(const std::string& text, const std::string& name, int gpus);
 
 }  // namespace c3sim::measure

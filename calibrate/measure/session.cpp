@@ -72,7 +72,8 @@ class Session {
     ++end_.left_out;
     switch (error.kind()) {
       case GpuError::Kind::unsupported:
-        if (told_.insert(error.what()).second) {
+        // A reason once; but of pairs, which people ask for one by one, each that is missing.
+        if (told_.insert(error.what()).second || item.kind->name == "pairs") {
           progress_->say(fmt::format("left out: {} {}: {}", item.kind->name, item.arguments.spelled(), error.what()));
         }
         return;

@@ -42,7 +42,7 @@ Sustained sustain(Bench& bench, const Operation& operation, double seconds, int 
   bench.each([&](int number) {
     if (!takes_part(number)) return;
     Gpu& gpu = bench.gpu(number);
-    const Stream stream = bench.stream(number, operation.lane, operation.cus);
+    const Stream stream = bench.stream(number, operation.lane, operation.cus, operation.first_cu);
     Batches& own = all[static_cast<std::size_t>(number)];
     try {
       while (rendezvous.arrive(look_at_clock) && !over) {

@@ -372,13 +372,6 @@ std::string table_name(const std::string& file) {
   return (path.extension() == ".gz" ? path.stem() : path).stem().string();
 }
 
-std::optional<std::string> fill_in(const Template& text, const sim::CsvFile& file, std::size_t row) {
-  return expand(text, [&](const std::string& column) -> std::optional<std::string_view> {
-    if (!file.has(column)) return {};
-    return file.text(row, column);
-  });
-}
-
 Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
   Reading reading;
   reading.name = std::filesystem::path(file.name()).filename().string();

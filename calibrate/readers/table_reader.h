@@ -25,8 +25,4 @@ std::string table_name(const std::string& file);
 Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others = {},
                    Rows rows = Rows::measured);
 
-// The same for one row of any table, for whoever wants its cells: the text with cells in place of columns, or nothing
-// where it names one that is empty.
-std::optional<std::string> fill_in(const Template& text, const sim::CsvFile& file, std::size_t row);
-
 }  // namespace c3sim::calibrate

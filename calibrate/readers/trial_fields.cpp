@@ -258,10 +258,13 @@ study::Trial read_c3(FieldReader& fields) {
   trial.scenario.collective = fields.choice("collective", study::collective_choices());
   trial.scenario.bytes = fields.bytes();
   trial.scenario.channels = fields.integer("channels", 1);
-  trial.scenario.reserved = fields.integer("reserved", 1);
+  trial.scenario.reserved = fields.integer("reserved", 0);
   trial.scenario.delay = fields.time("delay");
   trial.strategy = fields.choice("strategy", study::strategy_choices());
   trial.scenario.barrier = fields.choice<study::Barrier>("barrier", study::barrier_choices(), study::Barrier::each);
+  trial.scenario.variant =
+      fields.choice<models::SdmaVariant>("variant", study::variant_choices(), models::SdmaVariant::pcpy);
+  trial.scenario.prelaunch = fields.flag("prelaunch");
   return trial;
 }
 
@@ -297,7 +300,10 @@ const std::vector<Kind>& kinds() {
       {"remote", {"access", "pattern", "gpu", "peer", "bytes", "cus"}, read_remote},
       {"stream", {"read", "written", "workgroups", "bytes"}, read_stream},
       {"load", {"bytes", "beside", "beside_reads"}, read_loads},
-      {"c3", {"gemm", "dtype", "collective", "bytes", "strategy", "channels", "reserved", "delay", "barrier"}, read_c3},
+      {"c3",
+       {"gemm", "dtype", "collective", "bytes", "strategy", "channels", "reserved", "delay", "barrier", "variant",
+        "prelaunch"},
+       read_c3},
       {"dependent", {"gemm", "dtype", "schedule"}, read_dependent},
       {"stream_beside_collective",
        {"read", "written", "workgroups", "stream_bytes", "collective", "bytes", "backend", "gpus", "variant",

@@ -12,7 +12,6 @@ struct CuMask {
   bool all() const { return begin == end; }
   // Of an XCD that has so many.
   int cus(int cus_per_xcd) const { return all() ? cus_per_xcd : end - begin; }
-  bool allows(int cu) const { return all() || (cu >= begin && cu < end); }
   auto operator<=>(const CuMask&) const = default;
 };
 

@@ -12,7 +12,8 @@ std::vector<FittedRange> FittedRange::read(sim::Section root) {
     range.work = row.name("name");
     range.smallest = row.bytes("smallest", limits::capacity);
     range.largest = row.bytes("largest", limits::capacity);
-    if (range.largest < range.smallest) row.fault("largest", "is below the smallest");
+    const bool known = row.is_sound("smallest") && row.is_sound("largest");
+    if (known && range.largest < range.smallest) row.fault("largest", "is below the smallest");
     range.spread = row.number("spread", 0.0, 10.0, 0.0);
     ranges.push_back(std::move(range));
   }

@@ -27,6 +27,7 @@ std::string to_string(const GemmShape& shape) { return fmt::format("{}x{}x{}", s
 ParsedGemmShape parse_gemm_shape(std::string_view text) {
   ParsedGemmShape parsed;
   const auto fail = [&] {
+    parsed.shape = {1, 1, 1};  // of which nothing else is wrong
     parsed.error =
         fmt::format("'{}' is no GEMM shape: write MxNxK with three whole numbers from 1 to {}, such as 8192x57344x8192",
                     text.substr(0, 80), GemmShape::largest_extent);

@@ -30,11 +30,15 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.link_energy = section.energy_per_byte("link_energy", limits::energy_per_byte);
   spec.lowest_clock = section.frequency("lowest_clock", limits::clock);
   spec.highest_clock = section.frequency("highest_clock", limits::clock);
-  if (spec.cap <= spec.idle + spec.clock_tree) section.fault("cap", "leaves nothing above idle and clock_tree power");
-  const bool ordered = spec.lowest_clock <= spec.highest_clock;
+  const bool known = section.is_sound("cap") && section.is_sound("idle") && section.is_sound("clock_tree");
+  if (known && spec.cap <= spec.idle + spec.clock_tree) {
+    section.fault("cap", "leaves nothing above idle and clock_tree power");
+  }
+  const bool clocks_known = section.is_sound("lowest_clock") && section.is_sound("highest_clock");
+  const bool ordered = !clocks_known || spec.lowest_clock <= spec.highest_clock;
   if (!ordered) section.fault("highest_clock", "lies below lowest_clock");
   const sim::Limits<sim::Hertz> clocks{spec.lowest_clock, spec.highest_clock};
-  spec.matrix_clock = section.frequency("matrix_clock", ordered ? clocks : limits::clock);
+  spec.matrix_clock = section.frequency("matrix_clock", clocks_known && ordered ? clocks : limits::clock);
   spec.window = section.time("window", periods);
   spec.period = section.time("period", periods);
   spec.dead_band = section.number("dead_band", 0.0, 0.5);

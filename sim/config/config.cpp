@@ -147,11 +147,13 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open_entry(ConfigNode key) {
     Open& map = open_.back();
-    if (!is_name(key.text)) {
-      reading_.fault(key.position, path(), "the key '" + key.text + "' is not a name (letters, digits, '_' and '-')");
+    // Its text is not told: the file may be anything, and none of the reader's business.
+    const bool named = is_name(key.text);
+    if (!named && !std::exchange(has_odd_key_, true)) {
+      reading_.fault(key.position, path(), "this key is not a name (letters, digits, '_' and '-')");
     }
     map.is_duplicate = !map.keys.insert(key.text).second;
-    map.node.entries.push_back({key.text, key.position, {}});
+    map.node.entries.push_back({named ? key.text : std::string(), key.position, {}});
     map.has_key = true;
     if (map.is_duplicate) reading_.fault(key.position, path(), "the key is given twice");
   }
@@ -183,6 +185,7 @@ class TreeBuilder : public YAML::EventHandler {
   int assignment_;
   std::string root_path_;
   int documents_ = 0;
+  bool has_odd_key_ = false;  // one is told of, however many there are
   ConfigNode root_;
   std::vector<Open> open_;
 };

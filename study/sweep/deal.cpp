@@ -52,9 +52,4 @@ bool Deal::done() const {
   return frontier_ == size_ && dealt_.empty();
 }
 
-bool Deal::owes(int owner) const {
-  const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(dealt_, [owner](const auto& point) { return point.second == owner; });
-}
-
 }  // namespace c3sim::study

@@ -27,8 +27,6 @@ class Deal {
   void answered(const std::vector<std::uint64_t>& indices);
   // Whether every point has been dealt and has its answer.
   bool done() const;
-  // Whether all of its points are answered or taken over.
-  bool owes(int owner) const;
 
  private:
   // The next point that the store has not got, or size_.

@@ -91,7 +91,7 @@ std::string read_device(int& device, std::string_view text) {
   return {};
 }
 
-using C3Words = std::array<Word<C3Question>, 9>;
+using C3Words = std::array<Word<C3Question>, 11>;
 const C3Words& words_of(const C3Question&) {
   static const C3Words words{{
       {"gemm", true, [](auto& q, auto text) { return read_gemm(q.scenario.gemm, text); }},
@@ -100,10 +100,12 @@ const C3Words& words_of(const C3Question&) {
       {"bytes", true, [](auto& q, auto text) { return read_size(q.scenario.bytes, text); }},
       {"strategy", true, [](auto& q, auto text) { return read_choice(q.strategies, text, strategy_choices()); }},
       {"channels", false, [](auto& q, auto text) { return read_count(q.scenario.channels, text); }},
-      {"reserve", false, [](auto& q, auto text) { return read_count(q.scenario.reserved, text); }},
+      {"reserve", false, [](auto& q, auto text) { return read_count(q.scenario.reserved, text, 0); }},
       {"splits", false, [](auto& q, auto text) { return read_choice(q.scenario.splits, text, split_choices()); }},
       {"delay", false, [](auto& q, auto text) { return read_time(q.scenario.delay, text); }},
       {"barrier", false, [](auto& q, auto text) { return read_choice(q.scenario.barrier, text, barrier_choices()); }},
+      {"variant", false, [](auto& q, auto text) { return read_choice(q.scenario.variant, text, variant_choices()); }},
+      {"prelaunch", false, [](auto& q, auto text) { return read_choice(q.scenario.prelaunch, text, yes_or_no()); }},
   }};
   return words;
 }

@@ -174,18 +174,45 @@ std::optional<std::size_t> PairAlternatives::by_strategy(Testbed& testbed, const
   return static_cast<std::size_t>(found - choices_.begin());
 }
 
-std::optional<PairAlternatives::Run> PairAlternatives::run_of(std::size_t alternative) const {
-  for (const Strategy strategy : {Strategy::serial, Strategy::c3_base, Strategy::c3_sp, Strategy::conccl}) {
-    const Run run{strategy, choices_[alternative].collective.channels};
-    if (of_run(run) == alternative) return run;
+C3Trial PairAlternatives::trial_of(const Sizes& sizes, std::size_t alternative) const {
+  const PairChoice& choice = choices_[alternative];
+  const bool reserves = choice.reserved > 0;
+  C3Trial trial;
+  trial.scenario.gemm = sizes.gemm;
+  trial.scenario.collective = kind_;
+  trial.scenario.bytes = sizes.bytes;
+  trial.scenario.channels = choice.collective.channels;
+  trial.scenario.variant = choice.collective.variant;
+  trial.scenario.prelaunch = choice.collective.prelaunch;
+  if (reserves) trial.scenario.reserved = choice.reserved;
+  if (!choice.at_once) {
+    trial.strategy = Strategy::serial;
+  } else if (choice.collective.backend == models::Backend::sdma) {
+    trial.strategy = reserves ? Strategy::conccl_rp : Strategy::conccl;
+  } else if (choice.order == LaunchOrder::gemm_first) {
+    trial.strategy = reserves ? Strategy::c3_rp : Strategy::c3_base;
+  } else {
+    trial.strategy = reserves ? Strategy::c3_sp_rp : Strategy::c3_sp;
   }
-  return {};
+  return trial;
 }
 
-std::optional<std::size_t> PairAlternatives::of_run(const Run& run) const {
-  PairChoice choice{.at_once = run.strategy != Strategy::serial, .collective = {.channels = run.channels}};
-  if (run.strategy == Strategy::c3_sp) choice.order = LaunchOrder::collective_first;
-  if (run.strategy == Strategy::conccl) choice.collective = {.backend = models::Backend::sdma};
+std::optional<std::size_t> PairAlternatives::of_trial(const C3Trial& trial) const {
+  using enum Strategy;
+  const Scenario& scenario = trial.scenario;
+  const Strategy strategy = trial.strategy;
+  const bool reserves = strategy == c3_rp || strategy == c3_sp_rp || strategy == conccl_rp;
+  // How much was kept, and what a search found, only the table can say.
+  if ((reserves && !scenario.reserved) || strategy == c3_best || strategy == heuristic) return {};
+  PairChoice choice{.at_once = strategy != serial};
+  if (strategy == c3_sp || strategy == c3_sp_rp) choice.order = LaunchOrder::collective_first;
+  if (reserves) choice.reserved = *scenario.reserved;
+  if (strategy == conccl || strategy == conccl_rp) {
+    choice.collective = {
+        .backend = models::Backend::sdma, .variant = scenario.variant, .prelaunch = scenario.prelaunch};
+  } else {
+    choice.collective.channels = scenario.channels;
+  }
   const auto found = std::ranges::find(choices_, choice);
   if (found == choices_.end()) return {};
   return static_cast<std::size_t>(found - choices_.begin());

@@ -10,6 +10,7 @@
 #include "study/dependent.h"
 #include "study/strategy.h"
 #include "study/testbed.h"
+#include "study/trial.h"
 #include "study/tune/size_feature.h"
 
 namespace c3sim::study {
@@ -94,13 +95,10 @@ class PairAlternatives : public Alternatives {
   // it is not among the alternatives.
   std::optional<std::size_t> by_strategy(Testbed& testbed, const Sizes& sizes, Strategy strategy) const;
 
-  // Runs that c3sim-measure can make: its tables name a strategy and, where that is no choice of the library, channels.
-  struct Run {
-    Strategy strategy = Strategy::serial;  // serial, c3_base, c3_sp or conccl
-    std::optional<int> channels{};
-  };
-  std::optional<Run> run_of(std::size_t alternative) const;  // none of what it cannot run
-  std::optional<std::size_t> of_run(const Run& run) const;
+  // An alternative as tables of measured pairs name it: a strategy, and channels, CUs kept and variant where those are
+  // no choice of the library. And the other way round; none where the trial is not among the alternatives.
+  C3Trial trial_of(const Sizes& sizes, std::size_t alternative) const;
+  std::optional<std::size_t> of_trial(const C3Trial& trial) const;
 
  private:
   Schedule schedule_of(const Sizes& sizes, const PairChoice& choice, const models::PlatformSpec& platform) const;

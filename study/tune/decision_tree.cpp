@@ -1,10 +1,13 @@
 #include "study/tune/decision_tree.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <string>
 
 namespace c3sim::study {
 
@@ -36,7 +39,7 @@ std::vector<double> sums_of(const TreeCases& cases, std::span<const std::size_t>
 struct Found {
   double cost = std::numeric_limits<double>::infinity();
   std::size_t feature = 0;
-  double threshold = 0.0;
+  double low = 0.0, high = 0.0;  // of the cases on both sides of it
 };
 
 // The split after which both sides together cost least.
@@ -56,7 +59,7 @@ Found best_split(const TreeCases& cases, std::span<const std::size_t> members) {
       }
       if (value(sorted[i]) == value(sorted[i + 1])) continue;
       const double cost = cheapest(below).cost + cheapest(above).cost;
-      if (cost < best.cost) best = {cost, feature, std::sqrt(value(sorted[i]) * value(sorted[i + 1]))};
+      if (cost < best.cost) best = {cost, feature, value(sorted[i]), value(sorted[i + 1])};
     }
   }
   return best;
@@ -70,14 +73,15 @@ std::size_t grow(std::vector<DecisionTree::Node>& nodes, const TreeCases& cases,
   if (depth == 0) return place;
   const Found split = best_split(cases, members);
   if (!(own.cost - split.cost > least_gain * static_cast<double>(members.size()))) return place;
+  const double threshold = round_between(split.low, split.high);
   Members below;
   Members above;
   for (const std::size_t member : members) {
-    (cases.features[member][split.feature] <= split.threshold ? below : above).push_back(member);
+    (cases.features[member][split.feature] <= threshold ? below : above).push_back(member);
   }
   const std::size_t first = grow(nodes, cases, below, depth - 1);
   const std::size_t second = grow(nodes, cases, above, depth - 1);
-  nodes[place].split = DecisionTree::Split{split.feature, split.threshold, first, second};
+  nodes[place].split = DecisionTree::Split{split.feature, threshold, split.low, split.high, first, second};
   return place;
 }
 
@@ -148,6 +152,16 @@ std::vector<std::size_t> unseen(const TreeCases& cases, const Choose& choose) {
 }
 
 }  // namespace
+
+double round_between(double low, double high) {
+  const double middle = std::sqrt(low * high);
+  constexpr int most_digits = std::numeric_limits<double>::max_digits10;
+  for (int digits = 1; digits <= most_digits; ++digits) {
+    const double rounded = std::stod(fmt::format("{:.{}e}", middle, digits - 1));
+    if (low <= rounded && rounded < high) return rounded;
+  }
+  return low;
+}
 
 std::size_t DecisionTree::choose(std::span<const double> features) const {
   const Node* node = &nodes_.front();

@@ -12,10 +12,12 @@ namespace c3sim::study {
 
 class DecisionTree {
  public:
-  // Where the path divides: at the threshold and below it on the one side, above on the other.
+  // Where the path divides: at the threshold and below it on the one side, above on the other. Of the cases of the fit
+  // the nearest lie at `low`, which is not above the threshold, and at `high`, which is: they tell no more of it.
   struct Split {
     std::size_t feature = 0;
     double threshold = 0.0;
+    double low = 0.0, high = 0.0;
     std::size_t below = 0, above = 0;  // places of nodes
   };
   struct Node {
@@ -43,8 +45,12 @@ struct TreeCases {
 
 inline constexpr int deepest_tree = 8;
 
+// Of the numbers from `low` up to, but without `high`, both above 0, one of the fewest digits: near their geometric
+// mean.
+double round_between(double low, double high);
+
 // Of at most so many splits from the root to a leaf, each of which takes one case in a thousand of a whole cost away. A
-// threshold lies midway, as ratios go, between two cases.
+// threshold is round_between two cases.
 DecisionTree fit_tree(const TreeCases& cases, std::span<const std::size_t> members, int depth);
 
 // The same of all cases, with the depth at which trees cost least in groups that they have not seen.

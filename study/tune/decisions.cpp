@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/check.h"
 #include "study/testbed_pool.h"
 
 namespace c3sim::study {
 
 namespace {
 
-constexpr double regret_of_the_impossible = 1.0;
+constexpr double cost_of_the_impossible = 1.0;
 
 double seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 
@@ -34,8 +35,14 @@ std::size_t Decision::plainest() const {
 
 double Decision::regret(std::size_t alternative) const {
   const Attempted& attempt = attempts[alternative];
-  if (!attempt.is_possible) return regret_of_the_impossible;
+  SIM_CHECK(attempt.is_possible);
   return std::max(0.0, seconds(attempt.known()) / seconds(attempts[best()].known()) - 1.0);
+}
+
+double Decision::cost(std::size_t alternative) const {
+  if (!attempts[alternative].is_possible) return cost_of_the_impossible;
+  const double lost = regret(alternative);
+  return lost <= as_good ? 0.0 : lost;
 }
 
 void Decisions::attempt(Testbed& testbed, const std::vector<MeasuredChoice>& measured, const Progress& progress,
@@ -93,10 +100,7 @@ TreeCases Decisions::tree_cases() const {
     std::vector<double>& features = cases.features.emplace_back();
     for (const SizeFeature& feature : alternatives_->features()) features.push_back(feature.of(decision.sizes));
     std::vector<double>& costs = cases.costs.emplace_back();
-    for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-      const double regret = decision.regret(i);
-      costs.push_back(regret <= Decision::as_good ? 0.0 : regret);
-    }
+    for (std::size_t i = 0; i < decision.attempts.size(); ++i) costs.push_back(decision.cost(i));
     cases.groups.push_back(decision.group);
   }
   return cases;
@@ -122,23 +126,24 @@ std::size_t Decisions::tried() const {
 RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
                      double error) {
   RuleRecord record{.rule = std::move(rule), .decisions = decisions.size()};
+  double sum = 0.0;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
+    if (!decisions[i].attempts[chosen[i]].is_possible) continue;
+    ++record.possible;
     const double regret = decisions[i].regret(chosen[i]);
     if (regret <= Decision::as_good) ++record.right;
     if (regret <= error) ++record.within_error;
-    record.mean_regret += regret / static_cast<double>(decisions.size());
+    sum += regret;
     record.worst_regret = std::max(record.worst_regret, regret);
   }
+  if (record.possible > 0) record.mean_regret = sum / static_cast<double>(record.possible);
   return record;
 }
 
 std::size_t best_constant(const std::vector<Decision>& decisions) {
   std::vector<double> sums(decisions.front().attempts.size(), 0.0);
   for (const Decision& decision : decisions) {
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const double regret = decision.regret(i);
-      if (regret > Decision::as_good) sums[i] += regret;
-    }
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += decision.cost(i);
   }
   return static_cast<std::size_t>(std::ranges::min_element(sums) - sums.begin());
 }

@@ -38,9 +38,11 @@ struct Decision {
 
   std::size_t best() const;      // the fastest of what was tried
   std::size_t plainest() const;  // the first in order of those that are as good
-  // What an alternative takes longer than the best, relative to that; by its bound where it was ruled out, and twice as
-  // long where it is impossible.
+  // What a possible alternative takes longer than the best, relative to that; by its bound where it was ruled out.
   double regret(std::size_t alternative) const;
+  // What it costs a rule to choose it: its regret, nothing where it is as good as the best, and as much as twice the
+  // time of the best where it is impossible.
+  double cost(std::size_t alternative) const;
 };
 
 // A measured time of an alternative.
@@ -67,7 +69,7 @@ class Decisions {
 
   const Alternatives& alternatives() const { return *alternatives_; }
   const std::vector<Decision>& all() const { return decisions_; }
-  // What a choice costs is its regret, and nothing where it is as good as the best: so plain ones win.
+  // By Decision::cost: among choices that are as good plain ones win.
   TreeCases tree_cases() const;
   // Of all alternatives of all decisions, how many are possible, and how many of these were tried.
   std::size_t possible() const;
@@ -84,7 +86,8 @@ class Decisions {
 struct RuleRecord {
   std::string rule;
   std::size_t decisions = 0;
-  std::size_t right = 0;         // choices as good as the best
+  std::size_t possible = 0;  // of these, those in which the platform can do what the rule chooses: all else is of them
+  std::size_t right = 0;     // choices as good as the best
   std::size_t within_error = 0;  // choices that predictions cannot tell from the best
   double mean_regret = 0.0;      // what its choices take longer than the best, relative to that
   double worst_regret = 0.0;

@@ -288,6 +288,20 @@ void add_lines(Tuning& tuning, Testbed& testbed) {
   }
 }
 
+struct Unit {
+  sim::Bytes size;
+  std::string_view name;
+};
+
+// The largest in which a size is not below 1.
+Unit unit_of(sim::Bytes bytes) {
+  constexpr std::array names{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t place = 0;
+  sim::Bytes size(1.0);
+  for (; bytes >= 1024.0 * size && place + 1 < names.size(); ++place) size *= 1024.0;
+  return {size, names[place]};
+}
+
 }  // namespace
 
 std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed& testbed) {
@@ -342,11 +356,13 @@ Tuning tune(Testbed& testbed, const TuningQuestion& question, const Progress& pr
 }
 
 std::string rounded(sim::Bytes bytes) {
-  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = bytes.value();
-  std::size_t unit = 0;
-  for (; value >= 1024.0 && unit + 1 < units.size(); ++unit) value /= 1024.0;
-  return fmt::format("{:.3g} {}", value, units[unit]);
+  const auto [unit, name] = unit_of(bytes);
+  return fmt::format("{:.3g} {}", bytes / unit, name);
+}
+
+sim::Bytes to_two_digits(sim::Bytes bytes) {
+  const sim::Bytes unit = unit_of(bytes).size;
+  return std::stod(fmt::format("{:.2g}", bytes / unit)) * unit;
 }
 
 std::vector<std::size_t> within_error(const Decision& decision, double error) {

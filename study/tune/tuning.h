@@ -77,8 +77,9 @@ std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed&
 // `progress` is told of decisions. The answer does not depend on `jobs`.
 Tuning tune(Testbed& testbed, const TuningQuestion& question, const Progress& progress = {}, int jobs = 1);
 
-// "18.2 MiB": of a size that is no more than a guess.
+// "18.2 MiB": of a size that is no more than a guess. And 18 MiB: what to write where a number of bytes is due.
 std::string rounded(sim::Bytes bytes);
+sim::Bytes to_two_digits(sim::Bytes bytes);
 
 // Alternatives that take at most so much longer than the best that predictions cannot tell them apart, the fastest
 // first.

@@ -14,8 +14,26 @@ namespace {
 
 using models::CollectiveKind;
 
-// Thresholds as they are written: five digits tell more than predictions know.
-std::string number(double value) { return fmt::format("{:.5g}", value); }
+// What a rule was fitted to of m, n, k or bytes.
+struct Range {
+  std::string_view parameter;
+  std::size_t values = 0;  // different ones
+  double least = 0.0, greatest = 0.0;
+};
+
+// Of the parameters among the features: those that are their own expression.
+std::vector<Range> ranges_of(const TunedDecisions& kind) {
+  std::vector<Range> ranges;
+  for (const char* const name : {"m", "n", "k", "bytes"}) {
+    for (const SizeFeature& feature : kind.decisions.alternatives().features()) {
+      if (feature.name != name) continue;
+      std::set<double> values;
+      for (const Decision& decision : kind.decisions.all()) values.insert(feature.of(decision.sizes));
+      ranges.push_back({feature.name, values.size(), *values.begin(), *values.rbegin()});
+    }
+  }
+  return ranges;
+}
 
 std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform) {
   return fmt::format("Made by c3sim tune: {}, for {} with {} GPUs.", tuning.question.name, platform.name,
@@ -42,9 +60,8 @@ void add_leaves(const TunedDecisions& kind, std::size_t place, std::vector<std::
     return;
   }
   const std::string_view feature = alternatives.features()[node.split->feature].name;
-  const std::string threshold = number(node.split->threshold);
   for (const bool below : {true, false}) {
-    conditions.push_back(fmt::format("{} {} {}", feature, below ? "<=" : ">", threshold));
+    conditions.push_back(fmt::format("{} {} {}", feature, below ? "<=" : ">", node.split->threshold));
     add_leaves(kind, below ? node.split->below : node.split->above, conditions, leaves);
     conditions.pop_back();
   }
@@ -53,13 +70,19 @@ void add_leaves(const TunedDecisions& kind, std::size_t place, std::vector<std::
 std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::string text = fmt::format(
       "# {}\n# Of each kind the leaves of a decision tree on static sizes. Exactly one of its lists of conditions "
-      "holds;\n# `cases` is how many of those that it was fitted to came there.\n",
+      "holds;\n# `cases` is how many of those that it was fitted to came there. Beyond the sizes of `fitted_to` it "
+      "answers as at\n# their edge: a guess. A threshold is the roundest number between two cases.\n",
       title_of(tuning, platform));
   for (const TunedDecisions& kind : tuning.kinds) {
     const Alternatives& alternatives = kind.decisions.alternatives();
     text += fmt::format("\n{}:\n  about: {}\n  sizes:\n", alternatives.key(), alternatives.about());
     for (const SizeFeature& feature : alternatives.features()) {
       text += fmt::format("    {}: \"{} ({})\"\n", feature.name, feature.about, feature.expression);
+    }
+    text += fmt::format("  fitted_to:\n    cases: {}\n", kind.decisions.all().size());
+    for (const Range& range : ranges_of(kind)) {
+      text += fmt::format("    {}: {{values: {}, least: {}, greatest: {}}}\n", range.parameter, range.values,
+                          range.least, range.greatest);
     }
     text += "  rules:\n";
     for (const Leaf& leaf : leaves_of(kind)) {
@@ -75,11 +98,14 @@ void add_code(const TunedDecisions& kind, std::size_t place, const std::string& 
   const DecisionTree::Node& node = kind.tree.nodes()[place];
   const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
   if (!node.split) {
-    code += fmt::format("{}return {}::{};\n", indent, type, kind.decisions.alternatives().names()[node.alternative]);
+    code +=
+        fmt::format("{}return {}::{};  // {} case{}\n", indent, type,
+                    kind.decisions.alternatives().names()[node.alternative], node.cases, node.cases == 1 ? "" : "s");
     return;
   }
   const std::string_view feature = kind.decisions.alternatives().features()[node.split->feature].name;
-  code += fmt::format("{}if ({} <= {}) {{\n", indent, feature, number(node.split->threshold));
+  code += fmt::format("{}if ({} <= {}) {{  // cases at {:.5g} and {:.5g}\n", indent, feature, node.split->threshold,
+                      node.split->low, node.split->high);
   add_code(kind, node.split->below, type, code, depth + 1);
   code += indent + "}\n";
   add_code(kind, node.split->above, type, code, depth);
@@ -102,13 +128,30 @@ std::string derived_features(const TunedDecisions& kind) {
   return code;
 }
 
-// The parameters among the features: those that are their own expression.
-std::string parameters_of(const Alternatives& alternatives) {
+// What a function was fitted to, in a comment, and a function that says whether sizes lie within.
+struct Coverage {
+  std::string comment, code;
+};
+Coverage coverage_of(const TunedDecisions& kind, const std::string& parameters) {
+  const std::string& key = kind.decisions.alternatives().key();
+  std::vector<std::string> words, conditions;
+  for (const Range& range : ranges_of(kind)) {
+    words.push_back(range.values == 1 ? fmt::format("{} {}", range.parameter, range.least)
+                                      : fmt::format("{} {} to {} ({} values)", range.parameter, range.least,
+                                                    range.greatest, range.values));
+    conditions.push_back(fmt::format("{0} >= {1} && {0} <= {2}", range.parameter, range.least, range.greatest));
+  }
+  return {fmt::format("// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their edge, a guess: "
+                      "{}_covers() is false there.\n",
+                      kind.decisions.all().size(), fmt::join(words, ", "), key),
+          fmt::format("constexpr bool {}_covers({}) {{\n  return {};\n}}\n", key, parameters,
+                      fmt::join(conditions, " && "))};
+}
+
+std::string parameters_of(const TunedDecisions& kind) {
   std::vector<std::string> parameters;
-  for (const char* const name : {"m", "n", "k", "bytes"}) {
-    const bool is_one =
-        std::ranges::any_of(alternatives.features(), [&](const SizeFeature& feature) { return feature.name == name; });
-    if (is_one) parameters.push_back(fmt::format("[[maybe_unused]] double {}", name));
+  for (const Range& range : ranges_of(kind)) {
+    parameters.push_back(fmt::format("[[maybe_unused]] double {}", range.parameter));
   }
   return fmt::format("{}", fmt::join(parameters, ", "));
 }
@@ -116,18 +159,23 @@ std::string parameters_of(const Alternatives& alternatives) {
 std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::string text = fmt::format(
       "// {}\n// What to choose by static sizes: a GEMM of m x n x k (BLAS order) on every GPU, an array of so many "
-      "bytes on every GPU.\n#pragma once\n\nnamespace c3sim_decisions {{\n",
+      "bytes on every GPU.\n// A threshold is the roundest number between the two cases beside it, which tell no "
+      "more.\n#pragma "
+      "once\n\nnamespace c3sim_decisions {{\n",
       title_of(tuning, platform));
   for (const TunedDecisions& kind : tuning.kinds) {
     const Alternatives& alternatives = kind.decisions.alternatives();
     const std::string type = type_name(alternatives.key());
     std::set<std::string> chosen;
     for (const Leaf& leaf : leaves_of(kind)) chosen.insert(leaf.choose);
-    text += fmt::format("\n// {}\nenum class {} {{ {} }};\nconstexpr {} {}({}) {{\n{}", alternatives.about(), type,
-                        fmt::join(chosen, ", "), type, alternatives.key(), parameters_of(alternatives),
+    const std::string parameters = parameters_of(kind);
+    const Coverage coverage = coverage_of(kind, parameters);
+    text += fmt::format("\n// {}\nenum class {} {{ {} }};\n{}constexpr {} {}({}) {{\n{}", alternatives.about(), type,
+                        fmt::join(chosen, ", "), coverage.comment, type, alternatives.key(), parameters,
                         derived_features(kind));
     add_code(kind, 0, type, text, 1);
-    text += fmt::format("}}\nconstexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
+    text += "}\n" + coverage.code;
+    text += fmt::format("constexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
     for (const std::string& name : chosen) text += fmt::format("    case {}::{}: return \"{}\";\n", type, name, name);
     text += "  }\n  return \"\";\n}\n";
   }
@@ -171,7 +219,7 @@ std::string environment(const Tuning& tuning, const models::PlatformSpec& platfo
     for (const EngineThreshold::Range& range : one.undecided) {
       text += fmt::format("# undecided from {} to {}\n", rounded(range.from), rounded(range.to));
     }
-    text += one.from ? fmt::format("export {}={:.0f}\n", name, one.from->value())
+    text += one.from ? fmt::format("export {}={:.0f}\n", name, to_two_digits(*one.from).value())
                      : fmt::format("# {}: kernels are faster at every size\n", name);
   }
   return text;
@@ -193,23 +241,29 @@ std::string_view rccl_test(CollectiveKind kind) {
   return "";
 }
 
-constexpr std::size_t most_to_measure = 4;  // of one decision
-
 constexpr std::string_view plan_command = "c3sim-measure --out pairs --pairs plan.csv";
-constexpr std::string_view plan_heads = "gemm,collective,bytes,strategy,channels\n";
+constexpr std::string_view plan_heads = "gemm,collective,bytes,strategy,channels,reserved_cus,variant,prelaunch\n";
 
-// Of a pair whose fastest alternatives predictions cannot tell apart, those that c3sim-measure can run, as rows of its
-// plan; empty where it cannot run two.
+std::string plan_row(const C3Trial& trial) {
+  const Scenario& scenario = trial.scenario;
+  const bool engines = trial.strategy == Strategy::conccl || trial.strategy == Strategy::conccl_rp;
+  return fmt::format("{},{},{:.0f},{},{},{},{},{}\n", models::to_string(scenario.gemm),
+                     models::to_string(scenario.collective), scenario.bytes.value(), to_string(trial.strategy),
+                     scenario.channels ? std::to_string(*scenario.channels) : "", scenario.reserved.value_or(0),
+                     engines ? models::to_string(scenario.variant) : "",
+                     engines ? (scenario.prelaunch ? "yes" : "no") : "");
+}
+
+// Of a pair whose fastest alternatives predictions cannot tell apart, those that nobody has measured, as rows of the
+// plan of c3sim-measure; empty where one alternative alone is fastest.
 std::vector<std::string> plan_rows(const PairAlternatives& pairs, const Decision& decision, double error) {
+  const std::vector<std::size_t> open = within_error(decision, error);
   std::vector<std::string> rows;
-  for (const std::size_t i : within_error(decision, error)) {
-    const std::optional<PairAlternatives::Run> run = pairs.run_of(i);
-    if (!run || decision.attempts[i].is_measured || rows.size() == most_to_measure) continue;
-    rows.push_back(fmt::format("{},{},{:.0f},{},{}\n", models::to_string(decision.sizes.gemm), to_string(pairs.kind()),
-                               decision.sizes.bytes.value(), to_string(run->strategy),
-                               run->channels ? std::to_string(*run->channels) : ""));
+  for (const std::size_t i : open) {
+    if (open.size() > 1 && !decision.attempts[i].is_measured) {
+      rows.push_back(plan_row(pairs.trial_of(decision.sizes, i)));
+    }
   }
-  if (rows.size() < 2) rows.clear();
   return rows;
 }
 
@@ -262,7 +316,8 @@ std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::Pla
     }
   }
   for_each_open_pair(tuning, [&](const PairAlternatives& pairs, const Decision& decision, const auto& rows) {
-    questions.push_back({fmt::format("{} beside {}: which of {}", to_string(pairs.kind()), decision.name, rows.size()),
+    questions.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs.kind()),
+                                     decision.name, within_error(decision, tuning.question.error).size(), rows.size()),
                          std::string(plan_command)});
   });
   return questions;

@@ -58,8 +58,9 @@ ResultTable choice_table(const Tuning& tuning, bool alone) {
            is_of_arrays(alternatives) ? Cell(static_cast<std::int64_t>(decision.sizes.bytes.value())) : Cell(),
            alternatives.names()[best], sim::to_microseconds(decision.attempts[best].known()),
            first.is_possible ? Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : Cell(),
-           alternatives.names()[ruled], 100.0 * decision.regret(ruled), names_of(alternatives, others),
-           decision.attempts[best].is_measured});
+           alternatives.names()[ruled],
+           decision.attempts[ruled].is_possible ? Cell(100.0 * decision.regret(ruled)) : Cell(),
+           names_of(alternatives, others), decision.attempts[best].is_measured});
     }
   }
   return table;
@@ -71,15 +72,18 @@ ResultTable rule_table(const Tuning& tuning) {
   ResultTable table({{"kind", "decision", ""},
                      {"rule", "rule", ""},
                      {"decisions", "decisions", ""},
+                     {"possible", "possible", ""},
                      {"right_percent", "as good as the best", "%", 1},
                      {"within_error_percent", "within error", "%", 1},
                      {"mean_regret_percent", "mean regret", "%"},
                      {"worst_regret_percent", "worst", "%"}});
   for (const TunedDecisions& kind : tuning.kinds) {
     for (const RuleRecord& rule : kind.rules) {
+      const auto where_possible = [&](Cell cell) { return rule.possible > 0 ? std::move(cell) : Cell(); };
       table.add_row({kind.decisions.alternatives().key(), rule.rule, static_cast<std::int64_t>(rule.decisions),
-                     percent(rule.right, rule.decisions), percent(rule.within_error, rule.decisions),
-                     100.0 * rule.mean_regret, 100.0 * rule.worst_regret});
+                     static_cast<std::int64_t>(rule.possible), where_possible(percent(rule.right, rule.possible)),
+                     where_possible(percent(rule.within_error, rule.possible)),
+                     where_possible(100.0 * rule.mean_regret), where_possible(100.0 * rule.worst_regret)});
     }
   }
   return table;
@@ -98,7 +102,7 @@ ResultTable threshold_table(const Tuning& tuning) {
                      {"undecided", "undecided", ""}});
   for (const EngineThreshold& one : tuning.thresholds) {
     table.add_row({std::string(to_string(one.kind)), one.prelaunch,
-                   one.from ? Cell(std::round(one.from->value())) : Cell(NoNumber{"never"}),
+                   one.from ? Cell(to_two_digits(*one.from).value()) : Cell(NoNumber{"never"}),
                    ranges_in_words(one.undecided)});
   }
   return table;
@@ -133,6 +137,7 @@ Chart regret_chart(const TunedDecisions& kind) {
                  .series = {"mean", "worst"},
                  .decimals = 1};
   for (const RuleRecord& rule : kind.rules) {
+    if (rule.possible == 0) continue;
     chart.bars.push_back({rule.rule, {100.0 * rule.mean_regret, 100.0 * rule.worst_regret}, {}});
   }
   return chart;
@@ -190,7 +195,7 @@ std::vector<std::string> sentences(const Tuning& tuning) {
       text += fmt::format(
           "; a rule on static sizes is as good as the best in {} of {} that it has not seen and loses "
           "{:.1f} %, {:.1f} % at worst",
-          tree->right, tree->decisions, 100.0 * tree->mean_regret, 100.0 * tree->worst_regret);
+          tree->right, tree->possible, 100.0 * tree->mean_regret, 100.0 * tree->worst_regret);
     }
     sentences.push_back(text + ".");
   }

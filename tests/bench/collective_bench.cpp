@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "study/answers.h"
 #include "study/platform_file.h"
+#include "tests/study/run_answers.h"
 
 using namespace c3sim;
 

@@ -344,8 +344,11 @@ TEST(CommandLineFaults, UnknownWordsGetTheNearestName) {
   expect_fault({"gem"}, "'gem' is no command; did you mean 'gemm'?");
   expect_fault({"gemm", "--gem", "1x1x1"}, "'--gem' is no option of gemm; did you mean '--gemm'?");
   expect_fault({"gemm", "--gemm", "1x1x1", "surplus"}, "'surplus' is not expected of gemm");
-  expect_fault({}, "error: ");
-  expect_fault({"gemm"}, "--gemm is required");
+  expect_fault({}, "Commands:\n  c3 ");
+  expect_fault({"gemm"}, "error: gemm needs --gemm\n  --gemm MxNxK\nfor example: c3sim gemm --gemm ");
+  expect_fault({"c3", "--bytes", "1MiB"}, "error: c3 needs --gemm, --collective\n");
+  expect_fault({"c3", "--bytes", "1MiB"}, "\nfor example: c3sim c3 --gemm 8192x57344x8192 --collective all_gather");
+  expect_fault({"run"}, "error: run needs FILE\nfor example: c3sim run ");
   expect_fault({"gemm", "--gemm"}, "--gemm");
   expect_fault({"platform", "mi300"}, "did you mean 'mi300x'?");
   expect_fault({"completion", "fish"}, "SHELL: 'fish' is not known; known are: bash, zsh");
@@ -355,6 +358,11 @@ TEST(CommandLineFaults, UnknownWordsGetTheNearestName) {
   expect_fault({"gemm", "--gemm", "1x1x1", "--format", "jso"}, "--format: 'jso' is not known; did you mean 'json'?");
   expect_fault({"gemm", "--gemm", "1x1x1", "--set", "gpu.sdma.engine=32"}, "did you mean");
   expect_fault({"gemm", "--gemm", "1x1x1", "--set", "nonsense"}, "--set nonsense");
+  expect_fault(with(small_c3, {"--strategy", "c3_sp", "--prelaunch"}),
+               "--prelaunch: no strategy that was asked for uses");
+  expect_fault(with(small_c3, {"--strategy", "c3_sp", "--variant", "b2b"}),
+               "--variant: no strategy that was asked for");
+  expect_fault(with(small_c3, {"--variant", "bst"}), "--variant: 'bst' is not known; did you mean 'bcst'?");
 }
 
 TEST(CommandLineFaults, AbsurdShapesSizesAndCounts) {
@@ -455,6 +463,10 @@ TEST(CommandLineFaults, WhatLeavesNothingToRunOnIsSaidBeforeAnythingIsWritten) {
   const std::filesystem::path folder = empty_folder("nothing_left");
   expect_fault(with(small_c3, {"--out", folder.string(), "--set", "gpu.power.cap=166 W"}),
                "gpu.power.cap: leaves nothing above idle and clock_tree power");
+  const Answer no_number = run_cli(with(small_c3, {"--set", "gpu.power.cap=nanW"}));
+  EXPECT_EQ(no_number.code, ExitCode::users_fault);
+  EXPECT_THAT(no_number.err,
+              AllOf(HasSubstr("--set gpu.power.cap=nanW: gpu.power.cap: "), Not(HasSubstr("above idle"))));
   const auto partition = [](const std::string& cus) {
     return written("partition.yaml",
                    "name: x\nplatform: mi300x\noperations:\n  - {name: a, stream: s, gemm: "

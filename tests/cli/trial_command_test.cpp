@@ -120,6 +120,12 @@ TEST(TrialCommand, OfAPair) {
   expect_same(trial, {{"makespan_us", Figure::time}});
   trial.strategy = Strategy::c3_base;
   expect_same(trial, {{"makespan_us", Figure::time}});
+  trial.strategy = Strategy::conccl_rp;
+  trial.scenario.variant = SdmaVariant::b2b;
+  trial.scenario.prelaunch = true;
+  expect_same(trial, {{"makespan_us", Figure::time}});
+  trial.strategy = Strategy::c3_sp;  // which has no engines
+  expect_same(trial, {{"makespan_us", Figure::time}});
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class TuneCommandTest : public testing::Test {
  protected:
@@ -76,6 +77,67 @@ TEST_F(TuneCommandTest, MeasuredTimesAreReadBack) {
   EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.out, AllOf(HasSubstr("8192x8192x8192,536870912,gemm_first,1000"),
                                 HasSubstr("1 of 1 measurements say something of what is tuned")));
+}
+
+// The rows of the plan come back with times: that of the row of `winner` is four fifths of what the best was predicted
+// to take, all others are half as much again.
+TEST_F(TuneCommandTest, WhatThePlanAsksForMeasurementsDecide) {
+  const std::vector<std::string> question{
+      "tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather", "--bytes", "512MiB"};
+  const auto tuned = [&](const std::string& out, const std::string& measured) {
+    std::vector<std::string> words = question;
+    words.insert(words.end(), {"--out", path(out)});
+    if (!measured.empty()) words.insert(words.end(), {"--measured", measured});
+    const Answer answer = run_cli(words);
+    EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+    return text(out + "/choices.csv");
+  };
+  const std::string pair = "8192x8192x8192,536870912,";
+  const std::string before = tuned("before", "");
+  std::istringstream cells(before.substr(before.find(pair) + pair.size()));
+  std::string choice;
+  double best = 0.0;
+  std::getline(cells, choice, ',');
+  cells >> best;
+  ASSERT_GT(best, 0.0);
+  const auto measured = [&](const std::string& winner) {
+    std::istringstream plan(text("before/plan.csv"));
+    std::string table;
+    for (std::string row; std::getline(plan, row);) {
+      table += row +
+               (table.empty()           ? std::string(",makespan_us")
+                : row.ends_with(winner) ? "," + std::to_string(0.8 * best)
+                                        : "," + std::to_string(1.5 * best)) +
+               "\n";
+    }
+    return write("measured.csv", table);
+  };
+  const std::vector<std::pair<std::string, std::string>> winners{{",conccl,,0,pcpy,yes", "engines_pcpy_prelaunched"},
+                                                                 {",conccl_rp,,8,pcpy,no", "engines_pcpy_8_cus_kept"}};
+  for (const auto& [row, name] : winners) {
+    ASSERT_THAT(text("before/plan.csv"), HasSubstr("8192x8192x8192,all_gather,536870912" + row + "\n"));
+    const std::string after = tuned("after", measured(row));
+    EXPECT_THAT(after, HasSubstr(pair + name + ","));
+    EXPECT_THAT(text("after/measure.csv"), Not(HasSubstr("all_gather beside 8192x8192x8192")));
+    std::filesystem::remove_all(folder_ / "after");
+  }
+}
+
+// GEMM and collective took twice as long alone as predicted: what nobody measured beside each other is no faster.
+TEST_F(TuneCommandTest, WhatPairsTakeAloneCorrectsTheirOtherAlternatives) {
+  const auto time_of_choice = [&](const std::string& isolated) {
+    const std::string pairs = write("pairs.csv",
+                                    "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
+                                    "8192x8192x8192,all_gather,536870912,conccl,90000," +
+                                        isolated + "\n");
+    const Answer answer = run_cli({"tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather",
+                                   "--bytes", "512MiB", "--format", "csv", "--measured", pairs});
+    EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+    const std::string pair = "8192x8192x8192,536870912,";
+    const std::size_t at = answer.out.find(',', answer.out.find(pair) + pair.size()) + 1;
+    return std::stod(answer.out.substr(at));
+  };
+  EXPECT_GT(time_of_choice("9000,9000"), 2.0 * time_of_choice(","));
 }
 
 TEST_F(TuneCommandTest, RefusesWhatItCannotTune) {

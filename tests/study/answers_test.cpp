@@ -10,11 +10,13 @@
 
 #include "study/explain/explanation.h"
 #include "study/explain/run_trace.h"
+#include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using sim::operator""_MiB;
@@ -41,6 +43,10 @@ double number(const Results& results, std::size_t row, const std::string& key) {
 
 class AnswersTest : public testing::Test {
  protected:
+  std::vector<C3Result> answer_of(const Scenario& scenario, const std::vector<Strategy>& strategies) {
+    return run_strategies(testbed_, scenario, strategies).results;
+  }
+
   Testbed testbed_{mi300x().spec};
 };
 
@@ -59,6 +65,21 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
   EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
               ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
                           "fidelity", "GBps"));
+}
+
+// A GEMM of 8192^3 that is launched first keeps every CU from a small all-gather, and CUs kept from it cost it more
+// than the all-gather takes.
+TEST_F(AnswersTest, RowsSlowerThanSerialAreMarkedForPeople) {
+  Scenario losing{"", {8192, 8192, 8192}, models::CollectiveKind::all_gather, 1_MiB};
+  losing.reserved = 128;
+  const auto text_of = [&](const std::vector<Strategy>& strategies) {
+    std::ostringstream out;
+    c3_table(answer_of(losing, strategies)).write_text(out);
+    return out.str();
+  };
+  EXPECT_THAT(text_of({Strategy::serial, Strategy::c3_rp}), HasSubstr("slower than serial\n"));
+  EXPECT_THAT(text_of({Strategy::serial, Strategy::conccl}), testing::Not(HasSubstr("slower")));
+  EXPECT_THAT(keys_of(answer_c3(testbed_, losing, std::array{Strategy::c3_rp})), testing::Not(Contains("note")));
 }
 
 // Seven peers of eight GPUs.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -66,6 +67,48 @@ TEST_F(ExperimentFiles, ThatIncludeEachOtherAreAFault) {
               HasSubstr("b.yaml:2:10: include: files include each other in a circle"));
   const fs::path missing = write("c.yaml", "include: d.yaml\n");
   EXPECT_THAT(fault([&] { experiment_config(missing); }), HasSubstr("d.yaml"));
+}
+
+// Whoever is sent an experiment reads no other file with it, and is told nothing of what is in one.
+TEST_F(ExperimentFiles, IncludeWhatLiesBesideOrBelowAlone) {
+  fs::create_directories(folder_ / "models");
+  write("models/sizes.yaml", "platform: h200\n");
+  EXPECT_EQ(machine_of(write("top.yaml", "include: models/sizes.yaml\n")).platform, "h200");
+  for (const char* const elsewhere : {"/etc/passwd", "../experiments/models/sizes.yaml", "models/../../x.yaml"}) {
+    const fs::path file = write("top.yaml", std::string("include: ") + elsewhere + "\n");
+    EXPECT_THAT(fault([&] { experiment_config(file); }),
+                HasSubstr(std::string("top.yaml:1:10: include: '") + elsewhere +
+                          "' lies elsewhere: files beside this one or in folders below it are accepted, and those of "
+                          "the folder experiments of the configurations"));
+  }
+  write("shadow", "root:*:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n");
+  const std::string said = fault([&] { experiment_config(write("top.yaml", "include: shadow\n")); });
+  EXPECT_THAT(said, HasSubstr("shadow:1:1: this key is not a name"));
+  EXPECT_THAT(said, testing::Not(HasSubstr("19000")));
+}
+
+// Tokens of 0 make an array of 0 bytes, a GPU that is not there is none to copy to, and a shape with an extent too many
+// has none: nothing follows from them.
+TEST_F(ExperimentFiles, AreBlamedForTheFirstCauseAlone) {
+  const auto said = [this](const std::string& operation) {
+    const fs::path file =
+        write("a.yaml", "name: a\nparameters: {tokens: 0}\noperations:\n  - {name: x, stream: s, " + operation + "}\n");
+    return fault([&] {
+      sim::Config config = experiment_config(file);
+      set_parameters(config, {});
+      read_machine(config);
+      Testbed testbed(mi300x().spec);
+      read_experiment(config, testbed);
+    });
+  };
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  for (const char* const operation :
+       {"collective: {kind: all_gather, bytes: $(tokens * 2B)}", "copy: {from: 0, to: 9, bytes: 1MiB}",
+        "gemm: 13312x1000000000x16384", "dependent: {gemm: 13312x1000000000x16384, schedule: serial_rccl}"}) {
+    const std::string text = said(operation);
+    EXPECT_THAT(text, HasSubstr("a.yaml:4"));
+    EXPECT_EQ(lines(text), 0) << text;
+  }
 }
 
 TEST_F(ExperimentFiles, GetValuesOfTheirParametersFromOutside) {

@@ -77,6 +77,8 @@ inline C3Trial any_c3() {
   trial.scenario.delay = any_pause();
   trial.strategy = any_choice(strategy_choices());
   trial.scenario.barrier = *rc::gen::element(Barrier::each, Barrier::none);
+  trial.scenario.variant = any_choice(variant_choices());
+  trial.scenario.prelaunch = *rc::gen::arbitrary<bool>();
   return trial;
 }
 

@@ -57,6 +57,17 @@ RC_GTEST_PROP(SteadyClock, MeetsTheCapInAFewRunsWhateverPowerGrowsWith, ()) {
   RC_ASSERT(std::abs(load.at(sim::Hertz(ceilings.back())).power / spec().cap - 1.0) < 1e-3);
 }
 
+// Board power of 0.1 % over the cap at any clock: each step is a small one, and sixteen of them neither meet the cap
+// nor come to the lowest clock.
+TEST(SteadyClock, SaysThatItDidNotSettle) {
+  const auto settles = [](const Load& load) {
+    return settle_clock(spec(), [&](sim::Hertz ceiling) { return load.at(ceiling); });
+  };
+  EXPECT_FALSE(settles({200.32, 0.0}));
+  EXPECT_TRUE(settles({200.0}));
+  EXPECT_TRUE(settles({1e9, 0.0})) << "known: at the lowest clock";
+}
+
 TEST(SteadyClock, GivesUpWhereNoClockKeepsTheCap) {
   const std::vector<double> ceilings = tried({1e9, 0.0});
   EXPECT_LE(ceilings.size(), 16u);

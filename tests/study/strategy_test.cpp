@@ -115,6 +115,37 @@ TEST_F(StrategyTest, ConcclRpKeepsCusFromTheGemmNotFromTheCollective) {
   EXPECT_LT(sim::to_seconds(with.makespan), 1.05 * sim::to_seconds(without.makespan));
 }
 
+TEST_F(StrategyTest, ConcclRpKeepsAsManyCusAsItIsTold) {
+  Scenario scenario = small;
+  for (const int cus : {0, 16}) {
+    scenario.reserved = cus;
+    const C3Result result = run_strategy(testbed_, scenario, Strategy::conccl_rp);
+    EXPECT_EQ(result.reserved_cus, cus);
+    EXPECT_EQ(result.schedule[0].mask, reserve(testbed_.platform(), cus).gemm);
+    EXPECT_EQ(result.schedule[1].mask, models::CuMask{});
+  }
+}
+
+TEST_F(StrategyTest, EnginesDoTheVariantThatIsAskedForAndKernelsDoNot) {
+  Scenario scenario = small;
+  scenario.variant = models::SdmaVariant::bcst;
+  scenario.prelaunch = true;
+  const models::CollectiveSpec engines = collective_of(scenario, Strategy::conccl, testbed_.platform());
+  EXPECT_EQ(engines.variant, models::SdmaVariant::bcst);
+  EXPECT_TRUE(engines.prelaunch);
+  EXPECT_EQ(collective_of(scenario, Strategy::c3_sp, testbed_.platform()),
+            collective_of(small, Strategy::c3_sp, testbed_.platform()));
+}
+
+TEST_F(StrategyTest, ItIsSaidWhereASearchDidNotSettle) {
+  C3Result result = run(Strategy::c3_base);
+  EXPECT_THAT(settling_warnings(std::vector{result}), testing::IsEmpty());
+  result.settled = false;
+  EXPECT_THAT(settling_warnings(std::vector{result}),
+              testing::ElementsAre(testing::HasSubstr("c3_base: how long GPUs without barriers wait for each other did "
+                                                      "not settle in 8 runs")));
+}
+
 TEST_F(StrategyTest, LaunchOrderIsTheOrderOfTheSchedule) {
   EXPECT_EQ(run(Strategy::c3_base).schedule[0].name, "gemm");
   EXPECT_EQ(run(Strategy::c3_sp).schedule[0].name, "collective");

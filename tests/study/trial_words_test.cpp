@@ -68,6 +68,9 @@ TEST(TrialWords, SayWhatIsNotAsUsual) {
             "c3_sp_rp gemm 64x128x256 with all_to_all of 1MiB on 4 channels with 16 CUs reserved after 3us");
   pair.scenario.barrier = Barrier::none;
   EXPECT_THAT(to_string(Trial(pair)), testing::EndsWith("after 3us without barriers"));
+  pair.scenario.variant = models::SdmaVariant::swap;
+  pair.scenario.prelaunch = true;
+  EXPECT_THAT(to_string(Trial(pair)), testing::EndsWith("without barriers by swap prelaunched"));
   EXPECT_EQ(to_string(Trial(DependentTrial{{64, 128, 256}, dependent_schedule("shard_overlap")})),
             "shard_overlap gemm 64x128x256");
 }

@@ -80,7 +80,7 @@ class CudaGpu : public Gpu {
   }
 
   // CUDA limits no stream to SMs: GEMMs are, by their kernel.
-  Stream create_stream(std::optional<int>) override {
+  Stream create_stream(std::optional<int>, int) override {
     CUstream stream = nullptr;
     cuda_.check(cuda_.create_stream(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
     return Stream{reinterpret_cast<std::uintptr_t>(stream)};

@@ -80,12 +80,12 @@ class HipGpu : public Gpu {
   }
 
   // Neighbouring bits of a mask are CUs of different XCDs, so that the first ones are spread evenly.
-  Stream create_stream(std::optional<int> cus) override {
+  Stream create_stream(std::optional<int> cus, int first) override {
     hipStream_t stream = nullptr;
     if (cus) {
       constexpr int bits = 32;
       std::vector<std::uint32_t> mask(static_cast<std::size_t>((device_.cus + bits - 1) / bits), 0);
-      for (int cu = 0; cu < *cus; ++cu) mask[static_cast<std::size_t>(cu / bits)] |= 1u << cu % bits;
+      for (int cu = first; cu < first + *cus; ++cu) mask[static_cast<std::size_t>(cu / bits)] |= 1u << cu % bits;
       hip_.check(hip_.create_masked_stream(&stream, static_cast<std::uint32_t>(mask.size()), mask.data()),
                  "hipExtStreamCreateWithCUMask");
     } else {

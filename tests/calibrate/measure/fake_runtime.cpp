@@ -73,7 +73,7 @@ class FakeGpu : public Gpu {
   void release_host(void* memory) noexcept override { release(memory); }
   void reach(Gpu&) override { call("reach"); }
 
-  Stream create_stream(std::optional<int>) override {
+  Stream create_stream(std::optional<int>, int) override {
     call("create_stream");
     return Stream{++streams_};
   }

@@ -106,8 +106,8 @@ TEST_F(MeasureTest, MeasuresThePairsOfAFileAlone) {
         "512x512x512,all_to_all,1048576,conccl,-\n");
   ASSERT_EQ(run({"--out", folder() + "/out", "--pairs", folder() + "/asked/pairs.csv"}).code, 0);
   EXPECT_THAT(rows("out/pairs.csv"), SizeIs(2));
-  EXPECT_THAT(rows("out/pairs.csv")[0], StartsWith("512x512x512,all_gather,1048576,c3_sp,8,2,"));
-  EXPECT_THAT(rows("out/pairs.csv")[1], StartsWith("512x512x512,all_to_all,1048576,conccl,,2,"));
+  EXPECT_THAT(rows("out/pairs.csv")[0], StartsWith("512x512x512,all_gather,1048576,c3_sp,8,,,,2,"));
+  EXPECT_THAT(rows("out/pairs.csv")[1], StartsWith("512x512x512,all_to_all,1048576,conccl,,,,,2,"));
   EXPECT_FALSE(std::filesystem::exists(folder() + "/out/gemms.csv"));
 }
 
@@ -154,7 +154,47 @@ TEST_F(MeasureTest, SaysWhichLineOfAFileIsNoPair) {
   EXPECT_THAT(fault(head + "512x512x512,all_gather,64,c3\n"), HasSubstr("'c3' is no strategy"));
   EXPECT_THAT(fault(head + "512x512x512,all_gather,66,c3_sp\n"), HasSubstr("bytes 66 are no multiple of 4"));
   EXPECT_THAT(fault(head + "512x512x512,all_gather,-4,c3_sp\n"), HasSubstr("'-4': whole numbers"));
-  EXPECT_THAT(fault(head + "512x512x512,all_reduce,64,conccl\n"), HasSubstr("copies alone make no all_reduce"));
+  const std::string more = "gemm,collective,bytes,strategy,reserved_cus,variant,prelaunch\n512x512x512,all_gather,64,";
+  EXPECT_THAT(fault(more + "c3_rp,,,\n"), HasSubstr("pairs.csv:2: c3_rp keeps CUs from the GEMM: how many"));
+  EXPECT_THAT(fault(more + "c3_rp,x,,\n"), HasSubstr("'x': whole numbers"));
+  EXPECT_THAT(fault(more + "conccl,,pcp,\n"), HasSubstr("'pcp' is no variant: pcpy, bcst, swap, b2b are accepted"));
+  EXPECT_THAT(fault(more + "conccl,,,maybe\n"), HasSubstr("'maybe' is no prelaunch: yes, no are accepted"));
+  EXPECT_THAT(fault(more + "c3_sp,,b2b,\n"), HasSubstr("c3_sp has no copies: variant and prelaunch are of conccl"));
+}
+
+// 5 us of launch, and 2 * 1000^3 operations at 5e8 per us take 4 us on all 64 CUs, 8 us on half of them.
+TEST_F(MeasureTest, RunsPairsWithCusKeptAndCopiesInARow) {
+  std::filesystem::create_directories(folder());
+  write("pairs.csv",
+        "gemm,collective,bytes,strategy,channels,reserved_cus,variant,prelaunch\n"
+        "1000x1000x1000,all_gather,1000000,c3_rp,,32,,\n"
+        "1000x1000x1000,all_gather,1000000,conccl_rp,,32,b2b,no\n");
+  ASSERT_EQ(run({"--out", folder() + "/out", "--pairs", folder() + "/pairs.csv"}).code, 0);
+  ASSERT_THAT(rows("out/pairs.csv"), SizeIs(2));
+  EXPECT_THAT(rows("out/pairs.csv")[0], AllOf(HasSubstr(",c3_rp,,32,,,2,"), HasSubstr(",13.000,")));
+  EXPECT_THAT(rows("out/pairs.csv")[1], AllOf(HasSubstr(",conccl_rp,,32,b2b,no,2,"), HasSubstr(",13.000,")));
+}
+
+TEST_F(MeasureTest, SaysOfEachPairThatItCannotRun) {
+  std::filesystem::create_directories(folder());
+  write("pairs.csv",
+        "gemm,collective,bytes,strategy,channels,reserved_cus,variant,prelaunch\n"
+        "512x512x512,all_gather,1048576,conccl,,0,bcst,no\n"
+        "512x512x512,all_gather,2097152,conccl,,0,bcst,no\n"
+        "512x512x512,all_gather,1048576,conccl,,0,pcpy,yes\n"
+        "512x512x512,all_reduce,1048576,conccl,,0,pcpy,no\n"
+        "512x512x512,all_gather,1048576,c3_rp,,64,,\n"
+        "512x512x512,all_gather,1048576,conccl,,0,pcpy,no\n");
+  const Outcome outcome = run({"--out", folder() + "/out", "--pairs", folder() + "/pairs.csv"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(rows("out/pairs.csv"), SizeIs(1));
+  EXPECT_THAT(
+      outcome.err,
+      AllOf(HasSubstr("bytes=1048576 strategy=conccl channels= reserved_cus=0 variant=bcst prelaunch=no: no "
+                      "runtime lets programs queue the packets of variant bcst"),
+            HasSubstr("bytes=2097152 strategy=conccl channels= reserved_cus=0 variant=bcst prelaunch=no: no "),
+            HasSubstr("queued beforehand (prelaunch yes) cannot be measured"),
+            HasSubstr("copies alone make no all_reduce"), HasSubstr("64 CUs cannot be kept from a GEMM of 64")));
 }
 
 // Tables.
@@ -196,9 +236,9 @@ TEST_F(MeasureTest, TimesPairsFromTheFirstLaunchToTheLastEnd) {
         "1000x1000x1000,all_gather,1000000,c3_base\n");
   ASSERT_EQ(run({"--out", folder() + "/out", "--pairs", folder() + "/pairs.csv"}).code, 0);
   EXPECT_THAT(rows("out/pairs.csv")[0],
-              AllOf(HasSubstr(",serial,,2,"), HasSubstr(",9.000,10.000,"), HasSubstr(",19.000,")));
+              AllOf(HasSubstr(",serial,,,,,2,"), HasSubstr(",9.000,10.000,"), HasSubstr(",19.000,")));
   EXPECT_THAT(rows("out/pairs.csv")[1],
-              AllOf(HasSubstr(",c3_base,,2,"), HasSubstr(",9.000,10.000,"), HasSubstr(",10.000,9")));
+              AllOf(HasSubstr(",c3_base,,,,,2,"), HasSubstr(",9.000,10.000,"), HasSubstr(",10.000,9")));
 }
 
 // Going on.

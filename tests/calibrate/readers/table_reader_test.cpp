@@ -73,14 +73,6 @@ TEST(TableReader, ReadsFieldsThatAreNotWrittenAsAbsent) {
   EXPECT_EQ(std::get<study::GemmTrial>(reading.measurements[1].trial).cus, 240);
 }
 
-TEST(TableReader, FillsInTheCellsOfAnyTable) {
-  const sim::CsvFile file = sim::CsvFile::from_text("a,b\n1,-\n", "f.csv");
-  EXPECT_EQ(fill_in({"{a} and {a}"}, file, 0), "1 and 1");
-  EXPECT_EQ(fill_in({"{b}"}, file, 0), std::nullopt);
-  EXPECT_EQ(fill_in({"{c}"}, file, 0), std::nullopt) << "no such column";
-  EXPECT_EQ(fill_in({"text"}, file, 0), "text");
-}
-
 // Conditions.
 
 TEST(Conditions, AreMetByOneOfTheirWords) {

@@ -118,12 +118,16 @@ TEST(TrialFields, ReadWhatRunsAtOnce) {
                                                           {"channels", "16"},
                                                           {"reserved", "8"},
                                                           {"delay", "100us"},
-                                                          {"barrier", "none"}});
+                                                          {"barrier", "none"},
+                                                          {"variant", "b2b"},
+                                                          {"prelaunch", "yes"}});
   EXPECT_EQ(pair.strategy, study::Strategy::c3_sp_rp);
   EXPECT_EQ(pair.scenario.channels, 16);
   EXPECT_EQ(pair.scenario.reserved, 8);
   EXPECT_EQ(pair.scenario.delay, 100_us);
   EXPECT_EQ(pair.scenario.barrier, study::Barrier::none);
+  EXPECT_EQ(pair.scenario.variant, models::SdmaVariant::b2b);
+  EXPECT_TRUE(pair.scenario.prelaunch);
   EXPECT_EQ(read<study::DependentTrial>("dependent", {{"gemm", "64x128x256"}, {"schedule", "shard_overlap"}}),
             (study::DependentTrial{{64, 128, 256}, study::dependent_schedule("shard_overlap")}));
 }

@@ -128,7 +128,7 @@ TEST(ConfigText, DuplicateKeysAreFaultsAtEachRepetition) {
 }
 
 TEST(ConfigText, KeysAreNames) {
-  EXPECT_EQ(faults_of_text("a.b: 1\n"), "f.yaml:1:1: the key 'a.b' is not a name (letters, digits, '_' and '-')");
+  EXPECT_EQ(faults_of_text("a.b: 1\n"), "f.yaml:1:1: this key is not a name (letters, digits, '_' and '-')");
   EXPECT_EQ(faults_of_text("a: {: 1}\n"), "f.yaml:1:5: a: a key is missing before ':'");
   EXPECT_EQ(faults_of_text("[a]: 1\n"), "f.yaml:1:1: not readable as YAML: a key must be a name, not a list or a map");
 }

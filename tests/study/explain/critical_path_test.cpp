@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "study/answers.h"
+#include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

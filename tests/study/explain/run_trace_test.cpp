@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "study/answers.h"
+#include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "study/answers.h"
+#include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

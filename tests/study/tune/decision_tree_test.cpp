@@ -27,9 +27,20 @@ TEST(DecisionTree, SplitsMidwayWhereTheChoiceChanges) {
   ASSERT_EQ(tree.nodes().size(), 3u);
   ASSERT_TRUE(tree.nodes().front().split);
   EXPECT_EQ(tree.nodes().front().split->feature, 0u);
-  EXPECT_DOUBLE_EQ(tree.nodes().front().split->threshold, std::sqrt(8.0 * 16.0));
+  // The root of 8 * 16 is 11.3; of one digit that is 10, which lies between the two.
+  EXPECT_EQ(tree.nodes().front().split->threshold, 10.0);
+  EXPECT_EQ(tree.nodes().front().split->low, 8.0);
+  EXPECT_EQ(tree.nodes().front().split->high, 16.0);
   EXPECT_EQ(tree.choose(std::vector{9.0, 3.0}), 0u);
   EXPECT_EQ(tree.choose(std::vector{12.0, 3.0}), 1u);
+}
+
+// The root of 32 MiB times 256 MiB is 94.9e6. That of 10.2 times 10.8 is 10.496: of one and of two digits that is 10,
+// which lies below both, of three 10.5. The lower one of the two is always there.
+TEST(DecisionTree, HasThresholdsOfAsFewDigitsAsTellTwoCasesApart) {
+  EXPECT_EQ(round_between(33554432.0, 268435456.0), 9e7);
+  EXPECT_EQ(round_between(10.2, 10.8), 10.5);
+  EXPECT_EQ(round_between(7.0, 7.0 + 1e-15), 7.0);
 }
 
 // Three cases lose a little by alternative 0, one loses much by alternative 1: a count of cases would choose 1.

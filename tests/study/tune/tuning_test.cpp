@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "study/choices.h"
 #include "study/tune/tuning_file.h"
 #include "study/tune/tuning_files.h"
 #include "study/tune/tuning_results.h"
@@ -89,6 +90,85 @@ TEST(Tuning, AMeasuredTimeStandsForThePredictedOne) {
   EXPECT_EQ(decision.best(), 0u);
   EXPECT_TRUE(decision.attempts.front().is_measured);
   EXPECT_EQ(decision.attempts.front().time, sim::Time(1000000));
+}
+
+// Every alternative has a row of a table of measured pairs, and the row means that alternative and no other.
+TEST(Tuning, PairsAreNamedInTablesAsTheyAreReadBack) {
+  const Sizes sizes{{8192, 8192, 8192}, sim::Bytes(268435456.0)};
+  for (const auto& [name, kind] : collective_choices()) {
+    const PairAlternatives pairs(kind, mi300x().spec);
+    for (std::size_t i = 0; i < pairs.names().size(); ++i) {
+      EXPECT_EQ(pairs.of_trial(pairs.trial_of(sizes, i)), i) << name << ": " << pairs.names()[i];
+    }
+    C3Trial searched = pairs.trial_of(sizes, 0);
+    for (const Strategy strategy : {Strategy::c3_rp, Strategy::conccl_rp, Strategy::c3_best, Strategy::heuristic}) {
+      searched.strategy = strategy;
+      EXPECT_EQ(pairs.of_trial(searched), std::nullopt) << "how many CUs were kept is not said";
+    }
+  }
+}
+
+std::string file_of(const Tuning& tuning, const models::PlatformSpec& platform, const std::string& name) {
+  for (const TextFile& file : tuning_files(tuning, platform)) {
+    if (file.name == name) return file.content;
+  }
+  return {};
+}
+
+// Within 100 % of the best lie reservations, engines of every variant, prelaunched or not, and CUs kept beside them.
+TEST(Tuning, ThePlanAsksForAllThatPredictionsLeaveOpen) {
+  Testbed testbed(mi300x().spec);
+  TuningQuestion question = small_question();
+  question.error = 1.0;
+  const std::string plan = file_of(tune(testbed, question), testbed.platform(), "plan.csv");
+  EXPECT_THAT(plan, ::testing::StartsWith("gemm,collective,bytes,strategy,channels,reserved_cus,variant,prelaunch\n"));
+  const std::string pair = "8192x8192x8192,all_gather,1048576,";
+  for (const char* const row : {"c3_rp,,64,,\n", "c3_sp_rp,,8,,\n", "c3_base,8,0,,\n", "conccl,,0,pcpy,no\n",
+                                "conccl,,0,bcst,yes\n", "conccl_rp,,8,b2b,no\n"}) {
+    EXPECT_THAT(plan, HasSubstr(pair + row));
+  }
+}
+
+// Engines reduce nothing: what rules by them lose is not known, however often they are asked.
+TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
+  Testbed testbed(mi300x().spec);
+  TuningQuestion question = small_question();
+  question.collectives = {models::CollectiveKind::reduce_scatter};
+  const Tuning tuning = tune(testbed, question);
+  const TunedDecisions& kind = kind_of(tuning, "reduce_scatter_beside_gemm");
+  const auto conccl = std::ranges::find(kind.rules, "conccl", &RuleRecord::rule);
+  ASSERT_NE(conccl, kind.rules.end());
+  EXPECT_EQ(conccl->possible, 0u);
+  std::ostringstream out;
+  const Results results = tuning_results(tuning, testbed.platform());
+  for (const NamedTable& table : results.tables) {
+    if (table.name == "rules") table.table.write_csv(out);
+  }
+  EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,conccl,6,0,,,,\n"));
+  EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,c3_base,6,6,"));
+}
+
+// Three GEMMs and two sizes: m from 2048 to 8192, two values of it.
+TEST(Tuning, TheHeaderSaysWhatItStandsOn) {
+  Testbed testbed(mi300x().spec);
+  const Tuning tuning = tune(testbed, small_question());
+  const std::string header = file_of(tuning, testbed.platform(), "decisions.h");
+  EXPECT_THAT(header, HasSubstr("// Fitted to 6 cases: m 2048 to 8192 (2 values), n 4096 to 8192 (2 values), k 1024 to "
+                                "8192 (2 values), bytes 1048576 to 268435456 (2 values).\n"
+                                "// Beyond these sizes it answers as at their edge, a guess: "
+                                "all_gather_beside_gemm_covers() is false there.\n"));
+  EXPECT_THAT(header, HasSubstr("m >= 2048 && m <= 8192 && n >= 4096 && n <= 8192 && k >= 1024 && k <= 8192 && "
+                                "bytes >= 1048576 && bytes <= 268435456;\n"));
+  EXPECT_THAT(header, HasSubstr("case"));
+  const std::string rules = file_of(tuning, testbed.platform(), "decisions.yaml");
+  EXPECT_THAT(rules, HasSubstr("  fitted_to:\n    cases: 6\n    m: {values: 2, least: 2048, greatest: 8192}\n"));
+}
+
+// 18.2 MiB: of a size between two that were simulated no more is known.
+TEST(Tuning, ThresholdsAreWrittenInRoundNumbers) {
+  EXPECT_EQ(to_two_digits(sim::Bytes(19083264.0)), sim::Bytes(18.0 * 1048576.0));
+  EXPECT_EQ(to_two_digits(sim::Bytes(1024.0)), sim::Bytes(1024.0));
+  EXPECT_EQ(to_two_digits(sim::Bytes(700.0 * 1024.0 + 1.0)), sim::Bytes(700.0 * 1024.0));
 }
 
 // Where engines are slowed, kernels win at larger sizes: the threshold moves up, or away.
