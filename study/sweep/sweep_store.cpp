@@ -187,9 +187,10 @@ void SweepStore::execute(const std::string& sql) const {
 
 void SweepStore::fail(int result) const {
   if ((result & 0xff) == SQLITE_NOTADB || (result & 0xff) == SQLITE_CORRUPT) {
+    // .recover of Debian 12's sqlite3 fails; a dump goes on behind what cannot be read, and takes all back at its end.
     refuse(name_,
-           fmt::format("is not a file of points that c3sim made, or is damaged: another folder is accepted. Of a "
-                       "damaged one, sqlite3 {} .recover | sqlite3 saved.sqlite saves what can be read",
+           fmt::format("is not a file of points that c3sim made, or is damaged: another folder is accepted. Most of a "
+                       "damaged one is saved by sqlite3 {} .dump | sed 's/^ROLLBACK.*/COMMIT;/' | sqlite3 saved.sqlite",
                        name_));
   }
   throw std::system_error(reason_of(result, sqlite3_system_errno(database_.get())), "cannot use " + name_);

@@ -77,8 +77,10 @@ const points = {
 
   axis(axis, [low, high], theme) {
     const style = axisStyle(theme);
-    const limits = {min: axis.low ?? undefined, max: axis.high ?? undefined, suggestedMin: low, suggestedMax: high};
     const sizes = axis.unit === 'B';
+    const margin = sizes && axis.logarithmic ? 1.15 : undefined;  // no power of ten is near, which would end the axis
+    const limits = {min: axis.low ?? (margin && low / margin), max: axis.high ?? (margin && high * margin),
+                    suggestedMin: low, suggestedMax: high};
     const title = {...style.title, display: true,
                    text: axis.unit && !sizes ? `${axis.label} [${axis.unit}]` : axis.label};
     const ticks = {...style.ticks};
@@ -99,13 +101,13 @@ const points = {
     return scale;
   },
 
-  // At most nine of them; what is too short for two keeps its ticks.
+  // At most nine of them; what is too short for one keeps its ticks.
   powersOfTwo(scale) {
     const [first, last] = [Math.ceil(Math.log2(scale.min) - 1e-9), Math.floor(Math.log2(scale.max) + 1e-9)];
     const step = [1, 2, 3, 5].find((each) => (last - first) / each <= 8) ?? 10;
     const ticks = [];
     for (let power = Math.ceil(first / step) * step; power <= last; power += step) ticks.push({value: 2 ** power});
-    if (ticks.length > 1) scale.ticks = ticks;
+    if (ticks.length > 0) scale.ticks = ticks;
   },
 
   config(data, layout, theme) {
