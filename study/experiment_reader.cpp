@@ -291,10 +291,10 @@ void ExperimentReader::read_operation(sim::Section& section) {
 void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits) {
   sim::Section asked = section.section("dependent");
   const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
-  if (!asked.is_sound("gemm")) return;
-  if (!shape.ok()) return asked.fault("gemm", shape.error);
   const auto schedules = choices_of(all_dependent_schedules());
   const auto schedule = asked.choice<DependentSchedule>("schedule", schedules);
+  if (!asked.is_sound("gemm")) return;
+  if (!shape.ok()) return asked.fault("gemm", shape.error);
   for (const char* const other : {"gemm", "collective", "copy", "packets", "kernel", "remote", "delay", "host"}) {
     if (section.has(other)) section.fault(other, "'dependent' is this operation's work already");
   }

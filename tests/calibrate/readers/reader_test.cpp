@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 
 namespace c3sim::calibrate {
@@ -133,6 +134,35 @@ TEST(ShippedForms, ReadPairsAndSchedulesThatMustBePredicted) {
   EXPECT_EQ(pair.scenario.reserved, 16);
   EXPECT_EQ(trial<study::DependentTrial>(reading.measurements.at(1)).schedule,
             study::dependent_schedule("finer_hetero_fused_1d"));
+}
+
+// What a plan of c3sim tune asks for comes back as it was asked, and alternatives of one pair by names of their own.
+TEST(ShippedForms, ReadPairsWithCusKeptVariantsAndPrelaunch) {
+  const Reading reading = read(
+      "gemm,collective,bytes,strategy,channels,reserved_cus,variant,prelaunch,makespan_us\n"
+      "8192x8192x8192,all_gather,1048576,c3_rp,,64,,,2000\n"
+      "8192x8192x8192,all_gather,1048576,conccl_rp,,8,bcst,yes,2001\n"
+      "8192x8192x8192,all_gather,1048576,conccl,,0,pcpy,no,2002\n"
+      "8192x8192x8192,all_gather,1048576,c3_base,8,0,,,2003\n"
+      "8192x8192x8192,all_gather,1048576,conccl,,0,pcp,no,2004\n");
+  EXPECT_EQ(reading.format, "pairs");
+  ASSERT_EQ(reading.measurements.size(), 4u);
+  const auto& kept = trial<study::C3Trial>(reading.measurements[0]);
+  EXPECT_EQ(kept.strategy, study::Strategy::c3_rp);
+  EXPECT_EQ(kept.scenario.reserved, 64);
+  const auto& engines = trial<study::C3Trial>(reading.measurements[1]);
+  EXPECT_EQ(engines.strategy, study::Strategy::conccl_rp);
+  EXPECT_EQ(engines.scenario.reserved, 8);
+  EXPECT_EQ(engines.scenario.variant, models::SdmaVariant::bcst);
+  EXPECT_TRUE(engines.scenario.prelaunch);
+  EXPECT_EQ(trial<study::C3Trial>(reading.measurements[2]).scenario.reserved, 0);
+  EXPECT_FALSE(trial<study::C3Trial>(reading.measurements[2]).scenario.prelaunch);
+  EXPECT_EQ(trial<study::C3Trial>(reading.measurements[3]).scenario.channels, 8);
+  std::set<std::string> alternatives;
+  for (const Measurement& one : reading.measurements) alternatives.insert(one.alternative);
+  EXPECT_EQ(alternatives.size(), 4u);
+  ASSERT_EQ(reading.faults.size(), 1u);
+  EXPECT_THAT(reading.faults[0].what, HasSubstr("'pcp' is not known"));
 }
 
 // Beside each row stands what was gathered: tokens times k of two bytes.

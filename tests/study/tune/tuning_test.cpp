@@ -142,7 +142,7 @@ TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
   std::ostringstream out;
   const Results results = tuning_results(tuning, testbed.platform());
   for (const NamedTable& table : results.tables) {
-    if (table.name == "rules") table.table.write_csv(out);
+    if (table.key == "rules") table.table.write_csv(out);
   }
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,conccl,6,0,,,,\n"));
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,c3_base,6,6,"));
