@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/config/measurement_text.h"
+
 namespace c3sim::models {
 
 namespace {
