@@ -314,7 +314,7 @@ std::vector<std::string> SweepResults::sentences() const {
   for (std::string& text : chart_sentences()) sentences.push_back(std::move(text));
   if (std::string text = gain_sentence(); !text.empty()) sentences.push_back(std::move(text));
   if (const auto shown = std::ranges::count(study_.quantities, true, &Column::in_text);
-      static_cast<std::size_t>(shown) < study_.quantities.size()) {
+      study_.question.ask() == Ask::run && static_cast<std::size_t>(shown) < study_.quantities.size()) {
     sentences.push_back(
         fmt::format("Tables show {} of {} quantities: `columns` in the study chooses, and points.csv "
                     "of --out has all.",
