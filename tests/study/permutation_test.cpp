@@ -105,7 +105,7 @@ RC_GTEST_PROP(Permutation, OfGpusLeavesTheTimesOfOperationsAsTheyAre, (bool nvid
 RC_GTEST_PROP(Permutation, OfEqualPullsMakesNoneTheFastOne, ()) {
   const models::PlatformSpec& platform = four_h200();
   Schedule schedule;
-  const sim::Bytes bytes = *rc::gen::inRange(1, 64) * 1_MiB;
+  const sim::Bytes bytes = *rc::gen::inRange(64, 256) * 1_MiB;
   for (int gpu = 0; gpu < platform.gpus; ++gpu) {
     for (int distance = 1; distance < platform.gpus; ++distance) {
       schedule.push_back(copy_of((gpu + distance) % platform.gpus, gpu, true, bytes));
@@ -117,7 +117,7 @@ RC_GTEST_PROP(Permutation, OfEqualPullsMakesNoneTheFastOne, ()) {
   std::vector<double> others = ends_of(platform, shuffled);
   std::ranges::sort(ends);
   std::ranges::sort(others);
-  expect_equal(ends, others, 10.0);
+  expect_equal(ends, others, 30.0);
 }
 
 // Three pulls each way at once, one of them a microsecond later: what follows from that is some microseconds of each.
