@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -16,8 +17,17 @@ namespace {
 using sim::operator""_MiB;
 using sim::operator""_us;
 
-// Of sums in another order.
-constexpr double rounding_us = 1e-3;
+constexpr double rounding_us = 1e-3;  // of sums in another order
+
+const models::PlatformSpec& four_h200() {
+  static const models::PlatformSpec platform = h200({"gpus=4"}).spec;
+  return platform;
+}
+
+const models::PlatformSpec& four_mi300x() {
+  static const models::PlatformSpec platform = mi300x({"gpus=4"}).spec;
+  return platform;
+}
 
 std::vector<int> any_order(std::size_t count) {
   std::vector<int> order(count);
@@ -77,23 +87,25 @@ std::vector<double> ends_of(const models::PlatformSpec& platform, const Schedule
   return ends;
 }
 
-void expect_equal(const std::vector<double>& one, const std::vector<double>& other) {
+void expect_equal(const std::vector<double>& one, const std::vector<double>& other, double within_us) {
   RC_ASSERT(one.size() == other.size());
-  for (std::size_t i = 0; i < one.size(); ++i) RC_ASSERT(std::abs(one[i] - other[i]) < rounding_us);
+  for (std::size_t i = 0; i < one.size(); ++i) RC_ASSERT(std::abs(one[i] - other[i]) < within_us);
 }
 
 RC_GTEST_PROP(Permutation, OfGpusLeavesTheTimesOfOperationsAsTheyAre, (bool nvidia)) {
-  const models::PlatformSpec platform = nvidia ? h200({"gpus=4"}).spec : mi300x().spec;
+  const models::PlatformSpec& platform = nvidia ? four_h200() : four_mi300x();
   const Schedule schedule = any_schedule(platform.gpus);
   const Schedule other = permuted(schedule, any_order(static_cast<std::size_t>(platform.gpus)));
-  expect_equal(ends_of(platform, schedule), ends_of(platform, other));
+  expect_equal(ends_of(platform, schedule), ends_of(platform, other), rounding_us);
 }
 
-// Each GPU pulls as much from each of its peers at once, as listed, or in any other order of the list.
-RC_GTEST_PROP(Permutation, OfEqualPullsChangesNoTime, ()) {
-  const models::PlatformSpec platform = h200({"gpus=4"}).spec;
+// Each GPU pulls as much from each of its peers at once, as listed, or in any other order of the list. A host thread
+// hands its three over one after another, 3 us apart: so far may a GPU be read from earlier or later. The fast one of
+// three would be hundreds of microseconds off.
+RC_GTEST_PROP(Permutation, OfEqualPullsMakesNoneTheFastOne, ()) {
+  const models::PlatformSpec& platform = four_h200();
   Schedule schedule;
-  const sim::Bytes bytes = *rc::gen::inRange(1, 64) * 1_MiB;
+  const sim::Bytes bytes = *rc::gen::inRange(64, 256) * 1_MiB;
   for (int gpu = 0; gpu < platform.gpus; ++gpu) {
     for (int distance = 1; distance < platform.gpus; ++distance) {
       schedule.push_back(copy_of((gpu + distance) % platform.gpus, gpu, true, bytes));
@@ -105,12 +117,12 @@ RC_GTEST_PROP(Permutation, OfEqualPullsChangesNoTime, ()) {
   std::vector<double> others = ends_of(platform, shuffled);
   std::ranges::sort(ends);
   std::ranges::sort(others);
-  expect_equal(ends, others);
+  expect_equal(ends, others, 30.0);
 }
 
-// Seven pulls at once, one of them a microsecond later: what follows from that is some microseconds of each.
+// Three pulls each way at once, one of them a microsecond later: what follows from that is some microseconds of each.
 RC_GTEST_PROP(Permutation, NoPullIsTheFastOneForAMicrosecond, ()) {
-  const models::PlatformSpec platform = h200().spec;
+  const models::PlatformSpec& platform = four_h200();
   Schedule schedule;
   for (int peer = 1; peer < platform.gpus; ++peer) schedule.push_back(copy_of(peer, 0, true, 2_MiB));
   for (int peer = 1; peer < platform.gpus; ++peer) schedule.push_back(copy_of(0, peer, true, 2_MiB));

@@ -105,9 +105,9 @@ TEST(ShotProtocol, TheOrderOfLaunchesDecidesWhoGetsTheCus) {
     const double gemm_alone = seconds(testbed.alone(gemm.work));
     const double gather_alone = seconds(testbed.alone(gather.work));
     EXPECT_LT(seconds(gemm_first[0].end), 1.1 * gemm_alone);
-    EXPECT_GT(seconds(gemm_first[1].end), gather_alone + 0.8 * gemm_alone);
+    EXPECT_GT(seconds(gemm_first[1].end), gather_alone + 0.5 * gemm_alone);
     EXPECT_LT(seconds(gather_first[0].end), 1.15 * gather_alone);
-    EXPECT_GT(seconds(gather_first[1].end), 1.2 * gemm_alone);
+    EXPECT_GT(seconds(gather_first[1].end), 1.1 * gemm_alone);
   }
 }
 
