@@ -254,12 +254,13 @@ UserFiles readings_of(Validation& validation, const Library& library, std::span<
 }
 
 // Files of several machines are each compared with their own; those that name none may be of any.
-void remark_on_platforms(Validation& validation, const std::vector<calibrate::Reading>& readings) {
+void remark_on_platforms(Validation& validation, const Library& library,
+                         const std::vector<calibrate::Reading>& readings) {
   const auto differs = [&readings](const calibrate::Reading& one) {
     return std::ranges::any_of(readings, [&one](const auto& other) { return other.platform != one.platform; });
   };
   for (const calibrate::Reading& reading : readings) {
-    if (!reading.gpu.empty() || !differs(reading)) continue;
+    if (!reading.gpu.empty() || calibrate::platform_of(reading, library.platform_names) || !differs(reading)) continue;
     validation.remarks.push_back(fmt::format(
         "{} names no GPU: it is compared with {}, as files without one are; --platform names another for all of them",
         reading.name, reading.platform));
@@ -273,7 +274,7 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
   calibrate::require_files(files);
   Validation validation;
   const auto [paths, readings] = readings_of(validation, library, files, options);
-  if (!options.platform) remark_on_platforms(validation, readings);
+  if (!options.platform) remark_on_platforms(validation, library, readings);
   for (std::size_t i = 0; i < readings.size(); ++i) {
     const calibrate::Reading& reading = readings[i];
     take(validation, reading, "", reading.platform, band_of_users);

@@ -79,7 +79,7 @@ TEST(ReadCommand, FailsWhereOneOfSeveralFilesIsNotThere) {
   const std::string good = written("read_good.csv", "gemm,time_us\ncb1,2000\n");
   const Answer answer = run_cli({"read", good, "NOPE.log"});
   EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_EQ(answer.err, "error: NOPE.log: No such file or directory\n");
+  EXPECT_EQ(answer.err, "NOPE.log: No such file or directory\n");
   EXPECT_EQ(answer.out, "");
 }
 

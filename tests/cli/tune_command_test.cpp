@@ -151,7 +151,8 @@ TEST_F(TuneCommandTest, RefusesWhatItCannotTune) {
   expect_fault({write("a.yaml", "name: a\ncollectives: [all_gather]\ngemms: {x: 8x8}\nbytes: [1MiB]\n")}, "a.yaml:3");
   expect_fault({write("b.yaml", "name: b\ncollectives: [all_gather]\nbytess: [1MiB]\n")}, "did you mean 'bytes'?");
   expect_fault({write("c.yaml", "name: c\ncollectives: [all_gather]\n"), "--schedules"}, "the file says what to tune");
-  expect_fault({"--collective", "all_gather", "--measured", path("absent.csv")}, "--measured: no measurement is left");
+  expect_fault({"--collective", "all_gather", "--measured", path("absent.csv")},
+               "absent.csv: No such file or directory");
 }
 
 }  // namespace

@@ -141,11 +141,16 @@ TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
 
 TEST_F(ValidateCommand, ComparesGoodFilesBesideBadOnes) {
   const std::string file = written("in.csv", runs + good);
-  const Answer answer = validate({path("absent.csv"), file, file});
+  const Answer answer = validate({written("empty.csv", ""), file, file});
   EXPECT_EQ(answer.code, ExitCode::fine);
   EXPECT_THAT(answer.out, HasSubstr("1 of 1 cases lie within their bands. Left out: 2 files."));
   EXPECT_THAT(answer.err,
-              AllOf(HasSubstr("absent.csv: No such file or directory"), HasSubstr("in.csv: is given twice")));
+              AllOf(HasSubstr("empty.csv:1:1: no line names the columns"), HasSubstr("in.csv: is given twice")));
+}
+
+// A check with a wrong path would stay green for ever.
+TEST_F(ValidateCommand, FileThatIsNotThereIsAnErrorBesideGoodOnes) {
+  expect_fault({written("in.csv", runs + good), path("NOPE.log")}, "NOPE.log: No such file or directory");
 }
 
 // A file may be at fault in a million rows.
