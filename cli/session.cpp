@@ -208,26 +208,26 @@ study::Platform Session::platform(Arguments& arguments, const std::string& prese
   for (const std::string& file : platform.config.files()) reads(file);
   check_outputs(arguments);
   arguments.check();
+  study::Beside asked{without, protocol};
   if (!profiles_file_.empty()) {
-    platform.spec.gpu.gemm.profiles = study::read_gemm_profiles(sim::Config::from_file(profiles_file_), platform.spec);
-    for (const models::GemmProfile& profile : platform.spec.gpu.gemm.profiles) {
+    asked.profiles = study::read_gemm_profiles(sim::Config::from_file(profiles_file_), platform.spec);
+    for (const models::GemmProfile& profile : asked.profiles) {
       platform.warnings.push_back("GEMM " + models::to_string(profile.shape) + " follows its profile in " +
                                   profiles_file_.string() + ", not the estimate");
     }
   }
-  platform.spec.without = without;
-  if (protocol) platform.spec.host.protocol = *protocol;
   if (!without_.empty()) {
     platform.warnings.push_back("--without " + without_ + ": no real machine, but what one would be without it");
   }
-  return platform;
+  return study::beside(std::move(platform), std::move(asked));
 }
 
 void Session::add_validation_options(CLI::App& command) {
   add_base_options(command);
   command
       .add_option("--set", assignments_,
-                  "Change one parameter of every platform, checked as the file is (may be given again)")
+                  "Change one parameter of the platform, or of every one, checked as the file is (may be given "
+                  "again)")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
 }

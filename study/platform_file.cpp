@@ -7,6 +7,16 @@
 
 namespace c3sim::study {
 
+namespace {
+
+void apply(const Beside& asked, models::PlatformSpec& spec) {
+  spec.without = asked.without;
+  if (asked.protocol) spec.host.protocol = *asked.protocol;
+  spec.gpu.gemm.profiles = asked.profiles;
+}
+
+}  // namespace
+
 std::filesystem::path find_platform(const std::string& name_or_path, const std::string& where,
                                     std::span<const std::filesystem::path> config_folders) {
   if (models::is_platform_path(name_or_path)) return name_or_path;
@@ -23,23 +33,38 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   sim::Config unread = models::platform_config(file, config_folders);
   for (const std::string& assignment : assignments) unread.set(assignment);
   sim::Config config = unread;
-  models::PlatformSpec spec = models::PlatformSpec::read(config, config_folders);
+  models::GemmKernelTables kernels = models::GemmKernelTables::read(config, config_folders);
+  models::PlatformSpec spec = models::PlatformSpec::read(config, kernels);
   const std::vector<sim::Fault> faults = config.warnings();
   std::vector<std::string> warnings;
   warnings.reserve(faults.size());
   for (const sim::Fault& warning : faults) warnings.push_back(warning.where + ": " + warning.what);
   return {std::move(spec),   std::move(unread),   config.parameters(),
-          config.resolved(), std::move(warnings), {config_folders.begin(), config_folders.end()}};
+          config.resolved(), std::move(warnings), {config_folders.begin(), config_folders.end()},
+          std::move(kernels)};
+}
+
+Platform beside(Platform platform, Beside asked) {
+  models::PlatformSpec spec = platform.spec;
+  apply(asked, spec);
+  return {std::move(spec),
+          std::move(platform.config),
+          std::move(platform.parameters),
+          std::move(platform.resolved),
+          std::move(platform.warnings),
+          std::move(platform.config_folders),
+          std::move(platform.kernels),
+          std::move(asked)};
 }
 
 models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments) {
   sim::Config config = platform.config;
   for (const std::string& assignment : assignments) config.set(assignment);
-  models::PlatformSpec spec = models::PlatformSpec::read(config, platform.config_folders);
-  spec.without = platform.spec.without;
+  models::PlatformSpec spec = models::PlatformSpec::read(config, platform.kernels);
+  Beside asked = platform.asked;
   const auto sets_protocol = [](const std::string& assignment) { return assignment.starts_with("host.protocol="); };
-  if (std::ranges::none_of(assignments, sets_protocol)) spec.host.protocol = platform.spec.host.protocol;
-  spec.gpu.gemm.profiles = platform.spec.gpu.gemm.profiles;
+  if (std::ranges::any_of(assignments, sets_protocol)) asked.protocol.reset();
+  apply(asked, spec);
   return spec;
 }
 

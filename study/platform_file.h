@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,14 +13,23 @@
 
 namespace c3sim::study {
 
+// What is asked of a platform beside its file.
+struct Beside {
+  models::Mechanisms without = {};
+  std::optional<models::Protocol> protocol = {};   // in place of the file's
+  std::vector<models::GemmProfile> profiles = {};  // of GEMMs
+};
+
 // A platform as asked for, with what the person who asked may want to see of it.
 struct Platform {
-  models::PlatformSpec spec;
+  const models::PlatformSpec spec;                    // const, as what beside() is not told of reassign() cannot know
   sim::Config config;                                 // with the assignments, not yet read: copies take further ones
   std::vector<sim::Parameter> parameters;             // as read, assignments included
   std::string resolved;                               // one file of all that it stands on, with the assignments in it
   std::vector<std::string> warnings;                  // assignments that leave the range of their parameter
   std::vector<std::filesystem::path> config_folders;  // it was read with
+  models::GemmKernelTables kernels;                   // of its libraries, for all that is made of it
+  Beside asked = {};
 };
 
 // A text with a '/' or an ending of ".yaml" or ".yml" is a path; any other is a name, and NAME.yaml is looked for in
@@ -35,8 +45,11 @@ using models::platform_names;
 Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments,
                        std::span<const std::filesystem::path> config_folders = {});
 
-// The same platform, what is in no file of it included, with further assignments. Throws sim::ConfigError where one of
-// them, or the whole with them, is at fault.
+// The platform with what is asked beside its file.
+Platform beside(Platform platform, Beside asked);
+
+// The same platform, what is asked beside its file included, with further assignments; these come last. No file is
+// read. Throws sim::ConfigError where one of them, or the whole with them, is at fault.
 models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments);
 
 }  // namespace c3sim::study

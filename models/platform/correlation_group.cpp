@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "sim/config/nearest_name.h"
@@ -31,13 +32,13 @@ class PairReader {
       const std::string second = row.text("second");
       pairs_.push_back({row, first, second, row.number("correlation", -1.0, 1.0)});
     }
-    for (sim::Parameter& parameter : config.parameters()) {
-      if (!parameter.error.empty()) with_error_.push_back(parameter.path);
-      parameters_.emplace(parameter.path, std::move(parameter));
+    for (const sim::Parameter* const parameter : config.parameters_in_place()) {
+      if (!parameter->error.empty()) with_error_.push_back(parameter->path);
+      parameters_.emplace(parameter->path, parameter);
     }
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       const auto read = parameters_.find("correlations[" + std::to_string(i) + "].correlation");
-      if (read != parameters_.end()) pairs_[i].file = read->second.file;
+      if (read != parameters_.end()) pairs_[i].file = read->second->file;
     }
   }
 
@@ -69,7 +70,7 @@ class PairReader {
 
   // A file that stands on the pair's may give a value of its own, without that error: that is no fault of either.
   bool has_error(Pair& pair, std::string_view key, const std::string& path) {
-    const sim::Parameter& parameter = parameters_.at(path);
+    const sim::Parameter& parameter = *parameters_.at(path);
     if (!parameter.error.empty()) return true;
     const bool is_replaced = parameter.kind == "what_if" || parameter.file != pair.file;
     if (!is_replaced) pair.row.warn(key, path + " has no error: the pair is left out");
@@ -78,7 +79,7 @@ class PairReader {
 
   sim::Section root_;
   std::vector<Pair> pairs_;
-  std::map<std::string, sim::Parameter> parameters_;
+  std::map<std::string_view, const sim::Parameter*> parameters_;
   std::vector<std::string> with_error_;
 };
 

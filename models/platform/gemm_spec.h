@@ -3,30 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "models/platform/cu_resources.h"
 #include "models/platform/dispatch_spec.h"
+#include "models/platform/gemm_kernels.h"
 #include "models/platform/gemm_shape.h"
 #include "sim/config/config_section.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
-
-// A kernel of a library's table, with the size that it was tuned for.
-struct GemmKernelSpec {
-  GemmShape tuned_for;
-  int tile_m = 0;
-  int tile_n = 0;
-  int depth = 64;                 // elements of k that it takes in a step
-  int split_k = 1;                // workgroups that share the contraction of a tile and add up their parts
-  CuResources workgroup;          // what each needs of its CU
-  double tuned_efficiency = 0.0;  // share of the matrix peak that was measured at that size; 0: not known
-};
 
 // What the kernels of a library have in common.
 struct GemmLibrary {
@@ -63,16 +50,7 @@ struct GemmSpec {
   std::vector<std::string> libraries;  // the names of all
   std::vector<GemmProfile> profiles;   // of shapes that have one
 
-  static GemmSpec read(sim::Section section, const CuResources& cu,
-                       std::span<const std::filesystem::path> config_folders);
+  static GemmSpec read(sim::Section section, const CuResources& cu, const GemmKernelTables& tables);
 };
-
-// Where the table of a library is: kernels/LIBRARY.csv of the first of the folders that has it.
-std::optional<std::filesystem::path> gemm_kernel_table(const std::string& library,
-                                                       std::span<const std::filesystem::path> config_folders);
-// Reads a table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split and, where it was measured, efficiency_pct.
-// Registers follow: an accumulator for every
-// element of the tile, the operands of a step, and 64 a lane for addresses. Throws sim::ConfigError with all faults.
-std::vector<GemmKernelSpec> read_gemm_kernels(const std::filesystem::path& file, const CuResources& cu);
 
 }  // namespace c3sim::models

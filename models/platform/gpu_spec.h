@@ -1,9 +1,6 @@
 // What one GPU consists of.
 #pragma once
 
-#include <filesystem>
-#include <span>
-
 #include "models/platform/cu_resources.h"
 #include "models/platform/dispatch_spec.h"
 #include "models/platform/gemm_spec.h"
@@ -31,7 +28,7 @@ struct GpuSpec {
   double peak_flops() const { return cus() * gemm.flops_per_cycle_per_cu * power.highest_clock.value(); }
 
   // `gpus` is the size of the node.
-  static GpuSpec read(sim::Section section, int gpus, std::span<const std::filesystem::path> folders);
+  static GpuSpec read(sim::Section section, int gpus, const GemmKernelTables& tables);
 };
 
 }  // namespace c3sim::models

@@ -30,8 +30,8 @@ struct PlatformSpec {
   Mechanisms without;    // of interference; in no file: a question, not a machine
 
   // Reads and checks all of it: throws sim::ConfigError with every fault.
-  // Tables of kernels are looked for in kernels/ beside the files of the configuration and one folder up, then in
-  // these.
+  static PlatformSpec read(sim::Config& config, const GemmKernelTables& tables);
+  // The same with tables that nobody else needs.
   static PlatformSpec read(sim::Config& config, std::span<const std::filesystem::path> config_folders = {});
 };
 

@@ -240,6 +240,35 @@ void collect_leaves(ConfigNode& node, const std::string& path, std::vector<Named
   }
 }
 
+// The leaf of a path as collect_leaves would name it, without a look at any other; null where there is none.
+ConfigNode* leaf_at(ConfigNode& root, std::string_view path) {
+  ConfigNode* node = &root;
+  while (true) {
+    if (node->is_section_list()) {
+      const std::size_t end = path.find(']');
+      if (end == std::string_view::npos) return nullptr;
+      const auto is_named = [&](std::size_t index) { return path.substr(0, end + 1) == path_of("", index); };
+      std::size_t index = 0;
+      while (index < node->items.size() && !is_named(index)) ++index;
+      if (index == node->items.size()) return nullptr;
+      path.remove_prefix(end + 1);
+      node = &node->items[index];
+    } else if (node->kind == Kind::map && !node->is_parameter()) {
+      if (node != &root) {
+        if (!path.starts_with('.')) return nullptr;
+        path.remove_prefix(1);
+      }
+      const std::string_view key = path.substr(0, path.find_first_of(".["));
+      ConfigEntry* const entry = node->find(key);
+      if (entry == nullptr) return nullptr;
+      path.remove_prefix(key.size());
+      node = &entry->node;
+    } else {
+      return path.empty() ? node : nullptr;
+    }
+  }
+}
+
 // The nodes of a tree that now lies `files` further down.
 void move_down(ConfigNode& node, int files) {
   node.position.file += files;
@@ -250,12 +279,13 @@ void move_down(ConfigNode& node, int files) {
   }
 }
 
-void collect_parameters(const ConfigReading& reading, const ConfigNode& node, std::vector<Parameter>& parameters) {
+void collect_parameters(const ConfigReading& reading, const ConfigNode& node,
+                        std::vector<const Parameter*>& parameters) {
   for (const ConfigNode& item : node.items) collect_parameters(reading, item, parameters);
   for (const ConfigEntry& entry : node.entries) {
     const auto read = reading.parameters.find(entry.position);
     if (read != reading.parameters.end()) {
-      parameters.push_back(read->second);
+      parameters.push_back(&read->second);
     } else {
       collect_parameters(reading, entry.node, parameters);
     }
@@ -363,13 +393,15 @@ void Config::set(std::string_view assignment, std::string_view prefix, std::stri
     return reading_->fault(position, path, "an assignment reads path=value");
   }
   const std::string_view value = trimmed(assignment.substr(equals + 1));
-  std::vector<NamedLeaf> leaves;
-  collect_leaves(reading_->root, "", leaves);
-  const auto leaf = std::ranges::find(leaves, path, &NamedLeaf::path);
-  if (leaf == leaves.end()) return reading_->fault(position, path, no_leaf(path, leaves));
+  ConfigNode* const leaf = leaf_at(reading_->root, path);
+  if (leaf == nullptr) {
+    std::vector<NamedLeaf> leaves;
+    collect_leaves(reading_->root, "", leaves);
+    return reading_->fault(position, path, no_leaf(path, leaves));
+  }
   if (const std::optional<TextFault> bad = check_text(value)) return reading_->fault(position, path, bad->what);
 
-  const bool is_list = (leaf->node->is_parameter() ? leaf->node->find("value")->node : *leaf->node).kind == Kind::list;
+  const bool is_list = (leaf->is_parameter() ? leaf->find("value")->node : *leaf).kind == Kind::list;
   ConfigNode replacement = ConfigNode::scalar(std::string(value), position);
   if (is_list) {
     const std::size_t faults_before = reading_->faults.size();
@@ -377,7 +409,7 @@ void Config::set(std::string_view assignment, std::string_view prefix, std::stri
     if (reading_->faults.size() != faults_before) return;
     if (replacement.kind != Kind::list) return reading_->fault(position, path, "a list is due here, as in [1, 2]");
   }
-  assign_leaf(*reading_, *leaf->node, std::move(replacement), position);
+  assign_leaf(*reading_, *leaf, std::move(replacement), position);
 }
 
 Section Config::root() { return {*reading_, reading_->root, "", {0, 0, 1, 1}}; }
@@ -394,17 +426,35 @@ std::vector<Fault> Config::warnings() const {
 }
 
 std::vector<Config::Part> Config::parts_of(std::string_view path) const {
-  std::vector<NamedLeaf> leaves;
-  collect_leaves(reading_->root, "", leaves);
-  const auto leaf = std::ranges::find(leaves, path, &NamedLeaf::path);
+  const ConfigNode* const leaf = leaf_at(reading_->root, path);
   std::vector<Part> parts;
-  if (leaf == leaves.end() || !leaf->node->is_parameter()) return parts;
-  for (const ConfigEntry& entry : leaf->node->entries) {
+  if (leaf == nullptr || !leaf->is_parameter()) return parts;
+  for (const ConfigEntry& entry : leaf->entries) {
     const ConfigPosition at = entry.node.position;
     if (entry.node.kind != Kind::scalar || at.file != 0 || at.assignment != 0) continue;
     parts.push_back({entry.key, entry.node.text, at.line, at.column});
   }
   return parts;
+}
+
+std::optional<Config::Gap> Config::gap_at(std::string_view path) const {
+  if (leaf_at(reading_->root, path) == nullptr) return {};
+  const ConfigNode* node = &reading_->root;
+  Gap gap;
+  while (node->kind == Kind::map && !node->is_parameter()) {
+    const std::string_view key = path.substr(0, path.find_first_of(".["));
+    path.remove_prefix(std::min(key.size() + 1, path.size()));
+    const ConfigEntry& entry = *node->find(key);
+    if (gap.keys.empty() && entry.position.file > 0) {
+      gap.line = node->position.line;
+      gap.column = node->position.column;
+    }
+    if (entry.position.file > 0) gap.keys.emplace_back(key);
+    node = &entry.node;
+  }
+  if (gap.keys.empty()) return {};
+  if (node->is_section_list()) gap.list = to_yaml(*node);
+  return gap;
 }
 
 std::vector<std::pair<std::string, int>> Config::top_keys() const {
@@ -415,10 +465,16 @@ std::vector<std::pair<std::string, int>> Config::top_keys() const {
   return keys;
 }
 
+std::vector<const Parameter*> Config::parameters_in_place() const {
+  std::vector<const Parameter*> parameters;
+  if (reading_->base) parameters.push_back(&*reading_->base);
+  collect_parameters(*reading_, reading_->root, parameters);
+  return parameters;
+}
+
 std::vector<Parameter> Config::parameters() const {
   std::vector<Parameter> parameters;
-  if (reading_->base) parameters.push_back(*reading_->base);
-  collect_parameters(*reading_, reading_->root, parameters);
+  for (const Parameter* const parameter : parameters_in_place()) parameters.push_back(*parameter);
   return parameters;
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,8 @@ class Config {
   std::vector<Fault> warnings() const;
   // The values read so far, in the order of the tree; those that a fallback stood in for are not among them.
   std::vector<Parameter> parameters() const;
+  // The same where they lie, until more is read.
+  std::vector<const Parameter*> parameters_in_place() const;
   // Where the parts of the parameter at that path stand in the file, for whoever edits its text: in their order, those
   // that are texts or numbers. None where it is written plainly, or in a file that this one stands on.
   struct Part {
@@ -84,6 +87,16 @@ class Config {
     int column = 0;    // in bytes, from 1
   };
   std::vector<Part> parts_of(std::string_view path) const;
+  // Where the file itself says nothing of a value that it stands on: the innermost section of its own on the way to the
+  // path, and the keys below that it lacks, the last of which is that of the value, or of the list of sections with the
+  // value in it, which is written whole or not at all. Nothing where the file has the value, or nothing has.
+  struct Gap {
+    int line = 0;  // where that section begins, from 1
+    int column = 0;
+    std::vector<std::string> keys;
+    std::string list;  // as YAML; empty where the last key is that of the value
+  };
+  std::optional<Gap> gap_at(std::string_view path) const;
   // The keys at the top, those of the file itself, with their lines.
   std::vector<std::pair<std::string, int>> top_keys() const;
   // The configuration as set(), to be written next to every result: reading it gives the same parameters.

@@ -50,9 +50,7 @@ std::string Platforms::text() const {
   for (const auto& [name, platform] : platforms_) {
     text += "# " + name + "\n" + platform.resolved;
     // A point may ask for any of the platform's libraries.
-    for (const std::string& library : platform.spec.gpu.gemm.libraries) {
-      text += words_of(models::gemm_kernel_table(library, platform.config_folders));
-    }
+    for (const std::string& library : platform.spec.gpu.gemm.libraries) text += platform.kernels.text(library);
     text += words_of(operators_file(platform.config_folders));
   }
   return text;

@@ -25,6 +25,10 @@ class GemmProfiles : public testing::Test {
   std::vector<models::GemmProfile> read(const std::string& text) {
     return read_gemm_profiles(sim::Config::from_text(text, "profiles.yaml"), platform_.spec);
   }
+  models::PlatformSpec with_profile(const std::string& time, const std::string& l2, const std::string& cache,
+                                    const std::string& hbm) {
+    return beside(platform_, {.profiles = read(file(time, l2, cache, hbm))}).spec;
+  }
   std::string faults(const std::string& text) {
     try {
       read(text);
@@ -39,19 +43,16 @@ class GemmProfiles : public testing::Test {
 
 // The kernel takes 2000 us; launch and notice come on top.
 TEST_F(GemmProfiles, GiveTheKernelItsMeasuredTime) {
-  platform_.spec.gpu.gemm.profiles = read(file("2000 us", "14 GB", "2 GB", "1 GB"));
   const models::HostSpec& host = platform_.spec.host;
   const sim::Time launch = host.kernel_launch + host.kernel_notice;
-  Testbed testbed(platform_.spec);
+  Testbed testbed(with_profile("2000 us", "14 GB", "2 GB", "1 GB"));
   const sim::Time alone = testbed.alone(models::GemmShape{8192, 8192, 8192});
   EXPECT_NEAR(sim::to_microseconds(alone - launch), 2000.0, 0.1);
 }
 
 // 10 GB of HBM at 4 TB/s take 2.5 ms: the time is the memory's, at whatever efficiency.
 TEST_F(GemmProfiles, AllowKernelsThatAMemoryBounds) {
-  const auto profiles = read(file("4000 us", "14 GB", "11 GB", "10 GB"));
-  platform_.spec.gpu.gemm.profiles = profiles;
-  Testbed testbed(platform_.spec);
+  Testbed testbed(with_profile("4000 us", "14 GB", "11 GB", "10 GB"));
   EXPECT_NEAR(sim::to_microseconds(testbed.alone(models::GemmShape{8192, 8192, 8192})), 4000.0, 20.0);
 }
 
@@ -79,9 +80,8 @@ TEST_F(GemmProfiles, AreRefusedIfALevelPassesMoreThanTheOneBefore) {
 
 // The example of docs/model.md. The estimate takes 1665 us, four waves of which the last is a third full.
 TEST_F(GemmProfiles, AllowKernelsThatFillTheGpuBetterThanTheEstimate) {
-  platform_.spec.gpu.gemm.profiles = read(file("1650 us", "14 GB", "2.1 GB", "0.9 GB"));
   const models::HostSpec& host = platform_.spec.host;
-  Testbed testbed(platform_.spec);
+  Testbed testbed(with_profile("1650 us", "14 GB", "2.1 GB", "0.9 GB"));
   const sim::Time alone = testbed.alone(models::GemmShape{8192, 8192, 8192});
   EXPECT_NEAR(sim::to_microseconds(alone - host.kernel_launch - host.kernel_notice), 1650.0, 0.1);
 }

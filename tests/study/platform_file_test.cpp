@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "sim/config/config_error.h"
 #include "tests/study/test_platform.h"
@@ -48,6 +50,55 @@ TEST(PlatformFile, AnAssignmentChangesTheSpecTheListingAndTheResolvedFile) {
   EXPECT_EQ(listed->value, "30");
   EXPECT_EQ(listed->kind, "what_if");
   EXPECT_THAT(changed.resolved, HasSubstr("what_if"));
+}
+
+// What becomes of the folder meanwhile changes nothing: tables of all its libraries are read with the platform.
+TEST(PlatformFile, ReadsTablesOfKernelsOnce) {
+  const std::filesystem::path configs = std::filesystem::path(testing::TempDir()) / "platform_file_configs";
+  std::filesystem::remove_all(configs);
+  std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
+  const Platform platform = read_platform(configs / "platforms/mi300x.yaml", {});
+  std::filesystem::remove_all(configs);
+  const models::PlatformSpec other = reassign(platform, std::vector<std::string>{"gpu.gemm.library=rocblas"});
+  EXPECT_EQ(other.gpu.gemm.library.kernels.size(),
+            mi300x({"gpu.gemm.library=rocblas"}).spec.gpu.gemm.library.kernels.size());
+}
+
+TEST(PlatformFile, ATableOfKernelsThatIsNoneIsAFaultOfWhoAsksForIt) {
+  const std::filesystem::path configs = std::filesystem::path(testing::TempDir()) / "platform_file_broken";
+  std::filesystem::remove_all(configs);
+  std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
+  std::ofstream(configs / "kernels/rocblas.csv") << "m,n\n1,1\n";
+  std::filesystem::remove(configs / "kernels/stream_k.csv");
+  const Platform platform = read_platform(configs / "platforms/mi300x.yaml", {});
+  const auto fault = [&platform](const std::string& library) {
+    try {
+      reassign(platform, std::vector{"gpu.gemm.library=" + library});
+    } catch (const sim::ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(fault("rocblas"), HasSubstr("rocblas.csv:1:1: k: this column is missing"));
+  EXPECT_THAT(fault("stream_k"), HasSubstr("there is no table kernels/stream_k.csv in a folder of configurations"));
+  EXPECT_EQ(fault("hipblaslt"), "");
+  std::filesystem::remove_all(configs);
+}
+
+TEST(PlatformFile, WhatIsAskedBesideTheFileOutlastsAssignments) {
+  Beside asked;
+  asked.protocol = models::Protocol::shot;
+  asked.without.add(models::Mechanism::hbm);
+  asked.profiles.emplace_back().shape = {512, 512, 512};
+  const Platform platform = beside(mi300x(), asked);
+  EXPECT_EQ(platform.spec.host.protocol, models::Protocol::shot);
+  const models::PlatformSpec further = reassign(platform, std::vector<std::string>{"gpu.cus_per_xcd=30"});
+  EXPECT_EQ(further.without, asked.without);
+  EXPECT_EQ(further.host.protocol, models::Protocol::shot);
+  ASSERT_EQ(further.gpu.gemm.profiles.size(), 1U);
+  EXPECT_EQ(further.gpu.gemm.profiles.front().shape, (models::GemmShape{512, 512, 512}));
+  const models::PlatformSpec steady = reassign(platform, std::vector<std::string>{"host.protocol=steady"});
+  EXPECT_EQ(steady.host.protocol, models::Protocol::steady) << "what is assigned last counts";
 }
 
 TEST(PlatformFile, AnAssignmentToAnUnknownParameterIsAFault) {

@@ -385,10 +385,9 @@ TEST(GemmMemoryBound, IsWhatDoesFewerFlopsPerByteThanTheMachine) {
 
 // What a person reads of a table with these rows.
 std::string faults_of_table(const std::string& rows) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "gemm_kernels_test.csv";
-  std::ofstream(file) << "m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n" << rows;
   try {
-    read_gemm_kernels(file, {65536, 524288, 16});
+    const GemmKernelTable table("m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n" + rows, "kernels.csv");
+    table.on({65536, 524288, 16});
   } catch (const sim::ConfigError& error) {
     return error.what();
   }
@@ -398,6 +397,8 @@ std::string faults_of_table(const std::string& rows) {
 TEST(GemmKernelTable, SaysWhatIsImpossible) {
   EXPECT_EQ(faults_of_table("8,8,8,256,256,64,256,65536,1\n"), "");
   EXPECT_THAT(faults_of_table("8,8,8,256,256,64,256,65537,1\n"), HasSubstr("lds_bytes: '65537'"));
+  EXPECT_THAT(faults_of_table("8,8,8,256,256,64,1024,1,1\n8,8,8,256,256,64,1024,65537,1\n"),
+              HasSubstr("kernels.csv:3:25: lds_bytes: '65537' must lie between 0 and 65536"));
   EXPECT_THAT(faults_of_table("8,8,8,0,256,64,256,1,1\n"), HasSubstr("tile_m: '0'"));
   EXPECT_THAT(faults_of_table("0,8,8,16,256,64,256,1,1\n"), HasSubstr("m: '0'"));
   EXPECT_THAT(faults_of_table("8,8,8,256,256,64,2048,1,1\n"), HasSubstr("threads: '2048'"));
@@ -406,9 +407,9 @@ TEST(GemmKernelTable, SaysWhatIsImpossible) {
 
 // 256 accumulators, 64 for operands and 64 for addresses in each of 256 lanes: 384 KiB of the 512 of a CU.
 TEST(GemmKernelTable, RegistersFollowFromTheTile) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "gemm_registers_test.csv";
-  std::ofstream(file) << "m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n8,8,8,256,256,64,256,33792,1\n";
-  const GemmKernelSpec kernel = read_gemm_kernels(file, {65536, 524288, 32}).front();
+  const GemmKernelTable table("m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n8,8,8,256,256,64,256,33792,1\n",
+                              "kernels.csv");
+  const GemmKernelSpec kernel = table.on({65536, 524288, 32}).front();
   EXPECT_EQ(kernel.workgroup.registers, 384 * 1024);
   EXPECT_EQ(kernel.workgroup.waves, 4);
   EXPECT_EQ(workgroups_that_fit({65536, 524288, 32}, kernel.workgroup), 1);

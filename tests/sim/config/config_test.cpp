@@ -248,6 +248,15 @@ TEST(ConfigSet, NeedsAPathThatTheFileHas) {
             "--set ops=1: ops: is a section; its values are: ops[0].bytes, ops[1].bytes, ops[1].note");
 }
 
+// A path is that of one value, as it is written and no other way.
+TEST(ConfigSet, TakesNoOtherSpellingOfAPath) {
+  for (const std::string path :
+       {"ops[01].bytes", "ops[1]bytes", "ops.bytes", "ops[2].bytes", "ops[1", ".gpu.sdma.engines", "gpu.sdma.engines.",
+        "gpu..sdma.engines", "gpu.sdma.engines.value", "gpu[0].sdma"}) {
+    EXPECT_THAT(faults_of_setting({path + "=1"}), HasSubstr("the configuration has no such value")) << path;
+  }
+}
+
 TEST(ConfigSet, NeedsAPathAndAValue) {
   EXPECT_EQ(faults_of_setting({"gpu.sdma.engines"}),
             "--set gpu.sdma.engines: gpu.sdma.engines: an assignment reads path=value");
