@@ -58,17 +58,18 @@ struct Calibration {
 
 struct CalibrationOptions {
   int jobs = 0;              // threads; 0: all cores. The fit does not depend on it
-  study::Progress progress;  // of steps
+  study::Progress progress;  // in percent
   std::vector<std::filesystem::path> config_folders;
+  std::vector<std::string> assignments;  // to the base, "gpus=4": in the fitted file, too, and not fitted
 };
 
 // Fits every parameter of `base` that is of kind `fitted` and belongs to a step with measurements, by robust least
 // squares within its range (calibrate/fit/robust_fit.h). All start afresh, whatever `base` says of them, and every step
 // is fitted twice, so that steps before see those behind: fitting a fitted file gives the same file again. What the
 // measurements do not identify keeps the value that `base` has, one parameter after the other, the vaguest first; all
-// of a step with fewer observations than parameters. Parameters of the file's base keep their values: copy their lines
-// to fit them. Throws sim::ConfigError where there is nothing to fit, a step does not converge, a range has another
-// unit than its value, or the platform cannot run what was measured.
+// of a step with fewer observations than parameters. Parameters of files that it
+// stands on are fitted as its own, and get a place in it. Throws sim::ConfigError where there is nothing to fit, a step
+// does not converge, a range has another unit than its value, or the platform cannot run what was measured.
 Calibration calibrate(const std::filesystem::path& base, std::span<const Reading> files,
                       const CalibrationOptions& options = {});
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "models/platform/platform_config.h"
 #include "sim/check.h"
@@ -49,27 +50,39 @@ std::string spell(double number, std::string_view unit, int digits) {
   return fmt::format("{}{}{}", rounded, unit.empty() ? "" : " ", unit);
 }
 
-std::string spell_within(double number, double error, std::string_view unit) {
-  constexpr int least = 3;
-  if (number == 0.0 || error <= 0.0) return spell(number, unit, least);
-  const double ratio = std::log10(std::abs(number) / (error / 20.0));
-  return spell(number, unit, std::clamp(static_cast<int>(std::ceil(ratio)), least, simulated_digits));
+std::string spell_exactly(double number, std::string_view unit) {
+  std::string text = fmt::format("{}", number);
+  std::erase(text, '+');  // of an exponent
+  return text + (unit.empty() ? "" : " ") + std::string(unit);
 }
 
-PlatformText::PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders)
+std::string spell_within(double number, double error, std::string_view unit) {
+  constexpr int least = 3;
+  constexpr int most = 6;
+  if (number == 0.0 || error <= 0.0) return spell(number, unit, least);
+  const double ratio = std::log10(std::abs(number) / (error / 20.0));
+  return spell(number, unit, std::clamp(static_cast<int>(std::ceil(ratio)), least, most));
+}
+
+PlatformText::PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders,
+                           std::span<const std::string> assignments)
     : path_(std::move(path)),
       config_folders_(config_folders.begin(), config_folders.end()),
-      config_(models::platform_config(path_, config_folders)) {
-  static_cast<void>(spec());
+      config_(models::platform_config(path_, config_folders)),
+      kernels_(models::GemmKernelTables::read(config_, config_folders)) {
   text_ = content(path_);
+  sim::Config config = config_;
+  for (const std::string& assignment : assignments) config.set(assignment);
+  models::PlatformSpec::read(config, kernels_);
+  for (const std::string& assignment : assignments) assign(assignment, config.parameters());
 }
+
+void PlatformText::read_text() { config_ = models::platform_config(text_, path_, config_folders_); }
 
 std::vector<sim::Parameter> PlatformText::parameters() const {
   sim::Config config = config_;
-  models::PlatformSpec::read(config, config_folders_);
-  std::vector<sim::Parameter> parameters = config.parameters();
-  std::erase_if(parameters, [this](const sim::Parameter& parameter) { return parameter.file != path_.string(); });
-  return parameters;
+  models::PlatformSpec::read(config, kernels_);
+  return config.parameters();
 }
 
 std::string PlatformText::place(const sim::Parameter& parameter) {
@@ -79,7 +92,7 @@ std::string PlatformText::place(const sim::Parameter& parameter) {
 models::PlatformSpec PlatformText::spec(std::span<const std::string> assignments) const {
   sim::Config config = config_;
   for (const std::string& assignment : assignments) config.set(assignment);
-  return models::PlatformSpec::read(config, config_folders_);
+  return models::PlatformSpec::read(config, kernels_);
 }
 
 std::size_t PlatformText::offset_of(int line, int column) const {
@@ -101,6 +114,11 @@ std::vector<PlatformText::Edit> PlatformText::edits_of(const Replacement& replac
   };
   std::vector<Edit> edits{edit(*part("value"), replacement.value),
                           edit(*part("source"), fmt::format("\"{}\"", replacement.source))};
+  if (!replacement.kind.empty() && part("kind") != parts.end()) {
+    edits.push_back(edit(*part("kind"), replacement.kind));
+  } else if (!replacement.kind.empty()) {
+    edits.back().by += ", kind: " + replacement.kind;
+  }
   const auto error = part("error");
   if (error != parts.end() && !replacement.error.empty()) {
     edits.push_back(edit(*error, replacement.error));
@@ -116,7 +134,67 @@ std::vector<PlatformText::Edit> PlatformText::edits_of(const Replacement& replac
   return edits;
 }
 
+// Says what the parameter is already, in the file itself: what it stands on knows its range, its kind and the rest.
+void PlatformText::make_place(const sim::Parameter& parameter) {
+  const std::optional<sim::Config::Gap> gap = config_.gap_at(parameter.path);
+  if (!gap) return;
+  const std::size_t begin = offset_of(gap->line, gap->column);
+  const std::string value = fmt::format("{{value: {}, source: \"\"}}", parameter.value);
+  if (text_[begin] == '{') {
+    if (!gap->list.empty()) {
+      throw sim::ConfigError({{fmt::format("{}:{}:{}", path_.string(), gap->line, gap->column), parameter.path,
+                               "is in a list of the file that this one stands on, which has no place between { and }: "
+                               "a section with its keys below each other is accepted"}});
+    }
+    std::string entry = value;
+    for (auto key = gap->keys.rbegin(); key != gap->keys.rend(); ++key) {
+      entry = fmt::format("{}: {}", *key, key == gap->keys.rbegin() ? entry : "{" + entry + "}");
+    }
+    const bool is_empty = text_[text_.find_first_not_of(" \n", begin + 1)] == '}';
+    text_.insert(begin + 1, entry + (is_empty ? "" : ", "));
+    return read_text();
+  }
+  const auto indented = static_cast<std::size_t>(gap->column - 1);
+  std::string lines;
+  for (std::size_t i = 0; i < gap->keys.size(); ++i) {
+    lines += std::string(indented + 2 * i, ' ') + gap->keys[i] + ":";
+    if (i + 1 < gap->keys.size()) lines += "\n";
+  }
+  if (gap->list.empty()) {
+    lines += " " + value + "\n";
+  } else {
+    const std::string further(indented + 2 * gap->keys.size(), ' ');
+    std::size_t from = 0;
+    while (from < gap->list.size()) {
+      const std::size_t end = gap->list.find('\n', from) + 1;
+      lines += (from == 0 ? "\n" : "") + further + gap->list.substr(from, end - from);
+      from = end;
+    }
+  }
+  if (indented == 0) {
+    text_ += (text_.ends_with('\n') ? "\n" : "\n\n") + lines;
+  } else {
+    text_.insert(begin - indented, lines);
+  }
+  read_text();
+}
+
+void PlatformText::assign(const std::string& assignment, const std::vector<sim::Parameter>& assigned) {
+  const std::string path(sim::trimmed(assignment.substr(0, assignment.find('='))));
+  const auto parameter = std::ranges::find(assigned, path, &sim::Parameter::path);
+  if (parameter == assigned.end()) return;  // a part of a list that another one replaces
+  try {
+    replace(std::vector{Replacement{*parameter, parameter->value, "", parameter->source, "what_if"}});
+  } catch (const sim::ConfigError&) {
+    throw sim::ConfigError({{parameter->source, path,
+                             fmt::format("cannot be written into {}, which has no single value with a source there: "
+                                         "edit it by hand",
+                                         path_.string())}});
+  }
+}
+
 void PlatformText::replace(std::span<const Replacement> replacements) {
+  for (const Replacement& replacement : replacements) make_place(replacement.parameter);
   std::vector<Edit> edits;
   for (const Replacement& replacement : replacements) {
     const std::vector<Edit> own = edits_of(replacement);
@@ -124,7 +202,7 @@ void PlatformText::replace(std::span<const Replacement> replacements) {
   }
   std::ranges::sort(edits, std::ranges::greater{}, &Edit::begin);  // from behind: places before stay
   for (const Edit& edit : edits) text_.replace(edit.begin, edit.end - edit.begin, edit.by);
-  config_ = models::platform_config(text_, path_, config_folders_);
+  read_text();
 }
 
 void PlatformText::replace_list(const std::string& key, const std::vector<std::string>& rows) {
@@ -145,7 +223,11 @@ void PlatformText::replace_list(const std::string& key, const std::vector<std::s
     }
     text_.replace(begin, end - begin, list);
   }
-  config_ = models::platform_config(text_, path_, config_folders_);
+  read_text();
+  sim::Config under = config_;
+  if (!rows.empty() || !under.root().has(key)) return;
+  text_ += key + ": []\n";
+  read_text();
 }
 
 }  // namespace c3sim::calibrate

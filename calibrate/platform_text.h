@@ -21,18 +21,20 @@ struct SpelledNumber {
 SpelledNumber split_unit(std::string_view text);
 // With so many significant digits.
 std::string spell(double number, std::string_view unit, int digits);
-// Digits that a simulation tells apart.
-inline constexpr int simulated_digits = 6;
-// With as many digits as its error has a say in, but at least three: to a twentieth of the error.
+// With all that a number holds, and no more: reading it gives that number.
+std::string spell_exactly(double number, std::string_view unit);
+// With as many digits as its error has a say in, from three to six: to a twentieth of the error.
 std::string spell_within(double number, double error, std::string_view unit);
 
 class PlatformText {
  public:
   // Throws sim::ConfigError for a file that is no platform. What it stands on is found as models::platform_config does.
-  explicit PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders = {});
+  // Assignments such as "gpus=4" are checked like the file and written into the text.
+  explicit PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders = {},
+                        std::span<const std::string> assignments = {});
 
   const std::string& text() const { return text_; }
-  // As they stand now, those that stand in the file itself: what it stands on is not written to.
+  // As they stand now, those of files that it stands on included.
   std::vector<sim::Parameter> parameters() const;
   static std::string place(const sim::Parameter& parameter);  // file:line
 
@@ -40,17 +42,19 @@ class PlatformText {
   models::PlatformSpec spec(std::span<const std::string> assignments = {}) const;
 
   // Writes another value, error and source where those of the parameter stand; an error that it had not follows its
-  // value. All else stays, byte for byte. Throws sim::ConfigError where the file does not give it as {value: ...,
-  // source: ..., ...}.
+  // value. A parameter of a file that this one stands on, which is not written to, gets a place in this one. All else
+  // stays, byte for byte. Throws sim::ConfigError where the file does not give it as {value: ..., source: ..., ...}.
   struct Replacement {
     sim::Parameter parameter;
     std::string value;
     std::string error;  // empty: none is known
     std::string source;
+    std::string kind = {};  // empty: as it is
   };
   void replace(std::span<const Replacement> replacements);
   // Puts a list under a key at the top in place of what is there; behind everything else where there is no such key. An
-  // empty list takes the key out. `rows` are indented already, and end with a line break each.
+  // empty list takes the key out, or hides the list of a file that this one stands on. `rows` are indented already, and
+  // end with a line break each.
   void replace_list(const std::string& key, const std::vector<std::string>& rows);
 
  private:
@@ -61,11 +65,15 @@ class PlatformText {
   };
   std::size_t offset_of(int line, int column) const;
   std::vector<Edit> edits_of(const Replacement& replacement) const;
+  void read_text();
+  void make_place(const sim::Parameter& parameter);
+  void assign(const std::string& assignment, const std::vector<sim::Parameter>& assigned);
 
   std::filesystem::path path_;
   std::vector<std::filesystem::path> config_folders_;
   std::string text_;
   sim::Config config_;  // of the text, with what it stands on; not yet read
+  models::GemmKernelTables kernels_;
 };
 
 }  // namespace c3sim::calibrate

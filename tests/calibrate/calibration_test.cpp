@@ -163,6 +163,39 @@ TEST(Calibration, LeavesAloneWhatIsNotFitted) {
   EXPECT_EQ(calibration.parameters[0].path, "host.kernel_launch");
 }
 
+// What a file inherits is fitted as what it says itself.
+TEST(Calibration, FitsWhatAPlatformStandsOn) {
+  const std::filesystem::path mine =
+      written("mine.yaml", "base: h200\nname: {value: mine, source: x, kind: measured}\n");
+  const std::vector files{simulated({"fabric.link_rate=420 GB/s", "host.kernel_launch=9 us"})};
+  const Calibration calibration = calibrate(mine, files, with_folders());
+  const Calibration of_base = calibrate(h200, files, with_folders());
+  for (const std::string path : {"fabric.link_rate", "host.kernel_launch"}) {
+    EXPECT_EQ(fitted(calibration, path).after, fitted(of_base, path).after);
+    EXPECT_EQ(fitted(calibration, path).before, fitted(of_base, path).before);
+  }
+  const PlatformText again(written("mine_fitted.yaml", calibration.text), folders);
+  EXPECT_EQ(again.spec().name, "mine");
+  EXPECT_NEAR(again.spec().fabric.link_rate.value(), 420e9, 2e9);
+  EXPECT_EQ(again.spec().fitted_to.size(), calibration.spreads.size()) << "those of the base are of another fit";
+  const std::vector<sim::Parameter> parameters = again.parameters();
+  const auto rate = std::ranges::find(parameters, "fabric.link_rate", &sim::Parameter::path);
+  EXPECT_EQ(rate->kind, "fitted");
+  EXPECT_EQ(rate->source, "simulated.csv: one pair of GPUs, one way");
+  EXPECT_FALSE(rate->error.empty());
+}
+
+TEST(Calibration, HoldsWhatIsSet) {
+  CalibrationOptions options = with_folders();
+  options.assignments = {"fabric.link_rate=400 GB/s"};
+  const std::vector files{simulated({"fabric.link_rate=420 GB/s", "host.kernel_launch=9 us"})};
+  const Calibration calibration = calibrate(h200, files, options);
+  ASSERT_EQ(calibration.parameters.size(), 1u);
+  EXPECT_EQ(calibration.parameters[0].path, "host.kernel_launch");
+  EXPECT_THAT(calibration.text,
+              HasSubstr("link_rate: {value: 400 GB/s, source: \"--set fabric.link_rate=400 GB/s\", kind: what_if"));
+}
+
 TEST(Calibration, SaysWhenARangeEndsBeforeTheMeasurement) {
   // Copies at 300 GB/s, where the range of the port begins at 350.
   const std::vector files{simulated({"fabric.link_rate=300 GB/s"})};

@@ -53,6 +53,14 @@ TEST(SpelledNumber, HasTheDigitsThatItsErrorLeaves) {
   EXPECT_EQ(spell_within(0.0, 1.0, "us"), "0 us");
 }
 
+// Whatever a simulation is asked with is what it gets.
+TEST(SpelledNumber, HoldsAllThatANumberHolds) {
+  for (const double number : {395.7123456789012, 1.0 / 3.0, 1e-9, 1e22}) {
+    EXPECT_EQ(split_unit(spell_exactly(number, "GB/s")).number, number);
+  }
+  EXPECT_EQ(spell_exactly(396.0, "GB/s"), "396 GB/s");
+}
+
 TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
   PlatformText platform(h200);
   const std::string before = platform.text();
@@ -85,16 +93,84 @@ TEST(PlatformText, AssignsWithoutWriting) {
   EXPECT_EQ(platform.text(), content(h200));
 }
 
-// What a file stands on is not written to, so its parameters are not offered.
-TEST(PlatformText, HasTheParametersOfTheFileItselfAlone) {
+// A file of that text that stands on h200, as a person may write it.
+PlatformText on_h200(const std::string& text, std::span<const std::string> assignments = {}) {
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "on_h200.yaml";
-  std::ofstream(file) << "base: h200\ngpu:\n  power:\n"
-                         "    idle: {value: 90 W, source: x, kind: fitted, range: [60 W, 125 W]}\n";
-  PlatformText platform(file, folders);
-  EXPECT_EQ(platform.parameters().size(), 2u);  // base and idle
+  std::ofstream(file) << "base: h200\n" << text;
+  return PlatformText(file, folders, assignments);
+}
+
+TEST(PlatformText, WritesWhatItsBaseSaysIntoTheFileItself) {
+  PlatformText platform = on_h200("gpu:\n  power:\n    cap: {value: 650 W, source: x, kind: measured}  # mine\n");
   replace(platform, "gpu.power.idle", "91 W", "y");
+  replace(platform, "fabric.link_rate", "380 GB/s", "z");
+  EXPECT_EQ(platform.text(),
+            "base: h200\ngpu:\n  power:\n    idle: {value: 91 W, source: \"y\"}\n"
+            "    cap: {value: 650 W, source: x, kind: measured}  # mine\n\n"
+            "fabric:\n  link_rate: {value: 380 GB/s, source: \"z\"}\n");
   EXPECT_EQ(platform.spec().gpu.power.idle, sim::Watts(91.0));
-  EXPECT_EQ(platform.text().find("base: h200\n"), 0u);
+  EXPECT_EQ(platform.spec().gpu.power.cap, sim::Watts(650.0));
+  EXPECT_EQ(parameter(platform, "gpu.power.idle").kind, "fitted") << "as the base says";
+}
+
+TEST(PlatformText, WritesIntoSectionsBetweenBraces) {
+  PlatformText platform = on_h200("gpu: {power: {cap: {value: 650 W, source: x, kind: measured}}}\nhost: {}\n");
+  replace(platform, "gpu.power.idle", "91 W", "y");
+  replace(platform, "gpu.memory.hbm.read_efficiency", "0.8", "y");
+  replace(platform, "host.kernel_launch", "9 us", "y");
+  EXPECT_EQ(platform.text(),
+            "base: h200\ngpu: {memory: {hbm: {read_efficiency: {value: 0.8, source: \"y\"}}}, power: {idle: {value: 91 "
+            "W, source: \"y\"}, cap: {value: 650 W, source: x, kind: measured}}}\nhost: {kernel_launch: {value: 9 us, "
+            "source: \"y\"}}\n");
+  EXPECT_EQ(platform.spec().gpu.power.idle, sim::Watts(91.0));
+}
+
+// A list is that of one file alone.
+TEST(PlatformText, WritesAListOfItsBaseAsAWhole) {
+  PlatformText platform = on_h200("");
+  replace(platform, "gpu.gemm.libraries[0].efficiency", "0.9", "y");
+  EXPECT_THAT(platform.text(), HasSubstr("gpu:\n  gemm:\n    libraries:\n      - name:"));
+  EXPECT_DOUBLE_EQ(platform.spec().gpu.gemm.library.efficiency, 0.9);
+  PlatformText braces = on_h200("gpu: {}\n");
+  try {
+    replace(braces, "gpu.gemm.libraries[0].efficiency", "0.9", "y");
+    FAIL() << "no fault was found";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("on_h200.yaml:2:6: gpu.gemm.libraries[0].efficiency: is in a list of the file "
+                                        "that this one stands on, which has no place between { and }"));
+  }
+}
+
+TEST(PlatformText, HidesAListOfItsBaseBehindAnEmptyOne) {
+  PlatformText platform = on_h200("");
+  ASSERT_FALSE(platform.spec().fitted_to.empty());
+  platform.replace_list("fitted_to", {});
+  EXPECT_EQ(platform.text(), "base: h200\nfitted_to: []\n");
+  EXPECT_TRUE(platform.spec().fitted_to.empty());
+}
+
+TEST(PlatformText, HasAssignmentsWrittenIntoIt) {
+  PlatformText platform = on_h200("name: {value: mine, source: x, kind: measured}\n",
+                                  std::vector<std::string>{"gpus=4", "gpu.power.idle = 90 W", "gpus=2", "name=yours"});
+  EXPECT_THAT(platform.text(), HasSubstr("gpus: {value: 2, source: \"--set gpus=2\", kind: what_if}"));
+  EXPECT_THAT(platform.text(), HasSubstr("name: {value: yours, source: \"--set name=yours\", kind: what_if}"));
+  EXPECT_EQ(platform.spec().gpus, 2);
+  EXPECT_EQ(parameter(platform, "gpu.power.idle").kind, "what_if");
+  EXPECT_EQ(platform.spec().gpu.power.idle, sim::Watts(90.0));
+}
+
+TEST(PlatformText, ChecksAssignmentsAsItChecksTheFile) {
+  const auto fault = [](const std::string& text, const std::string& assignment) {
+    try {
+      on_h200(text, std::vector{assignment});
+    } catch (const sim::ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(fault("", "gpus=400"), HasSubstr("--set gpus=400: gpus: '400' must lie between 2 and 64"));
+  EXPECT_THAT(fault("", "gpu.power.idel=90 W"), HasSubstr("did you mean 'gpu.power.idle'?"));
+  EXPECT_THAT(fault("name: mine\n", "name=yours"), HasSubstr("--set name=yours: name: cannot be written into"));
 }
 
 TEST(PlatformText, PutsAnErrorBehindItsValueAndTakesItAway) {
