@@ -282,10 +282,21 @@ class Play {
   Timeline timeline_;
 };
 
-std::string reason_against(const models::GemmShape& shape, const models::Node&) {
-  if (shape.compulsory_bytes() <= largest_array) return {};
-  return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted", models::to_string(shape),
-                     sim::to_string(largest_array));
+std::string reason_against(const models::GemmShape& shape, const models::Node& node) {
+  if (shape.compulsory_bytes() > largest_array) {
+    return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted",
+                       models::to_string(shape), sim::to_string(largest_array));
+  }
+  // Each wave is simulated: seconds for a million.
+  constexpr std::int64_t most_waves = 1 << 21;
+  const models::GpuSpec& gpu = node.spec().gpu;
+  const models::GemmPlan plan = models::plan_gemm(gpu, shape);
+  const std::int64_t waves = plan.pieces() / std::max(1, gpu.slots(gpu.cus(), plan.kernel.workgroup));
+  if (waves <= most_waves) return {};
+  return fmt::format(
+      "{} is {} waves of workgroups on the {} CUs of this GPU, {} are simulated: a smaller product, or "
+      "more CUs, are accepted",
+      models::to_string(shape), waves, gpu.cus(), most_waves);
 }
 
 std::string reason_against(const models::CollectiveSpec& spec, const models::Node& node) {

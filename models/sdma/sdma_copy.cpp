@@ -1,6 +1,9 @@
 #include "models/sdma/sdma_copy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "models/sdma/completion_signal.h"
@@ -16,6 +19,19 @@ sim::Task<> count_until(MemoryWord& turn, int& waiting) {
   ++waiting;
   co_await turn.wait(its_turn, "the turn of a copy in");
   --waiting;
+}
+
+// A ring that is filled over and over again is simulated each time: seconds for a million.
+std::string why_too_often(const SdmaCopySpec& spec, const SdmaSpec& sdma) {
+  constexpr double most = 1 << 21;
+  const double packets = std::max(1.0, std::floor(sdma.ring / sdma.packets.copy));
+  const double times = spec.bytes / (packets * sdma.packets.transfer_limit);
+  if (times <= most) return {};
+  return fmt::format(
+      "a copy of {} fills the ring of its engine's queue {:.0f} times over, {:.0f} are simulated: a larger "
+      "gpu.sdma.ring "
+      "or gpu.sdma.packets.transfer_limit is accepted",
+      sim::to_string(spec.bytes), std::ceil(times), most);
 }
 
 }  // namespace
@@ -35,7 +51,7 @@ std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int g
     return "the engines of a GPU are 0 to " + std::to_string(sdma.engines - 1) + ", there is no " +
            std::to_string(*spec.engine);
   }
-  return {};
+  return why_too_often(spec, sdma);
 }
 
 sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
