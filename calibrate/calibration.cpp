@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -158,6 +159,45 @@ double distance(const Point& before, const Point& after) {
   return farthest;
 }
 
+// How far a fit is, in percent of what it costs: a task goes by its rows and unknowns, in its first round once for
+// every starting point, then about once more, and as much as twice for its errors and those of all together.
+class FitProgress {
+ public:
+  FitProgress(const study::Progress& report, const std::vector<Task>& tasks) : report_(report) {
+    for (const Task& task : tasks) {
+      rounds_ += price(task) * static_cast<double>(task.step->valleys + 1);
+      errors_ += price(task) * 2.0;
+    }
+  }
+
+  void fitted(const Task& task, std::size_t round) {
+    const std::array turns{static_cast<double>(task.step->valleys), 1.0};
+    if (round < turns.size()) done_ += price(task) * turns[round];
+    tell();
+  }
+  void only_errors_are_left() { done_ = rounds_; }
+  void found_errors(const Task& task) {
+    done_ += price(task);
+    tell();
+  }
+  void end() {
+    if (report_) report_(100, 100);
+  }
+
+ private:
+  static double price(const Task& task) {
+    return static_cast<double>(task.measurements.size() * (task.unknowns.size() + 1));
+  }
+  void tell() {
+    if (report_) report_(static_cast<std::size_t>(99.0 * std::min(1.0, done_ / (rounds_ + errors_))), 100);
+  }
+
+  const study::Progress& report_;
+  double rounds_ = 0.0;
+  double errors_ = 0.0;
+  double done_ = 0.0;
+};
+
 // Steps lean on each other: what a command takes to write, which copies to several peers tell, is part of what a copy
 // to one takes. So those that still move are fitted in turns until none does, then all once more, for their errors.
 // What moved by less than `settled`, in shares of ranges, while the others were looking for their places does not
@@ -165,11 +205,7 @@ double distance(const Point& before, const Point& after) {
 Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, const CalibrationOptions& options) {
   constexpr std::size_t most_rounds = 12;
   constexpr double settled = 1e-3;
-  const std::size_t all = (most_rounds + 1) * tasks.size() + 1;
-  std::size_t done = 0;
-  const auto progress = [&] {
-    if (options.progress) options.progress(++done, all);
-  };
+  FitProgress progress(options.progress, tasks);
   std::vector<bool> moves(tasks.size(), true);
   for (std::size_t round = 0; round < most_rounds && std::ranges::find(moves, true) != moves.end(); ++round) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -177,17 +213,17 @@ Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, co
       const Point before = tasks[i].solution.point;
       fit(tasks[i], fitted, options.jobs);
       moves[i] = distance(before, tasks[i].solution.point) > settled;
-      progress();
+      progress.fitted(tasks[i], round);
     }
   }
-  done = most_rounds * tasks.size();
+  progress.only_errors_are_left();
   for (Task& task : tasks) {
     fit_with_errors(task, fitted, options.jobs);
-    progress();
+    progress.found_errors(task);
   }
   Eigen::MatrixXd correlations = join_errors(tasks, fitted, options.jobs);
   for (const Task& task : tasks) write_with_errors(task, fitted);
-  progress();
+  progress.end();
   return correlations;
 }
 

@@ -58,7 +58,7 @@ struct Calibration {
 
 struct CalibrationOptions {
   int jobs = 0;              // threads; 0: all cores. The fit does not depend on it
-  study::Progress progress;  // of steps
+  study::Progress progress;  // in percent
   std::vector<std::filesystem::path> config_folders;
   std::vector<std::string> assignments;  // to the base, "gpus=4": in the fitted file, too, and not fitted
 };

@@ -4,16 +4,36 @@
 
 namespace c3sim::study {
 
-void PowerMeter::attach(models::Node& node, sim::Time from) {
-  models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
+void PowerMeter::look_at_rest(models::PowerGovernor& governor) {
   idle_power_ = governor.power();
   idle_clock_ = governor.reported_clock();
-  node.network().add_observer([this, &governor, from](sim::Time since, sim::Time until) {
-    const sim::Seconds held = sim::to_seconds(until - std::min(until, std::max(since, from)));
-    busy_ += held;
-    energy_ += governor.power() * held;
-    cycles_ += governor.reported_clock() * held;
+}
+
+void PowerMeter::count(const Held& held, sim::Time from) {
+  const sim::Seconds time = sim::to_seconds(held.until - std::min(held.until, std::max(held.since, from)));
+  busy_ += time;
+  energy_ += held.power * time;
+  cycles_ += held.clock * time;
+}
+
+void PowerMeter::attach(models::Node& node) {
+  models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
+  look_at_rest(governor);
+  node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {
+    count({since, until, governor.power(), governor.reported_clock()}, sim::Time::zero());
   });
+}
+
+void PowerMeter::record(models::Node& node) {
+  models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
+  look_at_rest(governor);
+  node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {
+    recorded_.push_back({since, until, governor.power(), governor.reported_clock()});
+  });
+}
+
+void PowerMeter::count_from(sim::Time from) {
+  for (const Held& held : recorded_) count(held, from);
 }
 
 sim::Watts PowerMeter::mean_power(sim::Seconds time) const {

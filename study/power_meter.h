@@ -1,6 +1,8 @@
 // Board power and clock of a node's first GPU, means over a run.
 #pragma once
 
+#include <vector>
+
 #include "models/node.h"
 #include "sim/units.h"
 
@@ -9,8 +11,10 @@ namespace c3sim::study {
 // Attach it to an idle node before anything runs on it; it must outlive the run.
 class PowerMeter {
  public:
-  // Counts nothing before `from`.
-  void attach(models::Node& node, sim::Time from = sim::Time::zero());
+  void attach(models::Node& node);
+  // The same for a run of which only the end shows what counts: nothing before `from`, once that is told.
+  void record(models::Node& node);
+  void count_from(sim::Time from);
 
   // Over so long a run, whatever was not metered of it being idle.
   sim::Watts mean_power(sim::Seconds time) const;
@@ -19,6 +23,16 @@ class PowerMeter {
   sim::Hertz clock_at_work(sim::Seconds time, sim::Seconds at_rest) const;
 
  private:
+  struct Held {
+    sim::Time since;
+    sim::Time until;
+    sim::Watts power;
+    sim::Hertz clock;
+  };
+  void look_at_rest(models::PowerGovernor& governor);
+  void count(const Held& held, sim::Time from);
+
+  std::vector<Held> recorded_;
   sim::Watts idle_power_;
   sim::Hertz idle_clock_;
   sim::Seconds busy_;

@@ -237,7 +237,17 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   const sim::Time once = from_rest.run(repeated(trial, 1, platform)).makespan() + trial.pause;
   const std::size_t times = times_until_periodic(platform.gpu.power, once);
   const Schedule schedule = repeated(trial, times, platform);
-  const std::vector<Span>& spans = from_rest.run(schedule).operations;
+  PowerMeter meter;
+  sim::Time origin{0};
+  Timeline run;
+  if (metered) {
+    run = from_rest.as_simulated().watch(schedule, [&](models::Node& node, sim::Time begin) {
+      meter.record(node);
+      origin = begin;
+    });
+  }
+  const Timeline timed = metered ? from_rest.with_factors(schedule, run) : from_rest.run(schedule);
+  const std::vector<Span>& spans = timed.operations;
   const std::size_t half = times / 2;
   sim::Time busy{0};
   for (std::size_t i = half; i < times; ++i) busy += spans[i].end - spans[i].start;
@@ -245,12 +255,9 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
   if (!metered) return figures;
-  Testbed& simulated = from_rest.as_simulated();
-  const std::vector<Span>& run = simulated.run(schedule).operations;
-  const sim::Time begin = run[half - 1].end;
-  PowerMeter meter;
-  simulated.watch(schedule, [&](models::Node& node, sim::Time origin) { meter.attach(node, origin + begin); });
-  add_means(figures, meter, sim::to_seconds(run.back().end - begin));
+  const sim::Time begin = run.operations[half - 1].end;
+  meter.count_from(origin + begin);
+  add_means(figures, meter, sim::to_seconds(run.operations.back().end - begin));
   return figures;
 }
 

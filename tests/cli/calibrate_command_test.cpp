@@ -57,6 +57,33 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
   EXPECT_THAT(run_cli({"platform", out, "--format", "csv"}).out, HasSubstr("launch.csv: an empty kernel"));
 }
 
+TEST(CalibrateCommand, TakesAssignmentsAndWritesThem) {
+  const std::string file = written("launch_set.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
+  const std::string out = in_temp("set.yaml").string();
+  const Answer answer = run_cli({"calibrate", file, "--platform", "h200", "--set", "gpus=4", "--set",
+                                 "host.kernel_notice=3 us", "--out", out, "--format", "csv"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  // 20 us less 1 us of dispatch, and 3 us of notice.
+  EXPECT_THAT(answer.out, HasSubstr("16 us"));
+  const std::string listed = run_cli({"platform", out, "--format", "csv"}).out;
+  EXPECT_THAT(listed, HasSubstr("--set gpus=4"));
+  EXPECT_THAT(listed, HasSubstr("--set host.kernel_notice=3 us"));
+  for (const std::string wrong : {"gpus=400", "gpu.powr.idle=1 W"}) {
+    const Answer refused = run_cli({"calibrate", file, "--platform", "h200", "--set", wrong, "--out", out});
+    EXPECT_EQ(refused.code, ExitCode::users_fault);
+    EXPECT_THAT(refused.err, HasSubstr("--set " + wrong));
+  }
+}
+
+// Nothing on stderr tells how far it is where nobody looks at a terminal.
+TEST(CalibrateCommand, ShowsHowFarItIsOnATerminalAlone) {
+  const std::string file = written("launch_bar.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
+  const std::string out = in_temp("bar.yaml").string();
+  const std::vector<std::string> arguments{"calibrate", file, "--platform", "h200", "--out", out};
+  EXPECT_THAT(run_cli(arguments, true).err, HasSubstr("/100"));
+  EXPECT_THAT(run_cli(arguments).err, testing::Not(HasSubstr("/100")));
+}
+
 TEST(CalibrateCommand, ReadsTheMeasuredFilesAndRefusesThePredictions) {
   expect_fault({reference + "h200x8/c3_all_gather.csv"}, "nothing in it can be fitted to");
   expect_fault({reference + "h200x8/c3_all_gather.csv", reference + "h200x8/dependent.csv"}, "is marked predict (");

@@ -19,7 +19,7 @@ using study::Figure;
 const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
 const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
 constexpr double noise = 0.02;  // a standard deviation
-constexpr int seeds = 50;
+constexpr int seeds = 20;
 
 using Truth = std::map<std::string, std::string>;  // by parameter
 using Trials = std::vector<study::Trial>;
@@ -66,17 +66,16 @@ std::map<std::string, int> within_intervals(const Truth& truth, const Trials& tr
   return within;
 }
 
-// Of 50 trials at 95 %, fewer than 42 have a probability below 1e-3. Over all parameters, were they independent, fewer
-// than `least` or more than `most` have one below 1e-3, too; more would mean that intervals are too wide.
-void expect_coverage(const std::map<std::string, int>& within, int least, int most) {
+// Of 20 trials at 95 %, fewer than 15 have a probability of 3e-4. `least`: over all parameters, were they independent,
+// fewer have one below 1e-3.
+void expect_coverage(const std::map<std::string, int>& within, int least) {
   int all = 0;
   for (const auto& [path, times] : within) {
     std::cout << path << ": " << times << " of " << seeds << "\n";
-    EXPECT_GE(times, 42) << path;
+    EXPECT_GE(times, 15) << path;
     all += times;
   }
   EXPECT_GE(all, least);
-  EXPECT_LE(all, most);
 }
 
 // Two tests, as what is measured in one tells nothing of the other's parameters: they can run beside each other.
@@ -97,7 +96,12 @@ TEST(FullCoverage, OfLaunchesCopiesAndStreamsIsAsOftenAsTheirIntervalsSay) {
                     {"gpu.sdma.transfer_latency", "6.1 us"},
                     {"host.command_write", "3.7 us"},
                     {"gpu.memory.hbm.read_efficiency", "0.79"}};
-  expect_coverage(within_intervals(truth, trials), 226, 247);  // of 250
+  const std::map<std::string, int> within = within_intervals(truth, trials);
+  expect_coverage(within, 87);
+  // Were all 100 to hold the truth, of which the probability is 0.6 %, intervals would be too wide.
+  int all = 0;
+  for (const auto& [path, times] : within) all += times;
+  EXPECT_LT(all, 100);
 }
 
 TEST(FullCoverage, OfGemmsAndTheirPowerIsAsOftenAsTheirIntervalsSay) {
@@ -108,7 +112,7 @@ TEST(FullCoverage, OfGemmsAndTheirPowerIsAsOftenAsTheirIntervalsSay) {
   const Truth truth{{"gpu.power.matrix_energy", "0.61 pJ/flop"},
                     {"gpu.power.voltage_exponent", "2.1"},
                     {"gpu.gemm.libraries[0].efficiency", "0.83"}};
-  expect_coverage(within_intervals(truth, trials), 133, 149);  // of 150
+  expect_coverage(within_intervals(truth, trials), 51);  // of 60
 }
 
 }  // namespace
