@@ -35,19 +35,6 @@ std::string why_too_often(const SdmaCopySpec& spec, const SdmaSpec& sdma) {
       sim::to_string(spec.bytes), std::ceil(times), most);
 }
 
-// A ring that is filled over and over again is simulated each time: seconds for a million.
-std::string why_too_often(const SdmaCopySpec& spec, const SdmaSpec& sdma) {
-  constexpr double most = 1 << 21;
-  const double packets = std::max(1.0, std::floor(sdma.ring / sdma.packets.copy));
-  const double times = spec.bytes / (packets * sdma.packets.transfer_limit);
-  if (times <= most) return {};
-  return fmt::format(
-      "a copy of {} fills the ring of its engine's queue {:.0f} times over, {:.0f} are simulated: a larger "
-      "gpu.sdma.ring "
-      "or gpu.sdma.packets.transfer_limit is accepted",
-      sim::to_string(spec.bytes), std::ceil(times), most);
-}
-
 }  // namespace
 
 std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int gpus) {
