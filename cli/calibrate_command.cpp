@@ -27,7 +27,7 @@ constexpr auto examples =
     "and\n"
     "written into the new file; what --set gives is written there and not fitted. Takes seconds for a table of copies, "
     "a\n"
-    "minute of two cores for the whole suite h200; a terminal shows how far it is.";
+    "two minutes of two cores for the whole suite h200; a terminal shows how far it is.";
 
 }  // namespace
 
