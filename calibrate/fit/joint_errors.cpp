@@ -3,6 +3,11 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "calibrate/fit/step_residuals.h"
@@ -12,6 +17,7 @@ namespace c3sim::calibrate {
 namespace {
 
 constexpr double least_move = 0.02;      // a clock governor's tolerance makes less noise
+constexpr std::size_t sampled = 16;      // one row in so many
 constexpr double uniform_error = 0.289;  // of what is known to lie within its range, and no more
 
 Eigen::Index count_of(const Task& task) { return static_cast<Eigen::Index>(task.unknowns.size()); }
@@ -39,24 +45,49 @@ Others others_of(std::span<const Task> tasks, const Task& task) {
   return others;
 }
 
-// Of the task's residuals (rows) by the others: differences over an error, towards the middle of the range.
-Eigen::MatrixXd slopes_by(const Others& others, const Task& task, const PlatformText& fitted, int jobs) {
+// Towards the middle of its range, by its error.
+double move_of(const Others& others, std::size_t i) {
+  const double size = std::clamp(others.errors[i], least_move, 0.5);
+  return others.point[i] < 0.5 ? size : -size;
+}
+
+// The best point, and then for each of these unknowns that point with it moved.
+std::vector<Point> moved(const Others& others, std::span<const std::size_t> which) {
   std::vector<Point> points{others.point};
-  std::vector<double> moves;
-  for (std::size_t i = 0; i < others.point.size(); ++i) {
-    const double size = std::clamp(others.errors[i], least_move, 0.5);
-    moves.push_back(others.point[i] < 0.5 ? size : -size);
-    points.push_back(others.point);
-    points.back()[i] += moves.back();
+  for (const std::size_t i : which) points.emplace_back(others.point)[i] += move_of(others, i);
+  return points;
+}
+
+// Some measurements of each sort of every file.
+std::vector<const Measurement*> sample_of(const Task& task) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;
+  std::vector<const Measurement*> sample;
+  for (const Measurement* const measurement : task.measurements) {
+    if (counts[{measurement->file, measurement->group}]++ % sampled == 0) sample.push_back(measurement);
   }
-  StepResiduals simulated(fitted, others.unknowns, task.measurements, jobs);
-  const std::vector<std::vector<double>> residuals = simulated.at(points);
-  Eigen::MatrixXd slopes(static_cast<Eigen::Index>(residuals.front().size()), static_cast<Eigen::Index>(moves.size()));
-  for (Eigen::Index column = 0; column < slopes.cols(); ++column) {
-    const auto i = static_cast<std::size_t>(column);
-    for (Eigen::Index row = 0; row < slopes.rows(); ++row) {
-      const auto place = static_cast<std::size_t>(row);
-      slopes(row, column) = (residuals[i + 1][place] - residuals[0][place]) / moves[i];
+  return sample;
+}
+
+// Those that have a say in what the task measures: most have none, which a sample of its rows tells.
+std::vector<std::size_t> heard(const Others& others, const Task& task, const PlatformText& fitted, int jobs) {
+  std::vector<std::size_t> all(others.point.size());
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<const Measurement*> sample = sample_of(task);
+  const auto residuals = StepResiduals(fitted, others.unknowns, sample, jobs).at(moved(others, all));
+  std::erase_if(all, [&residuals](std::size_t i) { return residuals[i + 1] == residuals[0]; });
+  return all;
+}
+
+// Of the task's residuals (rows) by the others.
+Eigen::MatrixXd slopes_by(const Others& others, const Task& task, const PlatformText& fitted, int jobs) {
+  const std::vector<std::size_t> which = heard(others, task, fitted, jobs);
+  const auto residuals = StepResiduals(fitted, others.unknowns, task.measurements, jobs).at(moved(others, which));
+  Eigen::MatrixXd slopes = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(residuals.front().size()),
+                                                 static_cast<Eigen::Index>(others.point.size()));
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    for (std::size_t row = 0; row < residuals[0].size(); ++row) {
+      slopes(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(which[k])) =
+          (residuals[k + 1][row] - residuals[0][row]) / move_of(others, which[k]);
     }
   }
   return slopes;

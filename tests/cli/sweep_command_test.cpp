@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <thread>
 
@@ -77,16 +78,16 @@ class SweepCommandTest : public testing::Test {
     posix_spawn_file_actions_destroy(&actions);
     return child;
   }
+  static bool has_points(const std::string& folder) {
+    std::error_code absent;
+    const std::uintmax_t size = std::filesystem::file_size(folder + "/points.sqlite-wal", absent);
+    return !absent && size >= 100'000;
+  }
   // How it ended, of a sweep that was sent this signal once it had written points.
   int stopped_by(int signal, const std::string& folder) const {
     const pid_t child = start(folder, out("said"));
-    const auto has_points = [&folder] {
-      std::error_code absent;
-      const std::uintmax_t size = std::filesystem::file_size(folder + "/points.sqlite-wal", absent);
-      return !absent && size >= 100'000;
-    };
     int status = 0;
-    while (!has_points()) {
+    while (!has_points(folder)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       if (waitpid(child, &status, WNOHANG) == child) return status;
     }
@@ -191,7 +192,7 @@ TEST_F(SweepCommandTest, FullADiskThatFillsUpCostsNothingThatWasFinished) {
   EXPECT_EQ(text(folder_ / "full" / "points.csv"), text(folder_ / "whole" / "points.csv"));
 }
 
-// The operators are gone for a moment in the middle of the study.
+// The operators are gone from the middle of the study on, and back when it is asked again.
 TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   const std::filesystem::path configs = folder_ / "configs";
   std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
@@ -203,13 +204,12 @@ TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   std::ofstream(study) << "name: norms\nask: run\nexperiment: norm.yaml\naxes: [{of: rows, from: 1, to: 9999}]\n"
                           "sampling: {method: sobol, points: 9000}\n";
   setenv("C3SIM_CONFIGS", configs.c_str(), 1);
-  Answer first;
-  std::thread sweep([&] { first = run_cli({"sweep", study, "--out", out("hole")}); });
-  wait_for_points(folder_ / "hole");
+  auto sweep = std::async(std::launch::async, [&] { return run_cli({"sweep", study, "--out", out("hole")}); });
+  while (!has_points(out("hole")) && sweep.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+  }
   std::filesystem::rename(configs / "operators.yaml", configs / "gone.yaml");
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Answer first = sweep.get();
   std::filesystem::rename(configs / "gone.yaml", configs / "operators.yaml");
-  sweep.join();
   const Answer resumed = run_cli({"sweep", study, "--out", out("hole"), "--resume"});
   const Answer whole = run_cli({"sweep", study, "--out", out("whole")});
   unsetenv("C3SIM_CONFIGS");

@@ -42,8 +42,8 @@ double number(const Results& results, std::size_t row, const std::string& key) {
 
 class AnswersTest : public testing::Test {
  protected:
-  std::vector<C3Result> answer_of(const Scenario& scenario, const std::vector<Strategy>& strategies) {
-    return run_strategies(testbed_, scenario, strategies).results;
+  std::vector<C3Result> answer_of(const Scenario& asked, const std::vector<Strategy>& strategies) {
+    return run_strategies(testbed_, asked, strategies).results;
   }
 
   Testbed testbed_{mi300x().spec};

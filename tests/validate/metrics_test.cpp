@@ -21,19 +21,6 @@ Metrics of(const std::vector<Case>& cases) { return metrics_of(pointers(cases));
 
 constexpr double rounding = 1e-12;
 
-TEST(Quantile, IsInterpolatedBetweenRanks) {
-  EXPECT_EQ(quantile({3.0}, 0.9), 3.0);
-  // Of two values the middle lies half-way, of three on the second.
-  EXPECT_DOUBLE_EQ(quantile({4.0, 2.0}, 0.5), 3.0);
-  EXPECT_DOUBLE_EQ(quantile({9.0, 1.0, 2.0}, 0.5), 2.0);
-  // Of 11 values 0 to 10, nine tenths of the way from the first to the last is the tenth.
-  EXPECT_DOUBLE_EQ(quantile({10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, 0.9), 9.0);
-  // Of 0 to 4 it is 0.9 x 4 = 3.6: six tenths between 3 and 4.
-  EXPECT_NEAR(quantile({0, 1, 2, 3, 4}, 0.9), 3.6, rounding);
-  EXPECT_EQ(quantile({0, 1, 2, 3, 4}, 0.0), 0.0);
-  EXPECT_EQ(quantile({0, 1, 2, 3, 4}, 1.0), 4.0);
-}
-
 // Errors +2, -4, +20, -10 and +12 %.
 const std::vector<Case> five{measured(100.0, 102.0), measured(50.0, 48.0), measured(10.0, 12.0), measured(200.0, 180.0),
                              measured(25.0, 28.0)};

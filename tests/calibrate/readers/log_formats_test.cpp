@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "sim/config/measurement_text.h"
 #include "tests/calibrate/readers/log_sample.h"
 
 namespace c3sim::calibrate {

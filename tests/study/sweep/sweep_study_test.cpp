@@ -37,7 +37,7 @@ charts: [{x: gpu.sdma.engines, y: time_us}]
 struct Read {
   Platform platform = mi300x();
   Platforms platforms{platform};
-  std::optional<SweepStudy> study;
+  std::optional<SweepStudy> study{};
 };
 
 void read(Read& into, const std::string& text, std::optional<sim::Config> experiment = {}, StudyLimits limits = {}) {
@@ -383,9 +383,7 @@ TEST(SweepStudy, APointWhoseFilesAreGoneHasFailed) {
   const std::filesystem::path configs = testing::TempDir() + "sweep_study_test";
   std::filesystem::remove_all(configs);
   std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
-  Read asked;
-  asked.platform = read_platform(configs / "platforms" / "mi300x.yaml", {}, std::vector{configs});
-  asked.platforms = Platforms(asked.platform);
+  Read asked{.platform = read_platform(configs / "platforms" / "mi300x.yaml", {}, std::vector{configs})};
   read(asked, R"(name: named
 ask: run
 experiment: named.yaml
