@@ -117,10 +117,10 @@ TEST_F(FitGuard, PassesOverRowsThatTheListMarksAsPredictions) {
 }
 
 TEST_F(FitGuard, PassesOverTheConcurrentRowsOfListedFiles) {
-  // isolated.csv holds four streams beside a collective, and so many collectives from a graph; power.csv two phases
-  // of C3, and one of GEMMs with pauses that are not known.
+  // isolated.csv holds four streams beside a collective; power.csv two phases of C3, and one of GEMMs with pauses that
+  // are not known.
   const Reading isolated = read_for_fit(shipped(), reference / "h200x8/isolated.csv");
-  EXPECT_EQ(std::ranges::count(isolated.left_out, "a stream beside a collective has no model", &Omission::why), 4);
+  EXPECT_EQ(std::ranges::count(isolated.left_out, "is marked predict", &Omission::why), 4);
   EXPECT_EQ(count<study::StreamTrial>(isolated), 1);
   const Reading power = read_for_fit(shipped(), reference / "h200x8/power.csv");
   EXPECT_EQ(std::ranges::count(power.left_out, "is marked predict", &Omission::why), 3);

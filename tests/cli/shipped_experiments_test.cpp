@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <regex>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -26,24 +28,39 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
 
 const std::filesystem::path configs = C3SIM_SOURCE_DIR "/configs";
 
+// The experiment as it is shipped, but of the many GEMMs of a study, each a line, one in seven.
+std::string shortened(const std::filesystem::path& experiment) {
+  std::ifstream file(experiment);
+  std::string text;
+  std::string line;
+  for (int gemms = 0; std::getline(file, line);) {
+    const bool is_gemm = line.starts_with("  - {gemm: ") || std::regex_match(line, std::regex("  g[0-9]+: .*"));
+    if (!is_gemm || gemms++ % 7 == 0) text += line + "\n";
+  }
+  return text;
+}
+
 using Parameters = std::tuple<std::string, std::string, std::string>;  // experiment, platform, protocol
 
 class ShippedExperiment : public testing::TestWithParam<Parameters> {};
 
 TEST_P(ShippedExperiment, IsExplainedAndTraced) {
   const auto& [experiment, platform, protocol] = GetParam();
-  const std::filesystem::path trace =
-      std::filesystem::path(testing::TempDir()) / (experiment + platform + protocol + ".json");
-  const Answer answer = run_cli({"run", (configs / "experiments" / (experiment + ".yaml")).string(), "--platform",
-                                 platform, "--protocol", protocol, "--explain", "--trace", trace.string()});
+  const std::filesystem::path folder = testing::TempDir() + experiment + "_" + platform + "_" + protocol;
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path file = folder / (experiment + ".yaml");
+  std::ofstream(file) << shortened(configs / "experiments" / file.filename());
+  const std::filesystem::path trace = folder / "trace.json";
+  const Answer answer = run_cli(
+      {"run", file.string(), "--platform", platform, "--protocol", protocol, "--explain", "--trace", trace.string()});
   if (answer.code == ExitCode::users_fault) {  // what names engines or CUs that the platform has not
     EXPECT_THAT(answer.err, HasSubstr(experiment + ".yaml:"));
-    return;
+  } else {
+    EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+    EXPECT_THAT(answer.out, HasSubstr("Where the time went"));
+    EXPECT_GT(std::filesystem::file_size(trace), 0U);
   }
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("Where the time went"));
-  EXPECT_GT(std::filesystem::file_size(trace), 0U);
-  std::filesystem::remove(trace);
+  std::filesystem::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedExperiment,

@@ -44,7 +44,7 @@ axes:
   - {of: gemm, value: 8192x8192x8192}
   - {of: collective, value: all_gather}
   - {of: strategy, value: conccl}
-sampling: {method: sobol, points: 3000}
+sampling: {method: sobol, points: 1200}
 )";
 
 class SweepCommandTest : public testing::Test {
@@ -160,14 +160,14 @@ TEST_F(SweepCommandTest, AFolderOfAnotherTableOfKernelsOrOperatorsIsRefused) {
 
 TEST_F(SweepCommandTest, CheckCountsAndAsksNothing) {
   const Answer answer = run_cli({"sweep", long_, "--check", "--out", out("a")});
-  EXPECT_EQ(answer.out, "3000 points\n");
+  EXPECT_EQ(answer.out, "1200 points\n");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
 }
 
 TEST_F(SweepCommandTest, LimitsAreOptions) {
   const Answer answer = run_cli({"sweep", long_, "--most-points", "100"});
   EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, HasSubstr("3000 points, of which 100 are accepted: --most-points takes more"));
+  EXPECT_THAT(answer.err, HasSubstr("1200 points, of which 100 are accepted: --most-points takes more"));
   EXPECT_THAT(run_cli({"sweep", small_, "--most-points", "1e3"}).err, HasSubstr("'1e3' is no count"));
   EXPECT_THAT(run_cli({"sweep", small_, "--resume"}).err, HasSubstr("--out names the folder to go on with"));
 }
@@ -202,7 +202,7 @@ TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   std::ofstream(configs / "operators.yaml", std::ios::app) << "  - {name: mine, reads: 1, writes: 1, flops: 1}\n";
   const std::string study = out("norms.yaml");
   std::ofstream(study) << "name: norms\nask: run\nexperiment: norm.yaml\naxes: [{of: rows, from: 1, to: 9999}]\n"
-                          "sampling: {method: sobol, points: 9000}\n";
+                          "sampling: {method: sobol, points: 3000}\n";
   setenv("C3SIM_CONFIGS", configs.c_str(), 1);
   auto sweep = std::async(std::launch::async, [&] { return run_cli({"sweep", study, "--out", out("hole")}); });
   while (!has_points(out("hole")) && sweep.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
@@ -215,7 +215,7 @@ TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   unsetenv("C3SIM_CONFIGS");
   EXPECT_EQ(first.code, ExitCode::check_failed) << first.err;
   EXPECT_THAT(first.out.substr(first.out.rfind('\n', first.out.size() - 2) + 1),
-              AllOf(HasSubstr("of 9000 points failed and have no answer"), HasSubstr("cannot read"),
+              AllOf(HasSubstr("of 3000 points failed and have no answer"), HasSubstr("cannot read"),
                     HasSubstr("--resume asks for these again.")));
   EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
   EXPECT_EQ(whole.code, ExitCode::fine) << whole.err;
@@ -244,7 +244,7 @@ TEST_F(SweepCommandTest, FullAnInterruptionEndsCleanlyAndSaysHowToGoOn) {
   const int status = stopped_by(SIGINT, out("stopped"));
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("of 3000 points were finished and are in"),
+  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("of 1200 points were finished and are in"),
                                        HasSubstr("the same command with --resume goes on")));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "stopped" / "page.html"));
 }

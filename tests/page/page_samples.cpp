@@ -170,7 +170,7 @@ Page charts_page() {
 }
 
 Page table_page() {
-  PageTable table{.id = "cases", .caption = "Every case", .table = big_table(5000)};
+  PageTable table{.id = "cases", .caption = "Every case", .table = big_table(2000)};
   table.filterable = true;
   table.choices = {"strategy"};
   return {.title = "A long table", .sections = {{.id = "table", .heading = "Table", .tables = {std::move(table)}}}};

@@ -16,7 +16,7 @@ import headless_chromium  # noqa: E402
 
 FOLDER = pathlib.Path()
 PAGES = ("charts", "table", "hostile")
-ROWS = 5000
+ROWS = 2000
 SKIPPED = 77
 
 

@@ -85,7 +85,7 @@ TEST(FullShippedSuites, SayWhyTheyLeaveRowsOut) {
 
 // Pairs on the node of eight H200s whose isolated runs the platform was fitted to. "Ten percent over the longer one"
 // would score 30, 5 and 8 %.
-TEST(FullH200, RunsPairsOfTheNodeItWasFittedToWithinAFewPercent) {
+TEST(FullShippedH200, RunsPairsOfTheNodeItWasFittedToWithinAFewPercent) {
   const auto pairs = [](const char* strategy) {
     return of("h200", "c3_all_gather.csv", strategy, Figure::over_longer);
   };
@@ -102,7 +102,7 @@ TEST(FullH200, RunsPairsOfTheNodeItWasFittedToWithinAFewPercent) {
 }
 
 // Other GPUs than the fit saw, two and four of them, other GEMMs, all-to-all, and another program that measures.
-TEST(FullH200, RunsPairsOfSmallerNodesWithinAFewPercentToo) {
+TEST(FullShippedH200, RunsPairsOfSmallerNodesWithinAFewPercentToo) {
   const Metrics base = of("h200", "c3_pairs.csv", ": c3_base", Figure::over_longer);
   const Metrics sp = of("h200", "c3_pairs.csv", ": c3_sp", Figure::over_longer);
   EXPECT_EQ(base.predicted, 48u);
@@ -125,7 +125,7 @@ std::set<std::string> claims_of_deviations() {
   return names;
 }
 
-TEST(FullClaims, HoldOrAreNamedByADeviation) {
+TEST(FullShippedClaims, HoldOrAreNamedByADeviation) {
   const std::set<std::string> known = claims_of_deviations();
   ASSERT_FALSE(shipped().claims.empty());
   for (const Claim& claim : shipped().claims) {
@@ -137,7 +137,7 @@ TEST(FullClaims, HoldOrAreNamedByADeviation) {
 }
 
 // Every claim of the three papers whose machine is modelled, but for power and inference that no trial shows.
-TEST(FullClaims, OfConcclDmaLatteAndFiccoAreAllAsked) {
+TEST(FullShippedClaims, OfConcclDmaLatteAndFiccoAreAllAsked) {
   const std::set<std::string> not_asked{"latte.power.features", "latte.llm.latency", "latte.llm.throughput"};
   for (const Claim& published : read_claims(shipped_library().reference / "claims.csv")) {
     const bool is_of_papers =
@@ -150,7 +150,7 @@ TEST(FullClaims, OfConcclDmaLatteAndFiccoAreAllAsked) {
 }
 
 // A gap that closes is an improvement to tell: it leaves validate/deviations.yaml and docs/deviations.md.
-TEST(FullDeviations, AreStillThere) {
+TEST(FullShippedDeviations, AreStillThere) {
   const std::vector<Deviation> deviations = read_deviations(shipped_library().deviations);
   EXPECT_EQ(shipped().gaps.size(), deviations.size()) << "a deviation is of claims or cases that there are not";
   for (const Gap& gap : shipped().gaps) {
@@ -159,7 +159,7 @@ TEST(FullDeviations, AreStillThere) {
   }
 }
 
-TEST(FullDeviations, OfClaimsNameClaimsThatDoNotHold) {
+TEST(FullShippedDeviations, OfClaimsNameClaimsThatDoNotHold) {
   for (const std::string& id : claims_of_deviations()) {
     const Claim* const claim = claim_named(id);
     ASSERT_NE(claim, nullptr) << id;
@@ -167,7 +167,7 @@ TEST(FullDeviations, OfClaimsNameClaimsThatDoNotHold) {
   }
 }
 
-TEST(FullDeviations, OfGroupsNameFiguresThatWereCompared) {
+TEST(FullShippedDeviations, OfGroupsNameFiguresThatWereCompared) {
   for (const Deviation& deviation : read_deviations(shipped_library().deviations)) {
     for (const std::string& figure : deviation.figures) {
       EXPECT_TRUE(std::ranges::any_of(
@@ -188,7 +188,7 @@ TEST(ReferenceTables, HaveACellForEveryColumn) {
 const std::filesystem::path goldens = C3SIM_SOURCE_DIR "/validate/goldens.csv";
 
 // What a change moves is told: c3sim validate --update-goldens writes the new ones.
-TEST(FullGoldens, AreWhatIsPredictedToday) {
+TEST(FullShippedGoldens, AreWhatIsPredictedToday) {
   const std::vector<Move> moves = moves_between(read_golden(goldens), shipped().cases, shipped().claims);
   for (std::size_t i = 0; i < std::min<std::size_t>(moves.size(), 10); ++i) {
     ADD_FAILURE() << fmt::format("{}: {}, from {} to {}", to_string(moves[i].change), moves[i].subject,

@@ -398,7 +398,7 @@ TEST(GemmKernelTable, SaysWhatIsImpossible) {
   EXPECT_EQ(faults_of_table("8,8,8,256,256,64,256,65536,1\n"), "");
   EXPECT_THAT(faults_of_table("8,8,8,256,256,64,256,65537,1\n"), HasSubstr("lds_bytes: '65537'"));
   EXPECT_THAT(faults_of_table("8,8,8,256,256,64,1024,1,1\n8,8,8,256,256,64,1024,65537,1\n"),
-              HasSubstr("kernels.csv:3:25: lds_bytes: '65537' must lie between 0 and 65536"));
+              HasSubstr("kernels.csv:3:23: lds_bytes: '65537' must lie between 0 and 65536"));
   EXPECT_THAT(faults_of_table("8,8,8,0,256,64,256,1,1\n"), HasSubstr("tile_m: '0'"));
   EXPECT_THAT(faults_of_table("0,8,8,16,256,64,256,1,1\n"), HasSubstr("m: '0'"));
   EXPECT_THAT(faults_of_table("8,8,8,256,256,64,2048,1,1\n"), HasSubstr("threads: '2048'"));

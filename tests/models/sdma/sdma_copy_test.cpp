@@ -169,14 +169,14 @@ TEST(SdmaCopy, SaysWhyItIsImpossible) {
   EXPECT_EQ(why_impossible(SdmaCopySpec{0, 1, sim::Bytes(0), {}}, sdma, 8), "a copy moves at least one byte");
 }
 
-// A ring of 64 B holds one packet, which moves 64 B: 2^24 of them are 1 GiB.
+// A ring of 64 B holds two packets of 28 B, which move 128 B: 2^23 rings of them are 1 GiB.
 TEST(SdmaCopy, IsRefusedWhereItsRingIsFilledMillionsOfTimes) {
   SdmaSpec sdma = CopyPlatform::mi300x().sdma;
   sdma.ring = sim::Bytes(64.0);
   sdma.packets.transfer_limit = sim::Bytes(64.0);
   EXPECT_EQ(why_impossible(SdmaCopySpec{0, 1, 128_MiB, {}}, sdma, 8), "");
   EXPECT_EQ(why_impossible(SdmaCopySpec{0, 1, 1024_MiB, {}}, sdma, 8),
-            "a copy of 1 GiB fills the ring of its engine's queue 16777216 times over, 2097152 are simulated: a larger "
+            "a copy of 1GiB fills the ring of its engine's queue 8388608 times over, 2097152 are simulated: a larger "
             "gpu.sdma.ring or gpu.sdma.packets.transfer_limit is accepted");
 }
 

@@ -266,15 +266,15 @@ std::vector<std::string> shown(const ResultTable& table) {
   return keys;
 }
 
-// Three operations have ten quantities, and the whole a speedup.
+// Three operations have three quantities each, beside the makespan, the time on one stream and the speedup.
 TEST(SweepStudy, TablesOfManyOperationsShowTheMakespanAndWhatTheStudyIsAbout) {
   Read asked;
   read(asked, relay_study("constraints: [{of: second.end_us, at_most: 1 s}]\n"), relay());
   const Results results = results_of(asked, 1);
   EXPECT_THAT(shown(results.tables[0].table),
               ElementsAre("point", "bytes", "makespan_us", "second.end_us", "meets_constraints"));
-  EXPECT_EQ(results.tables[0].table.columns().size(), 14u);  // files have all
-  EXPECT_THAT(results.notes, Contains(HasSubstr("Tables show 2 of 11 quantities: `columns` in the study chooses")));
+  EXPECT_EQ(results.tables[0].table.columns().size(), 15u);  // files have all
+  EXPECT_THAT(results.notes, Contains(HasSubstr("Tables show 2 of 12 quantities: `columns` in the study chooses")));
 }
 
 TEST(SweepStudy, ColumnsAreChosenInTheirOrder) {
