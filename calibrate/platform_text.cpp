@@ -50,18 +50,11 @@ std::string spell(double number, std::string_view unit, int digits) {
   return fmt::format("{}{}{}", rounded, unit.empty() ? "" : " ", unit);
 }
 
-std::string spell_exactly(double number, std::string_view unit) {
-  std::string text = fmt::format("{}", number);
-  std::erase(text, '+');  // of an exponent
-  return text + (unit.empty() ? "" : " ") + std::string(unit);
-}
-
 std::string spell_within(double number, double error, std::string_view unit) {
   constexpr int least = 3;
-  constexpr int most = 6;
   if (number == 0.0 || error <= 0.0) return spell(number, unit, least);
   const double ratio = std::log10(std::abs(number) / (error / 20.0));
-  return spell(number, unit, std::clamp(static_cast<int>(std::ceil(ratio)), least, most));
+  return spell(number, unit, std::clamp(static_cast<int>(std::ceil(ratio)), least, simulated_digits));
 }
 
 PlatformText::PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders,

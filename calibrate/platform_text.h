@@ -19,10 +19,10 @@ struct SpelledNumber {
   std::string unit;  // empty for none
 };
 SpelledNumber split_unit(std::string_view text);
+// Digits that a simulation tells apart: with more a fit follows the noise of searches for clocks.
+inline constexpr int simulated_digits = 6;
 // With so many significant digits.
 std::string spell(double number, std::string_view unit, int digits);
-// With all that a number holds, and no more: reading it gives that number.
-std::string spell_exactly(double number, std::string_view unit);
 // With as many digits as its error has a say in, from three to six: to a twentieth of the error.
 std::string spell_within(double number, double error, std::string_view unit);
 

@@ -212,14 +212,20 @@ Schedule repeated(const GemmTrial& gemm, std::size_t times, const models::Platfo
 }
 
 // The n-th is the same however many follow: as many are simulated as serve many n.
-Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
-  const auto nth = static_cast<std::size_t>(*trial.nth);
-  const Schedule schedule = repeated(trial, std::bit_ceil(nth + 1), testbed.platform());
-  const Span& span = testbed.from_rest().run(schedule).operations[nth];
+const Timeline& run_of_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
+  return testbed.from_rest().run(repeated(trial, std::bit_ceil(count), testbed.platform()));
+}
+
+Figures of_one_in_series(const Span& span, const GemmTrial& trial, const models::PlatformSpec& platform) {
   const sim::Seconds time = sim::to_seconds(span.end - span.start);
   Figures figures{{Figure::time, time.value()}};
-  add_gemm(figures, trial, testbed.platform(), time);
+  add_gemm(figures, trial, platform, time);
   return figures;
+}
+
+Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
+  const auto nth = static_cast<std::size_t>(*trial.nth);
+  return of_one_in_series(run_of_series(testbed, trial, nth + 1).operations[nth], trial, testbed.platform());
 }
 
 // As many as the governor takes many steps over, so that the second half is periodic.
@@ -357,6 +363,15 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
                                     [&](const auto&) { return of_schedule(testbed, trial, asked); }},
                     trial);
+}
+
+std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
+  const Timeline& run = run_of_series(testbed, trial, count);
+  std::vector<Figures> series;
+  for (std::size_t i = 0; i < count; ++i) {
+    series.push_back(of_one_in_series(run.operations[i], trial, testbed.platform()));
+  }
+  return series;
 }
 
 }  // namespace c3sim::study

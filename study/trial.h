@@ -117,5 +117,7 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial);
 
 // The figures that the model has of those asked for; the trial is possible.
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
+// Of the first `count` GEMMs that follow each other from rest, by one run: what trials with `nth` have.
+std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count);
 
 }  // namespace c3sim::study

@@ -89,20 +89,6 @@ class Row final : public ceres::CostFunction {
   std::size_t row_;
 };
 
-// Near the solution slopes are those of a clock governor's tolerance as much as of anything else: once so many steps
-// along them in turn have led nowhere, shorter ones do not either.
-class Patience final : public ceres::IterationCallback {
- public:
-  ceres::CallbackReturnType operator()(const ceres::IterationSummary& step) final {
-    constexpr int most_failures = 2;
-    failures_ = step.iteration == 0 || step.step_is_successful ? 0 : failures_ + 1;
-    return failures_ < most_failures ? ceres::SOLVER_CONTINUE : ceres::SOLVER_TERMINATE_SUCCESSFULLY;
-  }
-
- private:
-  int failures_ = 0;
-};
-
 std::vector<std::size_t> sizes_of_kinds(std::span<const FitRow> rows) {
   std::vector<std::size_t> sizes;
   for (const FitRow& row : rows) {
@@ -165,13 +151,10 @@ Solution solve(const Residuals& residuals, std::span<const FitRow> rows, Point s
   // for each unknown.
   options.line_search_interpolation_type = ceres::QUADRATIC;
   options.max_num_line_search_step_size_iterations = 5;
-  Patience patience;
-  options.callbacks = {&patience};
   options.logging_type = ceres::SILENT;
   ceres::Solver::Summary summary;
   ceres::Solve(options, &problem, &summary);
-  solution.converged =
-      summary.termination_type == ceres::CONVERGENCE || summary.termination_type == ceres::USER_SUCCESS;
+  solution.converged = summary.termination_type == ceres::CONVERGENCE;
   solution.report = summary.message;
   solution.cost = summary.final_cost;
   evaluation.look(Slopes::central);

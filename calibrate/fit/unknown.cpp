@@ -32,7 +32,7 @@ Unknown Unknown::of(const sim::Parameter& parameter) {
 
 std::string Unknown::at(double share) const {
   if (parameter.unit == "B") return whole_bytes(number_at(share), unit);
-  return spell_exactly(number_at(share), unit);
+  return spell(number_at(share), unit, simulated_digits);
 }
 
 std::string Unknown::at(double share, double error) const {
