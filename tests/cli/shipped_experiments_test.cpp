@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -63,13 +64,22 @@ TEST_P(ShippedExperiment, IsExplainedAndTraced) {
   std::filesystem::remove_all(folder);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ShippedExperiment,
-                         testing::Combine(testing::ValuesIn(names_in(configs / "experiments")),
-                                          testing::ValuesIn(names_in(configs / "platforms")),
-                                          testing::Values("steady", "shot")),
-                         [](const testing::TestParamInfo<Parameters>& one) {
-                           return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" + std::get<2>(one.param);
-                         });
+std::string name_of(const testing::TestParamInfo<Parameters>& one) {
+  return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" + std::get<2>(one.param);
+}
+
+// Studies are of many runs each.
+const std::set<std::string> studies{"conccl", "ficco", "ficco_scatter"};
+
+auto everywhere(bool is_study) {
+  std::vector<std::string> names = names_in(configs / "experiments");
+  std::erase_if(names, [&](const std::string& name) { return studies.contains(name) != is_study; });
+  return testing::Combine(testing::ValuesIn(names), testing::ValuesIn(names_in(configs / "platforms")),
+                          testing::Values("steady", "shot"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShippedExperiment, everywhere(false), name_of);
+INSTANTIATE_TEST_SUITE_P(Full, ShippedExperiment, everywhere(true), name_of);
 
 }  // namespace
 }  // namespace c3sim::cli
