@@ -24,7 +24,7 @@ constexpr auto examples =
     "their ranges, and get a standard error; everything else, comments included, stays as the platform file has it.\n"
     "Rows marked predict are left out, concurrent runs are rejected. What the platform stands on (base) is fitted,\n"
     "too, and written into the new file; what --set gives is written there and not fitted. Takes seconds for a table\n"
-    "of copies, two minutes of two cores for the whole suite h200; a terminal shows how far it is.";
+    "of copies, about a minute of two cores for the whole suite h200; a terminal shows how far it is.";
 
 }  // namespace
 

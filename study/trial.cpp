@@ -211,9 +211,8 @@ Schedule repeated(const GemmTrial& gemm, std::size_t times, const models::Platfo
   return schedule;
 }
 
-// The n-th is the same however many follow: as many are simulated as serve many n.
 const Timeline& run_of_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
-  return testbed.from_rest().run(repeated(trial, std::bit_ceil(count), testbed.platform()));
+  return testbed.from_rest().run(repeated(trial, count, testbed.platform()));
 }
 
 Figures of_one_in_series(const Span& span, const GemmTrial& trial, const models::PlatformSpec& platform) {
@@ -223,9 +222,11 @@ Figures of_one_in_series(const Span& span, const GemmTrial& trial, const models:
   return figures;
 }
 
+// The n-th is the same however many follow: as many are simulated as serve many n.
 Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
   const auto nth = static_cast<std::size_t>(*trial.nth);
-  return of_one_in_series(run_of_series(testbed, trial, nth + 1).operations[nth], trial, testbed.platform());
+  return of_one_in_series(run_of_series(testbed, trial, std::bit_ceil(nth + 1)).operations[nth], trial,
+                          testbed.platform());
 }
 
 // As many as the governor takes many steps over, so that the second half is periodic.

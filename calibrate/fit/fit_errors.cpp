@@ -54,8 +54,9 @@ double cost_of(const std::vector<double>& residuals, const std::vector<double>& 
 // The cost over one unknown, all others fitted to it.
 class Profile {
  public:
-  Profile(const Solution& solution, const Residuals& residuals, std::size_t unknown, Eigen::MatrixXd inverse)
-      : solution_(solution), residuals_(residuals), unknown_(unknown), inverse_(std::move(inverse)) {}
+  Profile(const Solution& solution, const Residuals& residuals, std::size_t unknown, const Eigen::MatrixXd& slopes,
+          const Eigen::MatrixXd& inverse)
+      : solution_(solution), residuals_(residuals), unknown_(unknown), slopes_(slopes), inverse_(inverse) {}
 
   // Above that of the solution. The others follow along the ridge that slopes promise, then by steps of Gauss and
   // Newton whose slopes are those of the solution, as long as these help.
@@ -87,8 +88,8 @@ class Profile {
   std::vector<double> evaluate(const Point& point) const { return residuals_(std::span(&point, 1)).front(); }
 
   Point improved(const Point& point, const std::vector<double>& here) const {
-    const auto count = solution_.slopes.cols();
-    Eigen::MatrixXd slopes = solution_.slopes;
+    const auto count = slopes_.cols();
+    Eigen::MatrixXd slopes = slopes_;
     slopes.col(static_cast<Eigen::Index>(unknown_)).setZero();
     const Eigen::VectorXd weights = vector_of(solution_.weights);
     Eigen::MatrixXd matrix = information(slopes, weights);
@@ -105,24 +106,40 @@ class Profile {
   const Solution& solution_;
   const Residuals& residuals_;
   std::size_t unknown_;
-  Eigen::MatrixXd inverse_;
+  const Eigen::MatrixXd& slopes_;
+  const Eigen::MatrixXd& inverse_;
 };
 
 // How far from `best`, towards `end`, the profile has risen to `height`; the whole way where it has not. Looked for
-// from `first` on, twice as far each time, then by halves.
+// from `first` on, twice as far each time, then between the last two: the root of the rise is nearly a line.
 double distance_to(const Profile& profile, double best, double end, double height, double first) {
+  constexpr double close = 0.02;  // of the height: 1 % of the distance
+  constexpr int most_looks = 5;
   const double way = std::abs(end - best);
   const double side = end > best ? 1.0 : -1.0;
+  const double goal = std::sqrt(height);
+  const auto root_of_rise = [&](double distance) {
+    return std::sqrt(std::max(profile.rise(best + side * distance), 0.0));
+  };
   double low = 0.0;
+  double at_low = 0.0;
   double high = std::min(std::max(first, 1e-4), way);
-  while (high > 0.0 && profile.rise(best + side * high) < height) {
+  double at_high = high > 0.0 ? root_of_rise(high) : goal;
+  while (at_high < goal) {
     if (high >= way) return way;
     low = high;
+    at_low = at_high;
     high = std::min(2.0 * high, way);
+    at_high = root_of_rise(high);
   }
-  for (int i = 0; i < 5; ++i) {
-    const double middle = (low + high) / 2.0;
-    (profile.rise(best + side * middle) < height ? low : high) = middle;
+  for (int look = 0; look < most_looks; ++look) {
+    // Not next to either end, from which a line would creep where the profile is bent.
+    const double share = std::clamp((goal - at_low) / std::max(at_high - at_low, 1e-30), 0.1, 0.9);
+    const double between = low + share * (high - low);
+    const double there = root_of_rise(between);
+    if (std::abs(there / goal - 1.0) < close / 2.0) return between;
+    (there < goal ? low : high) = between;
+    (there < goal ? at_low : at_high) = there;
   }
   return (low + high) / 2.0;
 }
@@ -143,17 +160,18 @@ bool slopes_mislead(const Profile& profile, double best, double standard, double
 }  // namespace
 
 FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::span<const FitRow> rows) {
+  FitErrors errors;
+  errors.slopes = slopes_at(solution.point, residuals);
+  const Eigen::MatrixXd& slopes = errors.slopes;
   const Eigen::VectorXd weights = vector_of(solution.weights);
-  const Eigen::MatrixXd inverse = information(solution.slopes, weights)
-                                      .ldlt()
-                                      .solve(Eigen::MatrixXd::Identity(solution.slopes.cols(), solution.slopes.cols()));
+  const Eigen::MatrixXd inverse =
+      information(slopes, weights).ldlt().solve(Eigen::MatrixXd::Identity(slopes.cols(), slopes.cols()));
   const Eigen::VectorXd middle = weights.cwiseProduct(weights).cwiseProduct(variances(solution, rows));
-  Eigen::MatrixXd scatter = solution.slopes.transpose() * middle.asDiagonal() * solution.slopes;
+  Eigen::MatrixXd scatter = slopes.transpose() * middle.asDiagonal() * slopes;
   // What no row shows is as vague as the regularisation of its information, not known exactly.
   scatter.diagonal().array() += regularisation * std::max(scatter.trace(), 1e-30);
   const Eigen::MatrixXd covariance = inverse * scatter * inverse;
 
-  FitErrors errors;
   const Eigen::VectorXd deviations = covariance.diagonal().cwiseMax(1e-18).cwiseSqrt();
   errors.correlation = deviations.cwiseInverse().asDiagonal() * covariance * deviations.cwiseInverse().asDiagonal();
   for (std::size_t i = 0; i < solution.point.size(); ++i) {
@@ -164,7 +182,7 @@ FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::s
     error.at_limit = best < at_face || best > 1.0 - at_face;
     error.low = std::max(best - normal_95 * error.standard, 0.0);
     error.high = std::min(best + normal_95 * error.standard, 1.0);
-    const Profile profile(solution, residuals, i, inverse);
+    const Profile profile(solution, residuals, i, slopes, inverse);
     const bool known = inverse(at, at) > 0.0 && error.standard < 1.0;
     error.by_profile = known && (error.at_limit || slopes_mislead(profile, best, error.standard, inverse(at, at)));
     if (error.by_profile) {
@@ -180,7 +198,7 @@ FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::s
 }
 
 Eigen::MatrixXd response_of(const Solution& solution, const FitErrors& errors, const Eigen::MatrixXd& slopes) {
-  Eigen::MatrixXd own = solution.slopes;
+  Eigen::MatrixXd own = errors.slopes;
   for (std::size_t i = 0; i < errors.unknowns.size(); ++i) {
     if (errors.unknowns[i].at_limit) own.col(static_cast<Eigen::Index>(i)).setZero();
   }
@@ -188,7 +206,7 @@ Eigen::MatrixXd response_of(const Solution& solution, const FitErrors& errors, c
   return -information(own, weights).ldlt().solve(own.transpose() * weights.asDiagonal() * slopes);
 }
 
-std::vector<double> held_out_residuals(const Solution& solution, const Residuals& residuals,
+std::vector<double> held_out_residuals(const Solution& solution, const FitErrors& errors, const Residuals& residuals,
                                        std::span<const FitRow> rows) {
   const auto unknowns = solution.point.size();
   if (rows.size() < 2 * folds || rows.size() - (rows.size() + folds - 1) / folds < unknowns) return {};
@@ -202,8 +220,8 @@ std::vector<double> held_out_residuals(const Solution& solution, const Residuals
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (fold[i] == one) weights[static_cast<Eigen::Index>(i)] = 0.0;
     }
-    const Eigen::VectorXd downhill = -solution.slopes.transpose() * weights.cwiseProduct(vector_of(solution.residuals));
-    const Eigen::VectorXd step = information(solution.slopes, weights).ldlt().solve(downhill);
+    const Eigen::VectorXd downhill = -errors.slopes.transpose() * weights.cwiseProduct(vector_of(solution.residuals));
+    const Eigen::VectorXd step = information(errors.slopes, weights).ldlt().solve(downhill);
     points.push_back(solution.point);
     for (std::size_t i = 0; i < unknowns; ++i) {
       points.back()[i] = std::clamp(points.back()[i] + step[static_cast<Eigen::Index>(i)], 0.0, 1.0);

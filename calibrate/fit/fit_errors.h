@@ -27,6 +27,7 @@ struct UnknownError {
 struct FitErrors {
   std::vector<UnknownError> unknowns;
   Eigen::MatrixXd correlation;
+  Eigen::MatrixXd slopes;  // at the solution: slopes_at
 };
 
 // Of a solution: the sandwich of White (Econometrica 48, 1980), in which rows of a kind share one variance, that of
@@ -42,7 +43,7 @@ Eigen::MatrixXd response_of(const Solution& solution, const FitErrors& errors, c
 // Residuals of each row from parameters that its fifth of the rows had no part in: the solution moved by one step of
 // Gauss and Newton over the others. Every fifth row of a kind is in a fold. Empty with fewer than ten rows, or where
 // a fold would leave fewer rows than unknowns.
-std::vector<double> held_out_residuals(const Solution& solution, const Residuals& residuals,
+std::vector<double> held_out_residuals(const Solution& solution, const FitErrors& errors, const Residuals& residuals,
                                        std::span<const FitRow> rows);
 
 }  // namespace c3sim::calibrate

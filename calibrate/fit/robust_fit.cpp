@@ -18,8 +18,37 @@ constexpr double first_loss_scale = 0.3;
 constexpr double least_loss_scale = 0.05;
 constexpr int most_iterations = 50;
 
-// Slopes in one direction, or, at twice the price, in the middle of both.
-enum class Slopes { none, one_sided, central };
+// Whether a pair of points that tell a slope lies around the point itself, or has it at one end, which is known anyway.
+enum class Around { both_sides, one_side };
+
+// `at`, and of each unknown a point below and one above it, `difference` apart and within the box.
+std::vector<Point> points_around(const Point& at, Around around) {
+  std::vector<Point> points{at};
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const bool has_room = at[i] + difference <= 1.0;
+    const double below = around == Around::both_sides ? difference / 2.0 : has_room ? 0.0 : difference;
+    const double low = at[i] - below;
+    points.resize(points.size() + 2, at);
+    points[1 + 2 * i][i] = std::max(low, 0.0);
+    points[2 + 2 * i][i] = std::min(low + difference, 1.0);
+  }
+  return points;
+}
+
+// From residuals at points around one: rows by unknowns.
+Eigen::MatrixXd slopes_between(const std::vector<Point>& points, const std::vector<std::vector<double>>& residuals) {
+  const std::size_t unknowns = points.front().size();
+  Eigen::MatrixXd slopes(static_cast<Eigen::Index>(residuals.front().size()), static_cast<Eigen::Index>(unknowns));
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    const std::vector<double>& low = residuals[1 + 2 * i];
+    const std::vector<double>& high = residuals[2 + 2 * i];
+    const double width = points[2 + 2 * i][i] - points[1 + 2 * i][i];
+    for (std::size_t row = 0; row < low.size(); ++row) {
+      slopes(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(i)) = (high[row] - low[row]) / width;
+    }
+  }
+  return slopes;
+}
 
 // Residuals and slopes at the point that the solver looks at, found at once for all rows.
 class Evaluation final : public ceres::EvaluationCallback {
@@ -28,33 +57,12 @@ class Evaluation final : public ceres::EvaluationCallback {
 
   void PrepareForEvaluation(bool wants_slopes, bool is_new_point) final {
     if (!is_new_point && (!wants_slopes || has_slopes_)) return;
-    look(wants_slopes ? Slopes::one_sided : Slopes::none);
-  }
-
-  void look(Slopes slopes) {
-    // Of each unknown a point below and one above; where slopes are one-sided, one of them is the point itself.
-    std::vector<Point> points{point_};
-    for (std::size_t i = 0; slopes != Slopes::none && i < point_.size(); ++i) {
-      const bool has_room = point_[i] + difference <= 1.0;
-      const double low =
-          slopes == Slopes::central ? point_[i] - difference / 2.0 : point_[i] - (has_room ? 0.0 : difference);
-      points.resize(points.size() + 2, point_);
-      points[1 + 2 * i][i] = std::max(low, 0.0);
-      points[2 + 2 * i][i] = std::min(low + difference, 1.0);
-    }
-    std::vector<std::vector<double>> all = residuals_(points);
-    has_slopes_ = slopes != Slopes::none;
+    const std::vector<Point> points =
+        wants_slopes ? points_around(point_, Around::one_side) : std::vector<Point>{point_};
+    const std::vector<std::vector<double>> all = residuals_(points);
+    has_slopes_ = wants_slopes;
     here_ = all.front();
-    if (!has_slopes_) return;
-    slopes_.resize(static_cast<Eigen::Index>(here_.size()), static_cast<Eigen::Index>(point_.size()));
-    for (std::size_t i = 0; i < point_.size(); ++i) {
-      const std::vector<double>& low = all[1 + 2 * i];
-      const std::vector<double>& high = all[2 + 2 * i];
-      const double width = points[2 + 2 * i][i] - points[1 + 2 * i][i];
-      for (std::size_t row = 0; row < here_.size(); ++row) {
-        slopes_(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(i)) = (high[row] - low[row]) / width;
-      }
-    }
+    if (has_slopes_) slopes_ = slopes_between(points, all);
   }
 
   const std::vector<double>& here() const { return here_; }
@@ -123,8 +131,7 @@ std::vector<double> spread_of_kinds(const std::vector<double>& residuals, std::s
 // `scales`: of the loss, by kind.
 Solution solve(const Residuals& residuals, std::span<const FitRow> rows, Point start,
                const std::vector<double>& scales) {
-  Solution solution{
-      .point = std::move(start), .residuals = {}, .weights = {}, .spread = {}, .slopes = {}, .report = {}};
+  Solution solution{.point = std::move(start), .residuals = {}, .weights = {}, .spread = {}, .report = {}};
   Evaluation evaluation(residuals, solution.point);
   ceres::Problem::Options ownership;
   ownership.evaluation_callback = &evaluation;
@@ -157,9 +164,7 @@ Solution solve(const Residuals& residuals, std::span<const FitRow> rows, Point s
   solution.converged = summary.termination_type == ceres::CONVERGENCE;
   solution.report = summary.message;
   solution.cost = summary.final_cost;
-  evaluation.look(Slopes::central);
-  solution.residuals = evaluation.here();
-  solution.slopes = evaluation.slopes();
+  solution.residuals = residuals(std::span(&solution.point, 1)).front();
   solution.weights.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double over = solution.residuals[i] / scales[rows[i].kind];
@@ -184,6 +189,11 @@ double wide_cost(const std::vector<double>& residuals, std::span<const FitRow> r
 }
 
 }  // namespace
+
+Eigen::MatrixXd slopes_at(const Point& point, const Residuals& residuals) {
+  const std::vector<Point> points = points_around(point, Around::both_sides);
+  return slopes_between(points, residuals(points));
+}
 
 Solution refined(const Residuals& residuals, std::span<const FitRow> rows, const Solution& solution) {
   SIM_CHECK(rows.size() >= solution.point.size());

@@ -27,7 +27,6 @@ struct Solution {
   std::vector<double> residuals;
   std::vector<double> weights;  // of rows: what the loss leaves of each, near 0 for outliers, over the rows of its kind
   std::vector<double> spread;   // of kinds: standard deviation of their residuals, outliers aside
-  Eigen::MatrixXd slopes;       // of residuals (rows) by unknowns (columns)
   double cost = 0.0;            // half the weighted sum of squares
   bool converged = false;
   std::string report;  // of the solver, one line
@@ -36,8 +35,7 @@ struct Solution {
 // The point of the box with the least sum of losses, searched for from `start` by the method of Levenberg and
 // Marquardt in a trust region. Every kind weighs the same, however many rows it has. The loss is Cauchy's, log(1 +
 // (r/c)^2): from c on, three times the spread of the kind but at least 0.05, a row loses its say. Slopes are
-// differences over 1/50 of the box, a clock governor's tolerance makes finer ones noise, and at the solution central
-// ones. Deterministic. At least as
+// differences over 1/50 of the box: a clock governor's tolerance makes finer ones noise. Deterministic. At least as
 // many rows as unknowns are due.
 Solution robust_fit(const Residuals& residuals, std::span<const FitRow> rows, Point start);
 
@@ -48,5 +46,8 @@ Solution refined(const Residuals& residuals, std::span<const FitRow> rows, const
 // from the most promising ones.
 Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRow> rows, std::size_t unknowns,
                                std::size_t solved_starts = 2);
+
+// Of residuals (rows) by unknowns (columns), by differences of the same width around the point.
+Eigen::MatrixXd slopes_at(const Point& point, const Residuals& residuals);
 
 }  // namespace c3sim::calibrate

@@ -151,7 +151,7 @@ void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
     const auto worst = vaguest(task.errors);
     if (worst == task.errors.unknowns.end()) {
       task.outliers = outliers_of(task.solution, simulated.rows());
-      task.held_out = held_out_residuals(task.solution, residuals_of(simulated), simulated.rows());
+      task.held_out = held_out_residuals(task.solution, task.errors, residuals_of(simulated), simulated.rows());
       return write(task, platform);
     }
     set_aside(task, static_cast<std::size_t>(worst - task.errors.unknowns.cbegin()), platform);

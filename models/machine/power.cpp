@@ -105,12 +105,16 @@ bool PowerGovernor::regulate() {
   const auto watts_over = [&](double hertz) {
     return (power_at(sim::Hertz(hertz), clock_bound, other, traffic) - spec_.limit()).value();
   };
-  const double clock = highest_without_excess(watts_over, spec_.lowest_clock.value(), highest_now().value());
-  if (std::abs(clock / clock_.value() - 1.0) <= clock_tolerance) {
+  const double lowest = spec_.lowest_clock.value();
+  const double highest = highest_now().value();
+  // Most of the time the clock is where it belongs: two looks tell.
+  const auto is_too_low = [&](double hertz) { return hertz < highest && watts_over(hertz) < 0.0; };
+  const auto is_too_high = [&](double hertz) { return hertz > lowest && (hertz > highest || watts_over(hertz) > 0.0); };
+  if (!is_too_low(clock_.value() * (1.0 + clock_tolerance)) && !is_too_high(clock_.value() * (1.0 - clock_tolerance))) {
     if (!matrix_work_.empty()) clock_at_work_ = clock_;
     return false;
   }
-  set_clock(sim::Hertz(clock));
+  set_clock(sim::Hertz(highest_without_excess(watts_over, lowest, highest)));
   return !matrix_work_.empty() || !listeners_.empty() || memory_.l2_follows_clock();
 }
 

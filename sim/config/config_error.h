@@ -8,9 +8,10 @@
 namespace c3sim::sim {
 
 struct Fault {
-  std::string where;  // "platform.yaml:12:9", "--set gpu.sdma.engines=32", or the bare name of an unreadable file
-  std::string path;   // "gpu.sdma.engines"; empty for the file as a whole
-  std::string what;   // what is wrong, what would be accepted, the nearest known name
+  std::string where;     // "platform.yaml:12:9", "--set gpu.sdma.engines=32", or the bare name of an unreadable file
+  std::string path;      // "gpu.sdma.engines"; empty for the file as a whole
+  std::string what;      // what is wrong, what would be accepted, the nearest known name
+  bool is_word = false;  // a word that stands for nothing, whatever the machine and whatever is written beside it
 
   bool operator==(const Fault&) const = default;
 };

@@ -40,8 +40,8 @@ std::string ConfigReading::place(ConfigPosition position) const {
   return name + ':' + std::to_string(position.line) + ':' + std::to_string(position.column);
 }
 
-void ConfigReading::fault(ConfigPosition position, std::string path, std::string what) {
-  record(faults, position, {place(position), std::move(path), std::move(what)});
+void ConfigReading::fault(ConfigPosition position, std::string path, std::string what, bool is_word) {
+  record(faults, position, {place(position), std::move(path), std::move(what), is_word});
 }
 
 void ConfigReading::warn(ConfigPosition position, std::string path, std::string what) {

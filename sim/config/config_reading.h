@@ -32,7 +32,7 @@ struct ConfigReading {
   std::string place(ConfigPosition position) const;
 
   // A fault that was recorded before is not recorded again: a section may be read twice.
-  void fault(ConfigPosition position, std::string path, std::string what);
+  void fault(ConfigPosition position, std::string path, std::string what, bool is_word = false);
   void warn(ConfigPosition position, std::string path, std::string what);
   // What was found wrong with parameters becomes faults.
   void note_parameter_faults();

@@ -206,7 +206,7 @@ std::size_t Section::choose(std::string_view key, const std::vector<std::string>
     if (const std::string nearest = nearest_name(*text, options); !nearest.empty()) {
       what += "; did you mean '" + nearest + "'?";
     }
-    reading_->fault(found->value->position, found->parameter.path, std::move(what));
+    reading_->fault(found->value->position, found->parameter.path, std::move(what), true);
     return harmless;
   }
   record(*reading_, *found, "");

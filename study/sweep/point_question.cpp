@@ -214,14 +214,23 @@ std::string why_no_parameter(sim::Config experiment, const Assignment& word, con
   if (std::ranges::count(known, word.name) == 0) {
     return fmt::format("'{}' is no parameter of the experiment{}", word.name, sim::name_hint(word.name, known));
   }
+  const auto told = [](const sim::Fault& fault) { return fault.path + ": " + fault.what; };
   try {
     set_parameters(experiment, std::vector{word.name + "=" + word.value});
-    resolve_parameters(experiment, platform);
-    return {};
+    sim::Config resolved = experiment;
+    resolve_parameters(resolved, platform);
   } catch (const sim::ConfigError& error) {
-    const sim::Fault& fault = error.faults().front();
-    return fault.path + ": " + fault.what;
+    return told(error.faults().front());
   }
+  // Beside other values it may be possible where it is not by itself, but a word that stands for nothing never is.
+  try {
+    static_cast<void>(read_machine(experiment));
+    static_cast<void>(read_experiment(experiment, Testbed(platform)));
+  } catch (const sim::ConfigError& error) {
+    const auto word_fault = std::ranges::find(error.faults(), true, &sim::Fault::is_word);
+    if (word_fault != error.faults().end()) return told(*word_fault);
+  }
+  return {};
 }
 
 // What one run of the experiment measures with these values of its parameters, its makespan first. The machine that it

@@ -105,7 +105,8 @@ TEST(HeldOut, RowsLieFartherOffThanFittedOnes) {
   const std::vector<FitRow> rows(20, FitRow{0, 0.5});  // so wide a loss leaves all rows their say
   const Residuals residuals = residuals_of(scattered);
   const Solution solution = robust_fit(residuals, rows, {0.3});
-  const std::vector<double> held_out = held_out_residuals(solution, residuals, rows);
+  const std::vector<double> held_out =
+      held_out_residuals(solution, errors_of(solution, residuals, rows), residuals, rows);
   ASSERT_EQ(held_out.size(), 20u);
   EXPECT_NEAR(held_out[0], 0.04 * 20.0 / 16.0, 5e-4);
 }
@@ -114,7 +115,8 @@ TEST(HeldOut, AsksForTenRows) {
   const auto few = [](const Point& point) { return std::vector<double>(9, point[0] - 0.5); };
   const std::vector<FitRow> rows(9, FitRow{0, 0.01});
   const Residuals residuals = residuals_of(few);
-  EXPECT_TRUE(held_out_residuals(robust_fit(residuals, rows, {0.3}), residuals, rows).empty());
+  const Solution solution = robust_fit(residuals, rows, {0.3});
+  EXPECT_TRUE(held_out_residuals(solution, errors_of(solution, residuals, rows), residuals, rows).empty());
 }
 
 }  // namespace

@@ -258,6 +258,25 @@ axes:
             "study.yaml:4:20: axes[0].values: $(1MiB + 1us): bytes: what has s cannot be added to what has B");
 }
 
+// A machine that has no ninth GPU makes a point impossible, a word that nothing is called by makes the file wrong.
+TEST(SweepStudy, AWrongWordForAParameterOfAnExperimentIsAFaultOfTheFile) {
+  const sim::Config gather = sim::Config::from_text(R"(name: gather
+parameters: {backend: rccl, gpu: 0}
+operations:
+  - {name: all, stream: s, collective: {kind: all_gather, bytes: 1MiB, backend: $(backend)}}
+  - {name: one, stream: t, copy: {from: $(gpu), to: 1, bytes: 1MiB}}
+)",
+                                                    "gather.yaml");
+  const std::string text =
+      "name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: backend, values: [sdma, sdmaa]}]\n";
+  EXPECT_EQ(
+      fault(text, {}, gather),
+      "study.yaml:4:24: axes[0].values: sdmaa: operations[0].collective.backend: 'sdmaa' is not one of rccl, sdma; "
+      "did you mean 'sdma'?");
+  EXPECT_EQ(fault("name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: gpu, values: [0, 8]}]\n", {}, gather),
+            "");
+}
+
 std::vector<std::string> shown(const ResultTable& table) {
   std::vector<std::string> keys;
   for (const Column& column : table.columns()) {
