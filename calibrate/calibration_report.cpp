@@ -13,7 +13,7 @@ namespace c3sim::calibrate {
 
 namespace {
 
-constexpr double percent = 100.0;
+constexpr double in_percent = 100.0;
 
 double magnitude(const Observation& observation) { return std::abs(observation.error); }
 
@@ -67,10 +67,11 @@ study::ResultTable residual_table(const Calibration& calibration) {
     if (step.after.empty()) continue;  // measured, but nothing that the model has
     std::vector<double> held_out;
     for (const double residual : step.held_out) held_out.push_back(std::abs(std::expm1(residual)));
-    table.add_row({step.name, count(step.parameters), count(step.after.size()), percent * median_error(step.before),
-                   percent * median_error(step.after),
-                   held_out.empty() ? study::Cell{} : study::Cell(percent * study::quantile(std::move(held_out), 0.5)),
-                   percent * worst(step.before).error, percent * worst(step.after).error, worst(step.after).where});
+    table.add_row(
+        {step.name, count(step.parameters), count(step.after.size()), in_percent * median_error(step.before),
+         in_percent * median_error(step.after),
+         held_out.empty() ? study::Cell{} : study::Cell(in_percent * study::quantile(std::move(held_out), 0.5)),
+         in_percent * worst(step.before).error, in_percent * worst(step.after).error, worst(step.after).where});
   }
   return table;
 }
@@ -90,7 +91,7 @@ study::ResultTable spread_table(const Calibration& calibration) {
                             {"source", "fitted to", ""}});
   for (const Spread& one : calibration.spreads) {
     table.add_row({one.work, one.smallest, one.largest,
-                   one.deviation > 0.0 ? study::Cell(percent * one.deviation) : study::Cell{}, one.source});
+                   one.deviation > 0.0 ? study::Cell(in_percent * one.deviation) : study::Cell{}, one.source});
   }
   return table;
 }
@@ -128,10 +129,10 @@ study::Chart residuals_by_size(const FittedStep& step, std::size_t index) {
     auto series = std::ranges::find(chart.series, name, &study::ScatterSeries::name);
     if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), {name, {}});
     series->points.push_back({.x = one.size,
-                              .y = percent * one.error,
+                              .y = in_percent * one.error,
                               .label = one.where,
-                              .y_low = percent * (one.error - one.noise),
-                              .y_high = percent * (one.error + one.noise)});
+                              .y_low = in_percent * (one.error - one.noise),
+                              .y_high = in_percent * (one.error + one.noise)});
   }
   chart.guides.push_back({"no error", from, 0.0, to, 0.0});  // which is to be in view, whatever is measured
   chart.caption = "Predicted over measured, less one. Bars: one standard deviation of repetitions, 2 % where unknown.";
@@ -181,7 +182,7 @@ void warn_of_rows(const Calibration& calibration, std::span<const Reading> files
   for (const FittedStep& step : calibration.steps) {
     for (const Observation& one : step.outliers) {
       warnings.push_back(fmt::format("{}: predicted {:+.0f} % off, far from all others: left next to no say", one.where,
-                                     percent * one.error));
+                                     in_percent * one.error));
     }
   }
 }

@@ -9,8 +9,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Predict a GEMM and a collective running at once (C3), under one or more strategies";
-constexpr auto examples =
+constexpr auto c3_examples =
     "Examples:\n"
     "  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB\n"
     "  c3sim c3 --gemm 16384x16384x8192 --collective all_to_all --bytes 512MiB --strategy c3_sp,conccl --format json\n"
@@ -56,8 +55,9 @@ std::string strategies_explained() {
 }  // namespace
 
 C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("c3", description);
-  command.footer(strategies_explained() + examples);
+  CLI::App& command =
+      *app.add_subcommand("c3", "Predict a GEMM and a collective running at once (C3), under one or more strategies");
+  command.footer(strategies_explained() + c3_examples);
   command.add_option("--gemm", gemm_, "GEMM on every GPU, in BLAS order, two bytes per element")
       ->type_name("MxNxK")
       ->required();

@@ -14,8 +14,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Fit a platform file to isolated measurements";
-constexpr auto examples =
+constexpr auto calibrate_examples =
     "Examples:\n"
     "  c3sim calibrate h200 --platform h200 --out fitted.yaml\n"
     "  c3sim calibrate gemms.csv collectives.csv --platform mi300x --out mine.yaml --report mine\n"
@@ -29,8 +28,8 @@ constexpr auto examples =
 }  // namespace
 
 CalibrateCommand::CalibrateCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("calibrate", description);
-  command.footer(examples);
+  CLI::App& command = *app.add_subcommand("calibrate", "Fit a platform file to isolated measurements");
+  command.footer(calibrate_examples);
   command.add_option("SUITE|FILE", names_, "Suites, or files of measurements in any format that is known")
       ->type_name("NAME...")
       ->required();

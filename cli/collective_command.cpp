@@ -6,8 +6,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Predict a collective alone, by RCCL's kernels or by SDMA engines";
-constexpr auto examples =
+constexpr auto collective_examples =
     "Examples:\n"
     "  c3sim collective --collective all_gather --bytes 1KiB:2GiB:x2\n"
     "  c3sim collective --collective all_reduce --bytes 64KiB --graph\n"
@@ -27,8 +26,9 @@ std::vector<study::Choice<std::vector<bool>>> prelaunch_choices() {
 }  // namespace
 
 CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("collective", description);
-  command.footer(examples);
+  CLI::App& command =
+      *app.add_subcommand("collective", "Predict a collective alone, by RCCL's kernels or by SDMA engines");
+  command.footer(collective_examples);
   command.add_option("--collective", collective_, "Collective over the GPUs")
       ->type_name(names_of(study::collective_choices()))
       ->required();

@@ -12,7 +12,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description =
+constexpr auto about_c3sim =
     "Predicts how long GPU work takes on a node of eight MI300X when it computes and communicates at once.";
 constexpr auto footer =
     "`c3sim COMMAND --help` shows a command's options with examples. Sizes carry their unit: KiB is 2^10 bytes, KB "
@@ -64,7 +64,7 @@ std::string command_text(int argc, const char* const* argv) {
 
 // The commands, a line each.
 std::string short_help(const CLI::App& app) {
-  std::string text = fmt::format("{}\n\nCommands:\n", description);
+  std::string text = fmt::format("{}\n\nCommands:\n", about_c3sim);
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     text += fmt::format("  {:<12} {}\n", command->get_name(), command->get_description());
   }
@@ -128,7 +128,7 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, s
 
 ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err, bool err_is_terminal,
                           std::size_t out_columns) {
-  CLI::App app(description, "c3sim");
+  CLI::App app(about_c3sim, "c3sim");
   try {
     app.set_version_flag("--version", "c3sim " C3SIM_VERSION);
     app.footer(footer);

@@ -5,8 +5,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Print a script by which a shell completes command lines of c3sim";
-constexpr auto examples =
+constexpr auto completion_examples =
     "Examples:\n"
     "  source <(c3sim completion bash)\n"
     "  c3sim completion zsh > \"${fpath[1]}/_c3sim\"";
@@ -16,8 +15,9 @@ std::vector<study::Choice<bool>> shell_choices() { return {{"bash", false}, {"zs
 }  // namespace
 
 CompletionCommand::CompletionCommand(CLI::App& app, Session& session) : app_(app), session_(session) {
-  CLI::App& command = *app.add_subcommand("completion", description);
-  command.footer(examples);
+  CLI::App& command =
+      *app.add_subcommand("completion", "Print a script by which a shell completes command lines of c3sim");
+  command.footer(completion_examples);
   command.add_option("SHELL", shell_, "Shell that the script is for")->type_name(names_of(shell_choices()))->required();
   command.callback([this] { run(); });
 }

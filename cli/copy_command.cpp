@@ -6,9 +6,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description =
-    "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases";
-constexpr auto examples =
+constexpr auto copy_examples =
     "Examples:\n"
     "  c3sim copy --from gpu0 --to gpu1 --bytes 64MiB --phases\n"
     "  c3sim copy --from gpu0 --to gpu1 --bytes 1KiB:64MiB:x2 --engine 4 --format csv\n"
@@ -19,8 +17,9 @@ constexpr auto examples =
 }  // namespace
 
 CopyCommand::CopyCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("copy", description);
-  command.footer(examples);
+  CLI::App& command = *app.add_subcommand(
+      "copy", "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases");
+  command.footer(copy_examples);
   command.add_option("--from", from_, "Source: gpu0, or host")->type_name("gpuN|host")->required();
   command.add_option("--to", to_, "Destination: gpu1, or host")->type_name("gpuN|host")->required();
   command.add_option("--bytes", bytes_, "Sizes and ranges, separated by commas")

@@ -6,8 +6,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Predict a GEMM alone, on all CUs or on fewer";
-constexpr auto examples =
+constexpr auto gemm_examples =
     "Examples:\n"
     "  c3sim gemm --gemm 8192x8192x8192\n"
     "  c3sim gemm --gemm 8192x57344x8192 --cus 304,272,240 --format csv\n"
@@ -17,8 +16,8 @@ constexpr auto examples =
 }  // namespace
 
 GemmCommand::GemmCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("gemm", description);
-  command.footer(examples);
+  CLI::App& command = *app.add_subcommand("gemm", "Predict a GEMM alone, on all CUs or on fewer");
+  command.footer(gemm_examples);
   command.add_option("--gemm", gemm_, "GEMM on every GPU, in BLAS order, two bytes per element")
       ->type_name("MxNxK")
       ->required();

@@ -8,8 +8,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Predict a kernel alone that streams through memory, or that reaches into other GPUs";
-constexpr auto examples =
+constexpr auto kernel_examples =
     "Examples:\n"
     "  c3sim kernel --read 2GiB --write 1GiB                     on every GPU; two arrays are read, one is written\n"
     "  c3sim kernel --read 2GiB --write 1GiB --flops 5e11 --cus 304,152\n"
@@ -20,8 +19,9 @@ constexpr auto examples =
 }  // namespace
 
 KernelCommand::KernelCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("kernel", description);
-  command.footer(examples);
+  CLI::App& command = *app.add_subcommand(
+      "kernel", "Predict a kernel alone that streams through memory, or that reaches into other GPUs");
+  command.footer(kernel_examples);
   command.add_option("--read", read_, "Bytes that an element-wise kernel reads on each GPU")->type_name("SIZE");
   command.add_option("--write", written_, "Bytes that it writes")->type_name("SIZE");
   command.add_option("--flops", flops_, "Vector operations that it does on the way (none unless given)")

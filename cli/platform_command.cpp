@@ -10,8 +10,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Show every parameter of a platform: value, unit, kind, range and source";
-constexpr auto examples =
+constexpr auto platform_examples =
     "Examples:\n"
     "  c3sim platform\n"
     "  c3sim platform --filter sdma --sources\n"
@@ -69,8 +68,9 @@ study::ResultTable parameter_table(const std::vector<sim::Parameter>& parameters
 }  // namespace
 
 PlatformCommand::PlatformCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("platform", description);
-  command.footer(examples);
+  CLI::App& command =
+      *app.add_subcommand("platform", "Show every parameter of a platform: value, unit, kind, range and source");
+  command.footer(platform_examples);
   command.add_option("NAME", name_, "Platform by its name or its file, as --platform (mi300x unless given)")
       ->type_name("NAME|FILE");
   command.add_option("--filter", filter_, "Only parameters whose path, kind, source or description holds this text")

@@ -6,8 +6,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Show what files of measurements say, as c3sim understands them, and what it does not";
-constexpr auto examples =
+constexpr auto read_examples =
     "Examples:\n"
     "  c3sim read all_reduce.log p2p.csv            what was run, how large, how often; what is left out, and why\n"
     "  c3sim read gemms.txt --rows                  every measurement\n"
@@ -25,8 +24,9 @@ constexpr auto examples =
 }  // namespace
 
 ReadCommand::ReadCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("read", description);
-  command.footer(examples);
+  CLI::App& command = *app.add_subcommand(
+      "read", "Show what files of measurements say, as c3sim understands them, and what it does not");
+  command.footer(read_examples);
   command.add_option("FILE", files_, "Files of measurements")->type_name("FILE...")->required();
   command.add_flag("--rows", rows_, "Show every measurement");
   session.add_base_options(command);

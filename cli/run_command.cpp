@@ -13,8 +13,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Run an experiment file: operations on streams, or a study of C3";
-constexpr auto examples =
+constexpr auto run_examples =
     "Examples:\n"
     "  c3sim run configs/experiments/conccl.yaml --out out/conccl\n"
     "  c3sim run configs/experiments/layer_overlap.yaml --platform h200 --format json\n"
@@ -38,8 +37,8 @@ study::Results nothing_ran(const study::Platform& platform, const std::string& w
 }  // namespace
 
 RunCommand::RunCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("run", description);
-  command.footer(examples);
+  CLI::App& command = *app.add_subcommand("run", "Run an experiment file: operations on streams, or a study of C3");
+  command.footer(run_examples);
   command.add_option("FILE", file_, "Experiment, in YAML")->type_name("FILE")->required();
   session.add_run_options(command);
   session.add_c3_options(command);

@@ -10,8 +10,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Print the JSON schema of experiment files, by which editors complete and check them";
-constexpr auto examples =
+constexpr auto schema_examples =
     "Examples:\n"
     "  c3sim schema > experiment.json\n"
     "An editor with a YAML language server then takes a first line such as\n"
@@ -20,8 +19,9 @@ constexpr auto examples =
 }  // namespace
 
 SchemaCommand::SchemaCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("schema", description);
-  command.footer(examples);
+  CLI::App& command = *app.add_subcommand(
+      "schema", "Print the JSON schema of experiment files, by which editors complete and check them");
+  command.footer(schema_examples);
   command.callback([this] { run(); });
 }
 

@@ -18,8 +18,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Ask thousands of points: machines, sizes and schedules that a study file spans";
-constexpr auto examples =
+constexpr auto sweep_examples =
     "Examples:\n"
     "  c3sim sweep configs/studies/sdma_engines.yaml --out out/engines      # out/engines/page.html has the chart\n"
     "  c3sim sweep mine.yaml --out out/mine --resume                        # goes on where a run was stopped\n"
@@ -36,8 +35,9 @@ constexpr std::int64_t most_points_at_all = 1'000'000'000'000;
 }  // namespace
 
 SweepCommand::SweepCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("sweep", description);
-  command.footer(examples);
+  CLI::App& command =
+      *app.add_subcommand("sweep", "Ask thousands of points: machines, sizes and schedules that a study file spans");
+  command.footer(sweep_examples);
   command.add_option("FILE", file_, "Study, in YAML")->type_name("FILE")->required();
   session.add_platform_options(command);
   session.add_jobs_option(command);

@@ -15,8 +15,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Say what to choose for GEMMs and collectives, as tables that libraries and programs read";
-constexpr auto examples =
+constexpr auto tune_examples =
     "Examples:\n"
     "  c3sim tune --gemm 8192x57344x8192,8192x8192x28672 --collective all_gather,all_to_all --bytes 64MiB,896MiB --out "
     "out/tuned\n"
@@ -144,8 +143,9 @@ Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& t
 }  // namespace
 
 TuneCommand::TuneCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("tune", description);
-  command.footer(examples);
+  CLI::App& command = *app.add_subcommand(
+      "tune", "Say what to choose for GEMMs and collectives, as tables that libraries and programs read");
+  command.footer(tune_examples);
   command.add_option("FILE", file_, "Question, in YAML; or the options below")->type_name("FILE");
   command.add_option("--gemm", gemms_, "GEMMs of one GPU, in BLAS order, separated by commas")->type_name("MxNxK");
   command

@@ -16,8 +16,7 @@ namespace c3sim::cli {
 
 namespace {
 
-constexpr auto description = "Hold predictions against measurements: shipped suites, or files of your own";
-constexpr auto examples =
+constexpr auto validate_examples =
     "Examples:\n"
     "  c3sim validate                               every suite; --list names them\n"
     "  c3sim validate rccl overlap --report page    two of them, and a page with every case\n"
@@ -36,8 +35,9 @@ constexpr auto goldens = "goldens.csv";
 }  // namespace
 
 ValidateCommand::ValidateCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand("validate", description);
-  command.footer(examples);
+  CLI::App& command =
+      *app.add_subcommand("validate", "Hold predictions against measurements: shipped suites, or files of your own");
+  command.footer(validate_examples);
   command.add_option("NAMES", names_, "Suites by name (all unless given), or files of measurements")
       ->type_name("SUITE|FILE...");
   command.add_flag("--list", list_, "List the suites");

@@ -16,8 +16,6 @@ namespace {
 // Sizes are whole bytes below 2^53.
 std::int64_t whole_bytes(sim::Bytes bytes) { return static_cast<std::int64_t>(bytes.value()); }
 
-std::string text(std::string_view view) { return std::string(view); }
-
 void add_means(ResultTable& table, std::span<const Means> means) {
   if (means.empty()) return;
   std::vector<Cell> clocks;
@@ -75,11 +73,11 @@ Cell fraction_cell(const C3Result& result) {
 }
 
 // By strategy, between one after the other and the shorter one for nothing.
-BarChart makespan_chart(std::span<const C3Result> results) {
+BarChart strategy_chart(std::span<const C3Result> results) {
   BarChart chart{
       .id = "makespan_us", .title = "Makespan by strategy", .value_axis = "makespan [us]", .series = {"makespan"}};
   for (const C3Result& result : results) {
-    chart.bars.push_back({text(to_string(result.strategy)), {sim::to_microseconds(result.makespan)}});
+    chart.bars.push_back({std::string(to_string(result.strategy)), {sim::to_microseconds(result.makespan)}});
   }
   const C3Result& first = results.front();
   chart.levels = {{"one after the other, by RCCL", sim::to_microseconds(first.serial())},
@@ -107,7 +105,7 @@ std::int64_t engines_of(const models::CollectiveSpec& spec, const models::SdmaSp
 }
 
 // Of the run of a collective: "b2b prelaunched 1MiB".
-std::string name_of(const models::CollectiveSpec& spec) {
+std::string run_name(const models::CollectiveSpec& spec) {
   std::string name;
   if (spec.backend == models::Backend::sdma) name = fmt::format("{} ", models::to_string(spec.variant));
   if (spec.prelaunch) name += "prelaunched ";
@@ -144,18 +142,19 @@ ResultTable c3_table(std::span<const C3Result> results) {
                      for_programs("collective_start_us")});
   for (const C3Result& result : results) {
     const Scenario& scenario = result.scenario;
-    table.add_row({scenario.name, models::to_string(scenario.gemm), text(models::to_string(scenario.collective)),
-                   whole_bytes(scenario.bytes), text(to_string(result.strategy)), sim::to_microseconds(result.makespan),
-                   result.speedup(), result.ideal_speedup(), fraction_cell(result), sim::to_microseconds(result.gemm),
-                   sim::to_microseconds(result.collective), sim::to_microseconds(result.isolated_gemm),
-                   sim::to_microseconds(result.isolated_collective), sim::to_microseconds(result.collective_alone),
-                   sim::to_microseconds(result.serial()), text(to_string(result.chosen)),
-                   std::int64_t{result.reserved_cus}, sim::to_microseconds(result.gemm_start),
-                   sim::to_microseconds(result.collective_start)});
+    table.add_row({scenario.name, models::to_string(scenario.gemm), std::string(models::to_string(scenario.collective)),
+                   whole_bytes(scenario.bytes), std::string(to_string(result.strategy)),
+                   sim::to_microseconds(result.makespan), result.speedup(), result.ideal_speedup(),
+                   fraction_cell(result), sim::to_microseconds(result.gemm), sim::to_microseconds(result.collective),
+                   sim::to_microseconds(result.isolated_gemm), sim::to_microseconds(result.isolated_collective),
+                   sim::to_microseconds(result.collective_alone), sim::to_microseconds(result.serial()),
+                   std::string(to_string(result.chosen)), std::int64_t{result.reserved_cus},
+                   sim::to_microseconds(result.gemm_start), sim::to_microseconds(result.collective_start)});
   }
   if (std::ranges::any_of(results, loses)) {
     std::vector<Cell> notes;
-    for (const C3Result& result : results) notes.push_back(loses(result) ? Cell(text("slower than serial")) : Cell());
+    for (const C3Result& result : results)
+      notes.push_back(loses(result) ? Cell(std::string("slower than serial")) : Cell());
     table.add_column({"note", "note", "", 2, true, false}, std::move(notes));
   }
   return table;
@@ -163,7 +162,8 @@ ResultTable c3_table(std::span<const C3Result> results) {
 
 Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& platform) {
   std::vector<NamedRun> runs;
-  for (const C3Result& result : answer.results) runs.push_back({text(to_string(result.strategy)), result.schedule});
+  for (const C3Result& result : answer.results)
+    runs.push_back({std::string(to_string(result.strategy)), result.schedule});
   std::string title;
   if (!answer.results.empty()) {
     const Scenario& scenario = answer.results.front().scenario;
@@ -174,12 +174,12 @@ Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& pl
   add_means(table, answer.means);
   std::vector<Cell> fidelities;
   for (const C3Result& result : answer.results)
-    fidelities.emplace_back(text(to_string(fidelity_of_row(result, platform))));
+    fidelities.emplace_back(std::string(to_string(fidelity_of_row(result, platform))));
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
   add_intervals(table, answer.intervals,
                 {{"makespan", "makespan"}, {"gemm", "GEMM end"}, {"collective", "collective end"}});
   NamedTable results{"results", title, std::move(table)};
-  if (answer.results.size() > 1) results.charts.push_back(makespan_chart(answer.results));
+  if (answer.results.size() > 1) results.charts.push_back(strategy_chart(answer.results));
   return {platform.name, {std::move(results)}, answer.warnings, std::move(runs)};
 }
 
@@ -192,7 +192,7 @@ Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& 
     table.add_row({models::to_string(result.gemm), std::int64_t{result.cus}, sim::to_microseconds(result.time),
                    result.rate().value() * 1e-12});
     runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
-    fidelities.emplace_back(text(to_string(fidelity_of(result.gemm, result.cus, platform))));
+    fidelities.emplace_back(std::string(to_string(fidelity_of(result.gemm, result.cus, platform))));
   }
   add_means(table, answer.means);
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
@@ -219,14 +219,14 @@ Results to_tables(const Answer<CollectiveResult>& answer, const models::Platform
     const models::CollectiveSpec& spec = result.collective;
     const bool on_copy_engines = spec.backend == models::Backend::sdma;
     const models::HostThreads threads = spec.host_threads.value_or(platform.host.threads);
-    table.add_row({text(models::to_string(spec.kind)), text(models::to_string(spec.backend)),
-                   on_copy_engines ? Cell(text(models::to_string(spec.variant))) : Cell(), spec.prelaunch,
+    table.add_row({std::string(models::to_string(spec.kind)), std::string(models::to_string(spec.backend)),
+                   on_copy_engines ? Cell(std::string(models::to_string(spec.variant))) : Cell(), spec.prelaunch,
                    cus_of(spec, platform), whole_bytes(spec.bytes), sim::to_microseconds(result.time),
                    result.bus_bandwidth().value() * 1e-9, std::int64_t{spec.gpus},
                    on_copy_engines ? Cell(engines_of(spec, platform.gpu.sdma)) : Cell(),
-                   on_copy_engines ? Cell(text(models::to_string(threads))) : Cell(),
-                   on_copy_engines ? Cell() : Cell(spec.graph), text(to_string(fidelity_of(spec, platform)))});
-    runs.push_back({name_of(spec), result.schedule});
+                   on_copy_engines ? Cell(std::string(models::to_string(threads))) : Cell(),
+                   on_copy_engines ? Cell() : Cell(spec.graph), std::string(to_string(fidelity_of(spec, platform)))});
+    runs.push_back({run_name(spec), result.schedule});
   }
   add_intervals(table, answer.intervals);
   return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
@@ -249,7 +249,7 @@ Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& 
     table.add_row({device_name(result.copy.from), device_name(result.copy.to), whole_bytes(result.copy.bytes),
                    sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
                    sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
-                   sim::to_microseconds(phases.completion), text(to_string(fidelity_of(result.copy, platform))),
+                   sim::to_microseconds(phases.completion), std::string(to_string(fidelity_of(result.copy, platform))),
                    (result.copy.bytes / sim::to_seconds(phases.total())).value() * 1e-9});
     runs.push_back({sim::to_string(result.copy.bytes), result.schedule});
   }

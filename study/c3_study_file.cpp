@@ -1,41 +1,30 @@
 #include "study/c3_study_file.h"
 
 #include <algorithm>
-#include <map>
+#include <span>
 
 #include "sim/config/nearest_name.h"
 #include "study/choices.h"
+#include "study/named_gemm.h"
+#include "study/operation_reader.h"
 
 namespace c3sim::study {
 
 namespace {
 
 constexpr std::size_t most_pairs = 10'000;
-constexpr sim::Limits<sim::Bytes> sizes{sim::Bytes(1.0), largest_array};
 
-using Gemms = std::map<std::string, models::GemmShape>;
-
-Gemms read_gemms(sim::Section section) {
-  Gemms gemms;
-  for (const std::string& name : section.keys()) {
-    const models::ParsedGemmShape parsed = models::parse_gemm_shape(section.text(name));
-    if (!parsed.ok()) section.fault(name, parsed.error);
-    gemms[name] = parsed.shape;
-  }
-  return gemms;
-}
-
-StudyPair read_pair(sim::Section section, const Gemms& gemms) {
+StudyPair read_pair(sim::Section section, std::span<const NamedGemm> gemms) {
   StudyPair pair;
   const std::string gemm = section.name("gemm");
-  if (const auto found = gemms.find(gemm); found != gemms.end()) {
-    pair.gemm = found->second;
+  if (const auto found = std::ranges::find(gemms, gemm, &NamedGemm::name); found != gemms.end()) {
+    pair.gemm = found->shape;
   } else {
     std::vector<std::string> known;
     for (const auto& [name, shape] : gemms) known.push_back(name);
     section.fault("gemm", "'" + gemm + "' is not among the GEMMs of this file" + sim::name_hint(gemm, known));
   }
-  pair.bytes = section.bytes("bytes", sizes);
+  pair.bytes = section.bytes("bytes", array_sizes);
   if (section.has("class")) pair.length_class = section.choice<LengthClass>("class", length_class_choices());
   pair.name = gemm + "_" + sim::to_string(pair.bytes);
   return pair;
@@ -121,7 +110,7 @@ C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
   study.name = root.name("name");
   study.longer_by = root.number("longer_by", 1.0, 10.0, study.longer_by);
   study.splits = root.choice<Splits>("splits", split_choices(), study.splits);
-  const Gemms gemms = read_gemms(root.section("gemms"));
+  const std::vector<NamedGemm> gemms = read_gemms(root.section("gemms"));
   study.collectives = read_choices(root, "collectives", collective_choices());
   study.strategies = read_choices(root, "strategies", strategy_choices());
   std::vector<sim::Section> pairs = root.list("pairs");

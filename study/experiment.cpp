@@ -107,7 +107,6 @@ Together& named(std::vector<Together>& all, const std::string& name) {
   return all.back();
 }
 
-Cell microseconds(sim::Time time) { return sim::to_microseconds(time); }
 Cell ratio(sim::Time over, sim::Time under) {
   if (under == sim::Time::zero()) return {};
   return sim::to_seconds(over) / sim::to_seconds(under);
@@ -122,8 +121,9 @@ ResultTable table_of_operations(const std::vector<Together>& operations) {
                      {"alone_us", "alone, sum", "us"},
                      {"slowdown", "slowdown", "", 3}});
   for (const Together& one : operations) {
-    table.add_row({one.name, static_cast<std::int64_t>(one.count), microseconds(one.span.start),
-                   microseconds(one.span.end), microseconds(one.time), one.all_apart ? microseconds(one.alone) : Cell(),
+    table.add_row({one.name, static_cast<std::int64_t>(one.count), sim::to_microseconds(one.span.start),
+                   sim::to_microseconds(one.span.end), sim::to_microseconds(one.time),
+                   one.all_apart ? sim::to_microseconds(one.alone) : Cell(),
                    one.all_apart ? ratio(one.time, one.alone) : Cell()});
   }
   return table;
@@ -137,8 +137,8 @@ ResultTable table_of_streams(const std::vector<Together>& streams, sim::Time mak
                      {"busy_us", "busy", "us"},
                      {"busy_share", "of makespan", "", 3}});
   for (const Together& one : streams) {
-    table.add_row({one.name, static_cast<std::int64_t>(one.count), microseconds(one.span.start),
-                   microseconds(one.span.end), microseconds(one.busy()), ratio(one.busy(), makespan)});
+    table.add_row({one.name, static_cast<std::int64_t>(one.count), sim::to_microseconds(one.span.start),
+                   sim::to_microseconds(one.span.end), sim::to_microseconds(one.busy()), ratio(one.busy(), makespan)});
   }
   return table;
 }
@@ -159,8 +159,8 @@ ResultTable table_of_overlap(const std::string& name, sim::Time makespan, const 
                      {"makespan_us", "makespan", "us"},
                      {"serial_us", "uncut on one stream", "us"},
                      {"speedup", "speedup", "", 3}});
-  table.add_row({name, microseconds(makespan), yardstick.serial ? microseconds(*yardstick.serial) : Cell(),
-                 yardstick.speedup(makespan)});
+  table.add_row({name, sim::to_microseconds(makespan),
+                 yardstick.serial ? sim::to_microseconds(*yardstick.serial) : Cell(), yardstick.speedup(makespan)});
   return table;
 }
 
@@ -251,9 +251,9 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
     std::optional<sim::Time> alone;
     if (!waits_for_others(operation.work)) alone = alone_on_queue(testbed, operation, is_queued[i]);
     const sim::Time time = on_queue[i].end - on_queue[i].start;
-    instances.add_row({operation.name, operation.stream, to_string(operation.work), microseconds(span.start),
-                       microseconds(span.end), microseconds(time), alone ? microseconds(*alone) : Cell(),
-                       alone ? ratio(time, *alone) : Cell()});
+    instances.add_row({operation.name, operation.stream, to_string(operation.work), sim::to_microseconds(span.start),
+                       sim::to_microseconds(span.end), sim::to_microseconds(time),
+                       alone ? sim::to_microseconds(*alone) : Cell(), alone ? ratio(time, *alone) : Cell()});
     named(operations, experiment.graph.nodes()[i].listed).add(span, on_queue[i], alone);
     named(streams, operation.stream).add(span, on_queue[i], alone);
     kernels_wait = kernels_wait || (is_queued[i] && is_kernel(operation.work));

@@ -17,7 +17,7 @@ constexpr std::string_view gemms = "gemm";
 
 // Names of the work of one backend begin with that of the backend.
 std::string_view maker_of(const models::CollectiveSpec& collective) { return models::to_string(collective.backend); }
-std::string name_of(const models::CollectiveSpec& collective) {
+std::string work_name(const models::CollectiveSpec& collective) {
   return std::string(maker_of(collective)) + '_' + std::string(models::to_string(collective.kind));
 }
 
@@ -84,7 +84,7 @@ std::string fitted_name_of(const models::CollectiveSpec& collective, const model
   const bool as_measured = collective.gpus == platform.gpus && collective.engines == 1 && !collective.cus &&
                            collective.host_threads.value_or(platform.host.threads) == platform.host.threads;
   if (!as_measured) return "";
-  return name_of(collective);
+  return work_name(collective);
 }
 
 Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
@@ -114,7 +114,7 @@ Spread spread_of(const Work& work, const models::PlatformSpec& platform) {
       sim::Overloaded{
           [&](const models::SdmaCopySpec& copy) { return of_size(std::string(copies), copies, copy.bytes); },
           [&](const models::CollectiveSpec& collective) {
-            return of_size(name_of(collective), maker_of(collective), collective.bytes);
+            return of_size(work_name(collective), maker_of(collective), collective.bytes);
           },
           [&](const models::GemmShape& shape) {
             Spread spread{"gemm of " + models::to_string(shape)};

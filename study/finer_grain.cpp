@@ -16,8 +16,6 @@ namespace {
 
 using Collective = DependentSchedule::Collective;
 
-constexpr std::size_t most_gemms = 1000;
-
 models::CollectiveSpec whole_collective(const DependentSchedule& schedule, const models::GemmShape& shape,
                                         models::Backend backend, int gpus) {
   models::CollectiveSpec spec;
@@ -94,16 +92,6 @@ std::string_view words(Collective collective) {
   return collective == Collective::gather ? "all_gather" : "reduce_scatter";
 }
 
-std::vector<FinerGrainStudy::Gemm> read_gemms(sim::Section& section) {
-  std::vector<FinerGrainStudy::Gemm> gemms;
-  for (const std::string& name : section.keys()) {
-    const models::ParsedGemmShape parsed = models::parse_gemm_shape(section.text(name));
-    if (!parsed.ok() && section.is_sound(name)) section.fault(name, parsed.error);
-    gemms.push_back({name, parsed.shape});
-  }
-  return gemms;
-}
-
 std::vector<DependentSchedule> read_schedules(sim::Section& root) {
   std::vector<std::string> known;
   for (const DependentSchedule& schedule : all_dependent_schedules()) {
@@ -122,8 +110,6 @@ std::vector<DependentSchedule> read_schedules(sim::Section& root) {
   return schedules;
 }
 
-Cell microseconds(sim::Time time) { return sim::to_microseconds(time); }
-
 ResultTable table_of_all(const std::vector<FinerGrainResult>& results) {
   ResultTable table({{"gemm", "gemm", ""},
                      {"shape", "m x n x k", ""},
@@ -137,9 +123,9 @@ ResultTable table_of_all(const std::vector<FinerGrainResult>& results) {
                      {"contention_us", "lost by contention", "us"}});
   for (const FinerGrainResult& one : results) {
     table.add_row({one.gemm, models::to_string(one.shape), std::string(words(one.schedule.collective)),
-                   std::string(to_string(one.schedule)), microseconds(one.time), one.speedup(),
-                   microseconds(one.gemm_alone), microseconds(one.collective_alone), microseconds(one.decomposition()),
-                   microseconds(one.contention())});
+                   std::string(to_string(one.schedule)), sim::to_microseconds(one.time), one.speedup(),
+                   sim::to_microseconds(one.gemm_alone), sim::to_microseconds(one.collective_alone),
+                   sim::to_microseconds(one.decomposition()), sim::to_microseconds(one.contention())});
   }
   return table;
 }
@@ -156,8 +142,8 @@ ResultTable table_of_best(const std::vector<FinerGrainResult>& results) {
   for (const auto& group : by_gemm(results)) {
     const FinerGrainResult& one = fastest(group);
     const auto share = [&](sim::Time part) { return 100.0 * (sim::to_seconds(part) / sim::to_seconds(one.time)); };
-    table.add_row({one.gemm, std::string(words(one.schedule.collective)), microseconds(one.serial), one.ideal_speedup(),
-                   std::string(to_string(one.schedule)), one.speedup(), share(one.decomposition()),
+    table.add_row({one.gemm, std::string(words(one.schedule.collective)), sim::to_microseconds(one.serial),
+                   one.ideal_speedup(), std::string(to_string(one.schedule)), one.speedup(), share(one.decomposition()),
                    share(one.contention())});
   }
   return table;
@@ -189,7 +175,7 @@ FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed
     root.fault("gemms", fmt::format("1 to {} GEMMs are accepted", most_gemms));
   }
   study.schedules = read_schedules(root);
-  for (const FinerGrainStudy::Gemm& gemm : study.gemms) {
+  for (const NamedGemm& gemm : study.gemms) {
     std::string reason = testbed.why_impossible(Work(gemm.shape));
     for (const DependentSchedule& schedule : study.schedules) {
       if (reason.empty()) reason = why_impossible(schedule, gemm.shape, testbed.platform());
@@ -202,7 +188,7 @@ FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed
 std::vector<FinerGrainResult> run_finer_grain_study(Testbed& testbed, const FinerGrainStudy& study, bool losses,
                                                     const Progress& progress, int jobs) {
   std::vector<FinerGrainResult> results;
-  for (const FinerGrainStudy::Gemm& gemm : study.gemms) {
+  for (const NamedGemm& gemm : study.gemms) {
     for (const DependentSchedule& schedule : study.schedules) {
       FinerGrainResult& result = results.emplace_back();
       result.gemm = gemm.name;

@@ -8,6 +8,7 @@
 
 #include "sim/config/config_section.h"
 #include "study/dependent.h"
+#include "study/named_gemm.h"
 #include "study/parallel.h"
 #include "study/report/results.h"
 #include "study/testbed.h"
@@ -15,12 +16,8 @@
 namespace c3sim::study {
 
 struct FinerGrainStudy {
-  struct Gemm {
-    std::string name;
-    models::GemmShape shape;  // of one GPU
-  };
   std::string name;
-  std::vector<Gemm> gemms;
+  std::vector<NamedGemm> gemms;
   std::vector<DependentSchedule> schedules;  // besides serial_rccl, or scatter_serial_rccl, which all are compared with
 };
 

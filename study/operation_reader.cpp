@@ -14,7 +14,6 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr sim::Limits<sim::Bytes> sizes{sim::Bytes(1.0), largest_array};
 constexpr std::int64_t most_workgroups = 1'000'000;
 constexpr std::int64_t word_values = 2'147'483'647;  // a FENCE writes 32 bits
 
@@ -27,7 +26,7 @@ models::GemmShape read_gemm(sim::Section operation) {
 models::CollectiveSpec read_collective(sim::Section section, const models::PlatformSpec& platform) {
   models::CollectiveSpec spec;
   spec.kind = section.choice<models::CollectiveKind>("kind", collective_choices());
-  spec.bytes = section.bytes("bytes", sizes);
+  spec.bytes = section.bytes("bytes", array_sizes);
   spec.backend = section.choice<models::Backend>("backend", backend_choices(), models::Backend::rccl);
   spec.variant = section.choice<models::SdmaVariant>("variant", variant_choices(), models::SdmaVariant::pcpy);
   spec.prelaunch = section.flag("prelaunch", false);
@@ -53,7 +52,7 @@ models::SdmaCopySpec read_copy(sim::Section section, const models::PlatformSpec&
   models::SdmaCopySpec copy;
   copy.from = static_cast<int>(section.integer("from", 0, platform.gpus - 1));
   copy.to = static_cast<int>(section.integer("to", 0, platform.gpus - 1));
-  copy.bytes = section.bytes("bytes", sizes);
+  copy.bytes = section.bytes("bytes", array_sizes);
   copy.pull = section.flag("pull", false);
   if (section.has("engine")) copy.engine = static_cast<int>(section.integer("engine", 0, 1'000'000));
   return copy;
@@ -85,7 +84,7 @@ models::HandWrittenPacket read_packet(sim::Section packet, int gpus) {
     read.value = packet.integer("value", -word_values, word_values);
   } else {
     read.kind = packet.has("swap") ? swap : copy;
-    read.bytes = packet.bytes(packet.has("swap") ? "swap" : "copy", sizes);
+    read.bytes = packet.bytes(packet.has("swap") ? "swap" : "copy", array_sizes);
     read.peer = static_cast<int>(packet.integer(packet.has("swap") ? "with" : "to", 0, gpus - 1));
   }
   return read;
@@ -134,7 +133,7 @@ models::RemoteKernelSpec read_remote(sim::Section section, const models::Platfor
   spec.gpu = static_cast<int>(section.integer("gpu", 0, platform.gpus - 1));
   spec.peers = section.integers("peers", 0, platform.gpus - 1);
   spec.access = section.choice<models::RemoteAccess>("access", remote_access_choices(), models::RemoteAccess::store);
-  spec.bytes = section.bytes("bytes", sizes);
+  spec.bytes = section.bytes("bytes", array_sizes);
   spec.workgroups = static_cast<int>(section.integer("cus", 1, platform.gpu.cus(), platform.gpu.cus()));
   return spec;
 }

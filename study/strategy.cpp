@@ -92,7 +92,7 @@ void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPar
 // Without barriers a GPU is as likely to come first as last, and waits for half of what it might on average. Nobody has
 // measured when each GPU starts.
 constexpr double mean_wait = 0.5;
-constexpr int most_runs = 8;  // until it settles how long they wait
+constexpr int most_rounds = 8;  // until it settles how long they wait
 
 C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order,
                       CuPartition cus) {
@@ -105,7 +105,7 @@ C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strat
   constexpr double settled = 0.01;
   sim::Seconds lateness;
   result.settled = false;
-  for (int run = 0; run < most_runs; ++run) {
+  for (int run = 0; run < most_rounds; ++run) {
     const sim::Seconds left = sim::to_seconds(result.gemm - result.collective) + lateness;
     const sim::Seconds next = mean_wait * std::max(sim::Seconds(0.0), left);
     result.settled = std::abs((next - lateness).value()) <= settled * next.value();
@@ -211,7 +211,7 @@ std::vector<std::string> settling_warnings(std::span<const C3Result> results) {
     warnings.push_back(fmt::format(
         "{}: how long GPUs without barriers wait for each other did not settle in {} runs: its times are of "
         "the last",
-        to_string(result.strategy), most_runs));
+        to_string(result.strategy), most_rounds));
   }
   return warnings;
 }

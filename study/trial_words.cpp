@@ -11,7 +11,7 @@ namespace {
 
 std::string spelled(sim::Bytes bytes) { return sim::to_string(bytes); }
 
-std::string microseconds(sim::Time time) { return fmt::format("{}us", sim::to_microseconds(time)); }
+std::string time_text(sim::Time time) { return fmt::format("{}us", sim::to_microseconds(time)); }
 
 std::string_view name_of(models::RemoteAccess access) {
   constexpr std::array<std::string_view, 3> names{"store", "uncached_store", "load"};
@@ -25,7 +25,7 @@ std::string words(const GemmTrial& trial) {
   std::string text = "gemm " + models::to_string(trial.shape);
   if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
   if (trial.nth) text += fmt::format(" number {} from rest", *trial.nth);
-  if (trial.pause > sim::Time::zero()) text += fmt::format(" every time after {}", microseconds(trial.pause));
+  if (trial.pause > sim::Time::zero()) text += fmt::format(" every time after {}", time_text(trial.pause));
   return text;
 }
 
@@ -71,7 +71,7 @@ std::string words(const C3Trial& trial) {
                   models::to_string(scenario.collective), spelled(scenario.bytes));
   if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
-  if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", microseconds(scenario.delay));
+  if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", time_text(scenario.delay));
   if (scenario.barrier == Barrier::none) text += " without barriers";
   if (scenario.variant != models::SdmaVariant::pcpy) text += fmt::format(" by {}", models::to_string(scenario.variant));
   if (scenario.prelaunch) text += " prelaunched";
@@ -139,7 +139,7 @@ std::string command(const C3Trial& trial) {
                   models::to_string(scenario.collective), spelled(scenario.bytes), to_string(trial.strategy));
   if (scenario.channels) text += fmt::format(" --channels {}", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" --reserve {}", *scenario.reserved);
-  if (scenario.delay > sim::Time::zero()) text += " --delay " + microseconds(scenario.delay);
+  if (scenario.delay > sim::Time::zero()) text += " --delay " + time_text(scenario.delay);
   if (scenario.barrier == Barrier::none) text += " --barrier none";
   if (trial.strategy == Strategy::conccl || trial.strategy == Strategy::conccl_rp) {
     const bool plain = scenario.variant == models::SdmaVariant::pcpy;

@@ -38,12 +38,10 @@ bool decides(const Case& one) {
   return !one.decision.empty() && (one.figure == study::Figure::time || is_speed(one.figure));
 }
 
-struct Group {
+struct ChoiceTable {
   std::string title;
   std::map<std::string, std::map<study::Figure, Decision>> decisions;  // by what they are about and by figure
 };
-
-using GroupKey = std::tuple<std::string, std::string>;  // suite, table
 
 std::string table_of(const Case& one) { return one.where.substr(0, one.where.rfind(':')); }
 
@@ -62,11 +60,12 @@ void add_to(Decision& decision, const Case& one) {
   ++alternative->repetitions;
 }
 
-std::map<GroupKey, Group> groups_of(std::span<const Case> cases) {
-  std::map<GroupKey, Group> groups;
+// By suite and table.
+std::map<std::pair<std::string, std::string>, ChoiceTable> groups_of(std::span<const Case> cases) {
+  std::map<std::pair<std::string, std::string>, ChoiceTable> groups;
   for (const Case& one : cases) {
     if (!decides(one)) continue;
-    Group& group = groups[{one.suite, table_of(one)}];
+    ChoiceTable& group = groups[{one.suite, table_of(one)}];
     group.title = table_of(one);
     add_to(group.decisions[one.decision][one.figure], one);
   }
@@ -77,7 +76,7 @@ using Decisions = std::vector<Decision>;
 
 // The complete ones; `incomplete` gets the number of the others. Where several figures of the same alternatives were
 // measured the first of them decides, the time before all.
-Decisions decisions_of(const Group& group, int& incomplete) {
+Decisions decisions_of(const ChoiceTable& group, int& incomplete) {
   Decisions complete;
   for (const auto& [about, by_figure] : group.decisions) {
     const auto found =
@@ -119,7 +118,7 @@ Record record_of(const Decisions& decisions, const Choose& choose) {
   return record;
 }
 
-Choices judge(const std::string& suite, const Group& group) {
+Choices judge(const std::string& suite, const ChoiceTable& group) {
   Choices choices;
   choices.suite = suite;
   choices.group = group.title;

@@ -12,10 +12,9 @@ namespace c3sim::validate {
 namespace {
 
 using models::CollectiveKind;
+using sim::operator""_MiB;
 using study::Strategy;
 using study::StudyResult;
-
-constexpr sim::Bytes mib(1048576.0);
 
 models::CollectiveSpec collective(const study::Testbed& testbed, CollectiveKind kind, sim::Bytes bytes,
                                   models::Backend backend = models::Backend::rccl) {
@@ -31,7 +30,7 @@ double seconds(study::Testbed& testbed, const study::Work& work, models::CuMask 
   return sim::to_seconds(testbed.alone(work, mask)).value();
 }
 
-study::C3Study read_study(const ClaimInputs& inputs, const study::Testbed& testbed) {
+study::C3Study read_conccl(const ClaimInputs& inputs, const study::Testbed& testbed) {
   sim::Config config = sim::Config::from_file(inputs.experiments / "conccl.yaml");
   sim::Section root = config.root();
   root.text("platform");
@@ -90,7 +89,7 @@ void add_heuristic(ClaimValues& values, const study::C3Study& study, std::span<c
 // The smallest power-of-two number of CUs of which twice as many gain less than 3 %.
 double enough_cus(study::Testbed& testbed, CollectiveKind kind) {
   const auto time = [&](int cus) {
-    return seconds(testbed, collective(testbed, kind, 1024.0 * mib), study::first_cus(testbed.platform(), cus));
+    return seconds(testbed, collective(testbed, kind, 1024_MiB), study::first_cus(testbed.platform(), cus));
   };
   int cus = testbed.platform().gpu.memory.xcds;
   while (cus < 128 && time(cus) / time(2 * cus) >= 1.03) cus *= 2;
@@ -130,23 +129,23 @@ void add_copies_against_kernels(ClaimValues& values, study::Testbed& testbed) {
            seconds(testbed, collective(testbed, kind, bytes, models::Backend::sdma));
   };
   double slowest = 0.0;
-  for (sim::Bytes bytes(1024.0); bytes <= 16.0 * mib; bytes *= 2.0) {
+  for (sim::Bytes bytes(1024.0); bytes <= 16_MiB; bytes *= 2.0) {
     for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
       slowest = std::max(slowest, 1.0 / ratio(kind, bytes));
     }
   }
   values["conccl.dma_vs_rccl.small"] = {slowest};
-  values["conccl.dma_vs_rccl.large"] = {ratio(CollectiveKind::all_gather, 1024.0 * mib)};
-  sim::Bytes crossover = 1024.0 * mib;
-  while (crossover > mib && ratio(CollectiveKind::all_gather, crossover / 2.0) >= 0.95) crossover *= 0.5;
-  values["conccl.dma_vs_rccl.crossover"] = {crossover / mib};
+  values["conccl.dma_vs_rccl.large"] = {ratio(CollectiveKind::all_gather, 1024_MiB)};
+  sim::Bytes crossover = 1024_MiB;
+  while (crossover > 1_MiB && ratio(CollectiveKind::all_gather, crossover / 2.0) >= 0.95) crossover *= 0.5;
+  values["conccl.dma_vs_rccl.crossover"] = {crossover / 1_MiB};
 }
 
 }  // namespace
 
 ClaimValues conccl_claims(const ClaimInputs& inputs) {
   study::Testbed testbed(inputs.platform);
-  const study::C3Study study = read_study(inputs, testbed);
+  const study::C3Study study = read_conccl(inputs, testbed);
   const std::vector<StudyResult> results = study::run_study(testbed, study);
   ClaimValues values;
   add_concurrent(values, results);

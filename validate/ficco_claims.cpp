@@ -9,7 +9,7 @@ namespace c3sim::validate {
 
 namespace {
 
-study::FinerGrainStudy read_study(const ClaimInputs& inputs, const study::Testbed& testbed) {
+study::FinerGrainStudy read_ficco(const ClaimInputs& inputs, const study::Testbed& testbed) {
   sim::Config config = study::experiment_config(inputs.experiments / "ficco.yaml");
   study::set_parameters(config, {});
   study::read_machine(config);
@@ -27,7 +27,7 @@ bool is_finer(const study::DependentSchedule& schedule) {
 
 ClaimValues ficco_claims(const ClaimInputs& inputs) {
   study::Testbed testbed(inputs.platform);
-  const study::FinerGrainStudy study = read_study(inputs, testbed);
+  const study::FinerGrainStudy study = read_ficco(inputs, testbed);
   const std::vector<study::FinerGrainResult> results = study::run_finer_grain_study(testbed, study, false);
   double ideal = 0.0;
   double best = 0.0;

@@ -55,10 +55,6 @@ std::vector<double> ratios(const std::map<double, double>& over, const std::map<
   return result;
 }
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 double geometric_mean(std::vector<double> values) {
   for (double& value : values) value = std::log(value);
   return std::exp(mean(values));

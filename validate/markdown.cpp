@@ -18,7 +18,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-std::string percent(double share, int decimals = 1) { return fmt::format("{:.{}f}", 100.0 * share, decimals); }
+std::string in_percent(double share, int decimals = 1) { return fmt::format("{:.{}f}", 100.0 * share, decimals); }
 std::string signed_percent(double share) { return fmt::format("{:+.1f}", 100.0 * share); }
 
 const Row metric_headings{"cases", "median, %", "p90", "worst", "bias", "within 5 / 10 / 15 %", "outside band"};
@@ -28,12 +28,12 @@ Row metric_cells(const Metrics& metrics) {
   if (metrics.predicted < metrics.cases) cases += fmt::format(" ({} not predicted)", metrics.cases - metrics.predicted);
   if (metrics.predicted == 0) return {cases, "", "", "", "", "", ""};
   return {cases,
-          percent(metrics.median),
-          percent(metrics.p90),
-          percent(metrics.worst),
+          in_percent(metrics.median),
+          in_percent(metrics.p90),
+          in_percent(metrics.worst),
           signed_percent(metrics.bias),
-          fmt::format("{} / {} / {}", percent(metrics.within_5, 0), percent(metrics.within_10, 0),
-                      percent(metrics.within_15, 0)),
+          fmt::format("{} / {} / {}", in_percent(metrics.within_5, 0), in_percent(metrics.within_10, 0),
+                      in_percent(metrics.within_15, 0)),
           std::to_string(metrics.predicted - metrics.within_band)};
 }
 
@@ -48,7 +48,7 @@ const Heading* heading_of(const Validation& validation, const std::string& suite
   return found == validation.suites.end() ? nullptr : &*found;
 }
 
-std::string title_of(const Validation& validation, const std::string& suite) {
+std::string heading_text(const Validation& validation, const std::string& suite) {
   const Heading* const heading = heading_of(validation, suite);
   return heading == nullptr ? suite : heading->title;
 }
@@ -59,7 +59,7 @@ std::string groups_section(const Validation& validation) {
   std::string suite;
   const auto flush = [&] {
     if (rows.empty()) return;
-    text += fmt::format("\n### {}: {}\n\n", suite, study::markdown_text(title_of(validation, suite)));
+    text += fmt::format("\n### {}: {}\n\n", suite, study::markdown_text(heading_text(validation, suite)));
     text += study::markdown_table(joined({"group", "figure", "role"}, metric_headings), rows);
     rows.clear();
   };
@@ -77,7 +77,7 @@ std::string rules_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const Contest& contest : contests_of(validation)) {
     rows.push_back({contest.suite, contest.operation, study::markdown_text(contest.strategy), contest.figure,
-                    contest.rule, std::to_string(contest.cases), percent(contest.ours), percent(contest.theirs),
+                    contest.rule, std::to_string(contest.cases), in_percent(contest.ours), in_percent(contest.theirs),
                     contest.won() ? "yes" : "no"});
   }
   return study::markdown_table(
@@ -88,8 +88,8 @@ std::string rules_section(const Validation& validation) {
 std::string choices_section(const Validation& validation) {
   std::vector<Row> rows;
   const auto record = [](const Record& one, int decisions) {
-    return fmt::format("{} of {}, regret {} / {}", one.right, decisions, percent(one.mean_regret),
-                       percent(one.worst_regret));
+    return fmt::format("{} of {}, regret {} / {}", one.right, decisions, in_percent(one.mean_regret),
+                       in_percent(one.worst_regret));
   };
   for (const Choices& choices : validation.choices) {
     const std::string incomplete =
@@ -137,12 +137,12 @@ std::string accuracy_table(const Validation& validation) {
   std::ranges::stable_sort(groups, {}, rank);
   std::vector<Row> rows;
   for (const Group& group : groups) {
-    Row row = joined({study::markdown_text(title_of(validation, group.suite)), std::string(to_string(group.role))},
+    Row row = joined({study::markdown_text(heading_text(validation, group.suite)), std::string(to_string(group.role))},
                      metric_cells(metrics_of(group.cases)));
     const std::optional<Contest> hardest = hardest_contest(group);
     row.push_back(!hardest ? ""
-                           : fmt::format("{} {} (c3sim {}) of {}", hardest->rule, percent(hardest->theirs),
-                                         percent(hardest->ours), hardest->cases));
+                           : fmt::format("{} {} (c3sim {}) of {}", hardest->rule, in_percent(hardest->theirs),
+                                         in_percent(hardest->ours), hardest->cases));
     rows.push_back(std::move(row));
   }
   Row headings = joined({"suite", "role"}, metric_headings);

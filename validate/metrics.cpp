@@ -26,10 +26,6 @@ std::vector<double> ranks_of(std::span<const double> values) {
   return ranks;
 }
 
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 bool is_of_one_figure(std::span<const Case* const> cases) {
   return std::ranges::all_of(cases, [&](const Case* one) { return one->figure == cases.front()->figure; });
 }
@@ -70,6 +66,10 @@ void add_sums(Metrics& metrics, const Said& said) {
 }
 
 }  // namespace
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> ranks_a = ranks_of(a);

@@ -13,16 +13,13 @@ namespace c3sim::validate {
 
 namespace {
 
-constexpr double percent = 100.0;
 constexpr std::size_t most_series = 8;  // that people can tell apart
-
-std::string name_of(const Case& one) { return one.suite.empty() ? "your files" : one.suite; }
 
 // The cases of a suite that can be drawn on logarithmic axes, by the unit that they are measured in.
 std::map<std::string, std::vector<const Case*>> by_unit(const Validation& validation, const std::string& suite) {
   std::map<std::string, std::vector<const Case*>> units;
   for (const Case& one : validation.cases) {
-    if (name_of(one) != suite || !one.is_scored() || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
+    if (suite_title(one.suite) != suite || !one.is_scored() || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
     units[std::string(one.form().unit)].push_back(&one);
   }
   return units;
@@ -224,7 +221,7 @@ study::Page page_of(const Validation& validation, const study::Results& results,
   add_table_section(results, "deviations", "deviations", page);
   std::set<std::string> told;
   for (const Heading& heading : validation.suites) {
-    const std::string name = heading.name.empty() ? "your files" : heading.name;
+    const std::string name = suite_title(heading.name);
     if (!told.insert(name).second) continue;
     study::Section section = section_of(validation, results, heading, name);
     if (!section.tables.empty()) page.sections.push_back(std::move(section));

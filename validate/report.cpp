@@ -18,8 +18,6 @@ using study::Cell;
 using study::Column;
 using study::ResultTable;
 
-constexpr double percent = 100.0;
-
 Cell cell(std::optional<double> value, double scale = 1.0) {
   if (!value) return {};
   return *value * scale;
@@ -31,8 +29,6 @@ Cell in_unit(const Case& one, std::optional<double> value) { return cell(value, 
 
 Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 
-std::string title_of(const Case& one) { return one.suite.empty() ? "your files" : one.suite; }
-
 template <class Key>
 std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
   std::vector<Group> groups;
@@ -40,7 +36,7 @@ std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
   for (const Case& one : validation.cases) {
     if (!one.why_not_scored.empty()) continue;
     Group group = key_of(one);
-    group.suite = title_of(one);
+    group.suite = suite_title(one.suite);
     group.role = one.role;
     const auto [place, is_new] =
         places.emplace(std::tuple{group.suite, group.name, group.figure, group.role}, groups.size());
@@ -154,7 +150,7 @@ ResultTable case_table(const std::vector<const Case*>& cases, bool for_people, b
   ResultTable table(columns);
   for (const Case* const one : cases) {
     std::vector<Cell> cells{one->id,
-                            title_of(*one),
+                            suite_title(one->suite),
                             one->group,
                             std::string(to_string(one->role)),
                             study::to_string(one->trial),
@@ -262,7 +258,7 @@ ResultTable choice_table(const Validation& validation) {
                      {"always_mean_regret_pct", "mean regret", "%", 1},
                      {"always_worst_regret_pct", "worst", "%", 1}});
   for (const Choices& choices : validation.choices) {
-    table.add_row({choices.suite.empty() ? "your files" : choices.suite, choices.group, std::int64_t{choices.decisions},
+    table.add_row({suite_title(choices.suite), choices.group, std::int64_t{choices.decisions},
                    std::int64_t{choices.incomplete}, std::int64_t{choices.predicted.right},
                    choices.predicted.mean_regret * percent, choices.predicted.worst_regret * percent, choices.always,
                    std::int64_t{choices.trivial.right}, choices.trivial.mean_regret * percent,
@@ -294,8 +290,8 @@ ResultTable left_out_table(const Validation& validation) {
                      {"time_us", "which took", "us", 0},
                      {"why", "why", ""}});
   for (const LeftOut& left : validation.left_out) {
-    table.add_row({left.suite.empty() ? "your files" : left.suite, left.file,
-                   left.rows == 0 ? Cell() : Cell(std::int64_t{left.rows}), took(left.seconds), left.why});
+    table.add_row({suite_title(left.suite), left.file, left.rows == 0 ? Cell() : Cell(std::int64_t{left.rows}),
+                   took(left.seconds), left.why});
   }
   return table;
 }
@@ -308,7 +304,7 @@ ResultTable left_out_row_table(const Validation& validation) {
                      {"why", "why", ""}});
   for (const LeftOut& left : validation.left_out) {
     for (const calibrate::Omission& one : left.each) {
-      table.add_row({left.suite.empty() ? "your files" : left.suite, one.where, one.what, took(one.seconds), one.why});
+      table.add_row({suite_title(left.suite), one.where, one.what, took(one.seconds), one.why});
     }
   }
   return table;
@@ -352,6 +348,8 @@ std::string left_out_words(const Validation& validation) {
 
 }  // namespace
 
+std::string suite_title(const std::string& suite) { return suite.empty() ? "your files" : suite; }
+
 std::vector<Group> groups_by_suite(const Validation& validation) {
   return grouped(validation, [](const Case&) { return Group{}; });
 }
@@ -370,7 +368,8 @@ std::vector<Contest> contests_of(const Validation& validation) {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<const Case*>> groups;
   for (const Case& one : validation.cases) {
     if (!one.why_not_scored.empty()) continue;
-    groups[{title_of(one), operation_of(one), strategy_of(one), std::string(one.form().heading)}].push_back(&one);
+    groups[{suite_title(one.suite), operation_of(one), strategy_of(one), std::string(one.form().heading)}].push_back(
+        &one);
   }
   for (const auto& [key, cases] : groups) {
     Contest contest;

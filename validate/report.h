@@ -13,6 +13,11 @@
 
 namespace c3sim::validate {
 
+inline constexpr double percent = 100.0;  // as which people are told shares
+
+// What people call a suite: the user's own files have no name.
+std::string suite_title(const std::string& suite);
+
 // Cases that are told as one: of a suite, or of a group and figure within one; calibrate and predict apart.
 struct Group {
   std::string suite;

@@ -13,6 +13,8 @@
 
 namespace c3sim::measure {
 
+inline constexpr std::size_t bytes_of_bfloat16 = 2;
+
 struct Device {
   std::string name;          // "NVIDIA H200"
   std::string architecture;  // "sm_90", "gfx942"

@@ -15,7 +15,6 @@ namespace c3sim::measure {
 namespace {
 
 constexpr std::int64_t pieces_of_a_shard = 8;
-constexpr std::size_t bytes_of_bfloat16 = 2;
 constexpr int library_lane = 300;  // peers have those behind it
 constexpr int fork_event = 2000;   // copies and collectives have those behind it
 

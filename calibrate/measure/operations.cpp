@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint64_t seed_of_arrays = 1000;
 constexpr int gemm_lane = 0, collective_lane = 1, first_peer_lane = 100;
 constexpr int first_push_event = 100;
-constexpr std::size_t bytes_of_bfloat16 = 2;
 
 std::size_t elements(std::int64_t rows, std::int64_t columns) { return static_cast<std::size_t>(rows * columns); }
 

@@ -81,7 +81,7 @@ void record(const StreamRow& row, LogReading& reading) {
   reading.add(std::move(measurement));
 }
 
-bool are_heads(const LogCell& line) {
+bool are_stream_heads(const LogCell& line) {
   const LogCell plain = trimmed(line);
   return plain.text.starts_with("Function") && (plain.text.find("MBytes/sec") != std::string_view::npos ||
                                                 plain.text.find("MiBytes/sec") != std::string_view::npos);
@@ -89,7 +89,7 @@ bool are_heads(const LogCell& line) {
 
 // "268.4 MB (=0.3 GB)" as bytes.
 double array_size(const LogCell& said, LogReading& reading) {
-  const std::vector<LogCell> words = words_of(said);
+  const LogCells words = words_of(said);
   constexpr std::string_view accepted = "'N MB' or 'N MiB' is accepted";
   if (words.size() < 2) {
     reading.fault(said, "Array size", std::string(accepted));
@@ -106,9 +106,9 @@ double array_size(const LogCell& said, LogReading& reading) {
 }
 
 // The table for people.
-class TextReader {
+class StreamTableReader {
  public:
-  TextReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
+  StreamTableReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
 
   Reading read() && {
     while (lines_.next()) {
@@ -129,7 +129,7 @@ class TextReader {
     }
     if (line.text.starts_with(size)) {
       form_.array = array_size(line.from(size.size()), reading_);
-    } else if (are_heads(line)) {
+    } else if (are_stream_heads(line)) {
       is_below_heads_ = true;
       form_.rate_unit = line.text.find("MiBytes/sec") == std::string_view::npos ? mega : mebi;
     } else if (is_below_heads_) {
@@ -140,7 +140,7 @@ class TextReader {
   // Other lines may follow the rows.
   void read_row(const LogCell& line) {
     constexpr std::size_t columns = 5;
-    const std::vector<LogCell> words = words_of(line);
+    const LogCells words = words_of(line);
     if (words.empty() || (kernel_called(words.front().text) == nullptr && words.size() != columns)) return;
     if (words.size() != columns || !lines_.is_ended()) {
       return reading_.fault(
@@ -162,15 +162,15 @@ class TextReader {
 };
 
 // The rows for programs. Lines of text may stand above them: what is said of the device goes to the same output.
-class CsvReader {
+class StreamCsvReader {
  public:
-  CsvReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
+  StreamCsvReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
 
   Reading read() && {
     while (lines_.next()) {
       const LogCell line = trimmed(lines_.line());
       if (!reading_.accepts(line) || line.text.empty()) continue;
-      const std::vector<LogCell> cells = fields_of(line, ",");
+      const LogCells cells = fields_of(line, ",");
       if (cells.front().text == "function") {
         take_heads(cells);
       } else if (!heads_.empty()) {
@@ -186,7 +186,7 @@ class CsvReader {
     return static_cast<std::size_t>(std::ranges::find(heads_, head, &LogCell::text) - heads_.begin());
   }
 
-  void take_heads(const std::vector<LogCell>& cells) {
+  void take_heads(const LogCells& cells) {
     heads_ = cells;
     is_in_mebi_ = place_of("max_mibytes_per_sec") < heads_.size();
     at_ = {place_of("n_elements"), place_of("sizeof"),
@@ -199,7 +199,7 @@ class CsvReader {
     heads_.clear();
   }
 
-  void read_row(const LogCell& line, const std::vector<LogCell>& cells) {
+  void read_row(const LogCell& line, const LogCells& cells) {
     if (cells.size() != heads_.size() || !lines_.is_ended()) {
       return reading_.fault(
           line.from(0, 0), "",
@@ -219,7 +219,7 @@ class CsvReader {
 
   LogLines lines_;
   LogReading reading_;
-  std::vector<LogCell> heads_;
+  LogCells heads_;
   std::array<std::size_t, 5> at_{};  // n_elements, sizeof, rate, least and greatest time
   bool is_in_mebi_ = false;
 };
@@ -229,12 +229,14 @@ class CsvReader {
 bool is_babel_stream(std::string_view text) {
   LogLines lines(text);
   while (lines.next()) {
-    if (lines.line().text.size() <= longest_log_line && are_heads(lines.line())) return true;
+    if (lines.line().text.size() <= longest_log_line && are_stream_heads(lines.line())) return true;
   }
   return false;
 }
 
-Reading read_babel_stream(std::string_view text, const std::string& name) { return TextReader(text, name).read(); }
+Reading read_babel_stream(std::string_view text, const std::string& name) {
+  return StreamTableReader(text, name).read();
+}
 
 bool is_babel_stream_csv(std::string_view text) {
   LogLines lines(text);
@@ -244,6 +246,8 @@ bool is_babel_stream_csv(std::string_view text) {
   return false;
 }
 
-Reading read_babel_stream_csv(std::string_view text, const std::string& name) { return CsvReader(text, name).read(); }
+Reading read_babel_stream_csv(std::string_view text, const std::string& name) {
+  return StreamCsvReader(text, name).read();
+}
 
 }  // namespace c3sim::calibrate

@@ -16,8 +16,6 @@ namespace c3sim::calibrate {
 
 namespace {
 
-using Cells = std::vector<LogCell>;
-
 constexpr std::string_view modelled_type = "bf16_r";
 
 // Without the number of the device that hipblaslt-bench puts before its columns: "[0]:".
@@ -27,7 +25,7 @@ LogCell without_device(const LogCell& line) {
   return end == std::string_view::npos ? line : line.from(end + 2);
 }
 
-bool are_heads(const LogCell& line) { return line.text.starts_with("transA,transB,"); }
+bool are_gemm_heads(const LogCell& line) { return line.text.starts_with("transA,transB,"); }
 bool may_be_row(const LogCell& line) {
   constexpr std::string_view operations = "NTC";
   return line.text.size() > 3 && line.text[1] == ',' && line.text[3] == ',' &&
@@ -47,10 +45,10 @@ class BenchReader {
   void read_command(const LogCell& line);
   void take_heads(const LogCell& line);
   void read_row(const LogCell& line);
-  const LogCell* find(const Cells& cells, std::string_view head) const;
-  std::optional<std::string> type_of(const Cells& cells) const;
-  std::string why_not(const Cells& cells) const;
-  void record(const Cells& cells, const models::GemmShape& shape, double time);
+  const LogCell* find(const LogCells& cells, std::string_view head) const;
+  std::optional<std::string> type_of(const LogCells& cells) const;
+  std::string why_not(const LogCells& cells) const;
+  void record(const LogCells& cells, const models::GemmShape& shape, double time);
   void keep_winner();
 
   const GemmBench& bench_;
@@ -82,7 +80,7 @@ void BenchReader::read_line(const LogCell& line) {
     read_command(line);
   } else if (line.text.starts_with("Winner")) {
     is_winner_ = true;
-  } else if (are_heads(columns)) {
+  } else if (are_gemm_heads(columns)) {
     take_heads(columns);
   } else if (!heads_.empty() && may_be_row(line)) {
     read_row(line);
@@ -94,7 +92,7 @@ void BenchReader::read_line(const LogCell& line) {
 void BenchReader::read_command(const LogCell& line) {
   constexpr std::array<std::string_view, 6> options{"-r",       "--precision", "--a_type",
                                                     "--b_type", "--c_type",    "--d_type"};
-  const Cells words = words_of(line);
+  const LogCells words = words_of(line);
   types_.clear();
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (std::ranges::find(options, words[i].text) != options.end()) types_.emplace(words[i + 1].text);
@@ -116,13 +114,13 @@ void BenchReader::take_heads(const LogCell& line) {
   }
 }
 
-const LogCell* BenchReader::find(const Cells& cells, std::string_view head) const {
+const LogCell* BenchReader::find(const LogCells& cells, std::string_view head) const {
   const auto found = std::ranges::find(heads_, plain_name(head));
   return found == heads_.end() ? nullptr : &cells[static_cast<std::size_t>(found - heads_.begin())];
 }
 
 // Of all matrices, by columns or by the command; nothing where neither names one, several where they differ.
-std::optional<std::string> BenchReader::type_of(const Cells& cells) const {
+std::optional<std::string> BenchReader::type_of(const LogCells& cells) const {
   std::set<std::string, std::less<>> types;
   for (const std::string_view head : {"a_type", "b_type", "c_type", "d_type"}) {
     if (const LogCell* const cell = find(cells, head)) types.emplace(cell->text);
@@ -132,7 +130,7 @@ std::optional<std::string> BenchReader::type_of(const Cells& cells) const {
   return fmt::format("{}", fmt::join(types, " and "));
 }
 
-std::string BenchReader::why_not(const Cells& cells) const {
+std::string BenchReader::why_not(const LogCells& cells) const {
   const std::string type = type_of(cells).value_or("");
   if (type != modelled_type) return fmt::format("its type is {}: GEMMs of bf16 have a model", printable(type));
   const LogCell* const batch = find(cells, "batch_count");
@@ -147,7 +145,7 @@ std::string BenchReader::why_not(const Cells& cells) const {
 }
 
 void BenchReader::read_row(const LogCell& line) {
-  const Cells cells = fields_of(line, ",");
+  const LogCells cells = fields_of(line, ",");
   if (cells.size() != heads_.size()) {
     return reading_.fault(line.from(0, 0), "",
                           fmt::format("{} cells where the columns are {}", cells.size(), heads_.size()));
@@ -171,7 +169,7 @@ void BenchReader::read_row(const LogCell& line) {
 }
 
 // Rate and time of a row must tell the same: cells that slipped into other columns do not.
-void BenchReader::record(const Cells& cells, const models::GemmShape& shape, double time) {
+void BenchReader::record(const LogCells& cells, const models::GemmShape& shape, double time) {
   constexpr double tolerance = 0.02;
   const LogCell* const rate = find(cells, bench_.rate);
   if (rate != nullptr) {
@@ -217,7 +215,7 @@ bool is_gemm_bench(const GemmBench& bench, std::string_view text) {
   while (lines.next()) {
     if (lines.line().text.size() > longest_log_line) continue;
     const LogCell line = without_device(trimmed(lines.line()));
-    if (are_heads(line) && line.text.find(bench.rate) != std::string_view::npos) return true;
+    if (are_gemm_heads(line) && line.text.find(bench.rate) != std::string_view::npos) return true;
   }
   return false;
 }

@@ -7,9 +7,9 @@ namespace c3sim::calibrate {
 namespace {
 
 // One table of tiles stands for all layouts: its efficiencies are of TN, and of what PyTorch calls.
-std::string_view kernels_of(std::string_view) { return "gpu.gemm.library=hipblaslt"; }
+std::string_view hipblaslt_kernels(std::string_view) { return "gpu.gemm.library=hipblaslt"; }
 
-constexpr GemmBench hipblaslt{"hipblaslt-bench", "hipblaslt-Gflops", "hipBLASLt", kernels_of};
+constexpr GemmBench hipblaslt{"hipblaslt-bench", "hipblaslt-Gflops", "hipBLASLt", hipblaslt_kernels};
 
 }  // namespace
 

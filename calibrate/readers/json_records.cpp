@@ -181,6 +181,11 @@ const JsonValue* JsonRecord::find(std::string_view key) const {
   return found == values.end() ? nullptr : &*found;
 }
 
+std::string_view JsonRecord::text(std::string_view key) const {
+  const JsonValue* const value = find(key);
+  return value == nullptr ? std::string_view() : std::string_view(value->text);
+}
+
 std::optional<JsonFault> read_json_records(std::string_view text, const std::function<void(const JsonRecord&)>& take) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());

@@ -30,6 +30,7 @@ struct JsonRecord {
 
   // The first of that key, or null.
   const JsonValue* find(std::string_view key) const;
+  std::string_view text(std::string_view key) const;  // its text, empty where there is none
 };
 
 struct JsonFault {

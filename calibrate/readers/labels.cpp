@@ -26,10 +26,9 @@ struct CounterForm {
   double unit;  // base units of one count
 };
 constexpr double line_of_l2 = 128.0;  // bytes (AMD Instinct MI300 CDNA 3 ISA)
-constexpr double percent = 0.01;
 constexpr std::array counters{CounterForm{"TCC_HIT_sum", Figure::l2_hit_bytes, line_of_l2},
                               CounterForm{"TCC_MISS_sum", Figure::l2_miss_bytes, line_of_l2},
-                              CounterForm{"MALL_HIT_RATE_1", Figure::cache_hit_share, percent}};
+                              CounterForm{"MALL_HIT_RATE_1", Figure::cache_hit_share, 0.01}};
 
 constexpr std::array<std::string_view, 5> timed_kinds{"gemm", "collective", "remote", "stream", "copy"};
 

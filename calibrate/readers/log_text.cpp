@@ -10,12 +10,9 @@ namespace {
 constexpr std::size_t most_shown = 40;
 constexpr std::string_view blanks = " \t\r\v\f";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // How many of the first bytes are digits.
 std::size_t digits_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, sim::is_digit) - text.begin());
 }
 
 // In the spelling of sim/config/config_text.h, if it is a number at all.
@@ -98,9 +95,9 @@ LogCell trimmed(const LogCell& cell) {
   return cell.from(begin, cell.text.find_last_not_of(blanks) - begin + 1);
 }
 
-std::vector<LogCell> words_of(const LogCell& line, std::string_view also_separate) {
+LogCells words_of(const LogCell& line, std::string_view also_separate) {
   const std::string separators = std::string(blanks) + std::string(also_separate);
-  std::vector<LogCell> words;
+  LogCells words;
   for (std::size_t at = 0; (at = line.text.find_first_not_of(separators, at)) != std::string_view::npos;) {
     const std::size_t end = std::min(line.text.find_first_of(separators, at), line.text.size());
     words.push_back(line.from(at, end - at));
@@ -109,8 +106,8 @@ std::vector<LogCell> words_of(const LogCell& line, std::string_view also_separat
   return words;
 }
 
-std::vector<LogCell> fields_of(const LogCell& line, std::string_view separator) {
-  std::vector<LogCell> fields;
+LogCells fields_of(const LogCell& line, std::string_view separator) {
+  LogCells fields;
   std::size_t at = 0;
   while (true) {
     const std::size_t end = line.text.find(separator, at);
@@ -156,7 +153,7 @@ std::string shown(std::string_view text) { return "'" + printable(text) + (text.
 std::string plain_name(std::string_view text) {
   std::string name;
   for (const char c : text) {
-    if (is_digit(c) || is_letter(c)) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (sim::is_digit(c) || sim::is_letter(c)) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
   return name;
 }

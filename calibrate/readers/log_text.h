@@ -23,6 +23,7 @@ struct LogCell {
     return {text.substr(begin, size), line, column + static_cast<int>(begin)};
   }
 };
+using LogCells = std::vector<LogCell>;
 
 // No tool prints a longer line: beyond it, a file is no log.
 inline constexpr std::size_t longest_log_line = std::size_t{64} << 10;
@@ -48,9 +49,9 @@ LogCell trimmed(const LogCell& cell);
 // Without the escape sequences by which tools colour what they print (ECMA-48: CSI and OSC); lines stay what they are.
 std::string without_escapes(std::string text);
 // The words between blanks, tabs and whatever else separates.
-std::vector<LogCell> words_of(const LogCell& line, std::string_view also_separate = "");
+LogCells words_of(const LogCell& line, std::string_view also_separate = "");
 // What stands between separators, trimmed: one more than there are separators.
-std::vector<LogCell> fields_of(const LogCell& line, std::string_view separator);
+LogCells fields_of(const LogCell& line, std::string_view separator);
 // All but what `mpirun --tag-output` or `srun --label` put before a line: "[1,0]<stdout>:" or "0: ".
 LogCell without_rank(const LogCell& line);
 

@@ -14,19 +14,19 @@ namespace {
 using models::CollectiveKind;
 
 // Names that hold others stand before them.
-constexpr std::array collectives{TestedCollective{"allreducebias", {}},
-                                 TestedCollective{"allreduce", CollectiveKind::all_reduce},
-                                 TestedCollective{"allgatherv", {}},
-                                 TestedCollective{"allgather", CollectiveKind::all_gather},
-                                 TestedCollective{"reducescatter", CollectiveKind::reduce_scatter},
-                                 TestedCollective{"alltoallv", {}},
-                                 TestedCollective{"alltoall", CollectiveKind::all_to_all},
-                                 TestedCollective{"broadcast", CollectiveKind::broadcast},
-                                 TestedCollective{"sendrecv", {}},
-                                 TestedCollective{"hypercube", {}},
-                                 TestedCollective{"gather", {}},
-                                 TestedCollective{"scatter", {}},
-                                 TestedCollective{"reduce", {}}};
+constexpr std::array tested_collectives{TestedCollective{"allreducebias", {}},
+                                        TestedCollective{"allreduce", CollectiveKind::all_reduce},
+                                        TestedCollective{"allgatherv", {}},
+                                        TestedCollective{"allgather", CollectiveKind::all_gather},
+                                        TestedCollective{"reducescatter", CollectiveKind::reduce_scatter},
+                                        TestedCollective{"alltoallv", {}},
+                                        TestedCollective{"alltoall", CollectiveKind::all_to_all},
+                                        TestedCollective{"broadcast", CollectiveKind::broadcast},
+                                        TestedCollective{"sendrecv", {}},
+                                        TestedCollective{"hypercube", {}},
+                                        TestedCollective{"gather", {}},
+                                        TestedCollective{"scatter", {}},
+                                        TestedCollective{"reduce", {}}};
 
 std::string_view program_of(std::string_view word) {
   const std::size_t folder = word.rfind('/');
@@ -58,8 +58,8 @@ const TestedCollective* collective_called(std::string_view word) {
   std::string name = plain_name(word);
   constexpr std::string_view suffix = "perf";
   if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  const auto* const found = std::ranges::find(collectives, name, &TestedCollective::name);
-  return found == collectives.end() ? nullptr : found;
+  const auto* const found = std::ranges::find(tested_collectives, name, &TestedCollective::name);
+  return found == tested_collectives.end() ? nullptr : found;
 }
 
 const TestedCollective* collective_of_file(std::string_view file) {
@@ -67,7 +67,7 @@ const TestedCollective* collective_of_file(std::string_view file) {
   if (const TestedCollective* const named = collective_called(path.stem().string())) return named;
   std::string name = plain_name(path.filename().string());
   const TestedCollective* only = nullptr;
-  for (const TestedCollective& collective : collectives) {
+  for (const TestedCollective& collective : tested_collectives) {
     constexpr std::size_t longest_plain_word = 7;  // gather, scatter, reduce
     const std::size_t at = name.find(collective.name);
     if (at == std::string::npos || collective.name.size() <= longest_plain_word) continue;

@@ -55,11 +55,6 @@ bool has_run(const JsonRecord& record, const std::string& run) {
   return has(record, run + ".time") || has(record, run + ".cputime");
 }
 
-std::string_view text_of(const JsonRecord& record, std::string_view key) {
-  const JsonValue* const value = record.find(key);
-  return value == nullptr ? std::string_view() : std::string_view(value->text);
-}
-
 Reading JsonReader::read(std::string_view text) && {
   const std::optional<JsonFault> fault = read_json_records(text, [this](const JsonRecord& record) { take(record); });
   if (fault) reading_.fault(fault->at, "", fault->what);
@@ -85,7 +80,7 @@ void JsonReader::take_settings(const JsonRecord& record) {
   }
   read_command(command, test_);
   for (const std::string_view key : {"collective", "name", "test"}) {
-    if (test_.collective == nullptr) test_.collective = collective_called(text_of(record, key));
+    if (test_.collective == nullptr) test_.collective = collective_called(record.text(key));
   }
   for (const std::string prefix : {"", "config."}) {
     read_units(record, prefix + "nthreads", 1, test_.threads);
@@ -101,9 +96,9 @@ void JsonReader::take_device(const JsonRecord& record) {
   const std::optional<int> rank =
       reading_.integer(record.find("rank")->cell(), 0, most_units - 1, path_of(record, "rank"));
   if (rank) test_.ranks.insert(*rank);
-  if (has(record, "group")) test_.has_groups |= text_of(record, "group") != "0";
+  if (has(record, "group")) test_.has_groups |= record.text("group") != "0";
   for (const std::string_view key : {"hostname", "host"}) {
-    if (has(record, key)) test_.hosts.emplace(text_of(record, key));
+    if (has(record, key)) test_.hosts.emplace(record.text(key));
   }
 }
 
@@ -190,7 +185,7 @@ void JsonReader::take_one_run(const JsonRecord& record) {
   std::string pair;
   for (const std::string_view key :
        {"numcycle", "collective", "name", "ranks", "gpusperrank", "size", "type", "redop"}) {
-    pair += std::string(text_of(record, key)) + '\n';
+    pair += std::string(record.text(key)) + '\n';
   }
   const auto [other, is_first] = unpaired_.try_emplace(std::move(pair), results_.size());
   RcclRow* const first = is_first ? nullptr : &results_[other->second].row;

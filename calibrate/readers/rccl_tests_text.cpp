@@ -14,19 +14,17 @@ namespace c3sim::calibrate {
 
 namespace {
 
-using Words = std::vector<LogCell>;
-
 // The words of a comment without the sign before them; none for other lines.
-Words comment_words(const LogCell& line) {
+LogCells comment_words(const LogCell& line) {
   const LogCell text = trimmed(line);
-  return text.text.starts_with('#') ? words_of(text.from(1)) : Words{};
+  return text.text.starts_with('#') ? words_of(text.from(1)) : LogCells{};
 }
 
-bool names(const Words& words, std::size_t at, std::string_view name) {
+bool names(const LogCells& words, std::size_t at, std::string_view name) {
   return at < words.size() && words[at].text == name;
 }
 
-const LogCell* behind(const Words& words, std::string_view name) {
+const LogCell* behind(const LogCells& words, std::string_view name) {
   const auto found = std::ranges::find(words, name, &LogCell::text);
   return found == words.end() || found + 1 == words.end() ? nullptr : &*(found + 1);
 }
@@ -45,11 +43,11 @@ struct Heads {
   std::size_t columns() const { return before + runs * per_run; }
 };
 
-bool are_heads(const Words& words) {
+bool are_heads(const LogCells& words) {
   return names(words, 0, "size") && names(words, 1, "count") && names(words, 2, "type");
 }
 
-std::optional<Heads> heads_of(const Words& words) {
+std::optional<Heads> heads_of(const LogCells& words) {
   Heads heads{.before = 3};
   for (const std::string_view optional : {"redop", "root"}) {
     if (names(words, heads.before, optional)) ++heads.before;
@@ -77,16 +75,16 @@ bool is_element_type(std::string_view word) {
 }
 
 // Two of size, count and type suffice, so that a damaged row is one still.
-bool looks_like_row(const Words& words) {
+bool looks_like_row(const LogCells& words) {
   if (words.size() < 2) return false;
   int known = words.size() > 2 && is_element_type(words[2].text) ? 1 : 0;
   for (std::size_t i = 0; i < 2; ++i) known += parse_printed_integer(words[i].text).error.empty() ? 1 : 0;
   return known >= 2;
 }
 
-class TextReader {
+class RcclTextReader {
  public:
-  TextReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
+  RcclTextReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
 
   Reading read() && {
     while (lines_.next()) {
@@ -101,12 +99,12 @@ class TextReader {
 
  private:
   void read_line(const LogCell& line);
-  void read_comment(const Words& words);
-  void read_heads(const Words& words);
-  void read_parameters(const Words& words);
-  void read_rank(const Words& words);
-  void read_command_of(const Words& words);
-  void read_row(Words words);
+  void read_comment(const LogCells& words);
+  void read_heads(const LogCells& words);
+  void read_parameters(const LogCells& words);
+  void read_rank(const LogCells& words);
+  void read_command_of(const LogCells& words);
+  void read_row(LogCells words);
   std::optional<double> read_wrong(const LogCell& cell);
   void begin_test();
   void end_test();
@@ -121,15 +119,15 @@ class TextReader {
   bool in_table_ = false;
 };
 
-void TextReader::read_line(const LogCell& line) {
-  const Words comment = comment_words(line);
+void RcclTextReader::read_line(const LogCell& line) {
+  const LogCells comment = comment_words(line);
   if (!comment.empty()) return read_comment(comment);
-  Words words = words_of(line);
+  LogCells words = words_of(line);
   if (in_table_ && looks_like_row(words)) return read_row(std::move(words));
   read_command_of(words);
 }
 
-void TextReader::read_comment(const Words& words) {
+void RcclTextReader::read_comment(const LogCells& words) {
   if (are_heads(words)) return read_heads(words);
   if (names(words, 0, "nThread")) return read_parameters(words);
   if (names(words, 0, "Rank") && behind(words, "Pid") != nullptr) return read_rank(words);
@@ -137,7 +135,7 @@ void TextReader::read_comment(const Words& words) {
   read_command_of(words);
 }
 
-void TextReader::read_heads(const Words& words) {
+void RcclTextReader::read_heads(const LogCells& words) {
   if (heads_) begin_test();
   heads_ = heads_of(words);
   in_table_ = heads_.has_value();
@@ -148,7 +146,7 @@ void TextReader::read_heads(const Words& words) {
                  "busbw #wrong");
 }
 
-void TextReader::read_parameters(const Words& words) {
+void RcclTextReader::read_parameters(const LogCells& words) {
   if (heads_) begin_test();
   const auto read = [&](std::string_view name, int low, int& value) {
     if (const LogCell* const cell = behind(words, name)) {
@@ -162,7 +160,7 @@ void TextReader::read_parameters(const Words& words) {
   test_.graph = graph > 0;
   const auto aggregated = std::ranges::find(words, "agg", &LogCell::text);
   if (aggregated != words.end()) {
-    const Words rest(aggregated, words.end());
+    const LogCells rest(aggregated, words.end());
     if (const LogCell* const cell = behind(rest, "iters:")) {
       test_.aggregated = reading_.integer(*cell, 1, most_units, "agg iters").value_or(1);
     }
@@ -170,7 +168,7 @@ void TextReader::read_parameters(const Words& words) {
 }
 
 // "#  Rank  0 Group  0 Pid  35612 on   node-1 device  0 [0000:0f:00.0] AMD Instinct MI300X"
-void TextReader::read_rank(const Words& words) {
+void RcclTextReader::read_rank(const LogCells& words) {
   if (heads_) begin_test();
   if (const std::optional<int> rank = reading_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);
   const auto bus = std::ranges::find_if(words, [](const LogCell& word) { return word.text.starts_with('['); });
@@ -184,7 +182,7 @@ void TextReader::read_rank(const Words& words) {
 }
 
 // The command may stand above the test, begin its comments ("Collective test starting: all_reduce_perf") or end them.
-void TextReader::read_command_of(const Words& words) {
+void RcclTextReader::read_command_of(const LogCells& words) {
   std::vector<std::string_view> texts;
   for (const LogCell& word : words) texts.push_back(word.text);
   const bool is_over = std::ranges::find(texts, "concluded:") != texts.end();
@@ -194,14 +192,14 @@ void TextReader::read_command_of(const Words& words) {
 }
 
 // Old versions let pass relative errors up to 1e-2 (of half floats, the coarsest) and call them correct.
-std::optional<double> TextReader::read_wrong(const LogCell& cell) {
+std::optional<double> RcclTextReader::read_wrong(const LogCell& cell) {
   std::optional<double> wrong = wrong_elements(cell, heads_->of_errors ? "error" : "#wrong", reading_);
   constexpr double largest_error = 1e-2;
   if (heads_->of_errors && wrong && *wrong <= largest_error) wrong = 0.0;
   return wrong;
 }
 
-void TextReader::read_row(Words words) {
+void RcclTextReader::read_row(LogCells words) {
   const std::size_t columns = heads_->columns();
   if (heads_->with_time_of_day && words.size() == columns + 2) words.resize(columns);  // "2025-08-05 10:00:00"
   const bool is_blank = heads_->may_be_blank && words.size() + 2 == columns;
@@ -224,12 +222,12 @@ void TextReader::read_row(Words words) {
   if (reading_.faults() == faults_before) rows_.push_back(row);
 }
 
-void TextReader::begin_test() {
+void RcclTextReader::begin_test() {
   end_test();
   test_ = std::exchange(next_, {});
 }
 
-void TextReader::end_test() {
+void RcclTextReader::end_test() {
   const std::vector<RcclRow> rows = std::exchange(rows_, {});
   heads_.reset();
   in_table_ = false;
@@ -245,13 +243,15 @@ bool is_rccl_tests_text(std::string_view text) {
   LogLines lines(text);
   while (lines.next()) {
     if (lines.line().text.size() > longest_log_line) continue;
-    const Words words = comment_words(without_rank(lines.line()));
+    const LogCells words = comment_words(without_rank(lines.line()));
     if (are_heads(words) && behind(words, "algbw") != nullptr) return true;
     if (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr) return true;
   }
   return false;
 }
 
-Reading read_rccl_tests_text(std::string_view text, const std::string& name) { return TextReader(text, name).read(); }
+Reading read_rccl_tests_text(std::string_view text, const std::string& name) {
+  return RcclTextReader(text, name).read();
+}
 
 }  // namespace c3sim::calibrate

@@ -9,7 +9,7 @@
 
 namespace c3sim::calibrate {
 
-Spread spread_of(std::vector<double> values) {
+Percentiles percentiles_of(std::vector<double> values) {
   std::ranges::sort(values);
   const auto at = [&values](double share) {
     return study::value_at(values, share * static_cast<double>(values.size() - 1));

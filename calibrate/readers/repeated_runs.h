@@ -5,13 +5,13 @@
 
 namespace c3sim::calibrate {
 
-struct Spread {
+struct Percentiles {
   double median = 0.0;
   double low = 0.0, high = 0.0;  // 10th and 90th percentile
 };
 
 // Of at least one value; study/quantile.h says what percentiles are.
-Spread spread_of(std::vector<double> values);
+Percentiles percentiles_of(std::vector<double> values);
 
 // When work was on a GPU, in seconds since any moment.
 struct Stay {

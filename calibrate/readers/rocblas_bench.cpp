@@ -7,14 +7,14 @@ namespace c3sim::calibrate {
 namespace {
 
 // As configs/platforms/mi300x.yaml names them, from tables that Tensile was tuned for.
-std::string_view kernels_of(std::string_view layout) {
+std::string_view rocblas_kernels(std::string_view layout) {
   if (layout == "NN") return "gpu.gemm.library=rocblas";
   if (layout == "NT") return "gpu.gemm.library=rocblas_nt";
   if (layout == "TT") return "gpu.gemm.library=rocblas_tt";
   return {};
 }
 
-constexpr GemmBench rocblas{"rocblas-bench", "rocblas-Gflops", "rocBLAS", kernels_of};
+constexpr GemmBench rocblas{"rocblas-bench", "rocblas-Gflops", "rocBLAS", rocblas_kernels};
 
 }  // namespace
 

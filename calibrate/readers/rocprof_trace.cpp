@@ -26,9 +26,9 @@ class Agents {
   std::map<std::string, int, std::less<>> known_;
 };
 
-class TraceReader {
+class RocprofReader {
  public:
-  TraceReader(std::string_view text, const std::string& name) : reading_(name), rows_(text, reading_) {
+  RocprofReader(std::string_view text, const std::string& name) : reading_(name), rows_(text, reading_) {
     begin_ = rows_.column("Start_Timestamp");
     end_ = rows_.column("End_Timestamp");
   }
@@ -49,7 +49,7 @@ class TraceReader {
 };
 
 // Nothing, and a fault, for a row that ends before it begins.
-std::optional<Stay> TraceReader::read_stay(std::string_view agent) {
+std::optional<Stay> RocprofReader::read_stay(std::string_view agent) {
   constexpr double latest = 9e18;  // of 63 bits
   const auto begin = reading_.number(rows_.cell(*begin_), 0.0, latest, "Start_Timestamp");
   const auto end = reading_.number(rows_.cell(*end_), 0.0, latest, "End_Timestamp");
@@ -64,7 +64,7 @@ std::optional<Stay> TraceReader::read_stay(std::string_view agent) {
   return Stay{agents_.number_of(agent), (*begin - *zero_) * nanosecond, (*end - *zero_) * nanosecond};
 }
 
-Reading TraceReader::read_kernels() && {
+Reading RocprofReader::read_kernels() && {
   const auto agent = rows_.column("Agent_Id");
   const auto kernel = rows_.column("Kernel_Name");
   if (begin_ && end_ && agent && kernel) {
@@ -81,7 +81,7 @@ Reading TraceReader::read_kernels() && {
 }
 
 // Copies of one kind between the same two agents have one name: "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5".
-Reading TraceReader::read_copies() && {
+Reading RocprofReader::read_copies() && {
   const auto direction = rows_.column("Direction");
   const auto from = rows_.column("Source_Agent_Id");
   const auto to = rows_.column("Destination_Agent_Id");
@@ -98,7 +98,7 @@ Reading TraceReader::read_copies() && {
   return finish("no copy: rows of copies are accepted below their columns");
 }
 
-Reading TraceReader::finish(std::string_view nothing) {
+Reading RocprofReader::finish(std::string_view nothing) {
   for (TraceRuns::Alone& one : runs_.alone(reading_)) {
     const auto& [median, low, high] = one.seconds;
     reading_.add(NamedRuns{std::move(one.words), "", one.line, one.runs, median, low, high, one.all});
@@ -114,7 +114,7 @@ bool is_rocprof_kernel_trace(std::string_view text) {
 }
 
 Reading read_rocprof_kernel_trace(std::string_view text, const std::string& name) {
-  return TraceReader(text, name).read_kernels();
+  return RocprofReader(text, name).read_kernels();
 }
 
 bool is_rocprof_copy_trace(std::string_view text) {
@@ -122,7 +122,7 @@ bool is_rocprof_copy_trace(std::string_view text) {
 }
 
 Reading read_rocprof_copy_trace(std::string_view text, const std::string& name) {
-  return TraceReader(text, name).read_copies();
+  return RocprofReader(text, name).read_copies();
 }
 
 }  // namespace c3sim::calibrate

@@ -18,13 +18,10 @@ namespace c3sim::calibrate {
 
 namespace {
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 // Whether the name says a model: digits behind a letter, as in "MI300X" and "H200".
 bool names_model(std::string_view gpu) {
   for (std::size_t i = 1; i < gpu.size(); ++i) {
-    if (is_letter(gpu[i - 1]) && is_digit(gpu[i])) return true;
+    if (sim::is_letter(gpu[i - 1]) && sim::is_digit(gpu[i])) return true;
   }
   return false;
 }
@@ -42,7 +39,7 @@ bool is_platform(const std::string& named, const ScreenedFor& target) {
 bool is_called(std::string_view gpu, std::string_view model) {
   if (model.empty()) return false;
   for (std::size_t at = 0; at < gpu.size();) {
-    const auto is_of_word = [](char c) { return is_letter(c) || is_digit(c); };
+    const auto is_of_word = [](char c) { return sim::is_letter(c) || sim::is_digit(c); };
     std::size_t end = at;
     while (end < gpu.size() && is_of_word(gpu[end])) ++end;
     if (plain_name(gpu.substr(at, end - at)).starts_with(model)) return true;

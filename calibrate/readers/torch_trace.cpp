@@ -19,14 +19,9 @@ namespace {
 
 constexpr double microsecond = 1e-6;
 
-std::string_view text_of(const JsonRecord& record, std::string_view key) {
-  const JsonValue* const value = record.find(key);
-  return value == nullptr ? std::string_view() : std::string_view(value->text);
-}
-
-class TraceReader {
+class TorchReader {
  public:
-  explicit TraceReader(const std::string& name) : reading_(name) {}
+  explicit TorchReader(const std::string& name) : reading_(name) {}
 
   Reading read(std::string_view text) &&;
 
@@ -57,11 +52,11 @@ class TraceReader {
 };
 
 std::int64_t external_id(const JsonRecord& record) {
-  const sim::Parsed<std::int64_t> parsed = parse_printed_integer(text_of(record, "args.externalid"));
+  const sim::Parsed<std::int64_t> parsed = parse_printed_integer(record.text("args.externalid"));
   return parsed.error.empty() ? parsed.value : 0;
 }
 
-Reading TraceReader::read(std::string_view text) && {
+Reading TorchReader::read(std::string_view text) && {
   const std::optional<JsonFault> fault = read_json_records(text, [this](const JsonRecord& record) { take(record); });
   if (fault) reading_.fault(fault->at, "", fault->what);
   join_operators();
@@ -70,12 +65,12 @@ Reading TraceReader::read(std::string_view text) && {
   return std::move(reading_).take();
 }
 
-void TraceReader::take(const JsonRecord& record) {
+void TorchReader::take(const JsonRecord& record) {
   if (!record.is_whole) return;
   if (record.path.empty()) return take_rank(record);
-  if (record.path.starts_with("deviceProperties[")) return reading_.set_gpu(text_of(record, "name"));
-  const std::string_view category = text_of(record, "cat");
-  if (text_of(record, "ph") != "X") return;  // complete events, with a duration
+  if (record.path.starts_with("deviceProperties[")) return reading_.set_gpu(record.text("name"));
+  const std::string_view category = record.text("cat");
+  if (record.text("ph") != "X") return;  // complete events, with a duration
   if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset") return take_work(record);
   if (category != "cpu_op") return;
   std::optional<TorchWork> work = matrix_product_of(record);
@@ -84,13 +79,13 @@ void TraceReader::take(const JsonRecord& record) {
 }
 
 // "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 2, ...
-void TraceReader::take_rank(const JsonRecord& trace) {
-  const sim::Parsed<std::int64_t> rank = parse_printed_integer(text_of(trace, "distributedinfo.rank"));
+void TorchReader::take_rank(const JsonRecord& trace) {
+  const sim::Parsed<std::int64_t> rank = parse_printed_integer(trace.text("distributedinfo.rank"));
   if (rank.error.empty() && rank.value >= 0 && rank.value <= most_units)
     reading_.set_rank(static_cast<int>(rank.value));
 }
 
-std::optional<Stay> TraceReader::read_stay(const JsonRecord& record) {
+std::optional<Stay> TorchReader::read_stay(const JsonRecord& record) {
   const JsonValue* const begin = record.find("ts");
   const JsonValue* const duration = record.find("dur");
   if (begin == nullptr || duration == nullptr) {
@@ -110,15 +105,15 @@ std::optional<Stay> TraceReader::read_stay(const JsonRecord& record) {
   return Stay{*gpu, from, from + *dur * microsecond};
 }
 
-void TraceReader::take_work(const JsonRecord& record) {
+void TorchReader::take_work(const JsonRecord& record) {
   const std::optional<Stay> stay = read_stay(record);
   if (!stay || stay->end <= stay->begin) return;
   const std::optional<TorchWork> collective = collective_of(record);
-  const std::size_t subject = collective ? subject_of(*collective) : runs_.kernel(text_of(record, "name"));
+  const std::size_t subject = collective ? subject_of(*collective) : runs_.kernel(record.text("name"));
   events_.push_back({*stay, subject, collective ? 0 : external_id(record), record.at.line});
 }
 
-std::size_t TraceReader::subject_of(const TorchWork& work) {
+std::size_t TorchReader::subject_of(const TorchWork& work) {
   const auto [known, is_new] = subjects_.try_emplace({work.trial, work.why_not}, 0);
   if (is_new) {
     known->second = runs_.add_subject(work.trial ? study::to_string(*work.trial) : work.why_not);
@@ -128,7 +123,7 @@ std::size_t TraceReader::subject_of(const TorchWork& work) {
 }
 
 // Several kernels of one operator are one run, from the first one's begin to the last one's end.
-void TraceReader::join_operators() {
+void TorchReader::join_operators() {
   std::map<std::int64_t, GpuEvent> joined;
   for (const GpuEvent& event : events_) {
     const auto asked = operators_.find(event.asked_by);
@@ -144,7 +139,7 @@ void TraceReader::join_operators() {
   for (const auto& [id, event] : joined) runs_.add(event.subject, event.stay, event.line);
 }
 
-void TraceReader::record_alone() {
+void TorchReader::record_alone() {
   for (const TraceRuns::Alone& one : runs_.alone(reading_)) {
     const auto& [median, low, high] = one.seconds;
     const auto work = works_.find(one.subject);
@@ -179,6 +174,6 @@ bool is_torch_trace(std::string_view text) {
   return text.find("\"traceEvents\"") != std::string_view::npos;
 }
 
-Reading read_torch_trace(std::string_view text, const std::string& name) { return TraceReader(name).read(text); }
+Reading read_torch_trace(std::string_view text, const std::string& name) { return TorchReader(name).read(text); }
 
 }  // namespace c3sim::calibrate

@@ -53,7 +53,7 @@ std::vector<TraceRuns::Alone> TraceRuns::alone(LogReading& reading) const {
     if (of_subject.alone.empty()) continue;
     const std::size_t runs = of_subject.alone.size();
     const double seconds = std::accumulate(of_subject.alone.begin(), of_subject.alone.end(), 0.0);
-    all.push_back({i, subjects_[i], of_subject.line, runs, spread_of(std::move(of_subject.alone)), seconds});
+    all.push_back({i, subjects_[i], of_subject.line, runs, percentiles_of(std::move(of_subject.alone)), seconds});
   }
   return all;
 }

@@ -24,7 +24,7 @@ class TraceRuns {
     std::string words;
     int line = 0;  // of the first that counts
     std::size_t runs = 0;
-    Spread seconds;
+    Percentiles seconds;
     double all = 0.0;  // seconds that all of them took
   };
   // Of every subject the runs that were alone; those that were not are left out with the reason.

@@ -14,19 +14,17 @@ namespace c3sim::calibrate {
 
 namespace {
 
-using Cells = std::vector<LogCell>;
-
-bool are_heads(const LogCell& line) {
+bool are_transfer_heads(const LogCell& line) {
   return trimmed(line).text.starts_with("Test#") && line.text.find("NumBytes") != std::string_view::npos;
 }
 
 // Where the columns stand that are looked at.
-struct Columns {
+struct TransferColumns {
   std::size_t all = 0;
   std::size_t test = 0, bytes = 0, from = 0, by = 0, to = 0, units = 0, rate = 0;
 };
 
-std::optional<Columns> columns_of(const Cells& heads, LogReading& reading) {
+std::optional<TransferColumns> columns_of(const LogCells& heads, LogReading& reading) {
   const std::size_t faults_before = reading.faults();
   std::vector<std::string> known;
   constexpr std::size_t most_named = 16;
@@ -40,15 +38,15 @@ std::optional<Columns> columns_of(const Cells& heads, LogReading& reading) {
     }
     return static_cast<std::size_t>(found - heads.begin());
   };
-  const Columns columns{heads.size(), find("Test#"), find("NumBytes"), find("Src"),
-                        find("Exe"),  find("Dst"),   find("CUs"),      find("BW(GB/s)")};
+  const TransferColumns columns{heads.size(), find("Test#"), find("NumBytes"), find("Src"),
+                                find("Exe"),  find("Dst"),   find("CUs"),      find("BW(GB/s)")};
   if (reading.faults() != faults_before) return {};
   return columns;
 }
 
-class CsvReader {
+class TransferCsvReader {
  public:
-  CsvReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
+  TransferCsvReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
 
   Reading read() && {
     while (lines_.next()) {
@@ -66,13 +64,13 @@ class CsvReader {
 
  private:
   void read_line(const LogCell& line);
-  void read_row(const Cells& cells);
+  void read_row(const LogCells& cells);
   void begin_row(std::string_view test);
   void end_test();
 
   LogLines lines_;
   LogReading reading_;
-  std::optional<Columns> columns_;
+  std::optional<TransferColumns> columns_;
   std::string_view test_;
   std::vector<Transfer> at_once_;
   bool is_damaged_ = false;
@@ -80,9 +78,9 @@ class CsvReader {
 };
 
 // Settings and comments stand between rows where several runs were written to one file.
-void CsvReader::read_line(const LogCell& line) {
-  const Cells cells = fields_of(line, ",");
-  if (are_heads(line)) {
+void TransferCsvReader::read_line(const LogCell& line) {
+  const LogCells cells = fields_of(line, ",");
+  if (are_transfer_heads(line)) {
     end_test();
     columns_ = columns_of(cells, reading_);
     return;
@@ -97,13 +95,13 @@ void CsvReader::read_line(const LogCell& line) {
   reading_.fault(line.from(0, 0), "", fmt::format("{} cells where the columns are {}", cells.size(), columns_->all));
 }
 
-void CsvReader::begin_row(std::string_view test) {
+void TransferCsvReader::begin_row(std::string_view test) {
   if (test != test_) end_test();
   test_ = test;
 }
 
-void CsvReader::read_row(const Cells& cells) {
-  const Columns& columns = *columns_;
+void TransferCsvReader::read_row(const LogCells& cells) {
+  const TransferColumns& columns = *columns_;
   begin_row(cells[columns.test].text);
   if (cells[columns.by].text == "ALL") {  // the sum of the test
     has_sums_ = true;
@@ -131,7 +129,7 @@ void CsvReader::read_row(const Cells& cells) {
   at_once_.push_back(std::move(transfer));
 }
 
-void CsvReader::end_test() {
+void TransferCsvReader::end_test() {
   const std::vector<Transfer> at_once = std::exchange(at_once_, {});
   if (!std::exchange(is_damaged_, false)) return record(at_once, "TransferBench", reading_);
   for (const Transfer& transfer : at_once) reading_.leave_out(transfer.line, "what ran beside it could not be read");
@@ -142,11 +140,13 @@ void CsvReader::end_test() {
 bool is_transfer_bench_csv(std::string_view text) {
   LogLines lines(text);
   while (lines.next()) {
-    if (lines.line().text.size() <= longest_log_line && are_heads(lines.line())) return true;
+    if (lines.line().text.size() <= longest_log_line && are_transfer_heads(lines.line())) return true;
   }
   return false;
 }
 
-Reading read_transfer_bench_csv(std::string_view text, const std::string& name) { return CsvReader(text, name).read(); }
+Reading read_transfer_bench_csv(std::string_view text, const std::string& name) {
+  return TransferCsvReader(text, name).read();
+}
 
 }  // namespace c3sim::calibrate

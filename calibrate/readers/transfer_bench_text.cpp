@@ -11,7 +11,6 @@ namespace c3sim::calibrate {
 
 namespace {
 
-using Words = std::vector<LogCell>;
 using Pattern = TransferMatrixForm::Pattern;
 
 constexpr std::string_view p2p_title = "directional copy peak bandwidth";
@@ -28,22 +27,22 @@ bool is_transfer(const LogCell& line) {
   return number.text.find_first_of("0123456789") == 0;
 }
 
-const LogCell* before(const Words& words, std::string_view name) {
+const LogCell* before(const LogCells& words, std::string_view name) {
   const auto found = std::ranges::find(words, name, &LogCell::text);
   return found == words.end() || found == words.begin() ? nullptr : &*(found - 1);
 }
 
 // The cells of a line of results, whichever sign stands between them.
-std::vector<LogCell> cells_of(const LogCell& line) {
+LogCells cells_of(const LogCell& line) {
   for (const std::string_view rule : {"|", "\xE2\x94\x82"}) {
     if (holds(line, rule)) return fields_of(line, rule);
   }
   return fields_of(line, ",");
 }
 
-class TextReader {
+class TransferTextReader {
  public:
-  TextReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
+  TransferTextReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
 
   Reading read() &&;
 
@@ -71,7 +70,7 @@ class TextReader {
   std::optional<TransferMatrix> matrix_;
 };
 
-Reading TextReader::read() && {
+Reading TransferTextReader::read() && {
   while (lines_.next()) {
     if (reading_.accepts(lines_.line())) read_line(without_rank(lines_.line()));
   }
@@ -88,7 +87,7 @@ Reading TextReader::read() && {
   return std::move(reading_).take();
 }
 
-void TextReader::read_line(const LogCell& line) {
+void TransferTextReader::read_line(const LogCell& line) {
   if (is_transfer(line)) return read_transfer(line);
   const std::string_view text = trimmed(line).text;
   if (text.starts_with("RTotal") || text.starts_with("Average")) return end_matrix();
@@ -102,7 +101,7 @@ void TextReader::read_line(const LogCell& line) {
 }
 
 // Settings of the run before hold no longer.
-void TextReader::begin_run() {
+void TransferTextReader::begin_run() {
   end_test();
   end_matrix();
   form_ = {};
@@ -111,7 +110,7 @@ void TextReader::begin_run() {
   by_destination_.reset();
 }
 
-bool TextReader::read_title(const LogCell& line) {
+bool TransferTextReader::read_title(const LogCell& line) {
   const std::size_t p2p = line.text.find(p2p_title);
   const bool is_p2p = p2p != std::string_view::npos;
   if (!is_p2p && !holds(line, a2a_title)) return false;
@@ -133,8 +132,8 @@ bool TextReader::read_title(const LogCell& line) {
 }
 
 // "USE_FINE_GRAIN       =            1 : Using fine-grained memory", or with commas.
-void TextReader::read_setting(const LogCell& line) {
-  const Words words = words_of(line, "=,");
+void TransferTextReader::read_setting(const LogCell& line) {
+  const LogCells words = words_of(line, "=,");
   if (words.size() < 2) return;
   const std::string_view name = words[0].text;
   const auto flag = [&]() -> std::optional<bool> {
@@ -149,16 +148,16 @@ void TextReader::read_setting(const LogCell& line) {
 }
 
 // "Bytes Per Direction 67108864", "- Copying 67108864 bytes between ... using 8 CUs", "[67108864 bytes per Transfer]"
-void TextReader::read_amounts(const LogCell& line) {
+void TransferTextReader::read_amounts(const LogCell& line) {
   const bool is_p2p = holds(line, "Bytes Per Direction");
   if (!is_p2p && !holds(line, "- Copying ") && !holds(line, " bytes per Transfer]")) return;
-  const Words words = words_of(line, ",[]");
+  const LogCells words = words_of(line, ",[]");
   const LogCell* const bytes = is_p2p ? &words.back() : before(words, "bytes");
   if (bytes != nullptr) form_.bytes = reading_.bytes(*bytes, "bytes");
   if (const LogCell* const cus = before(words, "CUs")) form_.cus = reading_.integer(*cus, 1, most_units, "CUs");
 }
 
-void TextReader::begin_matrix(const LogCell& heads) {
+void TransferTextReader::begin_matrix(const LogCell& heads) {
   end_test();
   end_matrix();
   if (!has_title_) {
@@ -170,18 +169,18 @@ void TextReader::begin_matrix(const LogCell& heads) {
   matrix_.emplace(form_, heads, reading_);
 }
 
-void TextReader::end_matrix() {
+void TransferTextReader::end_matrix() {
   if (matrix_) matrix_->end();
   matrix_.reset();
 }
 
-void TextReader::read_transfer(const LogCell& line) {
+void TransferTextReader::read_transfer(const LogCell& line) {
   const std::size_t faults_before = reading_.faults();
   Transfer transfer{.line = line.line, .from = {}, .to = {}, .by = {}, .bytes = {}};
   const LogCell* rate = nullptr;
   const LogCell* bytes = nullptr;
   const LogCell* path = nullptr;
-  const std::vector<LogCell> cells = cells_of(line);
+  const LogCells cells = cells_of(line);
   for (const LogCell& cell : cells) {
     if (rate == nullptr && cell.text.ends_with("GB/s")) rate = &cell;
     if (bytes == nullptr && cell.text.ends_with("bytes")) bytes = &cell;
@@ -204,10 +203,10 @@ void TextReader::read_transfer(const LogCell& line) {
 }
 
 // "G0 -> G000:004 -> G1", perhaps in parentheses.
-bool TextReader::read_path(const LogCell& cell, Transfer& transfer) {
+bool TransferTextReader::read_path(const LogCell& cell, Transfer& transfer) {
   LogCell inner = cell;
   if (inner.text.starts_with('(') && inner.text.ends_with(')')) inner = inner.from(1, inner.text.size() - 2);
-  const std::vector<LogCell> ends = fields_of(inner, holds(inner, "->") ? "->" : "\xE2\x86\x92");
+  const LogCells ends = fields_of(inner, holds(inner, "->") ? "->" : "\xE2\x86\x92");
   if (ends.size() != 3) {
     reading_.fault(cell, "", shown(cell.text) + " is no path: 'G0 -> G0:4 -> G1' is accepted");
     return false;
@@ -222,7 +221,7 @@ bool TextReader::read_path(const LogCell& cell, Transfer& transfer) {
   return true;
 }
 
-void TextReader::end_test() {
+void TransferTextReader::end_test() {
   const std::vector<Transfer> at_once = std::exchange(at_once_, {});
   if (!std::exchange(is_damaged_, false)) return record(at_once, "TransferBench", reading_);
   for (const Transfer& transfer : at_once) {
@@ -245,7 +244,7 @@ bool is_transfer_bench_text(std::string_view text) {
 }
 
 Reading read_transfer_bench_text(std::string_view text, const std::string& name) {
-  return TextReader(text, name).read();
+  return TransferTextReader(text, name).read();
 }
 
 }  // namespace c3sim::calibrate

@@ -12,9 +12,7 @@ namespace {
 
 using Pattern = TransferMatrixForm::Pattern;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool says_nothing(std::string_view cell) { return cell == "N/A" || cell == "-"; }
+bool is_unmeasured(std::string_view cell) { return cell == "N/A" || cell == "-"; }
 
 // How many digits stand behind the point.
 std::size_t decimals(std::string_view number) {
@@ -24,12 +22,12 @@ std::size_t decimals(std::string_view number) {
 
 }  // namespace
 
-TransferMatrix::Words TransferMatrix::words_in(const LogCell& line) {
+LogCells TransferMatrix::words_in(const LogCell& line) {
   return words_of(line, ",|\xE2\x94\x82");  // also U+2502, the rule of boxes
 }
 
 bool TransferMatrix::are_heads(const LogCell& line) {
-  const Words words = words_in(line);
+  const LogCells words = words_in(line);
   return !words.empty() && words.front().text.starts_with("SRC") &&
          words.front().text.find('\\') != std::string_view::npos &&
          words.front().text.find("DST") != std::string_view::npos;
@@ -37,7 +35,7 @@ bool TransferMatrix::are_heads(const LogCell& line) {
 
 TransferMatrix::TransferMatrix(TransferMatrixForm form, const LogCell& heads, LogReading& reading)
     : form_(std::move(form)), reading_(reading) {
-  const Words words = words_in(heads);
+  const LogCells words = words_in(heads);
   std::size_t at = 1;
   while (const std::optional<Device> device = read_device(words, at)) {
     if (std::ranges::find(columns_, *device) == columns_.end()) {
@@ -59,7 +57,7 @@ TransferMatrix::TransferMatrix(TransferMatrixForm form, const LogCell& heads, Lo
 }
 
 // "GPU 00", in one word or two.
-std::optional<TransferMatrix::Device> TransferMatrix::read_device(const Words& words, std::size_t& at) {
+std::optional<TransferMatrix::Device> TransferMatrix::read_device(const LogCells& words, std::size_t& at) {
   if (at >= words.size()) return {};
   const LogCell& word = words[at];
   const bool is_gpu = word.text.starts_with("GPU");
@@ -88,13 +86,13 @@ Transfer TransferMatrix::transfer(const Device& from, const Device& to, double r
   return {line, {memory(from)}, {memory(to)}, executor, *form_.bytes, rate};
 }
 
-std::vector<std::optional<Transfer>> TransferMatrix::read_cells(const Device& source, const Words& words,
+std::vector<std::optional<Transfer>> TransferMatrix::read_cells(const Device& source, const LogCells& words,
                                                                 bool is_reversed) {
   std::vector<std::optional<Transfer>> transfers(columns_.size());
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Device& other = columns_[i];
     const LogCell& cell = words[words.size() - sums_ - columns_.size() + i];
-    if (says_nothing(cell.text)) {
+    if (is_unmeasured(cell.text)) {
       if (source == other) continue;
       misses_some_ = true;
       reading_.leave_out(cell.line, "not measured");
@@ -108,11 +106,11 @@ std::vector<std::optional<Transfer>> TransferMatrix::read_cells(const Device& so
 }
 
 bool TransferMatrix::read_row(const LogCell& line, bool may_be_cut) {
-  const Words words = words_in(line);
+  const LogCells words = words_in(line);
   if (columns_.empty() || words.empty()) return false;
   const std::string_view label = words.front().text;
   if (!label.starts_with("CPU") && !label.starts_with("GPU")) return false;
-  if (label.size() > 3 && !is_digit(label[3])) return false;  // "GPU->GPU", above averages
+  if (label.size() > 3 && !sim::is_digit(label[3])) return false;  // "GPU->GPU", above averages
   std::size_t at = 0;
   const std::optional<Device> source = read_device(words, at);
   if (!source) return true;
@@ -132,7 +130,7 @@ bool TransferMatrix::read_row(const LogCell& line, bool may_be_cut) {
     return true;
   }
   for (std::size_t i = at; i + 1 < words.size(); ++i) decimals_ = std::max(decimals_, decimals(words[i].text));
-  if (may_be_cut && !says_nothing(words.back().text) && decimals(words.back().text) < decimals_) {
+  if (may_be_cut && !is_unmeasured(words.back().text) && decimals(words.back().text) < decimals_) {
     reading_.fault(words.back(), "", shown(words.back().text) + " is cut off: an end of line is accepted behind it");
     return true;
   }

@@ -39,16 +39,15 @@ class TransferMatrix {
     int index = 0;
     bool operator==(const Device&) const = default;
   };
-  using Words = std::vector<LogCell>;
   // A row of a table of both ways, until the row of the other direction is there.
   struct Row {
     LogCell place;
     std::vector<std::optional<Transfer>> transfers;  // by column
   };
 
-  static Words words_in(const LogCell& line);
-  std::optional<Device> read_device(const Words& words, std::size_t& at);
-  std::vector<std::optional<Transfer>> read_cells(const Device& source, const Words& words, bool is_reversed);
+  static LogCells words_in(const LogCell& line);
+  std::optional<Device> read_device(const LogCells& words, std::size_t& at);
+  std::vector<std::optional<Transfer>> read_cells(const Device& source, const LogCells& words, bool is_reversed);
   Transfer transfer(const Device& from, const Device& to, double rate, int line) const;
   void keep(Row row, bool is_reversed);
   void drop_half();

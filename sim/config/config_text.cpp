@@ -10,8 +10,6 @@ namespace {
 using Utf8 = boost::locale::utf::utf_traits<char>;
 using boost::locale::utf::code_point;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Why a code point has no place in a configuration; empty where it has one.
 std::string objection(code_point c) {
   if (c == boost::locale::utf::illegal || c == boost::locale::utf::incomplete)
@@ -90,9 +88,7 @@ std::optional<TextFault> check_characters(std::string_view text) {
 }
 
 bool is_name(std::string_view text) {
-  const auto allowed = [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
-  };
+  const auto allowed = [](char c) { return is_digit(c) || is_letter(c) || c == '_' || c == '-'; };
   if (text.empty() || text.size() > max_name_length) return false;
   for (const char c : text) {
     if (!allowed(c)) return false;

@@ -26,6 +26,10 @@ std::optional<TextFault> check_characters(std::string_view text);
 // or such a character.
 std::optional<TextFault> check_text(std::string_view text);
 
+// ASCII's, whatever the locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 // Keys and names consist of letters, digits, '_' and '-', at most max_name_length of them: a path such as
 // gpu.sdma.engines then reads one way only.
 constexpr std::size_t max_name_length = 64;

@@ -65,8 +65,7 @@ constexpr std::array functions{Function{"min", 1, any_number, [](double a, doubl
                                Function{"ceil", 1, 1, [](double a, double) { return std::ceil(a); }},
                                Function{"round", 1, 1, [](double a, double) { return std::round(a); }}};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_letter(char c) { return is_letter(c) || c == '_'; }
 
 // Reads one expression of a text, up to the parenthesis that closes it.
 class Parser {
@@ -78,7 +77,7 @@ class Parser {
   // What stands between "$(" and ")"; a word only where it stands alone.
   NamedValue closed_value() {
     skip_blanks();
-    if (at_ < text_.size() && is_letter(text_[at_]) && !calls_function()) {
+    if (at_ < text_.size() && is_name_letter(text_[at_]) && !calls_function()) {
       const std::size_t begin = at_;
       NamedValue named = look_up(begin, take_name());
       skip_blanks();
@@ -120,7 +119,7 @@ class Parser {
 
   std::string_view take_name() {
     const std::size_t begin = at_;
-    while (is_letter(peek()) || is_digit(peek())) ++at_;
+    while (is_name_letter(peek()) || is_digit(peek())) ++at_;
     return text_.substr(begin, at_ - begin);
   }
   bool calls_function() {
@@ -207,7 +206,7 @@ class Parser {
       --level_;
       return value;
     }
-    if (!is_letter(peek())) {
+    if (!is_name_letter(peek())) {
       if (at_ == text_.size()) throw ExpressionError(at_, "the expression ends where a value is due");
       throw ExpressionError(at_, fmt::format("'{}' where a number, a name or '(' is due", character()));
     }
@@ -272,7 +271,7 @@ class Parser {
     }
     const Parsed<double> plain = parse_number(digits);
     if (!plain.error.empty()) throw ExpressionError(begin, plain.error);
-    if (is_letter(peek())) {
+    if (is_name_letter(peek())) {
       const std::size_t place = at_;
       throw ExpressionError(place, fmt::format("'{}' is no unit", take_name()));
     }
@@ -284,7 +283,7 @@ class Parser {
     while (end < text_.size() && text_[end] == ' ') ++end;
     const std::size_t begin = end;
     const auto letters = [&] {
-      while (end < text_.size() && is_letter(text_[end])) ++end;
+      while (end < text_.size() && is_name_letter(text_[end])) ++end;
     };
     letters();
     const std::string_view simple = text_.substr(begin, end - begin);

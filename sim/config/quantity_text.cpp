@@ -47,38 +47,40 @@ constexpr std::array flop_rate_units{Unit{"flops/s", 1, 1},   Unit{"FLOP/s", 1, 
                                      Unit{"MFLOP/s", 1e6, 1}, Unit{"GFLOP/s", 1e9, 1}, Unit{"TFLOP/s", 1e12, 1},
                                      Unit{"PFLOP/s", 1e15, 1}};
 
-struct Kind {
+struct Notation {
   Dimension dimension;
   std::string_view name;
   std::string_view examples;
   std::span<const Unit> units;
 };
 
-constexpr std::array kinds{
-    Kind{Dimension::number, "a number without a unit", "8 or 0.85", {}},
-    Kind{Dimension::bytes, "a size", "896MiB, 1GB or 512B", byte_units},
-    Kind{Dimension::bytes_per_second, "a rate", "48GB/s, 1.2TB/s or 64GiB/s", rate_units},
-    Kind{Dimension::time, "a time", "2.2us, 450ns or 1ms", time_units},
-    Kind{Dimension::frequency, "a frequency", "2100MHz or 1.3GHz", frequency_units},
-    Kind{Dimension::power, "a power", "750W or 1.2kW", power_units},
-    Kind{Dimension::energy, "an energy", "10.6J or 500mJ", energy_units},
-    Kind{Dimension::energy_per_byte, "an energy per byte", "62pJ/B, 1.5nJ/B or 7pJ/bit", energy_per_byte_units},
-    Kind{Dimension::energy_per_flop, "an energy per operation", "0.4pJ/flop or 400fJ/flop", energy_per_flop_units},
-    Kind{Dimension::flops_per_second, "a rate of operations", "1307TFLOP/s or 81.7TFLOP/s", flop_rate_units},
+constexpr std::array notations{
+    Notation{Dimension::number, "a number without a unit", "8 or 0.85", {}},
+    Notation{Dimension::bytes, "a size", "896MiB, 1GB or 512B", byte_units},
+    Notation{Dimension::bytes_per_second, "a rate", "48GB/s, 1.2TB/s or 64GiB/s", rate_units},
+    Notation{Dimension::time, "a time", "2.2us, 450ns or 1ms", time_units},
+    Notation{Dimension::frequency, "a frequency", "2100MHz or 1.3GHz", frequency_units},
+    Notation{Dimension::power, "a power", "750W or 1.2kW", power_units},
+    Notation{Dimension::energy, "an energy", "10.6J or 500mJ", energy_units},
+    Notation{Dimension::energy_per_byte, "an energy per byte", "62pJ/B, 1.5nJ/B or 7pJ/bit", energy_per_byte_units},
+    Notation{Dimension::energy_per_flop, "an energy per operation", "0.4pJ/flop or 400fJ/flop", energy_per_flop_units},
+    Notation{Dimension::flops_per_second, "a rate of operations", "1307TFLOP/s or 81.7TFLOP/s", flop_rate_units},
 };
 
-const Kind& kind_of(Dimension dimension) {
-  return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) { return kind.dimension == dimension; });
+const Notation& notation_of(Dimension dimension) {
+  return *std::find_if(notations.begin(), notations.end(),
+                       [&](const Notation& notation) { return notation.dimension == dimension; });
 }
 
-const Unit* find_unit(const Kind& kind, std::string_view name) {
-  const auto unit = std::find_if(kind.units.begin(), kind.units.end(), [&](const Unit& u) { return u.name == name; });
-  return unit == kind.units.end() ? nullptr : &*unit;
+const Unit* find_unit(const Notation& notation, std::string_view name) {
+  const auto unit =
+      std::find_if(notation.units.begin(), notation.units.end(), [&](const Unit& u) { return u.name == name; });
+  return unit == notation.units.end() ? nullptr : &*unit;
 }
 
 // What is wrong with a unit that `wanted` does not have.
-std::string unit_error(std::string_view unit, const Kind& wanted) {
-  for (const Kind& other : kinds) {
+std::string unit_error(std::string_view unit, const Notation& wanted) {
+  for (const Notation& other : notations) {
     if (find_unit(other, unit) == nullptr) continue;
     return fmt::format("is {}, but {} is needed: write {}", other.name, wanted.name, wanted.examples);
   }
@@ -107,8 +109,8 @@ ParsedQuantity in_base_units(double number, const Unit& unit, Dimension dimensio
 }
 
 ParsedQuantity parse(std::string_view text, Dimension dimension) {
-  const Kind& kind = kind_of(dimension);
-  const std::string no_quantity = fmt::format("is not {}: write {}", kind.name, kind.examples);
+  const Notation& notation = notation_of(dimension);
+  const std::string no_quantity = fmt::format("is not {}: write {}", notation.name, notation.examples);
 
   const bool negative = text.starts_with('-');
   const std::string_view digits = text.substr(negative ? 1 : 0);
@@ -120,7 +122,7 @@ ParsedQuantity parse(std::string_view text, Dimension dimension) {
   const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (fault == std::errc::invalid_argument) return {0.0, no_quantity};
   if (fault == std::errc::result_out_of_range) return {0.0, "is out of range"};
-  if (negative) return {0.0, fmt::format("is negative: write {}", kind.examples)};
+  if (negative) return {0.0, fmt::format("is negative: write {}", notation.examples)};
 
   std::string_view unit = digits.substr(static_cast<std::size_t>(end - digits.data()));
   unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
@@ -128,9 +130,9 @@ ParsedQuantity parse(std::string_view text, Dimension dimension) {
     if (!unit.empty()) return {0.0, no_quantity};
     return {number, {}};
   }
-  if (unit.empty()) return {0.0, fmt::format("needs a unit: write {}", kind.examples)};
-  const Unit* const known = find_unit(kind, unit);
-  if (known == nullptr) return {0.0, unit_error(unit, kind)};
+  if (unit.empty()) return {0.0, fmt::format("needs a unit: write {}", notation.examples)};
+  const Unit* const known = find_unit(notation, unit);
+  if (known == nullptr) return {0.0, unit_error(unit, notation)};
   return in_base_units(number, *known, dimension);
 }
 
@@ -143,15 +145,15 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
 }
 
 std::optional<Dimension> dimension_of_unit(std::string_view unit) {
-  const auto has_it = [&](const Kind& kind) { return find_unit(kind, unit) != nullptr; };
-  const auto kind = std::ranges::find_if(kinds, has_it);
-  if (kind == kinds.end()) return {};
-  return kind->dimension;
+  const auto has_it = [&](const Notation& notation) { return find_unit(notation, unit) != nullptr; };
+  const auto notation = std::ranges::find_if(notations, has_it);
+  if (notation == notations.end()) return {};
+  return notation->dimension;
 }
 
 std::string quantity_text(double value, Dimension dimension) {
   const Unit* best = nullptr;
-  for (const Unit& unit : kind_of(dimension).units) {
+  for (const Unit& unit : notation_of(dimension).units) {
     const double worth = unit.factor / unit.divisor;
     const bool decimal = std::abs(std::remainder(std::log10(worth), 3.0)) < 1e-9;
     if (decimal && (best == nullptr || (worth <= value && worth > best->factor / best->divisor))) best = &unit;

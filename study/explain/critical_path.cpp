@@ -34,17 +34,18 @@ std::vector<Step> path_of(const RunRecord& record) {
   return path;
 }
 
-struct Part {
+struct StepKind {
   std::string kind;
   std::int64_t steps = 0;
   sim::Time time{0};
 };
 
 // In order of first appearance.
-std::vector<Part> parts_of(const std::vector<Step>& path) {
-  std::vector<Part> parts;
+std::vector<StepKind> kinds_of(const std::vector<Step>& path) {
+  std::vector<StepKind> parts;
   for (const Step& step : path) {
-    auto part = std::find_if(parts.begin(), parts.end(), [&](const Part& known) { return known.kind == step.kind; });
+    auto part =
+        std::find_if(parts.begin(), parts.end(), [&](const StepKind& known) { return known.kind == step.kind; });
     if (part == parts.end()) part = parts.insert(parts.end(), {step.kind, 0, sim::Time(0)});
     ++part->steps;
     part->time += step.end - step.begin;
@@ -77,7 +78,7 @@ std::vector<NamedTable> critical_paths(const Testbed& testbed, std::span<const N
                      bound.empty() ? Cell() : Cell(bound)});
     }
     const double makespan = sim::to_seconds(record.timeline().makespan()).value();
-    for (const Part& part : parts_of(path)) {
+    for (const StepKind& part : kinds_of(path)) {
       parts.add_row({run.name, part.kind, part.steps, sim::to_microseconds(part.time),
                      100.0 * sim::to_seconds(part.time).value() / makespan});
     }

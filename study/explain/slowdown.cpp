@@ -11,17 +11,17 @@ namespace c3sim::study {
 namespace {
 
 using models::all_mechanisms;
-constexpr std::size_t count = all_mechanisms.size();
+constexpr std::size_t mechanisms = all_mechanisms.size();
 
-// The machines of the two series of steps: [k] is without the first k mechanisms, [count + k] without the last k. The
-// last of the first series, without all, ends the second one too.
+// The machines of the two series of steps: [k] is without the first k mechanisms, [mechanisms + k] without the last k.
+// The last of the first series, without all, ends the second one too.
 std::vector<models::PlatformSpec> stripped(const models::PlatformSpec& platform) {
-  std::vector<models::PlatformSpec> machines(2 * count, platform);
-  for (std::size_t k = 0; k <= count; ++k) {
+  std::vector<models::PlatformSpec> machines(2 * mechanisms, platform);
+  for (std::size_t k = 0; k <= mechanisms; ++k) {
     for (std::size_t i = 0; i < k; ++i) machines[k].without.add(all_mechanisms[i]);
   }
-  for (std::size_t k = 1; k < count; ++k) {
-    for (std::size_t i = count - k; i < count; ++i) machines[count + k].without.add(all_mechanisms[i]);
+  for (std::size_t k = 1; k < mechanisms; ++k) {
+    for (std::size_t i = mechanisms - k; i < mechanisms; ++i) machines[mechanisms + k].without.add(all_mechanisms[i]);
   }
   return machines;
 }
@@ -56,16 +56,16 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
       const std::size_t index = place++;
       if (waits_for_others(operation.work)) continue;
       const auto without_last = [&](std::size_t k) {
-        return times[k == 0 ? 0 : k == count ? count : count + k][index];
+        return times[k == 0 ? 0 : k == mechanisms ? mechanisms : mechanisms + k][index];
       };
       Slowdown& slowdown = slowdowns.emplace_back();
       slowdown.run = run.name;
       slowdown.operation = operation.name;
       slowdown.alone = real.alone(operation.work, {}, operation.gpus);
       slowdown.together = times[0][index];
-      for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t i = 0; i < mechanisms; ++i) {
         const sim::Time forwards = times[i][index] - times[i + 1][index];
-        const sim::Time backwards = without_last(count - i - 1) - without_last(count - i);
+        const sim::Time backwards = without_last(mechanisms - i - 1) - without_last(mechanisms - i);
         slowdown.parts[i] = (forwards + backwards) / 2;
       }
     }

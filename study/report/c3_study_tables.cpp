@@ -11,8 +11,6 @@ namespace c3sim::study {
 
 namespace {
 
-std::string text(std::string_view view) { return std::string(view); }
-
 Cell optional_cell(std::optional<double> value, double scale = 1.0) {
   if (!value) return {};
   return *value * scale;
@@ -52,9 +50,10 @@ ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> re
   for (const Strategy strategy : study.strategies) {
     const Average mean = average(results, {strategy, {}, {}});
     const PublishedStrategy published = published_of(study, strategy);
-    table.add_row({text(to_string(strategy)), mean.fraction_of_ideal * 100.0, optional_cell(published.fraction, 100.0),
-                   mean.mean_fraction * 100.0, mean.speedup, optional_cell(published.speedup), mean.highest_speedup,
-                   optional_cell(published.highest_speedup), mean.ideal_speedup});
+    table.add_row({std::string(to_string(strategy)), mean.fraction_of_ideal * 100.0,
+                   optional_cell(published.fraction, 100.0), mean.mean_fraction * 100.0, mean.speedup,
+                   optional_cell(published.speedup), mean.highest_speedup, optional_cell(published.highest_speedup),
+                   mean.ideal_speedup});
   }
   return table;
 }
@@ -62,7 +61,7 @@ ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> re
 ResultTable class_table(const C3Study& study, std::span<const StudyResult> results) {
   std::vector<Column> columns{{"collective", "collective", ""}, {"strategy", "strategy", ""}};
   for (const LengthClass length_class : all_length_classes()) {
-    const std::string name = text(to_string(length_class));
+    const std::string name = std::string(to_string(length_class));
     columns.push_back({name + "_percent", name, "%", 0});
   }
   columns.push_back({"published_lowest_percent", "published lowest", "%", 0});
@@ -73,8 +72,8 @@ ResultTable class_table(const C3Study& study, std::span<const StudyResult> resul
   for (const models::CollectiveKind kind : study.collectives) {
     for (const Strategy strategy : study.strategies) {
       std::vector<Cell> row;
-      row.emplace_back(text(models::to_string(kind)));
-      row.emplace_back(text(to_string(strategy)));
+      row.emplace_back(std::string(models::to_string(kind)));
+      row.emplace_back(std::string(to_string(strategy)));
       for (const LengthClass length_class : all_length_classes()) {
         const Average mean = average(results, {strategy, kind, length_class});
         row.emplace_back();
@@ -96,7 +95,7 @@ ResultTable pair_table(const C3Study& study, std::span<const StudyResult> result
   std::vector<Column> columns{{"pair", "pair", ""}, {"published_class", "published class", ""}};
   columns.push_back({"isolated_gemm_us", "GEMM alone", "us", 1});
   for (const models::CollectiveKind kind : study.collectives) {
-    const std::string name = text(models::to_string(kind));
+    const std::string name = std::string(models::to_string(kind));
     columns.push_back({fmt::format("isolated_{}_us", name), name + " alone", "us", 1});
     columns.push_back({name + "_class", "class", ""});
   }
@@ -104,7 +103,7 @@ ResultTable pair_table(const C3Study& study, std::span<const StudyResult> result
   for (const StudyPair& pair : study.pairs) {
     std::vector<Cell> row(3);
     row[0] = pair.name;
-    if (pair.length_class) row[1] = text(to_string(*pair.length_class));
+    if (pair.length_class) row[1] = std::string(to_string(*pair.length_class));
     for (const models::CollectiveKind kind : study.collectives) {
       const C3Result* result = find_result(results, pair, kind);
       if (result == nullptr) {
@@ -113,7 +112,8 @@ ResultTable pair_table(const C3Study& study, std::span<const StudyResult> result
       }
       row[2] = sim::to_microseconds(result->isolated_gemm);
       row.emplace_back(sim::to_microseconds(result->isolated_collective));
-      row.emplace_back(text(to_string(classify(result->isolated_gemm, result->isolated_collective, study.longer_by))));
+      row.emplace_back(
+          std::string(to_string(classify(result->isolated_gemm, result->isolated_collective, study.longer_by))));
     }
     table.add_row(std::move(row));
   }
@@ -137,7 +137,7 @@ ResultTable heuristic_table(const C3Study& study, std::span<const StudyResult> r
       right += heuristic->reserved_cus == sweep->reserved_cus ? 1 : 0;
       loss = std::max(loss, sim::to_seconds(heuristic->makespan) / sim::to_seconds(sweep->makespan) - 1.0);
     }
-    if (scenarios > 0) table.add_row({text(models::to_string(kind)), scenarios, right, 100.0 * loss});
+    if (scenarios > 0) table.add_row({std::string(models::to_string(kind)), scenarios, right, 100.0 * loss});
   }
   return table;
 }

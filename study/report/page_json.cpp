@@ -36,10 +36,6 @@ struct CellJson {
   Json operator()(const std::string& value) const { return value; }
 };
 
-bool is_number(const Cell& cell) {
-  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
-}
-
 Json column_json(const PageTable& table, std::size_t index) {
   const Column& column = table.table.columns()[index];
   bool numeric = false;

@@ -57,10 +57,6 @@ nlohmann::ordered_json json_cell(const Cell& cell) {
                     cell);
 }
 
-bool is_number(const Cell& cell) {
-  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
-}
-
 // Pieces of at most `width` characters, parted at blanks, or behind other punctuation, where there is any.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
@@ -149,6 +145,10 @@ void write_row(const std::vector<TextColumn>& columns, std::size_t row, std::ost
 }
 
 }  // namespace
+
+bool is_number(const Cell& cell) {
+  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
+}
 
 void ResultTable::add_row(std::vector<Cell> cells) {
   SIM_CHECK(cells.size() == columns_.size());

@@ -29,6 +29,7 @@ struct NoNumber {
 
 // std::monostate: nothing to say here (blank in text and CSV, null in JSON).
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, NoNumber>;
+bool is_number(const Cell& cell);
 
 class ResultTable {
  public:

@@ -8,7 +8,7 @@ namespace c3sim::study {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 Json cell_json(const Cell& cell) {
   return std::visit(sim::Overloaded{[](std::monostate) { return Json(); }, [](const NoNumber&) { return Json(); },

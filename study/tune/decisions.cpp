@@ -12,8 +12,6 @@ namespace {
 
 constexpr double cost_of_the_impossible = 1.0;
 
-double seconds(sim::Time time) { return sim::to_seconds(time).value(); }
-
 bool are_same(const Sizes& one, const Sizes& other) { return one.gemm == other.gemm && one.bytes == other.bytes; }
 
 }  // namespace
@@ -36,7 +34,7 @@ std::size_t Decision::plainest() const {
 double Decision::regret(std::size_t alternative) const {
   const Attempted& attempt = attempts[alternative];
   SIM_CHECK(attempt.is_possible);
-  return std::max(0.0, seconds(attempt.known()) / seconds(attempts[best()].known()) - 1.0);
+  return std::max(0.0, sim::to_seconds(attempt.known()) / sim::to_seconds(attempts[best()].known()) - 1.0);
 }
 
 double Decision::cost(std::size_t alternative) const {
@@ -75,7 +73,7 @@ void Decisions::attempt(Testbed& testbed, Decision& decision, const std::vector<
     Attempted& attempt = decision.attempts[i];
     if (!attempt.is_possible) continue;
     if (!attempt.time) {
-      if (best && seconds(attempt.bound) > (1.0 + ruled_out_beyond) * seconds(*best)) continue;
+      if (best && sim::to_seconds(attempt.bound) > (1.0 + ruled_out_beyond) * sim::to_seconds(*best)) continue;
       attempt.time = alternatives_->time(testbed, decision.sizes, i);
     }
     best = std::min(best.value_or(*attempt.time), *attempt.time);

@@ -18,10 +18,7 @@ using models::CollectiveKind;
 
 constexpr sim::Bytes smallest_array(1024.0);
 constexpr sim::Bytes largest_tuned(17179869184.0);  // 16 GiB
-constexpr std::size_t most_gemms = 1000;
 constexpr std::size_t most_decisions = 100'000;
-
-double seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 
 std::vector<sim::Bytes> ladder() {
   std::vector<sim::Bytes> sizes;
@@ -44,9 +41,9 @@ std::vector<Decision> drawn_decisions(const TuningQuestion& question, bool with_
     const auto [low, high] = std::ranges::minmax(question.gemms, {}, of);
     return std::pair{of(low), of(high)};
   };
-  const auto m = range_of([](const TuningQuestion::Gemm& gemm) { return gemm.shape.m; });
-  const auto n = range_of([](const TuningQuestion::Gemm& gemm) { return gemm.shape.n; });
-  const auto k = range_of([](const TuningQuestion::Gemm& gemm) { return gemm.shape.k; });
+  const auto m = range_of([](const NamedGemm& gemm) { return gemm.shape.m; });
+  const auto n = range_of([](const NamedGemm& gemm) { return gemm.shape.n; });
+  const auto k = range_of([](const NamedGemm& gemm) { return gemm.shape.k; });
   constexpr std::uint64_t seed = 1;
   const LatinHypercube shares(static_cast<std::size_t>(question.drawn), seed);
   const std::vector<double> ms = shares.dimension("m"), ns = shares.dimension("n"), ks = shares.dimension("k");
@@ -69,7 +66,7 @@ std::vector<Decision> drawn_decisions(const TuningQuestion& question, bool with_
 
 std::vector<Decision> pairs_of(const TuningQuestion& question) {
   std::vector<Decision> decisions;
-  for (const TuningQuestion::Gemm& gemm : question.gemms) {
+  for (const NamedGemm& gemm : question.gemms) {
     for (const sim::Bytes bytes : question.sizes) {
       decisions.push_back({.name = fmt::format("{} and {}", gemm.name, sim::to_string(bytes)),
                            .group = models::to_string(gemm.shape),
@@ -91,7 +88,7 @@ std::vector<Decision> sizes_alone() {
 
 std::vector<Decision> gemms_of(const TuningQuestion& question) {
   std::vector<Decision> decisions;
-  for (const TuningQuestion::Gemm& gemm : question.gemms) {
+  for (const NamedGemm& gemm : question.gemms) {
     decisions.push_back({.name = gemm.name, .group = models::to_string(gemm.shape), .sizes = {.gemm = gemm.shape}});
   }
   std::ranges::move(drawn_decisions(question, false), std::back_inserter(decisions));
@@ -212,7 +209,7 @@ std::vector<Rivals> rivals_of(const CollectiveAlternatives& alternatives, const 
       const bool kernels = choice.backend == models::Backend::rccl;
       if (!kernels && choice.prelaunch != prelaunch) continue;
       double& best = kernels ? rivals.kernels : rivals.engines;
-      best = std::min(best, seconds(attempt.known()));
+      best = std::min(best, sim::to_seconds(attempt.known()).value());
     }
     if (std::isfinite(rivals.engines)) all.push_back(rivals);
   }
@@ -258,7 +255,8 @@ KernelChoice kernel_choice(Testbed& testbed, CollectiveKind kind, sim::Bytes byt
   counts.push_back(most);
   std::vector<double> times;
   for (const int count : counts) {
-    times.push_back(seconds(testbed.alone(CollectiveChoice{.channels = count}.spec(kind, bytes, platform))));
+    times.push_back(
+        sim::to_seconds(testbed.alone(CollectiveChoice{.channels = count}.spec(kind, bytes, platform))).value());
   }
   const double best = std::ranges::min(times);
   const auto fewest =
@@ -321,7 +319,7 @@ std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed&
     fault("bytes",
           fmt::format("GEMMs, sizes and collectives make {} pairs: at most {} are accepted", pairs, most_decisions));
   }
-  for (const TuningQuestion::Gemm& gemm : question.gemms) {
+  for (const NamedGemm& gemm : question.gemms) {
     if (const std::string why = testbed.why_impossible(gemm.shape); !why.empty())
       fault("gemms", gemm.name + ": " + why);
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "study/named_gemm.h"
 #include "study/parallel.h"
 #include "study/testbed.h"
 #include "study/tune/decision_tree.h"
@@ -14,15 +15,11 @@
 namespace c3sim::study {
 
 struct TuningQuestion {
-  struct Gemm {
-    std::string name;
-    models::GemmShape shape;  // of one GPU
-  };
   // How far predictions of concurrent runs are off at the median: docs/accuracy.md.
   static constexpr double usual_error = 0.05;
 
   std::string name = "tuning";
-  std::vector<Gemm> gemms;
+  std::vector<NamedGemm> gemms;
   std::vector<models::CollectiveKind> collectives;  // beside every GEMM, and alone
   std::vector<sim::Bytes> sizes;                    // beside every GEMM
   bool schedules = false;                           // of GEMMs that depend on a collective, too

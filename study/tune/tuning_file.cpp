@@ -14,16 +14,6 @@ constexpr std::size_t most_sizes = 1000;
 constexpr std::int64_t most_drawn = 10'000;
 constexpr double largest_error = 1.0;
 
-std::vector<TuningQuestion::Gemm> read_gemms(sim::Section section) {
-  std::vector<TuningQuestion::Gemm> gemms;
-  for (const std::string& name : section.keys()) {
-    const models::ParsedGemmShape parsed = models::parse_gemm_shape(section.text(name));
-    if (!parsed.ok() && section.is_sound(name)) section.fault(name, parsed.error);
-    gemms.push_back({name, parsed.shape});
-  }
-  return gemms;
-}
-
 std::vector<models::CollectiveKind> read_collectives(sim::Section& root) {
   std::vector<models::CollectiveKind> kinds;
   std::vector<std::string> known;

@@ -66,7 +66,9 @@ ResultTable choice_table(const Tuning& tuning, bool alone) {
   return table;
 }
 
-Cell percent(std::size_t part, std::size_t of) { return 100.0 * static_cast<double>(part) / static_cast<double>(of); }
+Cell percentage(std::size_t part, std::size_t of) {
+  return 100.0 * static_cast<double>(part) / static_cast<double>(of);
+}
 
 ResultTable rule_table(const Tuning& tuning) {
   ResultTable table({{"kind", "decision", ""},
@@ -81,8 +83,8 @@ ResultTable rule_table(const Tuning& tuning) {
     for (const RuleRecord& rule : kind.rules) {
       const auto where_possible = [&](Cell cell) { return rule.possible > 0 ? std::move(cell) : Cell(); };
       table.add_row({kind.decisions.alternatives().key(), rule.rule, static_cast<std::int64_t>(rule.decisions),
-                     static_cast<std::int64_t>(rule.possible), where_possible(percent(rule.right, rule.possible)),
-                     where_possible(percent(rule.within_error, rule.possible)),
+                     static_cast<std::int64_t>(rule.possible), where_possible(percentage(rule.right, rule.possible)),
+                     where_possible(percentage(rule.within_error, rule.possible)),
                      where_possible(100.0 * rule.mean_regret), where_possible(100.0 * rule.worst_regret)});
     }
   }

@@ -17,7 +17,6 @@ constexpr Result success = 0;
 constexpr int int8 = 0;
 constexpr int bfloat16 = 9;
 constexpr int sum = 0;
-constexpr std::size_t bytes_of_bfloat16 = 2;
 
 struct UniqueId {
   char internal[128];

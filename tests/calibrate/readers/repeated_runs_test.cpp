@@ -11,19 +11,19 @@ namespace {
 
 // Of 1 to 10, nine tenths of the way from 1 to 2, the middle between 5 and 6, a tenth from 9 to 10.
 TEST(RepeatedRuns, PercentilesLieBetweenTheNearestTwo) {
-  const Spread spread = spread_of({10, 1, 9, 2, 8, 3, 7, 4, 6, 5});
+  const Percentiles spread = percentiles_of({10, 1, 9, 2, 8, 3, 7, 4, 6, 5});
   EXPECT_DOUBLE_EQ(spread.median, 5.5);
   EXPECT_DOUBLE_EQ(spread.low, 1.9);
   EXPECT_DOUBLE_EQ(spread.high, 9.1);
-  EXPECT_EQ(spread_of({3.0}).low, 3.0);
+  EXPECT_EQ(percentiles_of({3.0}).low, 3.0);
 }
 
 // A user's two all-gathers: (2860.88 + 2937.68) / 2.
-TEST(RepeatedRuns, MedianOfTwoIsTheirMean) { EXPECT_DOUBLE_EQ(spread_of({2937.68, 2860.88}).median, 2899.28); }
+TEST(RepeatedRuns, MedianOfTwoIsTheirMean) { EXPECT_DOUBLE_EQ(percentiles_of({2937.68, 2860.88}).median, 2899.28); }
 
 RC_GTEST_PROP(RepeatedRuns, SpreadIsInOrder, ()) {
   const auto values = *rc::gen::nonEmpty<std::vector<double>>();
-  const Spread spread = spread_of(values);
+  const Percentiles spread = percentiles_of(values);
   RC_ASSERT(spread.low <= spread.median && spread.median <= spread.high);
 }
 
