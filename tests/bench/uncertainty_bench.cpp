@@ -6,6 +6,7 @@
 
 #include "study/posterior.h"
 #include "study/uncertainty.h"
+#include "tests/config_folders.h"
 
 using namespace c3sim;
 
@@ -26,7 +27,6 @@ study::Platform uncertain() {
                          "fitted_to:\n  - name: gemm\n    smallest: {value: 1 KiB, source: bench, kind: measured}\n"
                          "    largest: {value: 1 GiB, source: bench, kind: measured}\n"
                          "    spread: {value: 0.03, source: bench, kind: fitted, range: [0, 1]}\n";
-  const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
   study::Platform platform = study::read_platform(file, {}, folders);
   std::filesystem::remove(file);
   return platform;

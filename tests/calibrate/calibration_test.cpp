@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <regex>
 
 #include "calibrate/calibration_report.h"
@@ -14,6 +12,9 @@
 #include "calibrate/platform_text.h"
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
+#include "tests/calibrate/shipped_files.h"
+#include "tests/config_folders.h"
+#include "tests/text_file.h"
 
 namespace c3sim::calibrate {
 namespace {
@@ -23,21 +24,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using sim::operator""_KiB;
 using sim::operator""_MiB;
-
-const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
-const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};  // with what platforms stand on
-const std::filesystem::path reference = C3SIM_SOURCE_DIR "/validate/reference/h200x8";
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::filesystem::path written(const std::string& name, const std::string& text) {
-  std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
-  std::ofstream(path) << text;
-  return path;
-}
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   const std::size_t at = text.find(what);
@@ -56,7 +42,7 @@ study::CopyTrial copy_of(sim::Bytes bytes) {
 Reading simulated(std::vector<std::string> assignments, const std::vector<std::string>& set = {},
                   const std::vector<double>& copies_mib = {64.0, 1024.0}, const std::vector<int>& fan_outs = {}) {
   assignments.insert(assignments.end(), set.begin(), set.end());
-  study::Testbed testbed(PlatformText(h200).spec(assignments));
+  study::Testbed testbed(PlatformText(h200_file).spec(assignments));
   Reading file;
   file.name = "simulated.csv";
   const auto time = [&](const study::Trial& trial, int line) {
@@ -86,7 +72,7 @@ const FittedParameter& fitted(const Calibration& calibration, const std::string&
   return *std::ranges::find(calibration.parameters, path, &FittedParameter::path);
 }
 
-std::string faults_of(const std::filesystem::path& base, std::vector<Reading> files) {
+std::string faults_of_fit(const std::filesystem::path& base, std::vector<Reading> files) {
   try {
     calibrate(base, files, with_folders());
   } catch (const sim::ConfigError& error) {
@@ -97,7 +83,7 @@ std::string faults_of(const std::filesystem::path& base, std::vector<Reading> fi
 
 TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
   const std::vector files{simulated({"fabric.link_rate=420 GB/s", "host.kernel_launch=9 us"})};
-  const Calibration calibration = calibrate(h200, files, with_folders());
+  const Calibration calibration = calibrate(h200_file, files, with_folders());
   ASSERT_EQ(calibration.parameters.size(), 2u) << "no step but these two has measurements";
   EXPECT_NEAR(split_unit(fitted(calibration, "fabric.link_rate").after).number, 420.0, 2.0);
   EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
@@ -110,7 +96,7 @@ TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
 TEST(Calibration, TellsHowErrorsOfOneStepAreThoseOfAnother) {
   const std::vector<double> copies_mib{1.0 / 64.0, 1.0 / 32.0, 1.0 / 16.0, 64.0, 1024.0};
   const std::vector files{simulated({}, {}, copies_mib, {2, 5, 7})};
-  const Calibration calibration = calibrate(h200, files, with_folders());
+  const Calibration calibration = calibrate(h200_file, files, with_folders());
   const auto is_the_pair = [](const Correlation& one) {
     return one.first == "gpu.sdma.transfer_latency" && one.second == "host.command_write";
   };
@@ -124,7 +110,7 @@ TEST(Calibration, TellsHowErrorsOfOneStepAreThoseOfAnother) {
 TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
   const Reading usual = simulated({"host.kernel_launch=9 us"});
   const Reading slow = simulated({"host.kernel_launch=9 us"}, {"host.kernel_notice=5 us"});
-  const Calibration calibration = calibrate(h200, std::vector{slow, usual, slow}, with_folders());
+  const Calibration calibration = calibrate(h200_file, std::vector{slow, usual, slow}, with_folders());
   EXPECT_NEAR(split_unit(fitted(calibration, "host.kernel_launch").after).number, 9.0, 0.05);
   EXPECT_NE(calibration.text.find("kernel_notice: {value: 2us"), std::string::npos) << "which stays as it was";
   for (const FittedStep& step : calibration.steps) {
@@ -133,7 +119,7 @@ TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
 }
 
 TEST(Calibration, NamesMeasurementsAsTheSource) {
-  const Calibration calibration = calibrate(h200, std::vector{simulated({})}, with_folders());
+  const Calibration calibration = calibrate(h200_file, std::vector{simulated({})}, with_folders());
   EXPECT_EQ(fitted(calibration, "fabric.link_rate").source, "simulated.csv: one pair of GPUs, one way");
   EXPECT_THAT(calibration.text, HasSubstr("source: \"simulated.csv: one pair of GPUs, one way\", kind: fitted"));
 }
@@ -141,10 +127,10 @@ TEST(Calibration, NamesMeasurementsAsTheSource) {
 TEST(Calibration, DoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
   const std::regex rate(" link_rate: \\{value: [0-9.]+ GB/s");
   const std::filesystem::path other =
-      written("other_start.yaml", std::regex_replace(content(h200), rate, " link_rate: {value: 449 GB/s"));
+      written("other_start.yaml", std::regex_replace(content(h200_file), rate, " link_rate: {value: 449 GB/s"));
   ASSERT_THAT(content(other), HasSubstr("449 GB/s"));
   const std::vector files{simulated({})};
-  EXPECT_EQ(calibrate(other, files, with_folders()).text, calibrate(h200, files, with_folders()).text);
+  EXPECT_EQ(calibrate(other, files, with_folders()).text, calibrate(h200_file, files, with_folders()).text);
 }
 
 // The file with the parameter of that name of another kind.
@@ -156,7 +142,7 @@ std::string of_kind(std::string text, const std::string& name, const std::string
 }
 
 TEST(Calibration, LeavesAloneWhatIsNotFitted) {
-  const std::string assumed = of_kind(content(h200), "link_rate", "assumed");
+  const std::string assumed = of_kind(content(h200_file), "link_rate", "assumed");
   const Calibration calibration =
       calibrate(written("assumed.yaml", assumed), std::vector{simulated({})}, with_folders());
   ASSERT_EQ(calibration.parameters.size(), 1u);
@@ -169,7 +155,7 @@ TEST(Calibration, FitsWhatAPlatformStandsOn) {
       written("mine.yaml", "base: h200\nname: {value: mine, source: x, kind: measured}\n");
   const std::vector files{simulated({"fabric.link_rate=420 GB/s", "host.kernel_launch=9 us"})};
   const Calibration calibration = calibrate(mine, files, with_folders());
-  const Calibration of_base = calibrate(h200, files, with_folders());
+  const Calibration of_base = calibrate(h200_file, files, with_folders());
   for (const std::string path : {"fabric.link_rate", "host.kernel_launch"}) {
     EXPECT_EQ(fitted(calibration, path).after, fitted(of_base, path).after);
     EXPECT_EQ(fitted(calibration, path).before, fitted(of_base, path).before);
@@ -189,7 +175,7 @@ TEST(Calibration, HoldsWhatIsSet) {
   CalibrationOptions options = with_folders();
   options.assignments = {"fabric.link_rate=400 GB/s"};
   const std::vector files{simulated({"fabric.link_rate=420 GB/s", "host.kernel_launch=9 us"})};
-  const Calibration calibration = calibrate(h200, files, options);
+  const Calibration calibration = calibrate(h200_file, files, options);
   ASSERT_EQ(calibration.parameters.size(), 1u);
   EXPECT_EQ(calibration.parameters[0].path, "host.kernel_launch");
   EXPECT_THAT(calibration.text,
@@ -199,14 +185,14 @@ TEST(Calibration, HoldsWhatIsSet) {
 TEST(Calibration, SaysWhenARangeEndsBeforeTheMeasurement) {
   // Copies at 300 GB/s, where the range of the port begins at 350.
   const std::vector files{simulated({"fabric.link_rate=300 GB/s"})};
-  const Calibration calibration = calibrate(h200, files, with_folders());
+  const Calibration calibration = calibrate(h200_file, files, with_folders());
   EXPECT_TRUE(fitted(calibration, "fabric.link_rate").at_limit);
   EXPECT_THAT(report(calibration, files).warnings, Contains("fabric.link_rate ended where its range ends: 350 GB/s"));
 }
 
 TEST(Calibration, WarnsOfFittedParametersThatNothingMeasures) {
   const std::vector files{simulated({})};
-  EXPECT_THAT(report(calibrate(h200, files, with_folders()), files).warnings,
+  EXPECT_THAT(report(calibrate(h200_file, files, with_folders()), files).warnings,
               Contains(AllOf(HasSubstr("nothing here measures them"), HasSubstr("gpu.power.idle"))));
 }
 
@@ -254,11 +240,11 @@ TEST(Calibration, ReportsHowManyRowsOfAFileWereReadAndWhyOthersWereNot) {
 }
 
 TEST(Calibration, RefusesToFitNothing) {
-  EXPECT_THAT(faults_of(h200, {}), HasSubstr("there is nothing to fit"));
-  const std::string none = of_kind(content(h200), "kernel_launch", "assumed");
+  EXPECT_THAT(faults_of_fit(h200_file, {}), HasSubstr("there is nothing to fit"));
+  const std::string none = of_kind(content(h200_file), "kernel_launch", "assumed");
   Reading file = simulated({});
   file.measurements.erase(file.measurements.begin(), file.measurements.begin() + 2);
-  EXPECT_THAT(faults_of(written("none.yaml", none), {file}),
+  EXPECT_THAT(faults_of_fit(written("none.yaml", none), {file}),
               HasSubstr("no parameter of kind fitted; these measurements show host.kernel_launch"));
 }
 
@@ -271,15 +257,16 @@ TEST(Calibration, KeepsParametersThatAreMoreThanTheObservations) {
   collective.spec.bytes = 1_MiB;
   file.measurements[0].trial = collective;
   const std::vector files{file};
-  const Calibration calibration = calibrate(h200, files, with_folders());
+  const Calibration calibration = calibrate(h200_file, files, with_folders());
   const FittedParameter& latency = fitted(calibration, "rccl.protocols.simple.step_latency");
   EXPECT_FALSE(latency.identified);
   EXPECT_EQ(latency.after, latency.before);
   EXPECT_THAT(report(calibration, files).warnings,
               Contains(AllOf(HasSubstr("simple.step_latency keeps"), HasSubstr("collectives of 8 MiB to 256 MiB"))));
   file.measurements.resize(1);
-  EXPECT_THAT(faults_of(h200, {file}), AllOf(HasSubstr("simple.step_latency: these measurements say no more of it"),
-                                             HasSubstr("nothing is written")));
+  EXPECT_THAT(
+      faults_of_fit(h200_file, {file}),
+      AllOf(HasSubstr("simple.step_latency: these measurements say no more of it"), HasSubstr("nothing is written")));
 }
 
 // One row a hundred times too long moves nothing, and is told of.
@@ -289,7 +276,7 @@ TEST(Calibration, LeavesASlipOfThePenNoSay) {
   file.measurements[0].seen[0].value *= 100.0;
   file.measurements[0].line = 77;
   const std::vector files{file};
-  const Calibration calibration = calibrate(h200, files, with_folders());
+  const Calibration calibration = calibrate(h200_file, files, with_folders());
   EXPECT_NEAR(split_unit(fitted(calibration, "fabric.link_rate").after).number, 420.0, 3.0);
   EXPECT_THAT(report(calibration, files).warnings,
               Contains(AllOf(HasSubstr("simulated.csv:77: predicted -99 % off"), HasSubstr("next to no say"))));
@@ -297,19 +284,19 @@ TEST(Calibration, LeavesASlipOfThePenNoSay) {
 
 // Bytes are written whole, whatever the unit of their range: a fitted file can be fitted again.
 TEST(Calibration, FitsAFittedFileAgain) {
-  EXPECT_THAT(content(h200), HasSubstr("workgroup_in_flight: {value: 179194 B"));
+  EXPECT_THAT(content(h200_file), HasSubstr("workgroup_in_flight: {value: 179194 B"));
   Reading file = simulated({});
   file.measurements.resize(1);
   study::CollectiveTrial collective;
   collective.spec.bytes = 1024_MiB;
   collective.spec.channels = 2;
   file.measurements[0].trial = collective;
-  EXPECT_EQ(faults_of(h200, {file}), "");
+  EXPECT_EQ(faults_of_fit(h200_file, {file}), "");
 }
 
 TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
-  const std::string text = replaced(content(h200), "range: [350 GB/s, 450 GB/s]", "range: [0.35 TB/s, 0.45 TB/s]");
-  EXPECT_THAT(faults_of(written("units.yaml", text), {simulated({})}),
+  const std::string text = replaced(content(h200_file), "range: [350 GB/s, 450 GB/s]", "range: [0.35 TB/s, 0.45 TB/s]");
+  EXPECT_THAT(faults_of_fit(written("units.yaml", text), {simulated({})}),
               HasSubstr("fabric.link_rate: the range of a parameter that is fitted has the unit of its value"));
 }
 
@@ -317,7 +304,7 @@ TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
 TEST(Calibration, TellsTheSpreadOfCopiesByDecade) {
   Reading file = simulated({}, {}, {2.0, 3.0, 4.0, 6.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0});
   for (std::size_t i = 0; i < 5; ++i) file.measurements[i].seen.front().value *= i % 2 == 0 ? 1.1 : 0.9;
-  const std::vector<Spread> spreads = calibrate(h200, std::vector{file}, with_folders()).spreads;
+  const std::vector<Spread> spreads = calibrate(h200_file, std::vector{file}, with_folders()).spreads;
   ASSERT_EQ(spreads.size(), 2U);
   EXPECT_EQ(spreads[0].largest, (32_MiB).value());
   EXPECT_EQ(spreads[1].smallest, (32_MiB).value()) << "nothing lies between them";
@@ -328,10 +315,10 @@ TEST(Calibration, TellsTheSpreadOfCopiesByDecade) {
 // and an empty kernel tell.
 TEST(Calibration, FindsAPartOfTheSecondMachineAgain) {
   const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
-  std::vector<Reading> files{admit_to_fit(reader.read(reference / "isolated.csv"))};
+  std::vector<Reading> files{admit_to_fit(reader.read(reference / "h200x8/isolated.csv"))};
   for (const char* const folder : {"h200x4", "h200x2"}) {
     for (const char* const name : {"launches.csv", "copies.csv", "streams.csv"}) {
-      files.push_back(admit_to_fit(reader.read(reference.parent_path() / folder / name)));
+      files.push_back(admit_to_fit(reader.read(reference / folder / name)));
     }
   }
   for (Reading& file : files) {
@@ -342,9 +329,9 @@ TEST(Calibration, FindsAPartOfTheSecondMachineAgain) {
              !std::holds_alternative<study::EmptyKernelTrial>(one.trial);
     });
   }
-  const Calibration calibration = calibrate(h200, files, with_folders());
+  const Calibration calibration = calibrate(h200_file, files, with_folders());
   ASSERT_EQ(calibration.parameters.size(), 3u);
-  for (const sim::Parameter& shipped : PlatformText(h200, folders).parameters()) {
+  for (const sim::Parameter& shipped : PlatformText(h200_file, folders).parameters()) {
     const auto found = std::ranges::find(calibration.parameters, shipped.path, &FittedParameter::path);
     if (found == calibration.parameters.end()) continue;
     EXPECT_NEAR(split_unit(found->after).number, split_unit(shipped.value).number,

@@ -7,22 +7,13 @@
 #include <algorithm>
 #include <fstream>
 
-#include "calibrate/readers/reader.h"
+#include "tests/calibrate/shipped_files.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-const std::filesystem::path reference = C3SIM_SOURCE_DIR "/validate/reference";
-const std::string columns = "kind,gemm,collective,bytes,how,limit,all_us\n";
-const std::string power_columns = "phase,mean_power_W,mean_sm_clock_MHz\n";
-
-const Reader& shipped() {
-  static const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
-  return reader;
-}
 
 Reading read_for_fit(const Reader& reader, const std::filesystem::path& path) {
   return admit_to_fit(reader.read(path));
@@ -88,19 +79,19 @@ TEST_F(FitGuard, PassesOverARowMarkedPredictInAnyTable) {
 }
 
 TEST_F(FitGuard, RefusesAConcurrentRowInAFileThatNobodyListed) {
-  EXPECT_THAT(faults_of(columns + "c3,cb1,all_gather,1024,nccl_gemm_first,132,100\n"),
+  EXPECT_THAT(faults_of(run_columns + "c3,cb1,all_gather,1024,nccl_gemm_first,132,100\n"),
               HasSubstr("f.csv:2: a fit may not read a concurrent run"));
-  EXPECT_THAT(faults_of(columns + "dependent,cb1,-,0,shard_overlap,0,100\n"),
+  EXPECT_THAT(faults_of(run_columns + "dependent,cb1,-,0,shard_overlap,0,100\n"),
               HasSubstr("f.csv:2: a fit may not read a concurrent run"));
   EXPECT_THAT(faults_of(power_columns + "c3_nccl_cb2_3.25G,560,1980\n"),
               HasSubstr("f.csv:2: a fit may not read a concurrent run"));
-  EXPECT_THAT(faults_of(columns + "gemm,cb1,all_gather,1024,nccl,132,100\n"),
+  EXPECT_THAT(faults_of(run_columns + "gemm,cb1,all_gather,1024,nccl,132,100\n"),
               HasSubstr("f.csv:2:10: collective: 'all_gather' is not known beside kind 'gemm'"));
 }
 
 TEST_F(FitGuard, RefusesAConcurrentRowEvenInAListedFile) {
   written("roles.csv", "file,rows,role,spread\nf.csv,,calibrate,\n");
-  EXPECT_THAT(faults_of(columns + "c3,cb1,all_gather,1024,nccl_comm_first,0,100\n"),
+  EXPECT_THAT(faults_of(run_columns + "c3,cb1,all_gather,1024,nccl_comm_first,0,100\n"),
               HasSubstr("f.csv:2: a fit may not read a concurrent run"));
 }
 
@@ -147,7 +138,7 @@ TEST_F(FitGuard, LetsNothingConcurrentThroughWhateverItsRole) {
 
 TEST_F(FitGuard, TellsAllThatIsAtFaultAtOnce) {
   const std::string faults =
-      faults_of(columns + "c3,cb1,all_gather,1024,copy_engine,0,100\ngemm,cb1,-,0,all_sms,132,-1\n");
+      faults_of(run_columns + "c3,cb1,all_gather,1024,copy_engine,0,100\ngemm,cb1,-,0,all_sms,132,-1\n");
   EXPECT_THAT(faults,
               AllOf(HasSubstr("f.csv:2: a fit may not read"), HasSubstr("f.csv:3:26: all_us: '-1us' is negative")));
 }

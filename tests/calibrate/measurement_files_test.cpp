@@ -28,7 +28,7 @@ class Files : public testing::Test {
   Reader reader_{std::filesystem::path(C3SIM_SOURCE_DIR) / "configs/formats"};
 };
 
-const std::string heads = "gemm,time_us\n";
+const std::string gemm_times = "gemm,time_us\n";
 
 study::Cell cell(const study::Results& results, const std::string& key, std::size_t row, const std::string& column) {
   for (const study::NamedTable& table : results.tables) {
@@ -44,7 +44,7 @@ study::Cell word(const char* text) { return std::string(text); }
 
 // Of seven rows two are good and differ; one says nothing, one the same as one before it, three are at fault.
 TEST_F(Files, EveryRowIsReadLeftOutOrAtFault) {
-  const MeasurementFiles files = read({write("gemms.csv", "# gpu: AMD Instinct MI300X\n# date: today\n" + heads +
+  const MeasurementFiles files = read({write("gemms.csv", "# gpu: AMD Instinct MI300X\n# date: today\n" + gemm_times +
                                                               "4096x4096x4096,250\n8192x8192x8192,nan\n8192x8192x8192\n"
                                                               "8192x8192x8192,-5\n8192x8192,2000\n8192x8192x8192,2000\n"
                                                               "4096x4096x4096,250\n")});
@@ -79,7 +79,7 @@ TEST_F(Files, UnitsAreNotGuessed) {
 }
 
 TEST_F(Files, MixedUnitsAreAtFaultRowByRow) {
-  const MeasurementFiles files = read({write("f.csv", heads + "4096x4096x4096,250\n4096x4096x4096,0.25ms\n")});
+  const MeasurementFiles files = read({write("f.csv", gemm_times + "4096x4096x4096,250\n4096x4096x4096,0.25ms\n")});
   ASSERT_EQ(files.readings.size(), 1u);
   EXPECT_EQ(files.readings[0].measurements.size(), 1u);
   ASSERT_EQ(files.readings[0].faults.size(), 1u);
@@ -87,7 +87,7 @@ TEST_F(Files, MixedUnitsAreAtFaultRowByRow) {
 }
 
 TEST_F(Files, OtherFilesAreReadBesideOneThatCannotBe) {
-  const std::filesystem::path good = write("a.csv", heads + "4096x4096x4096,250\n");
+  const std::filesystem::path good = write("a.csv", gemm_times + "4096x4096x4096,250\n");
   const MeasurementFiles files = read({folder_ / "absent.csv", good, good, write("b.csv", "what,ever\n1,2\n")});
   EXPECT_TRUE(files.is_usable());
   EXPECT_EQ(files.readings.size(), 1u);
@@ -99,7 +99,7 @@ TEST_F(Files, OtherFilesAreReadBesideOneThatCannotBe) {
 }
 
 TEST_F(Files, EveryOneThatIsNotThereIsNamed) {
-  const std::filesystem::path good = write("a.csv", heads + "4096x4096x4096,250\n");
+  const std::filesystem::path good = write("a.csv", gemm_times + "4096x4096x4096,250\n");
   EXPECT_NO_THROW(require_files(std::vector{good}));
   try {
     require_files(std::vector{good, folder_ / "absent.csv", good / "below"});
@@ -137,20 +137,20 @@ TEST_F(Files, WhatIsLeftOutIsGroupedByReasonWithTheTimeThatItTook) {
 }
 
 TEST_F(Files, NothingOfAnotherGpuIsUsable) {
-  const MeasurementFiles files = read({write("f.csv", "# gpu: NVIDIA H200\n" + heads + "4096x4096x4096,250\n")});
+  const MeasurementFiles files = read({write("f.csv", "# gpu: NVIDIA H200\n" + gemm_times + "4096x4096x4096,250\n")});
   EXPECT_FALSE(files.is_usable());
   EXPECT_THAT(report(files, false).warnings.at(0), HasSubstr("f.csv: gpu: measured on 'NVIDIA H200'"));
 }
 
 TEST_F(Files, WarnsOfATableThatMayHaveBeenCutOff) {
-  const study::Results results = report(read({write("f.csv", heads + "4096x4096x4096,25")}), false);
+  const study::Results results = report(read({write("f.csv", gemm_times + "4096x4096x4096,25")}), false);
   EXPECT_THAT(results.warnings.at(0), HasSubstr("f.csv: no line end behind its last row: it may have been cut off"));
-  EXPECT_TRUE(report(read({write("g.csv", heads + "4096x4096x4096,250\n")}), false).warnings.empty());
+  EXPECT_TRUE(report(read({write("g.csv", gemm_times + "4096x4096x4096,250\n")}), false).warnings.empty());
 }
 
 // A million rows at fault are not a million warnings.
 TEST_F(Files, WarnsOfTheFirstFaultsAlone) {
-  std::string text = heads;
+  std::string text = gemm_times;
   for (int i = 0; i < 105; ++i) text += "x,1\n";
   const study::Results results = report(read({write("f.csv", text)}), false);
   EXPECT_EQ(results.warnings.size(), 101u);

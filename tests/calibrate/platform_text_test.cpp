@@ -10,19 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/calibrate/shipped_files.h"
+#include "tests/config_folders.h"
+#include "tests/text_file.h"
+
 namespace c3sim::calibrate {
 namespace {
 
 using ::testing::HasSubstr;
-
-const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
-
-const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};  // with what platforms stand on
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 sim::Parameter parameter(const PlatformText& platform, const std::string& path) {
   const std::vector<sim::Parameter> parameters = platform.parameters();
@@ -54,7 +49,7 @@ TEST(SpelledNumber, HasTheDigitsThatItsErrorLeaves) {
 }
 
 TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
-  PlatformText platform(h200);
+  PlatformText platform(h200_file);
   const std::string before = platform.text();
   replace(platform, "gpu.power.idle", "90 W", "a new, better source");
   const sim::Parameter changed = parameter(platform, "gpu.power.idle");
@@ -74,15 +69,15 @@ TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
 }
 
 TEST(PlatformText, ReachesParametersInLists) {
-  PlatformText platform(h200);
+  PlatformText platform(h200_file);
   replace(platform, "gpu.gemm.libraries[0].efficiency", "0.9", "x");
   EXPECT_DOUBLE_EQ(platform.spec().gpu.gemm.library.efficiency, 0.9);
 }
 
 TEST(PlatformText, AssignsWithoutWriting) {
-  const PlatformText platform(h200);
+  const PlatformText platform(h200_file);
   EXPECT_EQ(platform.spec(std::vector<std::string>{"gpu.power.idle=90 W"}).gpu.power.idle, sim::Watts(90.0));
-  EXPECT_EQ(platform.text(), content(h200));
+  EXPECT_EQ(platform.text(), content(h200_file));
 }
 
 // A file of that text that stands on h200, as a person may write it.
@@ -166,7 +161,7 @@ TEST(PlatformText, ChecksAssignmentsAsItChecksTheFile) {
 }
 
 TEST(PlatformText, PutsAnErrorBehindItsValueAndTakesItAway) {
-  PlatformText platform(h200);
+  PlatformText platform(h200_file);
   const auto put = [&](const std::string& error) {
     platform.replace(
         std::vector{PlatformText::Replacement{parameter(platform, "gpu.power.idle"), "90 W", error, "x, or {y}"}});
@@ -181,7 +176,7 @@ TEST(PlatformText, PutsAnErrorBehindItsValueAndTakesItAway) {
 
 TEST(PlatformText, ReachesParametersOverSeveralLines) {
   // The idle power of the file, its flow map spread over block lines.
-  std::string text = content(h200);
+  std::string text = content(h200_file);
   const std::size_t at = text.find("    idle: {");
   text.replace(
       at, text.find('\n', at) - at,
@@ -194,7 +189,7 @@ TEST(PlatformText, ReachesParametersOverSeveralLines) {
 }
 
 TEST(PlatformText, AsksForASourceBesideAValue) {
-  PlatformText platform(h200);
+  PlatformText platform(h200_file);
   sim::Parameter unknown = parameter(platform, "gpu.power.idle");
   unknown.path = "gpu.power.idles";
   try {
@@ -206,7 +201,7 @@ TEST(PlatformText, AsksForASourceBesideAValue) {
 }
 
 TEST(PlatformText, ReplacesListsAtTheTop) {
-  PlatformText platform(h200);
+  PlatformText platform(h200_file);
   const std::string before = platform.text();
   const std::string row =
       "  - {name: copy, smallest: {value: 4 B, source: x, kind: measured}, largest: {value: 1 GiB, "

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
@@ -18,14 +19,9 @@ const std::string columns = "kind,gemm,collective,bytes,how,limit,all_us\n";
 
 std::filesystem::path in_temp(const std::string& name) { return std::filesystem::path(testing::TempDir()) / name; }
 
-std::string written(const std::string& name, const std::string& text) {
-  std::ofstream(in_temp(name)) << text;
-  return in_temp(name).string();
-}
-
 // Exit code 2, `what` on stderr, nothing on stdout and no file written.
-void expect_fault(const std::vector<std::string>& files, const std::string& what,
-                  const std::string& platform = "h200") {
+void expect_no_fit(const std::vector<std::string>& files, const std::string& what,
+                   const std::string& platform = "h200") {
   const std::filesystem::path out = in_temp("never.yaml");
   std::filesystem::remove(out);
   std::vector<std::string> arguments{"calibrate", "--platform", platform, "--out", out.string()};
@@ -85,32 +81,32 @@ TEST(CalibrateCommand, ShowsHowFarItIsOnATerminalAlone) {
 }
 
 TEST(CalibrateCommand, ReadsTheMeasuredFilesAndRefusesThePredictions) {
-  expect_fault({reference + "h200x8/c3_all_gather.csv"}, "nothing in it can be fitted to");
-  expect_fault({reference + "h200x8/c3_all_gather.csv", reference + "h200x8/dependent.csv"}, "is marked predict (");
-  expect_fault({reference + "claims.csv"}, "no table with these columns is known");
-  expect_fault({written("pairs.csv", columns + "c3,cb1,all_gather,1024,copy_engine,0,100\n")},
-               "pairs.csv:2: a fit may not read a concurrent run");
+  expect_no_fit({reference + "h200x8/c3_all_gather.csv"}, "nothing in it can be fitted to");
+  expect_no_fit({reference + "h200x8/c3_all_gather.csv", reference + "h200x8/dependent.csv"}, "is marked predict (");
+  expect_no_fit({reference + "claims.csv"}, "no table with these columns is known");
+  expect_no_fit({written("pairs.csv", columns + "c3,cb1,all_gather,1024,copy_engine,0,100\n")},
+                "pairs.csv:2: a fit may not read a concurrent run");
 }
 
 TEST(CalibrateCommand, ExplainsFilesThatItCannotRead) {
-  expect_fault({"no/such.csv"}, "no/such.csv");
-  expect_fault({testing::TempDir()}, "it is a folder");
-  expect_fault({written("empty.csv", "")}, "empty.csv:1:1");
-  expect_fault({written("words.csv", columns + "launch,-,-,0,empty_kernel,0,soon\n")}, "words.csv:2:29: all_us");
-  expect_fault({written("unitless.csv", "kind,gemm,collective,bytes,how,limit,all\n")},
-               "unitless.csv:1:1: all_us: this column is missing");
-  expect_fault({written("other.csv", "x,y\n1,2\n")}, "other.csv:1:1: no table with these columns is known");
+  expect_no_fit({"no/such.csv"}, "no/such.csv");
+  expect_no_fit({testing::TempDir()}, "it is a folder");
+  expect_no_fit({written("empty.csv", "")}, "empty.csv:1:1");
+  expect_no_fit({written("words.csv", columns + "launch,-,-,0,empty_kernel,0,soon\n")}, "words.csv:2:29: all_us");
+  expect_no_fit({written("unitless.csv", "kind,gemm,collective,bytes,how,limit,all\n")},
+                "unitless.csv:1:1: all_us: this column is missing");
+  expect_no_fit({written("other.csv", "x,y\n1,2\n")}, "other.csv:1:1: no table with these columns is known");
 }
 
 TEST(CalibrateCommand, ExplainsWhatItCannotFit) {
-  expect_fault({written("none.csv", columns)}, "none.csv: nothing in it can be fitted to: it has no rows");
-  expect_fault({written("many.csv", columns + "gemm,cb1,-,0,sm_target,133,1400\n")}, "many.csv:2");
+  expect_no_fit({written("none.csv", columns)}, "none.csv: nothing in it can be fitted to: it has no rows");
+  expect_no_fit({written("many.csv", columns + "gemm,cb1,-,0,sm_target,133,1400\n")}, "many.csv:2");
 }
 
 TEST(CalibrateCommand, ExplainsAPlatformThatItDoesNotKnow) {
   const std::string file = written("launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
-  expect_fault({file}, "did you mean 'h200'?", "h20");
-  expect_fault({file}, "no/such.yaml", "no/such.yaml");
+  expect_no_fit({file}, "did you mean 'h200'?", "h20");
+  expect_no_fit({file}, "no/such.yaml", "no/such.yaml");
 }
 
 TEST(CalibrateCommand, ReadsAFileThatIsGivenTwiceOnce) {

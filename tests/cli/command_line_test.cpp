@@ -12,6 +12,7 @@
 
 #include "study/strategy.h"
 #include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
@@ -25,26 +26,10 @@ using ::testing::StartsWith;
 const std::vector<std::string> small_c3{"c3",      "--gemm", "4096x4096x4096", "--collective", "all_gather",
                                         "--bytes", "64MiB",  "--format",       "json"};
 
-std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
 std::filesystem::path empty_folder(const std::string& name) {
   std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("command_line_" + name);
   std::filesystem::remove_all(folder);
   return folder;
-}
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::filesystem::path written(const std::string& name, const std::string& text) {
-  std::filesystem::path file = std::filesystem::path(testing::TempDir()) / name;
-  std::ofstream(file) << text;
-  return file;
 }
 
 // Exit code 2, nothing on stdout, and `what` on stderr.

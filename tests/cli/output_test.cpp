@@ -9,6 +9,7 @@
 
 #include "study/report/folder_lock.h"
 #include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class Output : public testing::Test {
  protected:
@@ -50,11 +46,6 @@ class Output : public testing::Test {
 };
 
 const std::vector<std::string> copy{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1MiB"};
-
-std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 TEST_F(Output, AnExperimentIsNotItsTrace) {
   const fs::path file = copy_of("configs/experiments/layer_overlap.yaml", "e.yaml");

@@ -10,6 +10,7 @@
 
 #include "tests/cli/run_cli.h"
 #include "tests/gzip.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
@@ -18,12 +19,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const std::string samples = std::string(C3SIM_SOURCE_DIR) + "/tests/data/";
-
-std::string written(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
-  std::ofstream(path, std::ios::binary) << text;
-  return path.string();
-}
 
 TEST(ReadCommand, SaysWhatAFileHoldsAndWhatItDoesNot) {
   const Answer answer = run_cli({"read", samples + "gemm_bench/hipblaslt_bench.txt"});

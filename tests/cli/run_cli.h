@@ -24,4 +24,10 @@ inline Answer run_cli(std::vector<std::string> arguments, bool err_is_terminal =
   return {code, out.str(), err.str()};
 }
 
+// The arguments, and more behind them.
+inline std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
 }  // namespace c3sim::cli

@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const std::vector<std::string> gemm{"gemm", "--gemm", "512x512x512"};
-const std::vector<std::string> c3{"c3", "--gemm", "512x512x512", "--collective", "all_gather", "--bytes", "1MiB"};
+const std::vector<std::string> tiny_gemm{"gemm", "--gemm", "512x512x512"};
+const std::vector<std::string> tiny_c3{"c3", "--gemm", "512x512x512", "--collective", "all_gather", "--bytes", "1MiB"};
 
 // A platform whose launches have an error.
 class Uncertainty : public testing::Test {
@@ -50,12 +50,12 @@ class Uncertainty : public testing::Test {
 };
 
 TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
-  EXPECT_THAT(ask(gemm, {"--format", "csv"}).out, Not(HasSubstr("p5")));
-  const json result = json::parse(ask(gemm, {"--uncertainty", "--format", "json"}).out)["results"][0];
+  EXPECT_THAT(ask(tiny_gemm, {"--format", "csv"}).out, Not(HasSubstr("p5")));
+  const json result = json::parse(ask(tiny_gemm, {"--uncertainty", "--format", "json"}).out)["results"][0];
   EXPECT_LT(result["time_p5_us"], result["time_us"]);
   EXPECT_LT(result["time_us"], result["time_p95_us"]);
   EXPECT_FALSE(result.contains("time_interval"));
-  const std::string text = ask(gemm, {"--uncertainty", "20"}).out;
+  const std::string text = ask(tiny_gemm, {"--uncertainty", "20"}).out;
   EXPECT_THAT(text, HasSubstr("time, 90 % [us]"));
   EXPECT_THAT(text, HasSubstr(" to "));
   EXPECT_THAT(text, Not(HasSubstr("p95")));
@@ -64,8 +64,8 @@ TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
         std::vector<std::string>{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1MiB"}}) {
     EXPECT_THAT(ask(command, {"--uncertainty", "20", "--format", "csv"}).out, HasSubstr(",time_p5_us,time_p95_us"));
   }
-  const json both =
-      json::parse(ask(c3, {"--strategy", "c3_base,c3_rp", "--uncertainty", "20", "--format", "json"}).out)["results"];
+  const json both = json::parse(
+      ask(tiny_c3, {"--strategy", "c3_base,c3_rp", "--uncertainty", "20", "--format", "json"}).out)["results"];
   for (const json& row : both) {
     EXPECT_LT(row["makespan_p5_us"], row["makespan_p95_us"]) << row;
     EXPECT_LT(row["gemm_p5_us"], row["gemm_p95_us"]) << row;
@@ -77,7 +77,7 @@ TEST_F(Uncertainty, IsOfTheSeed) {
   const auto csv = [&](const std::vector<std::string>& options) {
     std::vector<std::string> all{"--strategy", "conccl", "--uncertainty", "20", "--format", "csv"};
     all.insert(all.end(), options.begin(), options.end());
-    return ask(c3, all).out;
+    return ask(tiny_c3, all).out;
   };
   const std::string usual = csv({"--jobs", "1"});
   EXPECT_EQ(csv({"--jobs", "3", "--seed", "1"}), usual);
@@ -85,12 +85,13 @@ TEST_F(Uncertainty, IsOfTheSeed) {
 }
 
 TEST_F(Uncertainty, DrawsAndSeedsAreCounts) {
-  expect_fault(ask(gemm, {"--uncertainty", "19"}), "--uncertainty: '19': a whole number from 20 to 10000 is accepted");
-  expect_fault(ask(gemm, {"--uncertainty=many"}),
+  expect_fault(ask(tiny_gemm, {"--uncertainty", "19"}),
+               "--uncertainty: '19': a whole number from 20 to 10000 is accepted");
+  expect_fault(ask(tiny_gemm, {"--uncertainty=many"}),
                "--uncertainty: 'many': a number of draws from 20 to 10000, or none, is accepted behind it; names of "
                "suites and files go before it");
-  expect_fault(ask(gemm, {"--uncertainty", "--seed", "-1"}), "--seed: '-1': a whole number from 0 to 2147483647");
-  expect_fault(ask(gemm, {"--seed", "1"}), "--seed: goes with --uncertainty, whose draws it is of");
+  expect_fault(ask(tiny_gemm, {"--uncertainty", "--seed", "-1"}), "--seed: '-1': a whole number from 0 to 2147483647");
+  expect_fault(ask(tiny_gemm, {"--seed", "1"}), "--seed: goes with --uncertainty, whose draws it is of");
 }
 
 TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
@@ -110,7 +111,7 @@ TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
 
 // What a prediction of it is at the value itself, and far beyond any error.
 TEST_F(Uncertainty, IsHeldAgainstMeasurements) {
-  const double predicted = json::parse(ask(gemm, {"--format", "json"}).out)["results"][0]["time_us"];
+  const double predicted = json::parse(ask(tiny_gemm, {"--format", "json"}).out)["results"][0]["time_us"];
   const fs::path file = folder_ / "runs.csv";
   std::ofstream(file) << "kind,gemm,collective,bytes,how,limit,all_us\n"
                       << "gemm,512x512x512,-,0,all,304," << predicted << "\n"

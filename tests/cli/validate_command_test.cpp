@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
@@ -25,11 +26,6 @@ const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
 // 1662.5 us are predicted of this GEMM, 12.5 % less than this: within the band of 15 % that users' files have.
 const std::string good = "gemm,8192x8192x8192,-,0,all,304,1900\n";
 const std::string far_off = "gemm,8192x8192x8192,-,0,all,304,19000\n";
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class ValidateCommand : public testing::Test {
  protected:

@@ -119,6 +119,13 @@ inline PlatformSpec round_platform() {
   return p;
 }
 
+// There, in microseconds: what a kernel takes beside its work, in the dispatcher and in all; and a full tile of a GEMM
+// with k = 1000, 2 * 128 * 128 * 1000 flops at 0.5 TFLOP/s on one CU.
+inline constexpr double dispatch_us = 1.0;
+inline constexpr double around_us = 4.0 + dispatch_us + 2.0;  // launch and notice
+inline constexpr double tile_us = 65.536;
+inline constexpr double clock_step = 1e-3;  // the governor leaves a clock alone that is this close
+
 inline sim::Task<> note_end(sim::Simulator& simulator, sim::Task<> task, sim::Time& end) {
   co_await std::move(task);
   end = simulator.now();

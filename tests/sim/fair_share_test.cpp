@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -17,7 +16,6 @@
 namespace c3sim {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 using Usages = std::vector<sim::Usage>;
 
 struct Flow {

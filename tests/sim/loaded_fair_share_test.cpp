@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <vector>
 
 #include "sim/loaded_latency.h"
 #include "sim/resource_network.h"
+#include "tests/sim/slow_fair_share.h"
 
 namespace c3sim {
 namespace {
@@ -22,7 +22,6 @@ using sim::Simulator;
 using sim::Time;
 using namespace std::chrono_literals;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // 1 s unloaded, and 1 / (1 - u) times that under load, as in an M/M/1 queue: 1 + u / (1 - u) = 1 / (1 - u).
 constexpr LoadedLatency mm1{Time(1s), 1.0, 1.0, 0.95};
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <vector>
 
 #include "sim/check.h"
 #include "tests/sim/network_fixture.h"
+#include "tests/sim/slow_fair_share.h"
 
 namespace c3sim {
 namespace {
@@ -22,8 +22,6 @@ using sim::Time;
 using sim::testing::transfer;
 using sim::testing::World;
 using namespace std::chrono_literals;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // 3 units at 1 per second.
 TEST(ResourceNetwork, RunsALoneActivityAtTheRateOfItsTightestResource) {

@@ -7,12 +7,16 @@
 #include <limits>
 #include <vector>
 
-namespace c3sim::slow {
+namespace c3sim {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
+namespace slow {
 
 struct Flow {
   std::vector<double> coefficients;  // by resource, 0 where it uses none
   double weight = 1.0;
-  double cap = std::numeric_limits<double>::infinity();
+  double cap = infinity;
   double amount = 0.0;
   double start = 0.0;
 };
@@ -90,4 +94,5 @@ inline std::vector<double> finishing_times(const std::vector<double>& capacities
   }
 }
 
-}  // namespace c3sim::slow
+}  // namespace slow
+}  // namespace c3sim

@@ -15,25 +15,23 @@ using sim::operator""_us;
 
 using models::CollectiveKind;
 
-constexpr double us = 1e-6;
-
 // A GEMM and a collective at once.
 
-const C3Trial pair{{"", {4096, 4096, 8192}, CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
+const C3Trial c3_pair{{"", {4096, 4096, 8192}, CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
 
 // Whichever is the longer one; of the collective, that which the strategy runs.
 TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
   for (const models::GemmShape& shape : {models::GemmShape{4096, 4096, 8192}, models::GemmShape{256, 256, 256}}) {
     const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape}, Figure::time);
     for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::conccl}) {
-      C3Trial trial = pair;
+      C3Trial trial = c3_pair;
       trial.scenario.gemm = shape;
       trial.strategy = strategy;
       const Figures both = all_of(mi300x().spec, trial);
       const CollectiveTrial its_own =
           strategy == Strategy::conccl ? gather_by_engines(64_MiB) : gather(models::Backend::rccl, 64_MiB);
       const double alone = figure(mi300x().spec, its_own, Figure::time);
-      EXPECT_EQ(gemm > alone, shape == pair.scenario.gemm) << to_string(strategy);
+      EXPECT_EQ(gemm > alone, shape == c3_pair.scenario.gemm) << to_string(strategy);
       EXPECT_DOUBLE_EQ(both.at(Figure::gemm_stretch), both.at(Figure::gemm_time) / gemm) << to_string(strategy);
       EXPECT_DOUBLE_EQ(both.at(Figure::over_longer), both.at(Figure::time) / std::max(gemm, alone))
           << to_string(strategy);
@@ -45,9 +43,9 @@ TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
 
 TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
   // Launched so late that the first has ended, the second takes as long as alone; the run takes the delay, too.
-  C3Trial trial = pair;
+  C3Trial trial = c3_pair;
   trial.scenario.delay = 10000_us;
-  const double gemm = figure(mi300x().spec, GemmTrial{.shape = pair.scenario.gemm}, Figure::time);
+  const double gemm = figure(mi300x().spec, GemmTrial{.shape = c3_pair.scenario.gemm}, Figure::time);
   const double alone = figure(mi300x().spec, gather(models::Backend::rccl, 64_MiB), Figure::time);
   const Figures gemm_first = all_of(mi300x().spec, trial);
   EXPECT_DOUBLE_EQ(gemm_first.at(Figure::collective_time), alone);
@@ -63,7 +61,7 @@ TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
 // wait take no CU more than before, but for longer.
 TEST(C3Trials, SeeGpusDriftApartWithoutBarriers) {
   for (const sim::Bytes bytes : {64_MiB, 4096_MiB}) {
-    C3Trial trial = pair;
+    C3Trial trial = c3_pair;
     trial.scenario.gemm = {16384, 16384, 8192};
     trial.scenario.bytes = bytes;
     trial.strategy = Strategy::c3_sp;
@@ -83,7 +81,7 @@ TEST(C3Trials, SeeGpusDriftApartWithoutBarriers) {
 }
 
 TEST(C3Trials, GiveTheCollectiveItsChannels) {
-  C3Trial trial = pair;
+  C3Trial trial = c3_pair;
   trial.scenario.delay = 10000_us;
   trial.scenario.channels = 2;
   CollectiveTrial alone = gather(models::Backend::rccl, 64_MiB);
@@ -92,17 +90,17 @@ TEST(C3Trials, GiveTheCollectiveItsChannels) {
 }
 
 TEST(C3Trials, ReserveAsManyCusAsTheyAreTold) {
-  C3Trial trial = pair;
+  C3Trial trial = c3_pair;
   trial.strategy = Strategy::c3_sp_rp;
   trial.scenario.delay = 10000_us;
   trial.scenario.reserved = 64;
   EXPECT_DOUBLE_EQ(figure(mi300x().spec, trial, Figure::gemm_time),
-                   figure(mi300x().spec, GemmTrial{.shape = pair.scenario.gemm, .cus = 304 - 64}, Figure::time));
+                   figure(mi300x().spec, GemmTrial{.shape = c3_pair.scenario.gemm, .cus = 304 - 64}, Figure::time));
 }
 
 TEST(C3Trials, DrawAtLeastWhatANodeAtRestDraws) {
   const double rest = figure(mi300x().spec, RestTrial{}, Figure::power);
-  EXPECT_GT(figure(mi300x().spec, pair, Figure::power), rest);
+  EXPECT_GT(figure(mi300x().spec, c3_pair, Figure::power), rest);
 }
 
 TEST(DependentTrials, TakeAtLeastAsLongAsTheirGemm) {
@@ -122,7 +120,7 @@ TEST(DependentTrials, TakeAtLeastAsLongAsTheirGemm) {
 // What a fit may not see.
 
 TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
-  EXPECT_TRUE(is_concurrent(pair));
+  EXPECT_TRUE(is_concurrent(c3_pair));
   for (const DependentSchedule schedule : all_dependent_schedules()) {
     EXPECT_TRUE(is_concurrent(DependentTrial{{64, 64, 64}, schedule}));
   }

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using sim::operator""_MiB;
 
-const models::GemmShape small{256, 256, 256};
+const models::GemmShape small_gemm{256, 256, 256};
 
 // Seconds, where the time of the work lies over an ensemble.
 Interval interval_of_time(const Ensemble& ensemble, const Work& work) {
@@ -53,8 +53,8 @@ TEST(Ensemble, ATimeThatFollowsOneParameterHasItsError) {
   const Ensemble ensemble(platform, many);
   EXPECT_FALSE(ensemble.is_certain());
   EXPECT_THAT(ensemble.warnings(), IsEmpty());
-  const double time = time_of(platform, small);
-  const Interval interval = interval_of_time(ensemble, small);
+  const double time = time_of(platform, small_gemm);
+  const Interval interval = interval_of_time(ensemble, small_gemm);
   EXPECT_NEAR(interval.low, time - z * 0.5e-6, stratum * 0.5e-6);
   EXPECT_NEAR(interval.high, time + z * 0.5e-6, stratum * 0.5e-6);
 }
@@ -64,7 +64,7 @@ TEST(Ensemble, ATimeThatFollowsOneParameterHasItsError) {
 // standard error of a 95th percentile of 400 draws at random is sqrt(0.05 * 0.95 / 400) / 0.103 = 0.106 deviations.
 TEST(Ensemble, ErrorsThatCorrelateAddUp) {
   const auto half_width = [](const std::string& correlations) {
-    const Interval interval = interval_of_time(Ensemble(fitted(launch_and_notice + correlations), many), small);
+    const Interval interval = interval_of_time(Ensemble(fitted(launch_and_notice + correlations), many), small_gemm);
     return (interval.high - interval.low) / 2.0;
   };
   EXPECT_NEAR(half_width(correlated("0.9999")), z * 0.6e-6, 0.02 * z * 0.6e-6);
@@ -75,8 +75,8 @@ TEST(Ensemble, ErrorsThatCorrelateAddUp) {
 // Launches of 5.9 us to 6.1 us, however large their error.
 TEST(Ensemble, NoIntervalLeavesTheRange) {
   const Platform platform = fitted("host:\n  kernel_launch: {value: 6 us, error: 2 us, range: [5.9 us, 6.1 us]}\n");
-  const double time = time_of(platform, small);
-  const Interval interval = interval_of_time(Ensemble(platform, {}), small);
+  const double time = time_of(platform, small_gemm);
+  const Interval interval = interval_of_time(Ensemble(platform, {}), small_gemm);
   EXPECT_GT(interval.low, time - 0.1001e-6);
   EXPECT_LT(interval.low, time - 0.08e-6);
   EXPECT_GT(interval.high, time + 0.08e-6);
@@ -88,8 +88,8 @@ TEST(Ensemble, NoIntervalLeavesTheRange) {
 TEST(Ensemble, TimesAreOffByTheSpreadOfTheModel) {
   const Platform platform = fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.2"));
   const double deviation = std::sqrt(std::log(1.04));
-  const double time = time_of(platform, small);
-  const Interval interval = interval_of_time(Ensemble(platform, many), small);
+  const double time = time_of(platform, small_gemm);
+  const Interval interval = interval_of_time(Ensemble(platform, many), small_gemm);
   EXPECT_NEAR(std::log(interval.low / time), -z * deviation, stratum * deviation);
   EXPECT_NEAR(std::log(interval.high / time), z * deviation, stratum * deviation);
   const models::SdmaCopySpec copy{0, 1, 1_MiB, {}};
@@ -108,8 +108,8 @@ TEST(Ensemble, OneKindOfWorkIsOffByOneFactor) {
     return sim::to_seconds(drawn.alone(shape, mask)) / sim::to_seconds(certain.alone(shape, mask));
   };
   const std::unique_ptr<Testbed> drawn = ensemble.member(0);
-  EXPECT_NEAR(factor(*drawn, small, {}), factor(*drawn, small, half), 1e-6);
-  EXPECT_GT(std::abs(factor(*drawn, small, {}) - factor(*drawn, other, {})), 1e-3);
+  EXPECT_NEAR(factor(*drawn, small_gemm, {}), factor(*drawn, small_gemm, half), 1e-6);
+  EXPECT_GT(std::abs(factor(*drawn, small_gemm, {}) - factor(*drawn, other, {})), 1e-3);
 }
 
 // Sizes that end before they begin are no platform: of an end half an error above the beginning, 31 % are drawn below

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "study/platform_file.h"
+#include "tests/config_folders.h"
 
 namespace c3sim::study {
 
 // A platform on mi300x that says besides what the text does, and tells of no other errors.
 inline Platform fitted(const std::string& text, const std::vector<std::string>& assignments = {}) {
-  const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "fitted.yaml";
   // What mi300x tells of its own errors is left out, lists for good, so that draws of the platform have none either.
   std::string own = text;

@@ -17,7 +17,7 @@ std::string reason_against(const Trial& trial) {
   return why_impossible(testbed, trial);
 }
 
-const C3Trial pair{{"", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
+const C3Trial possible_pair{{"", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
 
 // On one CU, which has room for one workgroup of a tile of 256x256: 2^16 rows of 2^6 of them.
 TEST(ImpossibleTrials, AreGemmsOfMillionsOfWaves) {
@@ -51,10 +51,10 @@ TEST(ImpossibleTrials, AreToldWithWhatWouldBeAccepted) {
   EXPECT_EQ(reason_against(self), "") << "all GPUs are named by the pattern";
   self.cus = 305;
   EXPECT_THAT(reason_against(self), HasSubstr("1 to 304 CUs"));
-  C3Trial reserved = pair;
+  C3Trial reserved = possible_pair;
   reserved.scenario.reserved = 12;
   EXPECT_THAT(reason_against(reserved), HasSubstr("multiples of 8 from 8 to 296"));
-  C3Trial odd = pair;
+  C3Trial odd = possible_pair;
   odd.scenario.bytes = 1_B;
   EXPECT_THAT(reason_against(odd), HasSubstr("cannot be split"));
   EXPECT_THAT(reason_against(DependentTrial{{64, 60, 64}, dependent_schedule("shard_overlap")}),

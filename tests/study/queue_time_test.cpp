@@ -8,8 +8,6 @@
 namespace c3sim::study {
 namespace {
 
-const models::GemmShape gemm{4096, 4096, 4096};
-
 Schedule in_a_row(const std::vector<Work>& works) {
   Schedule schedule;
   for (const Work& work : works) {
@@ -31,10 +29,10 @@ std::vector<sim::Time> times_of(Testbed& testbed, const Schedule& schedule) {
 TEST(QueueTime, OfAKernelIsWithoutItsLaunchAndItsNotice) {
   Testbed testbed(mi300x().spec);
   const models::HostSpec& host = testbed.platform().host;
-  const sim::Time bare = testbed.alone(gemm) - host.kernel_launch - host.kernel_notice;
-  EXPECT_EQ(alone_on_queue(testbed, operation_of(gemm), false), bare);
-  EXPECT_EQ(alone_on_queue(testbed, operation_of(gemm), true), bare);
-  EXPECT_EQ(times_of(testbed, in_a_row({gemm, gemm, gemm})), std::vector(3, bare));
+  const sim::Time bare = testbed.alone(gemm_4096) - host.kernel_launch - host.kernel_notice;
+  EXPECT_EQ(alone_on_queue(testbed, operation_of(gemm_4096), false), bare);
+  EXPECT_EQ(alone_on_queue(testbed, operation_of(gemm_4096), true), bare);
+  EXPECT_EQ(times_of(testbed, in_a_row({gemm_4096, gemm_4096, gemm_4096})), std::vector(3, bare));
 }
 
 // From rest, the first kernel of a GPU waits for that to wake up.
@@ -43,8 +41,8 @@ TEST(QueueTime, OfTheFirstKernelIsWithoutItsWakingUp) {
   platform.host.protocol = models::Protocol::shot;
   platform.host.wake_up = sim::Time(10'000'000);
   Testbed testbed(platform);
-  const std::vector<sim::Time> times = times_of(testbed, in_a_row({gemm, gemm}));
-  EXPECT_EQ(times.at(0), alone_on_queue(testbed, operation_of(gemm), false));
+  const std::vector<sim::Time> times = times_of(testbed, in_a_row({gemm_4096, gemm_4096}));
+  EXPECT_EQ(times.at(0), alone_on_queue(testbed, operation_of(gemm_4096), false));
   EXPECT_EQ(times.at(0), times.at(1));
 }
 

@@ -10,6 +10,9 @@
 
 namespace c3sim::study {
 
+constexpr double us = 1e-6;
+constexpr double watt = 1.0;
+
 inline std::set<Figure> every_figure() {
   std::set<Figure> all;
   for (const FigureForm& form : all_figures()) all.insert(form.figure);

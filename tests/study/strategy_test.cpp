@@ -17,11 +17,11 @@ namespace {
 using ::testing::ElementsAre;
 using sim::operator""_MiB;
 
-const Scenario small{"small", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB};
+const Scenario pair{"small", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB};
 
 class StrategyTest : public testing::Test {
  protected:
-  C3Result run(Strategy strategy) { return run_strategy(testbed_, small, strategy); }
+  C3Result run(Strategy strategy) { return run_strategy(testbed_, pair, strategy); }
 
   Testbed testbed_{mi300x().spec};
 };
@@ -66,7 +66,7 @@ TEST_F(StrategyTest, AReservationIsTheFastestOfThoseTried) {
 TEST_F(StrategyTest, NothingIsReservedWhereNothingWouldBeLeft) {
   Testbed tiny(mi300x({"gpu.cus_per_xcd=1"}).spec);
   EXPECT_THAT(cu_reservations(tiny.platform()), testing::IsEmpty());
-  EXPECT_EQ(run_strategy(tiny, small, Strategy::c3_rp).makespan, run_strategy(tiny, small, Strategy::c3_base).makespan);
+  EXPECT_EQ(run_strategy(tiny, pair, Strategy::c3_rp).makespan, run_strategy(tiny, pair, Strategy::c3_base).makespan);
 }
 
 // A collective of 18 us beside a GEMM that fills the GPU exactly: any CU less costs the GEMM a whole wave.
@@ -84,7 +84,7 @@ TEST_F(StrategyTest, FineSplitsReserveNothingWhereThatIsBest) {
 }
 
 TEST_F(StrategyTest, FineSplitsAreNeverWorseThanThoseOfThePaper) {
-  Scenario fine = small;
+  Scenario fine = pair;
   fine.splits = Splits::fine;
   EXPECT_LE(run_strategy(testbed_, fine, Strategy::c3_rp).makespan, run(Strategy::c3_rp).makespan);
 }
@@ -101,7 +101,7 @@ TEST_F(StrategyTest, ItIsSaidWhereAReservationCostsMoreThanNone) {
 TEST_F(StrategyTest, ItIsSaidWhereNothingCanBeReserved) {
   Testbed tiny(mi300x({"gpu.cus_per_xcd=1"}).spec);
   const std::vector<std::string> warnings =
-      reservation_warnings(tiny, std::vector{run_strategy(tiny, small, Strategy::c3_rp)});
+      reservation_warnings(tiny, std::vector{run_strategy(tiny, pair, Strategy::c3_rp)});
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings.front(), testing::HasSubstr("c3_rp reserves nothing"));
 }
@@ -116,7 +116,7 @@ TEST_F(StrategyTest, ConcclRpKeepsCusFromTheGemmNotFromTheCollective) {
 }
 
 TEST_F(StrategyTest, ConcclRpKeepsAsManyCusAsItIsTold) {
-  Scenario scenario = small;
+  Scenario scenario = pair;
   for (const int cus : {0, 16}) {
     scenario.reserved = cus;
     const C3Result result = run_strategy(testbed_, scenario, Strategy::conccl_rp);
@@ -127,14 +127,14 @@ TEST_F(StrategyTest, ConcclRpKeepsAsManyCusAsItIsTold) {
 }
 
 TEST_F(StrategyTest, EnginesDoTheVariantThatIsAskedForAndKernelsDoNot) {
-  Scenario scenario = small;
+  Scenario scenario = pair;
   scenario.variant = models::SdmaVariant::bcst;
   scenario.prelaunch = true;
   const models::CollectiveSpec engines = collective_of(scenario, Strategy::conccl, testbed_.platform());
   EXPECT_EQ(engines.variant, models::SdmaVariant::bcst);
   EXPECT_TRUE(engines.prelaunch);
   EXPECT_EQ(collective_of(scenario, Strategy::c3_sp, testbed_.platform()),
-            collective_of(small, Strategy::c3_sp, testbed_.platform()));
+            collective_of(pair, Strategy::c3_sp, testbed_.platform()));
 }
 
 TEST_F(StrategyTest, ItIsSaidWhereASearchDidNotSettle) {
@@ -153,7 +153,7 @@ TEST_F(StrategyTest, LaunchOrderIsTheOrderOfTheSchedule) {
 
 TEST_F(StrategyTest, ConcclRunsTheCollectiveOnCopyEnginesAgainstRcclsSerialTime) {
   const C3Result result = run(Strategy::conccl);
-  EXPECT_EQ(collective_of(small, Strategy::conccl, testbed_.platform()).backend, models::Backend::sdma);
+  EXPECT_EQ(collective_of(pair, Strategy::conccl, testbed_.platform()).backend, models::Backend::sdma);
   EXPECT_EQ(result.isolated_collective, run(Strategy::serial).isolated_collective);
   EXPECT_NE(result.collective_alone, result.isolated_collective);
   EXPECT_EQ(result.reserved_cus, 0);
@@ -161,7 +161,7 @@ TEST_F(StrategyTest, ConcclRunsTheCollectiveOnCopyEnginesAgainstRcclsSerialTime)
 
 TEST_F(StrategyTest, ConcclKeepsCusFromMemoryBoundGemmsOnly) {
   for (const models::GemmShape& shape : {models::GemmShape{8192, 57344, 8192}, models::GemmShape{8192, 8192, 8192}}) {
-    Scenario scenario = small;
+    Scenario scenario = pair;
     scenario.gemm = shape;
     EXPECT_EQ(run_strategy(testbed_, scenario, Strategy::conccl_rp).reserved_cus,
               testbed_.is_memory_bound(shape) ? 8 : 0)

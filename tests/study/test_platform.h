@@ -1,7 +1,9 @@
 // The platform that tests of studies run on, the one of the repository, and work for it.
 #pragma once
 
+#include "study/operation.h"
 #include "study/platform_file.h"
+#include "tests/config_folders.h"
 
 namespace c3sim::study {
 
@@ -15,7 +17,6 @@ inline Platform h200(std::vector<std::string> assignments = {}) {
 
 // As ConCCL had it.
 inline Platform mi300x_conccl() {
-  const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x_conccl.yaml", {}, folders);
 }
 
@@ -25,6 +26,13 @@ inline models::CollectiveSpec collective(models::Backend backend, models::Collec
   spec.kind = kind;
   spec.bytes = bytes;
   return spec;
+}
+
+inline constexpr models::GemmShape gemm_4096{4096, 4096, 4096};
+
+// On one stream with others of its kind.
+inline Operation operation(std::string name, Work work, std::vector<std::size_t> after = {}) {
+  return {.name = std::move(name), .work = std::move(work), .mask = {}, .stream = "s", .after = std::move(after)};
 }
 
 }  // namespace c3sim::study

@@ -12,12 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using sim::operator""_MiB;
 
-const models::GemmShape gemm{4096, 4096, 4096};
 const models::SdmaCopySpec copy{0, 1, 64_MiB, {}};
-
-Operation operation(std::string name, Work work, std::vector<std::size_t> after = {}) {
-  return {.name = std::move(name), .work = work, .mask = {}, .stream = "s", .after = std::move(after)};
-}
 
 class TestbedTest : public testing::Test {
  protected:
@@ -30,7 +25,9 @@ TEST_F(TestbedTest, TheSameQuestionIsSimulatedOnceWhateverItsName) {
   EXPECT_EQ(testbed_.alone(copy), first.makespan());
 }
 
-TEST_F(TestbedTest, AnotherMaskIsAnotherQuestion) { EXPECT_NE(testbed_.alone(gemm), testbed_.alone(gemm, {0, 19})); }
+TEST_F(TestbedTest, AnotherMaskIsAnotherQuestion) {
+  EXPECT_NE(testbed_.alone(gemm_4096), testbed_.alone(gemm_4096, {0, 19}));
+}
 
 // Words leave out that a thread drives all GPUs of a collective by kernels; a question does not.
 TEST_F(TestbedTest, EveryFieldOfTheWorkIsPartOfTheQuestion) {
@@ -45,7 +42,7 @@ TEST_F(TestbedTest, EveryFieldOfTheWorkIsPartOfTheQuestion) {
 
 TEST_F(TestbedTest, AnOperationStartsWhenThoseBeforeItHaveEnded) {
   const Timeline timeline =
-      testbed_.run({operation("a", copy), operation("b", gemm, {0}), operation("c", copy, {0, 1})});
+      testbed_.run({operation("a", copy), operation("b", gemm_4096, {0}), operation("c", copy, {0, 1})});
   EXPECT_EQ(timeline.operations[0].start, sim::Time(0));
   EXPECT_EQ(timeline.operations[1].start, timeline.operations[0].end);
   EXPECT_EQ(timeline.operations[2].start, timeline.operations[1].end);
@@ -76,14 +73,15 @@ TEST_F(TestbedTest, ACopyOnAnotherEngineWaitsForTheOneBeforeIt) {
 
 // What a kernel before it delays, the host starts: nothing that is queued can lie in the way of what it waits for.
 TEST_F(TestbedTest, ACopyBehindAKernelIsStartedByTheHost) {
-  const Timeline timeline = testbed_.run({operation("a", gemm), operation("b", copy, {0}), operation("c", copy, {1})});
+  const Timeline timeline =
+      testbed_.run({operation("a", gemm_4096), operation("b", copy, {0}), operation("c", copy, {1})});
   EXPECT_EQ(timeline.operations[1].end - timeline.operations[1].start, testbed_.alone(copy));
   EXPECT_EQ(timeline.operations[2].start, timeline.operations[1].end);
 }
 
 TEST_F(TestbedTest, TwoTestbedsGiveTheSameTimes) {
   Testbed other(mi300x().spec);
-  const Schedule schedule{operation("a", gemm), operation("b", copy)};
+  const Schedule schedule{operation("a", gemm_4096), operation("b", copy)};
   EXPECT_EQ(testbed_.run(schedule).makespan(), other.run(schedule).makespan());
 }
 
@@ -94,7 +92,7 @@ TEST_F(TestbedTest, ThePhasesOfACopyMakeUpItsTime) {
 }
 
 TEST_F(TestbedTest, SaysWhyWorkIsImpossible) {
-  EXPECT_THAT(testbed_.why_impossible(gemm), IsEmpty());
+  EXPECT_THAT(testbed_.why_impossible(gemm_4096), IsEmpty());
   EXPECT_THAT(testbed_.why_impossible(copy), IsEmpty());
   EXPECT_THAT(testbed_.why_impossible(models::GemmShape{1 << 24, 1 << 24, 1}), HasSubstr("does not fit"));
   EXPECT_FALSE(testbed_.why_impossible(models::SdmaCopySpec{3, 3, 1_MiB, {}}).empty());
@@ -109,7 +107,7 @@ TEST_F(TestbedTest, SaysWhyWorkIsImpossible) {
 TEST_F(TestbedTest, WordsTellWorkApart) {
   models::CollectiveSpec collective;
   collective.bytes = 896_MiB;
-  EXPECT_EQ(to_string(Work(gemm)), "gemm 4096x4096x4096");
+  EXPECT_EQ(to_string(Work(gemm_4096)), "gemm 4096x4096x4096");
   EXPECT_EQ(to_string(Work(collective)), "rccl all_gather of 896MiB over 8 GPUs");
   collective.cus = 32;
   EXPECT_THAT(to_string(Work(collective)), HasSubstr("on 32 CUs"));
@@ -125,7 +123,7 @@ TEST_F(TestbedTest, WordsTellWorkApart) {
 TEST_F(TestbedTest, FactorsMultiplyDurations) {
   Testbed off(mi300x().spec,
               [](const Work& work) { return std::holds_alternative<models::GemmShape>(work) ? 2.0 : 0.5; });
-  Schedule schedule{operation("a", gemm), operation("b", copy, {0}), operation("c", gemm, {0, 1})};
+  Schedule schedule{operation("a", gemm_4096), operation("b", copy, {0}), operation("c", gemm_4096, {0, 1})};
   schedule[1].delay = sim::Time(7'000'000);
   const Timeline simulated = testbed_.run(schedule);
   const std::vector<Span>& spans = off.run(schedule).operations;

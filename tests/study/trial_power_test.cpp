@@ -12,8 +12,6 @@ namespace {
 using sim::operator""_GiB;
 using sim::operator""_MiB;
 
-constexpr double watt = 1.0;
-
 double power(const Trial& trial) { return figure(models::h200(), trial, Figure::power); }
 
 TEST(PowerOfTrials, OfAGatherOnSmsIsAHundredWattsMoreThanOfOneOnCopyEngines) {

@@ -17,9 +17,6 @@ using sim::operator""_MiB;
 using sim::operator""_ns;
 using sim::operator""_us;
 
-constexpr double watt = 1.0;
-constexpr double us = 1e-6;
-
 // Kernels. Launch takes 4 us, notice 2 us and the dispatch of workgroups 1 us; HBM gives 800 GB/s to reads
 // and 500 GB/s to writes.
 

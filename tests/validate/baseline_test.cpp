@@ -17,8 +17,6 @@ using ::testing::Optional;
 using sim::operator""_us;
 using sim::operator""_MiB;
 
-constexpr double rounding = 1e-12;
-
 testing::Matcher<std::optional<double>> near(double value) { return Optional(DoubleNear(value, rounding * value)); }
 
 std::vector<Case> with_baselines(std::vector<Case> cases) {
@@ -26,7 +24,7 @@ std::vector<Case> with_baselines(std::vector<Case> cases) {
   add_baselines(cases, shipped_platform);
   return cases;
 }
-Baselines of(const Case& one) { return with_baselines({one}).at(0).baselines; }
+Baselines baselines_of(const Case& one) { return with_baselines({one}).at(0).baselines; }
 
 // A GEMM of 5 s and a collective of 3 s, alone.
 Case pair(Strategy strategy, Figure figure, sim::Time delay = sim::Time(0)) {
@@ -45,61 +43,61 @@ Case pair(Strategy strategy, Figure figure, sim::Time delay = sim::Time(0)) {
 constexpr sim::Time second = 1000000_us;
 
 TEST(Baselines, OfTwoOperationsAtOnceAreTheLongerAndTheSum) {
-  EXPECT_THAT(of(pair(Strategy::c3_base, Figure::time)).perfect, near(5.0));
-  EXPECT_THAT(of(pair(Strategy::c3_base, Figure::time)).serial, near(8.0));
-  EXPECT_THAT(of(pair(Strategy::c3_base, Figure::over_longer)).perfect, near(1.0));
-  EXPECT_THAT(of(pair(Strategy::c3_base, Figure::over_longer)).serial, near(8.0 / 5.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::time)).perfect, near(5.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::time)).serial, near(8.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::over_longer)).perfect, near(1.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::over_longer)).serial, near(8.0 / 5.0));
 }
 
 // The second of the two waits for the first; its own time counts from its launch.
 TEST(Baselines, OneAfterTheOtherKeepsTheOrderOfLaunches) {
-  EXPECT_THAT(of(pair(Strategy::c3_base, Figure::gemm_time)).serial, near(5.0));
-  EXPECT_THAT(of(pair(Strategy::c3_base, Figure::collective_time)).serial, near(8.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::gemm_time)).serial, near(8.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::collective_time)).serial, near(3.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::gemm_stretch)).serial, near(8.0 / 5.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::gemm_stretch)).perfect, near(1.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::gemm_time)).serial, near(5.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::collective_time)).serial, near(8.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_time)).serial, near(8.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::collective_time)).serial, near(3.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_stretch)).serial, near(8.0 / 5.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_stretch)).perfect, near(1.0));
 }
 
 // The collective is launched first and the GEMM 1 s later. At once: the GEMM ends at 1 + 5. One after the other: it
 // waits for second 3, ends at 8, and took 7 since its launch.
 TEST(Baselines, CountADelay) {
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::time, second)).perfect, near(6.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::time, second)).serial, near(8.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::gemm_time, second)).perfect, near(5.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::gemm_time, second)).serial, near(7.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::time, second)).perfect, near(6.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::time, second)).serial, near(8.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_time, second)).perfect, near(5.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_time, second)).serial, near(7.0));
 }
 
 // The collective is over before the GEMM is launched at 4 s: nobody waits, and all ends at 9.
 TEST(Baselines, WaitForNoOneThatIsDone) {
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::gemm_time, 4 * second)).serial, near(5.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::time, 4 * second)).serial, near(9.0));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::time, 4 * second)).perfect, near(9.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_time, 4 * second)).serial, near(5.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::time, 4 * second)).serial, near(9.0));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::time, 4 * second)).perfect, near(9.0));
 }
 
 TEST(Baselines, OfAGatherThatFeedsAGemmBeginWithTheGather) {
   Case one = pair(Strategy::c3_base, Figure::time);
   one.trial = study::DependentTrial{.shape = {8, 8, 8}, .schedule = study::dependent_schedule("shard_overlap")};
-  EXPECT_THAT(of(one).perfect, near(5.0));
-  EXPECT_THAT(of(one).serial, near(8.0));
+  EXPECT_THAT(baselines_of(one).perfect, near(5.0));
+  EXPECT_THAT(baselines_of(one).serial, near(8.0));
 }
 
 TEST(Baselines, NeedWhatWasMeasuredAlone) {
   Case one = pair(Strategy::c3_sp, Figure::gemm_time);
   one.alone.collective.reset();
-  EXPECT_THAT(of(one).perfect, near(5.0));
-  EXPECT_THAT(of(one).serial, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(one).perfect, near(5.0));
+  EXPECT_THAT(baselines_of(one).serial, Eq(std::nullopt));
   one.figure = Figure::time;
-  EXPECT_THAT(of(one).perfect, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(one).perfect, Eq(std::nullopt));
   one.alone = {};
-  EXPECT_THAT(of(one).perfect, Eq(std::nullopt));
-  EXPECT_THAT(of(one).constant, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(one).perfect, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(one).constant, Eq(std::nullopt));
 }
 
 // Times of power and of what has no rule.
 TEST(Baselines, OfPowerAreNone) {
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::power)).perfect, Eq(std::nullopt));
-  EXPECT_THAT(of(pair(Strategy::c3_sp, Figure::power)).serial, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::power)).perfect, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::power)).serial, Eq(std::nullopt));
 }
 
 // Of 304 CUs 32 go to channels: 304 tiles, one wave on all, take two on 272.
@@ -107,14 +105,14 @@ TEST(Baselines, CountWholeWavesOfTiles) {
   Case one = pair(Strategy::c3_sp, Figure::gemm_time);
   one.alone.tiles = 304.0;
   std::get<study::C3Trial>(one.trial).scenario.channels = 32;
-  EXPECT_THAT(of(one).waves, near(2.0 * 5.0));
+  EXPECT_THAT(baselines_of(one).waves, near(2.0 * 5.0));
   one.figure = Figure::gemm_stretch;
-  EXPECT_THAT(of(one).waves, near(2.0));
+  EXPECT_THAT(baselines_of(one).waves, near(2.0));
   // 1184 tiles: ceil(1184/304) = 4 waves, ceil(1184/272) = 5.
   one.alone.tiles = 1184.0;
-  EXPECT_THAT(of(one).waves, near(5.0 / 4.0));
+  EXPECT_THAT(baselines_of(one).waves, near(5.0 / 4.0));
   one.figure = Figure::collective_time;
-  EXPECT_THAT(of(one).waves, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(one).waves, Eq(std::nullopt));
 }
 
 // mi300x.yaml gives an all-gather 56 channels: ceil(304/248) = 2.
@@ -124,10 +122,10 @@ TEST(Baselines, TakeTheLibrarysChannelsWhereNoneAreGiven) {
   auto& scenario = std::get<study::C3Trial>(one.trial).scenario;
   scenario.collective = models::CollectiveKind::all_gather;
   ASSERT_EQ(shipped_platform({"mi300x", {}}).spec.rccl.channels(scenario.collective, {}), 56);
-  EXPECT_THAT(of(one).waves, near(2.0));
+  EXPECT_THAT(baselines_of(one).waves, near(2.0));
   // 200 tiles fit beside them at once.
   one.alone.tiles = 200.0;
-  EXPECT_THAT(of(one).waves, near(1.0));
+  EXPECT_THAT(baselines_of(one).waves, near(1.0));
 }
 
 // 16 CUs are reserved, which leaves 288: 608 tiles take 3 waves instead of 2, and 576 still 2. On the 248 CUs that
@@ -138,19 +136,19 @@ TEST(Baselines, TakeReservedCusFromTheGemmUnderStrategiesThatReserve) {
   auto& scenario = std::get<study::C3Trial>(one.trial).scenario;
   scenario.channels = 56;
   scenario.reserved = 16;
-  EXPECT_THAT(of(one).waves, near(3.0 / 2.0));
+  EXPECT_THAT(baselines_of(one).waves, near(3.0 / 2.0));
   one.alone.tiles = 576.0;
-  EXPECT_THAT(of(one).waves, near(1.0));
+  EXPECT_THAT(baselines_of(one).waves, near(1.0));
   // c3_sp reserves nothing, whatever is written there.
   std::get<study::C3Trial>(one.trial).strategy = Strategy::c3_sp;
-  EXPECT_THAT(of(one).waves, near(3.0 / 2.0));
+  EXPECT_THAT(baselines_of(one).waves, near(3.0 / 2.0));
 }
 
 TEST(Baselines, OnEnginesOrOneAfterTheOtherLoseNoCus) {
   for (const Strategy strategy : {Strategy::conccl, Strategy::conccl_rp, Strategy::serial}) {
     Case one = pair(strategy, Figure::gemm_stretch);
     one.alone.tiles = 304.0;
-    EXPECT_THAT(of(one).waves, near(1.0)) << to_string(strategy);
+    EXPECT_THAT(baselines_of(one).waves, near(1.0)) << to_string(strategy);
   }
 }
 
@@ -159,10 +157,10 @@ TEST(Baselines, OfAGemmOnFewerCusAreWholeWavesToo) {
   Case one = measured(9.0, {});
   one.trial = study::GemmTrial{.shape = {8192, 8192, 8192}, .cus = 152};
   one.alone = {.gemm = 5.0, .collective = {}, .tiles = 304.0};
-  EXPECT_THAT(of(one).waves, near(10.0));
-  EXPECT_THAT(of(one).perfect, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(one).waves, near(10.0));
+  EXPECT_THAT(baselines_of(one).perfect, Eq(std::nullopt));
   one.figure = Figure::flop_rate;
-  EXPECT_THAT(of(one).waves, Eq(std::nullopt));
+  EXPECT_THAT(baselines_of(one).waves, Eq(std::nullopt));
 }
 
 Case gemm(double seconds, std::int64_t m, calibrate::Role role) {
@@ -190,7 +188,7 @@ TEST(ConstantFactor, LeavesOneOutWithoutCalibrateRows) {
   const std::vector<Case> cases = with_baselines({gemm(2.0, 8192, predict), gemm(16.0, 16384, predict)});
   EXPECT_THAT(cases[0].baselines.constant, near(8.0));
   EXPECT_THAT(cases[1].baselines.constant, near(4.0));
-  EXPECT_THAT(of(gemm(2.0, 8192, predict)).constant, Eq(std::nullopt));  // nobody else
+  EXPECT_THAT(baselines_of(gemm(2.0, 8192, predict)).constant, Eq(std::nullopt));  // nobody else
 }
 
 // Slowdowns over perfect overlap (5 s) are 1.2 and, of another strategy, 2: each its own.

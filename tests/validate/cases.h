@@ -10,6 +10,8 @@
 
 namespace c3sim::validate {
 
+constexpr double rounding = 1e-12;
+
 inline Case measured(double value, std::optional<double> predicted, study::Figure figure = study::Figure::time) {
   Case one;
   one.measured = value;

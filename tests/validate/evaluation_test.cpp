@@ -18,9 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::SizeIs;
 
-constexpr double rounding = 1e-12;
-
-calibrate::Measurement gather(int line, double bytes, std::vector<calibrate::Seen> seen) {
+calibrate::Measurement measured_gather(int line, double bytes, std::vector<calibrate::Seen> seen) {
   calibrate::Measurement measurement;
   measurement.file = "t.csv";
   measurement.line = line;
@@ -36,9 +34,9 @@ std::vector<Case> cases_of(std::vector<calibrate::Measurement> measurements) {
 
 TEST(Cases, AreOneForEveryFigureThatWasSeen) {
   calibrate::Measurement measurement =
-      gather(7, 1024,
-             {{.figure = Figure::time, .value = 2.0, .low = 1.0, .high = 3.0, .band = 0.05},
-              {.figure = Figure::bus_bandwidth, .value = 5e9}});
+      measured_gather(7, 1024,
+                      {{.figure = Figure::time, .value = 2.0, .low = 1.0, .high = 3.0, .band = 0.05},
+                       {.figure = Figure::bus_bandwidth, .value = 5e9}});
   measurement.role = calibrate::Role::predict;
   measurement.assignments = {"gpus=4"};
   measurement.decision = "d";
@@ -60,15 +58,16 @@ TEST(Cases, AreOneForEveryFigureThatWasSeen) {
 }
 
 TEST(Cases, OfOneLineAreNumbered) {
-  const std::vector<Case> cases = cases_of(
-      {gather(7, 1024, {{.value = 1.0}}), gather(7, 2048, {{.value = 1.0}}), gather(7, 4096, {{.value = 1.0}})});
+  const std::vector<Case> cases =
+      cases_of({measured_gather(7, 1024, {{.value = 1.0}}), measured_gather(7, 2048, {{.value = 1.0}}),
+                measured_gather(7, 4096, {{.value = 1.0}})});
   EXPECT_EQ(cases[0].id, "s/t.csv:7/time");
   EXPECT_EQ(cases[1].id, "s/t.csv:7/time.2");
   EXPECT_EQ(cases[2].id, "s/t.csv:7/time.3");
 }
 
 TEST(Cases, HaveTheirNoiseTheRightWayRound) {
-  const std::vector<Case> cases = cases_of({gather(2, 1024, {{.value = 2.0, .low = 3.0, .high = 1.0}})});
+  const std::vector<Case> cases = cases_of({measured_gather(2, 1024, {{.value = 2.0, .low = 3.0, .high = 1.0}})});
   EXPECT_THAT(cases[0].low, Optional(1.0));
   EXPECT_THAT(cases[0].high, Optional(3.0));
   EXPECT_THAT(cases[0].noise(), Optional(DoubleNear(0.5, rounding)));
@@ -76,8 +75,9 @@ TEST(Cases, HaveTheirNoiseTheRightWayRound) {
 
 // Three runs of the same: the least and the greatest tell the spread of each. Another size has none.
 TEST(Cases, ThatRepeatTellEachOthersNoise) {
-  const std::vector<Case> cases = cases_of({gather(2, 1024, {{.value = 2.0}}), gather(3, 1024, {{.value = 3.0}}),
-                                            gather(4, 1024, {{.value = 2.5}}), gather(5, 2048, {{.value = 9.0}})});
+  const std::vector<Case> cases =
+      cases_of({measured_gather(2, 1024, {{.value = 2.0}}), measured_gather(3, 1024, {{.value = 3.0}}),
+                measured_gather(4, 1024, {{.value = 2.5}}), measured_gather(5, 2048, {{.value = 9.0}})});
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_THAT(cases[i].low, Optional(2.0));
     EXPECT_THAT(cases[i].high, Optional(3.0));
@@ -88,32 +88,33 @@ TEST(Cases, ThatRepeatTellEachOthersNoise) {
 // Of 11 runs of 0 to 10 s, the 10th and 90th percentile are 1 and 9.
 TEST(Cases, ThatRepeatOftenLeaveOutliersAside) {
   std::vector<calibrate::Measurement> measurements;
-  for (int i = 0; i <= 10; ++i) measurements.push_back(gather(2 + i, 1024, {{.value = static_cast<double>(i)}}));
+  for (int i = 0; i <= 10; ++i)
+    measurements.push_back(measured_gather(2 + i, 1024, {{.value = static_cast<double>(i)}}));
   const std::vector<Case> cases = cases_of(measurements);
   EXPECT_THAT(cases[0].low, Optional(DoubleNear(1.0, rounding)));
   EXPECT_THAT(cases[0].high, Optional(DoubleNear(9.0, rounding)));
 }
 
 TEST(Cases, KeepTheNoiseThatTheirTableTells) {
-  const std::vector<Case> cases =
-      cases_of({gather(2, 1024, {{.value = 2.0, .low = 1.9, .high = 2.1}}), gather(3, 1024, {{.value = 4.0}})});
+  const std::vector<Case> cases = cases_of({measured_gather(2, 1024, {{.value = 2.0, .low = 1.9, .high = 2.1}}),
+                                            measured_gather(3, 1024, {{.value = 4.0}})});
   EXPECT_THAT(cases[0].high, Optional(2.1));
   EXPECT_THAT(cases[1].high, Optional(4.0));
 }
 
 // The same work in another group was measured another way: "from a graph", or by another library.
 TEST(Cases, OfOtherGroupsAreNoRepetitions) {
-  calibrate::Measurement other = gather(3, 1024, {{.value = 4.0}});
+  calibrate::Measurement other = measured_gather(3, 1024, {{.value = 4.0}});
   other.group = "h";
-  EXPECT_THAT(cases_of({gather(2, 1024, {{.value = 2.0}}), other})[0].low, Eq(std::nullopt));
+  EXPECT_THAT(cases_of({measured_gather(2, 1024, {{.value = 2.0}}), other})[0].low, Eq(std::nullopt));
 }
 
 std::vector<Case> five_cases() {
   std::vector<calibrate::Measurement> measurements;
   for (int i = 0; i < 40; ++i) {
     measurements.push_back(
-        gather(2 + i, 1024 << (i % 20),
-               {{.figure = Figure::time, .value = 1e-5}, {.figure = Figure::bus_bandwidth, .value = 1e9}}));
+        measured_gather(2 + i, 1024 << (i % 20),
+                        {{.figure = Figure::time, .value = 1e-5}, {.figure = Figure::bus_bandwidth, .value = 1e9}}));
   }
   return cases_of(measurements);
 }
@@ -153,8 +154,8 @@ TEST(Predict, DoesNotDependOnTheNumberOfJobs) {
 }
 
 TEST(Predict, SaysWhyItCannot) {
-  std::vector<Case> cases =
-      cases_of({gather(2, 4, {{.value = 1.0}}), gather(3, 1024, {{.figure = Figure::latency, .value = 1.0}})});
+  std::vector<Case> cases = cases_of(
+      {measured_gather(2, 4, {{.value = 1.0}}), measured_gather(3, 1024, {{.figure = Figure::latency, .value = 1.0}})});
   predict(cases, shipped_platform, 1);
   EXPECT_THAT(cases[0].predicted, Eq(std::nullopt));
   EXPECT_THAT(cases[0].why_not_predicted, HasSubstr("4B cannot be split over 8 GPUs"));
@@ -162,8 +163,9 @@ TEST(Predict, SaysWhyItCannot) {
 }
 
 TEST(Predict, RunsOnTheMachineAsked) {
-  std::vector<Case> cases = cases_of({gather(2, 1 << 30, {{.value = 1.0}}), gather(3, 1 << 30, {{.value = 1.0}}),
-                                      gather(4, 1 << 30, {{.value = 1.0}})});
+  std::vector<Case> cases =
+      cases_of({measured_gather(2, 1 << 30, {{.value = 1.0}}), measured_gather(3, 1 << 30, {{.value = 1.0}}),
+                measured_gather(4, 1 << 30, {{.value = 1.0}})});
   cases[1].machine.assignments = {"gpus=4"};
   cases[2].machine.changes = {"gpus=4"};
   predict(cases, shipped_platform, 1);
@@ -194,8 +196,9 @@ TEST(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
   const Folder folder("evaluation_test");
   const Platforms platforms = with_errors(folder, half_a_microsecond);
   std::vector<Case> cases =
-      cases_of({gather(2, 1024, {{.value = 1.0}, {.figure = Figure::bus_bandwidth, .value = 1.0}}),
-                gather(3, 1024, {{.value = 1.0}}), gather(4, 1024, {{.value = 1.0}}), gather(5, 4, {{.value = 1.0}})});
+      cases_of({measured_gather(2, 1024, {{.value = 1.0}, {.figure = Figure::bus_bandwidth, .value = 1.0}}),
+                measured_gather(3, 1024, {{.value = 1.0}}), measured_gather(4, 1024, {{.value = 1.0}}),
+                measured_gather(5, 4, {{.value = 1.0}})});
   cases[3].machine.assignments = {"gpus=4"};
   predict(cases, platforms, 1);
   EXPECT_THAT(add_intervals(cases, platforms, {100, 1}, 1), testing::IsEmpty());

@@ -104,7 +104,7 @@ TEST_F(GoldenFile, IsNamedByTheBeginningOfItsDigest) {
   EXPECT_EQ(short_digest(folder_.write("g.csv", text)), study::sha256("subject,predicted\na,1.5\n").substr(0, 8));
 }
 
-std::vector<std::string> words(const std::vector<Move>& moves) {
+std::vector<std::string> texts_of(const std::vector<Move>& moves) {
   std::vector<std::string> all;
   for (const Move& move : moves) all.push_back(std::string(to_string(move.change)) + " " + move.subject);
   return all;
@@ -117,8 +117,8 @@ TEST(Moves, AreSortedIntoRegressionDriftGainNewAndGone) {
                                 gather(8192, 10.0, 10.0)};
   const Predictions before{{of_1_kib, 11.0}, {of_2_kib, 11.0}, {of_4_kib, 11.0}, {"a.gone", 1.0}};
   const std::vector<Move> moves = moves_between(before, cases, {});
-  EXPECT_THAT(words(moves), ElementsAre("regression " + of_4_kib, "drift " + of_2_kib, "gain " + of_1_kib,
-                                        "new " + of_8_kib, "gone a.gone"));
+  EXPECT_THAT(texts_of(moves), ElementsAre("regression " + of_4_kib, "drift " + of_2_kib, "gain " + of_1_kib,
+                                           "new " + of_8_kib, "gone a.gone"));
   EXPECT_NEAR(moves[0].error_before.value(), 0.1, 1e-12);
   EXPECT_NEAR(moves[0].error_after.value(), 0.2, 1e-12);
   EXPECT_NEAR(moves[0].size(), 1.0 / 12.0, 1e-12);
@@ -128,7 +128,7 @@ TEST(Moves, AreSortedIntoRegressionDriftGainNewAndGone) {
 TEST(Moves, OfOneKindAreSortedBySize) {
   const std::vector<Case> cases{gather(1024, 10.0, 12.0), gather(2048, 10.0, 14.0), gather(4096, 10.0, 13.0)};
   const Predictions before{{of_1_kib, 11.0}, {of_2_kib, 11.0}, {of_4_kib, 11.0}};
-  EXPECT_THAT(words(moves_between(before, cases, {})),
+  EXPECT_THAT(texts_of(moves_between(before, cases, {})),
               ElementsAre("regression " + of_2_kib, "regression " + of_4_kib, "regression " + of_1_kib));
 }
 
@@ -140,7 +140,7 @@ TEST(Moves, ByAThousandthAreNone) {
 
 TEST(Moves, OfClaimsAreDrifts) {
   const std::vector<Move> moves = moves_between({{"a.one", 1.0}}, {}, std::vector{claim("a.one", {2.0})});
-  EXPECT_THAT(words(moves), ElementsAre("drift a.one"));
+  EXPECT_THAT(texts_of(moves), ElementsAre("drift a.one"));
   EXPECT_EQ(moves[0].figure, nullptr);
 }
 

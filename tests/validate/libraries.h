@@ -7,12 +7,12 @@
 
 #include "sim/config/config_error.h"
 #include "study/platform_file.h"
+#include "tests/config_folders.h"
 #include "validate/validation.h"
 
 namespace c3sim::validate {
 
 inline study::Platform shipped_platform(const Machine& machine) {
-  const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
   std::vector<std::string> assignments = machine.assignments;
   assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
   return study::read_platform(study::find_platform(machine.platform, "--platform", folders), assignments, folders);

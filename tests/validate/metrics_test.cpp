@@ -17,16 +17,14 @@ using study::Figure;
 using ::testing::DoubleNear;
 using ::testing::Optional;
 
-Metrics of(const std::vector<Case>& cases) { return metrics_of(pointers(cases)); }
-
-constexpr double rounding = 1e-12;
+Metrics metrics_of_cases(const std::vector<Case>& cases) { return metrics_of(pointers(cases)); }
 
 // Errors +2, -4, +20, -10 and +12 %.
 const std::vector<Case> five{measured(100.0, 102.0), measured(50.0, 48.0), measured(10.0, 12.0), measured(200.0, 180.0),
                              measured(25.0, 28.0)};
 
 TEST(Metrics, OfFiveCasesByHand) {
-  const Metrics metrics = of(five);
+  const Metrics metrics = metrics_of_cases(five);
   EXPECT_EQ(metrics.cases, 5u);
   EXPECT_EQ(metrics.predicted, 5u);
   EXPECT_NEAR(metrics.median, 0.10, rounding);
@@ -48,35 +46,36 @@ TEST(Metrics, EndsOfBandsBelongToThem) {
   one.band = 0.05;
   EXPECT_GT(one.error(), 0.05);
   EXPECT_TRUE(one.is_within_band());
-  EXPECT_EQ(of({one}).within_5, 1.0);
-  EXPECT_EQ(of({one}).within_band, 1u);
+  EXPECT_EQ(metrics_of_cases({one}).within_5, 1.0);
+  EXPECT_EQ(metrics_of_cases({one}).within_band, 1u);
   one.predicted = 105.001;
   EXPECT_FALSE(one.is_within_band());
-  EXPECT_EQ(of({one}).within_5, 0.0);
+  EXPECT_EQ(metrics_of_cases({one}).within_5, 0.0);
 }
 
 // 0.10 where 0.20 was measured is half of it, and 10 points less.
 TEST(Metrics, OfSharesAreInPoints) {
-  const Metrics metrics = of({measured(0.20, 0.10, Figure::copy_share), measured(0.0, 0.04, Figure::copy_share)});
+  const Metrics metrics =
+      metrics_of_cases({measured(0.20, 0.10, Figure::copy_share), measured(0.0, 0.04, Figure::copy_share)});
   EXPECT_NEAR(metrics.worst, 0.10, rounding);
   EXPECT_NEAR(metrics.median, 0.07, rounding);
   EXPECT_NEAR(metrics.bias, -0.03, rounding);
-  EXPECT_NEAR(of({measured(0.20, 0.10)}).worst, 0.50, rounding);
+  EXPECT_NEAR(metrics_of_cases({measured(0.20, 0.10)}).worst, 0.50, rounding);
 }
 
 TEST(Metrics, CountWhatIsNotPredicted) {
   std::vector<Case> cases = five;
   cases.push_back(measured(1.0, {}));
-  const Metrics metrics = of(cases);
+  const Metrics metrics = metrics_of_cases(cases);
   EXPECT_EQ(metrics.cases, 6u);
   EXPECT_EQ(metrics.predicted, 5u);
   EXPECT_NEAR(metrics.median, 0.10, rounding);
   EXPECT_NEAR(metrics.within_5, 0.4, rounding);  // of those predicted
-  const Metrics none = of({measured(1.0, {})});
+  const Metrics none = metrics_of_cases({measured(1.0, {})});
   EXPECT_EQ(none.cases, 1u);
   EXPECT_EQ(none.predicted, 0u);
   EXPECT_FALSE(none.wmape.has_value());
-  EXPECT_EQ(of({}).cases, 0u);
+  EXPECT_EQ(metrics_of_cases({}).cases, 0u);
 }
 
 TEST(Metrics, CountWhatLiesWithinTheNoiseOfItsMeasurement) {
@@ -85,7 +84,7 @@ TEST(Metrics, CountWhatLiesWithinTheNoiseOfItsMeasurement) {
   inside.high = 130.0;
   Case outside = inside;
   outside.predicted = 131.0;
-  EXPECT_EQ(of({inside, outside, measured(100.0, 100.0)}).within_noise, 1u);
+  EXPECT_EQ(metrics_of_cases({inside, outside, measured(100.0, 100.0)}).within_noise, 1u);
   EXPECT_TRUE(inside.is_within_noise());
   EXPECT_THAT(inside.noise(), Optional(DoubleNear(0.2, rounding)));  // half of 40, of 100
 }
@@ -103,13 +102,13 @@ TEST(Metrics, OfARuleAreOfTheCasesThatItPredicts) {
 TEST(Metrics, OfSeveralFiguresHaveNoSumsAndNoOrder) {
   std::vector<Case> cases = five;
   cases[0].figure = Figure::power;
-  EXPECT_FALSE(of(cases).wmape.has_value());
-  EXPECT_FALSE(of(cases).rank_correlation.has_value());
-  EXPECT_NEAR(of(cases).median, 0.10, rounding);
+  EXPECT_FALSE(metrics_of_cases(cases).wmape.has_value());
+  EXPECT_FALSE(metrics_of_cases(cases).rank_correlation.has_value());
+  EXPECT_NEAR(metrics_of_cases(cases).median, 0.10, rounding);
 }
 
 TEST(Metrics, OfFewerThanFiveCasesHaveNoOrder) {
-  EXPECT_FALSE(of({five.begin(), five.begin() + 4}).rank_correlation.has_value());
+  EXPECT_FALSE(metrics_of_cases({five.begin(), five.begin() + 4}).rank_correlation.has_value());
 }
 
 TEST(RankCorrelation, OfTheSameOrderIsOneAndOfTheOppositeMinusOne) {
@@ -162,7 +161,7 @@ RC_GTEST_PROP(Metrics, DoNotDependOnTheOrderOfCases, ()) {
   std::vector<Case> others = cases;
   std::mt19937 random(*rc::gen::arbitrary<unsigned>());
   std::ranges::shuffle(others, random);
-  expect_same(of(cases), of(others));
+  expect_same(metrics_of_cases(cases), metrics_of_cases(others));
 }
 
 RC_GTEST_PROP(Metrics, DoNotDependOnTheUnit, ()) {
@@ -174,13 +173,13 @@ RC_GTEST_PROP(Metrics, DoNotDependOnTheUnit, ()) {
     one.measured *= factor;
     if (one.predicted) *one.predicted *= factor;
   }
-  expect_same(of(cases), of(others));
+  expect_same(metrics_of_cases(cases), metrics_of_cases(others));
 }
 
 RC_GTEST_PROP(Metrics, OfPerfectPredictionsAreNought, ()) {
   std::vector<Case> cases = *some_cases();
   for (Case& one : cases) one.predicted = one.measured;
-  const Metrics metrics = of(cases);
+  const Metrics metrics = metrics_of_cases(cases);
   RC_ASSERT(metrics.predicted == cases.size());
   RC_ASSERT(metrics.worst == 0.0);
   RC_ASSERT(metrics.median == 0.0);
@@ -191,7 +190,7 @@ RC_GTEST_PROP(Metrics, OfPerfectPredictionsAreNought, ()) {
 }
 
 RC_GTEST_PROP(Metrics, AreOrderedAsTheirNamesSay, ()) {
-  const Metrics metrics = of(*some_cases());
+  const Metrics metrics = metrics_of_cases(*some_cases());
   RC_ASSERT(metrics.median <= metrics.p90);
   RC_ASSERT(metrics.p90 <= metrics.worst);
   RC_ASSERT(std::abs(metrics.bias) <= metrics.worst * (1.0 + 1e-12));
@@ -205,7 +204,7 @@ TEST(Metrics, CountWhatLiesWithinIntervals) {
   cases[0].interval = study::Interval{1.0, 1.4};  // the end belongs to it
   cases[1].interval = study::Interval{1.1, 1.3};
   cases[2].interval = study::Interval{0.5, 2.0};
-  const Metrics metrics = of(cases);
+  const Metrics metrics = metrics_of_cases(cases);
   EXPECT_EQ(metrics.with_interval, 3u);
   EXPECT_EQ(metrics.within_interval, 2u);
 }

@@ -20,7 +20,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using Json = nlohmann::ordered_json;
 
-Case gather(double bytes, double measured_value, std::optional<double> predicted) {
+Case case_of_gather(double bytes, double measured_value, std::optional<double> predicted) {
   Case one = measured(measured_value, predicted);
   one.machine = {"mi300x", {}};
   one.trial = all_gather(bytes);
@@ -28,7 +28,7 @@ Case gather(double bytes, double measured_value, std::optional<double> predicted
   one.where = "m.csv:2";
   return one;
 }
-const std::string of_1_kib = "mi300x: rccl all_gather of 1KiB over all GPUs: time";
+const std::string gather_of_1_kib = "mi300x: rccl all_gather of 1KiB over all GPUs: time";
 
 class PredictionFileTest : public testing::Test {
  protected:
@@ -37,10 +37,11 @@ class PredictionFileTest : public testing::Test {
     return fault_of([&] { read_prediction_json(written(text)); });
   }
   static std::string text() {
-    Case impossible = gather(4, 1.0, {});
+    Case impossible = case_of_gather(4, 1.0, {});
     impossible.why_not_predicted = "too small";
     const Machine machine{"mi300x", {}, {"gpu.power.cap=700 W"}};
-    return to_prediction_json(std::vector{gather(1024, 1.0, 18e-6), impossible}, "0.2.0", machine, "resolved: yes\n");
+    return to_prediction_json(std::vector{case_of_gather(1024, 1.0, 18e-6), impossible}, "0.2.0", machine,
+                              "resolved: yes\n");
   }
   Folder folder_{"prediction_file_test"};
 };
@@ -52,7 +53,7 @@ TEST_F(PredictionFileTest, HoldsPlatformVersionAndDigest) {
   EXPECT_THAT(content["set"], ElementsAre("gpu.power.cap=700 W"));
   EXPECT_EQ(content["platform_sha256"], study::sha256("resolved: yes\n"));
   ASSERT_THAT(content["cases"], SizeIs(2));
-  EXPECT_EQ(content["cases"][0]["subject"], of_1_kib);
+  EXPECT_EQ(content["cases"][0]["subject"], gather_of_1_kib);
   EXPECT_EQ(content["cases"][0]["figure"], "time");
   EXPECT_EQ(content["cases"][0]["unit"], "us");
   EXPECT_DOUBLE_EQ(content["cases"][0]["predicted"], 18.0);
@@ -70,7 +71,7 @@ TEST_F(PredictionFileTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read.version, "0.2.0");
   EXPECT_EQ(read.platform, "mi300x");
   EXPECT_THAT(read.changes, ElementsAre("gpu.power.cap=700 W"));
-  EXPECT_THAT(read.predicted, ElementsAre(Pair(of_1_kib, testing::DoubleEq(18e-6))));
+  EXPECT_THAT(read.predicted, ElementsAre(Pair(gather_of_1_kib, testing::DoubleEq(18e-6))));
   EXPECT_EQ(read.digest, Json::parse(text())["sha256"]);
 }
 
@@ -110,12 +111,12 @@ class Scoring : public testing::Test {
     return validation;
   }
   PredictionFile predictions_{
-      .version = "", .platform = "mi300x", .changes = {"gpus=4"}, .digest = "", .predicted = {{of_1_kib, 2.0}}};
+      .version = "", .platform = "mi300x", .changes = {"gpus=4"}, .digest = "", .predicted = {{gather_of_1_kib, 2.0}}};
 };
 
 // Nothing is simulated: 2 s is no time of an all-gather of 1 KiB.
 TEST_F(Scoring, JoinsBySubject) {
-  const Validation validation = scored({gather(1024, 4.0, {}), gather(2048, 4.0, {})});
+  const Validation validation = scored({case_of_gather(1024, 4.0, {}), case_of_gather(2048, 4.0, {})});
   EXPECT_EQ(validation.cases[0].predicted, 2.0);
   EXPECT_NEAR(validation.cases[0].error(), -0.5, 1e-12);
   EXPECT_THAT(validation.cases[0].machine.changes, ElementsAre("gpus=4"));
@@ -127,18 +128,19 @@ TEST_F(Scoring, JoinsBySubject) {
 // Who predicts much and measures what came out well is seen.
 TEST_F(Scoring, TellsWhatWasPredictedAndNotMeasured) {
   predictions_.predicted["mi300x: rccl all_gather of 2KiB over all GPUs: time"] = 3.0;
-  EXPECT_THAT(scored({gather(1024, 4.0, {})}).remarks, ElementsAre("1 of 2 predictions of the file were not measured"));
+  EXPECT_THAT(scored({case_of_gather(1024, 4.0, {})}).remarks,
+              ElementsAre("1 of 2 predictions of the file were not measured"));
 }
 
 TEST_F(Scoring, OfNothingThatWasPredictedIsAFault) {
-  EXPECT_THAT(fault_of([&] { scored({gather(2048, 4.0, {})}); }),
+  EXPECT_THAT(fault_of([&] { scored({case_of_gather(2048, 4.0, {})}); }),
               HasSubstr("m.csv:2: time: cannot be compared: the file of predictions has none of it"));
 }
 
 TEST_F(Scoring, TakesTheToleranceAsked) {
   Options options;
   options.tolerance = 0.3;
-  EXPECT_EQ(scored({gather(1024, 4.0, {})}, options).cases[0].band, 0.3);
+  EXPECT_EQ(scored({case_of_gather(1024, 4.0, {})}, options).cases[0].band, 0.3);
 }
 
 class Planning : public testing::Test {

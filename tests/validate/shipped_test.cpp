@@ -29,7 +29,8 @@ const Validation& shipped() {
 }
 
 // Of the cases of one table that are of this figure and whose group ends so.
-Metrics of(const std::string& suite, const std::string& table, const std::string& group_end, Figure figure) {
+Metrics metrics_of_group(const std::string& suite, const std::string& table, const std::string& group_end,
+                         Figure figure) {
   std::vector<const Case*> cases;
   for (const Case& one : shipped().cases) {
     const bool is_of_table = one.suite == suite && one.where.starts_with(table + ":");
@@ -87,7 +88,7 @@ TEST(FullShippedSuites, SayWhyTheyLeaveRowsOut) {
 // would score 30, 5 and 8 %.
 TEST(FullShippedH200, RunsPairsOfTheNodeItWasFittedToWithinAFewPercent) {
   const auto pairs = [](const char* strategy) {
-    return of("h200", "c3_all_gather.csv", strategy, Figure::over_longer);
+    return metrics_of_group("h200", "c3_all_gather.csv", strategy, Figure::over_longer);
   };
   const Metrics base = pairs(": c3_base");
   const Metrics sp = pairs(": c3_sp");
@@ -103,8 +104,8 @@ TEST(FullShippedH200, RunsPairsOfTheNodeItWasFittedToWithinAFewPercent) {
 
 // Other GPUs than the fit saw, two and four of them, other GEMMs, all-to-all, and another program that measures.
 TEST(FullShippedH200, RunsPairsOfSmallerNodesWithinAFewPercentToo) {
-  const Metrics base = of("h200", "c3_pairs.csv", ": c3_base", Figure::over_longer);
-  const Metrics sp = of("h200", "c3_pairs.csv", ": c3_sp", Figure::over_longer);
+  const Metrics base = metrics_of_group("h200", "c3_pairs.csv", ": c3_base", Figure::over_longer);
+  const Metrics sp = metrics_of_group("h200", "c3_pairs.csv", ": c3_sp", Figure::over_longer);
   EXPECT_EQ(base.predicted, 48u);
   EXPECT_EQ(sp.predicted, 48u);
   EXPECT_LT(base.median, 0.07);

@@ -14,15 +14,15 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 const std::string heading = "title: t\nquestion: q?\nplatform: mi300x\n";
-const std::string table = heading +
-                          "tables:\n"
-                          "  - file: t.csv\n"
-                          "    band: 0.1\n";
-const std::string row = table +
-                        "    rows:\n"
-                        "      - trial: gemm\n"
-                        "        with: {gemm: \"{shape}\"}\n"
-                        "        see: {time: \"{ms}ms\"}\n";
+const std::string one_table = heading +
+                              "tables:\n"
+                              "  - file: t.csv\n"
+                              "    band: 0.1\n";
+const std::string one_row = one_table +
+                            "    rows:\n"
+                            "      - trial: gemm\n"
+                            "        with: {gemm: \"{shape}\"}\n"
+                            "        see: {time: \"{ms}ms\"}\n";
 
 Suite read(const std::string& text) {
   return read_suite(sim::Config::from_text(text, "s.yaml"), "s", calibrate::Reader(shipped_library().formats));
@@ -58,23 +58,23 @@ TEST(Suite, SaysWhichKeyIsMissing) {
               HasSubstr("s.yaml:5:5: tables[0].file: is missing"));
   EXPECT_THAT(fault(heading + "tables:\n  - file: t.csv\n    format: runs\n"),
               HasSubstr("s.yaml:5:5: tables[0].band: is missing"));
-  EXPECT_THAT(fault(table), HasSubstr("s.yaml:5:5: tables[0].rows: is missing"));
+  EXPECT_THAT(fault(one_table), HasSubstr("s.yaml:5:5: tables[0].rows: is missing"));
 }
 
 TEST(Suite, NamesTheNearestOfAnUnknownKey) {
   EXPECT_THAT(fault(heading + "table: []\n"), HasSubstr("s.yaml:4:1: table: unknown key; did you mean 'tables'?"));
-  EXPECT_THAT(fault(row + "    bands: 0.1\n"),
+  EXPECT_THAT(fault(one_row + "    bands: 0.1\n"),
               HasSubstr("s.yaml:11:5: tables[0].bands: unknown key; did you mean 'band'?"));
-  EXPECT_THAT(fault(row + "        groop: g\n"),
+  EXPECT_THAT(fault(one_row + "        groop: g\n"),
               HasSubstr("s.yaml:11:9: tables[0].rows[0].groop: unknown key; did you mean 'group'?"));
   EXPECT_THAT(fault(heading + "claims: [late]\n"),
               HasSubstr("s.yaml:4:1: claims: nothing predicts claims of 'late'; did you mean 'latte'?"));
-  EXPECT_THAT(fault(table + "    format: run\n"),
+  EXPECT_THAT(fault(one_table + "    format: run\n"),
               HasSubstr("s.yaml:7:5: tables[0].format: no form of that name is known; did you mean 'runs'?"));
 }
 
 TEST(Suite, NamesTheNearestOfAnUnknownTrialFieldOrFigure) {
-  const std::string rows = table + "    rows:\n      - ";
+  const std::string rows = one_table + "    rows:\n      - ";
   EXPECT_THAT(fault(rows + "trial: gem\n        see: {time: 1us}\n"),
               HasSubstr("s.yaml:8:9: tables[0].rows[0].trial: 'gem' is no trial; did you mean 'gemm'?"));
   EXPECT_THAT(
@@ -94,7 +94,7 @@ TEST(Suite, RefusesValuesThatCannotBeMeant) {
   EXPECT_THAT(fault(heading + "tables:\n  - file: t.csv\n    band: 10 %\n    format: runs\n"),
               HasSubstr("s.yaml:6:11: tables[0].band"));
   EXPECT_THAT(fault(heading + "tables: t.csv\n"), HasSubstr("s.yaml:4:1: tables"));
-  EXPECT_THAT(fault(row + "        decision: \"{shape}\"\n"), HasSubstr("decision: goes with alternative"));
+  EXPECT_THAT(fault(one_row + "        decision: \"{shape}\"\n"), HasSubstr("decision: goes with alternative"));
   EXPECT_THAT(fault("title: [t\n"), HasSubstr("s.yaml:"));
 }
 
@@ -105,8 +105,8 @@ TEST(Suite, TellsAllFaultsAtOnce) {
 
 TEST(Suites, AreReadInAlphabeticalOrder) {
   Folder folder("suites_test");
-  folder.write("b.yaml", row);
-  folder.write("a.yaml", row);
+  folder.write("b.yaml", one_row);
+  folder.write("a.yaml", one_row);
   folder.write("notes.txt", "no suite");
   const std::vector<Suite> suites = read_suites(folder.path(), {});
   ASSERT_THAT(suites, SizeIs(2));

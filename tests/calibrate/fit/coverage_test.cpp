@@ -10,14 +10,14 @@
 #include "calibrate/calibration.h"
 #include "calibrate/platform_text.h"
 #include "study/testbed.h"
+#include "tests/calibrate/shipped_files.h"
+#include "tests/config_folders.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
 
-const std::filesystem::path h200 = C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml";
-const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
 constexpr double noise = 0.02;  // a standard deviation
 constexpr int seeds = 20;
 
@@ -25,7 +25,7 @@ using Truth = std::map<std::string, std::string>;  // by parameter
 using Trials = std::vector<study::Trial>;
 
 // What the platform of the truth would have measured, with log-normal noise.
-Reading measured(study::Testbed& testbed, const Trials& trials, unsigned seed) {
+Reading measured_by(study::Testbed& testbed, const Trials& trials, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> scatter(0.0, noise);
   Reading reading;
@@ -49,13 +49,13 @@ Reading measured(study::Testbed& testbed, const Trials& trials, unsigned seed) {
 std::map<std::string, int> within_intervals(const Truth& truth, const Trials& trials) {
   std::vector<std::string> assignments;
   for (const auto& [path, value] : truth) assignments.push_back(path + "=" + value);
-  study::Testbed testbed(PlatformText(h200, folders).spec(assignments));
+  study::Testbed testbed(PlatformText(h200_file, folders).spec(assignments));
   CalibrationOptions options;
   options.config_folders = folders;
   options.jobs = 1;  // a core for each test
   std::map<std::string, int> within;
   for (unsigned seed = 1; seed <= seeds; ++seed) {
-    const Calibration fit = calibrate(h200, std::vector{measured(testbed, trials, seed)}, options);
+    const Calibration fit = calibrate(h200_file, std::vector{measured_by(testbed, trials, seed)}, options);
     for (const FittedParameter& one : fit.parameters) {
       EXPECT_TRUE(one.identified) << one.path;
       const double value = split_unit(truth.at(one.path)).number;

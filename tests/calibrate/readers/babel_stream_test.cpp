@@ -14,10 +14,10 @@ constexpr std::string_view csv_format = "BabelStream CSV";
 
 // Two arrays of 1 GB in 1 ms: 2 TB/s.
 const std::string size = "Array size: 1000.0 MB (=1.0 GB)\n";
-const std::string heads = "Function    MBytes/sec  Min (sec)   Max         Average\n";
+const std::string stream_heads = "Function    MBytes/sec  Min (sec)   Max         Average\n";
 const std::string copy = "Copy        2000000.000 0.00100     0.00125     0.00110\n";
 
-Reading read(const std::string& text) { return read_as(text_format, text, "folder/f.txt"); }
+Reading read_streams(const std::string& text) { return read_as(text_format, text, "folder/f.txt"); }
 
 // babelstream_mi300x.csv, gpu_a. Dot reads two arrays and writes none; slowest runs took 0.00113 s of 0.00111.
 TEST(BabelStream, ReadsTheSample) {
@@ -43,26 +43,26 @@ TEST(BabelStream, RowsForProgramsSayTheSame) {
 
 TEST(BabelStream, KnowsBothUnits) {
   // 1000 MiB twice in 1 ms.
-  const Reading reading = read("Array size: 1000.0 MiB\nFunction MiBytes/sec Min (sec) Max Average\n" + copy);
+  const Reading reading = read_streams("Array size: 1000.0 MiB\nFunction MiBytes/sec Min (sec) Max Average\n" + copy);
   EXPECT_EQ(faults_of(reading), "");
   EXPECT_DOUBLE_EQ(seen_in(reading, 0), 2e6 * 1024 * 1024);
-  EXPECT_THAT(faults_of(read("Array size: 1000.0 mb\n" + heads + copy)),
+  EXPECT_THAT(faults_of(read_streams("Array size: 1000.0 mb\n" + stream_heads + copy)),
               HasSubstr("f.txt:1:20: Array size: 'mb' is no unit: 'N MB' or 'N MiB' is accepted"));
-  EXPECT_THAT(faults_of(read(heads + copy)),
+  EXPECT_THAT(faults_of(read_streams(stream_heads + copy)),
               HasSubstr("Array size: is missing: 'Array size: N MB' is accepted above the rates"));
 }
 
 TEST(BabelStream, RefusesWhatRateAndTimeDoNotBothSay) {
-  EXPECT_THAT(faults_of(read(size + heads + "Copy 4000000 0.00100 0.00125 0.00110\n")),
+  EXPECT_THAT(faults_of(read_streams(size + stream_heads + "Copy 4000000 0.00100 0.00125 0.00110\n")),
               HasSubstr("f.txt:3:6: MBytes/sec: '4000000' for '0.00100' s, where the arrays have 2000000000 B: columns "
                         "that were mixed up?"));
-  EXPECT_THAT(faults_of(read(size + heads + "Copy 2000000 0.00100 0.00090 0.00110\n")),
+  EXPECT_THAT(faults_of(read_streams(size + stream_heads + "Copy 2000000 0.00100 0.00090 0.00110\n")),
               HasSubstr("Max: '0.00090' is less than Min (sec)"));
 }
 
 TEST(BabelStream, KeepsRowsBesideThoseAtFault) {
-  const Reading reading =
-      read(size + heads + "Copi 2000000 0.00100 0.00125 0.00110\nMul nan 0.001 0.001 0.001\n" + "Add 2000\n" + copy);
+  const Reading reading = read_streams(
+      size + stream_heads + "Copi 2000000 0.00100 0.00125 0.00110\nMul nan 0.001 0.001 0.001\n" + "Add 2000\n" + copy);
   EXPECT_EQ(reading.measurements.size(), 1u);
   EXPECT_THAT(
       faults_of(reading),
@@ -79,7 +79,7 @@ TEST(BabelStream, ColumnsThatAreMissingAreNamed) {
 TEST(BabelStream, SurvivesDamage) {
   expect_prefixes_read_the_same(text_format, sample("babel_stream/stream.txt"));
   expect_prefixes_read_the_same(csv_format, sample("babel_stream/stream.csv"));
-  expect_damage_is_survived(text_format, size + heads + copy);
+  expect_damage_is_survived(text_format, size + stream_heads + copy);
 }
 
 }  // namespace

@@ -19,6 +19,11 @@ inline std::string sample(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+inline std::string with(std::string text, std::string_view old_part, std::string_view new_part) {
+  text.replace(text.find(old_part), old_part.size(), new_part);
+  return text;
+}
+
 // The format that recognises it; empty where none does, and "several" where more than one does.
 inline std::string_view format_of(std::string_view text) {
   std::string_view name;

@@ -14,12 +14,12 @@ const std::filesystem::path samples = std::filesystem::path(C3SIM_SOURCE_DIR) / 
 constexpr std::string_view kernel_trace = "rocprofv3 kernel trace";
 constexpr std::string_view counters = "rocprofv3 counters";
 
-const std::string heads = "\"Kind\",\"Agent_Id\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n";
+const std::string kernel_heads = "\"Kind\",\"Agent_Id\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n";
 std::string dispatch(int agent, const std::string& kernel, int begin, int end) {
   return "\"KERNEL_DISPATCH\"," + std::to_string(agent) + ",\"" + kernel + "\"," + std::to_string(begin) + "," +
          std::to_string(end) + "\n";
 }
-Reading read(const std::string& text) { return read_as(kernel_trace, text, "folder/f.csv"); }
+Reading read_kernels(const std::string& text) { return read_as(kernel_trace, text, "folder/f.csv"); }
 
 // Runs of 1.90, 1.92 and 1.91 ms, the last beside another kernel: the mean of the two that were alone is their median,
 // and nine tenths of the way between them their 90th percentile.
@@ -68,7 +68,7 @@ TEST(RocprofTrace, CountersOfTheL2AreBytes) {
 }
 
 TEST(RocprofTrace, WithoutALabelNothingIsGuessed) {
-  const Reading reading = Reader().read_text(heads + dispatch(2, "Cijk_MT256x256x64", 1000, 2000), "f.csv");
+  const Reading reading = Reader().read_text(kernel_heads + dispatch(2, "Cijk_MT256x256x64", 1000, 2000), "f.csv");
   EXPECT_EQ(reading.measurements.size(), 0u);
   EXPECT_EQ(
       left_out_of(reading),
@@ -77,13 +77,14 @@ TEST(RocprofTrace, WithoutALabelNothingIsGuessed) {
 }
 
 TEST(RocprofTrace, KernelsOfOtherGpusAreNotBesideIt) {
-  EXPECT_EQ(read(heads + dispatch(2, "a", 1000, 2000) + dispatch(3, "a", 1500, 2500)).named.at(0).runs, 2u);
-  EXPECT_EQ(read(heads + dispatch(2, "a", 1000, 2000) + dispatch(2, "a", 1500, 2500)).named.size(), 0u);
+  EXPECT_EQ(read_kernels(kernel_heads + dispatch(2, "a", 1000, 2000) + dispatch(3, "a", 1500, 2500)).named.at(0).runs,
+            2u);
+  EXPECT_EQ(read_kernels(kernel_heads + dispatch(2, "a", 1000, 2000) + dispatch(2, "a", 1500, 2500)).named.size(), 0u);
 }
 
 TEST(RocprofTrace, RefusesRowsThatEndBeforeTheyBeginAndNumbersThatAreNone) {
-  const Reading reading = read(heads + dispatch(2, "a", 2000, 1000) + "K,2,a,nan,5\nK,2,a,-1,5\nK,2,a,5\nK,2,,1,5\n" +
-                               dispatch(2, "a", 1, 2));
+  const Reading reading = read_kernels(kernel_heads + dispatch(2, "a", 2000, 1000) +
+                                       "K,2,a,nan,5\nK,2,a,-1,5\nK,2,a,5\nK,2,,1,5\n" + dispatch(2, "a", 1, 2));
   ASSERT_EQ(reading.named.size(), 1u);
   EXPECT_EQ(reading.named[0].line, 7);
   EXPECT_THAT(faults_of(reading),
@@ -95,24 +96,25 @@ TEST(RocprofTrace, RefusesRowsThatEndBeforeTheyBeginAndNumbersThatAreNone) {
 }
 
 TEST(RocprofTrace, ARowThatIsCutOffIsAtFault) {
-  const Reading reading = read(heads + "K,2,a,1,2\nK,2,a,10,200");
+  const Reading reading = read_kernels(kernel_heads + "K,2,a,1,2\nK,2,a,10,200");
   EXPECT_EQ(reading.named.at(0).runs, 1u);
   EXPECT_THAT(faults_of(reading), HasSubstr("f.csv:3:1: : the row is cut off: an end of line is accepted behind it"));
 }
 
 TEST(RocprofTrace, ColumnsThatAreMissingAreNamed) {
-  EXPECT_THAT(faults_of(read("Kind,Agent,Kernel_Name,Start_Timestamp,End_Timestamp\n")),
+  EXPECT_THAT(faults_of(read_kernels("Kind,Agent,Kernel_Name,Start_Timestamp,End_Timestamp\n")),
               HasSubstr("f.csv:1:1: Agent_Id: this column is missing; known are: Kind, Agent, Kernel_Name"));
-  EXPECT_THAT(faults_of(read(heads)), HasSubstr("no dispatch: rows of kernels are accepted below their columns"));
+  EXPECT_THAT(faults_of(read_kernels(kernel_heads)),
+              HasSubstr("no dispatch: rows of kernels are accepted below their columns"));
 }
 
 // A comma, a quote and a line end within a name (RFC 4180).
 TEST(RocprofTrace, QuotesHoldWhatEverANameHas) {
-  EXPECT_EQ(read(heads + "K,2,\"f<1, 2>(\"\"a\"\")\nb\",1,2\n").named.at(0).name, "f<1, 2>(\"a\")\nb");
+  EXPECT_EQ(read_kernels(kernel_heads + "K,2,\"f<1, 2>(\"\"a\"\")\nb\",1,2\n").named.at(0).name, "f<1, 2>(\"a\")\nb");
 }
 
 TEST(RocprofTrace, SurvivesDamage) {
-  expect_damage_is_survived(kernel_trace, heads + dispatch(2, "a", 1000, 2000));
+  expect_damage_is_survived(kernel_trace, kernel_heads + dispatch(2, "a", 1000, 2000));
   expect_damage_is_survived(counters, "Kernel_Name,Counter_Name,Counter_Value\na,TCC_HIT_sum,5\n");
 }
 

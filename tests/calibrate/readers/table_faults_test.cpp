@@ -7,11 +7,6 @@
 namespace c3sim::calibrate {
 namespace {
 
-// A form of rows at rest whose group is `group`, with `lines` before its rows.
-std::string grouped(const std::string& group, const std::string& lines = "") {
-  return lines + "rows: [{trial: rest, see: {power: 5W}, group: '" + group + "'}]\n";
-}
-
 // A row that no entry knows: the column that keeps it from the entry that comes nearest, and what is known there.
 
 const std::string kinds =

@@ -21,11 +21,6 @@ std::vector<std::string> groups(const std::string& format, const std::string& ta
   return found;
 }
 
-// A form of rows at rest whose group is `group`, with `lines` before its rows.
-std::string grouped(const std::string& group, const std::string& lines = "") {
-  return lines + "rows: [{trial: rest, see: {power: 5W}, group: '" + group + "'}]\n";
-}
-
 // A form of two kinds of rows, those that meet the condition and all others.
 std::string parted(const std::string& condition, const std::string& lines = "") {
   return lines + "rows:\n  - {where: {" + condition + "}, trial: rest, see: {power: 5W}, group: met}\n" +
@@ -290,7 +285,7 @@ TEST(TableReader, BoundsWhatSimpleRulesDivideBy) {
 }
 
 TEST(TableReader, ReadsRowsThatWaitForTheirMeasurementWhereThatIsAskedFor) {
-  const TableFormat format = form("rows: [{trial: rest, see: {time: '{t}us', power: '{w}W'}}]\n");
+  const TableFormat format = format_from("rows: [{trial: rest, see: {time: '{t}us', power: '{w}W'}}]\n");
   const sim::CsvFile table = sim::CsvFile::from_text("t,w\n-,-\n5,-\n", "f.csv");
   EXPECT_EQ(read_table(table, format).measurements.size(), 1u);
   const Reading all = read_table(table, format, {}, Rows::all);

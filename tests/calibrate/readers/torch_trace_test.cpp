@@ -12,10 +12,10 @@ using study::Figure;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr std::string_view format = "PyTorch profiler";
+constexpr std::string_view torch_profiler = "PyTorch profiler";
 
-Reading read(const std::string& events) {
-  return read_as(format, "{\"traceEvents\": [\n" + events + "\n]}", "folder/f.json");
+Reading read_torch(const std::string& events) {
+  return read_as(torch_profiler, "{\"traceEvents\": [\n" + events + "\n]}", "folder/f.json");
 }
 std::string op(int id, const std::string& name, const std::string& types, const std::string& dims) {
   return fmt::format(
@@ -32,7 +32,7 @@ const std::string bf16 = R"(["c10::BFloat16","c10::BFloat16"])";
 // Rows of PyTorch are columns of BLAS: (4096 x 8192) (8192 x 28672) is 28672 x 4096 x 8192. The all-gather is one of
 // rccl_fsdp70b_tracelens.csv: 106956800 elements of two bytes of each of eight GPUs.
 TEST(TorchTrace, ReadsTheSample) {
-  const Reading reading = read_as(format, sample("torch/trace.json"));
+  const Reading reading = read_as(torch_profiler, sample("torch/trace.json"));
   EXPECT_EQ(faults_of(reading), "");
   EXPECT_EQ(reading.gpu, "AMD Instinct MI300X");
   ASSERT_EQ(reading.measurements.size(), 3u);
@@ -61,9 +61,9 @@ TEST(TorchTrace, ReadsTheSample) {
 
 TEST(TorchTrace, RunsOfOneShapeAreOneMeasurement) {
   const Reading reading =
-      read(op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + op(2, "aten::bmm", bf16, "[[1,64,32],[1,32,16]]") +
-           op(3, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "," + kernel(2, 200, 12) + ",\n" +
-           kernel(3, 300, 14));
+      read_torch(op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + op(2, "aten::bmm", bf16, "[[1,64,32],[1,32,16]]") +
+                 op(3, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "," + kernel(2, 200, 12) + ",\n" +
+                 kernel(3, 300, 14));
   ASSERT_EQ(reading.measurements.size(), 1u);
   EXPECT_EQ(words_of_trial(reading, 0), "gemm 16x64x32");
   EXPECT_DOUBLE_EQ(seen_in(reading, 0), 12e-6);
@@ -74,7 +74,7 @@ TEST(TorchTrace, RunsOfOneShapeAreOneMeasurement) {
 
 TEST(TorchTrace, KnowsWhichRankItIsOf) {
   const auto rank_of = [](const std::string& info) {
-    return read_as(format, "{" + info + "\"traceEvents\": [\n" + kernel(1, 100, 10) + "\n]}").rank;
+    return read_as(torch_profiler, "{" + info + "\"traceEvents\": [\n" + kernel(1, 100, 10) + "\n]}").rank;
   };
   EXPECT_EQ(rank_of(R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},)"), 3);
   EXPECT_EQ(rank_of(R"("distributedInfo": {"rank": -1},)"), std::nullopt);
@@ -84,14 +84,14 @@ TEST(TorchTrace, KnowsWhichRankItIsOf) {
 // A GEMM in pieces along k and the kernel that adds them up: 10 us, 1 us of nothing, 4 us.
 TEST(TorchTrace, KernelsOfOneOperatorAreOneRun) {
   const Reading reading =
-      read(op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "," + kernel(1, 111, 4));
+      read_torch(op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "," + kernel(1, 111, 4));
   ASSERT_EQ(reading.measurements.size(), 1u);
   EXPECT_NEAR(seen_in(reading, 0), 15e-6, 1e-12);
 }
 
 TEST(TorchTrace, SaysWhatIsMissing) {
   const auto why = [](const std::string& name, const std::string& types, const std::string& dims) {
-    return left_out_of(read(op(1, name, types, dims) + kernel(1, 100, 10)));
+    return left_out_of(read_torch(op(1, name, types, dims) + kernel(1, 100, 10)));
   };
   EXPECT_THAT(why("aten::mm", "[]", "[]"), HasSubstr("record_shapes=True of the profiler is accepted"));
   EXPECT_THAT(why("aten::bmm", bf16, "[[8,64,32],[8,32,16]]"), HasSubstr("batched"));
@@ -108,10 +108,10 @@ std::string collective(const std::string& arguments) {
 TEST(TorchTrace, CollectivesNeedTheirSize) {
   const std::string whole =
       R"("Collective name":"allreduce","In msg nelems":1024,"Out msg nelems":1024,"Group size":8,"dtype":"Float")";
-  const Reading reading = read(collective(whole));
+  const Reading reading = read_torch(collective(whole));
   ASSERT_EQ(reading.measurements.size(), 1u);
   EXPECT_EQ(words_of_trial(reading, 0), "rccl all_reduce of 4KiB over 8 GPUs");
-  const auto why = [](const std::string& arguments) { return left_out_of(read(collective(arguments))); };
+  const auto why = [](const std::string& arguments) { return left_out_of(read_torch(collective(arguments))); };
   EXPECT_THAT(why(R"("Collective name":"allreduce","In msg nelems":1024)"),
               HasSubstr("'In msg nelems', 'Out msg nelems', 'dtype' and 'Group size' are accepted"));
   EXPECT_THAT(why(R"("Collective name":"all_to_allv","In msg nelems":1)"), HasSubstr("all_to_allv has no model"));
@@ -125,8 +125,8 @@ TEST(TorchTrace, CollectivesNeedTheirSize) {
 
 TEST(TorchTrace, RefusesTimesThatAreNone) {
   const Reading reading =
-      read(kernel(1, 100, 10) + R"(,{"ph":"X","cat":"kernel","name":"a","ts":"x","dur":1},)" +
-           R"({"ph":"X","cat":"kernel","name":"a","ts":1,"dur":-1},{"ph":"X","cat":"kernel","name":"a"})");
+      read_torch(kernel(1, 100, 10) + R"(,{"ph":"X","cat":"kernel","name":"a","ts":"x","dur":1},)" +
+                 R"({"ph":"X","cat":"kernel","name":"a","ts":1,"dur":-1},{"ph":"X","cat":"kernel","name":"a"})");
   EXPECT_EQ(reading.named.size(), 1u);
   EXPECT_THAT(faults_of(reading), AllOf(HasSubstr("traceEvents[1].ts: 'x' is not a"),
                                         HasSubstr("traceEvents[2].dur: '-1' must lie between 0 and 3600000000"),
@@ -135,14 +135,14 @@ TEST(TorchTrace, RefusesTimesThatAreNone) {
 
 TEST(TorchTrace, ReadsWhatAnInterruptedWriteLeft) {
   const std::string text = sample("torch/trace.json");
-  const Reading reading = read_as(format, text.substr(0, text.find("Cijk_Ailk_Bljk_HHS")));
+  const Reading reading = read_as(torch_profiler, text.substr(0, text.find("Cijk_Ailk_Bljk_HHS")));
   EXPECT_EQ(reading.measurements.size(), 2u);
   EXPECT_THAT(faults_of(reading), HasSubstr("JSON is accepted"));
 }
 
 TEST(TorchTrace, SurvivesDamage) {
   expect_damage_is_survived(
-      format, "{\"traceEvents\":[" + op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "]}");
+      torch_profiler, "{\"traceEvents\":[" + op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "]}");
 }
 
 }  // namespace

@@ -14,14 +14,9 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::string_view format = "TransferBench";
+constexpr std::string_view transfer_text = "TransferBench";
 
-Reading read(const std::string& text) { return read_as(format, text); }
-
-std::string with(std::string text, std::string_view old_part, std::string_view new_part) {
-  text.replace(text.find(old_part), old_part.size(), new_part);
-  return text;
-}
+Reading read_transfer_text(const std::string& text) { return read_as(transfer_text, text); }
 
 const std::string one_test =
     "Test 1:\n"
@@ -53,7 +48,7 @@ const std::string all_to_all =
 // The examples of the acceptance test: tests 1, 3 and 6 store to another GPU, 2 copies by an engine, 4 fills, 5 is of
 // the host.
 TEST(TransferBenchText, ExamplesAreReadAsTheReferenceTestTreatsThem) {
-  const Reading reading = read(sample("transfer_bench/examples_8xmi300x.txt"));
+  const Reading reading = read_transfer_text(sample("transfer_bench/examples_8xmi300x.txt"));
   EXPECT_EQ(faults_of(reading), "");
   expect_sane(reading);
   ASSERT_EQ(reading.measurements.size(), 5u);
@@ -74,19 +69,21 @@ TEST(TransferBenchText, ExamplesAreReadAsTheReferenceTestTreatsThem) {
 TEST(TransferBenchText, RulesMayBeCommasOrBoxes) {
   std::string commas = one_test;
   std::ranges::replace(commas, '|', ',');
-  EXPECT_EQ(words_of_trial(read(commas), 0), "store of 64MiB on 4 CUs by gpu0 of gpu1");
+  EXPECT_EQ(words_of_trial(read_transfer_text(commas), 0), "store of 64MiB on 4 CUs by gpu0 of gpu1");
   std::string boxes;
   for (const char c : one_test) boxes += c == '|' ? "\xE2\x94\x82" : std::string(1, c);
-  EXPECT_EQ(words_of_trial(read(boxes), 0), "store of 64MiB on 4 CUs by gpu0 of gpu1");
-  EXPECT_EQ(words_of_trial(read(with(one_test, "G0 -> G000:004 -> G1", "(G0 \xE2\x86\x92 GFX0:4 \xE2\x86\x92 G1)")), 0),
-            "store of 64MiB on 4 CUs by gpu0 of gpu1");
+  EXPECT_EQ(words_of_trial(read_transfer_text(boxes), 0), "store of 64MiB on 4 CUs by gpu0 of gpu1");
+  EXPECT_EQ(
+      words_of_trial(
+          read_transfer_text(with(one_test, "G0 -> G000:004 -> G1", "(G0 \xE2\x86\x92 GFX0:4 \xE2\x86\x92 G1)")), 0),
+      "store of 64MiB on 4 CUs by gpu0 of gpu1");
 }
 
 TEST(TransferBenchText, FaultsOfTransfersHaveTheirPlace) {
   const auto faults = [](std::string_view old_part, std::string_view new_part) {
     std::string text = one_test;
     text.replace(text.rfind(old_part, text.find("Aggregate")), old_part.size(), new_part);
-    const Reading reading = read(text + one_test);
+    const Reading reading = read_transfer_text(text + one_test);
     EXPECT_EQ(reading.measurements.size(), 1u) << "the good test stays";
     return faults_of(reading);
   };
@@ -108,20 +105,20 @@ TEST(TransferBenchText, FaultsOfTransfersHaveTheirPlace) {
 TEST(TransferBenchText, WhatRanBesideADamagedTransferIsLeftOut) {
   const std::string text =
       with(one_test, " Aggregate", "     Transfer 01  |  x GB/s | 1 ms | 8 bytes | G1 -> G1:4 -> G0\n Aggregate");
-  const Reading reading = read(text);
+  const Reading reading = read_transfer_text(text);
   EXPECT_TRUE(reading.measurements.empty());
   EXPECT_EQ(left_out_of(reading), "f.log:3: what ran beside it could not be read\n");
 }
 
 TEST(TransferBenchText, ATestWithoutItsEndMayLackTransfers) {
-  const Reading reading = read(one_test.substr(0, one_test.find(" Aggregate")));
+  const Reading reading = read_transfer_text(one_test.substr(0, one_test.find(" Aggregate")));
   EXPECT_TRUE(reading.measurements.empty());
   EXPECT_THAT(faults_of(reading), HasSubstr("folder/f.log:3:1: : the test is cut off"));
 }
 
 // 8 GPUs: 56 pairs; the lines of the two CPUs, the columns of the CPUs and the diagonal are left out.
 TEST(TransferBenchText, ThePeerToPeerTablesAreReadCellByCell) {
-  const Reading reading = read(sample("transfer_bench/p2p_8xmi300x.txt"));
+  const Reading reading = read_transfer_text(sample("transfer_bench/p2p_8xmi300x.txt"));
   EXPECT_EQ(faults_of(reading), "");
   expect_sane(reading);
   ASSERT_EQ(reading.measurements.size(), 56u + 2u * 56u);
@@ -146,7 +143,7 @@ TEST(TransferBenchText, ThePeerToPeerTablesAreReadCellByCell) {
 
 // 8 CUs for each of 7 peers are 56 of each GPU.
 TEST(TransferBenchText, TheAllToAllTableIsOfAllGpusAtOnce) {
-  const Reading reading = read(sample("transfer_bench/a2a_8xmi300x.txt"));
+  const Reading reading = read_transfer_text(sample("transfer_bench/a2a_8xmi300x.txt"));
   EXPECT_EQ(faults_of(reading), "");
   EXPECT_EQ(left_out_of(reading), "");
   expect_sane(reading);
@@ -161,7 +158,7 @@ TEST(TransferBenchText, TheAllToAllTableIsOfAllGpusAtOnce) {
 }
 
 TEST(TransferBenchText, TablesMayHaveCommas) {
-  const Reading reading = read(
+  const Reading reading = read_transfer_text(
       "Bytes Per Direction,67108864\n"
       "Unidirectional copy peak bandwidth GB/s [Local read / Remote write] (GPU-Executor: GFX)\n"
       "SRC+EXE\\DST,GPU 00,GPU 01,\n"
@@ -172,7 +169,7 @@ TEST(TransferBenchText, TablesMayHaveCommas) {
 }
 
 TEST(TransferBenchText, SettingsSayHowATableWasMade) {
-  const auto first = [](const std::string& text) { return words_of_trial(read(text), 0); };
+  const auto first = [](const std::string& text) { return words_of_trial(read_transfer_text(text), 0); };
   EXPECT_EQ(first(matrix), "store of 64MiB by gpu0 of gpu1");
   EXPECT_EQ(first("NUM_GPU_SE = 16 : Using 16 CUs\n" + matrix), "store of 64MiB on 16 CUs by gpu0 of gpu1");
   EXPECT_EQ(first("NUM_GPU_SE,16,Using 16 CUs\n" + matrix), "store of 64MiB on 16 CUs by gpu0 of gpu1");
@@ -185,12 +182,12 @@ TEST(TransferBenchText, SettingsSayHowATableWasMade) {
   EXPECT_EQ(first("USE_FINE_GRAIN = 1 : fine\nNUM_GPU_SE = 16 :\nTransferBench v1.60\n" + matrix),
             "store of 64MiB by gpu0 of gpu1")
       << "another run has its own";
-  EXPECT_THAT(faults_of(read("NUM_GPU_SE = x : CUs\n" + matrix)), HasSubstr("NUM_GPU_SE: 'x' is not"));
+  EXPECT_THAT(faults_of(read_transfer_text("NUM_GPU_SE = x : CUs\n" + matrix)), HasSubstr("NUM_GPU_SE: 'x' is not"));
 }
 
 TEST(TransferBenchText, TablesThatNoTrialStandsForAreLeftOut) {
   const auto left_out = [](const std::string& text) {
-    const Reading reading = read(text);
+    const Reading reading = read_transfer_text(text);
     EXPECT_TRUE(reading.measurements.empty());
     return left_out_of(reading);
   };
@@ -208,51 +205,54 @@ TEST(TransferBenchText, DetailsOfAnAllToAllAreNotCountedTwice) {
       "     Transfer 00  | 47.056 GB/s | 1.4 ms | 67108864 bytes | F0 -> G000:008 -> F1\n"
       "     Transfer 01  | 47.000 GB/s | 1.4 ms | 67108864 bytes | F1 -> G001:008 -> F0\n"
       " Aggregate (CPU)  | 90.0 GB/s\n";
-  const Reading reading = read(with(all_to_all, "SRC", details + "SRC"));
+  const Reading reading = read_transfer_text(with(all_to_all, "SRC", details + "SRC"));
   EXPECT_EQ(faults_of(reading), "");
   ASSERT_EQ(reading.measurements.size(), 2u);
   EXPECT_EQ(words_of_trial(reading, 0), "uncached_store of 64MiB on 8 CUs between gpu0 and gpu1 both ways");
 }
 
 TEST(TransferBenchText, FaultsOfTablesHaveTheirPlaceAndGoodCellsStay) {
-  const Reading reading = read(with(matrix, "48.46", "48.x6"));
+  const Reading reading = read_transfer_text(with(matrix, "48.46", "48.x6"));
   EXPECT_EQ(reading.measurements.size(), 1u);
   EXPECT_THAT(faults_of(reading), HasSubstr("folder/f.log:4:29: GB/s: '48.x6' is not a decimal number"));
-  EXPECT_THAT(faults_of(read(with(matrix, "48.46", "-8.46"))), HasSubstr("'-8.46' cannot be"));
-  EXPECT_THAT(faults_of(read(with(matrix, "     48.46", ""))),
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "48.46", "-8.46"))), HasSubstr("'-8.46' cannot be"));
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "     48.46", ""))),
               HasSubstr("folder/f.log:4:3: : 1 cells where the columns are 2: cut short?"));
-  EXPECT_THAT(faults_of(read(with(matrix, "GPU 00  ->", "GPU 0x  ->"))), HasSubstr("GPU: '0x' is not a whole decimal"));
-  EXPECT_THAT(faults_of(read(with(matrix, "Bytes Per Direction", "Bytes"))),
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "GPU 00  ->", "GPU 0x  ->"))),
+              HasSubstr("GPU: '0x' is not a whole decimal"));
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "Bytes Per Direction", "Bytes"))),
               HasSubstr("bytes: is missing: 'Bytes Per Direction N'"));
-  EXPECT_THAT(faults_of(read(with(matrix, "67108864", "0"))), HasSubstr("1B to 1TiB are accepted"));
-  EXPECT_THAT(faults_of(read(with(matrix, "GPU 01\n", "GXU 01\n"))),
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "67108864", "0"))), HasSubstr("1B to 1TiB are accepted"));
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "GPU 01\n", "GXU 01\n"))),
               HasSubstr("f.log:3:27: : 'GXU' is not known: CPU 00"));
-  EXPECT_THAT(faults_of(read(with(matrix, "GPU 01\n", "GPU 00\n"))),
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "GPU 01\n", "GPU 00\n"))),
               HasSubstr("f.log:3:31: : this column is named twice"));
-  EXPECT_THAT(faults_of(read(with(matrix, "GPU 01  ->", "GPU 02  ->"))), HasSubstr("this source is no destination"));
-  EXPECT_THAT(faults_of(read(with(matrix, "Unidirectional copy", "One-way copy"))), HasSubstr("the title is missing"));
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "GPU 01  ->", "GPU 02  ->"))),
+              HasSubstr("this source is no destination"));
+  EXPECT_THAT(faults_of(read_transfer_text(with(matrix, "Unidirectional copy", "One-way copy"))),
+              HasSubstr("the title is missing"));
 }
 
 TEST(TransferBenchText, BothDirectionsOfARowAreNeeded) {
-  EXPECT_EQ(read(both_ways).measurements.size(), 2u);
+  EXPECT_EQ(read_transfer_text(both_ways).measurements.size(), 2u);
   const std::string first = "  GPU 00  ->        N/A     46.10\n";
   const std::string second = "  GPU 00  <-        N/A     46.20\n";
-  EXPECT_THAT(faults_of(read(with(both_ways, second, ""))),
+  EXPECT_THAT(faults_of(read_transfer_text(with(both_ways, second, ""))),
               HasSubstr("f.log:4:3: : the row of the other direction ('<-')"));
-  EXPECT_THAT(faults_of(read(with(both_ways, first, ""))),
+  EXPECT_THAT(faults_of(read_transfer_text(with(both_ways, first, ""))),
               HasSubstr("f.log:4:3: : the row of the other direction ('->')"));
 }
 
 // Without an end of line the last number may lack digits: 1672 for 1672.91 is seen to.
 TEST(TransferBenchText, ANumberThatIsCutOffIsAFault) {
-  const Reading reading = read(matrix_head + "  GPU 00  ->    1689.85     48.4");
+  const Reading reading = read_transfer_text(matrix_head + "  GPU 00  ->    1689.85     48.4");
   EXPECT_TRUE(reading.measurements.empty());
   EXPECT_THAT(faults_of(reading), HasSubstr("folder/f.log:4:29: : '48.4' is cut off: an end of line is accepted"));
-  EXPECT_EQ(read(matrix_head + "  GPU 00  ->    1689.85     48.46").measurements.size(), 1u);
+  EXPECT_EQ(read_transfer_text(matrix_head + "  GPU 00  ->    1689.85     48.46").measurements.size(), 1u);
 }
 
 TEST(TransferBenchText, ALogWithoutResultsIsAFault) {
-  EXPECT_THAT(faults_of(read("TransferBench v1.60.00\nGPU-GFX All-To-All benchmark:\n")),
+  EXPECT_THAT(faults_of(read_transfer_text("TransferBench v1.60.00\nGPU-GFX All-To-All benchmark:\n")),
               HasSubstr("no result: tests with"));
 }
 
@@ -263,21 +263,21 @@ TEST(TransferBenchText, LineEndsTabsAndByteOrderMarksChangeNothing) {
   windows = with(windows, "Bytes\tPer\tDirection", "Bytes Per Direction");
   windows = with(windows, "Transfer\t00", "Transfer 00");
   windows = with(windows, "Unidirectional\tcopy", "Unidirectional copy");
-  const Reading reading = read(windows);
+  const Reading reading = read_transfer_text(windows);
   EXPECT_EQ(faults_of(reading), "");
   EXPECT_EQ(reading.measurements.size(), 3u);
 }
 
 TEST(TransferBenchText, LogsCutOffAnywhereSayNothingNew) {
   for (const std::string name : {"p2p_8xmi300x.txt", "a2a_8xmi300x.txt", "examples_8xmi300x.txt"}) {
-    expect_prefixes_read_the_same(format, sample("transfer_bench/" + name));
+    expect_prefixes_read_the_same(transfer_text, sample("transfer_bench/" + name));
   }
 }
 
 TEST(TransferBenchText, DamageIsSurvived) {
   for (const std::string& text :
        {one_test, matrix, both_ways, all_to_all, sample("transfer_bench/examples_8xmi300x.txt")}) {
-    expect_damage_is_survived(format, text);
+    expect_damage_is_survived(transfer_text, text);
   }
 }
 

@@ -16,14 +16,14 @@ using sim::operator""_MiB;
 using sim::operator""_us;
 
 template <class T>
-T read(std::string_view kind, const Fields& fields) {
+T trial_of(std::string_view kind, const Fields& fields) {
   std::vector<FieldFault> faults;
   const study::Trial trial = read_trial(kind, fields, faults);
   for (const FieldFault& fault : faults) ADD_FAILURE() << fault.field << ": " << fault.what;
   return std::get<T>(trial);
 }
 
-std::vector<std::string> faults_of(std::string_view kind, const Fields& fields) {
+std::vector<std::string> faults_of_fields(std::string_view kind, const Fields& fields) {
   std::vector<FieldFault> faults;
   read_trial(kind, fields, faults);
   std::vector<std::string> texts;
@@ -32,14 +32,14 @@ std::vector<std::string> faults_of(std::string_view kind, const Fields& fields) 
 }
 
 TEST(TrialFields, ReadAGemm) {
-  EXPECT_EQ(read<study::GemmTrial>("gemm", {{"gemm", "64x128x256"}}), (study::GemmTrial{{64, 128, 256}}));
-  EXPECT_EQ(read<study::GemmTrial>("gemm", {{"gemm", "cb4"}, {"cus", "240"}, {"nth", "0"}, {"pause", "5us"}}),
+  EXPECT_EQ(trial_of<study::GemmTrial>("gemm", {{"gemm", "64x128x256"}}), (study::GemmTrial{{64, 128, 256}}));
+  EXPECT_EQ(trial_of<study::GemmTrial>("gemm", {{"gemm", "cb4"}, {"cus", "240"}, {"nth", "0"}, {"pause", "5us"}}),
             (study::GemmTrial{{18432, 8192, 16384}, 240, 0, 5_us}));
 }
 
 // ConCCL, Table I.
 TEST(TrialFields, KnowTheGemmsOfThePaper) {
-  const auto shape = [](const char* name) { return read<study::GemmTrial>("gemm", {{"gemm", name}}).shape; };
+  const auto shape = [](const char* name) { return trial_of<study::GemmTrial>("gemm", {{"gemm", name}}).shape; };
   EXPECT_EQ(shape("cb1"), (models::GemmShape{8192, 8192, 8192}));
   EXPECT_EQ(shape("cb2"), (models::GemmShape{16384, 8192, 16384}));
   EXPECT_EQ(shape("cb3"), (models::GemmShape{16384, 16384, 8192}));
@@ -50,23 +50,23 @@ TEST(TrialFields, KnowTheGemmsOfThePaper) {
 
 TEST(TrialFields, ReadACollectiveByKernelsUnlessToldOtherwise) {
   const models::CollectiveSpec usual =
-      read<study::CollectiveTrial>("collective", {{"collective", "all_to_all"}, {"bytes", "64KiB"}}).spec;
+      trial_of<study::CollectiveTrial>("collective", {{"collective", "all_to_all"}, {"bytes", "64KiB"}}).spec;
   models::CollectiveSpec expected;
   expected.kind = models::CollectiveKind::all_to_all;
   expected.bytes = 64_KiB;
   expected.gpus = 0;
   EXPECT_EQ(usual, expected);
-  const models::CollectiveSpec all = read<study::CollectiveTrial>("collective", {{"collective", "all_gather"},
-                                                                                 {"bytes", "1MiB"},
-                                                                                 {"backend", "sdma"},
-                                                                                 {"gpus", "4"},
-                                                                                 {"variant", "b2b"},
-                                                                                 {"prelaunch", "yes"},
-                                                                                 {"engines", "2"},
-                                                                                 {"cus", "8"},
-                                                                                 {"channels", "16"},
-                                                                                 {"graph", "true"},
-                                                                                 {"host_threads", "per_gpu"}})
+  const models::CollectiveSpec all = trial_of<study::CollectiveTrial>("collective", {{"collective", "all_gather"},
+                                                                                     {"bytes", "1MiB"},
+                                                                                     {"backend", "sdma"},
+                                                                                     {"gpus", "4"},
+                                                                                     {"variant", "b2b"},
+                                                                                     {"prelaunch", "yes"},
+                                                                                     {"engines", "2"},
+                                                                                     {"cus", "8"},
+                                                                                     {"channels", "16"},
+                                                                                     {"graph", "true"},
+                                                                                     {"host_threads", "per_gpu"}})
                                          .spec;
   expected = {models::CollectiveKind::all_gather,
               models::Backend::sdma,
@@ -83,44 +83,46 @@ TEST(TrialFields, ReadACollectiveByKernelsUnlessToldOtherwise) {
 }
 
 TEST(TrialFields, ReadCopies) {
-  EXPECT_EQ(read<study::CopyTrial>("copy", {{"from", "gpu3"}, {"to", "host"}, {"bytes", "1MiB"}, {"engine", "0"}}),
+  EXPECT_EQ(trial_of<study::CopyTrial>("copy", {{"from", "gpu3"}, {"to", "host"}, {"bytes", "1MiB"}, {"engine", "0"}}),
             (study::CopyTrial{{3, models::host_device, 1_MiB, 0}}));
-  EXPECT_EQ(read<study::FanOutTrial>("fan_out", {{"peers", "7"}, {"bytes", "1MiB"}}), (study::FanOutTrial{7, 1_MiB}));
+  EXPECT_EQ(trial_of<study::FanOutTrial>("fan_out", {{"peers", "7"}, {"bytes", "1MiB"}}),
+            (study::FanOutTrial{7, 1_MiB}));
 }
 
 TEST(TrialFields, ReadKernelsOnOtherGpus) {
-  EXPECT_EQ(read<study::RemoteTrial>("remote", {{"access", "load"},
-                                                {"pattern", "both_ways"},
-                                                {"gpu", "2"},
-                                                {"peer", "5"},
-                                                {"bytes", "1MiB"},
-                                                {"cus", "16"}}),
+  EXPECT_EQ(trial_of<study::RemoteTrial>("remote", {{"access", "load"},
+                                                    {"pattern", "both_ways"},
+                                                    {"gpu", "2"},
+                                                    {"peer", "5"},
+                                                    {"bytes", "1MiB"},
+                                                    {"cus", "16"}}),
             (study::RemoteTrial{models::RemoteAccess::load, study::RemoteTrial::Pattern::both_ways, 2, 5, 1_MiB, 16}));
   EXPECT_EQ(
-      read<study::RemoteTrial>("remote", {{"access", "uncached_store"}, {"pattern", "all"}, {"bytes", "1MiB"}}),
+      trial_of<study::RemoteTrial>("remote", {{"access", "uncached_store"}, {"pattern", "all"}, {"bytes", "1MiB"}}),
       (study::RemoteTrial{models::RemoteAccess::uncached_store, study::RemoteTrial::Pattern::all, 0, 1, 1_MiB, {}}));
 }
 
 TEST(TrialFields, ReadStreamsAndLoads) {
-  EXPECT_EQ(read<study::StreamTrial>("stream", {{"bytes", "1MiB"}}), (study::StreamTrial{2, 1, 1_MiB})) << "a triad";
-  EXPECT_EQ(read<study::StreamTrial>("stream", {{"bytes", "1MiB"}, {"read", "0"}, {"written", "1"}}),
+  EXPECT_EQ(trial_of<study::StreamTrial>("stream", {{"bytes", "1MiB"}}), (study::StreamTrial{2, 1, 1_MiB}))
+      << "a triad";
+  EXPECT_EQ(trial_of<study::StreamTrial>("stream", {{"bytes", "1MiB"}, {"read", "0"}, {"written", "1"}}),
             (study::StreamTrial{0, 1, 1_MiB}));
-  EXPECT_EQ(read<study::LoadTrial>("load", {{"bytes", "1MiB"}}), (study::LoadTrial{1_MiB, {}, 1.0}));
-  EXPECT_EQ(read<study::LoadTrial>("load", {{"bytes", "1MiB"}, {"beside", "2TB/s"}, {"beside_reads", "0.5"}}),
+  EXPECT_EQ(trial_of<study::LoadTrial>("load", {{"bytes", "1MiB"}}), (study::LoadTrial{1_MiB, {}, 1.0}));
+  EXPECT_EQ(trial_of<study::LoadTrial>("load", {{"bytes", "1MiB"}, {"beside", "2TB/s"}, {"beside_reads", "0.5"}}),
             (study::LoadTrial{1_MiB, sim::BytesPerSecond(2e12), 0.5}));
 }
 
 TEST(TrialFields, ReadWhatRunsAtOnce) {
-  const study::C3Trial pair = read<study::C3Trial>("c3", {{"gemm", "cb1"},
-                                                          {"collective", "all_gather"},
-                                                          {"bytes", "1MiB"},
-                                                          {"strategy", "c3_sp_rp"},
-                                                          {"channels", "16"},
-                                                          {"reserved", "8"},
-                                                          {"delay", "100us"},
-                                                          {"barrier", "none"},
-                                                          {"variant", "b2b"},
-                                                          {"prelaunch", "yes"}});
+  const study::C3Trial pair = trial_of<study::C3Trial>("c3", {{"gemm", "cb1"},
+                                                              {"collective", "all_gather"},
+                                                              {"bytes", "1MiB"},
+                                                              {"strategy", "c3_sp_rp"},
+                                                              {"channels", "16"},
+                                                              {"reserved", "8"},
+                                                              {"delay", "100us"},
+                                                              {"barrier", "none"},
+                                                              {"variant", "b2b"},
+                                                              {"prelaunch", "yes"}});
   EXPECT_EQ(pair.strategy, study::Strategy::c3_sp_rp);
   EXPECT_EQ(pair.scenario.channels, 16);
   EXPECT_EQ(pair.scenario.reserved, 8);
@@ -128,13 +130,13 @@ TEST(TrialFields, ReadWhatRunsAtOnce) {
   EXPECT_EQ(pair.scenario.barrier, study::Barrier::none);
   EXPECT_EQ(pair.scenario.variant, models::SdmaVariant::b2b);
   EXPECT_TRUE(pair.scenario.prelaunch);
-  EXPECT_EQ(read<study::DependentTrial>("dependent", {{"gemm", "64x128x256"}, {"schedule", "shard_overlap"}}),
+  EXPECT_EQ(trial_of<study::DependentTrial>("dependent", {{"gemm", "64x128x256"}, {"schedule", "shard_overlap"}}),
             (study::DependentTrial{{64, 128, 256}, study::dependent_schedule("shard_overlap")}));
 }
 
 TEST(TrialFields, ReadWhatHasNoFields) {
-  read<study::RestTrial>("rest", {});
-  read<study::EmptyKernelTrial>("empty_kernel", {});
+  trial_of<study::RestTrial>("rest", {});
+  trial_of<study::EmptyKernelTrial>("empty_kernel", {});
   EXPECT_THAT(fields_of("rest"), IsEmpty());
 }
 
@@ -165,30 +167,30 @@ TEST(TrialFields, NameWhatIsMissing) {
 
 TEST(TrialFields, RefuseWordsThatTheyDoNotKnow) {
   EXPECT_THAT(
-      faults_of("gemm", {{"gemm", "cb9"}}),
+      faults_of_fields("gemm", {{"gemm", "cb9"}}),
       ElementsAre("gemm: 'cb9' is no GEMM shape: write MxNxK with three whole numbers from 1 to 16777216, such as "
                   "8192x57344x8192, or cb1 to cb5, mb1, mb2 of ConCCL's Table I"));
   EXPECT_THAT(
-      faults_of("c3", {{"gemm", "cb1"}, {"collective", "al_gather"}, {"bytes", "1B"}, {"strategy", "c3_best2"}}),
+      faults_of_fields("c3", {{"gemm", "cb1"}, {"collective", "al_gather"}, {"bytes", "1B"}, {"strategy", "c3_best2"}}),
       ElementsAre("collective: 'al_gather' is not known; did you mean 'all_gather'?",
                   "strategy: 'c3_best2' is not known; did you mean 'c3_best'?"));
-  EXPECT_THAT(faults_of("dependent", {{"gemm", "cb1"}, {"schedule", "shard_overlop"}}),
+  EXPECT_THAT(faults_of_fields("dependent", {{"gemm", "cb1"}, {"schedule", "shard_overlop"}}),
               ElementsAre("schedule: 'shard_overlop' is not known; did you mean 'shard_overlap'?"));
-  EXPECT_THAT(faults_of("collective", {{"collective", "all_gather"}, {"bytes", "1B"}, {"graph", "maybe"}}),
+  EXPECT_THAT(faults_of_fields("collective", {{"collective", "all_gather"}, {"bytes", "1B"}, {"graph", "maybe"}}),
               ElementsAre("graph: 'maybe' is not known; known are: no, yes, false, true"));
 }
 
 TEST(TrialFields, NameTheDevicesThatThereAre) {
-  EXPECT_THAT(faults_of("copy", {{"from", "gpu64"}, {"to", "cpu"}, {"bytes", "1B"}}),
+  EXPECT_THAT(faults_of_fields("copy", {{"from", "gpu64"}, {"to", "cpu"}, {"bytes", "1B"}}),
               ElementsAre("from: 'gpu64' is not known: gpu0 to gpu63 and host are accepted",
                           "to: 'cpu' is not known: gpu0 to gpu63 and host are accepted"));
-  EXPECT_THAT(faults_of("copy", {{"from", "gpu01"}, {"to", "gpu"}, {"bytes", "1B"}}),
+  EXPECT_THAT(faults_of_fields("copy", {{"from", "gpu01"}, {"to", "gpu"}, {"bytes", "1B"}}),
               ElementsAre("from: 'gpu01' is not known: gpu0 to gpu63 and host are accepted",
                           "to: 'gpu' is not known: gpu0 to gpu63 and host are accepted"));
 }
 
 TEST(TrialFields, RefuseSizesThatCannotBe) {
-  const auto fault = [](const char* bytes) { return faults_of("stream", {{"bytes", bytes}}).at(0); };
+  const auto fault = [](const char* bytes) { return faults_of_fields("stream", {{"bytes", bytes}}).at(0); };
   EXPECT_EQ(fault("0B"), "bytes: '0B' is out of bounds: 1B to 1TiB are accepted");
   EXPECT_EQ(fault("2TiB"), "bytes: '2TiB' is out of bounds: 1B to 1TiB are accepted");
   EXPECT_EQ(fault("1024"), "bytes: '1024' needs a unit: write 896MiB, 1GB or 512B");
@@ -199,48 +201,48 @@ TEST(TrialFields, RefuseSizesThatCannotBe) {
 }
 
 TEST(TrialFields, RefuseCountsThatCannotBe) {
-  const auto fault = [](const char* cus) { return faults_of("gemm", {{"gemm", "cb1"}, {"cus", cus}}).at(0); };
+  const auto fault = [](const char* cus) { return faults_of_fields("gemm", {{"gemm", "cb1"}, {"cus", cus}}).at(0); };
   EXPECT_EQ(fault("0"), "cus: '0' must lie between 1 and 4096");
   EXPECT_EQ(fault("-8"), "cus: '-8' must lie between 1 and 4096");
   EXPECT_EQ(fault("4097"), "cus: '4097' must lie between 1 and 4096");
   EXPECT_EQ(fault("8.0"), "cus: '8.0' is not a whole decimal number such as 12 (no leading zeros)");
   EXPECT_EQ(fault("1e999"), "cus: '1e999' is not a whole decimal number such as 12 (no leading zeros)");
   EXPECT_EQ(fault("99999999999999999999"), "cus: '99999999999999999999' is beyond what can be represented");
-  EXPECT_THAT(faults_of("collective", {{"collective", "all_gather"}, {"bytes", "8B"}, {"gpus", "1"}}),
+  EXPECT_THAT(faults_of_fields("collective", {{"collective", "all_gather"}, {"bytes", "8B"}, {"gpus", "1"}}),
               ElementsAre("gpus: '1' must lie between 2 and 4096"));
 }
 
 // A run of an hour is a slip of the pen; simulated time would end after 106 days.
 TEST(TrialFields, RefuseTimesThatCannotBe) {
-  EXPECT_EQ(read<study::GemmTrial>("gemm", {{"gemm", "cb1"}, {"pause", "3600s"}}).pause,
+  EXPECT_EQ(trial_of<study::GemmTrial>("gemm", {{"gemm", "cb1"}, {"pause", "3600s"}}).pause,
             sim::Time(3'600'000'000'000'000));
-  EXPECT_THAT(faults_of("gemm", {{"gemm", "cb1"}, {"pause", "3601s"}}),
+  EXPECT_THAT(faults_of_fields("gemm", {{"gemm", "cb1"}, {"pause", "3601s"}}),
               ElementsAre("pause: '3601s' is out of bounds: 0s to 3600s are accepted"));
-  EXPECT_THAT(faults_of("gemm", {{"gemm", "cb1"}, {"pause", "9000000s"}}),
+  EXPECT_THAT(faults_of_fields("gemm", {{"gemm", "cb1"}, {"pause", "9000000s"}}),
               ElementsAre("pause: '9000000s' is out of bounds: 0s to 3600s are accepted"));
-  EXPECT_THAT(faults_of("gemm", {{"gemm", "cb1"}, {"pause", "-1us"}}),
+  EXPECT_THAT(faults_of_fields("gemm", {{"gemm", "cb1"}, {"pause", "-1us"}}),
               ElementsAre(HasSubstr("pause: '-1us' is negative")));
   EXPECT_THAT(
-      faults_of(
+      faults_of_fields(
           "c3",
           {{"gemm", "cb1"}, {"collective", "all_gather"}, {"bytes", "8B"}, {"strategy", "c3_sp"}, {"delay", "1e300s"}}),
       ElementsAre(HasSubstr("delay: '1e300s' is")));
 }
 
 TEST(TrialFields, RefuseLoadsBesideWhatCannotBe) {
-  EXPECT_THAT(faults_of("load", {{"bytes", "1MiB"}, {"beside", "1GB/s"}, {"beside_reads", "1.5"}}),
+  EXPECT_THAT(faults_of_fields("load", {{"bytes", "1MiB"}, {"beside", "1GB/s"}, {"beside_reads", "1.5"}}),
               ElementsAre("beside_reads: '1.5' is out of bounds: 0 to 1 are accepted"));
-  EXPECT_THAT(faults_of("load", {{"bytes", "1MiB"}, {"beside", "1e20GB/s"}}),
+  EXPECT_THAT(faults_of_fields("load", {{"bytes", "1MiB"}, {"beside", "1e20GB/s"}}),
               ElementsAre("beside: '1e20GB/s' is out of bounds: 0 to 10000000 GB/s are accepted"));
 }
 
 TEST(TrialFields, RefuseAStreamOfNoArray) {
-  EXPECT_THAT(faults_of("stream", {{"bytes", "1MiB"}, {"read", "0"}, {"written", "0"}}),
+  EXPECT_THAT(faults_of_fields("stream", {{"bytes", "1MiB"}, {"read", "0"}, {"written", "0"}}),
               ElementsAre("written: '0' beside no array that is read: at least one array is accepted"));
 }
 
 TEST(TrialFields, TellAllFaultsAtOnce) {
-  EXPECT_EQ(faults_of("copy", {{"from", "x"}, {"to", "y"}, {"bytes", "z"}, {"engine", "-1"}}).size(), 4u);
+  EXPECT_EQ(faults_of_fields("copy", {{"from", "x"}, {"to", "y"}, {"bytes", "z"}, {"engine", "-1"}}).size(), 4u);
 }
 
 }  // namespace

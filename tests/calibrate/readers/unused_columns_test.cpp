@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "calibrate/readers/reader.h"
+#include "tests/calibrate/shipped_files.h"
 #include "tests/gzip.h"
 
 namespace c3sim::calibrate {
@@ -18,16 +18,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const Reader& shipped() {
-  static const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
-  return reader;
-}
-
-Reading read(const std::string& text) { return shipped().read_text(text, "runs/f.csv"); }
+Reading read_as_shipped(const std::string& text) { return shipped().read_text(text, "runs/f.csv"); }
 
 // `channel` would change the channels, `backed` the backend: without them the run would be one by RCCL on all channels.
 TEST(UnusedColumns, RowsThatAMisspeltColumnSaysSomethingOfAreLeftOut) {
-  const Reading reading = read(
+  const Reading reading = read_as_shipped(
       "collective,bytes,time_us,channel,backed\nall_reduce,67108864,450,8,sdma\nall_reduce,1048576,30,,-\n"
       "all_gather,1048576,30,,sdma\n");
   ASSERT_THAT(reading.measurements, SizeIs(1));
@@ -46,14 +41,14 @@ TEST(UnusedColumns, RowsThatAMisspeltColumnSaysSomethingOfAreLeftOut) {
 }
 
 TEST(UnusedColumns, GemmOnFewerCusIsNoneOnAll) {
-  const Reading reading = read("gemm,time_us,cu\n8192x8192x8192,3000,100\n");
+  const Reading reading = read_as_shipped("gemm,time_us,cu\n8192x8192x8192,3000,100\n");
   EXPECT_THAT(reading.measurements, IsEmpty());
   ASSERT_THAT(reading.faults, SizeIs(1));
   EXPECT_THAT(reading.faults[0].what, HasSubstr("did you mean 'cus'?"));
 }
 
 TEST(UnusedColumns, OthersAreNamedAndTheirRowsRead) {
-  const Reading reading = read("gemm,time_us,driver,time_p99_us\n8192x8192x8192,2000,6.4,2100\n");
+  const Reading reading = read_as_shipped("gemm,time_us,driver,time_p99_us\n8192x8192x8192,2000,6.4,2100\n");
   EXPECT_THAT(reading.measurements, SizeIs(1));
   EXPECT_THAT(reading.faults, IsEmpty());
   EXPECT_THAT(reading.remarks, ElementsAre(sim::Fault{"runs/f.csv:1:14", "driver", "this column is not used"},
@@ -62,8 +57,8 @@ TEST(UnusedColumns, OthersAreNamedAndTheirRowsRead) {
 }
 
 TEST(UnusedColumns, NotesAndWhatAFormIgnoresAreSilent) {
-  const Reading reading =
-      read("gemm,time_us,note,comment,host,tflops,event_us,n\n8192x8192x8192,2000,warm,\"a, b\",node7,550,1990,50\n");
+  const Reading reading = read_as_shipped(
+      "gemm,time_us,note,comment,host,tflops,event_us,n\n8192x8192x8192,2000,warm,\"a, b\",node7,550,1990,50\n");
   EXPECT_THAT(reading.measurements, SizeIs(1));
   EXPECT_THAT(reading.remarks, IsEmpty());
   EXPECT_THAT(reading.faults, IsEmpty());
@@ -83,7 +78,7 @@ TEST(UnusedColumns, ThoseThatAListOfRolesAsksForAreUsed) {
 
 // A GEMM of another type is slower or faster; no column says so unless this one is read.
 TEST(UnusedColumns, TypeOfAGemmIsReadAndOnlyBf16HasAModel) {
-  const Reading reading = read("gemm,time_us,dtype\n8192x8192x8192,2000,bf16\n8192x8192x8192,9000,fp32\n");
+  const Reading reading = read_as_shipped("gemm,time_us,dtype\n8192x8192x8192,2000,bf16\n8192x8192x8192,9000,fp32\n");
   EXPECT_THAT(reading.measurements, SizeIs(1));
   EXPECT_THAT(reading.faults,
               ElementsAre(sim::Fault{"runs/f.csv:3:21", "dtype", "'fp32' has no model: bf16 is accepted"}));
@@ -111,7 +106,7 @@ TEST(Reader, CompressedTableIsOfTheFormThatItIsNamedAfter) {
 }
 
 TEST(Reader, ColoursAreTakenOut) {
-  const Reading reading = read("\x1b[1;32mgemm\x1b[0m,time_us\n\x1b[31m8192x8192x8192\x1b[m,2000\n");
+  const Reading reading = read_as_shipped("\x1b[1;32mgemm\x1b[0m,time_us\n\x1b[31m8192x8192x8192\x1b[m,2000\n");
   ASSERT_THAT(reading.measurements, SizeIs(1));
   EXPECT_EQ(reading.measurements[0].line, 2);
 }

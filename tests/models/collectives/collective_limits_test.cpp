@@ -9,15 +9,12 @@
 
 #include "models/collectives/rccl_kernel.h"
 #include "tests/models/collectives/collective_fixture.h"
+#include "tests/models/collectives/collective_kinds.h"
 
 namespace c3sim::models {
 namespace {
 
 using sim::operator""_MiB;
-
-constexpr CollectiveKind kinds[] = {CollectiveKind::all_gather, CollectiveKind::all_to_all, CollectiveKind::all_reduce,
-                                    CollectiveKind::reduce_scatter, CollectiveKind::broadcast};
-constexpr SdmaVariant variants[] = {SdmaVariant::pcpy, SdmaVariant::bcst, SdmaVariant::swap, SdmaVariant::b2b};
 
 // Every collective that a platform can run.
 std::vector<CollectiveSpec> possible_collectives(const PlatformSpec& platform, sim::Bytes bytes) {
@@ -25,14 +22,14 @@ std::vector<CollectiveSpec> possible_collectives(const PlatformSpec& platform, s
   const Node node(simulator, platform);
   std::vector<CollectiveSpec> result;
   for (int gpus = 2; gpus <= platform.gpus; ++gpus) {
-    for (const CollectiveKind kind : kinds) {
+    for (const CollectiveKind kind : all_kinds) {
       CollectiveSpec spec;
       spec.kind = kind;
       spec.gpus = gpus;
       spec.bytes = bytes;
       result.push_back(spec);
       spec.backend = Backend::sdma;
-      for (const SdmaVariant variant : variants) {
+      for (const SdmaVariant variant : all_variants) {
         spec.variant = variant;
         if (why_impossible(spec, node).empty()) result.push_back(spec);
       }

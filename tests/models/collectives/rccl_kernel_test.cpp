@@ -9,6 +9,7 @@
 
 #include "models/collectives/rccl_transfers.h"
 #include "models/kernels/gemm.h"
+#include "tests/models/collectives/collective_kinds.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -18,10 +19,6 @@ constexpr int gpus = 4;
 constexpr double launch_us = 4.0 + 1.0;  // host and dispatcher
 constexpr double notice_us = 2.0;
 constexpr double steps = 3.0;  // the table's 7 of a full node, on 4 GPUs
-constexpr CollectiveKind all_kinds[] = {CollectiveKind::all_gather, CollectiveKind::all_to_all,
-                                        CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
-                                        CollectiveKind::broadcast};
-
 CollectiveSpec collective(CollectiveKind kind, double bytes) {
   CollectiveSpec spec;
   spec.kind = kind;
@@ -156,9 +153,7 @@ TEST(RcclAccess, ChannelsThatPullAreBoundByTheReadsInFlight) {
 
 // run_rccl_collective itself checks that every byte has arrived once.
 RC_GTEST_PROP(RcclDelivery, EveryCollectiveDeliversEverythingOnAnyCus, ()) {
-  CollectiveSpec spec =
-      collective(*rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds))),
-                 *rc::gen::inRange(4, 1'000'000'000));
+  CollectiveSpec spec = collective(*rc::gen::elementOf(all_kinds), *rc::gen::inRange(4, 1'000'000'000));
   spec.gpus = *rc::gen::inRange(2, gpus + 1);
   microseconds(round_platform(), spec, {0, *rc::gen::inRange(1, 5)});
 }
@@ -247,8 +242,7 @@ TEST(RcclSymmetry, EveryGpuMovesTheSame) {
 
 // The bus bandwidth counts, for every GPU that receives, what it receives.
 RC_GTEST_PROP(RcclPayload, OfAllPairsIsWhatTheBusBandwidthCounts, ()) {
-  CollectiveSpec spec =
-      collective(*rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds))), 0.0);
+  CollectiveSpec spec = collective(*rc::gen::elementOf(all_kinds), 0.0);
   spec.gpus = *rc::gen::inRange(2, 17);
   spec.bytes = sim::Bytes(spec.gpus * *rc::gen::inRange(1, 100'000'000));
   double sum = 0.0;
@@ -277,8 +271,7 @@ TEST(RcclPayload, BusBandwidthIsThatOfRcclTests) {
 
 RC_GTEST_PROP(RcclMonotony, ALargerArrayOrFewerCusNeverTakesLessTime, ()) {
   const PlatformSpec platform = round_platform();
-  const CollectiveKind kind =
-      *rc::gen::elementOf(std::vector<CollectiveKind>(std::begin(all_kinds), std::end(all_kinds)));
+  const CollectiveKind kind = *rc::gen::elementOf(all_kinds);
   const double bytes = *rc::gen::inRange(4, 1'000'000'000);
   const int cus = *rc::gen::inRange(1, 4);
   const double time = microseconds(platform, collective(kind, bytes), {0, cus + 1});

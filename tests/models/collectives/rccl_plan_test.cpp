@@ -6,13 +6,10 @@
 #include <string>
 
 #include "tests/models/collectives/collective_fixture.h"
+#include "tests/models/collectives/collective_kinds.h"
 
 namespace c3sim::models {
 namespace {
-
-constexpr CollectiveKind all_kinds[] = {CollectiveKind::all_gather, CollectiveKind::all_to_all,
-                                        CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
-                                        CollectiveKind::broadcast};
 
 // The place of the protocol in RcclSpec::protocols.
 std::ptrdiff_t protocol(Node& node, const CollectiveSpec& spec) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "tests/models/collectives/collective_kinds.h"
 #include "tests/models/sdma/sdma_fixture.h"
 
 namespace c3sim::models {
@@ -16,16 +17,7 @@ using sim::operator""_KiB;
 using sim::operator""_MiB;
 using sim::operator""_GiB;
 
-const std::vector<SdmaVariant> variants{SdmaVariant::pcpy, SdmaVariant::bcst, SdmaVariant::swap, SdmaVariant::b2b};
-const std::vector<CollectiveKind> kinds{CollectiveKind::all_gather, CollectiveKind::all_to_all,
-                                        CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
-                                        CollectiveKind::broadcast};
-
 sim::Time time_on(const CopyPlatform& platform, const CollectiveSpec& spec) { return CopyNode(platform).run(spec); }
-
-CollectiveSpec all_gather(SdmaVariant variant, sim::Bytes bytes, bool prelaunch = false) {
-  return sdma_collective(CollectiveKind::all_gather, variant, prelaunch, bytes);
-}
 
 struct Counts {
   std::size_t programs = 0;  // submissions and completions
@@ -95,7 +87,7 @@ RC_GTEST_PROP(SdmaCollectiveProperty, EveryPossibleCollectiveDeliversEverything,
   platform.sdma.broadcast_width = *rc::gen::inRange(1, 4);
   platform.host.threads = *rc::gen::element(HostThreads::one, HostThreads::per_gpu);
   platform.host.wait = *rc::gen::element(HostWait::polling, HostWait::interrupt);
-  CollectiveSpec spec = sdma_collective(*rc::gen::elementOf(kinds), *rc::gen::elementOf(variants),
+  CollectiveSpec spec = sdma_collective(*rc::gen::elementOf(all_kinds), *rc::gen::elementOf(all_variants),
                                         *rc::gen::arbitrary<bool>(), sim::Bytes(*rc::gen::inRange(8, 1 << 30)));
   spec.gpus = *rc::gen::inRange(2, 9);
   spec.engines = spec.variant == SdmaVariant::b2b ? *rc::gen::inRange(1, 8) : 1;

@@ -12,8 +12,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr double around_us = 4.0 + 1.0 + 2.0;  // launch, dispatch, notice
-
 double microseconds(const PlatformSpec& platform, const ElementwiseSpec& spec, CuMask mask = {}) {
   sim::Simulator simulator;
   Node node(simulator, platform);

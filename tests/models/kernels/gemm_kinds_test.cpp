@@ -12,10 +12,6 @@ namespace {
 
 using sim::operator""_us;
 
-// A tile of the round machine with k = 1000: 2 * 128 * 128 * 1000 flops at 0.5 TFLOP/s on one CU.
-constexpr double tile_us = 65.536;
-constexpr double launch_us = 1.0;
-
 struct Outcome {
   double us = 0.0;
   double l2_bytes = 0.0;
@@ -43,8 +39,8 @@ PlatformSpec with_kernel(int split_k) {
 
 // One tile and eight CUs, of which each takes an eighth of the contraction.
 TEST(SplitK, LetsAllCusWorkOnOneTile) {
-  EXPECT_NEAR(run(with_kernel(1), {128, 128, 1024}).us, launch_us + 1.024 * tile_us, 1e-5);
-  EXPECT_NEAR(run(with_kernel(8), {128, 128, 1024}).us, launch_us + 1.024 * tile_us / 8.0, 1e-5);
+  EXPECT_NEAR(run(with_kernel(1), {128, 128, 1024}).us, dispatch_us + 1.024 * tile_us, 1e-5);
+  EXPECT_NEAR(run(with_kernel(8), {128, 128, 1024}).us, dispatch_us + 1.024 * tile_us / 8.0, 1e-5);
 }
 
 // Two tiles, one on each XCD. Panels are asked for once whoever reads them: 2 * 128 * 1000 elements of 2 B a tile. One
@@ -73,7 +69,7 @@ TEST(GemmSchedule, CountsWholeWaves) {
   PlatformSpec platform = with_kernel(1);
   for (const Dealing schedule : {Dealing::per_xcd, Dealing::resident, Dealing::stealing}) {
     platform.gpu.gemm.library.schedule = schedule;
-    EXPECT_NEAR(run(platform, {9 * 128, 128, 1000}).us, 2.0 * (launch_us + tile_us), 1e-5);
+    EXPECT_NEAR(run(platform, {9 * 128, 128, 1000}).us, 2.0 * (dispatch_us + tile_us), 1e-5);
   }
 }
 
@@ -84,17 +80,17 @@ TEST(ColdOperands, LengthenTheStepsThatMissTheCache) {
   const double operands = 2.0 * 1000.0 * (1024.0 + 128.0);
   platform.gpu.gemm.library.cold_operands = 0.5;
   platform.gpu.memory.cache_capacity = sim::Bytes(operands);
-  EXPECT_NEAR(run(platform, shape).us, launch_us + tile_us, 1e-5);
+  EXPECT_NEAR(run(platform, shape).us, dispatch_us + tile_us, 1e-5);
   platform.gpu.memory.cache_capacity = sim::Bytes(operands / 2.0);
-  EXPECT_NEAR(run(platform, shape).us, launch_us + 1.25 * tile_us, 1e-5);
+  EXPECT_NEAR(run(platform, shape).us, dispatch_us + 1.25 * tile_us, 1e-5);
 }
 
 TEST(GemmStartUp, ComesBeforeTheFirstWorkgroupAndAgainToAddUpParts) {
   PlatformSpec platform = with_kernel(1);
   platform.gpu.gemm.library.start_up = 7_us;
-  EXPECT_NEAR(run(platform, {128, 128, 1024}).us, 7.0 + launch_us + 1.024 * tile_us, 1e-5);
+  EXPECT_NEAR(run(platform, {128, 128, 1024}).us, 7.0 + dispatch_us + 1.024 * tile_us, 1e-5);
   platform.gpu.gemm.library.kernels.front().split_k = 8;
-  EXPECT_NEAR(run(platform, {128, 128, 1024}).us, 14.0 + launch_us + 1.024 * tile_us / 8.0, 1e-5);
+  EXPECT_NEAR(run(platform, {128, 128, 1024}).us, 14.0 + dispatch_us + 1.024 * tile_us / 8.0, 1e-5);
 }
 
 // One tile of a size that no kernel was tuned for: all eight CUs share its contraction, if the library splits.
@@ -114,11 +110,12 @@ TEST(ProfiledGemm, TakesItsTimeAndBytesFromTheProfile) {
   platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
   platform.gpu.gemm.profiles.push_back({shape, 0.25, sim::Bytes(8e6), sim::Bytes(5e6), sim::Bytes(3e6)});
   const Outcome outcome = run(platform, shape);
-  EXPECT_NEAR(outcome.us, launch_us + 2.0 * tile_us, 1e-5);
+  EXPECT_NEAR(outcome.us, dispatch_us + 2.0 * tile_us, 1e-5);
   EXPECT_NEAR(outcome.l2_bytes, 8e6, 1.0);
   EXPECT_NEAR(outcome.cache_bytes, 5e6, 1.0);
   EXPECT_NEAR(outcome.hbm_bytes, 3e6, 1.0);
-  EXPECT_NEAR(run(platform, {1024, 128, 1008}).us, launch_us + 1.008 * tile_us, 1e-5) << "another shape has no profile";
+  EXPECT_NEAR(run(platform, {1024, 128, 1008}).us, dispatch_us + 1.008 * tile_us, 1e-5)
+      << "another shape has no profile";
 }
 
 // What the estimate loses with half of the Infinity Cache, the profile loses in proportion.

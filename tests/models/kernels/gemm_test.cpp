@@ -21,10 +21,8 @@ using ::testing::HasSubstr;
 
 constexpr double element = GemmShape::element_bytes;
 
-// Of a full tile of the round machine with k = 1000: 2 * 128 * 128 * 1000 flops at 0.5 TFLOP/s on one CU; panels of
+// Of that full tile of the round machine: panels of
 // 2 * 128 rows and columns, and the tile itself, at 2 B an element.
-constexpr double tile_us = 65.536;
-constexpr double launch_us = 1.0;
 constexpr double panel_bytes = 512'000.0;
 constexpr double tile_bytes = 32'768.0;
 
@@ -144,25 +142,25 @@ TEST(GemmPlan, TilesAtTheEdgeArePadded) {
 
 TEST(GemmTime, OfASmallProductIsTheLaunchAndOnePaddedTile) {
   // 2 * 128 * 128 * 16 flops at 0.5 TFLOP/s are 1.048576 us.
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1, 1, 16}).us, launch_us + 1.048576, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1, 1, 16}).us, dispatch_us + 1.048576, 1e-5);
 }
 
 TEST(GemmTime, OfAPaddedTileIsThatOfAFullOne) {
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {129, 129, 1000}).us, launch_us + tile_us, 1e-5);
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 256, 1000}).us, launch_us + tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {129, 129, 1000}).us, dispatch_us + tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 256, 1000}).us, dispatch_us + tile_us, 1e-5);
 }
 
 // Eight CUs: the ninth tile takes a wave of its own.
 TEST(GemmTime, QuantisesInWaves) {
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}).us, launch_us + tile_us, 1e-5);
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1025, 128, 1000}).us, 2.0 * (launch_us + tile_us), 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}).us, dispatch_us + tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1025, 128, 1000}).us, 2.0 * (dispatch_us + tile_us), 1e-5);
 }
 
 // Two CUs of each XCD: eight tiles are two waves. Three: six tiles, then two.
 TEST(GemmTime, AMaskMakesMoreWaves) {
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {0, 2}).us, 2.0 * (launch_us + tile_us), 1e-5);
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {1, 4}).us, 2.0 * (launch_us + tile_us), 1e-5);
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {3, 4}).us, 4.0 * (launch_us + tile_us), 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {0, 2}).us, 2.0 * (dispatch_us + tile_us), 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {1, 4}).us, 2.0 * (dispatch_us + tile_us), 1e-5);
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {3, 4}).us, 4.0 * (dispatch_us + tile_us), 1e-5);
 }
 
 // A step along k takes 1049 cycles at least, of which a workgroup multiplies for 524: alone on its CU it reaches half
@@ -171,8 +169,8 @@ TEST(GemmTime, WorkgroupsThatShareACuShareItsMatrixPipes) {
   PlatformSpec platform = round_platform();
   platform.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2);
   platform.gpu.gemm.library.least_step = 2.0 * 524.288;
-  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
-  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, dispatch_us + 2.0 * tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, dispatch_us + 2.0 * tile_us, 1e-5);
 }
 
 // The same where ports of 1 GB/s hold both back. Each four tiles of an XCD, one to a CU, take 5 * 128 rows and columns,
@@ -182,20 +180,20 @@ TEST(GemmTime, WorkgroupsThatShareACuShareItsLoadsToo) {
   platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
   platform.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2);
   const double all_us = 16.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 2e3;
-  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, launch_us + all_us, 0.1);
+  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, dispatch_us + all_us, 0.1);
 }
 
 TEST(GemmTime, FollowsTheMatrixClock) {
   PlatformSpec platform = round_platform();
   platform.gpu.power.matrix_clock = sim::Hertz(0.5e9);
-  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, launch_us + 2.0 * tile_us, 1e-5);
+  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, dispatch_us + 2.0 * tile_us, 1e-5);
 }
 
 // One tile on each XCD: nothing is shared there, so every port carries a tile's panels and its result at 1 GB/s.
 TEST(GemmTime, OfAMemoryBoundProductIsThatOfThePorts) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
-  EXPECT_NEAR(run_on_gpu0(platform, {256, 128, 1000}).us, launch_us + (panel_bytes + tile_bytes) / 1e3, 1e-4);
+  EXPECT_NEAR(run_on_gpu0(platform, {256, 128, 1000}).us, dispatch_us + (panel_bytes + tile_bytes) / 1e3, 1e-4);
 }
 
 // Two tiles share their panel of B, which the Infinity Cache keeps: HBM moves the compulsory bytes, at 1 GB/s.
@@ -205,7 +203,7 @@ TEST(GemmTime, OfAProductThatHbmBoundsIsThatOfItsCompulsoryBytes) {
   platform.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
   platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
   const GemmOutcome outcome = run_on_gpu0(platform, {256, 128, 1000});
-  EXPECT_NEAR(outcome.us, launch_us + 833.536, 1e-3);
+  EXPECT_NEAR(outcome.us, dispatch_us + 833.536, 1e-3);
   EXPECT_NEAR(outcome.hbm_bytes, 833'536.0, 1.0);
 }
 
@@ -238,13 +236,13 @@ void flood_caches(Node& node) {
 TEST(GemmCaches, AStreamThatTakesTheL2sEndsTheSharing) {
   const GemmOutcome outcome = run_on_gpu0(round_platform(), {256, 512, 1000}, {}, flood_caches);
   EXPECT_NEAR(outcome.beyond_l2_bytes, 8.0 * (panel_bytes + tile_bytes), 1.0);
-  EXPECT_NEAR(outcome.us, launch_us + tile_us, 1e-5) << "bound by matrix pipes all the same";
+  EXPECT_NEAR(outcome.us, dispatch_us + tile_us, 1e-5) << "bound by matrix pipes all the same";
 }
 
 // Arriving half-way through the wave, it costs half of what it costs from the start: 2 instead of 4 panels saved.
 TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
   const GemmOutcome outcome = run_on_gpu0(round_platform(), {256, 512, 1000}, {}, [](Node& node) {
-    const sim::Time half_way = sim::to_time(sim::Seconds((launch_us + tile_us / 2.0) * 1e-6));
+    const sim::Time half_way = sim::to_time(sim::Seconds((dispatch_us + tile_us / 2.0) * 1e-6));
     node.simulator().schedule(half_way, [&node] { flood_caches(node); });
   });
   EXPECT_NEAR(outcome.beyond_l2_bytes, 6.0 * panel_bytes + 8.0 * tile_bytes, 100.0);

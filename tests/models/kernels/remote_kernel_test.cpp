@@ -10,8 +10,6 @@
 namespace c3sim::models {
 namespace {
 
-constexpr double around_us = 7.0;
-
 double microseconds(const PlatformSpec& platform, const RemoteKernelSpec& kernel) {
   sim::Simulator simulator;
   Node node(simulator, platform);

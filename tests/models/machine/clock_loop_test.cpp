@@ -12,13 +12,12 @@
 namespace c3sim::models {
 namespace {
 
-constexpr double clock_step = 1e-3;  // the governor leaves a clock alone that is this close
 constexpr double flops_per_cycle = 1e5;
 
 sim::Time milliseconds(double ms) { return sim::to_time(sim::Seconds(ms * 1e-3)); }
 
 // It starts after 10 ms, as the burst limit lies 237.5 W above the cap.
-PowerSpec spec() {
+PowerSpec loop_power() {
   PowerSpec spec = round_power();
   spec.cap = sim::Watts(200.0);
   spec.burst_limit = sim::Watts(437.5);
@@ -88,20 +87,20 @@ void expect_clocks(const std::vector<double>& clocks, const std::vector<double>&
 
 // One step is enough: the cube root of 100 over 337.5 is a third less clock.
 TEST(ClockLoop, HoldsTheLimitAtOnceAndTheCapOnceItHasStarted) {
-  expect_clocks(run(spec(), 100.0, {0.1, 9.9, 10.1, 50.0, 99.0}), {1.5, 1.5, 1.0, 1.0, 1.0});
+  expect_clocks(run(loop_power(), 100.0, {0.1, 9.9, 10.1, 50.0, 99.0}), {1.5, 1.5, 1.0, 1.0, 1.0});
 }
 
 // It starts after 5 ms, of which the window sees as much rest: 268.75 W. The cube root of 100 over 168.75 makes
 // that 1.26 GHz, at which 300 W are drawn; the next step, 20 ms later, sees nothing else.
 TEST(ClockLoop, AveragesOverItsWindow) {
-  PowerSpec early = spec();
+  PowerSpec early = loop_power();
   early.start_energy = sim::Joules(0.5 * 2.375);
   expect_clocks(run(early, 100.0, {4.9, 5.1, 24.9, 25.1, 99.0}), {1.5, 1.26, 1.26, 1.0, 1.0});
 }
 
 // 268.75 W are 34 % over the cap.
 TEST(ClockLoop, LeavesTheClockWithinItsDeadBand) {
-  PowerSpec early = spec();
+  PowerSpec early = loop_power();
   early.start_energy = sim::Joules(0.5 * 2.375);
   early.dead_band = 0.35;
   EXPECT_NEAR(run(early, 100.0, {9.9}).front(), 1.5, 1.5 * clock_step);
@@ -111,14 +110,14 @@ TEST(ClockLoop, LeavesTheClockWithinItsDeadBand) {
 
 // A tenth of the work: 180 W at 2 GHz.
 TEST(ClockLoop, NeverStartsUnderALoadBelowTheCap) {
-  expect_clocks(run(spec(), 100.0, {50.0, 99.0}, 0.1 * flops_per_cycle), {2.0, 2.0});
+  expect_clocks(run(loop_power(), 100.0, {50.0, 99.0}, 0.1 * flops_per_cycle), {2.0, 2.0});
 }
 
 // The work ends at 25 ms. At 30 ms the window has seen 5 ms at 200 W and 5 ms at rest, 150 W: the clock rises by the
 // cube root of 2. At 50 ms it finds rest and lets the clock go; at 70 ms nothing is left to do, or this would run for
 // ever.
 TEST(ClockLoop, LetsTheClockGoAfterTheLoadAndEnds) {
-  expect_clocks(run(spec(), 25.0, {24.0, 31.0, 51.0}), {1.0, 1.26, 2.0});
+  expect_clocks(run(loop_power(), 25.0, {24.0, 31.0, 51.0}), {1.0, 1.26, 2.0});
 }
 
 }  // namespace

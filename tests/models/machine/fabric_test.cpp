@@ -27,17 +27,17 @@ FabricSpec spec_of(Topology topology, double reverse_share) {
   return spec;
 }
 
-struct Path {
+struct Hop {
   int from;
   int to;
 };
 
-std::vector<double> rates(const FabricSpec& spec, const std::vector<Path>& paths) {
+std::vector<double> rates(const FabricSpec& spec, const std::vector<Hop>& paths) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
   const Fabric fabric(spec, network);
   std::vector<UsageList> lists;
-  for (const Path& path : paths) fabric.add(lists.emplace_back(), path.from, path.to, 1.0);
+  for (const Hop& hop : paths) fabric.add(lists.emplace_back(), hop.from, hop.to, 1.0);
   return rates_together(network, std::move(lists));
 }
 
@@ -81,13 +81,13 @@ TEST(FabricReads, AreBoundByThoseInFlightOverTheRoundTrip) {
   spec.latency = 250_ns;
   spec.reads_in_flight = sim::Bytes(12e3);
   spec.read_cost = 0.8;
-  const auto rates_of = [&spec](const std::vector<Path>& reads, const std::vector<Path>& stores) {
+  const auto rates_of = [&spec](const std::vector<Hop>& reads, const std::vector<Hop>& stores) {
     sim::Simulator simulator;
     sim::ResourceNetwork network(simulator);
     const Fabric fabric(spec, network);
     std::vector<UsageList> lists;
-    for (const Path& path : reads) fabric.add_read(lists.emplace_back(), path.from, path.to, 1.0, 500_ns);
-    for (const Path& path : stores) fabric.add(lists.emplace_back(), path.from, path.to, 1.0);
+    for (const Hop& hop : reads) fabric.add_read(lists.emplace_back(), hop.from, hop.to, 1.0, 500_ns);
+    for (const Hop& hop : stores) fabric.add(lists.emplace_back(), hop.from, hop.to, 1.0);
     return rates_together(network, std::move(lists));
   };
   const auto expect_rates = [](const std::vector<double>& rates, const std::vector<double>& expected) {
@@ -160,8 +160,8 @@ RC_GTEST_PROP(FabricSymmetry, RenamingTheGpusChangesNoRate, ()) {
   const auto raw = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::pair<int, int>>>(
       rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(1, 4))));
   const int shift = *rc::gen::inRange(1, 4);
-  std::vector<Path> paths;
-  std::vector<Path> renamed;
+  std::vector<Hop> paths;
+  std::vector<Hop> renamed;
   for (const auto& [from, distance] : raw) {
     paths.push_back({from, (from + distance) % 4});
     renamed.push_back({(from + shift) % 4, (from + distance + shift) % 4});

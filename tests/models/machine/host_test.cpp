@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "sim/config/config.h"
+#include "tests/models/machine/word_writer.h"
 
 namespace c3sim::models {
 namespace {
 
 using sim::operator""_ns;
 
-HostSpec spec(HostThreads threads = HostThreads::one) {
+HostSpec host_spec(HostThreads threads = HostThreads::one) {
   HostSpec spec;
   spec.threads = threads;
   spec.submission.command_write = 10_ns;
@@ -48,10 +49,6 @@ sim::Task<> notice(Host& host, sim::Time& end) {
   co_await host.notice_kernel_end(0);
   end = host.simulator().now();
 }
-sim::Task<> write_at(sim::Simulator& simulator, MemoryWord& word, sim::Time at) {
-  co_await simulator.delay(at);
-  word.write(1);
-}
 sim::Task<> see(Host& host, MemoryWord& word, sim::Time& end) {
   const Condition written{Comparison::equal, 1};
   co_await host.see(0, word, written);
@@ -60,7 +57,7 @@ sim::Task<> see(Host& host, MemoryWord& word, sim::Time& end) {
 
 TEST(Host, OneThreadWorksForAllGpusInTurn) {
   sim::Simulator simulator;
-  Host host(spec(), simulator, 8);
+  Host host(host_spec(), simulator, 8);
   sim::Time ends[3];
   for (int gpu = 0; gpu < 3; ++gpu) simulator.spawn("work", work(host, gpu, 50_ns, ends[gpu]));
   simulator.run();
@@ -73,7 +70,7 @@ TEST(Host, OneThreadWorksForAllGpusInTurn) {
 
 TEST(Host, AThreadPerGpuWorksAtOnce) {
   sim::Simulator simulator;
-  Host host(spec(HostThreads::per_gpu), simulator, 8);
+  Host host(host_spec(HostThreads::per_gpu), simulator, 8);
   sim::Time ends[2];
   for (int gpu = 0; gpu < 2; ++gpu) simulator.spawn("work", work(host, gpu, 50_ns, ends[gpu]));
   simulator.run();
@@ -84,7 +81,7 @@ TEST(Host, AThreadPerGpuWorksAtOnce) {
 
 TEST(Host, KernelsOfDifferentGpusAreLaunchedAtOnceWhoeverDrivesTheEngines) {
   sim::Simulator simulator;
-  Host host(spec(), simulator, 8);
+  Host host(host_spec(), simulator, 8);
   sim::Time kernel, graph, behind;
   simulator.spawn("kernel", launch(host, 0, false, kernel));
   simulator.spawn("graph", launch(host, 1, true, graph));
@@ -97,7 +94,7 @@ TEST(Host, KernelsOfDifferentGpusAreLaunchedAtOnceWhoeverDrivesTheEngines) {
 
 TEST(Host, DoorbellsOfOneThreadAreAnIntervalApart) {
   sim::Simulator simulator;
-  Host host(spec(HostThreads::per_gpu), simulator, 2);
+  Host host(host_spec(HostThreads::per_gpu), simulator, 2);
   sim::Time one, three;
   simulator.spawn("one", ring(host, 0, 1, one));
   simulator.spawn("three", ring(host, 1, 3, three));
@@ -108,7 +105,7 @@ TEST(Host, DoorbellsOfOneThreadAreAnIntervalApart) {
 
 TEST(Host, FurtherPacketsOfACommandCostTheirWriteAlone) {
   sim::Simulator simulator;
-  Host host(spec(), simulator, 1);
+  Host host(host_spec(), simulator, 1);
   sim::Time end;
   simulator.spawn("write", write_command(host, 5, end));
   simulator.run();
@@ -117,7 +114,7 @@ TEST(Host, FurtherPacketsOfACommandCostTheirWriteAlone) {
 
 TEST(Host, WordsThatArriveTogetherAreSeenOneAfterTheOther) {
   sim::Simulator simulator;
-  Host host(spec(), simulator, 1);
+  Host host(host_spec(), simulator, 1);
   MemoryWord first(simulator, "first", 0), second(simulator, "second", 0);
   sim::Time seen[2];
   simulator.spawn("write", write_at(simulator, first, 40_ns));
@@ -130,7 +127,7 @@ TEST(Host, WordsThatArriveTogetherAreSeenOneAfterTheOther) {
 }
 
 TEST(Host, AnInterruptAddsItsLatencyOnceItIsUnderWay) {
-  HostSpec sleeping = spec();
+  HostSpec sleeping = host_spec();
   sleeping.wait = HostWait::interrupt;
   sim::Simulator simulator;
   Host host(sleeping, simulator, 1);
@@ -147,7 +144,7 @@ TEST(Host, AnInterruptAddsItsLatencyOnceItIsUnderWay) {
 
 TEST(Host, TheEndOfAKernelIsNoticedLater) {
   sim::Simulator simulator;
-  Host host(spec(), simulator, 1);
+  Host host(host_spec(), simulator, 1);
   sim::Time end;
   simulator.spawn("notice", notice(host, end));
   simulator.run();
@@ -178,7 +175,7 @@ sim::Task<> kernels_after(Host& host, std::vector<sim::Time> pauses, std::vector
 
 // 50 ns to launch, 30 to notice; 400 more for the first kernel and for one after as long a pause.
 TEST(Host, AKernelThatFindsItsGpuAtRestStartsLater) {
-  HostSpec sleepy = spec();
+  HostSpec sleepy = host_spec();
   sleepy.wake_up = 400_ns;
   sim::Simulator simulator;
   Host host(sleepy, simulator, 1);
@@ -190,7 +187,7 @@ TEST(Host, AKernelThatFindsItsGpuAtRestStartsLater) {
 
 // The launcher sleeps 400 ns after the first: the second is launched 50 ns behind that, as it would be of a GPU awake.
 TEST(Host, KernelsStartInTheOrderOfTheirLaunchesFromRestToo) {
-  HostSpec sleepy = spec();
+  HostSpec sleepy = host_spec();
   sleepy.wake_up = 400_ns;
   sim::Simulator simulator;
   Host host(sleepy, simulator, 1);

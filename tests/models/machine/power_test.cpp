@@ -12,8 +12,6 @@
 namespace c3sim::models {
 namespace {
 
-constexpr double clock_step = 1e-3;  // the governor leaves a clock alone that is this close
-
 // The round machine's power with a cap that bites and a price for every byte.
 PowerSpec tight() {
   PowerSpec spec = round_power();

@@ -9,14 +9,13 @@
 #include "models/platform/platform_config.h"
 #include "models/platform/platform_spec.h"
 #include "sim/config/config_error.h"
+#include "tests/config_folders.h"
 
 namespace c3sim::models {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
 
 // A platform on mi300x whose links' rate, latency and acknowledgements have errors; the rows of pairs follow.
 sim::Config config_of(const std::string& pairs) {
@@ -37,7 +36,7 @@ PlatformSpec read(const std::string& pairs, const std::vector<std::string>& assi
   return PlatformSpec::read(config, folders);
 }
 
-std::string faults(const std::string& pairs) {
+std::string faults_of(const std::string& pairs) {
   try {
     read(pairs);
   } catch (const sim::ConfigError& error) {
@@ -65,28 +64,28 @@ TEST(CorrelationGroup, IsWhatPairsLink) {
 }
 
 TEST(CorrelationGroup, IsOfParameters) {
-  EXPECT_THAT(faults(pair(rate, "fabric.latncy", "0.5")),
+  EXPECT_THAT(faults_of(pair(rate, "fabric.latncy", "0.5")),
               HasSubstr("fitted.yaml:8:31: correlations[0].second: no parameter is named 'fabric.latncy'; did you mean "
                         "'fabric.latency'?"));
 }
 
 TEST(CorrelationGroup, HasNoPairTwice) {
-  EXPECT_EQ(faults(pair(rate, latency, "0.5") + pair(latency, rate, "0.5")),
+  EXPECT_EQ(faults_of(pair(rate, latency, "0.5") + pair(latency, rate, "0.5")),
             "fitted.yaml:9:29: correlations[1].second: the pair is given twice");
-  EXPECT_EQ(faults(pair(rate, rate, "0.5")), "fitted.yaml:8:31: correlations[0].second: is the first");
+  EXPECT_EQ(faults_of(pair(rate, rate, "0.5")), "fitted.yaml:8:31: correlations[0].second: is the first");
 }
 
 TEST(CorrelationGroup, HasCorrelationsWithinMinusOneAndOne) {
-  EXPECT_THAT(faults(pair(rate, latency, "1.5")), HasSubstr("'1.5' must lie between -1 and 1"));
+  EXPECT_THAT(faults_of(pair(rate, latency, "1.5")), HasSubstr("'1.5' must lie between -1 and 1"));
 }
 
 // 0.9, 0.9 and -0.9 contradict one another: the determinant is 1 - 3 * 0.81 - 2 * 0.729 < 0. Of 1 there is no inverse.
 TEST(CorrelationGroup, IsPositiveDefinite) {
-  EXPECT_EQ(faults(pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "-0.9")),
+  EXPECT_EQ(faults_of(pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "-0.9")),
             "fitted.yaml:7:1: correlations: no errors correlate like this (the matrix is not positive definite): "
             "fabric.link_rate, fabric.latency, fabric.reverse_share");
-  EXPECT_THAT(faults(pair(rate, latency, "1")), StartsWith("fitted.yaml:7:1: correlations: no errors correlate"));
-  EXPECT_EQ(faults(pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "0.9")), "");
+  EXPECT_THAT(faults_of(pair(rate, latency, "1")), StartsWith("fitted.yaml:7:1: correlations: no errors correlate"));
+  EXPECT_EQ(faults_of(pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "0.9")), "");
 }
 
 TEST(CorrelationGroup, LeavesOutPairsOfWhichOneHasNoError) {
@@ -121,7 +120,7 @@ TEST(CorrelationGroup, LosesParametersWhoseValueAnotherFileReplaces) {
 }
 
 TEST(CorrelationGroup, OfAParameterThatCannotBeReadIsNoFurtherFault) {
-  EXPECT_EQ(faults("  - {first: fabric.link_rate, second: fabric.latency}\n"),
+  EXPECT_EQ(faults_of("  - {first: fabric.link_rate, second: fabric.latency}\n"),
             "fitted.yaml:8:5: correlations[0].correlation: is missing");
   try {
     read(pair(rate, latency, "0.5"), {rate + "=fast"});

@@ -12,6 +12,7 @@
 
 #include "models/platform/platform_spec.h"
 #include "sim/config/config_error.h"
+#include "tests/config_folders.h"
 
 namespace c3sim::models {
 namespace {
@@ -20,8 +21,6 @@ namespace fs = std::filesystem;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-const std::vector<fs::path> folders{C3SIM_SOURCE_DIR "/configs"};
 
 class PlatformConfig : public ::testing::Test {
  protected:

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/config_folders.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -67,7 +68,6 @@ TEST(Mi300xFile, IsResolvedToTheSameParameters) {
   sim::Config config = platform_config(mi300x_file());
   PlatformSpec::read(config);
   sim::Config again = sim::Config::from_text(config.resolved(), "resolved.yaml", sim::Sources::required);
-  const std::vector<std::filesystem::path> folders{C3SIM_SOURCE_DIR "/configs"};
   PlatformSpec::read(again, folders);
   ASSERT_EQ(again.parameters().size(), config.parameters().size());
   for (std::size_t i = 0; i < config.parameters().size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/models/machine/word_writer.h"
 #include "tests/models/sdma/sdma_fixture.h"
 
 namespace c3sim::models {
@@ -40,11 +41,6 @@ void run(CopyNode& node, std::vector<SdmaCommand> commands, int engine = 2) {
   node.simulator().spawn("submitter", submit(node, node.sdma(0).engine(engine).queue(0), std::move(commands)));
   node.simulator().run();
 }
-sim::Task<> write_at(sim::Simulator& simulator, MemoryWord& word, sim::Time at) {
-  co_await simulator.delay(at);
-  word.write(1);
-}
-
 // The network ends an activity within the picosecond that follows.
 void expect_at(sim::Time actual, sim::Time expected) {
   EXPECT_GE(actual, expected);

@@ -158,5 +158,8 @@ inline CollectiveSpec sdma_collective(CollectiveKind kind, SdmaVariant variant, 
   spec.bytes = bytes;
   return spec;
 }
+inline CollectiveSpec all_gather(SdmaVariant variant, sim::Bytes bytes, bool prelaunch = false) {
+  return sdma_collective(CollectiveKind::all_gather, variant, prelaunch, bytes);
+}
 
 }  // namespace c3sim::models

@@ -23,10 +23,6 @@ double us(sim::Time time) { return sim::to_microseconds(time); }
 
 double time_us(const CopyPlatform& platform, const CollectiveSpec& spec) { return us(CopyNode(platform).run(spec)); }
 
-CollectiveSpec all_gather(SdmaVariant variant, sim::Bytes bytes) {
-  return sdma_collective(CollectiveKind::all_gather, variant, false, bytes);
-}
-
 double command_us(const SubmissionCosts& costs) { return us(costs.command_write + costs.packet_write); }
 
 // The thread that drives all GPUs writes programs of `commands` each and rings after each: its last doorbell.
@@ -87,8 +83,8 @@ TEST_P(FutureEngine, TakesTheTimeThatItsClosedFormGives) {
   }
 }
 
-constexpr double tight = 0.002;  // what a few bytes take
-constexpr double wide = 0.01;    // what one thread takes to write the packets of all copies
+constexpr double few_bytes = 0.002;  // what a few bytes take
+constexpr double wide = 0.01;        // what one thread takes to write the packets of all copies
 const CollectiveSpec small_pcpy = all_gather(SdmaVariant::pcpy, 1_KiB);
 const CollectiveSpec small_b2b = all_gather(SdmaVariant::b2b, 1_KiB);
 const CollectiveSpec small_bcst = all_gather(SdmaVariant::bcst, 1_KiB);
@@ -104,9 +100,10 @@ double few_engines_us(const CopyPlatform& p) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Measured, FutureEngine,
-                         testing::Values(Future{"small_pcpy", small_pcpy, [](auto&) {}, small_pcpy_us, tight, 0},
-                                         Future{"small_b2b", small_b2b, [](auto&) {}, small_back_to_back_us, tight, 0},
-                                         Future{"small_bcst", small_bcst, [](auto&) {}, small_bcst_us, tight, 0},
+                         testing::Values(Future{"small_pcpy", small_pcpy, [](auto&) {}, small_pcpy_us, few_bytes, 0},
+                                         Future{"small_b2b", small_b2b, [](auto&) {}, small_back_to_back_us, few_bytes,
+                                                0},
+                                         Future{"small_bcst", small_bcst, [](auto&) {}, small_bcst_us, few_bytes, 0},
                                          Future{"large_pcpy", large_pcpy, [](auto&) {}, large_pcpy_us, wide, 0}),
                          [](const auto& test) { return test.param.name; });
 
@@ -127,23 +124,25 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Latencies, FutureEngine,
-    testing::Values(
-        Future{"slow_set_up", small_b2b, [](auto& p) { p.sdma.transfer_setup += 2_us; }, small_back_to_back_us, tight,
-               1},
-        Future{"no_set_up", small_b2b, [](auto& p) { p.sdma.transfer_setup = sim::Time(0); }, small_back_to_back_us,
-               0.01, -1},
-        Future{"slow_fetch", small_b2b, [](auto& p) { p.sdma.host_read_latency += 5_us; }, small_back_to_back_us, tight,
-               1},
-        Future{"a_fetch_per_packet", small_b2b, [](auto& p) { p.sdma.fetch_granule = sim::Bytes(28); },
-               [](const auto& p) { return small_back_to_back_us(p) + 6.0 * us(p.sdma.host_read_latency); }, tight, 1},
-        Future{"slow_doorbell", small_b2b, [](auto& p) { p.sdma.doorbell_latency += 3_us; }, small_back_to_back_us,
-               tight, 1},
-        Future{"slow_atomic", small_b2b, [](auto& p) { p.sdma.atomic_latency += 3_us; }, small_back_to_back_us, tight,
-               1},
-        Future{"wide_broadcast", small_bcst, [](auto& p) { p.sdma.broadcast_width = 4; }, small_bcst_us, tight, -1},
-        Future{"broadcast_to_all", small_bcst, [](auto& p) { p.sdma.broadcast_width = 7; }, small_bcst_us, tight, -1},
-        Future{"broadcast_to_one_is_a_copy", small_bcst, [](auto& p) { p.sdma.broadcast_width = 1; }, small_pcpy_us,
-               tight, 1}),
+    testing::Values(Future{"slow_set_up", small_b2b, [](auto& p) { p.sdma.transfer_setup += 2_us; },
+                           small_back_to_back_us, few_bytes, 1},
+                    Future{"no_set_up", small_b2b, [](auto& p) { p.sdma.transfer_setup = sim::Time(0); },
+                           small_back_to_back_us, 0.01, -1},
+                    Future{"slow_fetch", small_b2b, [](auto& p) { p.sdma.host_read_latency += 5_us; },
+                           small_back_to_back_us, few_bytes, 1},
+                    Future{"a_fetch_per_packet", small_b2b, [](auto& p) { p.sdma.fetch_granule = sim::Bytes(28); },
+                           [](const auto& p) { return small_back_to_back_us(p) + 6.0 * us(p.sdma.host_read_latency); },
+                           few_bytes, 1},
+                    Future{"slow_doorbell", small_b2b, [](auto& p) { p.sdma.doorbell_latency += 3_us; },
+                           small_back_to_back_us, few_bytes, 1},
+                    Future{"slow_atomic", small_b2b, [](auto& p) { p.sdma.atomic_latency += 3_us; },
+                           small_back_to_back_us, few_bytes, 1},
+                    Future{"wide_broadcast", small_bcst, [](auto& p) { p.sdma.broadcast_width = 4; }, small_bcst_us,
+                           few_bytes, -1},
+                    Future{"broadcast_to_all", small_bcst, [](auto& p) { p.sdma.broadcast_width = 7; }, small_bcst_us,
+                           few_bytes, -1},
+                    Future{"broadcast_to_one_is_a_copy", small_bcst, [](auto& p) { p.sdma.broadcast_width = 1; },
+                           small_pcpy_us, few_bytes, 1}),
     [](const auto& test) { return test.param.name; });
 
 // Seven programs of two commands and a doorbell of each GPU.
@@ -166,9 +165,9 @@ double thread_per_gpu_us(const CopyPlatform& p) {
 INSTANTIATE_TEST_SUITE_P(
     Initiators, FutureEngine,
     testing::Values(Future{"batched_doorbell", small_pcpy, [](auto& p) { p.sdma.batched_doorbell = true; }, batched_us,
-                           tight, -1},
+                           few_bytes, -1},
                     Future{"thread_per_gpu", small_pcpy, [](auto& p) { p.host.threads = HostThreads::per_gpu; },
-                           thread_per_gpu_us, tight, -1},
+                           thread_per_gpu_us, few_bytes, -1},
                     Future{"gpu_rings_and_waits", small_pcpy,
                            [](auto& p) { p.sdma.submitted_by = p.sdma.completion_seen_by = Initiator::gpu; },
                            gpu_driven_us, 0.005, -1},
@@ -177,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
                              return small_back_to_back_us(p) - completion_us(p) +
                                     us(p.sdma.gpu_completion_latency + p.sdma.gpu_submission.word_check);
                            },
-                           tight, -1},
+                           few_bytes, -1},
                     Future{"interrupts", small_b2b, [](auto& p) { p.host.wait = HostWait::interrupt; },
                            // A ninth command, a TRAP, decoded behind the ATOMIC; its event takes the way of a FENCE.
                            [](const auto& p) {
@@ -185,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
                                     us(p.sdma.packet_decode) +
                                     us(p.sdma.fence_latency - p.sdma.atomic_latency + p.host.interrupt_latency);
                            },
-                           tight, 1}),
+                           few_bytes, 1}),
     [](const auto& test) { return test.param.name; });
 
 // An array of 4 GiB: reduced by engines that read two operands per byte, then gathered over the links.

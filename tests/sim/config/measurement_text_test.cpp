@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string fault_of(const std::string& bytes, std::size_t most = largest_measurement_text) {
+std::string fault_of_text(const std::string& bytes, std::size_t most = largest_measurement_text) {
   try {
     return "none: " + measurement_text_of(bytes, "f.gz", most);
   } catch (const ConfigError& error) {
@@ -42,46 +42,47 @@ RC_GTEST_PROP(MeasurementText, GzipIsWhatWasPacked, ()) {
 TEST(MeasurementText, MembersFollowEachOther) {
   EXPECT_EQ(measurement_text_of(gzip("a,b\n") + gzip("1,2\n"), "f"), "a,b\n1,2\n");
   EXPECT_EQ(measurement_text_of(gzip("a,b\n") + std::string(512, '\0'), "f"), "a,b\n");
-  EXPECT_EQ(fault_of(gzip("a,b\n") + "more"),
+  EXPECT_EQ(fault_of_text(gzip("a,b\n") + "more"),
             "f.gz: bytes that are no gzip follow behind its gzip: a whole file is accepted");
 }
 
 TEST(MeasurementText, GzipThatIsCutOffAnywhereIsToldAsSuch) {
   const std::string whole = gzip("a,b\n1,2\n3,4\n");
   for (std::size_t size = 2; size < whole.size(); ++size) {
-    EXPECT_EQ(fault_of(whole.substr(0, size)), "f.gz: its gzip is cut off: the whole file is accepted") << size;
+    EXPECT_EQ(fault_of_text(whole.substr(0, size)), "f.gz: its gzip is cut off: the whole file is accepted") << size;
   }
 }
 
 TEST(MeasurementText, DamagedGzipIsToldAsSuch) {
   std::string bytes = gzip("a,b\n1,2\n3,4\n");
   bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 1);  // of the checksum
-  EXPECT_THAT(fault_of(bytes), StartsWith("f.gz: its gzip is damaged (incorrect data check)"));
+  EXPECT_THAT(fault_of_text(bytes), StartsWith("f.gz: its gzip is damaged (incorrect data check)"));
 }
 
 // A million zeros pack into a thousand bytes.
 TEST(MeasurementText, SmallFileDoesNotFillTheMemory) {
   const std::string bomb = gzip(std::string(1'000'000, '0'));
   EXPECT_LT(bomb.size(), 10'000u);
-  EXPECT_EQ(fault_of(bomb, 999'999),
+  EXPECT_EQ(fault_of_text(bomb, 999'999),
             "f.gz: unpacked, it is larger than 999999 bytes: a file of measurements is accepted up to that size");
   EXPECT_EQ(measurement_text_of(bomb, "f", 1'000'000).size(), 1'000'000u);
-  EXPECT_THAT(fault_of(gzip(bomb)), HasSubstr("it is compressed twice: gzip of plain text is accepted"));
+  EXPECT_THAT(fault_of_text(gzip(bomb)), HasSubstr("it is compressed twice: gzip of plain text is accepted"));
 }
 
 TEST(MeasurementText, WhatIsNoTextIsSaid) {
-  EXPECT_EQ(fault_of("\xFF\xFEg\0"), "f.gz: it is UTF-16: UTF-8 is accepted, as iconv -f UTF-16 -t UTF-8 makes it");
-  EXPECT_THAT(fault_of(std::string("\xFE\xFF\0g", 4)), HasSubstr("it is UTF-16"));
+  EXPECT_EQ(fault_of_text("\xFF\xFEg\0"),
+            "f.gz: it is UTF-16: UTF-8 is accepted, as iconv -f UTF-16 -t UTF-8 makes it");
+  EXPECT_THAT(fault_of_text(std::string("\xFE\xFF\0g", 4)), HasSubstr("it is UTF-16"));
   EXPECT_EQ(
-      fault_of("PK\x03\x04sheet"),
+      fault_of_text("PK\x03\x04sheet"),
       "f.gz: it is a zip archive, as .xlsx files are, too: unpack it, or save the sheet as CSV, which is accepted");
-  EXPECT_THAT(fault_of("\xD0\xCF\x11\xE0"), HasSubstr("an old Excel (.xls): save the sheet as CSV"));
-  EXPECT_THAT(fault_of("\xFD"
-                       "7zXZ"),
+  EXPECT_THAT(fault_of_text("\xD0\xCF\x11\xE0"), HasSubstr("an old Excel (.xls): save the sheet as CSV"));
+  EXPECT_THAT(fault_of_text("\xFD"
+                            "7zXZ"),
               HasSubstr("it is compressed by xz: unpack it by xz -d"));
-  EXPECT_THAT(fault_of("\x28\xB5\x2F\xFD"), HasSubstr("it is compressed by zstd"));
-  EXPECT_THAT(fault_of("BZh91AY"), HasSubstr("it is compressed by bzip2"));
-  EXPECT_THAT(fault_of(gzip("PK\x03\x04sheet")), HasSubstr("it is a zip archive"));
+  EXPECT_THAT(fault_of_text("\x28\xB5\x2F\xFD"), HasSubstr("it is compressed by zstd"));
+  EXPECT_THAT(fault_of_text("BZh91AY"), HasSubstr("it is compressed by bzip2"));
+  EXPECT_THAT(fault_of_text(gzip("PK\x03\x04sheet")), HasSubstr("it is a zip archive"));
 }
 
 TEST(MeasurementText, FoldersAndAbsentFilesAreTold) {

@@ -24,10 +24,6 @@ std::string explained(models::PlatformSpec platform, const Schedule& schedule) {
   return csv.str();
 }
 
-Operation operation(std::string name, Work work) {
-  return {.name = std::move(name), .work = std::move(work), .mask = {}, .stream = "s", .after = {}};
-}
-
 const models::ElementwiseSpec memory_bound{1024_MiB, 512_MiB, {}};
 
 // HBM holds this kernel back, whether or not a part of it is set apart for collectives.

@@ -46,17 +46,17 @@ Slices traced(Testbed& testbed, const Results& results) {
 }
 
 // Times are written to the picosecond and read as doubles.
-constexpr double rounding_us = 1e-6;
+constexpr double last_digits_us = 1e-6;
 
 void expect_no_overlap(const Slices& slices) {
   for (const auto& [track, list] : slices) {
     for (std::size_t i = 1; i < list.size(); ++i) {
-      EXPECT_GE(list[i].begin, list[i - 1].end - rounding_us) << track << ": " << list[i].name;
+      EXPECT_GE(list[i].begin, list[i - 1].end - last_digits_us) << track << ": " << list[i].name;
     }
   }
 }
 
-models::CollectiveSpec gather(models::SdmaVariant variant) {
+models::CollectiveSpec traced_gather(models::SdmaVariant variant) {
   models::CollectiveSpec spec;
   spec.backend = models::Backend::sdma;
   spec.variant = variant;
@@ -66,7 +66,7 @@ models::CollectiveSpec gather(models::SdmaVariant variant) {
 
 TEST(RunTrace, ACollectiveHasATrackPerThreadQueueEngineAndLink) {
   Testbed testbed(mi300x().spec);
-  const std::array specs{gather(models::SdmaVariant::pcpy)};
+  const std::array specs{traced_gather(models::SdmaVariant::pcpy)};
   const Slices slices = traced(testbed, answer_collectives(testbed, specs));
   expect_no_overlap(slices);
   EXPECT_EQ(slices.at("host.thread0").size(), 56U * 3U + 56U);  // two commands and a doorbell each; a word each
@@ -86,7 +86,7 @@ TEST(RunTrace, ACollectiveHasATrackPerThreadQueueEngineAndLink) {
 // One data mover: however many copies wait, an engine streams one at a time, and so has one line of the picture.
 TEST(RunTrace, AnEngineStreamsOneCopyAtATime) {
   Testbed testbed(mi300x().spec);
-  const std::array specs{gather(models::SdmaVariant::b2b)};
+  const std::array specs{traced_gather(models::SdmaVariant::b2b)};
   const Slices slices = traced(testbed, answer_collectives(testbed, specs));
   expect_no_overlap(slices);
   const std::string engine = "gpu0.sdma" + std::to_string(testbed.platform().gpu.sdma.recommended_engine(0, 1));
@@ -97,13 +97,13 @@ TEST(RunTrace, AnEngineStreamsOneCopyAtATime) {
 // Nothing is drawn of what was queued before the clock started.
 TEST(RunTrace, SlicesLieWithinTheRun) {
   Testbed testbed(mi300x().spec);
-  std::array specs{gather(models::SdmaVariant::bcst)};
+  std::array specs{traced_gather(models::SdmaVariant::bcst)};
   specs[0].prelaunch = true;
   const Results results = answer_collectives(testbed, specs);
   const double time_us = std::get<double>(results.tables.front().table.rows()[0][6]);
   for (const auto& [track, list] : traced(testbed, results)) {
     EXPECT_GE(list.front().begin, 0.0) << track;
-    EXPECT_LE(list.back().end, time_us + rounding_us) << track;
+    EXPECT_LE(list.back().end, time_us + last_digits_us) << track;
   }
 }
 

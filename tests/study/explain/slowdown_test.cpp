@@ -23,7 +23,7 @@ std::vector<Slowdown> of(Strategy strategy, const models::PlatformSpec& platform
   return split_slowdowns(platform, answer_c3(testbed, all_to_all, std::array{strategy}).runs);
 }
 
-const Slowdown& operation(const std::vector<Slowdown>& slowdowns, const std::string& name) {
+const Slowdown& slowdown_of(const std::vector<Slowdown>& slowdowns, const std::string& name) {
   return *std::find_if(slowdowns.begin(), slowdowns.end(), [&](const Slowdown& s) { return s.operation == name; });
 }
 
@@ -65,11 +65,11 @@ TEST(Slowdown, OneAfterTheOtherNothingIsSlower) {
 // (docs/decisions.md 3); launched first, it waits for nothing, and the GEMM loses its CUs.
 TEST(Slowdown, TheOrderOfLaunchesDecidesWhoWaitsForCus) {
   const std::vector<Slowdown> base = of(Strategy::c3_base);
-  EXPECT_GT(percent(operation(base, "collective"), Mechanism::dispatch_wait), 50.0);
-  EXPECT_LT(percent(operation(base, "gemm"), Mechanism::cu_loss), 3.0);
+  EXPECT_GT(percent(slowdown_of(base, "collective"), Mechanism::dispatch_wait), 50.0);
+  EXPECT_LT(percent(slowdown_of(base, "gemm"), Mechanism::cu_loss), 3.0);
   const std::vector<Slowdown> first = of(Strategy::c3_sp);
-  EXPECT_EQ(percent(operation(first, "collective"), Mechanism::dispatch_wait), 0.0);
-  EXPECT_GT(percent(operation(first, "gemm"), Mechanism::cu_loss), 5.0);
+  EXPECT_EQ(percent(slowdown_of(first, "collective"), Mechanism::dispatch_wait), 0.0);
+  EXPECT_GT(percent(slowdown_of(first, "gemm"), Mechanism::cu_loss), 5.0);
 }
 
 // Engines take no CUs, have no clock, and lie below the L2s.

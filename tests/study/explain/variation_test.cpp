@@ -14,7 +14,7 @@ namespace {
 using sim::operator""_MiB;
 
 const std::vector<Strategy> strategies{Strategy::c3_base, Strategy::conccl};
-const Scenario small{"small", {8192, 8192, 4096}, models::CollectiveKind::all_to_all, 128_MiB};
+const Scenario exchange{"small", {8192, 8192, 4096}, models::CollectiveKind::all_to_all, 128_MiB};
 
 // Questions whose answers are known: a rate in units of its own, and a constant. That of HBM is from a data sheet.
 Fractions hbm_rate(Testbed& testbed) { return {testbed.platform().gpu.memory.hbm_rate.value() / 5e12, 0.5}; }
@@ -73,7 +73,7 @@ TEST(Sensitivity, IsShownInPoints) {
 }
 
 TEST(Sensitivity, SimulationsOnManyThreadsGiveTheSameBits) {
-  const Question question = question_of(small, strategies);
+  const Question question = question_of(exchange, strategies);
   const auto answer = [&] { return leave_mechanisms_out(mi300x().spec, question); };
   const std::vector<Fractions> first = answer();
   EXPECT_EQ(first, answer());
@@ -83,7 +83,7 @@ TEST(Sensitivity, SimulationsOnManyThreadsGiveTheSameBits) {
 
 // Behind this GEMM an all-to-all waits for CUs; on copy engines it takes none.
 TEST(LeaveMechanismsOut, ShowsWhatEachCosts) {
-  const std::vector<Fractions> answers = leave_mechanisms_out(mi300x().spec, question_of(small, strategies));
+  const std::vector<Fractions> answers = leave_mechanisms_out(mi300x().spec, question_of(exchange, strategies));
   ASSERT_EQ(answers.size(), 1 + models::all_mechanisms.size());
   const Fractions& without_wait = answers[1 + static_cast<std::size_t>(models::Mechanism::dispatch_wait)];
   EXPECT_GT(without_wait[0], answers[0][0] + 0.1);

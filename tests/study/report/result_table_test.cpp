@@ -11,7 +11,7 @@
 namespace c3sim::study {
 namespace {
 
-ResultTable example() {
+ResultTable example_table() {
   ResultTable table({{"name", "name", ""}, {"time_us", "time", "us", 1}, {"bytes", "size", "B", 2, false}});
   table.add_row({std::string("a"), 12.25, std::int64_t{1024}});
   table.add_row({std::string("long one"), Cell(), std::int64_t{9007199254740991}});
@@ -33,7 +33,7 @@ std::string csv_of(const ResultTable& table) {
 TEST(ResultTable, TextHasUnitsInTheHeadingNumbersToTheRightAndNoTrailingBlanks) {
   // The widest cell of the first column is "long one", of the second the heading "time [us]"; 12.25 with one decimal
   // rounds to even. The third column is for programs.
-  EXPECT_EQ(text_of(example()),
+  EXPECT_EQ(text_of(example_table()),
             "name      time [us]\n"
             "a              12.2\n"
             "long one\n");
@@ -52,7 +52,7 @@ TEST(ResultTable, TextIsWrappedToAWidth) {
 }
 
 TEST(ResultTable, CsvHasEveryColumnByItsKeyAndBlanksWhereNothingIsToBeSaid) {
-  EXPECT_EQ(csv_of(example()), "name,time_us,bytes\na,12.25,1024\nlong one,,9007199254740991\n");
+  EXPECT_EQ(csv_of(example_table()), "name,time_us,bytes\na,12.25,1024\nlong one,,9007199254740991\n");
 }
 
 TEST(ResultTable, WhatIsForPeopleOnlyIsNotForPrograms) {
@@ -65,7 +65,7 @@ TEST(ResultTable, WhatIsForPeopleOnlyIsNotForPrograms) {
 
 TEST(ResultTable, JsonKeepsColumnOrderTypesAndNulls) {
   EXPECT_EQ(
-      example().to_json().dump(),
+      example_table().to_json().dump(),
       R"([{"name":"a","time_us":12.25,"bytes":1024},{"name":"long one","time_us":null,"bytes":9007199254740991}])");
 }
 

@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Results example() {
+Results example_results() {
   ResultTable answer({{"time_us", "time", "us"}});
   answer.add_row({1.5});
   ResultTable raw({{"detail", "detail", ""}});
@@ -38,12 +38,12 @@ std::string content(const std::filesystem::path& path) {
 }
 
 TEST(Results, TextShowsTitlesAndOnlyTablesToBeRead) {
-  EXPECT_THAT(written(example(), Format::table), HasSubstr("Title\ntime [us]\n"));
-  EXPECT_THAT(written(example(), Format::table), Not(HasSubstr("detail")));
+  EXPECT_THAT(written(example_results(), Format::table), HasSubstr("Title\ntime [us]\n"));
+  EXPECT_THAT(written(example_results(), Format::table), Not(HasSubstr("detail")));
 }
 
 TEST(Results, CsvIsTheFirstTableAndABlockForEachOther) {
-  Results results = example();
+  Results results = example_results();
   EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# raw\ndetail\nx\n");
   results.tables[1].title = "Raw\nthings";
   results.notes = {"All is well."};
@@ -51,14 +51,14 @@ TEST(Results, CsvIsTheFirstTableAndABlockForEachOther) {
 }
 
 TEST(Results, CsvLeavesOutWhatSumsTheFirstTableUp) {
-  Results results = example();
+  Results results = example_results();
   results.tables[1].sums_up = true;
   EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n");
   EXPECT_THAT(written(results, Format::json), HasSubstr("detail"));
 }
 
 TEST(Results, JsonHasThePlatformEveryTableAndTheWarnings) {
-  const auto json = nlohmann::json::parse(written(example(), Format::json));
+  const auto json = nlohmann::json::parse(written(example_results(), Format::json));
   EXPECT_EQ(json["platform"], "mi300x");
   EXPECT_EQ(json["results"][0]["time_us"], 1.5);
   EXPECT_EQ(json["raw"][0]["detail"], "x");
@@ -66,14 +66,14 @@ TEST(Results, JsonHasThePlatformEveryTableAndTheWarnings) {
 }
 
 TEST(Results, MarkdownHasTheTablesToBeReadAndTheWarnings) {
-  Results results = example();
+  Results results = example_results();
   results.title = "A|B";
   EXPECT_EQ(written(results, Format::markdown),
             "# A\\|B\n\n## Title\n\n| time, us |\n| --- |\n| 1.50 |\n\n- warning: beware\n");
 }
 
 TEST(Results, NamesThatAreNoUtf8StillGiveJson) {
-  Results results = example();
+  Results results = example_results();
   results.platform = "\xff";
   EXPECT_TRUE(nlohmann::json::accept(written(results, Format::json)));
 }
@@ -88,31 +88,31 @@ const Origin origin{"9.9", "c3sim copy"};
 
 TEST(Results, SavingLeavesOneCsvPerTableTheJsonMarkdownAndThePageAndNothingElse) {
   const std::filesystem::path folder = new_folder();
-  save(example(), origin, folder);
+  save(example_results(), origin, folder);
   EXPECT_EQ(content(folder / "results.csv"), "time_us\n1.5\n");
   EXPECT_EQ(content(folder / "raw.csv"), "detail\nx\n");
-  EXPECT_EQ(content(folder / "report.md"), written(example(), Format::markdown));
-  EXPECT_EQ(content(folder / "page.html"), to_html(results_page(example())));
+  EXPECT_EQ(content(folder / "report.md"), written(example_results(), Format::markdown));
+  EXPECT_EQ(content(folder / "page.html"), to_html(results_page(example_results())));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 5);
 }
 
 TEST(Results, SavedJsonAlsoSaysWhatMadeItAndWhatWasWritten) {
   const std::filesystem::path folder = new_folder();
-  save(example(), origin, folder);
+  save(example_results(), origin, folder);
   auto json = nlohmann::ordered_json::parse(content(folder / "results.json"));
   EXPECT_EQ(json["c3sim"], "9.9");
   EXPECT_EQ(json["command"], "c3sim copy");
   EXPECT_EQ(json["files"],
             nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "report.md", "page.html"}));
   for (const char* const key : {"c3sim", "command", "files"}) json.erase(key);
-  EXPECT_EQ(json_text(json), written(example(), Format::json));
+  EXPECT_EQ(json_text(json), written(example_results(), Format::json));
 }
 
 TEST(Results, AnotherAnswerReplacesTheFilesOfTheLastAndNoOthers) {
   const std::filesystem::path folder = new_folder();
-  save(example(), origin, folder);
+  save(example_results(), origin, folder);
   std::ofstream(folder / "mine.csv") << "kept";
-  Results other = example();
+  Results other = example_results();
   other.tables[1].key = "other";
   save(other, origin, folder);
   EXPECT_FALSE(std::filesystem::exists(folder / "raw.csv"));
@@ -124,7 +124,7 @@ TEST(Results, AFileThatNoAnswerLeftIsNeitherReplacedNorRemoved) {
   const std::filesystem::path folder = new_folder();
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "raw.csv") << "mine";
-  EXPECT_THROW(save(example(), origin, folder), sim::ConfigError);
+  EXPECT_THROW(save(example_results(), origin, folder), sim::ConfigError);
   EXPECT_EQ(content(folder / "raw.csv"), "mine");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
 }
@@ -136,7 +136,7 @@ TEST(Results, AListOfFilesDoesNotLeadOutOfItsFolder) {
   std::ofstream(folder.parent_path() / "outside") << "kept";
   std::ofstream(folder / "results.json")
       << R"({"c3sim": "1", "files": ["results.json", "../outside", "inner", "..", "", 7, "inner/../../outside"]})";
-  save(example(), origin, folder);
+  save(example_results(), origin, folder);
   EXPECT_EQ(content(folder.parent_path() / "outside"), "kept");
   EXPECT_TRUE(std::filesystem::exists(folder / "inner"));
 }

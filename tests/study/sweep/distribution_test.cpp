@@ -19,20 +19,20 @@ using ::testing::HasSubstr;
 
 const StoreKey key{"d", "study", {{"square", "square", ""}}};
 
-PointAnswer square(std::uint64_t index) {
+PointAnswer squared(std::uint64_t index) {
   return {index, {static_cast<double>(index) * static_cast<double>(index)}, index % 10 == 3 ? "cannot be" : ""};
 }
 
 Distribution squares(std::uint64_t size, int jobs) {
-  return {.make_answerer = [] { return square; }, .size = size, .digest = "d", .jobs = jobs};
+  return {.make_answerer = [] { return squared; }, .size = size, .digest = "d", .jobs = jobs};
 }
 
 void expect_all(const SweepStore& store, std::uint64_t size) {
   std::uint64_t next = 0;
   store.for_each([&](const PointAnswer& answer) {
     EXPECT_EQ(answer.index, next);
-    EXPECT_EQ(answer.cells, square(next).cells);
-    EXPECT_EQ(answer.fault, square(next).fault);
+    EXPECT_EQ(answer.cells, squared(next).cells);
+    EXPECT_EQ(answer.fault, squared(next).fault);
     ++next;
   });
   EXPECT_EQ(next, size);
@@ -46,7 +46,7 @@ TEST(Distribution, EveryPointIsAnsweredOnceByAnyNumberOfThreads) {
     distribution.make_answerer = [&asked] {
       return [&asked](std::uint64_t index) {
         ++asked;
-        return square(index);
+        return squared(index);
       };
     };
     EXPECT_TRUE(run(distribution, store));
@@ -58,7 +58,7 @@ TEST(Distribution, EveryPointIsAnsweredOnceByAnyNumberOfThreads) {
 TEST(Distribution, WhatTheStoreHasIsNotAskedAgain) {
   SweepStore store({}, key);
   std::vector<PointAnswer> before;
-  for (std::uint64_t index = 0; index < 1000; index += 3) before.push_back(square(index));
+  for (std::uint64_t index = 0; index < 1000; index += 3) before.push_back(squared(index));
   store.add(before);
   std::atomic<int> asked{0};
   Distribution distribution = squares(1000, 2);
@@ -66,7 +66,7 @@ TEST(Distribution, WhatTheStoreHasIsNotAskedAgain) {
     return [&asked](std::uint64_t index) {
       EXPECT_NE(index % 3, 0u);
       ++asked;
-      return square(index);
+      return squared(index);
     };
   };
   EXPECT_TRUE(run(distribution, store));
@@ -81,7 +81,7 @@ TEST(Distribution, AFailedPointIsAskedOnceByEachRun) {
   Distribution distribution = squares(100, 2);
   distribution.make_answerer = [&asked] {
     return [&asked](std::uint64_t index) {
-      PointAnswer answer = square(index);
+      PointAnswer answer = squared(index);
       answer.failed = asked++ < 1000 && index % 7 == 0;
       return answer;
     };
@@ -104,7 +104,7 @@ TEST(Distribution, WhatWasFinishedBeforeAnInterruptionIsKept) {
   distribution.make_answerer = [&asked] {
     return [&asked](std::uint64_t index) {
       ++asked;
-      return square(index);
+      return squared(index);
     };
   };
   distribution.interrupted = [&asked] { return asked > 5000; };
@@ -118,7 +118,7 @@ TEST(Distribution, AnErrorOfAnAnswererComesOutAndWhatWasFinishedStays) {
   distribution.make_answerer = [] {
     return [](std::uint64_t index) {
       if (index == 2000) throw std::logic_error("broken at 2000");
-      return square(index);
+      return squared(index);
     };
   };
   EXPECT_THROW(run(distribution, store), std::logic_error);
@@ -128,7 +128,7 @@ TEST(Distribution, AnErrorOfAnAnswererComesOutAndWhatWasFinishedStays) {
 
 TEST(Distribution, ProgressReachesTheEnd) {
   SweepStore store({}, key);
-  store.add(std::vector{square(0)});
+  store.add(std::vector{squared(0)});
   Distribution distribution = squares(100, 2);
   std::size_t last = 1;
   distribution.progress = [&last](std::size_t done, std::size_t of) {

@@ -26,7 +26,7 @@ std::vector<std::string> labels(const std::string& text) {
   return labels;
 }
 
-std::string fault(const std::string& text) {
+std::string fault_of_axis(const std::string& text) {
   try {
     axis(text);
   } catch (const sim::ConfigError& error) {
@@ -90,20 +90,20 @@ TEST(SweepAxis, ColumnsHaveTheUnitsOfOtherTables) {
 }
 
 TEST(SweepAxis, FaultsSayWhatIsAccepted) {
-  EXPECT_THAT(fault("{of: a.b, values: []}"), HasSubstr("at least one value is needed"));
-  EXPECT_THAT(fault("{of: a.b, values: [1, 2, 1]}"), HasSubstr("'1' is there twice"));
-  EXPECT_THAT(fault("{of: a.b, from: 1 us, to: 2 GB/s, times: 2}"),
+  EXPECT_THAT(fault_of_axis("{of: a.b, values: []}"), HasSubstr("at least one value is needed"));
+  EXPECT_THAT(fault_of_axis("{of: a.b, values: [1, 2, 1]}"), HasSubstr("'1' is there twice"));
+  EXPECT_THAT(fault_of_axis("{of: a.b, from: 1 us, to: 2 GB/s, times: 2}"),
               AllOf(HasSubstr("both ends are of one dimension"), Not(HasSubstr("unknown key"))));
-  EXPECT_THAT(fault("{of: a.b, from: 2, to: 1, step: 1}"), HasSubstr("the upper end lies above the lower one"));
-  EXPECT_THAT(fault("{of: a.b, from: 0 us, to: 1 us, scale: log}"), HasSubstr("begins above 0"));
-  EXPECT_THAT(fault("{of: a.b, from: one, to: 2}"), HasSubstr("'one' is no number with a unit"));
-  EXPECT_THAT(fault("{of: a.b, from: 1, to: 2, step: 1, steps: 2}"), HasSubstr("one of step, times and steps"));
-  EXPECT_THAT(fault("{of: a.b, from: 1, to: 2, step: 1 us}"), HasSubstr("of the dimension of both ends"));
-  EXPECT_THAT(fault("{of: a.b, from: 1, to: 2, times: 1}"), HasSubstr("a factor above 1"));
-  EXPECT_THAT(fault("{of: a.b, from: 1, to: 1e9, step: 1}"), HasSubstr("more than 10000 values are too many"));
-  EXPECT_THAT(fault("{name: a, cases: [{name: b, set: [c]}]}"),
+  EXPECT_THAT(fault_of_axis("{of: a.b, from: 2, to: 1, step: 1}"), HasSubstr("the upper end lies above the lower one"));
+  EXPECT_THAT(fault_of_axis("{of: a.b, from: 0 us, to: 1 us, scale: log}"), HasSubstr("begins above 0"));
+  EXPECT_THAT(fault_of_axis("{of: a.b, from: one, to: 2}"), HasSubstr("'one' is no number with a unit"));
+  EXPECT_THAT(fault_of_axis("{of: a.b, from: 1, to: 2, step: 1, steps: 2}"), HasSubstr("one of step, times and steps"));
+  EXPECT_THAT(fault_of_axis("{of: a.b, from: 1, to: 2, step: 1 us}"), HasSubstr("of the dimension of both ends"));
+  EXPECT_THAT(fault_of_axis("{of: a.b, from: 1, to: 2, times: 1}"), HasSubstr("a factor above 1"));
+  EXPECT_THAT(fault_of_axis("{of: a.b, from: 1, to: 1e9, step: 1}"), HasSubstr("more than 10000 values are too many"));
+  EXPECT_THAT(fault_of_axis("{name: a, cases: [{name: b, set: [c]}]}"),
               HasSubstr("'c' is no assignment, which reads name=value"));
-  EXPECT_THAT(fault("{name: a, cases: []}"), HasSubstr("at least one case is needed"));
+  EXPECT_THAT(fault_of_axis("{name: a, cases: []}"), HasSubstr("at least one case is needed"));
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ void read(Read& into, const std::string& text, std::optional<sim::Config> experi
   config.finish();
 }
 
-std::string fault(const std::string& text, StudyLimits limits = {}, std::optional<sim::Config> experiment = {}) {
+std::string fault_of_study(const std::string& text, StudyLimits limits = {},
+                           std::optional<sim::Config> experiment = {}) {
   Read into;
   try {
     read(into, text, std::move(experiment), limits);
@@ -250,11 +251,11 @@ axes:
       - {name: less, set: [bytes=1MiB]}
       - {name: more, set: [bytes=2MiB, bothe=4MiB]}
 )";
-  EXPECT_EQ(fault(cases, {}, relay()),
+  EXPECT_EQ(fault_of_study(cases, {}, relay()),
             "study.yaml:6:5: axes[0].cases: more: 'bothe' is no parameter of the experiment; did you mean 'both'?");
   std::string text = relay_study("");
   text.replace(text.find("64MiB"), 5, "$(1MiB + 1us)");
-  EXPECT_EQ(fault(text, {}, relay()),
+  EXPECT_EQ(fault_of_study(text, {}, relay()),
             "study.yaml:4:20: axes[0].values: $(1MiB + 1us): bytes: what has s cannot be added to what has B");
 }
 
@@ -301,10 +302,10 @@ TEST(SweepStudy, ColumnsAreChosenInTheirOrder) {
   read(asked, relay_study("columns: [third.time, makespan_us]\n"), relay());
   EXPECT_THAT(shown(results_of(asked, 1).tables[0].table),
               ElementsAre("point", "bytes", "third.time_us", "makespan_us"));
-  EXPECT_EQ(fault(relay_study("columns: [makespan]\n"), {}, relay()), "");
-  EXPECT_THAT(fault(relay_study("columns: [makspan_us]\n"), {}, relay()),
+  EXPECT_EQ(fault_of_study(relay_study("columns: [makespan]\n"), {}, relay()), "");
+  EXPECT_THAT(fault_of_study(relay_study("columns: [makspan_us]\n"), {}, relay()),
               HasSubstr("study.yaml:5:1: columns: 'makspan_us' is no quantity; did you mean 'makespan_us'?"));
-  EXPECT_THAT(fault(relay_study("columns: []\n"), {}, relay()), HasSubstr("at least one quantity is due"));
+  EXPECT_THAT(fault_of_study(relay_study("columns: []\n"), {}, relay()), HasSubstr("at least one quantity is due"));
 }
 
 // Shards over one link at a time are slower than no overlap at all, pieces over all links faster.
@@ -329,7 +330,7 @@ objectives: [{maximize: speedup}]
 }
 
 TEST(SweepStudy, FaultsNamePlacesAndNearestNames) {
-  const std::string errors = fault(R"(name: bad
+  const std::string errors = fault_of_study(R"(name: bad
 ask: c3
 axes:
   - {of: gpu.sdma.engine, values: [3, 4]}
@@ -355,14 +356,14 @@ constraints: [{of: anything, at_most: 3}]
 TEST(SweepStudy, FaultsOfGoalsNameWhatThereIs) {
   std::string text = collective_study;
   text.replace(text.find("minimize: time_us"), 17, "minimize: tim_us ");
-  EXPECT_THAT(fault(text),
+  EXPECT_THAT(fault_of_study(text),
               HasSubstr("'tim_us' is neither an axis that varies nor a quantity; did you mean 'time_us'?"));
   text = collective_study;
   text.replace(text.find("1 ms"), 4, "1 W ");
-  EXPECT_THAT(fault(text), HasSubstr("'1 W' is no bound of 'time_us': a number with its unit, such as 1 us"));
+  EXPECT_THAT(fault_of_study(text), HasSubstr("'1 W' is no bound of 'time_us': a number with its unit, such as 1 us"));
   text = collective_study;
   text.replace(text.find(", at_most: 1 ms"), 15, "");
-  EXPECT_THAT(fault(text), HasSubstr("at_least or at_most is due"));
+  EXPECT_THAT(fault_of_study(text), HasSubstr("at_least or at_most is due"));
 }
 
 TEST(SweepStudy, ExplodingGridsAreCountedAndRefused) {
@@ -374,23 +375,24 @@ axes:
   - {of: cus, from: 8, to: 304, step: 8}
 )";
   // 51 caps, 38 counts.
-  EXPECT_THAT(fault(text, {1000}), HasSubstr("1938 points, of which 1000 are accepted: --most-points takes more"));
-  EXPECT_EQ(fault(text, {1938}), "");
+  EXPECT_THAT(fault_of_study(text, {1000}),
+              HasSubstr("1938 points, of which 1000 are accepted: --most-points takes more"));
+  EXPECT_EQ(fault_of_study(text, {1938}), "");
 }
 
 TEST(SweepStudy, AnUnknownQuestionIsTheOnlyFaultThatItMakes) {
   std::string text = collective_study;
   text.replace(text.find("ask: collective"), 15, "ask: colective ");
   EXPECT_EQ(
-      fault(text),
+      fault_of_study(text),
       "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, run; did you mean 'collective'?");
 }
 
 TEST(SweepStudy, EmptyStudiesAndImpossibleOnesAreRefused) {
-  EXPECT_THAT(fault("name: a\nask: gemm\naxes: []\n"), HasSubstr("at least one axis is needed"));
-  EXPECT_THAT(fault("name: a\nask: run\naxes: [{of: gpus, value: 8}]\n"),
+  EXPECT_THAT(fault_of_study("name: a\nask: gemm\naxes: []\n"), HasSubstr("at least one axis is needed"));
+  EXPECT_THAT(fault_of_study("name: a\nask: run\naxes: [{of: gpus, value: 8}]\n"),
               HasSubstr("the file of an experiment is due"));
-  EXPECT_THAT(fault(R"(name: a
+  EXPECT_THAT(fault_of_study(R"(name: a
 ask: collective
 axes: [{of: collective, value: all_gather}, {of: bytes, value: 1MiB}, {of: backend, value: sdma}, {of: variant, value: swap}]
 )"),
