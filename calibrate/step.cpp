@@ -37,6 +37,11 @@ const T* timed(const Measurement& m) {
   return timed(m) ? std::get_if<T>(&m.trial) : nullptr;
 }
 
+bool is_gemm_after(const Measurement& m, study::Before before) {
+  const auto* const gemm = std::get_if<study::GemmTrial>(&m.trial);
+  return gemm != nullptr && gemm->before == before;
+}
+
 bool is_within(sim::Bytes bytes, sim::Bytes above, sim::Bytes up_to) { return bytes > above && bytes <= up_to; }
 
 // Copies between two GPUs by the engine that serves them.
@@ -245,9 +250,10 @@ std::vector<Step> power_and_gemms() {
         {"gpu.gemm.libraries.*.tile_overhead", "GEMMs of one size by contractions of several lengths"},
         {"gpu.gemm.libraries.*.cold_operands", "GEMMs whose operands fit into the Infinity Cache and larger ones"},
         {"gpu.gemm.libraries.*.start_up", "small GEMMs"}},
-       [](const Measurement& m) {
-         return std::holds_alternative<study::GemmTrial>(m.trial) && !saw(m, Figure::efficiency);
-       }},
+       [](const Measurement& m) { return is_gemm_after(m, study::Before::loop) && !saw(m, Figure::efficiency); }},
+      {"GEMMs on awake links",
+       {{"gpu.power.links_awake", "GEMMs in a process that has communicated, and in one that has not"}},
+       [](const Measurement& m) { return is_gemm_after(m, study::Before::traffic); }},
   };
 }
 

@@ -13,6 +13,7 @@
 #include "study/c3_study.h"
 #include "study/cu_partition.h"
 #include "study/strategy.h"
+#include "study/trial.h"
 
 namespace c3sim::study {
 
@@ -47,8 +48,9 @@ inline std::vector<Choice<models::RemoteAccess>> remote_access_choices() {
 inline std::vector<Choice<models::HostThreads>> host_thread_choices() {
   return choices_of<models::HostThreads>(std::array{models::HostThreads::one, models::HostThreads::per_gpu});
 }
+inline std::vector<Choice<Before>> before_choices() { return choices_of<Before>(all_befores); }
 inline std::vector<Choice<models::Protocol>> protocol_choices() {
-  return choices_of<models::Protocol>(std::array{models::Protocol::steady, models::Protocol::shot});
+  return choices_of<models::Protocol>(models::all_protocols);
 }
 inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
 inline std::vector<Choice<models::Mechanism>> mechanism_choices() {

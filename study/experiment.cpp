@@ -245,11 +245,13 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
   std::vector<Together> operations;
   std::vector<Together> streams;
   bool kernels_wait = false;
+  const Between between =
+      std::ranges::any_of(schedule, uses_links, &Operation::work) ? Between::communication : Between::nothing;
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     const Operation& operation = schedule[i];
     const Span& span = timeline.operations[i];
     std::optional<sim::Time> alone;
-    if (!waits_for_others(operation.work)) alone = alone_on_queue(testbed, operation, is_queued[i]);
+    if (!waits_for_others(operation.work)) alone = alone_on_queue(testbed, operation, is_queued[i], between);
     const sim::Time time = on_queue[i].end - on_queue[i].start;
     instances.add_row({operation.name, operation.stream, to_string(operation.work), sim::to_microseconds(span.start),
                        sim::to_microseconds(span.end), sim::to_microseconds(time),

@@ -207,7 +207,7 @@ std::vector<FinerGrainResult> run_finer_grain_study(Testbed& testbed, const Fine
         const auto run = [&](const DependentSchedule& asked) {
           return own.run(operations_of(asked, result.shape, platform)).makespan();
         };
-        result.gemm_alone = own.alone(result.shape);
+        result.gemm_alone = own.alone_by_turns(result.shape);
         result.rccl_alone = own.alone(whole_collective(schedule, result.shape, models::Backend::rccl, platform.gpus));
         result.collective_alone = collective_alone(own, schedule, result.shape);
         result.serial = run(serial_of(schedule));

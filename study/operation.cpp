@@ -53,6 +53,11 @@ std::string to_string(const Work& work) {
   return std::visit([](const auto& kind) { return words(kind); }, work);
 }
 
+bool uses_links(const Work& work) {
+  return std::holds_alternative<models::CollectiveSpec>(work) || std::holds_alternative<models::SdmaCopySpec>(work) ||
+         std::holds_alternative<models::SdmaPacketList>(work) || std::holds_alternative<models::RemoteKernelSpec>(work);
+}
+
 bool waits_for_others(const Work& work) { return std::holds_alternative<models::SdmaPacketList>(work); }
 
 bool is_kernel(const Work& work) {

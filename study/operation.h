@@ -41,6 +41,9 @@ using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::Sdm
 // Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
 bool is_kernel(const Work& work);
 
+// Whether it moves data between GPUs.
+bool uses_links(const Work& work);
+
 // Whether it may wait for ever by itself: packets written by hand poll words that other operations write.
 bool waits_for_others(const Work& work);
 

@@ -33,9 +33,9 @@ std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, 
   return spans;
 }
 
-sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued) {
+sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued, Between between) {
   const models::HostSpec& host = testbed.platform().host;
-  const sim::Time alone = testbed.alone(operation.work, operation.mask, operation.gpus);
+  const sim::Time alone = testbed.alone(operation.work, operation.mask, operation.gpus, between);
   if (is_kernel(operation.work)) return alone - launch_of(operation.work, host, true) - host.kernel_notice;
   if (!is_queued) return alone;
   // A queued copy: its commands are there before its turn comes.

@@ -14,6 +14,7 @@ namespace c3sim::study {
 std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform);
 
 // The same of one operation with the node to itself; of one that is queued beforehand, behind another.
-sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued);
+sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued,
+                         Between between = Between::nothing);
 
 }  // namespace c3sim::study

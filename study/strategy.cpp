@@ -42,7 +42,7 @@ C3Result yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strateg
   result.scenario = scenario;
   result.strategy = strategy;
   result.chosen = strategy;
-  result.isolated_gemm = testbed.alone(scenario.gemm);
+  result.isolated_gemm = testbed.alone_by_turns(scenario.gemm);
   result.isolated_collective = testbed.alone(collective_of(scenario, Strategy::serial, testbed.platform()));
   result.collective_alone = testbed.alone(collective_of(scenario, strategy, testbed.platform()));
   return result;

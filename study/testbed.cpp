@@ -29,17 +29,36 @@ models::HostThreads host_threads(const models::PlatformSpec& platform, const Sch
   return platform.host.threads;
 }
 
+constexpr std::int64_t rounds_counted = 6;
+
 bool is_shot(const models::PlatformSpec& platform) { return platform.host.protocol == models::Protocol::shot; }
 
-// Whether a mean is held under the cap, and runs are so many that it is.
+bool governed_by(const models::PlatformSpec& platform, models::GovernorPolicy policy) {
+  return platform.gpu.power.governor == policy && !platform.gpu.power.acts_at_once();
+}
+
+// Whether the clock settles as one run follows another.
 bool clock_settles(const models::PlatformSpec& platform) {
-  return !platform.gpu.power.acts_at_once() && !is_shot(platform);
+  return governed_by(platform, models::GovernorPolicy::clock_steps) && !is_shot(platform);
+}
+
+// Whether governors remember from one round what tells in the next.
+bool rounds_differ(const models::PlatformSpec& platform) {
+  return governed_by(platform, models::GovernorPolicy::power_limit) &&
+         platform.host.protocol == models::Protocol::rounds;
 }
 
 models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule& schedule) {
   platform.host.threads = host_threads(platform, schedule);
   if (!is_shot(platform)) platform.host.wake_up = sim::Time::zero();
   return platform;
+}
+
+// Once or again and again.
+bool is_one_gemm(const Schedule& schedule) {
+  return std::ranges::all_of(schedule, [&](const Operation& operation) {
+    return std::holds_alternative<models::GemmShape>(operation.work) && operation.work == schedule.front().work;
+  });
 }
 
 // One GPU may stand for all if no operation tells them apart.
@@ -76,12 +95,18 @@ bool on_one_queue(const models::SdmaCopySpec& a, const models::SdmaCopySpec& b) 
 // A schedule while it is being played on a node of its own.
 class Play {
  public:
-  // `ceiling`: of the clock; none: the governors' own.
+  // What the run before left: a ceiling of the clock, or what governors remember; as a rule they are at rest.
+  struct Brought {
+    Between between = Between::nothing;
+    std::optional<sim::Hertz> ceiling{};
+    std::vector<models::PowerLimitLoop::State> governors{};
+  };
   Play(const models::PlatformSpec& platform, const Schedule& schedule, Testbed::Attach attach, sim::StepLog* steps,
-       std::optional<sim::Hertz> ceiling)
+       const Brought& brought)
       : platform_(platform_for(platform, schedule)),
         schedule_(schedule),
         queued_(queued(schedule)),
+        repeats_operands_(brought.between == Between::nothing && is_one_gemm(schedule)),
         attach_(std::move(attach)),
         node_(simulator_, platform_, symmetry_of(platform_, schedule)),
         words_(simulator_),
@@ -97,8 +122,9 @@ class Play {
       collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
     }
     timeline_.operations.resize(schedule.size());
-    timeline_.ceiling = ceiling;
-    govern(ceiling);
+    timeline_.ceiling = brought.ceiling;
+    timeline_.governors = brought.governors;
+    govern(brought);
   }
 
   Timeline run() {
@@ -106,6 +132,7 @@ class Play {
     for (std::size_t place = 0; place < schedule_.size(); ++place) {
       simulator_.spawn(schedule_[place].name, play(place));
     }
+    if (rounds_differ(platform_)) simulator_.spawn("the end of a round", look_at_governors());
     simulator_.run();
     timeline_.unsettled = node_.network().effort().unconverged + node_.network().unregulated();
     return timeline_;
@@ -124,20 +151,45 @@ class Play {
     return run;
   }
 
+  // What governors remember of the run just made.
+  const std::vector<models::PowerLimitLoop::State>& governors() const { return governors_; }
+
  private:
-  void govern(std::optional<sim::Hertz> ceiling) {
-    if (platform_.gpu.power.acts_at_once()) return;
+  void govern(const Brought& brought) {
+    const bool stay_awake = platform_.gpu.power.links_awake_for > sim::Time::zero();
+    const bool communicates =
+        brought.between == Between::communication || std::ranges::any_of(schedule_, uses_links, &Operation::work);
+    if (stay_awake && communicates && !is_shot(platform_)) keep_links_awake();
+    const auto& ceiling = brought.ceiling;
     for (const int gpu : node_.all_simulated()) {
-      if (is_shot(platform_)) {
-        node_.gpu(gpu).start_clock_loop();
+      if (is_shot(platform_) || rounds_differ(platform_)) {
+        std::optional<models::PowerLimitLoop::State> state;
+        if (!brought.governors.empty()) state = brought.governors[static_cast<std::size_t>(gpu)];
+        node_.gpu(gpu).start_governor_loop(state);
         continue;
       }
+      if (!clock_settles(platform_)) continue;
       models::PowerGovernor& governor = node_.gpu(gpu).governor(models::Tenant::gemm);
       if (ceiling) governor.set_ceiling(*ceiling);
       models::PowerRecord& record = records_.emplace_back(platform_.gpu.power.at_rest());
       node_.network().add_observer(
           [&record, &governor](sim::Time since, sim::Time until) { record.add(since, until, governor.power()); });
     }
+  }
+
+  // A machine whose runs use the links again and again.
+  void keep_links_awake() {
+    for (const int gpu : node_.all_simulated()) {
+      for (const models::Tenant tenant : {models::Tenant::gemm, models::Tenant::rccl}) {
+        node_.gpu(gpu).governor(tenant).keep_links_awake();
+      }
+    }
+  }
+
+  // When the host knows that all has ended.
+  sim::Task<> look_at_governors() {
+    for (sim::Gate& known : known_) co_await known.wait();
+    for (const int gpu : node_.all_simulated()) governors_.push_back(*node_.gpu(gpu).governor_state());
   }
 
   // What is queued beforehand is not timed: the clock of the timeline starts when all of it is in place.
@@ -192,6 +244,7 @@ class Play {
   models::Stream stream(std::size_t place) {
     const Operation& operation = schedule_[place];
     models::Stream stream{operation.mask, operation.priority, tag(place)};
+    stream.cached_operands = repeats_operands_ && (place > 0 || !is_shot(platform_));
     if (queued_[place]) stream.ready = &ready_[place];
     if (is_kernel(operation.work)) stream.ended = &ended_[place];
     return stream;
@@ -246,6 +299,7 @@ class Play {
   models::PlatformSpec platform_;
   const Schedule& schedule_;
   std::vector<bool> queued_;  // by place
+  bool repeats_operands_;     // one and the same GEMM, and nothing else
   Testbed::Attach attach_;
   sim::Simulator simulator_;
   models::Node node_;
@@ -256,6 +310,7 @@ class Play {
   std::deque<sim::Gate> ready_, ended_, known_;
   std::deque<models::MemoryWord> turns_;  // by place, of queued copies
   sim::Time origin_{0};
+  std::vector<models::PowerLimitLoop::State> governors_;
   std::deque<models::PowerRecord> records_;  // of simulated GPUs, where a mean is held under the cap
   Timeline timeline_;
 };
@@ -321,11 +376,53 @@ Testbed::Question Testbed::question_of(const Schedule& schedule) {
   return question;
 }
 
-Timeline Testbed::play(const Schedule& schedule) const {
-  if (!clock_settles(platform_)) return Play(platform_, schedule, {}, nullptr, {}).run();
+Timeline Testbed::play(const Schedule& schedule, Between between) const {
+  if (clock_settles(platform_)) return play_settled(schedule, between);
+  if (rounds_differ(platform_)) return play_rounds(schedule, between);
+  return Play(platform_, schedule, {}, nullptr, {.between = between}).run();
+}
+
+// Rounds until what governors remember no longer knows of the first, then as many as meet their steps at several
+// places, of which the mean is returned.
+Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
+  constexpr double settled = 16.0;  // time constants of the governor's filter, in which it forgets
+  const models::PowerSpec& power = platform_.gpu.power;
+  Play::Brought brought{.between = between};
+  const models::PowerLimitLoop::State at_cap{1.0, 1.0, sim::Time(0), sim::Joules(0.0)};
+  brought.governors.assign(static_cast<std::size_t>(platform_.gpus), at_cap);
+  Timeline mean;
+  sim::Time passed{0};
+  std::int64_t counted = 0;
+  for (std::int64_t rounds = 1; counted < rounds_counted; ++rounds) {
+    Play play(platform_, schedule, {}, nullptr, brought);
+    const Timeline timeline = play.run();
+    const bool counts =
+        rounds > 1 && (sim::to_seconds(passed) > settled * sim::to_seconds(power.window) || rounds > 24);
+    passed += timeline.makespan();
+    brought.governors = play.governors();
+    if (!counts) continue;
+    if (counted++ == 0) {
+      mean = timeline;
+      continue;
+    }
+    mean.unsettled += timeline.unsettled;
+    mean.governors = timeline.governors;
+    for (std::size_t place = 0; place < schedule.size(); ++place) {
+      mean.operations[place].start += timeline.operations[place].start;
+      mean.operations[place].end += timeline.operations[place].end;
+    }
+  }
+  for (Span& span : mean.operations) {
+    span.start /= counted;
+    span.end /= counted;
+  }
+  return mean;
+}
+
+Timeline Testbed::play_settled(const Schedule& schedule, Between between) const {
   Timeline timeline;
   const bool settled = settle_clock(platform_.gpu.power, [&](sim::Hertz ceiling) {
-    Play play(platform_, schedule, {}, nullptr, ceiling);
+    Play play(platform_, schedule, {}, nullptr, {.between = between, .ceiling = ceiling});
     timeline = play.run();
     return play.as_repeated();
   });
@@ -333,11 +430,11 @@ Timeline Testbed::play(const Schedule& schedule) const {
   return timeline;
 }
 
-const Timeline& Testbed::run(const Schedule& schedule) {
-  Question question = question_of(schedule);
+const Timeline& Testbed::run(const Schedule& schedule, Between between) {
+  std::pair<Between, Question> question{between, question_of(schedule)};
   const auto known = timelines_.find(question);
   if (known != timelines_.end()) return known->second;
-  const Timeline timeline = with_factors(schedule, play(schedule));
+  const Timeline timeline = with_factors(schedule, play(schedule, between));
   unsettled_ += timeline.unsettled;
   if (!timeline.clock_settled) ++unsettled_clocks_;
   return timelines_.emplace(std::move(question), timeline).first->second;
@@ -369,12 +466,13 @@ std::vector<std::string> Testbed::warnings() const {
 }
 
 Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps) const {
-  std::optional<sim::Hertz> ceiling;
-  if (clock_settles(platform_)) {
-    const auto known = timelines_.find(question_of(schedule));
-    ceiling = known != timelines_.end() ? known->second.ceiling : play(schedule).ceiling;
+  Play::Brought brought;
+  if (clock_settles(platform_) || rounds_differ(platform_)) {
+    const auto known = timelines_.find({Between::nothing, question_of(schedule)});
+    const Timeline timeline = known != timelines_.end() ? known->second : play(schedule, Between::nothing);
+    brought = {Between::nothing, timeline.ceiling, timeline.governors};
   }
-  return Play(platform_, schedule, attach, steps, ceiling).run();
+  return Play(platform_, schedule, attach, steps, brought).run();
 }
 
 Timeline Testbed::with_factors(const Schedule& schedule, Timeline timeline) const {
@@ -418,10 +516,10 @@ Testbed& Testbed::as_simulated() {
   return *as_simulated_;
 }
 
-sim::Time Testbed::alone(const Work& work, models::CuMask mask, std::vector<int> gpus) {
+sim::Time Testbed::alone(const Work& work, models::CuMask mask, std::vector<int> gpus, Between between) {
   Operation operation = operation_of(work, mask);
   operation.gpus = std::move(gpus);
-  return run({std::move(operation)}).makespan();
+  return run({std::move(operation)}, between).makespan();
 }
 
 bool Testbed::is_memory_bound(const models::GemmShape& shape) {

@@ -31,12 +31,19 @@ struct Span {
 };
 
 struct Timeline {
-  std::vector<Span> operations;       // by place in the schedule
-  std::uint64_t unsettled = 0;        // instants at which the search for rates and clocks was given up
-  bool clock_settled = true;          // or the search for where it does was given up
-  std::optional<sim::Hertz> ceiling;  // of the clock, where that has settled at one
-  sim::Time makespan() const;         // the latest end
+  std::vector<Span> operations;  // by place in the schedule
+  std::uint64_t unsettled = 0;   // instants at which the search for rates and clocks was given up
+  bool clock_settled = true;     // or the search for where it does was given up
+  // What governors brought along: the ceiling of the clock, where that has settled at one, or, by simulated GPU, what
+  // they remembered when the run began.
+  std::optional<sim::Hertz> ceiling;
+  std::vector<models::PowerLimitLoop::State> governors;
+  sim::Time makespan() const;  // the latest end
 };
+
+// What a node does between one run and the next beside what the schedule says: nothing, or it communicates. Then links
+// are awake, and caches hold other things than operands.
+enum class Between { nothing, communication };
 
 class Testbed {
  public:
@@ -58,7 +65,7 @@ class Testbed {
   bool is_memory_bound(const models::GemmShape& shape);
 
   // Plays the schedule, all of it possible work. The result stays valid for the life of the testbed.
-  const Timeline& run(const Schedule& schedule);
+  const Timeline& run(const Schedule& schedule, Between between = Between::nothing);
 
   // Plays the schedule anew, with `attach` called once commands queued beforehand are in place, at `origin` of the
   // node's clock: what it adds to the node sees all that is timed. `steps`, if given, gets every step from the start of
@@ -76,7 +83,12 @@ class Testbed {
   Testbed& as_simulated();
 
   // How long the work takes with the node to itself.
-  sim::Time alone(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {});
+  sim::Time alone(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {},
+                  Between between = Between::nothing);
+  // The same where collectives run, too, though not at the same time: what overlap is held against.
+  sim::Time alone_by_turns(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {}) {
+    return alone(work, mask, std::move(gpus), Between::communication);
+  }
 
   // The protocol by which the library's kernels do a collective alone: one of models::rccl_protocol_names.
   std::string_view protocol_of(const models::CollectiveSpec& collective);
@@ -101,8 +113,10 @@ class Testbed {
   };
   using Question = std::vector<Asked>;
   static Question question_of(const Schedule& schedule);
-  Timeline play(const Schedule& schedule) const;
-  std::map<Question, Timeline> timelines_;
+  Timeline play(const Schedule& schedule, Between between) const;
+  Timeline play_settled(const Schedule& schedule, Between between) const;
+  Timeline play_rounds(const Schedule& schedule, Between between) const;
+  std::map<std::pair<Between, Question>, Timeline> timelines_;
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> as_simulated_;
   std::uint64_t unsettled_ = 0;         // instants

@@ -56,6 +56,19 @@ Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpe
   return schedule;
 }
 
+// Last of all the GEMM, which the host launches when it knows of the end of what came before.
+Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform) {
+  Schedule schedule;
+  if (trial.before == Before::collective) schedule.push_back(operation_of(complete(trial.collective, platform)));
+  if (!schedule.empty()) {
+    schedule.push_back(operation_of(DelaySpec{}));
+    schedule.back().after = {0};
+  }
+  schedule.push_back(operation_of(trial.shape, trial.cus ? first_cus(platform, *trial.cus) : models::CuMask{}));
+  if (schedule.size() > 1) schedule.back().after = {schedule.size() - 2};
+  return schedule;
+}
+
 // What the testbed is to play; empty for trials that are no schedule.
 Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
   return std::visit(
@@ -64,9 +77,7 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
           [](const EmptyKernelTrial&) {
             return Schedule{operation_of(models::ElementwiseSpec{sim::Bytes(64.0), sim::Bytes(0.0), {}})};
           },
-          [&](const GemmTrial& gemm) {
-            return Schedule{operation_of(gemm.shape, gemm.cus ? first_cus(platform, *gemm.cus) : models::CuMask{})};
-          },
+          [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, platform); },
           [&](const CollectiveTrial& collective) {
             return Schedule{operation_of(complete(collective.spec, platform))};
           },
@@ -203,7 +214,7 @@ bool needs_meter(const std::set<Figure>& asked) {
 
 // GEMMs one after the other, each `pause` after the end of the one before it.
 Schedule repeated(const GemmTrial& gemm, std::size_t times, const models::PlatformSpec& platform) {
-  Schedule schedule(times, schedule_of(gemm, platform).front());
+  Schedule schedule(times, schedule_of(gemm, platform).back());
   for (std::size_t i = 1; i < times; ++i) {
     schedule[i].after = {i - 1};
     schedule[i].delay = gemm.pause;
@@ -268,9 +279,15 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   return figures;
 }
 
+Between between_of(const Trial& trial) {
+  const auto* const gemm = std::get_if<GemmTrial>(&trial);
+  return gemm != nullptr && gemm->before == Before::traffic ? Between::communication : Between::nothing;
+}
+
 Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
-  const bool metered = needs_meter(asked);
+  bool metered = needs_meter(asked);
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
+    metered = metered && gemm->before == Before::loop;  // a meter would see what came before, too
     if (gemm->nth) return of_nth(testbed, *gemm);
     if (gemm->pause > sim::Time::zero()) return of_pauses(testbed, *gemm, metered);
   }
@@ -286,9 +303,11 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
     clock = meter.clock_at_work(simulated, around_kernel(testbed.platform()));
     timeline = testbed.with_factors(schedule, std::move(timeline));
   } else {
-    timeline = testbed.run(schedule);
+    timeline = testbed.run(schedule, between_of(trial));
   }
-  const sim::Seconds time = sim::to_seconds(timeline.makespan());
+  const bool is_last = std::holds_alternative<GemmTrial>(trial);  // and what is before it is not timed
+  const Span& last = timeline.operations.back();
+  const sim::Seconds time = sim::to_seconds(is_last ? last.end - last.start : timeline.makespan());
   figures[Figure::time] = time.value();
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
     add_gemm(figures, *gemm, testbed.platform(), time);

@@ -2,6 +2,7 @@
 // that fits and comparisons put to the simulator.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <optional>
 #include <set>
@@ -26,12 +27,23 @@ struct EmptyKernelTrial {
   auto operator<=>(const EmptyKernelTrial&) const = default;
 };
 
+// What a GPU has done before a GEMM that is timed again and again.
+enum class Before {
+  loop,       // the same GEMM, of the same operands: caches hold what they can, links sleep
+  traffic,    // the same GEMM, of other operands; links have carried data not long ago
+  collective  // a collective that has just ended, as the host knows
+};
+inline constexpr std::array all_befores{Before::loop, Before::traffic, Before::collective};
+std::string_view to_string(Before before);  // "loop", "traffic", "collective"
+
 // A GEMM on every GPU.
 struct GemmTrial {
   models::GemmShape shape;
   std::optional<int> cus{};  // of each GPU; none: all
   std::optional<int> nth{};  // of those that follow each other from rest, from 0; none: as the host's protocol has it
   sim::Time pause{0};        // between one and the next, by turns since long
+  Before before = Before::loop;
+  models::CollectiveSpec collective{};  // which came before
   auto operator<=>(const GemmTrial&) const = default;
 };
 

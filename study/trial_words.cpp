@@ -26,6 +26,8 @@ std::string words(const GemmTrial& trial) {
   if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
   if (trial.nth) text += fmt::format(" number {} from rest", *trial.nth);
   if (trial.pause > sim::Time::zero()) text += fmt::format(" every time after {}", time_text(trial.pause));
+  if (trial.before == Before::traffic) text += " of other operands every time, on awake links";
+  if (trial.before == Before::collective) text += " every time after " + to_string(Work(trial.collective));
   return text;
 }
 
@@ -99,7 +101,7 @@ std::string command(const T&) {
 }
 
 std::string command(const GemmTrial& trial) {
-  if (trial.nth || trial.pause > sim::Time::zero()) return {};
+  if (trial.nth || trial.pause > sim::Time::zero() || trial.before != Before::loop) return {};
   std::string text = "gemm --gemm " + models::to_string(trial.shape);
   if (trial.cus) text += fmt::format(" --cus {}", *trial.cus);
   return text;
@@ -150,6 +152,11 @@ std::string command(const C3Trial& trial) {
 }
 
 }  // namespace
+
+std::string_view to_string(Before before) {
+  constexpr std::array<std::string_view, all_befores.size()> names{"loop", "traffic", "collective"};
+  return names[static_cast<std::size_t>(before)];
+}
 
 std::string_view kind_of(const Trial& trial) {
   constexpr std::array<std::string_view, std::variant_size_v<Trial>> names{"rest",

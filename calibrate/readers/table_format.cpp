@@ -315,7 +315,9 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
 }
 
 bool TableFormat::is_of_one_machine() const {
-  return std::ranges::any_of(assignments, [](const Template& assignment) { return assignment.holes().empty(); });
+  return std::ranges::any_of(assignments, [](const Template& assignment) {
+    return assignment.holes().empty() && !assignment.text().starts_with("host.protocol=");  // which is no machine's
+  });
 }
 
 const Lookup* TableFormat::lookup(std::string_view column) const {

@@ -153,6 +153,8 @@ class FieldReader {
   std::vector<FieldFault>& faults_;
 };
 
+models::CollectiveSpec read_collective_spec(FieldReader& fields);
+
 study::Trial read_gemm(FieldReader& fields) {
   study::GemmTrial trial;
   trial.shape = fields.gemm();
@@ -160,6 +162,8 @@ study::Trial read_gemm(FieldReader& fields) {
   trial.cus = fields.integer("cus", 1);
   trial.nth = fields.integer("nth", 0);
   trial.pause = fields.time("pause");
+  trial.before = fields.choice<study::Before>("before", study::before_choices(), study::Before::loop);
+  if (trial.before == study::Before::collective) trial.collective = read_collective_spec(fields);
   return trial;
 }
 
@@ -286,7 +290,7 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"rest", {}, [](FieldReader&) { return study::Trial(study::RestTrial{}); }},
       {"empty_kernel", {}, [](FieldReader&) { return study::Trial(study::EmptyKernelTrial{}); }},
-      {"gemm", {"gemm", "cus", "dtype", "nth", "pause"}, read_gemm},
+      {"gemm", {"gemm", "cus", "dtype", "nth", "pause", "before", "collective", "bytes", "channels"}, read_gemm},
       {"collective",
        {"collective", "bytes", "backend", "gpus", "variant", "prelaunch", "engines", "cus", "channels", "graph",
         "host_threads"},

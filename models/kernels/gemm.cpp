@@ -38,7 +38,9 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Footin
 }  // namespace
 
 Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& stream) {
-  const GemmTrafficModel model = traffic_of(plan_gemm(gpu, shape), gpu);
+  const GemmPlan cached = plan_gemm(gpu, shape);
+  const double first = stream.cached_operands ? 0.0 : traffic_of(cached, gpu).first_loads();
+  const GemmTrafficModel model = traffic_of(first > 0.0 ? plan_gemm(gpu, shape, first) : cached, gpu);
   const GemmPlan& plan = model.plan();
   Kernel kernel;
   kernel.shape.name = "gemm";

@@ -31,14 +31,15 @@ double l2_bytes_per_cycle(const GpuSpec& gpu) {
   return (gpu.memory.l2_rate / gpu.power.highest_clock).value() * gpu.memory.xcds / gpu.cus();
 }
 
-Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together) {
+Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, double first_loads) {
   const GemmLibrary& library = gpu.gemm.library;
   const double tile_m = plan.kernel.tile_m;
   const double tile_n = plan.kernel.tile_n;
   const double depth = plan.kernel.depth;
   const double flops_per_cycle = gpu.gemm.flops_per_cycle_per_cu * library.efficiency;
   const double multiplying = together * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
-  const double longer = 1.0 + library.cold_operands * missing_operands(gpu.memory, plan.shape);
+  const double missing = first_loads + (1.0 - first_loads) * missing_operands(gpu.memory, plan.shape);
+  const double longer = 1.0 + library.cold_operands * missing;
   const double steps = std::ceil(plan.piece_k() / depth);
   return {steps * longer * std::max(multiplying, library.least_step),
           steps * together * GemmShape::element_bytes * (tile_m + tile_n) * depth / l2_bytes_per_cycle(gpu),
@@ -76,7 +77,7 @@ double start_up_cycles(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
 double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
   if (kernel.tuned_efficiency == 0.0) return 1.0;
   const GemmPlan plan = cut(gpu, kernel.tuned_for, kernel);
-  const Cycles each = cycles_of_pieces(gpu, plan, plan.per_cu);
+  const Cycles each = cycles_of_pieces(gpu, plan, plan.per_cu, 0.0);
   const double modelled = rounds(gpu, plan) * (each.steps() + each.around);
   const double peak = gpu.gemm.flops_per_cycle_per_cu * gpu.cus();
   const double measured =
@@ -87,15 +88,16 @@ double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
 // `longer` is by how much a step of the kernel takes longer than modelled. What is below one is the matrix pipes'; what
 // is above one are loads that hinder each other in the L2, as addresses a power of two apart do. Where the L2 holds a
 // kernel back it does so in first loads and output, too.
-GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, double longer) {
+GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, double longer,
+                   double first_loads) {
   GemmPlan plan = cut(gpu, shape, kernel);
   const auto efficiency = [&](int together, const Cycles& each) {
     return together * plan.piece_flops() /
            (gpu.gemm.flops_per_cycle_per_cu * (std::min(longer, 1.0) * each.multiplying + each.around));
   };
-  const Cycles full = cycles_of_pieces(gpu, plan, plan.per_cu);
+  const Cycles full = cycles_of_pieces(gpu, plan, plan.per_cu, first_loads);
   plan.efficiency = efficiency(plan.per_cu, full);
-  plan.alone_share = efficiency(1, cycles_of_pieces(gpu, plan, 1)) / plan.efficiency;
+  plan.alone_share = efficiency(1, cycles_of_pieces(gpu, plan, 1, first_loads)) / plan.efficiency;
   plan.cycles = longer * full.steps() + full.around;
   if (longer > 1.0 || full.loading > full.multiplying) {
     const double undisturbed = plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
@@ -115,14 +117,15 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan) {
 
 // Of these kernels, as tuned or, if the library does so and tiles leave CUs without work, with the contraction split
 // further.
-GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels) {
+GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
+                 double first_loads) {
   std::optional<GemmPlan> best;
   for (GemmKernelSpec kernel : kernels) {
     const double longer = longer_than_modelled(gpu, kernel);
     const std::int64_t steps = ceil_divide(shape.k, kernel.depth);
     bool more_would_work = true;
     for (; more_would_work; kernel.split_k *= 2) {
-      GemmPlan plan = plan_with(gpu, shape, kernel, longer);
+      GemmPlan plan = plan_with(gpu, shape, kernel, longer, first_loads);
       more_would_work =
           gpu.gemm.library.splits && plan.pieces() < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
       if (!best || cycles(gpu, plan) < cycles(gpu, *best)) best = plan;
@@ -151,15 +154,15 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) 
   return library.start_up * (kernel.split_k > 1 ? 2 : 1);
 }
 
-GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape) {
+GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {
   const GemmLibrary& library = gpu.gemm.library;
   const GemmKernelSpec& nearest = *std::ranges::min_element(
       library.kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
-  GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest));
+  GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest), first_loads);
   if (!plan.tuned) {
     const std::span<const GemmKernelSpec> candidates =
         library.by_modelled_time ? std::span(library.kernels) : std::span(&nearest, 1);
-    plan = fastest(gpu, shape, candidates);
+    plan = fastest(gpu, shape, candidates, first_loads);
   }
   for (const GemmProfile& profile : gpu.gemm.profiles) {
     if (profile.shape != shape) continue;

@@ -41,6 +41,8 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel);
 // The kernel of the nearest size that the library was tuned for, by the Euclidean distance of m, n and k, as rocBLAS
 // does; or, of a library that chooses by modelled time, that of the very size, else the one of its kernels that would
 // take the fewest cycles on the whole GPU.
-GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape);
+// `first_loads`: of all loads beyond the L2s the share that finds nothing in the Infinity Cache, whatever this can
+// hold: 0 where as much of A and B as it holds is there already.
+GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads = 0.0);
 
 }  // namespace c3sim::models

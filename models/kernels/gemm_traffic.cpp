@@ -92,6 +92,11 @@ GemmTraffic GemmTrafficModel::on(const Footing& footing) const {
   return correct(estimate_traffic(plan_, memory_, footing));
 }
 
+double GemmTrafficModel::first_loads() const {
+  const double loads = estimated_.beyond_l2.reads * static_cast<double>(plan_.pieces()) * plan_.piece_flops();
+  return std::min(1.0, plan_.shape.operand_bytes().value() / loads);
+}
+
 GemmTraffic GemmTrafficModel::correct(const GemmTraffic& estimated) const {
   if (!plan_.profile) return estimated;
   const double flops = static_cast<double>(plan_.pieces()) * plan_.piece_flops();

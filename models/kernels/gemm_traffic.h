@@ -30,6 +30,8 @@ class GemmTrafficModel {
   // With all CUs and caches to itself.
   const GemmTraffic& undisturbed() const { return undisturbed_; }
   GemmTraffic on(const Footing& footing) const;
+  // Of all loads of operands beyond the L2s, the share that is the first of its line.
+  double first_loads() const;
 
  private:
   GemmTraffic correct(const GemmTraffic& estimated) const;

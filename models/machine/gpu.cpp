@@ -23,4 +23,20 @@ Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vec
   network.add_regulator([this] { return rccl_governor_->regulate(); });
 }
 
+void Gpu::start_governor_loop(const std::optional<PowerLimitLoop::State>& state) {
+  if (spec_.power.acts_at_once()) return;
+  if (spec_.power.governor == GovernorPolicy::power_limit) {
+    governor_loop_.emplace<PowerLimitLoop>(spec_.power, network_, governor_,
+                                           state.value_or(PowerLimitLoop::at_rest(spec_.power)));
+  } else {
+    governor_loop_.emplace<ClockLoop>(spec_.power, network_, governor_);
+  }
+}
+
+std::optional<PowerLimitLoop::State> Gpu::governor_state() {
+  auto* const loop = std::get_if<PowerLimitLoop>(&governor_loop_);
+  if (loop == nullptr) return {};
+  return loop->state();
+}
+
 }  // namespace c3sim::models

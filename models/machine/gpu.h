@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "models/machine/cache_sharing.h"
@@ -10,6 +11,7 @@
 #include "models/machine/dispatcher.h"
 #include "models/machine/memory.h"
 #include "models/machine/power.h"
+#include "models/machine/power_limit_loop.h"
 #include "models/platform/gpu_spec.h"
 #include "models/platform/interference.h"
 #include "sim/resource_network.h"
@@ -37,8 +39,11 @@ class Gpu {
   PowerGovernor& governor(Tenant tenant) {
     return tenant == Tenant::rccl && rccl_governor_ ? *rccl_governor_ : governor_;
   }
-  // From now on the cap holds for mean power, as firmware sees to it; without, only the burst limit is kept.
-  void start_clock_loop() { clock_loop_.emplace(spec_.power, network_, governor_); }
+  // From now on firmware sees to it that the cap holds for mean power; without, limit and clock stay as they are.
+  // One that remembers begins from a state, without one from that of rest.
+  void start_governor_loop(const std::optional<PowerLimitLoop::State>& state = {});
+  // What it remembers; none if there is no such loop.
+  std::optional<PowerLimitLoop::State> governor_state();
 
  private:
   int index_;
@@ -49,7 +54,7 @@ class Gpu {
   Dispatcher dispatcher_;
   PowerGovernor governor_;
   std::optional<PowerGovernor> rccl_governor_;  // where clocks are apart
-  std::optional<ClockLoop> clock_loop_;
+  std::variant<std::monostate, ClockLoop, PowerLimitLoop> governor_loop_;
 };
 
 }  // namespace c3sim::models

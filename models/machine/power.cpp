@@ -33,6 +33,7 @@ PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& networ
       memory_(memory),
       links_(std::move(links)),
       tenant_(tenant),
+      limit_(spec.limit()),
       ceiling_(spec.highest_clock),
       clock_(spec.highest_clock),
       clock_at_work_(spec.highest_clock) {}
@@ -60,13 +61,23 @@ sim::Watts PowerGovernor::traffic_power() const {
   for (const Memory::Level& level : memory_.levels()) {
     sum += watts(level.resource, spec_.energy_at(level.spec.mechanism));
   }
-  bool awake = false;
-  for (const auto link : links_) {
-    sum += watts(link, spec_.link_energy);
-    awake = awake || network_.load(link) > 0.0;
-  }
-  if (awake) sum += spec_.links_awake;
+  for (const auto link : links_) sum += watts(link, spec_.link_energy);
+  if (links_carry() || network_.simulator().now() < awake_until_) sum += spec_.links_awake;
   return sum;
+}
+
+bool PowerGovernor::links_carry() const {
+  return std::ranges::any_of(links_, [this](const auto link) { return network_.load(link) > 0.0; });
+}
+
+void PowerGovernor::note_links() {
+  const bool carry = links_carry();
+  const sim::Time now = network_.simulator().now();
+  if (links_carried_ && !carry && spec_.links_awake_for > sim::Time::zero() && awake_until_ < sim::Time::max()) {
+    awake_until_ = now + spec_.links_awake_for;
+    network_.simulator().schedule(awake_until_, [this] { network_.regulate_anew(); });
+  }
+  links_carried_ = carry;
 }
 
 sim::Watts PowerGovernor::power_at(sim::Hertz clock, double clock_bound_flops, double other_flops,
@@ -89,12 +100,18 @@ sim::Hertz PowerGovernor::highest_now() const {
   return std::min(ceiling_, matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock);
 }
 
+void PowerGovernor::set_limit(sim::Watts limit) {
+  network_.regulate_anew();
+  limit_ = limit;
+}
+
 void PowerGovernor::set_ceiling(sim::Hertz ceiling) {
   network_.regulate_anew();
   ceiling_ = ceiling;
 }
 
 bool PowerGovernor::regulate() {
+  note_links();
   double clock_bound = 0.0;
   double other = 0.0;
   for (const MatrixWork& work : matrix_work_) {
@@ -103,7 +120,7 @@ bool PowerGovernor::regulate() {
   }
   const sim::Watts traffic = traffic_power();
   const auto watts_over = [&](double hertz) {
-    return (power_at(sim::Hertz(hertz), clock_bound, other, traffic) - spec_.limit()).value();
+    return (power_at(sim::Hertz(hertz), clock_bound, other, traffic) - limit_).value();
   };
   const double lowest = spec_.lowest_clock.value();
   const double highest = highest_now().value();

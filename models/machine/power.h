@@ -35,13 +35,19 @@ class PowerGovernor {
   void remove_listener(Listener listener) { listeners_.erase(listener); }
 
   sim::Hertz clock() const { return clock_; }
+  // Nothing above it is drawn at once from now on; PowerSpec::limit at first.
+  void set_limit(sim::Watts limit);
+  // Links are awake from now on, whatever they carry, as on a machine that has communicated and will again.
+  void keep_links_awake() { awake_until_ = sim::Time::max(); }
   // No clock above it from now on; the highest clock at first.
   void set_ceiling(sim::Hertz ceiling);
   sim::Hertz ceiling() const { return ceiling_; }
   // The last clock at which matrix work ran.
   sim::Hertz clock_at_work() const { return clock_at_work_; }
   // As drivers report it: the clock that is set, without the cycles that a burst limit leaves out.
-  sim::Hertz reported_clock() const { return spec_.acts_at_once() ? clock_ : highest_now(); }
+  sim::Hertz reported_clock() const {
+    return spec_.governor == GovernorPolicy::clock_steps && !spec_.acts_at_once() ? highest_now() : clock_;
+  }
   // How much longer than at the highest clock a fixed number of cycles takes.
   double slowdown() const { return spec_.highest_clock / clock_; }
   // Board power at the rates the network has now.
@@ -57,6 +63,8 @@ class PowerGovernor {
   };
   sim::Watts power_at(sim::Hertz clock, double clock_bound_flops, double other_flops, sim::Watts traffic) const;
   sim::Watts traffic_power() const;
+  bool links_carry() const;
+  void note_links();
   void set_clock(sim::Hertz clock);
   sim::Hertz highest_now() const;
 
@@ -68,6 +76,9 @@ class PowerGovernor {
   std::vector<MatrixWork> matrix_work_;
   std::list<std::function<void()>> listeners_;
   int busy_workgroups_ = 0;
+  bool links_carried_ = false;  // when rates were last solved
+  sim::Time awake_until_{0};    // links, without carrying anything
+  sim::Watts limit_;
   sim::Hertz ceiling_;
   sim::Hertz clock_;
   sim::Hertz clock_at_work_;

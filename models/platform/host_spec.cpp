@@ -2,6 +2,7 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "models/platform/limits.h"
 
@@ -20,7 +21,10 @@ SubmissionCosts SubmissionCosts::read(sim::Section section) {
 
 std::string_view to_string(HostThreads threads) { return threads == HostThreads::one ? "one" : "per_gpu"; }
 
-std::string_view to_string(Protocol protocol) { return protocol == Protocol::steady ? "steady" : "shot"; }
+std::string_view to_string(Protocol protocol) {
+  constexpr std::array<std::string_view, all_protocols.size()> names{"steady", "shot", "rounds"};
+  return names[static_cast<std::size_t>(protocol)];
+}
 
 HostSpec HostSpec::read(sim::Section section) {
   using enum HostThreads;
@@ -28,8 +32,8 @@ HostSpec HostSpec::read(sim::Section section) {
       {{to_string(one), one}, {to_string(per_gpu), per_gpu}}};
   static constexpr std::array<std::pair<std::string_view, HostWait>, 2> waits{
       {{"polling", HostWait::polling}, {"interrupt", HostWait::interrupt}}};
-  const std::array<std::pair<std::string_view, Protocol>, 2> protocols{
-      {{to_string(Protocol::steady), Protocol::steady}, {to_string(Protocol::shot), Protocol::shot}}};
+  std::vector<std::pair<std::string_view, Protocol>> protocols;
+  for (const Protocol protocol : all_protocols) protocols.emplace_back(to_string(protocol), protocol);
   HostSpec spec;
   spec.threads = section.choice<HostThreads>("threads", threads);
   spec.wait = section.choice<HostWait>("wait", waits);

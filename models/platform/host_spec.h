@@ -1,6 +1,7 @@
 // What the host's threads and its runtime charge.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "sim/config/config_section.h"
@@ -24,10 +25,12 @@ enum class HostWait { polling, interrupt };  // how a thread learns that an engi
 
 std::string_view to_string(HostThreads threads);  // as in the platform file: "one", "per_gpu"
 
-// How runs are measured: back to back after warm-up, as papers do, or once, from rest.
-enum class Protocol { steady, shot };
+// How runs are measured: back to back after warm-up, as papers do; once, from rest; or again and again, each when the
+// host knows that all of the one before has ended.
+enum class Protocol { steady, shot, rounds };
+inline constexpr std::array all_protocols{Protocol::steady, Protocol::shot, Protocol::rounds};
 
-std::string_view to_string(Protocol protocol);  // "steady", "shot"
+std::string_view to_string(Protocol protocol);  // "steady", "shot", "rounds"
 
 struct HostSpec {
   HostThreads threads = HostThreads::one;

@@ -1,7 +1,10 @@
 #include "models/platform/power_spec.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "models/platform/limits.h"
 
@@ -12,8 +15,13 @@ double PowerSpec::step_to_cap(sim::Watts mean) const {
   return std::cbrt((cap - at_rest()) / std::max(mean - at_rest(), nearly_nothing));
 }
 
+double PowerSpec::level_of(sim::Watts limit) const { return std::cbrt((limit - at_rest()) / (cap - at_rest())); }
+
+sim::Watts PowerSpec::limit_at(double level) const { return at_rest() + level * level * level * (cap - at_rest()); }
+
 PowerSpec PowerSpec::read(sim::Section section) {
-  constexpr sim::Limits<sim::Time> periods{sim::Time(1'000'000), limits::latency.high};  // from a microsecond
+  constexpr sim::Limits<sim::Time> periods{sim::Time(1'000'000), limits::latency.high};       // from a microsecond
+  constexpr sim::Limits<sim::Time> awake_times{sim::Time(0), sim::Time(60'000'000'000'000)};  // to a minute
   PowerSpec spec;
   spec.cap = section.power("cap", limits::power);
   spec.burst_limit = section.power("burst_limit", limits::power);
@@ -27,6 +35,7 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.cache_energy = section.energy_per_byte("cache_energy", limits::energy_per_byte, sim::JoulesPerByte(0.0));
   spec.hbm_energy = section.energy_per_byte("hbm_energy", limits::energy_per_byte);
   spec.links_awake = section.power("links_awake", limits::power);
+  spec.links_awake_for = section.time("links_awake_for", awake_times);
   spec.link_energy = section.energy_per_byte("link_energy", limits::energy_per_byte);
   spec.lowest_clock = section.frequency("lowest_clock", limits::clock);
   spec.highest_clock = section.frequency("highest_clock", limits::clock);
@@ -39,10 +48,23 @@ PowerSpec PowerSpec::read(sim::Section section) {
   if (!ordered) section.fault("highest_clock", "lies below lowest_clock");
   const sim::Limits<sim::Hertz> clocks{spec.lowest_clock, spec.highest_clock};
   spec.matrix_clock = section.frequency("matrix_clock", clocks_known && ordered ? clocks : limits::clock);
+  using Named = std::pair<std::string_view, GovernorPolicy>;
+  const GovernorPolicy usual = spec.burst_limit > spec.cap ? GovernorPolicy::clock_steps : GovernorPolicy::at_once;
+  spec.governor = section.choice<GovernorPolicy>(
+      "governor",
+      std::array{Named{"at_once", GovernorPolicy::at_once}, Named{"clock_steps", GovernorPolicy::clock_steps},
+                 Named{"power_limit", GovernorPolicy::power_limit}},
+      usual);
   spec.window = section.time("window", periods);
   spec.period = section.time("period", periods);
   spec.dead_band = section.number("dead_band", 0.0, 0.5);
   spec.start_energy = section.energy("start_energy", limits::energy);
+  spec.integral_gain = section.number("integral_gain", 0.0, 10.0);
+  spec.proportional_gain = section.number("proportional_gain", 0.0, 10.0);
+  const bool moves_limit = spec.governor == GovernorPolicy::power_limit;
+  if (moves_limit && section.is_sound("integral_gain") && spec.integral_gain <= 0.0) {
+    section.fault("integral_gain", "is 0: a governor that moves a power limit needs one above 0");
+  }
   return spec;
 }
 

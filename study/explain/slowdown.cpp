@@ -61,7 +61,7 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
       Slowdown& slowdown = slowdowns.emplace_back();
       slowdown.run = run.name;
       slowdown.operation = operation.name;
-      slowdown.alone = real.alone(operation.work, {}, operation.gpus);
+      slowdown.alone = real.alone_by_turns(operation.work, {}, operation.gpus);
       slowdown.together = times[0][index];
       for (std::size_t i = 0; i < mechanisms; ++i) {
         const sim::Time forwards = times[i][index] - times[i + 1][index];

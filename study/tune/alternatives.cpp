@@ -129,8 +129,8 @@ bool PairAlternatives::is_possible(const Testbed& testbed, const Sizes& sizes, s
 sim::Time PairAlternatives::bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
   const PairChoice& choice = choices_[alternative];
   const Schedule schedule = schedule_of(sizes, choice, testbed.platform());
-  const sim::Time one = testbed.alone(schedule[0].work, schedule[0].mask);
-  const sim::Time other = testbed.alone(schedule[1].work, schedule[1].mask);
+  const sim::Time one = testbed.alone_by_turns(schedule[0].work, schedule[0].mask);
+  const sim::Time other = testbed.alone_by_turns(schedule[1].work, schedule[1].mask);
   return choice.at_once ? std::max(one, other) : one + other;
 }
 

@@ -22,7 +22,7 @@ const C3Trial c3_pair{{"", {4096, 4096, 8192}, CollectiveKind::all_gather, 64_Mi
 // Whichever is the longer one; of the collective, that which the strategy runs.
 TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
   for (const models::GemmShape& shape : {models::GemmShape{4096, 4096, 8192}, models::GemmShape{256, 256, 256}}) {
-    const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape}, Figure::time);
+    const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape, .before = Before::traffic}, Figure::time);
     for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::conccl}) {
       C3Trial trial = c3_pair;
       trial.scenario.gemm = shape;
@@ -45,7 +45,8 @@ TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
   // Launched so late that the first has ended, the second takes as long as alone; the run takes the delay, too.
   C3Trial trial = c3_pair;
   trial.scenario.delay = 10000_us;
-  const double gemm = figure(mi300x().spec, GemmTrial{.shape = c3_pair.scenario.gemm}, Figure::time);
+  const double gemm =
+      figure(mi300x().spec, GemmTrial{.shape = c3_pair.scenario.gemm, .before = Before::traffic}, Figure::time);
   const double alone = figure(mi300x().spec, gather(models::Backend::rccl, 64_MiB), Figure::time);
   const Figures gemm_first = all_of(mi300x().spec, trial);
   EXPECT_DOUBLE_EQ(gemm_first.at(Figure::collective_time), alone);
@@ -94,8 +95,10 @@ TEST(C3Trials, ReserveAsManyCusAsTheyAreTold) {
   trial.strategy = Strategy::c3_sp_rp;
   trial.scenario.delay = 10000_us;
   trial.scenario.reserved = 64;
-  EXPECT_DOUBLE_EQ(figure(mi300x().spec, trial, Figure::gemm_time),
-                   figure(mi300x().spec, GemmTrial{.shape = c3_pair.scenario.gemm, .cus = 304 - 64}, Figure::time));
+  EXPECT_DOUBLE_EQ(
+      figure(mi300x().spec, trial, Figure::gemm_time),
+      figure(mi300x().spec, GemmTrial{.shape = c3_pair.scenario.gemm, .cus = 304 - 64, .before = Before::traffic},
+             Figure::time));
 }
 
 TEST(C3Trials, DrawAtLeastWhatANodeAtRestDraws) {
@@ -105,7 +108,7 @@ TEST(C3Trials, DrawAtLeastWhatANodeAtRestDraws) {
 
 TEST(DependentTrials, TakeAtLeastAsLongAsTheirGemm) {
   const models::GemmShape shape{1024, 4096, 2048};
-  const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape}, Figure::time);
+  const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape, .before = Before::traffic}, Figure::time);
   const double serial = figure(mi300x().spec, DependentTrial{shape, dependent_schedule("serial_rccl")}, Figure::time);
   for (const DependentSchedule schedule : all_dependent_schedules()) {
     EXPECT_GT(figure(mi300x().spec, DependentTrial{shape, schedule}, Figure::time), 0.99 * gemm) << to_string(schedule);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "study/trial.h"
 #include "tests/models/model_fixture.h"
@@ -68,11 +69,80 @@ TEST(SteadyProtocol, DrawsTheCapOnAverageOrLess) {
 
 // One simulation is all there is to it, and protocols do not differ.
 TEST(SteadyProtocol, IsOneRunWhereTheCapActsAtOnce) {
-  Testbed testbed(models::mi300x());
-  const Timeline& timeline = testbed.run({operation_of(cb4)});
+  models::PlatformSpec platform = models::mi300x({"gpu.power.governor=at_once", "gpu.power.links_awake_for=0s"});
+  const Schedule both = c3(platform, Strategy::c3_base, 2_GiB);
+  Testbed testbed(platform);
+  const Timeline& timeline = testbed.run(both);
   EXPECT_FALSE(timeline.ceiling.has_value());
-  Testbed from_rest(as_shot(models::mi300x()));
-  EXPECT_EQ(from_rest.run({operation_of(cb4)}).makespan(), timeline.makespan());
+  Testbed from_rest(as_shot(platform));
+  EXPECT_EQ(from_rest.run(both).makespan(), timeline.makespan());
+  platform.host.protocol = models::Protocol::rounds;
+  Testbed in_rounds(platform);
+  EXPECT_EQ(in_rounds.run(both).makespan(), timeline.makespan());
+}
+
+models::PlatformSpec in_rounds(models::PlatformSpec platform) {
+  platform.host.protocol = models::Protocol::rounds;
+  return platform;
+}
+
+// An all-reduce, and when the host knows of its end a GEMM.
+GemmTrial behind_all_reduce(int n) {
+  GemmTrial trial{.shape = {n, n, n}};
+  trial.before = Before::collective;
+  trial.collective.kind = models::CollectiveKind::all_reduce;
+  trial.collective.bytes = 0.28125 * 1_GiB;
+  return trial;
+}
+
+double time_of(const models::PlatformSpec& platform, const GemmTrial& trial) {
+  return all_of(platform, trial).at(Figure::time);
+}
+
+// The governor undershoots behind a phase of low power, but not before a GEMM of 1.6 ms has ended.
+TEST(RoundsProtocol, AGemmBehindACollectiveMeetsTheUndershoot) {
+  const models::PlatformSpec platform = models::mi300x();
+  for (const auto& [n, least, most] : {std::tuple{12288, 1.03, 1.12}, std::tuple{8192, 0.95, 1.02}}) {
+    GemmTrial awake = behind_all_reduce(n);
+    awake.before = Before::traffic;
+    const double slower = time_of(in_rounds(platform), behind_all_reduce(n)) / time_of(platform, awake);
+    EXPECT_GT(slower, least) << n;
+    EXPECT_LT(slower, most) << n;
+  }
+}
+
+TEST(RoundsProtocol, IsWhatRoundsFromRestComeTo) {
+  const models::PlatformSpec platform = models::mi300x();
+  models::CollectiveSpec reduce;
+  reduce.kind = models::CollectiveKind::all_reduce;
+  reduce.gpus = platform.gpus;
+  reduce.bytes = 0.28125 * 1_GiB;
+  Schedule once{operation_of(reduce), operation_of(DelaySpec{}), operation_of(models::GemmShape{12288, 12288, 12288}),
+                operation_of(DelaySpec{})};
+  for (std::size_t place = 1; place < once.size(); ++place) once[place].after = {place - 1};
+  Testbed testbed(in_rounds(platform));
+  const double time = sim::to_seconds(testbed.run(once).makespan()).value();
+  EXPECT_NEAR(time, settled(platform, once, 24), 0.01 * time);
+}
+
+// Links that have carried data draw their power, and no operand is where the GEMM before left it.
+TEST(Before, TrafficMakesAGemmSlower) {
+  for (const auto& [n, least, most] : {std::tuple{4096, 1.0, 1.05}, std::tuple{16384, 1.02, 1.05}}) {
+    const GemmTrial loop{.shape = {n, n, n}};
+    GemmTrial awake = loop;
+    awake.before = Before::traffic;
+    const double slower = time_of(models::mi300x(), awake) / time_of(models::mi300x(), loop);
+    EXPECT_GT(slower, least) << n;
+    EXPECT_LT(slower, most) << n;
+  }
+}
+
+TEST(Before, OperandsOfAnotherGemmAreColdWhereTheCacheWouldHoldThem) {
+  const models::PlatformSpec platform = models::mi300x({"gpu.gemm.library=work_stealing"});
+  const GemmTrial loop{.shape = {4096, 4096, 4096}};
+  GemmTrial awake = loop;
+  awake.before = Before::traffic;
+  EXPECT_GT(time_of(platform, awake), 1.02 * time_of(platform, loop));
 }
 
 // From rest only the burst limit holds, and the first launch waits for the GPU to wake.

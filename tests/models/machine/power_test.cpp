@@ -48,12 +48,21 @@ class GovernedGpu {
     governor_.set_matrix_work(work_, flops_per_cycle);
     return work_;
   }
-  void add_traffic(sim::ResourceNetwork::ResourceId resource, double bytes_per_second) {
+  void add_traffic(sim::ResourceNetwork::ResourceId resource, double bytes_per_second, double bytes = 1e15) {
     sim::ActivitySpec stream;
-    stream.amount = 1e15;
+    stream.amount = bytes;
     stream.usages = {{resource, 1.0}};
     stream.cap = bytes_per_second;
     network_.start(stream, [] {});
+  }
+  std::vector<double> powers_at_ms(const std::vector<double>& times) {
+    std::vector<double> powers;
+    for (const double ms : times) {
+      simulator_.schedule(sim::to_time(sim::Seconds(ms * 1e-3)),
+                          [this, &powers] { powers.push_back(governor_.power().value()); });
+    }
+    simulator_.run();
+    return powers;
   }
   // What `look` finds once the clock has settled.
   template <class Look>
@@ -91,8 +100,9 @@ TEST(PowerSpec, RefusesALoopWithoutTime) {
   EXPECT_THROW(mi300x({"gpu.power.period=2s"}), sim::ConfigError);
   EXPECT_THROW(mi300x({"gpu.power.dead_band=0.6"}), sim::ConfigError);
   EXPECT_THROW(mi300x({"gpu.power.start_energy=10W"}), sim::ConfigError);
-  EXPECT_FALSE(mi300x({"gpu.power.burst_limit=900W"}).gpu.power.acts_at_once());
-  EXPECT_TRUE(mi300x({"gpu.power.cap=600W"}).gpu.power.acts_at_once());
+  EXPECT_FALSE(mi300x({"gpu.power.cap=600W"}).gpu.power.acts_at_once());
+  EXPECT_TRUE(mi300x({"gpu.power.burst_limit=600W"}).gpu.power.acts_at_once());
+  EXPECT_TRUE(mi300x({"gpu.power.governor=at_once"}).gpu.power.acts_at_once());
 }
 
 // The cube root of what is allowed above rest, 200 W, over what was drawn, 400 W.
@@ -123,6 +133,27 @@ TEST(PowerGovernor, LinksDrawPowerFromTheFirstByteOn) {
   EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
   gpu.add_traffic(gpu.link(), 1.0);
   EXPECT_NEAR(gpu.settled_power(), 130.0, 1e-9);
+}
+
+// For 1 ms after traffic of 1 ms.
+TEST(PowerGovernor, LinksStayAwakeForAWhile) {
+  PowerSpec spec = tight();
+  spec.links_awake = sim::Watts(10.0);
+  spec.links_awake_for = sim::Time(1'000'000'000);
+  GovernedGpu gpu(spec);
+  gpu.add_traffic(gpu.link(), 1.0, 1e-3);
+  const std::vector<double> powers = gpu.powers_at_ms({0.5, 1.5, 2.5});
+  EXPECT_NEAR(powers[0], 130.0, 1e-9);
+  EXPECT_NEAR(powers[1], 130.0, 1e-9);
+  EXPECT_DOUBLE_EQ(powers[2], 120.0);
+}
+
+TEST(PowerGovernor, LinksCanBeKeptAwake) {
+  PowerSpec spec = tight();
+  spec.links_awake = sim::Watts(10.0);
+  GovernedGpu gpu(spec);
+  gpu.governor().keep_links_awake();
+  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 130.0);
 }
 
 // 2 W each at the highest clock.
@@ -161,6 +192,7 @@ TEST(PowerGovernor, ReportsTheClockThatIsSet) {
   PowerSpec spec = tight();
   spec.matrix_clock = sim::Hertz(1.8e9);
   spec.burst_limit = sim::Watts(400.0);
+  spec.governor = GovernorPolicy::clock_steps;
   GovernedGpu gpu(spec);
   gpu.governor().set_ceiling(sim::Hertz(1.7e9));
   gpu.set_matrix_work(1e5);

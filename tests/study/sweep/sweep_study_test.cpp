@@ -271,10 +271,11 @@ operations:
   const std::string text =
       "name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: backend, values: [sdma, sdmaa]}]\n";
   EXPECT_EQ(
-      fault(text, {}, gather),
-      "study.yaml:4:24: axes[0].values: sdmaa: operations[0].collective.backend: 'sdmaa' is not one of rccl, sdma; "
+      fault_of_study(text, {}, gather),
+      "study.yaml:4:22: axes[0].values: sdmaa: operations[0].collective.backend: 'sdmaa' is not one of rccl, sdma; "
       "did you mean 'sdma'?");
-  EXPECT_EQ(fault("name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: gpu, values: [0, 8]}]\n", {}, gather),
+  EXPECT_EQ(fault_of_study("name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: gpu, values: [0, 8]}]\n", {},
+                           gather),
             "");
 }
 
