@@ -81,11 +81,12 @@ TEST_F(HeuristicTest, TheShorterOneGetsWhatTheLongerOneCanSpare) {
   EXPECT_EQ(cus_by_table(testbed_, {"", short_gemm, CollectiveKind::all_to_all, 4096_MiB}), 64);
 }
 
-// Eight CUs less stretch a GEMM of 6 ms by some percent, which is more than all of a collective of 18 us.
+// 1024 tiles are four waves on 256 CUs, and five on eight fewer: more than all of a collective of 18 us.
 TEST_F(HeuristicTest, NothingIsReservedForACollectiveThatIsShorterThanWhatItWouldCost) {
-  const Scenario scenario{"", {18432, 8192, 16384}, CollectiveKind::all_gather, sim::Bytes(4097.0)};
-  EXPECT_EQ(cus_by_table(testbed_, scenario), 0);
-  const C3Result result = run_strategy(testbed_, scenario, Strategy::heuristic);
+  Testbed full_waves(models::mi300x({"gpu.cus_per_xcd=32", "gpu.gemm.library=persistent"}));
+  const Scenario scenario{"", {4864, 4096, 8192}, CollectiveKind::all_gather, sim::Bytes(4097.0)};
+  EXPECT_EQ(cus_by_table(full_waves, scenario), 0);
+  const C3Result result = run_strategy(full_waves, scenario, Strategy::heuristic);
   EXPECT_EQ(result.reserved_cus, 0);
   EXPECT_LE(result.makespan, result.serial());
 }
