@@ -238,7 +238,9 @@ void TuneCommand::answer(Arguments& arguments, const study::Platform& platform, 
     measured = measured_of(files, plain);
     question_.measured = std::move(measured.pairs);
   }
-  study::Testbed testbed(platform.spec, [&](const study::Work& work) { return factor_of(measured.stretches, work); });
+  study::Testbed testbed(platform.spec, [&](const study::Work& work, const study::Company&) {
+    return factor_of(measured.stretches, work);
+  });
   study::Results results =
       study::tuning_results(study::tune(testbed, question_, session_.progress(), jobs), platform.spec);
   results.warnings = std::move(warnings);

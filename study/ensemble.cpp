@@ -49,12 +49,34 @@ Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs)
   }
 }
 
+double Ensemble::error_alone(const Member& member, const Work& work) const {
+  const Spread spread = spread_of(work, member.platform);
+  if (spread.relative <= 0.0) return 1.0;
+  return factor_of(spread.relative, hypercube_.dimension("error of " + spread.of)[member.draw]);
+}
+
+// Beside others for a share of its time, so much of its logarithm.
+double Ensemble::error_beside(const Member& member, const Work& work, const Company& company) const {
+  const models::ConcurrentSpread& spread = member.platform.concurrent_spread;
+  const auto error = [&](const char* who, double relative, double share) {
+    if (relative <= 0.0 || share <= 0.0) return 1.0;
+    return std::pow(factor_of(relative, hypercube_.dimension(who)[member.draw]), share);
+  };
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  if (collective != nullptr && collective->backend == models::Backend::rccl) {
+    return error("error of channels beside kernels", spread.channels_beside_kernels, company.kernels);
+  }
+  if (collective != nullptr || std::holds_alternative<models::SdmaCopySpec>(work)) {
+    return error("error of engines beside kernels", spread.engines_beside_kernels, company.kernels);
+  }
+  return error("error of kernels beside channels", spread.kernels_beside_channels, company.channels) *
+         error("error of kernels beside engines", spread.kernels_beside_engines, company.engines);
+}
+
 std::unique_ptr<Testbed> Ensemble::member(std::size_t index) const {
   const Member& member = members_[index];
-  const auto factor = [this, &member](const Work& work) {
-    const Spread spread = spread_of(work, member.platform);
-    if (spread.relative <= 0.0) return 1.0;
-    return factor_of(spread.relative, hypercube_.dimension("error of " + spread.of)[member.draw]);
+  const auto factor = [this, &member](const Work& work, const Company& company) {
+    return error_alone(member, work) * error_beside(member, work, company);
   };
   return std::make_unique<Testbed>(member.platform, factor);
 }

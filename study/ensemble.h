@@ -22,9 +22,9 @@ struct Sampling {
 };
 
 // What an interval over an ensemble covers: errors of parameters that the platform file states, with their
-// correlations, and how far times of isolated work were off in the fit, by kind of work and size (`spread` of
-// fitted_to). What it does not: values without an error, and the mechanisms of interference, which are fitted to
-// nothing concurrent and have no spread of their own.
+// correlations, how far times of isolated work were off in the fit, by kind of work and size (`spread` of fitted_to),
+// and how much farther off times were of what ran at once with others (`concurrent_spread`). What it does not: values
+// without an error.
 class Ensemble {
  public:
   // Read on so many threads; one per core where that is 0.
@@ -47,6 +47,9 @@ class Ensemble {
     models::PlatformSpec platform;
     std::size_t draw;
   };
+
+  double error_alone(const Member& member, const Work& work) const;
+  double error_beside(const Member& member, const Work& work, const Company& company) const;
 
   std::string name_;
   std::size_t draws_;

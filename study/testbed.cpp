@@ -315,6 +315,28 @@ class Play {
   Timeline timeline_;
 };
 
+double Company::*seat_of(const Work& work) {
+  if (const auto* const collective = std::get_if<models::CollectiveSpec>(&work)) {
+    return collective->backend == models::Backend::rccl ? &Company::channels : &Company::engines;
+  }
+  if (uses_links(work) && !std::holds_alternative<models::RemoteKernelSpec>(work)) return &Company::engines;
+  return is_kernel(work) ? &Company::kernels : nullptr;
+}
+
+Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std::size_t place) {
+  Company company;
+  const Span& own = spans[place];
+  if (own.end <= own.start) return company;
+  for (std::size_t other = 0; other < schedule.size(); ++other) {
+    double Company::*const seat = seat_of(schedule[other].work);
+    const sim::Time together = std::min(own.end, spans[other].end) - std::max(own.start, spans[other].start);
+    if (other == place || seat == nullptr || together <= sim::Time::zero()) continue;
+    const double share = sim::to_seconds(together) / sim::to_seconds(own.end - own.start);
+    company.*seat = std::min(1.0, company.*seat + share);
+  }
+  return company;
+}
+
 std::string reason_against(const models::GemmShape& shape, const models::Node& node) {
   if (shape.compulsory_bytes() > largest_array) {
     return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted",
@@ -484,7 +506,7 @@ Timeline Testbed::with_factors(const Schedule& schedule, Timeline timeline) cons
     return latest;
   };
   for (std::size_t place = 0; place < schedule.size(); ++place) {
-    const double factor = factor_(schedule[place].work);
+    const double factor = factor_(schedule[place].work, company_of(schedule, simulated, place));
     const auto multiplied = [factor](sim::Time time) { return sim::to_time(factor * sim::to_seconds(time)); };
     const std::vector<std::size_t>& after = schedule[place].after;
     const Span& as_simulated = simulated[place];

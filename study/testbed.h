@@ -45,10 +45,17 @@ struct Timeline {
 // are awake, and caches hold other things than operands.
 enum class Between { nothing, communication };
 
+// What runs beside an operation, as shares of its time.
+struct Company {
+  double kernels = 0.0;   // GEMMs, element-wise and remote ones
+  double channels = 0.0;  // collectives by kernels
+  double engines = 0.0;   // copies and collectives by engines
+};
+
 class Testbed {
  public:
   // What the duration of an operation is multiplied by: how far the model is supposed to be off of it.
-  using Factor = std::function<double(const Work& work)>;
+  using Factor = std::function<double(const Work& work, const Company& company)>;
 
   explicit Testbed(models::PlatformSpec platform, Factor factor = {});
   Testbed(const Testbed&) = delete;

@@ -19,6 +19,7 @@ PlatformSpec PlatformSpec::read(sim::Config& config, const GemmKernelTables& tab
   spec.rccl = RcclSpec::read(root.section("rccl"), spec.gpu.cu);
   spec.fitted_to = FittedRange::read(root);
   spec.correlations = CorrelationGroup::read(config);
+  spec.concurrent_spread = ConcurrentSpread::read(root.section("concurrent_spread"));
   config.finish();
   spec.what_if = std::ranges::any_of(config.parameters_in_place(),
                                      [](const sim::Parameter* parameter) { return parameter->kind == "what_if"; });

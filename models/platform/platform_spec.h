@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/platform/concurrent_spread.h"
 #include "models/platform/correlation_group.h"
 #include "models/platform/fabric_spec.h"
 #include "models/platform/fitted_range.h"
@@ -26,6 +27,7 @@ struct PlatformSpec {
   RcclSpec rccl;
   std::vector<FittedRange> fitted_to;
   std::vector<CorrelationGroup> correlations;
+  ConcurrentSpread concurrent_spread;
   bool what_if = false;  // some parameter is not the file's
   Mechanisms without;    // of interference; in no file: a question, not a machine
 

@@ -97,6 +97,34 @@ TEST(Ensemble, TimesAreOffByTheSpreadOfTheModel) {
   EXPECT_EQ(few.member(0)->alone(copy), few.member(1)->alone(copy)) << "nothing is known of copies";
 }
 
+// What runs at once with something is off by a factor more, what runs alone is not.
+TEST(Ensemble, WhatRunsBesideOthersIsOffByMore) {
+  const models::SdmaCopySpec copy{0, 1, 1024 * 1_MiB, {}};
+  const auto widths = [&](const std::string& spread) {
+    const Ensemble ensemble(fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.01") +
+                                   "concurrent_spread:\n  kernels_beside_engines: {value: " + spread +
+                                   ", source: test, kind: fitted, range: [0, 1]}\n"),
+                            many);
+    std::vector<double> alone;
+    std::vector<double> beside;
+    for (std::size_t i = 0; i < ensemble.size(); ++i) {
+      const std::unique_ptr<Testbed> drawn = ensemble.member(i);
+      alone.push_back(sim::to_seconds(drawn->alone(small_gemm)).value());
+      const Span span = drawn->run({operation_of(small_gemm), operation_of(copy)}).operations[0];
+      beside.push_back(sim::to_seconds(span.end - span.start).value());
+    }
+    const auto width = [](const std::vector<double>& times) {
+      const Interval interval = *interval_of(times);
+      return std::log(interval.high / interval.low) / 2.0 / z;
+    };
+    return std::pair{width(alone), width(beside)};
+  };
+  const auto [alone_before, beside_before] = widths("0");
+  const auto [alone, beside] = widths("0.1");
+  EXPECT_EQ(alone, alone_before);
+  EXPECT_NEAR(beside, std::hypot(beside_before, std::sqrt(std::log1p(0.01))), 0.05 * beside);
+}
+
 // The model is off of a GEMM by the same factor wherever it runs on a machine, of another by another.
 TEST(Ensemble, OneKindOfWorkIsOffByOneFactor) {
   const Platform platform = fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.2"));

@@ -121,8 +121,9 @@ TEST_F(TestbedTest, WordsTellWorkApart) {
 // A GEMM that takes twice as long, and copies that take half as long. What waits for the GEMM begins when that ends,
 // and keeps its delay; phases of a copy add up to its time.
 TEST_F(TestbedTest, FactorsMultiplyDurations) {
-  Testbed off(mi300x().spec,
-              [](const Work& work) { return std::holds_alternative<models::GemmShape>(work) ? 2.0 : 0.5; });
+  Testbed off(mi300x().spec, [](const Work& work, const Company&) {
+    return std::holds_alternative<models::GemmShape>(work) ? 2.0 : 0.5;
+  });
   Schedule schedule{operation("a", gemm_4096), operation("b", copy, {0}), operation("c", gemm_4096, {0, 1})};
   schedule[1].delay = sim::Time(7'000'000);
   const Timeline simulated = testbed_.run(schedule);
@@ -137,6 +138,25 @@ TEST_F(TestbedTest, FactorsMultiplyDurations) {
   EXPECT_EQ(off.watch(schedule, {}).makespan(), simulated.makespan()) << "meters see what was simulated";
   EXPECT_EQ(off.as_simulated().run(schedule).makespan(), simulated.makespan());
   EXPECT_EQ(&testbed_.as_simulated(), &testbed_);
+}
+
+// A GEMM beside the first part of a copy.
+TEST_F(TestbedTest, FactorsKnowWhatRunsBeside) {
+  std::vector<Company> seen;
+  Testbed off(mi300x().spec, [&seen](const Work&, const Company& company) {
+    seen.push_back(company);
+    return 1.0;
+  });
+  const Schedule schedule{operation("a", gemm_4096), operation("b", copy)};
+  const Timeline timeline = off.run(schedule);
+  const auto seconds = [](const Span& span) { return sim::to_seconds(span.end - span.start).value(); };
+  const double share = seconds(timeline.operations[0]) / seconds(timeline.operations[1]);
+  ASSERT_EQ(seen.size(), 2u);
+  ASSERT_LT(share, 0.5);
+  EXPECT_EQ(seen[0].engines, 1.0);
+  EXPECT_EQ(seen[0].kernels, 0.0);
+  EXPECT_NEAR(seen[1].kernels, share, 1e-9);
+  EXPECT_EQ(seen[1].channels, 0.0);
 }
 
 }  // namespace

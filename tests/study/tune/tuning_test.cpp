@@ -176,7 +176,7 @@ TEST(Tuning, ThresholdsFollowTheEngines) {
   TuningQuestion question;
   question.collectives = {models::CollectiveKind::all_gather};
   Testbed usual(mi300x().spec);
-  Testbed slow(mi300x().spec, [](const Work& work) {
+  Testbed slow(mi300x().spec, [](const Work& work, const Company&) {
     const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
     return collective != nullptr && collective->backend == models::Backend::sdma ? 1.05 : 1.0;
   });

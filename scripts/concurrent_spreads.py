@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Learns how far concurrent operations are off their predictions: concurrent_spread of a platform file.
+
+  scripts/concurrent_spreads.py overlap h200      # four numbers for each suite, and how many values they hold
+
+Of every measured time of an operation that ran beside others it asks for the least spread with which the 90 % interval
+would hold it, beyond what parameters and isolated work explain (a run with concurrent_spread of 0). The spread of a kind
+is the conformal quantile of these: the ceil(0.9 (n + 1))-th of n. Each table is then left out in turn, and the spread of
+the others held against it. Predictions do not change: only intervals do.
+"""
+
+import csv
+import io
+import math
+import pathlib
+import subprocess
+import sys
+from collections import defaultdict
+
+root = pathlib.Path(__file__).resolve().parent.parent
+half_width_90 = 1.645  # standard deviations
+kinds = ["kernels_beside_channels", "kernels_beside_engines", "channels_beside_kernels", "engines_beside_kernels"]
+
+
+def cases(suite):
+    zeros = [word for kind in kinds for word in ("--set", f"concurrent_spread.{kind}=0")]
+    command = [root / "build/release/c3sim", "validate", suite, "--uncertainty", "100", "--format", "csv", *zeros]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    if answer.returncode == 2:
+        sys.exit(answer.stderr)
+    return csv.DictReader(io.StringIO(answer.stdout.split("\n\n")[0]))
+
+
+def kind_of(case):
+    by_engines = case["trial"].startswith("conccl")
+    if case["figure"] in ("GEMM", "GEMM over alone"):
+        return kinds[1] if by_engines else kinds[0]
+    if case["figure"] == "collective":
+        return kinds[3] if by_engines else kinds[2]
+    return None
+
+
+def needed(case):
+    """The spread that this case asks for."""
+    off = abs(math.log(float(case["measured"]) / float(case["predicted"]))) / half_width_90
+    known = math.log(float(case["interval_high"]) / float(case["interval_low"])) / 2 / half_width_90
+    return math.sqrt(max(0.0, off * off - known * known))
+
+
+def quantile(values):
+    place = math.ceil(0.9 * (len(values) + 1))
+    return sorted(values)[min(place, len(values)) - 1]
+
+
+def main(suites):
+    for suite in suites:
+        by_kind = defaultdict(lambda: defaultdict(list))
+        for case in cases(suite):
+            kind = kind_of(case)
+            if kind is None or case["role"] != "predict" or not case["interval_low"]:
+                continue
+            if not case["trial"].startswith(("c3_", "conccl")):
+                continue
+            by_kind[kind][case["case"].split("/")[1].split(":")[0]].append(needed(case))
+        for kind in kinds:
+            tables = by_kind[kind]
+            everything = [value for values in tables.values() for value in values]
+            if not everything:
+                continue
+            held = tried = 0
+            for left_out, values in tables.items():
+                others = [value for name, rest in tables.items() if name != left_out for value in rest]
+                if others:
+                    tried += len(values)
+                    held += sum(value <= quantile(others) for value in values)
+            share = f"{100 * held / tried:.0f} % of {tried}" if tried else "one table only"
+            print(f"{suite}: {kind}: {quantile(everything):.3f} from {len(everything)} times; left out: {share}")
+
+
+if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit(__doc__)
+    main(sys.argv[1:])
