@@ -1,6 +1,8 @@
 #include "calibrate/fit/step_residuals.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <tuple>
 
 #include "study/parallel.h"
@@ -50,21 +52,31 @@ std::vector<Observation> StepResiduals::simulated(const Block& block, const Poin
 
 void StepResiduals::simulate(std::span<const Point> points) {
   if (known_.size() > most_known) known_.clear();
-  std::vector<std::pair<std::map<Key, std::vector<Observation>>::iterator, const Point*>> missing;
+  struct Missing {
+    std::map<Key, std::vector<Observation>>::iterator place;
+    const Point* point;
+    double seconds = 0.0;
+  };
+  std::vector<Missing> missing;
   for (const Point& point : points) {
     for (std::size_t block = 0; block < blocks_.size(); ++block) {
       const auto [place, is_new] = known_.try_emplace(key_of(block, point));
-      if (is_new) missing.emplace_back(place, &point);
+      if (is_new) missing.push_back({place, &point, blocks_[block].seconds});
     }
   }
+  // The dearest first, so that threads end together.
+  std::ranges::stable_sort(missing, std::ranges::greater(), &Missing::seconds);
   try {
     study::for_each_index(
         missing.size(),
         [&](std::size_t i) {
-          const auto& [place, point] = missing[i];
-          place->second = simulated(blocks_[place->first.block], *point);
+          Missing& one = missing[i];
+          const auto start = std::chrono::steady_clock::now();
+          one.place->second = simulated(blocks_[one.place->first.block], *one.point);
+          one.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         },
         {}, jobs_);
+    for (const Missing& one : missing) blocks_[one.place->first.block].seconds = one.seconds;
   } catch (...) {
     known_.clear();  // some of these are empty
     throw;

@@ -31,6 +31,7 @@ class StepResiduals {
     std::vector<std::string> assignments;
     std::string library;  // whose kernels its GEMMs are
     std::vector<const Measurement*> measurements;
+    double seconds = 0.0;  // that simulating it took last
   };
   // A block at one setting of its unknowns; where a point leaves others as they are, the same one.
   struct Key {

@@ -1,9 +1,10 @@
 #include "models/machine/power.h"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
+#include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace c3sim::models {
 
@@ -13,16 +14,16 @@ constexpr double clock_tolerance = 1e-3;
 // A rate this close to its clock-bound cap moves with the clock.
 constexpr double at_cap = 0.999;
 
-// Where `excess`, which rises with x, comes to 0: `high` if it is not above 0 there, `low` if it is nowhere below.
+// Where `excess`, which rises with x and comes with its slope, comes to 0, looked for from `near` on: `high` if it is
+// not above 0 there, `low` if it is nowhere below.
 template <typename Excess>
-double highest_without_excess(const Excess& excess, double low, double high) {
-  const double at_high = excess(high);
-  if (at_high <= 0.0) return high;
-  const double at_low = excess(low);
-  if (at_low >= 0.0) return low;
+double highest_without_excess(const Excess& excess, double near, double low, double high) {
+  if (excess(high).first <= 0.0) return high;
+  if (excess(low).first >= 0.0) return low;
   std::uintmax_t evaluations = 100;
-  const boost::math::tools::eps_tolerance<double> close(40);  // bits
-  return boost::math::tools::toms748_solve(excess, low, high, at_low, at_high, close, evaluations).first;
+  constexpr int digits = 40;  // of the mantissa
+  return boost::math::tools::newton_raphson_iterate(excess, std::clamp(near, low, high), low, high, digits,
+                                                    evaluations);
 }
 }  // namespace
 
@@ -80,20 +81,22 @@ void PowerGovernor::note_links() {
   links_carried_ = carry;
 }
 
-sim::Watts PowerGovernor::power_at(sim::Hertz clock, double clock_bound_flops, double other_flops,
-                                   sim::Watts traffic) const {
-  const double scale = clock / spec_.highest_clock;
-  const double faster = clock / clock_;
-  const double energy_scale = std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
-  const sim::FlopsPerSecond flops(clock_bound_flops * faster + other_flops);
-  return spec_.idle + scale * spec_.clock_tree + scale * static_cast<double>(busy_workgroups_) * spec_.busy_workgroup +
-         energy_scale * (flops * spec_.matrix_energy) + traffic;
+std::pair<double, double> PowerGovernor::power_and_slope(sim::Hertz clock, double clock_bound_flops, double other_flops,
+                                                         sim::Watts traffic) const {
+  const double hertz = clock.value();
+  const sim::Watts beside_clock = spec_.clock_tree + static_cast<double>(busy_workgroups_) * spec_.busy_workgroup;
+  const double per_hertz = beside_clock.value() / spec_.highest_clock.value();
+  const double per_flop = std::pow(clock / spec_.reference_clock, spec_.voltage_exponent) * spec_.matrix_energy.value();
+  const double bound_per_hertz = clock_bound_flops / clock_.value();
+  const double flops = bound_per_hertz * hertz + other_flops;
+  return {(spec_.idle + traffic).value() + per_hertz * hertz + per_flop * flops,
+          per_hertz + per_flop * (bound_per_hertz + spec_.voltage_exponent * flops / hertz)};
 }
 
 sim::Watts PowerGovernor::power() const {
   double flops = 0.0;
   for (const MatrixWork& work : matrix_work_) flops += network_.rate(work.activity);
-  return power_at(clock_, flops, 0.0, traffic_power());
+  return sim::Watts(power_and_slope(clock_, flops, 0.0, traffic_power()).first);
 }
 
 sim::Hertz PowerGovernor::highest_now() const {
@@ -120,18 +123,21 @@ bool PowerGovernor::regulate() {
   }
   const sim::Watts traffic = traffic_power();
   const auto watts_over = [&](double hertz) {
-    return (power_at(sim::Hertz(hertz), clock_bound, other, traffic) - limit_).value();
+    const auto [watts, slope] = power_and_slope(sim::Hertz(hertz), clock_bound, other, traffic);
+    return std::pair(watts - limit_.value(), slope);
   };
   const double lowest = spec_.lowest_clock.value();
   const double highest = highest_now().value();
   // Most of the time the clock is where it belongs: two looks tell.
-  const auto is_too_low = [&](double hertz) { return hertz < highest && watts_over(hertz) < 0.0; };
-  const auto is_too_high = [&](double hertz) { return hertz > lowest && (hertz > highest || watts_over(hertz) > 0.0); };
+  const auto is_too_low = [&](double hertz) { return hertz < highest && watts_over(hertz).first < 0.0; };
+  const auto is_too_high = [&](double hertz) {
+    return hertz > lowest && (hertz > highest || watts_over(hertz).first > 0.0);
+  };
   if (!is_too_low(clock_.value() * (1.0 + clock_tolerance)) && !is_too_high(clock_.value() * (1.0 - clock_tolerance))) {
     if (!matrix_work_.empty()) clock_at_work_ = clock_;
     return false;
   }
-  set_clock(sim::Hertz(highest_without_excess(watts_over, lowest, highest)));
+  set_clock(sim::Hertz(highest_without_excess(watts_over, clock_.value(), lowest, highest)));
   return !matrix_work_.empty() || !listeners_.empty() || memory_.l2_follows_clock();
 }
 

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <list>
+#include <utility>
 #include <vector>
 
 #include "models/machine/memory.h"
@@ -61,7 +62,10 @@ class PowerGovernor {
     sim::ResourceNetwork::ActivityId activity;
     double flops_per_cycle;
   };
-  sim::Watts power_at(sim::Hertz clock, double clock_bound_flops, double other_flops, sim::Watts traffic) const;
+  // Board power (W), and how it rises with the clock (W/Hz), where matrix work is done at these rates (flop/s): what is
+  // bound by the clock is given at the present one.
+  std::pair<double, double> power_and_slope(sim::Hertz clock, double clock_bound_flops, double other_flops,
+                                            sim::Watts traffic) const;
   sim::Watts traffic_power() const;
   bool links_carry() const;
   void note_links();
