@@ -72,7 +72,8 @@ void Session::add_run_options(CLI::App& command) {
       .add_option_function<std::string>(
           "--library", [this](const std::string& name) { assignments_.push_back("gpu.gemm.library=" + name); },
           "Whose GEMM kernels run: rocblas (rocblas_nt, rocblas_tt where operands are transposed), hipblaslt, "
-          "work_stealing, persistent or stream_k; cublas on the H200")
+          "work_stealing, persistent or stream_k; cublas on the H200; opus_a2a_gemm, opus_gemm_a2a or "
+          "opus_gemm_a2a_persistent on the MI355X")
       ->type_name("NAME");
   command
       .add_option("--profiles", profiles_file_,

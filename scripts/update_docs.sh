@@ -74,7 +74,7 @@ fitted() {
   echo "| parameter | fitted to | value | error | range |"
   echo "|---|---|---|---|---|"
   local platform
-  for platform in mi300x h200; do
+  for platform in mi300x h200 mi355x; do
     echo "| **$platform** | | | | |"
     $c3sim platform "$platform" --format json | python3 -c '
 import json, sys

@@ -35,6 +35,19 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Footin
   return demand;
 }
 
+// Stream-K (Osama et al., arXiv 2301.03598): whole waves of tiles, then the contractions of those that are left, end to
+// end, in even parts for all workgroups. A part has first loads, and an output that is added up.
+void share_last(Kernel& kernel, const GpuSpec& gpu, const GemmPlan& plan) {
+  const int cus = gpu.memory.xcds * kernel.shape.stream.mask.cus(gpu.cus_per_xcd);
+  const int workgroups = static_cast<int>(gpu.slots(cus, plan.kernel.workgroup));
+  const int left = kernel.shape.workgroups % workgroups;
+  const double part = (1.0 - plan.around) * left / workgroups + 2.0 * plan.around;
+  if (left == 0 || part >= 1.0) return;
+  kernel.last_from = kernel.shape.workgroups - left;
+  kernel.last_work = part * kernel.work;
+  kernel.shape.workgroups = kernel.last_from + workgroups;
+}
+
 }  // namespace
 
 Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& stream) {
@@ -52,6 +65,7 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   kernel.start_up = start_up_of(gpu.gemm.library, plan.kernel);
   kernel.work = plan.piece_flops();
   kernel.alone = plan.alone_share;
+  if (gpu.gemm.library.shares_last) share_last(kernel, gpu, plan);
   // Its traffic on the whole GPU at the matrix rate of the highest clock.
   const double rate = plan.efficiency * gpu.peak_flops();
   kernel.l2_fill = sim::BytesPerSecond(rate * model.undisturbed().beyond_l2_bytes());

@@ -99,6 +99,7 @@ GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelS
   plan.efficiency = efficiency(plan.per_cu, full);
   plan.alone_share = efficiency(1, cycles_of_pieces(gpu, plan, 1, first_loads)) / plan.efficiency;
   plan.cycles = longer * full.steps() + full.around;
+  plan.around = full.around / plan.cycles;
   if (longer > 1.0 || full.loading > full.multiplying) {
     const double undisturbed = plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
     plan.l2_conflicts = std::max(1.0, plan.cycles / undisturbed);

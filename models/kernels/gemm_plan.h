@@ -20,6 +20,7 @@ struct GemmPlan {
   int per_cu = 1;                // workgroups that fit a CU together
   double efficiency = 0.0;       // share of the matrix peak at the actual clock that a CU reaches which is full of them
   double cycles = 0.0;           // at which a full CU is done with a piece each, nobody beside it
+  double around = 0.0;           // share of these outside the loop along k: first loads, output
   double l2_conflicts = 1.0;     // so many times its bytes a piece takes of the L2
   double alone_share = 1.0;      // of that, what a workgroup reaches that has a CU for itself
   bool tuned = false;            // the library's table has this very size

@@ -19,6 +19,15 @@ namespace c3sim::models {
 
 namespace {
 
+// Of all its workgroups, units of progress.
+double work_of(const Cohort& cohort, const Kernel& kernel) {
+  int last = 0;
+  for (const Cohort::Run& run : cohort.runs) {
+    for (int i = run.count; i > 0 && run.at(i - 1).workgroup >= kernel.last_from; --i) ++last;
+  }
+  return (cohort.size() - last) * kernel.work + last * kernel.last_work;
+}
+
 // One kernel on one GPU.
 class KernelRun {
  public:
@@ -83,7 +92,7 @@ sim::Task<> KernelRun::run() {
 
 sim::Task<> KernelRun::run_wave(const Cohort& cohort) {
   sim::Latch done(gpu_.simulator(), "a wave of a kernel", static_cast<std::uint64_t>(kernel_.streams));
-  const double amount = static_cast<double>(cohort.size()) * kernel_.work * (1.0 + cohort.lateness);
+  const double amount = work_of(cohort, kernel_) * (1.0 + cohort.lateness);
   const auto wave = waves_.insert(waves_.end(), {footprint_of(cohort), amount, done, {}});
   describe_waves();
   co_await done.wait();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,12 @@ namespace c3sim::models {
 struct Kernel {
   KernelSpec shape;
   sim::Time start_up{0};  // before its first workgroup
-  double work = 0.0;      // units of progress of one workgroup, in each of its streams
-  int streams = 1;        // that its workgroups keep going at once: one for each GPU that they talk to
-  double alone = 1.0;     // of a CU's pipes, what a workgroup reaches that has it for itself; several have even shares
+  double work = 0.0;      // units of progress of one piece of work, in each of its streams
+  // Where the last pieces differ from the others: from which one on, and the units of progress of each of these.
+  int last_from = std::numeric_limits<int>::max();
+  double last_work = 0.0;
+  int streams = 1;     // that its workgroups keep going at once: one for each GPU that they talk to
+  double alone = 1.0;  // of a CU's pipes, what a workgroup reaches that has it for itself; several have even shares
   // How fast it fills the caches while it runs undisturbed, which is how much of them it holds (see CacheSharing).
   sim::BytesPerSecond l2_fill;
   sim::BytesPerSecond cache_fill;

@@ -20,6 +20,10 @@ GemmLibrary read_library(sim::Section& section) {
   library.by_modelled_time = section.flag("by_modelled_time", false);
   library.splits = section.flag("splits", false);
   library.schedule = section.choice<Dealing>("schedule", schedules);
+  library.shares_last = section.flag("shares_last", false);
+  if (library.shares_last && section.is_sound("schedule") && library.schedule != Dealing::resident) {
+    section.fault("shares_last", "asks for workgroups that stay on their CUs: schedule persistent");
+  }
   library.efficiency = section.number("efficiency", 0.01, 1.0);
   library.tile_overhead = section.number("tile_overhead", 0.0, 100.0);
   library.least_step = section.number("least_step", 0.0, 1e6);

@@ -22,6 +22,7 @@ struct GemmLibrary {
                                   // than that of the nearest size
   bool splits = false;            // the contraction of such a size is split where the tiles leave CUs without work
   Dealing schedule = Dealing::per_xcd;  // how tiles reach the CUs
+  bool shares_last = false;             // the tiles of a last wave that is not full are shared out (Stream-K)
   double efficiency = 0.0;              // share of the matrix peak at the actual clock that the loop along k reaches
   double tile_overhead = 0.0;           // cycles per element of a tile with nothing multiplied: first loads, output
   double least_step = 0.0;              // cycles of a workgroup in a step along k, however small: latency

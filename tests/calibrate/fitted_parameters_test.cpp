@@ -87,7 +87,7 @@ TEST_P(FittedParameters, WereWrittenByTheFit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters, testing::Values("mi300x", "mi300x_conccl", "h200"),
+INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters, testing::Values("mi300x", "mi300x_conccl", "h200", "mi355x"),
                          [](const auto& platform) { return platform.param; });
 
 }  // namespace

@@ -73,6 +73,23 @@ TEST(GemmSchedule, CountsWholeWaves) {
   }
 }
 
+// Eight whole tiles, and the ninth in eight parts: an eighth of its steps each, and twice what comes around these, a
+// quarter of them, as parts are added up. Where that is more than a tile takes, nothing is shared.
+TEST(SharedLastWave, IsCutIntoEvenParts) {
+  PlatformSpec platform = with_kernel(1);
+  GemmLibrary& library = platform.gpu.gemm.library;
+  library.schedule = Dealing::resident;
+  library.shares_last = true;
+  const GemmShape nine{9 * 128, 128, 1000};
+  EXPECT_NEAR(run(platform, nine).us, 2.0 * dispatch_us + (1.0 + 1.0 / 8.0) * tile_us, 1e-5);
+  EXPECT_NEAR(run(platform, {16 * 128, 128, 1000}).us, 2.0 * (dispatch_us + tile_us), 1e-5) << "whole waves";
+  EXPECT_NEAR(run(platform, {128, 128, 1000}).us, dispatch_us + tile_us / 8.0, 1e-5) << "less than a wave";
+  library.tile_overhead = 1.0;  // cycles per element: 16384 beside 65536
+  EXPECT_NEAR(run(platform, nine).us, 2.0 * dispatch_us + (1.25 + 0.125 + 0.5) * tile_us, 1e-5);
+  library.tile_overhead = 4.0;
+  EXPECT_NEAR(run(platform, nine).us, 2.0 * (dispatch_us + 2.0 * tile_us), 1e-5);
+}
+
 // Half of the operands fits the cache.
 TEST(ColdOperands, LengthenTheStepsThatMissTheCache) {
   PlatformSpec platform = with_kernel(1);

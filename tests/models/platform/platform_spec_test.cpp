@@ -39,6 +39,28 @@ TEST(Mi300xFile, DescribesTheMachineOfTheDataSheet) {
   EXPECT_EQ(spec.fabric.topology, Topology::mesh);
 }
 
+// AMD's data sheet: 8 GPUs of 8 x 32 CUs, 2.5 PFLOP/s of bf16, 8 TB/s, 288 GB; seven links of 153.6 GB/s both ways.
+TEST(Mi355xFile, DescribesTheMachineOfTheDataSheet) {
+  const PlatformSpec spec = read_platform(platform_file("mi355x"));
+  EXPECT_EQ(spec.name, "mi355x");
+  EXPECT_EQ(spec.gpu.cus(), 256);
+  EXPECT_NEAR(spec.gpu.peak_flops(), 2.5e15, 0.02e15);
+  EXPECT_NEAR(spec.gpu.memory.hbm_rate.value(), 8e12, 1e9);
+  EXPECT_EQ(spec.gpu.memory.hbm_capacity, sim::Bytes(288e9));
+  EXPECT_EQ(spec.fabric.peak_link_rate, sim::BytesPerSecond(153.6e9 / 2.0));
+}
+
+TEST(GemmLibraries, ShareTheirLastTilesOnlyWhereWorkgroupsStay) {
+  try {
+    read_platform(platform_file("mi355x"),
+                  {"gpu.gemm.library=opus_gemm_a2a_persistent", "gpu.gemm.libraries[2].schedule=tile_per_workgroup"});
+    FAIL();
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("shares_last: asks for workgroups that stay on their CUs: schedule persistent"));
+  }
+}
+
 // What a GPU can read from its peers is far less than what its memory gives: the reason for hiding communication.
 TEST(Mi300xFile, LevelsOfTheHierarchyGetSlowerOutwards) {
   const PlatformSpec spec = mi300x();
