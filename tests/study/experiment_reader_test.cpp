@@ -175,8 +175,9 @@ TEST(ShippedExperiments, APipelineOfCopiesFillsItsLinks) {
 
 // As they are shipped, they are worth their trouble.
 TEST(ShippedExperiments, DefaultToSchedulesThatPay) {
-  for (const char* const name : {"copy_pipeline.yaml", "expert_parallel.yaml", "fsdp_layer.yaml", "layer_overlap.yaml",
-                                 "sdma_handshake.yaml", "tensor_parallel.yaml", "transformer_layer.yaml"}) {
+  for (const char* const name :
+       {"copy_pipeline.yaml", "expert_parallel.yaml", "fsdp_layer.yaml", "gemm_then_all_to_all.yaml",
+        "layer_overlap.yaml", "sdma_handshake.yaml", "tensor_parallel.yaml", "transformer_layer.yaml"}) {
     EXPECT_GT(measured(name).at("speedup").value(), 1.0) << name;
   }
 }
