@@ -48,10 +48,16 @@ class GemmCommand {
 
  private:
   void run();
+  void read_before(Arguments& arguments, study::GemmQuestion& question) const;
 
   Session& session_;
   std::string gemm_;
   std::string cus_;
+  std::string before_;
+  std::string collective_;
+  std::string bytes_;
+  std::string backend_;
+  std::string channels_;
 };
 
 // How long a collective takes alone.

@@ -305,7 +305,8 @@ void Session::answer(const study::Results& results) {
 void Session::explain_slowdowns(const models::PlatformSpec& platform, study::Results& results) {
   const std::vector<study::Slowdown> slowdowns = study::split_slowdowns(platform, results.runs);
   study::NamedTable& table = results.tables.emplace_back(study::NamedTable{
-      "slowdown", "Why operations are slower than alone: their slowdown by mechanism", slowdown_table(slowdowns)});
+      "slowdown", "Why operations are slower than in a loop of their own: their slowdown by mechanism",
+      slowdown_table(slowdowns)});
   if (slowdowns.size() <= most_bars)
     table.charts = {study::slowdown_chart(slowdowns, "Slowdown by mechanism: " + study::title_of(results))};
 }

@@ -191,7 +191,7 @@ Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& 
   for (const GemmResult& result : answer.results) {
     table.add_row({models::to_string(result.gemm), std::int64_t{result.cus}, sim::to_microseconds(result.time),
                    result.rate().value() * 1e-12});
-    runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
+    runs.push_back({fmt::format("{} CUs", result.cus), result.schedule, result.between});
     fidelities.emplace_back(std::string(to_string(fidelity_of(result.gemm, result.cus, platform))));
   }
   add_means(table, answer.means);

@@ -59,7 +59,7 @@ sim::Time collective_alone(Testbed& testbed, const DependentSchedule& schedule, 
 }
 
 models::PlatformSpec without_interference(models::PlatformSpec platform) {
-  for (const models::Mechanism mechanism : models::all_mechanisms) platform.without.add(mechanism);
+  for (const models::Mechanism mechanism : models::sharing_mechanisms) platform.without.add(mechanism);
   return platform;
 }
 

@@ -69,6 +69,10 @@ struct Operation {
 
 using Schedule = std::vector<Operation>;
 
+// What a node does between one run and the next beside what the schedule says: nothing, or it communicates. Then links
+// are awake, and caches hold other things than operands.
+enum class Between { nothing, communication };
+
 // The work by itself, named after it.
 Operation operation_of(Work work, models::CuMask mask = {}, std::string stream = {});
 

@@ -142,6 +142,15 @@ std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& t
   std::vector<sim::Fault> faults;
   add(faults, "gemm", why_no_gemm(question.gemm, testbed));
   for (const int cus : question.cus) add(faults, "cus", why_no_mask(testbed.platform(), cus));
+  if (question.before != Before::collective) {
+    if (question.collective != CollectiveSpec{}) {
+      add(faults, "before", "what came before is no collective: --before collective says that one did");
+    }
+  } else if (question.collective.bytes < sim::Bytes(1.0)) {
+    add(faults, "before", "which collective came before is missing: --collective all_reduce --bytes 64MiB");
+  } else {
+    add(faults, "collective", testbed.why_impossible(complete(question.collective, testbed.platform())));
+  }
   return faults;
 }
 
@@ -200,9 +209,10 @@ std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& tes
 
 namespace {
 
-Means means_of(const Testbed& testbed, const Schedule& schedule) {
+Means means_of(const Testbed& testbed, const Schedule& schedule, Between between = Between::nothing) {
   PowerMeter meter;
-  const Timeline timeline = testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+  const Timeline timeline = testbed.watch(
+      schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); }, nullptr, between);
   const sim::Seconds time = sim::to_seconds(timeline.makespan());
   return {meter.mean_clock(time), meter.mean_power(time)};
 }
@@ -219,8 +229,7 @@ void warn_beyond_capacity(std::vector<std::string>& warnings, sim::Bytes arrays,
 
 Answer<GemmResult> ask(Testbed& testbed, const GemmQuestion& question, const Progress& progress) {
   require(question, testbed);
-  const std::vector<int> all{testbed.platform().gpu.cus()};
-  return run_gemms(testbed, question.gemm, question.cus.empty() ? all : question.cus, progress);
+  return run_gemms(testbed, question, progress);
 }
 
 Answer<CollectiveResult> ask(Testbed& testbed, const CollectiveQuestion& question, const Progress& progress) {
@@ -246,17 +255,21 @@ Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progres
   return answer;
 }
 
-Answer<GemmResult> run_gemms(Testbed& testbed, const models::GemmShape& gemm, std::span<const int> cus,
-                             const Progress& progress) {
+Answer<GemmResult> run_gemms(Testbed& testbed, const GemmQuestion& question, const Progress& progress) {
   Answer<GemmResult> answer;
-  for (const int count : cus) {
-    Schedule schedule = only(gemm, first_cus(testbed.platform(), count));
-    const sim::Time time = testbed.run(schedule).makespan();
-    answer.means.push_back(means_of(testbed, schedule));
-    answer.results.push_back({gemm, count, time, std::move(schedule)});
-    if (progress) progress(answer.results.size(), cus.size());
+  const std::vector<int> all{testbed.platform().gpu.cus()};
+  const std::vector<int>& counts = question.cus.empty() ? all : question.cus;
+  for (const int cus : counts) {
+    const GemmTrial trial{
+        .shape = question.gemm, .cus = cus, .before = question.before, .collective = question.collective};
+    GemmResult result{question.gemm, cus, {}, schedule_of_gemm(trial, testbed.platform()), between_of(trial)};
+    result.time = testbed.run(result.schedule, result.between).time_of_last();
+    // A meter would see what came before, too.
+    if (result.schedule.size() == 1) answer.means.push_back(means_of(testbed, result.schedule, result.between));
+    answer.results.push_back(std::move(result));
+    if (progress) progress(answer.results.size(), counts.size());
   }
-  warn_beyond_capacity(answer.warnings, gemm.compulsory_bytes(), testbed);
+  warn_beyond_capacity(answer.warnings, question.gemm.compulsory_bytes(), testbed);
   return answer;
 }
 

@@ -13,19 +13,23 @@
 #include "study/parallel.h"
 #include "study/strategy.h"
 #include "study/testbed.h"
+#include "study/trial.h"
 
 namespace c3sim::study {
 
-// How long does a GEMM take alone?
+// How long does a GEMM take alone, after what its GPU has done before?
 struct GemmQuestion {
   models::GemmShape gemm;
   std::vector<int> cus{};  // of every GPU, each count a result of its own; empty: all of them
+  Before before = Before::loop;
+  models::CollectiveSpec collective{};  // that came before, of bytes from 1; `gpus` 0 stands for all
 };
 struct GemmResult {
   models::GemmShape gemm;
   int cus = 0;
   sim::Time time{0};
-  Schedule schedule;  // what was run
+  Schedule schedule;                   // what was run, last of all the GEMM ...
+  Between between = Between::nothing;  // ... and between that and the next
 
   sim::FlopsPerSecond rate() const { return gemm.flops() / sim::to_seconds(time); }
 };
@@ -123,8 +127,7 @@ Answer<KernelResult> ask(Testbed& testbed, const KernelQuestion& question);
 Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progress& progress = {});
 
 // The same of work that is known to be possible.
-Answer<GemmResult> run_gemms(Testbed& testbed, const models::GemmShape& gemm, std::span<const int> cus,
-                             const Progress& progress = {});
+Answer<GemmResult> run_gemms(Testbed& testbed, const GemmQuestion& question, const Progress& progress = {});
 Answer<CollectiveResult> run_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives,
                                          const Progress& progress = {});
 Answer<CopyResult> run_copies(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,

@@ -48,6 +48,17 @@ bool rounds_differ(const models::PlatformSpec& platform) {
          platform.host.protocol == models::Protocol::rounds;
 }
 
+// Without what it would remember of work before.
+models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
+  models::PowerSpec& power = platform.gpu.power;
+  if (platform.without.has(models::Mechanism::awake)) power.links_awake_for = sim::Time::zero();
+  if (platform.without.has(models::Mechanism::undershoot) && rounds_differ(platform)) {
+    power.governor = models::GovernorPolicy::at_once;
+    power.burst_limit = power.cap;
+  }
+  return platform;
+}
+
 models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule& schedule) {
   platform.host.threads = host_threads(platform, schedule);
   if (!is_shot(platform)) platform.host.wake_up = sim::Time::zero();
@@ -106,7 +117,7 @@ class Play {
       : platform_(platform_for(platform, schedule)),
         schedule_(schedule),
         queued_(queued(schedule)),
-        repeats_operands_(brought.between == Between::nothing && is_one_gemm(schedule)),
+        repeats_operands_(has_operands_in_caches(brought.between)),
         attach_(std::move(attach)),
         node_(simulator_, platform_, symmetry_of(platform_, schedule)),
         words_(simulator_),
@@ -155,6 +166,12 @@ class Play {
   const std::vector<models::PowerLimitLoop::State>& governors() const { return governors_; }
 
  private:
+  // Whether a GEMM's operands are where the one before it has left them.
+  bool has_operands_in_caches(Between between) const {
+    if (platform_.without.has(models::Mechanism::cold) && !is_shot(platform_)) return true;
+    return between == Between::nothing && is_one_gemm(schedule_);
+  }
+
   void govern(const Brought& brought) {
     const bool stay_awake = platform_.gpu.power.links_awake_for > sim::Time::zero();
     const bool communicates =
@@ -299,7 +316,7 @@ class Play {
   models::PlatformSpec platform_;
   const Schedule& schedule_;
   std::vector<bool> queued_;  // by place
-  bool repeats_operands_;     // one and the same GEMM, and nothing else
+  bool repeats_operands_;
   Testbed::Attach attach_;
   sim::Simulator simulator_;
   models::Node node_;
@@ -380,13 +397,17 @@ std::string reason_against(const models::RemoteKernelSpec& spec, const models::N
 }  // namespace
 
 Testbed::Testbed(models::PlatformSpec platform, Factor factor)
-    : platform_(std::move(platform)), factor_(std::move(factor)), idle_node_(idle_simulator_, platform_) {}
+    : platform_(as_it_remembers(std::move(platform))),
+      factor_(std::move(factor)),
+      idle_node_(idle_simulator_, platform_) {}
 
 sim::Time Timeline::makespan() const {
   sim::Time latest{0};
   for (const Span& span : operations) latest = std::max(latest, span.end);
   return latest;
 }
+
+sim::Time Timeline::time_of_last() const { return operations.back().end - operations.back().start; }
 
 Testbed::Question Testbed::question_of(const Schedule& schedule) {
   Question question;
@@ -487,12 +508,13 @@ std::vector<std::string> Testbed::warnings() const {
   return warnings;
 }
 
-Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps) const {
-  Play::Brought brought;
+Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps, Between between) const {
+  Play::Brought brought{.between = between};
   if (clock_settles(platform_) || rounds_differ(platform_)) {
-    const auto known = timelines_.find({Between::nothing, question_of(schedule)});
-    const Timeline timeline = known != timelines_.end() ? known->second : play(schedule, Between::nothing);
-    brought = {Between::nothing, timeline.ceiling, timeline.governors};
+    const auto known = timelines_.find({between, question_of(schedule)});
+    const Timeline timeline = known != timelines_.end() ? known->second : play(schedule, between);
+    brought.ceiling = timeline.ceiling;
+    brought.governors = timeline.governors;
   }
   return Play(platform_, schedule, attach, steps, brought).run();
 }

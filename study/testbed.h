@@ -38,12 +38,9 @@ struct Timeline {
   // they remembered when the run began.
   std::optional<sim::Hertz> ceiling;
   std::vector<models::PowerLimitLoop::State> governors;
-  sim::Time makespan() const;  // the latest end
+  sim::Time makespan() const;      // the latest end
+  sim::Time time_of_last() const;  // from its start to its end
 };
-
-// What a node does between one run and the next beside what the schedule says: nothing, or it communicates. Then links
-// are awake, and caches hold other things than operands.
-enum class Between { nothing, communication };
 
 // What runs beside an operation, as shares of its time.
 struct Company {
@@ -78,7 +75,8 @@ class Testbed {
   // node's clock: what it adds to the node sees all that is timed. `steps`, if given, gets every step from the start of
   // the simulation. Times are as simulated, without factors.
   using Attach = std::function<void(models::Node& node, sim::Time origin)>;
-  Timeline watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps = nullptr) const;
+  Timeline watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps = nullptr,
+                 Between between = Between::nothing) const;
 
   // What a run as simulated is with factors on the durations of its operations. What waits for one begins as much later
   // or earlier as that ends.

@@ -17,11 +17,6 @@ namespace c3sim::study {
 
 namespace {
 
-models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
-  if (spec.gpus == 0) spec.gpus = platform.gpus;
-  return spec;
-}
-
 models::SdmaCopySpec copy_to(int peer, sim::Bytes bytes) {
   models::SdmaCopySpec spec;
   spec.from = 0;
@@ -53,19 +48,6 @@ Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpe
   Schedule schedule;
   for (models::RemoteKernelSpec& kernel : kernels_of(trial, platform))
     schedule.push_back(operation_of(std::move(kernel)));
-  return schedule;
-}
-
-// Last of all the GEMM, which the host launches when it knows of the end of what came before.
-Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform) {
-  Schedule schedule;
-  if (trial.before == Before::collective) schedule.push_back(operation_of(complete(trial.collective, platform)));
-  if (!schedule.empty()) {
-    schedule.push_back(operation_of(DelaySpec{}));
-    schedule.back().after = {0};
-  }
-  schedule.push_back(operation_of(trial.shape, trial.cus ? first_cus(platform, *trial.cus) : models::CuMask{}));
-  if (schedule.size() > 1) schedule.back().after = {schedule.size() - 2};
   return schedule;
 }
 
@@ -279,15 +261,12 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   return figures;
 }
 
-Between between_of(const Trial& trial) {
-  const auto* const gemm = std::get_if<GemmTrial>(&trial);
-  return gemm != nullptr && gemm->before == Before::traffic ? Between::communication : Between::nothing;
-}
-
 Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
   bool metered = needs_meter(asked);
+  Between between = Between::nothing;
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
     metered = metered && gemm->before == Before::loop;  // a meter would see what came before, too
+    between = between_of(*gemm);
     if (gemm->nth) return of_nth(testbed, *gemm);
     if (gemm->pause > sim::Time::zero()) return of_pauses(testbed, *gemm, metered);
   }
@@ -303,11 +282,10 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
     clock = meter.clock_at_work(simulated, around_kernel(testbed.platform()));
     timeline = testbed.with_factors(schedule, std::move(timeline));
   } else {
-    timeline = testbed.run(schedule, between_of(trial));
+    timeline = testbed.run(schedule, between);
   }
-  const bool is_last = std::holds_alternative<GemmTrial>(trial);  // and what is before it is not timed
-  const Span& last = timeline.operations.back();
-  const sim::Seconds time = sim::to_seconds(is_last ? last.end - last.start : timeline.makespan());
+  const bool is_gemm = std::holds_alternative<GemmTrial>(trial);
+  const sim::Seconds time = sim::to_seconds(is_gemm ? timeline.time_of_last() : timeline.makespan());
   figures[Figure::time] = time.value();
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
     add_gemm(figures, *gemm, testbed.platform(), time);
@@ -342,6 +320,28 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
 }
 
 }  // namespace
+
+// Last of all the GEMM, which the host launches when it knows of the end of what came before.
+Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform) {
+  Schedule schedule;
+  if (trial.before == Before::collective) schedule.push_back(operation_of(complete(trial.collective, platform)));
+  if (!schedule.empty()) {
+    schedule.push_back(operation_of(DelaySpec{}));
+    schedule.back().after = {0};
+  }
+  schedule.push_back(operation_of(trial.shape, trial.cus ? first_cus(platform, *trial.cus) : models::CuMask{}));
+  if (schedule.size() > 1) schedule.back().after = {schedule.size() - 2};
+  return schedule;
+}
+
+Between between_of(const GemmTrial& trial) {
+  return trial.before == Before::traffic ? Between::communication : Between::nothing;
+}
+
+models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
+  if (spec.gpus == 0) spec.gpus = platform.gpus;
+  return spec;
+}
 
 bool is_concurrent(const Trial& trial) {
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);

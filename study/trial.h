@@ -36,7 +36,7 @@ enum class Before {
 inline constexpr std::array all_befores{Before::loop, Before::traffic, Before::collective};
 std::string_view to_string(Before before);  // "loop", "traffic", "collective"
 
-// A GEMM on every GPU.
+// A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last operation.
 struct GemmTrial {
   models::GemmShape shape;
   std::optional<int> cus{};  // of each GPU; none: all
@@ -123,6 +123,13 @@ double size_of(const Trial& trial);
 
 // Computation, or a stream, and communication at once: what no fit may see.
 bool is_concurrent(const Trial& trial);
+
+// Over all GPUs of the platform where it names no number of them.
+models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform);
+
+// What a testbed plays for it, and between that and the next; none of its `nth` and `pause`.
+Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform);
+Between between_of(const GemmTrial& trial);
 
 // Why the platform cannot run it, in one sentence that says what would be accepted; empty if it can.
 std::string why_impossible(const Testbed& testbed, const Trial& trial);

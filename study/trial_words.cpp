@@ -100,10 +100,28 @@ std::string command(const T&) {
   return {};
 }
 
+// Whether the command has an option for all that is said of the collective before.
+bool gemm_takes(const models::CollectiveSpec& collective) {
+  models::CollectiveSpec taken;
+  taken.kind = collective.kind;
+  taken.backend = collective.backend;
+  taken.bytes = collective.bytes;
+  taken.channels = collective.channels;
+  return collective == taken;
+}
+
 std::string command(const GemmTrial& trial) {
-  if (trial.nth || trial.pause > sim::Time::zero() || trial.before != Before::loop) return {};
+  if (trial.nth || trial.pause > sim::Time::zero()) return {};
+  if (trial.before == Before::collective && !gemm_takes(trial.collective)) return {};
   std::string text = "gemm --gemm " + models::to_string(trial.shape);
   if (trial.cus) text += fmt::format(" --cus {}", *trial.cus);
+  if (trial.before != Before::loop) text += fmt::format(" --before {}", to_string(trial.before));
+  if (trial.before == Before::collective) {
+    const models::CollectiveSpec& spec = trial.collective;
+    text += fmt::format(" --collective {} --backend {} --bytes {}", models::to_string(spec.kind),
+                        models::to_string(spec.backend), spelled(spec.bytes));
+    if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
+  }
   return text;
 }
 

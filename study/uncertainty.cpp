@@ -24,6 +24,14 @@ Times times_of(Testbed& testbed, std::span<const Result> results) {
   return times;
 }
 
+Times times_of(Testbed& testbed, std::span<const GemmResult> results) {
+  Times times;
+  for (const GemmResult& result : results) {
+    times.push_back({sim::to_seconds(testbed.run(result.schedule, result.between).time_of_last()).value()});
+  }
+  return times;
+}
+
 Times times_of(Testbed& testbed, std::span<const C3Result> results) {
   std::vector<Attempt> attempts;
   for (const C3Result& result : results) attempts.push_back({result.scenario, result.strategy});

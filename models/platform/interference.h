@@ -1,11 +1,13 @@
-// How the tenants of a GPU slow each other down: the mechanisms, each of which a counterfactual machine can be without.
-// What one costs is the difference between two runs. A tenant that has the machine to itself runs the same with and
-// without any of them, but for CU masks (cu_loss, dispatch_wait).
+// What makes work slower than it is in a loop of its own: by what the GPU remembers of work before, and by what shares
+// it. A counterfactual machine can be without any of these mechanisms, and what one costs is the difference between two
+// runs. A tenant that has the machine to itself, in a loop, runs the same with and without any of them, but for CU
+// masks (cu_loss, dispatch_wait).
 #pragma once
 
 #include <array>
 #include <bitset>
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace c3sim::models {
@@ -16,6 +18,9 @@ inline constexpr std::size_t tenants = 3;
 
 // What a machine without it is like:
 enum class Mechanism {
+  awake,           // links sleep as soon as they carry nothing
+  cold,            // a GEMM finds in caches what a loop of it would have left there
+  undershoot,      // power meets its cap at once, whatever the run before has drawn
   cu_loss,         // a GEMM has all CUs, whatever a collective occupies or a mask keeps from it
   dispatch_wait,   // workgroups of a collective are placed at once, whatever a GEMM occupies or a mask allows
   l2,              // each tenant has L2s and XCD ports of its own: capacity and bandwidth
@@ -26,8 +31,12 @@ enum class Mechanism {
   clock,           // each tenant runs at the clock that its own power allows
 };
 inline constexpr std::array all_mechanisms{
-    Mechanism::cu_loss, Mechanism::dispatch_wait,  Mechanism::l2,   Mechanism::infinity_cache,
-    Mechanism::hbm,     Mechanism::loaded_latency, Mechanism::link, Mechanism::clock};
+    Mechanism::awake,          Mechanism::cold, Mechanism::undershoot,     Mechanism::cu_loss,
+    Mechanism::dispatch_wait,  Mechanism::l2,   Mechanism::infinity_cache, Mechanism::hbm,
+    Mechanism::loaded_latency, Mechanism::link, Mechanism::clock};
+
+// Of these those by which tenants share: all but the three of what came before.
+inline constexpr std::span sharing_mechanisms = std::span(all_mechanisms).subspan(3);
 
 std::string_view to_string(Mechanism mechanism);  // "cu_loss"
 

@@ -69,7 +69,7 @@ std::vector<NamedTable> critical_paths(const Testbed& testbed, std::span<const N
                      {"time_us", "time", "us", 3},
                      {"percent", "of the run", "%", 1}});
   for (const NamedRun& run : runs) {
-    const RunRecord record(testbed, run.schedule);
+    const RunRecord record(testbed, run);
     const std::vector<Step> path = path_of(record);
     for (const Step& step : path) {
       const std::string bound = record.bounded_by(step);

@@ -154,10 +154,11 @@ ResultTable explain(Testbed& testbed, std::span<const NamedRun> runs) {
                      {"others_percent", "their part", "%", 0}});
   for (const NamedRun& run : runs) {
     std::optional<Watch> watch;
-    testbed.watch(run.schedule, [&](models::Node& node, sim::Time) {
+    const auto attach = [&](models::Node& node, sim::Time) {
       watch.emplace(node, run.schedule);
       node.network().add_observer(std::ref(*watch));
-    });
+    };
+    testbed.watch(run.schedule, attach, nullptr, run.between);
     add_rows(table, run, *watch);
   }
   return table;

@@ -52,13 +52,13 @@ class TrafficWatch {
 
 }  // namespace
 
-RunRecord::RunRecord(const Testbed& testbed, const Schedule& schedule, const Testbed::Attach& attach) {
+RunRecord::RunRecord(const Testbed& testbed, const NamedRun& run, const Testbed::Attach& attach) {
   const auto watch = [this, &attach](models::Node& node, sim::Time origin) {
     origin_ = origin;
     node.network().add_observer(TrafficWatch(node, origin, links_, engines_));
     if (attach) attach(node, origin);
   };
-  timeline_ = testbed.watch(schedule, watch, &steps_);
+  timeline_ = testbed.watch(run.schedule, watch, &steps_, run.between);
 }
 
 std::string RunRecord::bounded_by(const sim::StepLog::Step& step) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/step_log.h"
+#include "study/report/results.h"
 #include "study/testbed.h"
 
 namespace c3sim::study {
@@ -23,7 +24,7 @@ using Traffic = std::map<std::string, std::vector<Stretch>>;  // by name of the 
 class RunRecord {
  public:
   // `attach` as for Testbed::watch.
-  RunRecord(const Testbed& testbed, const Schedule& schedule, const Testbed::Attach& attach = {});
+  RunRecord(const Testbed& testbed, const NamedRun& run, const Testbed::Attach& attach = {});
 
   sim::Time origin() const { return origin_; }
   sim::Time end() const { return origin_ + timeline_.makespan(); }

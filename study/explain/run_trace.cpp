@@ -119,7 +119,7 @@ void draw(const RunRecord& record, Tracks& tracks) {
 void trace_runs(Testbed& testbed, std::span<const NamedRun> runs, sim::TraceSink& sink) {
   for (const NamedRun& run : runs) {
     const sim::TraceSink::Track counters = sink.add_track(run.name, "utilisation");
-    const RunRecord record(testbed, run.schedule, [&](models::Node& node, sim::Time origin) {
+    const RunRecord record(testbed, run, [&](models::Node& node, sim::Time origin) {
       node.network().add_observer(UtilisationCounters(node, origin, sink, counters));
     });
     Tracks tracks(sink, run.name);

@@ -1,5 +1,5 @@
-// Why the operations of a run are slower than alone: their slowdown split over the mechanisms of interference, by runs
-// on machines that are without some of them.
+// Why the operations of a run are slower than in a loop of their own: their slowdown split over what the GPU remembers
+// of work before and over the mechanisms of interference, by runs on machines that are without some of them.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace c3sim::study {
 struct Slowdown {
   std::string run;
   std::string operation;
-  sim::Time alone{0};     // with the node, and all of its CUs, to itself
+  sim::Time alone{0};     // in a loop, with the node, and all of its CUs, to itself
   sim::Time together{0};  // from its start to its end in the run
   std::array<sim::Time, models::all_mechanisms.size()> parts{};
 
@@ -30,7 +30,8 @@ struct Slowdown {
   double percent(sim::Time part) const;  // of the time alone
 };
 
-// Of all operations of the runs, one after the other, but for those that wait for others and so have no time alone.
+// Of all operations of the runs, one after the other, but for delays and for those that wait for others and so have no
+// time alone.
 // Takes each run 2 * mechanisms times.
 std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs);
 

@@ -27,6 +27,7 @@ struct NamedTable {
 struct NamedRun {
   std::string name;
   Schedule schedule;
+  Between between = Between::nothing;
 };
 
 // A text that goes beside the tables where an answer is saved: "platform.yaml".

@@ -60,9 +60,9 @@ Palette study_palette() {
                                   Strategy::c3_best, Strategy::c3_rp, Strategy::heuristic, Strategy::c3_sp_rp}) {
     palette.first.emplace_back(to_string(strategy));
   }
-  for (const Mechanism mechanism :
-       {Mechanism::cu_loss, Mechanism::dispatch_wait, Mechanism::clock, Mechanism::hbm, Mechanism::loaded_latency,
-        Mechanism::infinity_cache, Mechanism::l2, Mechanism::link}) {
+  for (const Mechanism mechanism : {Mechanism::cu_loss, Mechanism::dispatch_wait, Mechanism::clock, Mechanism::hbm,
+                                    Mechanism::loaded_latency, Mechanism::infinity_cache, Mechanism::l2,
+                                    Mechanism::link, Mechanism::awake, Mechanism::cold, Mechanism::undershoot}) {
     palette.first.emplace_back(to_string(mechanism));
   }
   palette.first.insert(palette.first.end(), doers.begin(), doers.end());

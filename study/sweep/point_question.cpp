@@ -110,7 +110,7 @@ const C3Words& words_of(const C3Question&) {
   return words;
 }
 
-using GemmWords = std::array<Word<GemmQuestion>, 2>;
+using GemmWords = std::array<Word<GemmQuestion>, 7>;
 const GemmWords& words_of(const GemmQuestion&) {
   static const GemmWords words{{
       {"gemm", true, [](auto& q, auto text) { return read_gemm(q.gemm, text); }},
@@ -121,6 +121,12 @@ const GemmWords& words_of(const GemmQuestion&) {
          if (cus) q.cus = {*cus};
          return fault;
        }},
+      {"before", false, [](auto& q, auto text) { return read_choice(q.before, text, before_choices()); }},
+      {"collective", false,
+       [](auto& q, auto text) { return read_choice(q.collective.kind, text, collective_choices()); }},
+      {"bytes", false, [](auto& q, auto text) { return read_size(q.collective.bytes, text); }},
+      {"backend", false, [](auto& q, auto text) { return read_choice(q.collective.backend, text, backend_choices()); }},
+      {"channels", false, [](auto& q, auto text) { return read_count(q.collective.channels, text); }},
   }};
   return words;
 }

@@ -36,6 +36,34 @@ TEST_F(QuestionsTest, AGemmIsAskedOnAllCusUnlessCountsAreGiven) {
   EXPECT_EQ(fewer.results[1].time, all.results[0].time);
 }
 
+// On links that have just carried data, and with caches that hold other things; the collective itself is not timed.
+TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
+  const models::GemmShape shape{8192, 8192, 8192};
+  models::CollectiveSpec collective;
+  collective.kind = models::CollectiveKind::all_reduce;
+  collective.bytes = sim::Bytes(64.0 * (1 << 20));
+  const auto time = [&](Before before, const models::CollectiveSpec& of) {
+    return ask(testbed_, GemmQuestion{shape, {}, before, of}).results.at(0).time;
+  };
+  const sim::Time loop = time(Before::loop, {});
+  EXPECT_EQ(time(Before::traffic, {}), testbed_.alone_by_turns(shape));
+  EXPECT_GT(time(Before::traffic, {}), loop * 102 / 100);
+  EXPECT_GT(time(Before::collective, collective), loop * 102 / 100);
+  EXPECT_LT(time(Before::collective, collective), loop * 106 / 100);
+}
+
+TEST_F(QuestionsTest, ACollectiveThatCameBeforeIsNamedIfAndOnlyIfOneDid) {
+  const auto faults = [&](Before before, double bytes) {
+    models::CollectiveSpec collective;
+    collective.bytes = sim::Bytes(bytes);
+    return faults_of(GemmQuestion{{1024, 1024, 1024}, {}, before, collective}, testbed_);
+  };
+  EXPECT_THAT(faults(Before::collective, 1024.0), IsEmpty());
+  EXPECT_THAT(faults(Before::collective, 0.0), ElementsAre(Field(&sim::Fault::where, "before")));
+  EXPECT_THAT(faults(Before::traffic, 1024.0), ElementsAre(Field(&sim::Fault::where, "before")));
+  EXPECT_THAT(faults(Before::loop, 0.0), IsEmpty());
+}
+
 TEST_F(QuestionsTest, AllFaultsAreToldAtOnceByTheNamesOfOptions) {
   const std::vector<sim::Fault> faults = faults_of(GemmQuestion{{0, 1, 1}, {12}}, testbed_);
   EXPECT_THAT(faults, ElementsAre(Field(&sim::Fault::where, "gemm"), Field(&sim::Fault::where, "cus")));

@@ -12,7 +12,7 @@ inline Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<c
 }
 
 inline Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus) {
-  return to_tables(run_gemms(testbed, shape, cus), testbed.platform());
+  return to_tables(run_gemms(testbed, GemmQuestion{shape, {cus.begin(), cus.end()}}), testbed.platform());
 }
 
 inline Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {

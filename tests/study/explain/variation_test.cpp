@@ -90,7 +90,8 @@ TEST(LeaveMechanismsOut, ShowsWhatEachCosts) {
   EXPECT_EQ(without_wait[1], answers[0][1]);
   const ResultTable table = mechanism_table(strategies, answers).table;
   EXPECT_EQ(table.rows().at(0).at(0), Cell(std::string("none")));
-  EXPECT_EQ(table.rows().at(2).at(0), Cell(std::string("dispatch_wait")));
+  EXPECT_EQ(table.rows().at(1 + static_cast<std::size_t>(models::Mechanism::dispatch_wait)).at(0),
+            Cell(std::string("dispatch_wait")));
 }
 
 TEST(LeaveMechanismsOut, SerialIsNotAsked) {
