@@ -178,20 +178,6 @@ TEST_F(SweepCommandTest, AFolderThatCannotBeMadeIsNamed) {
   EXPECT_THAT(answer.err, HasSubstr("cannot make the folder /proc/self/nothing"));
 }
 
-// A limit on the size of files stands for a full disk: writes fail in the middle of the study.
-TEST_F(SweepCommandTest, FullADiskThatFillsUpCostsNothingThatWasFinished) {
-  const std::string command = std::string("trap '' XFSZ; ulimit -f 200; exec ") + C3SIM_PROGRAM + " sweep " + long_ +
-                              " --out " + out("full") + " > /dev/null 2> " + out("said");
-  const int status = std::system(("bash -c \"" + command + "\"").c_str());
-  EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("cannot use"), HasSubstr("points.sqlite"),
-                                       HasSubstr("once that is mended the same command with --resume goes on")));
-  const Answer resumed = run_cli({"sweep", long_, "--out", out("full"), "--resume"});
-  EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
-  ASSERT_EQ(run_cli({"sweep", long_, "--out", out("whole")}).code, ExitCode::fine);
-  EXPECT_EQ(text(folder_ / "full" / "points.csv"), text(folder_ / "whole" / "points.csv"));
-}
-
 // The operators are gone from the middle of the study on, and back when it is asked again.
 TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   const std::filesystem::path configs = folder_ / "configs";
@@ -230,14 +216,22 @@ TEST_F(SweepCommandTest, SeveralProcessesNeedOpenMpi) {
   EXPECT_THAT(text(out("said")), HasSubstr("several processes were started, and this c3sim has no c3sim_mpi.so"));
 }
 
-TEST_F(SweepCommandTest, FullKillingLosesNothingAndRepeatsNothing) {
-  const std::string whole = out("whole");
-  ASSERT_EQ(run_cli({"sweep", long_, "--out", whole}).code, ExitCode::fine);
+// A limit on the size of files stands for a full disk: writes fail in the middle of the study.
+TEST_F(SweepCommandTest, FullNeitherKillingNorADiskThatFillsUpLosesOrRepeatsAnything) {
+  ASSERT_EQ(run_cli({"sweep", long_, "--out", out("whole")}).code, ExitCode::fine);
   ASSERT_TRUE(WIFSIGNALED(stopped_by(SIGKILL, out("killed"))));
-  const Answer resumed = run_cli({"sweep", long_, "--out", out("killed"), "--resume"});
-  EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
-  EXPECT_EQ(text(folder_ / "killed" / "points.csv"), text(folder_ / "whole" / "points.csv"));
-  EXPECT_EQ(text(folder_ / "killed" / "page.html"), text(folder_ / "whole" / "page.html"));
+  const std::string command = std::string("trap '' XFSZ; ulimit -f 200; exec ") + C3SIM_PROGRAM + " sweep " + long_ +
+                              " --out " + out("full") + " > /dev/null 2> " + out("said");
+  const int status = std::system(("bash -c \"" + command + "\"").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("cannot use"), HasSubstr("points.sqlite"),
+                                       HasSubstr("once that is mended the same command with --resume goes on")));
+  for (const char* const name : {"killed", "full"}) {
+    const Answer resumed = run_cli({"sweep", long_, "--out", out(name), "--resume"});
+    EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
+    EXPECT_EQ(text(folder_ / name / "points.csv"), text(folder_ / "whole" / "points.csv")) << name;
+    EXPECT_EQ(text(folder_ / name / "page.html"), text(folder_ / "whole" / "page.html")) << name;
+  }
 }
 
 TEST_F(SweepCommandTest, FullAnInterruptionEndsCleanlyAndSaysHowToGoOn) {

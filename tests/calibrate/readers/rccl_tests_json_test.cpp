@@ -170,7 +170,14 @@ TEST(RcclTestsJson, FilesCutOffAnywhereSayNothingNew) {
     const std::string text = sample("rccl_tests/" + file);
     // Cut between them, the first of two runs stands alone; its time is the same.
     expect_prefixes_read_the_same(rccl_json, text);
-    expect_damage_is_survived(rccl_json, text);
+  }
+}
+
+TEST(RcclTestsJson, DamageIsSurvived) { expect_damage_is_survived(rccl_json, "[" + both_runs + "]"); }
+
+TEST(RcclTestsJson, FullDamageOfWholeFilesIsSurvived) {
+  for (const std::string file : {"nccl_tests.json", "rccl_tests.json"}) {
+    expect_damage_is_survived(rccl_json, sample("rccl_tests/" + file));
   }
 }
 

@@ -91,10 +91,12 @@ TEST(Mi300xFile, IsResolvedToTheSameParameters) {
   PlatformSpec::read(config);
   sim::Config again = sim::Config::from_text(config.resolved(), "resolved.yaml", sim::Sources::required);
   PlatformSpec::read(again, folders);
-  ASSERT_EQ(again.parameters().size(), config.parameters().size());
-  for (std::size_t i = 0; i < config.parameters().size(); ++i) {
-    EXPECT_EQ(again.parameters()[i].path, config.parameters()[i].path);
-    EXPECT_EQ(again.parameters()[i].value, config.parameters()[i].value);
+  const std::vector<sim::Parameter> before = config.parameters();
+  const std::vector<sim::Parameter> after = again.parameters();
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(after[i].path, before[i].path);
+    EXPECT_EQ(after[i].value, before[i].value);
   }
 }
 

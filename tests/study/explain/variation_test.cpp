@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "sim/config/quantity_text.h"
 #include "tests/study/test_platform.h"
@@ -26,10 +27,18 @@ double picojoules(const std::string& text) {
 }
 
 TEST(Sensitivity, VariesWhatIsAssumedOrFittedAndNothingElse) {
-  const SensitivityAnswer answer = vary_parameters(mi300x(), hbm_rate);
+  Platform platform = mi300x();
+  const auto is_of_memory = [](const sim::Parameter& one) { return one.path.starts_with("gpu.memory."); };
+  std::erase_if(platform.parameters, std::not_fn(is_of_memory));
+  const SensitivityAnswer answer = vary_parameters(platform, hbm_rate);
+  const auto times_varied = [&](const char* path) {
+    return std::ranges::count(answer.parameters, path, &Sensitivity::parameter);
+  };
+  EXPECT_EQ(times_varied("gpu.memory.l2.port_rate"), 1) << "assumed";
+  EXPECT_EQ(times_varied("gpu.memory.l2.writeback_rate"), 1) << "fitted";
   for (const Sensitivity& sensitivity : answer.parameters) EXPECT_EQ(sensitivity.largest_swing(answer.base), 0.0);
-  EXPECT_EQ(std::ranges::count(answer.parameters, "gpu.memory.hbm.peak_rate", &Sensitivity::parameter), 0)
-      << "from a data sheet";
+  EXPECT_EQ(times_varied("gpu.memory.infinity_cache.rate"), 0) << "measured";
+  EXPECT_EQ(times_varied("gpu.memory.hbm.peak_rate"), 0) << "from a data sheet";
 }
 
 TEST(Sensitivity, FullTakesBothEndsAndPutsTheLargestSwingFirst) {
