@@ -19,7 +19,7 @@ constexpr double between_percentiles = 2.563;
 // The GEMM of which a trial is one in a series; none of other trials.
 std::optional<study::GemmTrial> series_of(const study::Trial& trial) {
   const auto* const gemm = std::get_if<study::GemmTrial>(&trial);
-  if (gemm == nullptr || !gemm->nth) return {};
+  if (gemm == nullptr || !gemm->nth || gemm->pause > sim::Time::zero()) return {};
   study::GemmTrial series = *gemm;
   series.nth.reset();
   return series;

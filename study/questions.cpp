@@ -31,6 +31,12 @@ std::string why_no_gemm(const models::GemmShape& gemm, const Testbed& testbed) {
   return models::to_string(gemm) + " has no elements: extents from 1 are accepted";
 }
 
+CollectiveSpec collective_before(const GemmQuestion& question, const Testbed& testbed) {
+  CollectiveSpec collective = question.collective;
+  collective.gpus = testbed.platform().gpus;
+  return collective;
+}
+
 template <class Question>
 void require(const Question& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults = faults_of(question, testbed);
@@ -149,7 +155,7 @@ std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& t
   } else if (question.collective.bytes < sim::Bytes(1.0)) {
     add(faults, "before", "which collective came before is missing: --collective all_reduce --bytes 64MiB");
   } else {
-    add(faults, "collective", testbed.why_impossible(complete(question.collective, testbed.platform())));
+    add(faults, "collective", testbed.why_impossible(collective_before(question, testbed)));
   }
   return faults;
 }
@@ -260,8 +266,10 @@ Answer<GemmResult> run_gemms(Testbed& testbed, const GemmQuestion& question, con
   const std::vector<int> all{testbed.platform().gpu.cus()};
   const std::vector<int>& counts = question.cus.empty() ? all : question.cus;
   for (const int cus : counts) {
-    const GemmTrial trial{
-        .shape = question.gemm, .cus = cus, .before = question.before, .collective = question.collective};
+    const GemmTrial trial{.shape = question.gemm,
+                          .cus = cus,
+                          .before = question.before,
+                          .collective = collective_before(question, testbed)};
     GemmResult result{question.gemm, cus, {}, schedule_of_gemm(trial, testbed.platform()), between_of(trial)};
     result.time = testbed.run(result.schedule, result.between).time_of_last();
     // A meter would see what came before, too.

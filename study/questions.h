@@ -22,7 +22,7 @@ struct GemmQuestion {
   models::GemmShape gemm;
   std::vector<int> cus{};  // of every GPU, each count a result of its own; empty: all of them
   Before before = Before::loop;
-  models::CollectiveSpec collective{};  // that came before, of bytes from 1; `gpus` 0 stands for all
+  models::CollectiveSpec collective{};  // that came before, of bytes from 1, over all GPUs
 };
 struct GemmResult {
   models::GemmShape gemm;

@@ -17,6 +17,11 @@ namespace c3sim::study {
 
 namespace {
 
+models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
+  if (spec.gpus == 0) spec.gpus = platform.gpus;
+  return spec;
+}
+
 models::SdmaCopySpec copy_to(int peer, sim::Bytes bytes) {
   models::SdmaCopySpec spec;
   spec.from = 0;
@@ -194,12 +199,12 @@ bool needs_meter(const std::set<Figure>& asked) {
   return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
 }
 
-// GEMMs one after the other, each `pause` after the end of the one before it.
+// GEMMs one after the other, with a pause before each group of them.
 Schedule repeated(const GemmTrial& gemm, std::size_t times, const models::PlatformSpec& platform) {
   Schedule schedule(times, schedule_of(gemm, platform).back());
   for (std::size_t i = 1; i < times; ++i) {
     schedule[i].after = {i - 1};
-    schedule[i].delay = gemm.pause;
+    if (i % static_cast<std::size_t>(gemm.group) == 0) schedule[i].delay = gemm.pause;
   }
   return schedule;
 }
@@ -222,7 +227,7 @@ Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
                           testbed.platform());
 }
 
-// As many as the governor takes many steps over, so that the second half is periodic.
+// As many groups as the governor takes many steps over, so that the second half is periodic.
 std::size_t times_until_periodic(const models::PowerSpec& power, sim::Time once) {
   constexpr double least = 8.0;
   constexpr double most = 512.0;
@@ -234,8 +239,10 @@ std::size_t times_until_periodic(const models::PowerSpec& power, sim::Time once)
 Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   Testbed& from_rest = testbed.from_rest();
   const models::PlatformSpec& platform = testbed.platform();
-  const sim::Time once = from_rest.run(repeated(trial, 1, platform)).makespan() + trial.pause;
-  const std::size_t times = times_until_periodic(platform.gpu.power, once);
+  const auto group = static_cast<std::size_t>(trial.group);
+  const sim::Time once = from_rest.run(repeated(trial, group, platform)).makespan() + trial.pause;
+  const std::size_t groups = times_until_periodic(platform.gpu.power, once);
+  const std::size_t times = groups * group;
   const Schedule schedule = repeated(trial, times, platform);
   PowerMeter meter;
   sim::Time origin{0};
@@ -248,10 +255,13 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   }
   const Timeline timed = metered ? from_rest.with_factors(schedule, run) : from_rest.run(schedule);
   const std::vector<Span>& spans = timed.operations;
-  const std::size_t half = times / 2;
+  const std::size_t half = groups / 2 * group;
+  const std::size_t first = half + static_cast<std::size_t>(trial.nth.value_or(0));
+  const std::size_t step = trial.nth ? group : 1;
   sim::Time busy{0};
-  for (std::size_t i = half; i < times; ++i) busy += spans[i].end - spans[i].start;
-  const sim::Seconds time = sim::to_seconds(busy) / static_cast<double>(times - half);
+  std::int64_t looks = 0;
+  for (std::size_t i = first; i < times; i += step, ++looks) busy += spans[i].end - spans[i].start;
+  const sim::Seconds time = sim::to_seconds(busy) / static_cast<double>(looks);
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
   if (!metered) return figures;
@@ -267,8 +277,8 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
     metered = metered && gemm->before == Before::loop;  // a meter would see what came before, too
     between = between_of(*gemm);
-    if (gemm->nth) return of_nth(testbed, *gemm);
     if (gemm->pause > sim::Time::zero()) return of_pauses(testbed, *gemm, metered);
+    if (gemm->nth) return of_nth(testbed, *gemm);
   }
   const Schedule schedule = schedule_of(trial, testbed.platform());
   PowerMeter meter;
@@ -336,11 +346,6 @@ Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& pl
 
 Between between_of(const GemmTrial& trial) {
   return trial.before == Before::traffic ? Between::communication : Between::nothing;
-}
-
-models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
-  if (spec.gpus == 0) spec.gpus = platform.gpus;
-  return spec;
 }
 
 bool is_concurrent(const Trial& trial) {

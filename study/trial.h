@@ -41,7 +41,8 @@ struct GemmTrial {
   models::GemmShape shape;
   std::optional<int> cus{};  // of each GPU; none: all
   std::optional<int> nth{};  // of those that follow each other from rest, from 0; none: as the host's protocol has it
-  sim::Time pause{0};        // between one and the next, by turns since long
+  sim::Time pause{0};        // by turns with `group` of them, since long; `nth` is then one of a group
+  int group = 1;             // that follow each other between two pauses
   Before before = Before::loop;
   models::CollectiveSpec collective{};  // which came before
   auto operator<=>(const GemmTrial&) const = default;
@@ -123,9 +124,6 @@ double size_of(const Trial& trial);
 
 // Computation, or a stream, and communication at once: what no fit may see.
 bool is_concurrent(const Trial& trial);
-
-// Over all GPUs of the platform where it names no number of them.
-models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform);
 
 // What a testbed plays for it, and between that and the next; none of its `nth` and `pause`.
 Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform);

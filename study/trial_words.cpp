@@ -24,8 +24,10 @@ std::string words(const EmptyKernelTrial&) { return "empty kernel"; }
 std::string words(const GemmTrial& trial) {
   std::string text = "gemm " + models::to_string(trial.shape);
   if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
-  if (trial.nth) text += fmt::format(" number {} from rest", *trial.nth);
-  if (trial.pause > sim::Time::zero()) text += fmt::format(" every time after {}", time_text(trial.pause));
+  const bool pauses = trial.pause > sim::Time::zero();
+  if (trial.nth) text += fmt::format(" number {} {}", *trial.nth, trial.group > 1 ? "of a group" : "from rest");
+  if (trial.group > 1) text += fmt::format(" of {}", trial.group);
+  if (pauses) text += fmt::format(" every time after {}", time_text(trial.pause));
   if (trial.before == Before::traffic) text += " of other operands every time, on awake links";
   if (trial.before == Before::collective) text += " every time after " + to_string(Work(trial.collective));
   return text;
@@ -107,6 +109,7 @@ bool gemm_takes(const models::CollectiveSpec& collective) {
   taken.backend = collective.backend;
   taken.bytes = collective.bytes;
   taken.channels = collective.channels;
+  taken.gpus = 0;  // all
   return collective == taken;
 }
 

@@ -162,6 +162,11 @@ study::Trial read_gemm(FieldReader& fields) {
   trial.cus = fields.integer("cus", 1);
   trial.nth = fields.integer("nth", 0);
   trial.pause = fields.time("pause");
+  trial.group = fields.integer("group", 1).value_or(1);
+  if (trial.group > 1 && trial.pause == sim::Time::zero())
+    fields.fault("group", "is of GEMMs between pauses: give pause");
+  if (trial.pause > sim::Time::zero() && trial.nth.value_or(0) >= trial.group)
+    fields.fault("nth", "counts from 0 up to group - 1");
   trial.before = fields.choice<study::Before>("before", study::before_choices(), study::Before::loop);
   if (trial.before == study::Before::collective) trial.collective = read_collective_spec(fields);
   return trial;
@@ -290,7 +295,9 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"rest", {}, [](FieldReader&) { return study::Trial(study::RestTrial{}); }},
       {"empty_kernel", {}, [](FieldReader&) { return study::Trial(study::EmptyKernelTrial{}); }},
-      {"gemm", {"gemm", "cus", "dtype", "nth", "pause", "before", "collective", "bytes", "channels"}, read_gemm},
+      {"gemm",
+       {"gemm", "cus", "dtype", "nth", "pause", "group", "before", "collective", "bytes", "channels"},
+       read_gemm},
       {"collective",
        {"collective", "bytes", "backend", "gpus", "variant", "prelaunch", "engines", "cus", "channels", "graph",
         "host_threads"},

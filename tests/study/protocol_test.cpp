@@ -192,6 +192,21 @@ TEST(GemmsWithPauses, AreFromRestIfThePauseIsLong) {
   EXPECT_LT(figures.at(Figure::power), 121.0 + share * (platform.gpu.power.burst_limit.value() - 121.0));
 }
 
+// The mean over a group is that of its places; after 10 ms of rest the first ones are faster than in a loop.
+TEST(GemmsWithPauses, InGroupsAreTimedByTheirPlace) {
+  const models::PlatformSpec platform = models::h200();
+  const GemmTrial group{.shape = cb4, .pause = 10'000_us, .group = 8};
+  const auto time_of = [&](int place) {
+    GemmTrial one = group;
+    one.nth = place;
+    return figure(platform, one, Figure::time);
+  };
+  double sum = 0.0;
+  for (int place = 0; place < 8; ++place) sum += time_of(place);
+  EXPECT_NEAR(figure(platform, group, Figure::time), sum / 8.0, 1e-9);
+  EXPECT_LT(time_of(1), 0.97 * figure(platform, GemmTrial{.shape = cb4}, Figure::time));
+}
+
 // A pause of 0.1 ms hardly lets anything cool: about as steady.
 TEST(GemmsWithPauses, AreSteadyIfThePauseIsShort) {
   const models::PlatformSpec platform = models::h200();

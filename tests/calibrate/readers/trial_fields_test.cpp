@@ -33,6 +33,10 @@ std::vector<std::string> faults_of_fields(std::string_view kind, const Fields& f
 
 TEST(TrialFields, ReadAGemm) {
   EXPECT_EQ(trial_of<study::GemmTrial>("gemm", {{"gemm", "64x128x256"}}), (study::GemmTrial{{64, 128, 256}}));
+  const auto grouped =
+      trial_of<study::GemmTrial>("gemm", {{"gemm", "64x128x256"}, {"nth", "7"}, {"pause", "5us"}, {"group", "8"}});
+  EXPECT_EQ(grouped.group, 8);
+  EXPECT_EQ(grouped.nth, 7);
   EXPECT_EQ(trial_of<study::GemmTrial>("gemm", {{"gemm", "cb4"}, {"cus", "240"}, {"nth", "0"}, {"pause", "5us"}}),
             (study::GemmTrial{{18432, 8192, 16384}, 240, 0, 5_us}));
 }
@@ -210,6 +214,13 @@ TEST(TrialFields, RefuseCountsThatCannotBe) {
   EXPECT_EQ(fault("99999999999999999999"), "cus: '99999999999999999999' is beyond what can be represented");
   EXPECT_THAT(faults_of_fields("collective", {{"collective", "all_gather"}, {"bytes", "8B"}, {"gpus", "1"}}),
               ElementsAre("gpus: '1' must lie between 2 and 4096"));
+}
+
+TEST(TrialFields, AGroupLiesBetweenPausesAndItsPlacesInIt) {
+  EXPECT_THAT(faults_of_fields("gemm", {{"gemm", "cb1"}, {"group", "8"}}),
+              ElementsAre("group: is of GEMMs between pauses: give pause"));
+  EXPECT_THAT(faults_of_fields("gemm", {{"gemm", "cb1"}, {"pause", "1ms"}, {"group", "8"}, {"nth", "8"}}),
+              ElementsAre("nth: counts from 0 up to group - 1"));
 }
 
 // A run of an hour is a slip of the pen; simulated time would end after 106 days.
