@@ -41,6 +41,10 @@ double number_of(const std::string& text, const std::string& unit) {
 
 Posterior::Posterior(const Platform& platform) : correlations_(platform.spec.correlations) {
   for (const sim::Parameter& parameter : platform.parameters) {
+    if (!parameter.alternatives.empty()) {
+      Assumed& assumed = assumed_.emplace_back(Assumed{parameter.path, {parameter.value}});
+      assumed.values.insert(assumed.values.end(), parameter.alternatives.begin(), parameter.alternatives.end());
+    }
     if (parameter.error.empty()) continue;
     const auto number = [&parameter](const std::string& text) { return number_of(text, parameter.unit); };
     parameters_.push_back({parameter.path, parameter.unit, number(parameter.value), number(parameter.error),
@@ -81,6 +85,14 @@ std::vector<std::vector<std::string>> Posterior::draws(std::size_t count, std::u
   for (const Uncertain& parameter : parameters_) {
     const std::vector<double>& column = shares.at(parameter.path);
     for (std::size_t draw = 0; draw < count; ++draw) draws[draw].push_back(assignment(parameter, column[draw]));
+  }
+  for (const Assumed& assumed : assumed_) {
+    const std::vector<double> column = hypercube.dimension(assumed.path);
+    const auto count_of_values = static_cast<double>(assumed.values.size());
+    for (std::size_t draw = 0; draw < count; ++draw) {
+      const auto chosen = static_cast<std::size_t>(column[draw] * count_of_values);
+      draws[draw].push_back(assumed.path + "=" + assumed.values[chosen]);
+    }
   }
   return draws;
 }

@@ -12,15 +12,16 @@
 namespace c3sim::study {
 
 // Each parameter with an error is normal about its value, cut off at the ends of its range; those of a group correlate
-// (models/platform/correlation_group.h). All others are taken to be known.
+// (models/platform/correlation_group.h). One with alternatives has its value or one of them, all equally likely. All
+// others are taken to be known.
 class Posterior {
  public:
   explicit Posterior(const Platform& platform);
 
-  // Whether no parameter has an error.
-  bool empty() const { return parameters_.empty(); }
+  // Whether all parameters are known.
+  bool empty() const { return parameters_.empty() && assumed_.empty(); }
 
-  // Assignments of every parameter that has an error ("fabric.link_rate=48.1 GB/s" in base units), by draw: a Latin
+  // Assignments of every parameter that is not known ("fabric.link_rate=48.1 GB/s" in base units), by draw: a Latin
   // hypercube sample (study/latin_hypercube.h), the same for the same seed.
   std::vector<std::vector<std::string>> draws(std::size_t count, std::uint64_t seed) const;
 
@@ -36,7 +37,13 @@ class Posterior {
   };
   static std::string assignment(const Uncertain& parameter, double share);
 
+  struct Assumed {
+    std::string path;
+    std::vector<std::string> values;
+  };
+
   std::vector<Uncertain> parameters_;
+  std::vector<Assumed> assumed_;
   std::vector<models::CorrelationGroup> correlations_;
 };
 

@@ -13,7 +13,9 @@ namespace {
 using Kind = ConfigNode::Kind;
 
 // The keys and kinds of a parameter; vectors for the sake of name_hint.
-std::vector<std::string> parameter_keys() { return {"value", "error", "source", "kind", "range", "about"}; }
+std::vector<std::string> parameter_keys() {
+  return {"value", "error", "source", "kind", "range", "alternatives", "about"};
+}
 std::vector<std::string> parameter_kinds() { return {"data_sheet", "measured", "fitted", "assumed", "what_if"}; }
 
 class LeafReader {
@@ -103,6 +105,7 @@ class LeafReader {
     read_kind();
     read_range();
     read_error();
+    read_alternatives();
     for (const std::string key : {"source", "kind"}) {
       if (needs_source() && map.find(key) == nullptr) fault(map.position, "the parameter has no " + key);
     }
@@ -163,6 +166,20 @@ class LeafReader {
     leaf_.parameter.error = to_line(error->node);
   }
 
+  void read_alternatives() {
+    const ConfigEntry* alternatives = entry_.node.find("alternatives");
+    if (alternatives == nullptr) return;
+    if (leaf_.parameter.kind != "assumed") {
+      return fault(alternatives->position, "only a value of the kind assumed has alternatives");
+    }
+    const std::vector<ConfigNode>& items = alternatives->node.items;
+    const auto is_scalar = [](const ConfigNode& node) { return node.kind == Kind::scalar; };
+    if (items.empty() || !std::ranges::all_of(items, is_scalar)) {
+      return fault(alternatives->position, "alternatives must be a list of values");
+    }
+    for (const ConfigNode& item : items) leaf_.parameter.alternatives.push_back(item.text);
+  }
+
   ConfigReading& reading_;
   const ConfigEntry& entry_;
   LeafRole role_;
@@ -192,7 +209,7 @@ void assign_leaf(ConfigReading& reading, ConfigNode& leaf, ConfigNode value, Con
     parameter.position = leaf.position;
     leaf = std::move(parameter);
   }
-  std::erase_if(leaf.entries, [](const ConfigEntry& part) { return part.key == "error"; });  // of another value
+  std::erase_if(leaf.entries, [](const ConfigEntry& part) { return is_of_its_value(part.key); });
   put(leaf, "value", std::move(value));
   put(leaf, "source", ConfigNode::scalar(reading.assignments.back(), position));
   put(leaf, "kind", ConfigNode::scalar("what_if", position));

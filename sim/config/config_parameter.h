@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace c3sim::sim {
 
@@ -26,6 +27,7 @@ struct Parameter {
   int line = 0;             // of its key in the file
   std::string file = {};    // that has its key, as it was named for reading
   std::string error = {};   // one standard error as written: "1.2 GB/s"; empty where none is given
+  std::vector<std::string> alternatives = {};  // what an assumed value may be instead, as likely as it
 
   bool operator==(const Parameter&) const = default;
 };

@@ -209,6 +209,11 @@ std::size_t Section::choose(std::string_view key, const std::vector<std::string>
     reading_->fault(found->value->position, found->parameter.path, std::move(what), true);
     return harmless;
   }
+  for (const std::string& alternative : found->parameter.alternatives) {
+    if (std::ranges::find(options, alternative) != options.end()) continue;
+    reading_->fault(found->position, found->parameter.path,
+                    "alternative '" + alternative + "' is not one of its words");
+  }
   record(*reading_, *found, "");
   return static_cast<std::size_t>(option - options.begin());
 }

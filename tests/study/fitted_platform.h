@@ -25,7 +25,9 @@ inline Platform fitted(const std::string& text, const std::vector<std::string>& 
   Platform platform = read_platform(file, assignments, folders);
   std::filesystem::remove(file);
   for (sim::Parameter& parameter : platform.parameters) {
-    if (parameter.file != file.string()) parameter.error.clear();
+    if (parameter.file == file.string()) continue;
+    parameter.error.clear();
+    parameter.alternatives.clear();
   }
   return platform;
 }

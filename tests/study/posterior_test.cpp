@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "study/latin_hypercube.h"
@@ -106,6 +107,37 @@ TEST(Posterior, ParametersCorrelateAsTheFileSays) {
     const double off = (launches[draw] - 6e-6) / 0.5e-6;
     EXPECT_NEAR((notices[draw] - 2e-6) / 0.1e-6, off, 0.1 + 0.2 * std::abs(off)) << draw;
   }
+}
+
+// Nobody knows who gets a CU that falls free: of 30 draws each of two words has 15, each of three times 10.
+TEST(Posterior, DrawsAlternativesOfWhatIsAssumedAlike) {
+  Platform platform = fitted("");
+  const auto assume = [&](const std::string& path, const std::vector<std::string>& alternatives) {
+    std::ranges::find(platform.parameters, path, &sim::Parameter::path)->alternatives = alternatives;
+  };
+  assume("gpu.dispatch.policy", {"rotation"});
+  assume("gpu.dispatch.quantum", {"0 ms", "10 ms"});
+  const Posterior posterior(platform);
+  EXPECT_FALSE(posterior.empty());
+  std::map<std::string, int> drawn;
+  for (const auto& draw : posterior.draws(30, 1)) {
+    for (const std::string& assignment : draw) ++drawn[assignment];
+  }
+  EXPECT_THAT(drawn, testing::UnorderedElementsAre(testing::Pair("gpu.dispatch.policy=oldest_first", 15),
+                                                   testing::Pair("gpu.dispatch.policy=rotation", 15),
+                                                   testing::Pair("gpu.dispatch.quantum=0 ms", 10),
+                                                   testing::Pair("gpu.dispatch.quantum=1 ms", 10),
+                                                   testing::Pair("gpu.dispatch.quantum=10 ms", 10)));
+}
+
+// What --set says is meant.
+TEST(Posterior, LeavesOutAlternativesOfWhatWasAssigned) {
+  const auto has_alternatives = [](const Platform& platform) {
+    const auto found = std::ranges::find(platform.parameters, "gpu.dispatch.policy", &sim::Parameter::path);
+    return !found->alternatives.empty();
+  };
+  EXPECT_TRUE(has_alternatives(mi300x()));
+  EXPECT_FALSE(has_alternatives(mi300x({"gpu.dispatch.policy=rotation"})));
 }
 
 TEST(Posterior, LeavesOutWhatWasAssigned) {

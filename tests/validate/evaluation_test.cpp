@@ -182,7 +182,9 @@ Platforms with_errors(const Folder& folder, const std::string& text) {
     machine.platform = file.string();
     study::Platform platform = shipped_platform(machine);
     for (sim::Parameter& parameter : platform.parameters) {
-      if (parameter.file != file.string()) parameter.error.clear();
+      if (parameter.file == file.string()) continue;
+      parameter.error.clear();
+      parameter.alternatives.clear();
     }
     return platform;
   };

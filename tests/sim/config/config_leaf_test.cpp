@@ -161,6 +161,35 @@ TEST(Parameter, LosesItsErrorWithItsValue) {
   }
 }
 
+TEST(Parameter, TellsWhatAnAssumedValueMayBeInstead) {
+  const auto read = [](const std::string& text) {
+    Config config = Config::from_text(text, "f.yaml");
+    const std::array<std::pair<std::string_view, int>, 3> words{{{"one", 1}, {"two", 2}, {"three", 3}}};
+    config.root().choice<int>("k", words);
+    config.finish();
+    return config.parameters().at(0).alternatives;
+  };
+  EXPECT_THAT(read("k: {value: one, kind: assumed, alternatives: [two, three]}\n"),
+              testing::ElementsAre("two", "three"));
+  EXPECT_THAT(read("k: {value: one, kind: assumed}\n"), testing::IsEmpty());
+  const auto faults = [&](const std::string& text) {
+    try {
+      read(text);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(faults("k: {value: one, kind: assumed, alternatives: [four]}\n"),
+              testing::HasSubstr("k: alternative 'four' is not one of its words"));
+  EXPECT_THAT(faults("k: {value: one, kind: measured, alternatives: [two]}\n"),
+              testing::HasSubstr("k: only a value of the kind assumed has alternatives"));
+  for (const std::string none : {"two", "[]", "{a: b}"}) {
+    EXPECT_THAT(faults("k: {value: one, kind: assumed, alternatives: " + none + "}\n"),
+                testing::HasSubstr("k: alternatives must be a list of values"));
+  }
+}
+
 TEST(Parameter, IsDemandedWhereSourcesAreRequired) {
   EXPECT_EQ(faults_of_parameter("{value: 16, source: data sheet, kind: data_sheet}", Sources::required), "");
   EXPECT_EQ(faults_of_parameter("16", Sources::required),
