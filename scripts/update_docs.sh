@@ -46,6 +46,12 @@ tour() {
     "$($c3sim $question --explain | awk -v RS= '/^Where the time went|^Why operations/ { print $0 "\n" }')"
 }
 
+# How often intervals hold what was measured beside other work.
+coverage() {
+  printf '`c3sim validate overlap --uncertainty`: %s\n' \
+    "$($c3sim validate overlap --uncertainty | grep -o '[0-9]* of [0-9]* measured values lie .* in the mean\.')"
+}
+
 # A what-if of README.md: the best points and the sentences of a study.
 engines() {
   local study=configs/studies/sdma_engines.yaml
@@ -104,6 +110,7 @@ $c3sim validate --report "$made" >/dev/null || verdict=$?
 $c3sim run configs/experiments/conccl.yaml --out "$made/study" >/dev/null
 mv "$made/accuracy_table.md" "$made/accuracy"
 tour >"$made/tour"
+coverage >"$made/coverage"
 engines >"$made/engines"
 tuner >"$made/tuner"
 ficco >"$made/ficco"
@@ -124,6 +131,7 @@ cp README.md "$made/README.md"
 cp docs/conccl.md "$made/conccl.md"
 cp docs/model.md "$made/model.md"
 fill "$made/README.md" accuracy
+fill "$made/README.md" coverage
 fill "$made/README.md" tour
 fill "$made/README.md" engines
 fill "$made/README.md" tuner

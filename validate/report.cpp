@@ -405,14 +405,21 @@ ResultTable move_table(std::span<const Move> moves) {
   return table;
 }
 
-// How often intervals hold what was measured; empty where none were asked for.
+// How often intervals hold what was measured, and how wide they are; empty where none were asked for.
 std::string coverage_words(const Validation& validation) {
   if (!validation.uncertainty) return {};
   const auto with = std::ranges::count_if(validation.cases, [](const Case& one) { return one.interval.has_value(); });
   const auto within = std::ranges::count_if(validation.cases, &Case::is_within_interval);
   if (with == 0) return " No prediction has an interval.";
-  return fmt::format(" {} of {} measured values lie within the 90 % intervals of their predictions ({:.1f} %).", within,
-                     with, percent * static_cast<double>(within) / static_cast<double>(with));
+  double widths = 0.0;  // over predictions
+  for (const Case& one : validation.cases) {
+    if (one.interval && one.predicted) widths += (one.interval->high - one.interval->low) / *one.predicted;
+  }
+  return fmt::format(
+      " {} of {} measured values lie within the 90 % intervals of their predictions ({:.1f} %), which are {:.0f} % of "
+      "these wide in the mean.",
+      within, with, percent * static_cast<double>(within) / static_cast<double>(with),
+      percent * widths / static_cast<double>(with));
 }
 
 std::string verdict(const Validation& validation) {
