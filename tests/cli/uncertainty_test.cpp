@@ -128,7 +128,9 @@ TEST_F(Uncertainty, IsHeldAgainstMeasurements) {
   EXPECT_EQ(report["groups"][0]["within_interval"], 1);
   EXPECT_LT(report["cases"][0]["interval_low"], report["cases"][0]["interval_high"]);
   const std::string text = run_cli({"validate", file.string(), "--platform", fitted(), "--uncertainty", "20"}).out;
-  EXPECT_THAT(text, HasSubstr("1 of 2 measured values lie within the 90 % intervals of their predictions (50.0 %), which are "));
+  EXPECT_THAT(
+      text,
+      HasSubstr("1 of 2 measured values lie within the 90 % intervals of their predictions (50.0 %), which are "));
 }
 
 TEST_F(Uncertainty, IsNotOfWhatIsWrittenDownOrRead) {
