@@ -205,7 +205,7 @@ class ValidateCommand {
   validate::Options read_options(Arguments& arguments) const;
   void check_combinations(Arguments& arguments) const;
   void check_outputs(Arguments& arguments);
-  static void add_warnings(const validate::Validation& validation, study::Results& results);
+  void add_warnings(const validate::Validation& validation, study::Results& results) const;
   void list(const validate::Library& library);
   validate::Validation compare(const validate::Library& library, Arguments& arguments);
   void predict(const validate::Library& library);

@@ -84,11 +84,15 @@ void Session::add_run_options(CLI::App& command) {
                    "Add where the time went: what held the work back, who shared it, and the critical path");
 }
 
-void Session::add_c3_options(CLI::App& command) {
+void Session::add_without_option(CLI::App& command) {
   command
       .add_option("--without", without_,
                   "Mechanisms of interference, separated by commas, that the machine is to be without, or all")
       ->type_name(names_of(study::mechanism_choices()) + "|all");
+}
+
+void Session::add_c3_options(CLI::App& command) {
+  add_without_option(command);
   command.add_flag("--sensitivity", sensitivity_,
                    "Add how far the fraction of ideal moves over the range of each assumed or fitted parameter");
 }
@@ -237,16 +241,17 @@ void Session::add_validation_options(CLI::App& command) {
 
 validate::Library Session::library(Arguments& arguments) {
   check_options(arguments);
+  const models::Mechanisms without = mechanisms_left_out(arguments);
   arguments.check();
   std::error_code absent;
   for (const std::filesystem::path& configs : study::config_folders()) {
     const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
     if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
     if (!std::filesystem::is_directory(data, absent)) continue;
-    const auto platforms = [](const validate::Machine& machine) {
+    const auto platforms = [without](const validate::Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      return read_named(machine.platform, assignments);
+      return study::beside(read_named(machine.platform, assignments), {.without = without});
     };
     return {data / "reference",
             data / "suites",

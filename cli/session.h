@@ -42,7 +42,8 @@ class Session {
   void add_base_options(CLI::App& command);
   void add_platform_options(CLI::App& command);
   void add_run_options(CLI::App& command);
-  // Options of commands that predict C3.
+  // Options of commands that know mechanisms, and of those that predict C3.
+  void add_without_option(CLI::App& command);
   void add_c3_options(CLI::App& command);
 
   // How many threads simulate; what comes out is the same.
@@ -81,6 +82,7 @@ class Session {
   // As asked for by --platform and --set.
   std::optional<std::string> platform_name() const;
   const std::vector<std::string>& assignments() const { return assignments_; }
+  bool is_without_some() const { return !without_.empty(); }
   // The platform file as resolved with --set.
   std::string platform_text(const std::string& name) const;
 

@@ -59,6 +59,7 @@ ValidateCommand::ValidateCommand(CLI::App& app, Session& session) : session_(ses
   command.add_flag("--update-goldens", update_goldens_,
                    "Write the predictions of all suites to validate/goldens.csv of this source tree");
   session.add_validation_options(command);
+  session.add_without_option(command);
   command.callback([this] { run(); });
 }
 
@@ -100,7 +101,8 @@ validate::Options ValidateCommand::read_options(Arguments& arguments) const {
 void ValidateCommand::check_combinations(Arguments& arguments) const {
   const bool predicts = !plan_.empty();
   const bool scores = !predictions_.empty();
-  const bool other_machine = session_.platform_name().has_value() || !session_.assignments().empty();
+  const bool other_machine =
+      session_.platform_name().has_value() || !session_.assignments().empty() || session_.is_without_some();
   const std::array<std::pair<bool, const char*>, 7> comparing{{{!names_.empty(), "SUITE|FILE"},
                                                                {scores, "--score"},
                                                                {!against_.empty(), "--against"},
@@ -116,7 +118,7 @@ void ValidateCommand::check_combinations(Arguments& arguments) const {
   if (!out_.empty() && !predicts) arguments.fault("--out", "goes with --predict: --report names a folder for results");
   if (predicts && out_.empty()) arguments.fault("--predict", "asks for --out FILE, where the predictions go");
   if (scores && other_machine)
-    arguments.fault("--score", "the file says of which platform it is: no --platform, no --set");
+    arguments.fault("--score", "the file says of which platform it is: no --platform, no --set, no --without");
   if (scores && options_.uncertainty) {
     arguments.fault("--uncertainty", "predicts anew: --score holds the predictions of a file against measurements");
   }
@@ -124,7 +126,7 @@ void ValidateCommand::check_combinations(Arguments& arguments) const {
   if (update_goldens_ && !all_as_shipped) {
     arguments.fault("--update-goldens",
                     "is of all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, "
-                    "--against or --score is accepted beside it");
+                    "--without, --against or --score is accepted beside it");
   }
   std::error_code absent;
   if (std::filesystem::exists(report_folder_, absent) && !std::filesystem::is_directory(report_folder_, absent)) {
@@ -149,9 +151,12 @@ void ValidateCommand::check_outputs(Arguments& arguments) {
 }
 
 // A file may be at fault in every row.
-void ValidateCommand::add_warnings(const validate::Validation& validation, study::Results& results) {
+void ValidateCommand::add_warnings(const validate::Validation& validation, study::Results& results) const {
   constexpr std::size_t most = sim::ConfigError::max_lines;
   results.warnings = validation.remarks;
+  if (session_.is_without_some()) {
+    results.warnings.emplace_back("--without: no real machine, but what one would be without these mechanisms");
+  }
   for (std::size_t i = 0; i < std::min(validation.faults.size(), most); ++i) {
     const sim::Fault& fault = validation.faults[i];
     results.warnings.push_back(
