@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/arguments.h"
+#include "study/ask/arguments.h"
 
 namespace c3sim::cli {
 
@@ -20,7 +20,7 @@ std::string long_name(const CLI::Option& option) {
 std::vector<std::string> values_of(const std::string& type_name) {
   if (type_name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_|") != std::string::npos) return {};
   std::vector<std::string> values;
-  for (const std::string_view value : split(type_name, '|')) values.emplace_back(value);
+  for (const std::string_view value : study::split(type_name, '|')) values.emplace_back(value);
   return type_name.empty() ? std::vector<std::string>{} : values;
 }
 

@@ -63,6 +63,7 @@ struct CollectiveResult {
 struct CopyQuestion {
   models::SdmaCopySpec copy;  // but for its size
   std::vector<sim::Bytes> sizes;
+  bool phases = false;  // shown to people, too
 };
 struct CopyResult {
   models::SdmaCopySpec copy;

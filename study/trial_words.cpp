@@ -3,6 +3,7 @@
 #include <array>
 
 #include "sim/overloaded.h"
+#include "study/ask/words.h"
 #include "study/trial.h"
 
 namespace c3sim::study {
@@ -97,6 +98,12 @@ std::string words(const StreamAndCopiesTrial& trial) {
   return text;
 }
 
+template <class Question>
+std::string said(std::string_view command, const Question& question) {
+  return command_line(command, options_of<Question>(), spelled(question));
+}
+
+// What no command asks for.
 template <class T>
 std::string command(const T&) {
   return {};
@@ -115,61 +122,45 @@ bool gemm_takes(const models::CollectiveSpec& collective) {
 
 std::string command(const GemmTrial& trial) {
   if (trial.nth || trial.pause > sim::Time::zero()) return {};
-  if (trial.before == Before::collective && !gemm_takes(trial.collective)) return {};
-  std::string text = "gemm --gemm " + models::to_string(trial.shape);
-  if (trial.cus) text += fmt::format(" --cus {}", *trial.cus);
-  if (trial.before != Before::loop) text += fmt::format(" --before {}", to_string(trial.before));
+  GemmQuestion question{.gemm = trial.shape, .before = trial.before};
+  if (trial.cus) question.cus = {*trial.cus};
   if (trial.before == Before::collective) {
-    const models::CollectiveSpec& spec = trial.collective;
-    text += fmt::format(" --collective {} --backend {} --bytes {}", models::to_string(spec.kind),
-                        models::to_string(spec.backend), spelled(spec.bytes));
-    if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
+    if (!gemm_takes(trial.collective)) return {};
+    question.collective = trial.collective;
   }
-  return text;
+  return said("gemm", question);
 }
 
 std::string command(const CollectiveTrial& trial) {
   const models::CollectiveSpec& spec = trial.spec;
-  std::string text = fmt::format("collective --collective {} --backend {}", models::to_string(spec.kind),
-                                 models::to_string(spec.backend));
+  CollectiveQuestion question{.collective = spec.kind, .backend = spec.backend, .sizes = {spec.bytes}};
+  if (spec.gpus > 0) question.gpus = spec.gpus;
   if (spec.backend == models::Backend::sdma) {
-    text += fmt::format(" --variant {}", models::to_string(spec.variant));
-    if (spec.prelaunch) text += " --prelaunch";
-    if (spec.engines > 1) text += fmt::format(" --engines {}", spec.engines);
-    if (spec.host_threads) text += fmt::format(" --host-threads {}", models::to_string(*spec.host_threads));
+    question.variants = {spec.variant};
+    if (spec.prelaunch) question.prelaunch = {true};
+    if (spec.engines > 1) question.engines = spec.engines;
+    question.host_threads = spec.host_threads;
   }
   // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
   if (spec.backend == models::Backend::rccl || spec.kind == models::CollectiveKind::all_reduce) {
-    if (spec.cus) text += fmt::format(" --cus {}", *spec.cus);
-    if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
-    if (spec.graph) text += " --graph";
+    question.cus = spec.cus;
+    question.channels = spec.channels;
+    question.graph = spec.graph;
   }
-  if (spec.gpus > 0) text += fmt::format(" --gpus {}", spec.gpus);
-  return text + " --bytes " + spelled(spec.bytes);
+  return said("collective", question);
 }
 
 std::string command(const CopyTrial& trial) {
-  std::string text = fmt::format("copy --from {} --to {} --bytes {} --phases", device_name(trial.spec.from),
-                                 device_name(trial.spec.to), spelled(trial.spec.bytes));
-  if (trial.spec.engine) text += fmt::format(" --engine {}", *trial.spec.engine);
-  return text;
+  return said("copy", CopyQuestion{.copy = trial.spec, .sizes = {trial.spec.bytes}, .phases = true});
 }
 
 std::string command(const C3Trial& trial) {
-  const Scenario& scenario = trial.scenario;
-  std::string text =
-      fmt::format("c3 --gemm {} --collective {} --bytes {} --strategy {}", models::to_string(scenario.gemm),
-                  models::to_string(scenario.collective), spelled(scenario.bytes), to_string(trial.strategy));
-  if (scenario.channels) text += fmt::format(" --channels {}", *scenario.channels);
-  if (scenario.reserved) text += fmt::format(" --reserve {}", *scenario.reserved);
-  if (scenario.delay > sim::Time::zero()) text += " --delay " + time_text(scenario.delay);
-  if (scenario.barrier == Barrier::none) text += " --barrier none";
-  if (trial.strategy == Strategy::conccl || trial.strategy == Strategy::conccl_rp) {
-    const bool plain = scenario.variant == models::SdmaVariant::pcpy;
-    if (!plain) text += fmt::format(" --variant {}", models::to_string(scenario.variant));
-    if (scenario.prelaunch) text += " --prelaunch";
+  C3Question question{.scenario = trial.scenario, .strategies = {trial.strategy}};
+  if (trial.strategy != Strategy::conccl && trial.strategy != Strategy::conccl_rp) {
+    question.scenario.variant = models::SdmaVariant::pcpy;
+    question.scenario.prelaunch = false;
   }
-  return text;
+  return said("c3", question);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(TrialKinds, HaveNamesOfTheirOwn) {
 TEST(TrialCommands, AreThoseOfTheReadme) {
   EXPECT_EQ(command_of(GemmTrial{{8192, 8192, 8192}, 240}), "gemm --gemm 8192x8192x8192 --cus 240");
   EXPECT_EQ(command_of(CopyTrial{{0, models::host_device, 1_MiB, 1}}),
-            "copy --from gpu0 --to host --bytes 1MiB --phases --engine 1");
+            "copy --from gpu0 --to host --bytes 1MiB --engine 1 --phases");
   C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, Splits::paper, 3_us},
                Strategy::c3_sp_rp};
   EXPECT_EQ(command_of(pair),
@@ -123,10 +123,10 @@ TEST(TrialCommands, NameOptionsOfKernelsWhereThereAreKernels) {
   trial.spec.gpus = 0;
   trial.spec.cus = 8;
   trial.spec.graph = true;
-  EXPECT_EQ(command_of(trial), "collective --collective all_gather --backend sdma --variant pcpy --bytes 1MiB");
+  EXPECT_EQ(command_of(trial), "collective --collective all_gather --backend sdma --bytes 1MiB --variant pcpy");
   trial.spec.kind = CollectiveKind::all_reduce;
   EXPECT_EQ(command_of(trial),
-            "collective --collective all_reduce --backend sdma --variant pcpy --cus 8 --graph --bytes 1MiB");
+            "collective --collective all_reduce --backend sdma --bytes 1MiB --variant pcpy --cus 8 --graph");
 }
 
 }  // namespace

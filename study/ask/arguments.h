@@ -12,7 +12,7 @@
 #include "sim/units.h"
 #include "study/choices.h"
 
-namespace c3sim::cli {
+namespace c3sim::study {
 
 // `option` is the name that the person typed ("--bytes"): the place of the fault. A reader that finds one records it
 // and returns something harmless.
@@ -35,17 +35,17 @@ class Arguments {
   int device(std::string_view option, std::string_view text, int gpus);
 
   template <class T>
-  T choice(std::string_view option, std::string_view text, const std::vector<study::Choice<T>>& choices);
+  T choice(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices);
   // Names separated by commas, each once; "all" stands for all of them.
   template <class T>
-  std::vector<T> choice_list(std::string_view option, std::string_view text,
-                             const std::vector<study::Choice<T>>& choices);
+  std::vector<T> choice_list(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices);
 
   void fault(std::string_view option, std::string what);
   // Faults of a question, which name options without their dashes; throws what has been found so far, if anything.
   void check_with(const std::vector<sim::Fault>& faults_of_question);
   // Throws sim::ConfigError with the faults found so far, if there are any.
   void check() const;
+  const std::vector<sim::Fault>& faults() const { return faults_; }
 
  private:
   void append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes);
@@ -55,7 +55,7 @@ class Arguments {
 
 // The names of choices as help and completion show them: "table|csv|json".
 template <class T>
-std::string names_of(const std::vector<study::Choice<T>>& choices) {
+std::string names_of(const std::vector<Choice<T>>& choices) {
   std::string names;
   for (const auto& choice : choices) names.append(names.empty() ? "" : "|").append(choice.first);
   return names;
@@ -68,7 +68,7 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::string in_quotes(std::string_view text);
 
 template <class T>
-T Arguments::choice(std::string_view option, std::string_view text, const std::vector<study::Choice<T>>& choices) {
+T Arguments::choice(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices) {
   std::vector<std::string> known;
   for (const auto& [name, value] : choices) {
     if (name == text) return value;
@@ -80,7 +80,7 @@ T Arguments::choice(std::string_view option, std::string_view text, const std::v
 
 template <class T>
 std::vector<T> Arguments::choice_list(std::string_view option, std::string_view text,
-                                      const std::vector<study::Choice<T>>& choices) {
+                                      const std::vector<Choice<T>>& choices) {
   std::vector<T> chosen;
   if (text == "all") {
     for (const auto& [name, value] : choices) chosen.push_back(value);
@@ -99,4 +99,4 @@ std::vector<T> Arguments::choice_list(std::string_view option, std::string_view 
   return chosen;
 }
 
-}  // namespace c3sim::cli
+}  // namespace c3sim::study

@@ -1,4 +1,4 @@
-#include "cli/arguments.h"
+#include "study/ask/arguments.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "sim/config/quantity_text.h"
 #include "study/operation.h"
 
-namespace c3sim::cli {
+namespace c3sim::study {
 
 namespace {
 
@@ -67,9 +67,9 @@ sim::Bytes Arguments::size(std::string_view option, std::string_view text) {
   const sim::Bytes bytes(parsed.value);
   if (!parsed.ok()) {
     fault(option, parsed.error);
-  } else if (bytes < sim::Bytes(1.0) || bytes > study::largest_array) {
-    fault(option, fmt::format("{} is out of bounds: 1B to {} are accepted", in_quotes(text),
-                              sim::to_string(study::largest_array)));
+  } else if (bytes < sim::Bytes(1.0) || bytes > largest_array) {
+    fault(option,
+          fmt::format("{} is out of bounds: 1B to {} are accepted", in_quotes(text), sim::to_string(largest_array)));
   } else {
     return bytes;
   }
@@ -166,4 +166,4 @@ int Arguments::device(std::string_view option, std::string_view text, int gpus) 
   return 0;
 }
 
-}  // namespace c3sim::cli
+}  // namespace c3sim::study

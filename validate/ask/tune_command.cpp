@@ -1,17 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
 #include "calibrate/measurement_files.h"
-#include "cli/commands.h"
 #include "study/choices.h"
 #include "study/tune/tuning_file.h"
 #include "study/tune/tuning_results.h"
+#include "validate/ask/commands.h"
 #include "validate/suite_data.h"
 
-namespace c3sim::cli {
+namespace c3sim::validate {
 
 namespace {
 
@@ -140,82 +141,35 @@ Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& t
   return measured;
 }
 
-}  // namespace
-
-TuneCommand::TuneCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command = *app.add_subcommand(
-      "tune", "Say what to choose for GEMMs and collectives, as tables that libraries and programs read");
-  command.footer(tune_examples);
-  command.add_option("FILE", file_, "Question, in YAML; or the options below")->type_name("FILE");
-  command.add_option("--gemm", gemms_, "GEMMs of one GPU, in BLAS order, separated by commas")->type_name("MxNxK");
-  command
-      .add_option("--collective", collectives_,
-                  "Collectives, separated by commas, or all: beside every GEMM, and alone")
-      ->type_name(names_of(study::collective_choices()) + "|all");
-  command.add_option("--bytes", sizes_, "Sizes of the array of one GPU beside a GEMM: 64MiB,1GiB or 64MiB:4GiB:x4")
-      ->type_name("SIZES");
-  command.add_flag(
-      "--schedules", schedules_,
-      "Schedules of the GEMMs with a dependent all-gather or reduce-scatter (tensor parallelism), too; the "
-      "other decisions are of pairs that do not depend on each other");
-  command
-      .add_option("--error", error_, "Percent within which two predictions do not tell who is faster (5 unless given)")
-      ->type_name("PERCENT");
-  command
-      .add_option("--measured", measured_,
-                  "Measurements, in any form that c3sim read knows: of pairs they stand for predictions, of isolated "
-                  "work they correct them")
-      ->type_name("FILE")
-      ->delimiter(',');
-  session.add_platform_options(command);
-  session.add_jobs_option(command);
-  command.callback([this] { run(); });
-}
-
-void TuneCommand::read_options(Arguments& arguments) {
-  if (!gemms_.empty()) {
-    for (const std::string_view text : split(gemms_, ',')) {
-      question_.gemms.push_back({std::string(text), arguments.gemm("--gemm", text)});
+study::TuningQuestion question_of(const study::Request& request, study::Arguments& arguments) {
+  study::TuningQuestion question;
+  const std::string& gemms = request.text("gemm");
+  if (!gemms.empty()) {
+    for (const std::string_view text : study::split(gemms, ',')) {
+      question.gemms.push_back({std::string(text), arguments.gemm("--gemm", text)});
     }
   }
-  if (!collectives_.empty()) {
-    question_.collectives = arguments.choice_list("--collective", collectives_, study::collective_choices());
+  if (request.says("collective")) {
+    question.collectives =
+        arguments.choice_list("--collective", request.text("collective"), study::collective_choices());
   }
-  if (!sizes_.empty()) question_.sizes = arguments.sizes("--bytes", sizes_);
-  question_.schedules = schedules_;
-  if (!error_.empty()) question_.error = arguments.number("--error", error_, 0.0, 100.0) / 100.0;
+  if (request.says("bytes")) question.sizes = arguments.sizes("--bytes", request.text("bytes"));
+  question.schedules = request.says("schedules");
+  if (request.says("error")) question.error = arguments.number("--error", request.text("error"), 0.0, 100.0) / 100.0;
+  return question;
 }
 
-void TuneCommand::run() {
-  Arguments arguments;
-  const bool by_file = !file_.empty();
-  const bool by_options = !gemms_.empty() || !collectives_.empty() || !sizes_.empty() || schedules_ || !error_.empty();
-  if (by_file && by_options) {
-    arguments.fault("FILE",
-                    "the file says what to tune: --gemm, --collective, --bytes, --schedules and --error are "
-                    "for a question without one");
-  } else if (!by_file && !by_options) {
-    arguments.fault("FILE", "there is nothing to tune: a file, or --gemm and --collective, are needed");
-  }
-  if (by_file) session_.reads(file_);
-  for (const std::filesystem::path& file : measured_) session_.reads(file);
-  read_options(arguments);
-  arguments.check();
-  if (!by_file) return answer(arguments, session_.platform(arguments), {});
-  sim::Config config = sim::Config::from_file(file_);
-  const std::string preset = config.root().text("platform", "mi300x");
-  answer(arguments, session_.platform(arguments, preset), std::move(config));
-}
-
-void TuneCommand::answer(Arguments& arguments, const study::Platform& platform, std::optional<sim::Config> config) {
-  const int jobs = session_.jobs(arguments);
+study::Results answer_on(study::Request& request, study::TuningQuestion question, study::Arguments& arguments,
+                         const study::Platform& platform, std::optional<sim::Config> config) {
+  const std::vector<std::filesystem::path> measured_files = request.files("measured");
+  const int jobs = request.jobs(arguments);
   arguments.check();
   study::Testbed plain(platform.spec);
   if (config) {
-    question_ = study::read_tuning_question(config->root(), plain);
+    question = study::read_tuning_question(config->root(), plain);
     config->finish();
   } else {
-    std::vector<sim::Fault> faults = study::faults_of(question_, plain);
+    std::vector<sim::Fault> faults = study::faults_of(question, plain);
     for (sim::Fault& fault : faults) {
       if (fault.where == "gemms" || fault.where == "collectives") fault.where.pop_back();
     }
@@ -223,33 +177,80 @@ void TuneCommand::answer(Arguments& arguments, const study::Platform& platform, 
   }
   Measured measured;
   std::vector<std::string> warnings;
-  if (!measured_.empty()) {
-    calibrate::require_files(measured_);
+  if (!measured_files.empty()) {
+    calibrate::require_files(measured_files);
     const calibrate::ScreenedFor target{platform.spec.name, platform.spec.name};
     const calibrate::MeasurementFiles files =
-        calibrate::read_measurement_files(validate::reader_of_everything(session_.library(arguments)), measured_,
+        calibrate::read_measurement_files(reader_of_everything(library_of(request, arguments)), measured_files,
                                           [&target](const calibrate::Reading&) { return target; });
     // What is wrong with them, as c3sim read tells it.
     warnings = calibrate::report(files, false).warnings;
     if (!files.is_usable()) {
-      for (const std::string& warning : warnings) session_.warn(warning);
+      for (const std::string& warning : warnings) request.warn(warning);
       throw sim::ConfigError({{"--measured", "", "no measurement is left that can be used"}});
     }
     measured = measured_of(files, plain);
-    question_.measured = std::move(measured.pairs);
+    question.measured = std::move(measured.pairs);
   }
   study::Testbed testbed(platform.spec, [&](const study::Work& work, const study::Company&) {
     return factor_of(measured.stretches, work);
   });
   study::Results results =
-      study::tuning_results(study::tune(testbed, question_, session_.progress(), jobs), platform.spec);
+      study::tuning_results(study::tune(testbed, question, request.progress(), jobs), platform.spec);
   results.warnings = std::move(warnings);
-  if (!measured_.empty()) {
+  if (!measured_files.empty()) {
     results.notes.push_back(
         fmt::format("{} of {} measurements say something of what is tuned.", measured.used, measured.of));
   }
   if (config) results.files.push_back({"question.yaml", config->resolved()});
-  session_.answer(platform, std::move(results));
+  return request.finish(platform, std::move(results));
 }
 
-}  // namespace c3sim::cli
+study::Results answer_tune(study::Request& request) {
+  study::Arguments arguments;
+  const std::filesystem::path named = request.text("file");
+  const bool by_file = !named.empty();
+  const bool by_options = std::ranges::any_of(std::array{"gemm", "collective", "bytes", "schedules", "error"},
+                                              [&](const char* option) { return request.says(option); });
+  if (by_file && by_options) {
+    arguments.fault("FILE",
+                    "the file says what to tune: --gemm, --collective, --bytes, --schedules and --error are "
+                    "for a question without one");
+  } else if (!by_file && !by_options) {
+    arguments.fault("FILE", "there is nothing to tune: a file, or --gemm and --collective, are needed");
+  }
+  if (by_file) request.reads(named);
+  for (const std::filesystem::path& file : request.files("measured")) request.reads(file);
+  study::TuningQuestion question = question_of(request, arguments);
+  arguments.check();
+  if (!by_file) return answer_on(request, std::move(question), arguments, request.platform(arguments), {});
+  sim::Config config = sim::Config::from_file(named);
+  const std::string preset = config.root().text("platform", "mi300x");
+  return answer_on(request, std::move(question), arguments, request.platform(arguments, preset), std::move(config));
+}
+
+}  // namespace
+
+study::Command tune_command() {
+  return {"tune", "Say what to choose for GEMMs and collectives, as tables that libraries and programs read",
+          tune_examples,
+          std::vector<study::Option>{
+              {"file", "FILE", "Question, in YAML; or the options below", study::Said::in_place},
+              {"gemm", "MxNxK", "GEMMs of one GPU, in BLAS order, separated by commas"},
+              {"collective", study::names_of(study::collective_choices()) + "|all",
+               "Collectives, separated by commas, or all: beside every GEMM, and alone"},
+              {"bytes", "SIZES", "Sizes of the array of one GPU beside a GEMM: 64MiB,1GiB or 64MiB:4GiB:x4"},
+              {"schedules", "",
+               "Schedules of the GEMMs with a dependent all-gather or reduce-scatter (tensor parallelism), too; the "
+               "other decisions are of pairs that do not depend on each other",
+               study::Said::alone},
+              {"error", "PERCENT", "Percent within which two predictions do not tell who is faster (5 unless given)"},
+              {"measured", "FILE",
+               "Measurements, in any form that c3sim read knows: of pairs they stand for predictions, of isolated "
+               "work they correct them",
+               study::Said::listed}} +
+              study::platform_options() + study::jobs_option(),
+          answer_tune};
+}
+
+}  // namespace c3sim::validate

@@ -1,4 +1,4 @@
-#include "cli/arguments.h"
+#include "study/ask/arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include "models/sdma/sdma_copy.h"
 #include "study/operation.h"
 
-namespace c3sim::cli {
+namespace c3sim::study {
 namespace {
 
 using ::testing::AllOf;
@@ -113,20 +113,19 @@ TEST(Arguments, DevicesAreGpusThatExistOrTheHost) {
 
 TEST(Arguments, ChoicesGetTheNearestName) {
   Arguments arguments;
-  EXPECT_EQ(arguments.choice("--backend", "sdma", study::backend_choices()), models::Backend::sdma);
+  EXPECT_EQ(arguments.choice("--backend", "sdma", backend_choices()), models::Backend::sdma);
   EXPECT_EQ(told(arguments), "");
-  arguments.choice("--collective", "allgather", study::collective_choices());
+  arguments.choice("--collective", "allgather", collective_choices());
   EXPECT_THAT(told(arguments), HasSubstr("--collective: 'allgather' is not known; did you mean 'all_gather'?"));
 }
 
 TEST(Arguments, ListsOfChoicesNameEachOnce) {
   Arguments arguments;
-  EXPECT_THAT(arguments.choice_list("--strategy", "c3_sp,conccl", study::strategy_choices()),
-              ElementsAre(study::Strategy::c3_sp, study::Strategy::conccl));
-  EXPECT_EQ(arguments.choice_list("--strategy", "all", study::strategy_choices()).size(),
-            study::all_strategies().size());
+  EXPECT_THAT(arguments.choice_list("--strategy", "c3_sp,conccl", strategy_choices()),
+              ElementsAre(Strategy::c3_sp, Strategy::conccl));
+  EXPECT_EQ(arguments.choice_list("--strategy", "all", strategy_choices()).size(), all_strategies().size());
   EXPECT_EQ(told(arguments), "");
-  arguments.choice_list("--strategy", "c3_sp,c3_sp", study::strategy_choices());
+  arguments.choice_list("--strategy", "c3_sp,c3_sp", strategy_choices());
   EXPECT_THAT(told(arguments), HasSubstr("'c3_sp' is named twice"));
 }
 
@@ -148,4 +147,4 @@ TEST(Arguments, SplittingKeepsEmptyParts) {
 }
 
 }  // namespace
-}  // namespace c3sim::cli
+}  // namespace c3sim::study
