@@ -67,9 +67,11 @@ C3Command::C3Command(CLI::App& app, Session& session) : session_(session) {
   command.add_option("--bytes", bytes_, "Whole array of one GPU, with its unit: 896MiB")->type_name("SIZE")->required();
   command.add_option("--strategy", strategies_, "Strategies, separated by commas, or all that the collective permits")
       ->type_name(names_of(study::strategy_choices()) + "|all");
+  command.add_option("--backend", backend_, "Whose kernels carry the collective where kernels do (rccl unless given)")
+      ->type_name("rccl|one_shot|two_shot");
   command
       .add_option("--channels", channels_,
-                  "Channels (workgroups) of RCCL's kernels (as the library has it unless given)")
+                  "Channels (workgroups) of the collective's kernels (as the library has it unless given)")
       ->type_name("COUNT");
   command
       .add_option(
@@ -109,6 +111,7 @@ void C3Command::run() {
   scenario.gemm = arguments.gemm("--gemm", gemm_);
   scenario.collective = arguments.choice("--collective", collective_, study::collective_choices());
   scenario.bytes = arguments.size("--bytes", bytes_);
+  if (!backend_.empty()) scenario.kernels = arguments.choice("--backend", backend_, study::backend_choices());
   if (!channels_.empty()) scenario.channels = arguments.integer("--channels", channels_, 1, models::most_channels);
   scenario.splits = arguments.choice("--splits", splits_, study::split_choices());
   if (!delay_.empty()) scenario.delay = arguments.time("--delay", delay_);

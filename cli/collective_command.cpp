@@ -26,13 +26,16 @@ std::vector<study::Choice<std::vector<bool>>> prelaunch_choices() {
 }  // namespace
 
 CollectiveCommand::CollectiveCommand(CLI::App& app, Session& session) : session_(session) {
-  CLI::App& command =
-      *app.add_subcommand("collective", "Predict a collective alone, by RCCL's kernels or by SDMA engines");
+  CLI::App& command = *app.add_subcommand("collective", "Predict a collective alone, by kernels or by SDMA engines");
   command.footer(collective_examples);
   command.add_option("--collective", collective_, "Collective over the GPUs")
       ->type_name(names_of(study::collective_choices()))
       ->required();
-  command.add_option("--backend", backend_, "What moves the data (rccl unless given)")
+  command
+      .add_option(
+          "--backend", backend_,
+          "What moves the data: RCCL's kernels (unless given), SDMA engines, or kernels that load from all peers "
+          "at once, in one shot or in two")
       ->type_name(names_of(study::backend_choices()));
   command.add_option("--bytes", bytes_, "Whole array of one GPU: sizes and ranges, separated by commas")
       ->type_name("SIZE|LOW:HIGH:xFACTOR")

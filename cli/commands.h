@@ -37,6 +37,7 @@ class C3Command {
   std::string splits_ = "paper";
   std::string delay_;
   std::string barrier_;
+  std::string backend_;
   std::string variant_;
   bool prelaunch_ = false;
 };

@@ -63,7 +63,7 @@ double Ensemble::error_beside(const Member& member, const Work& work, const Comp
     return std::pow(factor_of(relative, hypercube_.dimension(who)[member.draw]), share);
   };
   const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-  if (collective != nullptr && collective->backend == models::Backend::rccl) {
+  if (collective != nullptr && models::by_kernels(collective->backend)) {
     return error("error of channels beside kernels", spread.channels_beside_kernels, company.kernels);
   }
   if (collective != nullptr || std::holds_alternative<models::SdmaCopySpec>(work)) {

@@ -19,7 +19,8 @@ Doer doer_of(const Work& work) {
   return std::visit(
       sim::Overloaded{[](const models::GemmShape&) { return Doer::gemm; },
                       [](const models::CollectiveSpec& spec) {
-                        return spec.backend == models::Backend::rccl ? Doer::rccl : Doer::engines;
+                        if (!models::by_kernels(spec.backend)) return Doer::engines;
+                        return spec.backend == models::Backend::rccl ? Doer::rccl : Doer::kernel;
                       },
                       [](const models::SdmaCopySpec&) { return Doer::engines; },
                       [](const models::SdmaPacketList&) { return Doer::engines; },

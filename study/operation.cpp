@@ -53,6 +53,10 @@ std::string to_string(const Work& work) {
   return std::visit([](const auto& kind) { return words(kind); }, work);
 }
 
+std::string name_of(models::Backend backend) {
+  return backend == models::Backend::rccl ? "RCCL" : std::string(models::to_string(backend));
+}
+
 bool uses_links(const Work& work) {
   return std::holds_alternative<models::CollectiveSpec>(work) || std::holds_alternative<models::SdmaCopySpec>(work) ||
          std::holds_alternative<models::SdmaPacketList>(work) || std::holds_alternative<models::RemoteKernelSpec>(work);
@@ -63,7 +67,7 @@ bool waits_for_others(const Work& work) { return std::holds_alternative<models::
 bool is_kernel(const Work& work) {
   return std::visit(
       sim::Overloaded{[](const models::GemmShape&) { return true; },
-                      [](const models::CollectiveSpec& spec) { return spec.backend == models::Backend::rccl; },
+                      [](const models::CollectiveSpec& spec) { return models::by_kernels(spec.backend); },
                       [](const models::ElementwiseSpec&) { return true; },
                       [](const models::RemoteKernelSpec&) { return true; }, [](const auto&) { return false; }},
       work);

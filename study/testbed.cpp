@@ -7,7 +7,7 @@
 #include <memory>
 #include <tuple>
 
-#include "models/collectives/rccl_plan.h"
+#include "models/collectives/algorithm.h"
 #include "models/kernels/gemm.h"
 #include "models/node.h"
 #include "sim/gate.h"
@@ -334,7 +334,7 @@ class Play {
 
 double Company::*seat_of(const Work& work) {
   if (const auto* const collective = std::get_if<models::CollectiveSpec>(&work)) {
-    return collective->backend == models::Backend::rccl ? &Company::channels : &Company::engines;
+    return models::by_kernels(collective->backend) ? &Company::channels : &Company::engines;
   }
   if (uses_links(work) && !std::holds_alternative<models::RemoteKernelSpec>(work)) return &Company::engines;
   return is_kernel(work) ? &Company::kernels : nullptr;
@@ -484,11 +484,7 @@ const Timeline& Testbed::run(const Schedule& schedule, Between between) {
 }
 
 std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) {
-  const models::RcclSpec& library = platform_.rccl;
-  const int slots = platform_.gpu.slots(platform_.gpu.cus(), library.collective(collective.kind).channel);
-  const models::RcclPlan plan(idle_node_, collective, slots);
-  return models::rccl_protocol_names[static_cast<std::size_t>(&plan.protocol() -
-                                                              idle_node_.spec().rccl.protocols.data())];
+  return models::channel_program(idle_node_, collective, {}).protocol;
 }
 
 std::vector<std::string> Testbed::warnings() const {

@@ -73,6 +73,7 @@ std::string words(const C3Trial& trial) {
   std::string text =
       fmt::format("{} gemm {} with {} of {}", to_string(trial.strategy), models::to_string(scenario.gemm),
                   models::to_string(scenario.collective), spelled(scenario.bytes));
+  if (scenario.kernels != models::Backend::rccl) text += fmt::format(" by {}", models::to_string(scenario.kernels));
   if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
   if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", time_text(scenario.delay));
@@ -139,7 +140,7 @@ std::string command(const CollectiveTrial& trial) {
     if (spec.host_threads) text += fmt::format(" --host-threads {}", models::to_string(*spec.host_threads));
   }
   // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
-  if (spec.backend == models::Backend::rccl || spec.kind == models::CollectiveKind::all_reduce) {
+  if (models::by_kernels(spec.backend) || spec.kind == models::CollectiveKind::all_reduce) {
     if (spec.cus) text += fmt::format(" --cus {}", *spec.cus);
     if (spec.channels) text += fmt::format(" --channels {}", *spec.channels);
     if (spec.graph) text += " --graph";
@@ -160,6 +161,9 @@ std::string command(const C3Trial& trial) {
   std::string text =
       fmt::format("c3 --gemm {} --collective {} --bytes {} --strategy {}", models::to_string(scenario.gemm),
                   models::to_string(scenario.collective), spelled(scenario.bytes), to_string(trial.strategy));
+  if (scenario.kernels != models::Backend::rccl) {
+    text += fmt::format(" --backend {}", models::to_string(scenario.kernels));
+  }
   if (scenario.channels) text += fmt::format(" --channels {}", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" --reserve {}", *scenario.reserved);
   if (scenario.delay > sim::Time::zero()) text += " --delay " + time_text(scenario.delay);

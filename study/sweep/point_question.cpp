@@ -91,7 +91,7 @@ std::string read_device(int& device, std::string_view text) {
   return {};
 }
 
-using C3Words = std::array<Word<C3Question>, 11>;
+using C3Words = std::array<Word<C3Question>, 12>;
 const C3Words& words_of(const C3Question&) {
   static const C3Words words{{
       {"gemm", true, [](auto& q, auto text) { return read_gemm(q.scenario.gemm, text); }},
@@ -99,6 +99,7 @@ const C3Words& words_of(const C3Question&) {
        [](auto& q, auto text) { return read_choice(q.scenario.collective, text, collective_choices()); }},
       {"bytes", true, [](auto& q, auto text) { return read_size(q.scenario.bytes, text); }},
       {"strategy", true, [](auto& q, auto text) { return read_choice(q.strategies, text, strategy_choices()); }},
+      {"backend", false, [](auto& q, auto text) { return read_choice(q.scenario.kernels, text, backend_choices()); }},
       {"channels", false, [](auto& q, auto text) { return read_count(q.scenario.channels, text); }},
       {"reserve", false, [](auto& q, auto text) { return read_count(q.scenario.reserved, text, 0); }},
       {"splits", false, [](auto& q, auto text) { return read_choice(q.scenario.splits, text, split_choices()); }},
