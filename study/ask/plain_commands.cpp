@@ -118,7 +118,10 @@ Results answer_plain(Request& request) {
   Testbed testbed(platform.spec);
   arguments.check_with(faults_of(question, testbed));
   auto answer = ask(testbed, question, request.progress());
-  if (sampling) add_intervals(answer, Ensemble(platform, *sampling, jobs), request.progress(), jobs);
+  if (sampling) {
+    const Ensemble ensemble(platform, *sampling, jobs, request.progress());
+    add_intervals(answer, ensemble, request.progress(), jobs);
+  }
   Results results = tables_of(answer, question, platform.spec);
   if constexpr (is_c3) {
     if (request.says("sensitivity")) add_sensitivity(results, answer, platform, request.progress());
