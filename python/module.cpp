@@ -91,14 +91,14 @@ std::string refused(const Command& command, const study::Given& given) {
   return command.missing(given);
 }
 
-py::dict ask(const Command& command, const study::Given& given) {
+py::dict ask(const Command& command, const study::Given& given, study::PlatformShelf& shelf) {
   if (const std::string why = refused(command, given); !why.empty()) {
     PyErr_SetString(py::module_::import("c3sim._core").attr("InputError").ptr(), why.c_str());
     throw py::error_already_set();
   }
   std::vector<std::string> warnings;
   study::Request request(given, {C3SIM_VERSION, "c3sim " + study::command_line(command.name, command.options, given)},
-                         listener_of(warnings));
+                         listener_of(warnings), &shelf);
   study::Results results;
   try {
     const py::gil_scoped_release others_run;
@@ -137,6 +137,7 @@ PYBIND11_MODULE(_core, module) {
       .def_readonly("required", &study::Option::required)
       .def_readonly("alone", &study::Option::alone)
       .def_property_readonly("typed", &study::Option::typed);
+  py::class_<study::PlatformShelf>(module, "PlatformShelf").def(py::init<>());
   py::class_<Command>(module, "Command")
       .def_readonly("name", &Command::name)
       .def_readonly("about", &Command::about)

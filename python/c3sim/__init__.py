@@ -99,7 +99,7 @@ def _documentation(command, options):
     return "\n".join([*lines, "", "On the command line:", command.notes])
 
 
-def _function(command):
+def _function(command, shelf):
     options = [each for each in command.options if each.name != "format"]
     by_name = {_argument(each.name): each for each in options} | {each.name: each for each in options}
     places = [_argument(each.name) for each in options if _in_place(each)]
@@ -113,7 +113,7 @@ def _function(command):
             texts = [""] if option is None else _texts(option, value)
             if texts:
                 given[name if option is None else option.name] = texts
-        answer = command.ask(given)
+        answer = command.ask(given, shelf)
         return answer["text"] or Rows(answer)
 
     ask.__name__ = ask.__qualname__ = command.name
@@ -122,6 +122,8 @@ def _function(command):
     return ask
 
 
-_functions = {command.name: _function(command) for command in _core.commands()}
+# Platform files are read once, and again where they change.
+_shelf = _core.PlatformShelf()
+_functions = {command.name: _function(command, _shelf) for command in _core.commands()}
 globals().update(_functions)
 __all__ = ["InputError", "Rows", "frame", *_functions]
