@@ -115,6 +115,7 @@ engines >"$made/engines"
 tuner >"$made/tuner"
 ficco >"$made/ficco"
 fitted >"$made/fitted"
+scripts/claims_by_mechanism.py conccl >"$made/claims"
 for table in "Where the time went" "Why operations are slower"; do
   grep -q "^$table" "$made/tour" || { echo "error: --explain prints no table '$table' for the tour" >&2; exit 1; }
 done
@@ -138,6 +139,7 @@ fill "$made/README.md" tuner
 fill "$made/README.md" ficco
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes
+fill "$made/conccl.md" claims
 fill "$made/model.md" fitted
 
 mode=${1:-}

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
+#include "study/company.h"
 #include "study/fidelity.h"
 #include "study/parallel.h"
 #include "study/posterior.h"
@@ -62,15 +63,19 @@ double Ensemble::error_beside(const Member& member, const Work& work, const Comp
     if (relative <= 0.0 || share <= 0.0) return 1.0;
     return std::pow(factor_of(relative, hypercube_.dimension(who)[member.draw]), share);
   };
-  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-  if (collective != nullptr && collective->backend == models::Backend::rccl) {
-    return error("error of channels beside kernels", spread.channels_beside_kernels, company.kernels);
+  switch (doer_of(work)) {
+    case Doer::gemm:
+    case Doer::kernel:
+      return error("error of kernels beside channels", spread.kernels_beside_channels, company.channels) *
+             error("error of kernels beside engines", spread.kernels_beside_engines, company.engines);
+    case Doer::channels:
+      return error("error of channels beside kernels", spread.channels_beside_kernels, company.kernels);
+    case Doer::engines:
+      return error("error of engines beside kernels", spread.engines_beside_kernels, company.kernels);
+    case Doer::host:
+      break;
   }
-  if (collective != nullptr || std::holds_alternative<models::SdmaCopySpec>(work)) {
-    return error("error of engines beside kernels", spread.engines_beside_kernels, company.kernels);
-  }
-  return error("error of kernels beside channels", spread.kernels_beside_channels, company.channels) *
-         error("error of kernels beside engines", spread.kernels_beside_engines, company.engines);
+  return 1.0;
 }
 
 std::unique_ptr<Testbed> Ensemble::member(std::size_t index) const {

@@ -7,27 +7,9 @@
 #include <iterator>
 #include <utility>
 
-#include "sim/overloaded.h"
-
 namespace c3sim::study {
 
 namespace {
-
-enum class Doer { gemm, rccl, engines, kernel, host };  // places in `doers`
-
-Doer doer_of(const Work& work) {
-  return std::visit(
-      sim::Overloaded{[](const models::GemmShape&) { return Doer::gemm; },
-                      [](const models::CollectiveSpec& spec) {
-                        return spec.backend == models::Backend::rccl ? Doer::rccl : Doer::engines;
-                      },
-                      [](const models::SdmaCopySpec&) { return Doer::engines; },
-                      [](const models::SdmaPacketList&) { return Doer::engines; },
-                      [](const models::ElementwiseSpec&) { return Doer::kernel; },
-                      [](const models::RemoteKernelSpec&) { return Doer::kernel; },
-                      [](const DelaySpec&) { return Doer::host; }, [](const HostWorkSpec&) { return Doer::host; }},
-      work);
-}
 
 std::string row_name(const GraphNode& node, int gpus) {
   std::string name = node.operation.stream;

@@ -60,13 +60,23 @@ bool uses_links(const Work& work) {
 
 bool waits_for_others(const Work& work) { return std::holds_alternative<models::SdmaPacketList>(work); }
 
-bool is_kernel(const Work& work) {
+Doer doer_of(const Work& work) {
   return std::visit(
-      sim::Overloaded{[](const models::GemmShape&) { return true; },
-                      [](const models::CollectiveSpec& spec) { return spec.backend == models::Backend::rccl; },
-                      [](const models::ElementwiseSpec&) { return true; },
-                      [](const models::RemoteKernelSpec&) { return true; }, [](const auto&) { return false; }},
+      sim::Overloaded{[](const models::GemmShape&) { return Doer::gemm; },
+                      [](const models::CollectiveSpec& spec) {
+                        return spec.backend == models::Backend::rccl ? Doer::channels : Doer::engines;
+                      },
+                      [](const models::SdmaCopySpec&) { return Doer::engines; },
+                      [](const models::SdmaPacketList&) { return Doer::engines; },
+                      [](const models::ElementwiseSpec&) { return Doer::kernel; },
+                      [](const models::RemoteKernelSpec&) { return Doer::kernel; },
+                      [](const DelaySpec&) { return Doer::host; }, [](const HostWorkSpec&) { return Doer::host; }},
       work);
+}
+
+bool is_kernel(const Work& work) {
+  const Doer doer = doer_of(work);
+  return doer != Doer::engines && doer != Doer::host;
 }
 
 Operation operation_of(Work work, models::CuMask mask, std::string stream) {

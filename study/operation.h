@@ -41,6 +41,10 @@ using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::Sdm
 // Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
 bool is_kernel(const Work& work);
 
+// By what work is done: a GEMM, a collective's channels, copy engines, another kernel, or nothing on a GPU.
+enum class Doer { gemm, channels, engines, kernel, host };
+Doer doer_of(const Work& work);
+
 // Whether it moves data between GPUs.
 bool uses_links(const Work& work);
 

@@ -174,9 +174,8 @@ class Play {
 
   void govern(const Brought& brought) {
     const bool stay_awake = platform_.gpu.power.links_awake_for > sim::Time::zero();
-    const bool communicates =
-        brought.between == Between::communication || std::ranges::any_of(schedule_, uses_links, &Operation::work);
-    if (stay_awake && communicates && !is_shot(platform_)) keep_links_awake();
+    const bool did_before = !is_shot(platform_) && std::ranges::any_of(schedule_, uses_links, &Operation::work);
+    if (stay_awake && (did_before || brought.between == Between::communication)) keep_links_awake();
     const auto& ceiling = brought.ceiling;
     for (const int gpu : node_.all_simulated()) {
       if (is_shot(platform_) || rounds_differ(platform_)) {
@@ -332,28 +331,6 @@ class Play {
   Timeline timeline_;
 };
 
-double Company::*seat_of(const Work& work) {
-  if (const auto* const collective = std::get_if<models::CollectiveSpec>(&work)) {
-    return collective->backend == models::Backend::rccl ? &Company::channels : &Company::engines;
-  }
-  if (uses_links(work) && !std::holds_alternative<models::RemoteKernelSpec>(work)) return &Company::engines;
-  return is_kernel(work) ? &Company::kernels : nullptr;
-}
-
-Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std::size_t place) {
-  Company company;
-  const Span& own = spans[place];
-  if (own.end <= own.start) return company;
-  for (std::size_t other = 0; other < schedule.size(); ++other) {
-    double Company::*const seat = seat_of(schedule[other].work);
-    const sim::Time together = std::min(own.end, spans[other].end) - std::max(own.start, spans[other].start);
-    if (other == place || seat == nullptr || together <= sim::Time::zero()) continue;
-    const double share = sim::to_seconds(together) / sim::to_seconds(own.end - own.start);
-    company.*seat = std::min(1.0, company.*seat + share);
-  }
-  return company;
-}
-
 std::string reason_against(const models::GemmShape& shape, const models::Node& node) {
   if (shape.compulsory_bytes() > largest_array) {
     return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted",
@@ -400,14 +377,6 @@ Testbed::Testbed(models::PlatformSpec platform, Factor factor)
     : platform_(as_it_remembers(std::move(platform))),
       factor_(std::move(factor)),
       idle_node_(idle_simulator_, platform_) {}
-
-sim::Time Timeline::makespan() const {
-  sim::Time latest{0};
-  for (const Span& span : operations) latest = std::max(latest, span.end);
-  return latest;
-}
-
-sim::Time Timeline::time_of_last() const { return operations.back().end - operations.back().start; }
 
 Testbed::Question Testbed::question_of(const Schedule& schedule) {
   Question question;

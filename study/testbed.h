@@ -19,35 +19,11 @@
 #include "sim/simulator.h"
 #include "sim/step_log.h"
 #include "sim/units.h"
+#include "study/company.h"
 #include "study/operation.h"
+#include "study/timeline.h"
 
 namespace c3sim::study {
-
-// From the launch of an operation to the host's knowledge of its end, counted from the start of the run.
-struct Span {
-  sim::Time start{0};
-  sim::Time end{0};
-  std::optional<models::SdmaCopyPhases> phases;  // of copies
-};
-
-struct Timeline {
-  std::vector<Span> operations;  // by place in the schedule
-  std::uint64_t unsettled = 0;   // instants at which the search for rates and clocks was given up
-  bool clock_settled = true;     // or the search for where it does was given up
-  // What governors brought along: the ceiling of the clock, where that has settled at one, or, by simulated GPU, what
-  // they remembered when the run began.
-  std::optional<sim::Hertz> ceiling;
-  std::vector<models::PowerLimitLoop::State> governors;
-  sim::Time makespan() const;      // the latest end
-  sim::Time time_of_last() const;  // from its start to its end
-};
-
-// What runs beside an operation, as shares of its time.
-struct Company {
-  double kernels = 0.0;   // GEMMs, element-wise and remote ones
-  double channels = 0.0;  // collectives by kernels
-  double engines = 0.0;   // copies and collectives by engines
-};
 
 class Testbed {
  public:

@@ -239,8 +239,9 @@ std::size_t times_until_periodic(const models::PowerSpec& power, sim::Time once)
 Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   Testbed& from_rest = testbed.from_rest();
   const models::PlatformSpec& platform = testbed.platform();
+  const Between between = between_of(trial);
   const auto group = static_cast<std::size_t>(trial.group);
-  const sim::Time once = from_rest.run(repeated(trial, group, platform)).makespan() + trial.pause;
+  const sim::Time once = from_rest.run(repeated(trial, group, platform), between).makespan() + trial.pause;
   const std::size_t groups = times_until_periodic(platform.gpu.power, once);
   const std::size_t times = groups * group;
   const Schedule schedule = repeated(trial, times, platform);
@@ -248,12 +249,13 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   sim::Time origin{0};
   Timeline run;
   if (metered) {
-    run = from_rest.as_simulated().watch(schedule, [&](models::Node& node, sim::Time begin) {
+    const auto attach = [&](models::Node& node, sim::Time begin) {
       meter.record(node);
       origin = begin;
-    });
+    };
+    run = from_rest.as_simulated().watch(schedule, attach, nullptr, between);
   }
-  const Timeline timed = metered ? from_rest.with_factors(schedule, run) : from_rest.run(schedule);
+  const Timeline timed = metered ? from_rest.with_factors(schedule, run) : from_rest.run(schedule, between);
   const std::vector<Span>& spans = timed.operations;
   const std::size_t half = groups / 2 * group;
   const std::size_t first = half + static_cast<std::size_t>(trial.nth.value_or(0));

@@ -144,7 +144,7 @@ void add_copies_against_kernels(ClaimValues& values, study::Testbed& testbed) {
 }  // namespace
 
 ClaimValues conccl_claims(const ClaimInputs& inputs) {
-  study::Testbed testbed(inputs.platform);
+  study::Testbed& testbed = inputs.testbed;
   const study::C3Study study = read_conccl(inputs, testbed);
   const std::vector<StudyResult> results = study::run_study(testbed, study);
   ClaimValues values;

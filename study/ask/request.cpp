@@ -80,11 +80,16 @@ std::vector<Option> run_options() {
               Said::alone}};
 }
 
-std::vector<Option> c3_options() {
+std::vector<Option> without_option() {
   return {{"without", names_of(mechanism_choices()) + "|all",
-           "Mechanisms of interference, separated by commas, that the machine is to be without, or all"},
-          {"sensitivity", "",
-           "Add how far the fraction of ideal moves over the range of each assumed or fitted parameter", Said::alone}};
+           "Mechanisms of interference, separated by commas, that the machine is to be without, or all"}};
+}
+
+std::vector<Option> c3_options() {
+  return without_option() + std::vector<Option>{{"sensitivity", "",
+                                                 "Add how far the fraction of ideal moves over the range of each "
+                                                 "assumed or fitted parameter",
+                                                 Said::alone}};
 }
 
 std::vector<Option> jobs_option() {

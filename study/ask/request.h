@@ -23,10 +23,11 @@
 namespace c3sim::study {
 
 // Options of commands that name a platform, of those that read one and may save results, of those that simulate, of
-// those that predict C3, of those that use threads and of those that give intervals.
+// those that know mechanisms, of those that predict C3, of those that use threads and of those that give intervals.
 std::vector<Option> base_options();
 std::vector<Option> platform_options();
 std::vector<Option> run_options();
+std::vector<Option> without_option();
 std::vector<Option> c3_options();
 std::vector<Option> jobs_option();
 std::vector<Option> uncertainty_options();
@@ -71,6 +72,8 @@ class Request {
   std::optional<std::string> platform_name() const;
   std::vector<std::string> assignments() const;
   void check_options(Arguments& arguments) const;
+  // Of "without".
+  models::Mechanisms mechanisms_left_out(Arguments& arguments) const;
 
   // Remembers a file that the command reads: whatever it may write must be another. Tell it before platform().
   void reads(const std::filesystem::path& file) { inputs_.push_back(file); }
@@ -108,7 +111,6 @@ class Request {
  private:
   void check_outputs(Arguments& arguments) const;   // are what they are to be
   void check_replaced(Arguments& arguments) const;  // and nobody else's
-  models::Mechanisms mechanisms_left_out(Arguments& arguments) const;
 
   Given given_;
   Origin origin_;

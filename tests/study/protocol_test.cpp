@@ -207,6 +207,18 @@ TEST(GemmsWithPauses, InGroupsAreTimedByTheirPlace) {
   EXPECT_LT(time_of(1), 0.97 * figure(platform, GemmTrial{.shape = cb4}, Figure::time));
 }
 
+// Awake links take 42 W from a GEMM that the cap holds back, and other operands are not in the caches.
+TEST(GemmsWithPauses, AreSlowerOnAwakeLinks) {
+  const models::PlatformSpec platform = models::mi300x();
+  GemmTrial trial{.shape = {16384, 16384, 16384}, .pause = 1'000_us, .group = 5};
+  trial.nth = 4;
+  const double asleep = figure(platform, trial, Figure::time);
+  trial.before = Before::traffic;
+  const double awake = figure(platform, trial, Figure::time);
+  EXPECT_GT(awake, 1.01 * asleep);
+  EXPECT_LT(awake, 1.06 * asleep);
+}
+
 // A pause of 0.1 ms hardly lets anything cool: about as steady.
 TEST(GemmsWithPauses, AreSteadyIfThePauseIsShort) {
   const models::PlatformSpec platform = models::h200();

@@ -34,16 +34,17 @@ std::vector<study::Option> validation_options() {
 
 Library library_of(const study::Request& request, study::Arguments& arguments) {
   request.check_options(arguments);
+  const models::Mechanisms without = request.mechanisms_left_out(arguments);
   arguments.check();
   std::error_code absent;
   for (const std::filesystem::path& configs : study::config_folders()) {
     const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
     if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
     if (!std::filesystem::is_directory(data, absent)) continue;
-    const auto platforms = [](const Machine& machine) {
+    const auto platforms = [without](const Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      return read_named(machine.platform, assignments);
+      return study::beside(read_named(machine.platform, assignments), {.without = without});
     };
     return {data / "reference",
             data / "suites",

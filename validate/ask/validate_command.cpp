@@ -42,7 +42,7 @@ class Comparison {
   Options read_options(study::Arguments& arguments) const;
   void check_combinations(study::Arguments& arguments) const;
   void check_outputs(study::Arguments& arguments);
-  static void add_warnings(const Validation& validation, study::Results& results);
+  void add_warnings(const Validation& validation, study::Results& results) const;
   static study::Results listed(const Library& library);
   Validation compare(const Library& library, study::Arguments& arguments);
   study::Results predicted(const Library& library);
@@ -101,7 +101,8 @@ Options Comparison::read_options(study::Arguments& arguments) const {
 void Comparison::check_combinations(study::Arguments& arguments) const {
   const bool predicts = !plan_.empty();
   const bool scores = !predictions_.empty();
-  const bool other_machine = request_.platform_name().has_value() || !request_.assignments().empty();
+  const bool other_machine =
+      request_.platform_name().has_value() || !request_.assignments().empty() || request_.says("without");
   const std::array<std::pair<bool, const char*>, 7> comparing{{{!names_.empty(), "SUITE|FILE"},
                                                                {scores, "--score"},
                                                                {!against_.empty(), "--against"},
@@ -117,7 +118,7 @@ void Comparison::check_combinations(study::Arguments& arguments) const {
   if (!out_.empty() && !predicts) arguments.fault("--out", "goes with --predict: --report names a folder for results");
   if (predicts && out_.empty()) arguments.fault("--predict", "asks for --out FILE, where the predictions go");
   if (scores && other_machine)
-    arguments.fault("--score", "the file says of which platform it is: no --platform, no --set");
+    arguments.fault("--score", "the file says of which platform it is: no --platform, no --set, no --without");
   if (scores && options_.uncertainty) {
     arguments.fault("--uncertainty", "predicts anew: --score holds the predictions of a file against measurements");
   }
@@ -125,7 +126,7 @@ void Comparison::check_combinations(study::Arguments& arguments) const {
   if (update_goldens_ && !all_as_shipped) {
     arguments.fault("--update-goldens",
                     "is of all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, "
-                    "--against or --score is accepted beside it");
+                    "--without, --against or --score is accepted beside it");
   }
   std::error_code absent;
   if (std::filesystem::exists(report_folder_, absent) && !std::filesystem::is_directory(report_folder_, absent)) {
@@ -151,9 +152,12 @@ void Comparison::check_outputs(study::Arguments& arguments) {
 }
 
 // A file may be at fault in every row.
-void Comparison::add_warnings(const Validation& validation, study::Results& results) {
+void Comparison::add_warnings(const Validation& validation, study::Results& results) const {
   constexpr std::size_t most = sim::ConfigError::max_lines;
   results.warnings = validation.remarks;
+  if (request_.says("without")) {
+    results.warnings.emplace_back("--without: no real machine, but what one would be without these mechanisms");
+  }
   for (std::size_t i = 0; i < std::min(validation.faults.size(), most); ++i) {
     const sim::Fault& fault = validation.faults[i];
     results.warnings.push_back(
@@ -253,7 +257,7 @@ study::Command validate_command() {
               {"against", "FILE", "Predictions of another version: show what moved"},
               {"update_goldens", "", "Write the predictions of all suites to validate/goldens.csv of this source tree",
                Said::alone}} +
-          validation_options(),
+          validation_options() + study::without_option(),
       [](study::Request& request) { return Comparison(request).answer(); }};
 }
 
