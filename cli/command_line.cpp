@@ -43,17 +43,17 @@ struct Asked {
   const study::Given* given = nullptr;
 };
 
-// Knows every option of `app`, which outlives it.
-study::Command completion_command(const CLI::App& app) {
+// Of all of `commands`, which outlive it; it is to be one of them.
+study::Command completion_command(const Commands& commands) {
   const std::vector<study::Choice<bool>> shells{{"bash", false}, {"zsh", true}};
   return {"completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
           std::vector<study::Option>{
               {"shell", study::names_of(shells), "Shell that the script is for", study::Said::in_place, true}},
-          [&app, shells](study::Request& request) {
+          [&commands, shells](study::Request& request) {
             study::Arguments arguments;
             const bool zsh = arguments.choice("SHELL", request.text("shell"), shells);
             arguments.check();
-            return study::Results{.text = zsh ? zsh_completion(app) : bash_completion(app)};
+            return study::Results{.text = zsh ? zsh_completion(commands) : bash_completion(commands)};
           }};
 }
 
@@ -158,7 +158,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
                           std::size_t out_columns) {
   CLI::App app(about_c3sim, "c3sim");
   Commands commands = validate::all_commands();
-  commands.push_back(completion_command(app));
+  commands.push_back(completion_command(commands));
   std::vector<study::Given> given(commands.size());
   try {
     app.set_version_flag("--version", "c3sim " C3SIM_VERSION);

@@ -14,7 +14,7 @@ Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& pl
 Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform);
 Results to_tables(const Answer<CollectiveResult>& answer, const models::PlatformSpec& platform);
 // Text shows the phases only if asked to.
-Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text);
+Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text = false);
 Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform);
 // Without clock, power and fidelity; for people, rows that are slower than one after the other are marked.
 ResultTable c3_table(std::span<const C3Result> results);

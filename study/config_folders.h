@@ -7,11 +7,10 @@
 
 namespace c3sim::study {
 
-// In the order in which they are searched: $C3SIM_CONFIGS, which throws sim::ConfigError where it is no folder; the
-// folders that belong to the running program, which are
-// ../share/c3sim/configs (installed) and configs/ beside it (a build tree links it there); and ./configs. The others
-// need not exist. A program that embeds c3sim puts its own folders in front: CMake's find_package(c3sim) sets
-// c3sim_CONFIGS_DIR.
+// In the order in which they are searched: $C3SIM_CONFIGS, which throws sim::ConfigError where it is no folder; those
+// that belong to the running program, or to the module of Python, which are share/c3sim/configs of the prefix that it
+// is installed under and configs/ beside it (a build tree links it there); and ./configs. The others need not exist. A
+// program that embeds c3sim puts its own folders in front: CMake's find_package(c3sim) sets c3sim_CONFIGS_DIR.
 std::vector<std::filesystem::path> config_folders();
 
 }  // namespace c3sim::study

@@ -24,7 +24,7 @@ double factor_of(double spread, double share) {
 
 }  // namespace
 
-Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs)
+Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs, const Progress& progress)
     : name_(platform.spec.name), draws_(sampling.draws), hypercube_(sampling.draws, sampling.seed) {
   const Posterior posterior(platform);
   const bool model_errs =
@@ -40,7 +40,7 @@ Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs)
       reasons[draw] = error.faults().front().path + ": " + error.faults().front().what;
     }
   };
-  for_each_index(draws.size(), read, {}, jobs);
+  for_each_index(draws.size(), read, progress, jobs);
   for (std::size_t draw = 0; draw < draws.size(); ++draw) {
     if (platforms[draw]) {
       members_.push_back({std::move(*platforms[draw]), draw});

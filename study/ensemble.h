@@ -10,6 +10,7 @@
 
 #include "study/interval.h"
 #include "study/latin_hypercube.h"
+#include "study/parallel.h"
 #include "study/platform_file.h"
 #include "study/testbed.h"
 
@@ -27,8 +28,8 @@ struct Sampling {
 // without an error.
 class Ensemble {
  public:
-  // Read on so many threads; one per core where that is 0.
-  Ensemble(const Platform& platform, const Sampling& sampling, int jobs = 0);
+  // Read on so many threads; one per core where that is 0. `progress` is told of draws.
+  Ensemble(const Platform& platform, const Sampling& sampling, int jobs = 0, const Progress& progress = {});
 
   // Whether the file tells of no error: then there is nothing to draw, and no member.
   bool is_certain() const { return members_.empty() && impossible_.empty(); }

@@ -24,7 +24,12 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
       }
       const std::lock_guard lock(reporting);
       ++done;
-      if (progress) progress(done, count);
+      try {
+        if (progress) progress(done, count);
+      } catch (...) {  // somebody no longer wants the answer
+        failures[index] = std::current_exception();
+        next = count;
+      }
     }
   };
   const std::size_t cores =

@@ -14,11 +14,6 @@ std::string spelled(sim::Bytes bytes) { return sim::to_string(bytes); }
 
 std::string time_text(sim::Time time) { return fmt::format("{}us", sim::to_microseconds(time)); }
 
-std::string_view name_of(models::RemoteAccess access) {
-  constexpr std::array<std::string_view, 3> names{"store", "uncached_store", "load"};
-  return names[static_cast<std::size_t>(access)];
-}
-
 std::string words(const RestTrial&) { return "rest"; }
 std::string words(const EmptyKernelTrial&) { return "empty kernel"; }
 
@@ -42,7 +37,7 @@ std::string words(const FanOutTrial& trial) {
 }
 
 std::string words(const RemoteTrial& trial) {
-  std::string text = fmt::format("{} of {}", name_of(trial.access), spelled(trial.bytes));
+  std::string text = fmt::format("{} of {}", to_string(trial.access), spelled(trial.bytes));
   if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
   switch (trial.pattern) {
     case RemoteTrial::Pattern::one_way:

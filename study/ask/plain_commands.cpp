@@ -1,6 +1,8 @@
 // The commands that ask a plain question (study/questions.h): words, options that all have, and what they ask.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "study/answers.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
@@ -51,46 +53,21 @@ constexpr auto copy_examples =
     "fetches\n"
     "and decodes), copy, completion (the signal travels to the host, which sees it).";
 
-std::string_view about(Strategy strategy) {
-  switch (strategy) {
-    using enum Strategy;
-    case serial:
-      return "one after the other";
-    case c3_base:
-      return "both at once, RCCL's kernels launched behind the GEMM";
-    case c3_sp:
-      return "both at once, RCCL's kernels launched first";
-    case c3_rp:
-      return "c3_base, with CUs kept from the GEMM for RCCL";
-    case c3_sp_rp:
-      return "c3_sp, with CUs kept from the GEMM for RCCL";
-    case c3_best:
-      return "the fastest of the four before it";
-    case heuristic:
-      return "launch order and CUs kept as ConCCL's table has them, without a search";
-    case conccl:
-      return "both at once, the collective on SDMA engines";
-    case conccl_rp:
-      return "conccl, with a CU of each XCD kept from GEMMs that are memory-bound";
-  }
-  return "";
-}
-
 std::string strategies_explained() {
+  using enum Strategy;
+  constexpr std::array<std::pair<Strategy, std::string_view>, 9> about{
+      {{serial, "one after the other"},
+       {c3_base, "both at once, RCCL's kernels launched behind the GEMM"},
+       {c3_sp, "both at once, RCCL's kernels launched first"},
+       {c3_rp, "c3_base, with CUs kept from the GEMM for RCCL"},
+       {c3_sp_rp, "c3_sp, with CUs kept from the GEMM for RCCL"},
+       {c3_best, "the fastest of the four before it"},
+       {heuristic, "launch order and CUs kept as ConCCL's table has them, without a search"},
+       {conccl, "both at once, the collective on SDMA engines"},
+       {conccl_rp, "conccl, with a CU of each XCD kept from GEMMs that are memory-bound"}}};
   std::string text = "Strategies:\n";
-  for (const auto& [name, strategy] : strategy_choices()) {
-    text += fmt::format("  {:<10} {}\n", name, about(strategy));
-  }
+  for (const auto& [strategy, words] : about) text += fmt::format("  {:<10} {}\n", to_string(strategy), words);
   return text;
-}
-
-Results tables_of(const Answer<CopyResult>& answer, const CopyQuestion& question,
-                  const models::PlatformSpec& platform) {
-  return to_tables(answer, platform, question.phases);
-}
-template <class Question, class Result>
-Results tables_of(const Answer<Result>& answer, const Question&, const models::PlatformSpec& platform) {
-  return to_tables(answer, platform);
 }
 
 void add_sensitivity(Results& results, const Answer<C3Result>& answer, const Platform& platform,
@@ -118,8 +95,16 @@ Results answer_plain(Request& request) {
   Testbed testbed(platform.spec);
   arguments.check_with(faults_of(question, testbed));
   auto answer = ask(testbed, question, request.progress());
-  if (sampling) add_intervals(answer, Ensemble(platform, *sampling, jobs), request.progress(), jobs);
-  Results results = tables_of(answer, question, platform.spec);
+  if (sampling) {
+    const Ensemble ensemble(platform, *sampling, jobs, request.progress());
+    add_intervals(answer, ensemble, request.progress(), jobs);
+  }
+  Results results;
+  if constexpr (std::is_same_v<Question, CopyQuestion>) {
+    results = to_tables(answer, platform.spec, question.phases);
+  } else {
+    results = to_tables(answer, platform.spec);
+  }
   if constexpr (is_c3) {
     if (request.says("sensitivity")) add_sensitivity(results, answer, platform, request.progress());
   }

@@ -240,7 +240,9 @@ Platform Request::platform(Arguments& arguments, const std::string& preset, std:
   const std::filesystem::path named = platform_file(arguments, preset);
   check_replaced(arguments);
   arguments.check();
-  Platform platform = read_platform(named, assigned, config_folders());
+  const std::vector<std::filesystem::path> folders = config_folders();
+  Platform platform =
+      shelf_ == nullptr ? read_platform(named, assigned, folders) : shelf_->read(named, assigned, folders);
   for (const std::string& file : platform.config.files()) reads(file);
   check_replaced(arguments);
   arguments.check();

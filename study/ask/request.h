@@ -12,6 +12,7 @@
 
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
+#include "study/ask/platform_shelf.h"
 #include "study/ensemble.h"
 #include "study/parallel.h"
 #include "study/platform_file.h"
@@ -43,8 +44,9 @@ struct Listener {
 
 class Request {
  public:
-  Request(Given given, Origin origin, Listener listener)
-      : given_(std::move(given)), origin_(std::move(origin)), listener_(std::move(listener)) {}
+  // `shelf`, if any, is where platforms are kept from one question to the next.
+  Request(Given given, Origin origin, Listener listener, PlatformShelf* shelf = nullptr)
+      : given_(std::move(given)), origin_(std::move(origin)), listener_(std::move(listener)), shelf_(shelf) {}
 
   const Given& given() const { return given_; }
   bool says(std::string_view option) const { return !text(option).empty(); }
@@ -113,6 +115,7 @@ class Request {
   Given given_;
   Origin origin_;
   Listener listener_;
+  PlatformShelf* shelf_;
   std::vector<std::filesystem::path> inputs_;
   bool leaves_out_folder_ = false;
   bool check_failed_ = false;

@@ -32,20 +32,16 @@ Results nothing_ran(const Platform& platform, const std::string& what) {
   return answer;
 }
 
-Results answer_study(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
-                     int jobs) {
+Results answer_c3_study(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+                        int jobs) {
+  resolve_parameters(config, platform.spec);
   const C3Study study = read_c3_study(config.root(), testbed);
   config.finish();
   if (request.says("check")) {
-    Results answer =
-        nothing_ran(platform, fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name,
-                                          study.pairs.size(), study.collectives.size(), study.strategies.size()));
-    answer.files.push_back({"experiment.yaml", config.resolved()});
-    return request.finish(testbed, platform, std::move(answer));
+    return nothing_ran(platform, fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name,
+                                             study.pairs.size(), study.collectives.size(), study.strategies.size()));
   }
-  const std::vector<StudyResult> results = run_study(testbed, study, request.progress(), jobs);
-  Results answer = study_results(study, results, platform.spec.name);
-  answer.files.push_back({"experiment.yaml", config.resolved()});
+  Results answer = study_results(study, run_study(testbed, study, request.progress(), jobs), platform.spec.name);
   const auto vary = strategies_that_vary(study.strategies);
   const Question question = question_of(study, vary);
   if (request.says("explain")) {
@@ -54,7 +50,29 @@ Results answer_study(const Request& request, sim::Config& config, Testbed& testb
   if (request.says("sensitivity")) {
     answer.tables.push_back(sensitivity_table(vary, vary_parameters(platform, question, request.progress())));
   }
-  return request.finish(testbed, platform, std::move(answer));
+  return answer;
+}
+
+Results answer_finer_grain(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+                           int jobs) {
+  resolve_parameters(config, platform.spec);
+  const FinerGrainStudy study = read_finer_grain_study(config.root(), testbed);
+  config.finish();
+  if (request.says("check")) {
+    return nothing_ran(platform, fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(),
+                                             study.schedules.size() + 1));
+  }
+  return finer_grain_results(study, run_finer_grain_study(testbed, study, true, request.progress(), jobs),
+                             platform.spec.name);
+}
+
+Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed) {
+  if (request.says("sensitivity")) {
+    throw sim::ConfigError(
+        {{"--sensitivity", "", "the experiment lists operations: a study of C3, with pairs, is accepted"}});
+  }
+  const Experiment experiment = read_experiment(config, testbed);
+  return request.says("check") ? describe_experiment(testbed, experiment) : run_experiment(testbed, experiment);
 }
 
 Results answer_run(Request& request) {
@@ -70,32 +88,12 @@ Results answer_run(Request& request) {
   const ExperimentMachine machine = read_machine(config);
   const Platform platform = request.platform(arguments, machine.platform, machine.protocol, machine.assignments);
   Testbed testbed(platform.spec);
-  if (holds_c3_study(config.root())) {
-    resolve_parameters(config, platform.spec);
-    return answer_study(request, config, testbed, platform, jobs);
-  } else if (holds_finer_grain_study(config.root())) {
-    resolve_parameters(config, platform.spec);
-    const FinerGrainStudy study = read_finer_grain_study(config.root(), testbed);
-    config.finish();
-    Results answer =
-        request.says("check")
-            ? nothing_ran(platform, fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(),
-                                                study.schedules.size() + 1))
-            : finer_grain_results(study, run_finer_grain_study(testbed, study, true, request.progress(), jobs),
-                                  platform.spec.name);
-    answer.files.push_back({"experiment.yaml", config.resolved()});
-    return request.finish(testbed, platform, std::move(answer));
-  } else {
-    if (request.says("sensitivity")) {
-      arguments.fault("--sensitivity", "the experiment lists operations: a study of C3, with pairs, is accepted");
-      arguments.check();
-    }
-    const Experiment experiment = read_experiment(config, testbed);
-    Results answer =
-        request.says("check") ? describe_experiment(testbed, experiment) : run_experiment(testbed, experiment);
-    answer.files.push_back({"experiment.yaml", config.resolved()});
-    return request.finish(testbed, platform, std::move(answer));
-  }
+  Results results = holds_c3_study(config.root()) ? answer_c3_study(request, config, testbed, platform, jobs)
+                    : holds_finer_grain_study(config.root())
+                        ? answer_finer_grain(request, config, testbed, platform, jobs)
+                        : answer_experiment_file(request, config, testbed);
+  results.files.push_back({"experiment.yaml", config.resolved()});
+  return request.finish(testbed, platform, std::move(results));
 }
 
 }  // namespace

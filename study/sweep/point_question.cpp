@@ -48,14 +48,6 @@ std::string tell(PlainQuestion& question, const Assignment& word) {
   return std::visit(tell_plain, question);
 }
 
-Results answer_plain(Testbed& testbed, const CopyQuestion& question) {
-  return to_tables(ask(testbed, question), testbed.platform(), false);
-}
-template <class Question>
-Results answer_plain(Testbed& testbed, const Question& question) {
-  return to_tables(ask(testbed, question), testbed.platform());
-}
-
 std::string why_no_parameter(sim::Config experiment, const Assignment& word, const models::PlatformSpec& platform) {
   std::vector<std::string> known;
   if (sim::Section root = experiment.root(); root.has("parameters")) known = root.section("parameters").keys();
@@ -158,7 +150,8 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
   for (const Assignment& word : words) {
     if (std::string fault = tell(question, word); !fault.empty()) throw sim::ConfigError({{word.name, "", fault}});
   }
-  return std::visit([&](const auto& plain) { return answer_plain(testbed, plain); }, question);
+  return std::visit([&](const auto& plain) { return to_tables(study::ask(testbed, plain), testbed.platform()); },
+                    question);
 }
 
 PointQuestion::Quantities PointQuestion::quantities_of(const Results& results) const {

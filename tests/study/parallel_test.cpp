@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <vector>
 
@@ -40,6 +41,20 @@ TEST(Parallel, TheFirstFailureComesOutAfterAllHaveEnded) {
     EXPECT_STREQ(error.what(), "7");
   }
   EXPECT_EQ(calls, std::vector<int>(20, 1));
+}
+
+// Whoever is told of progress may end it by an exception, which comes out, and not every index has had its turn.
+TEST(Parallel, ProgressMayEndTheWork) {
+  for (const int jobs : {1, 4}) {
+    std::atomic<int> calls = 0;
+    const auto enough = [](std::size_t done, std::size_t) {
+      if (done == 3) throw std::runtime_error("enough");
+    };
+    EXPECT_THROW(for_each_index(
+                     1000, [&calls](std::size_t) { ++calls; }, enough, jobs),
+                 std::runtime_error);
+    EXPECT_LT(calls, 1000) << jobs;
+  }
 }
 
 }  // namespace
