@@ -83,7 +83,7 @@ TEST_F(HeuristicTest, TheShorterOneGetsWhatTheLongerOneCanSpare) {
 
 // 1024 tiles are four waves on 256 CUs, and five on eight fewer: more than all of a collective of 18 us.
 TEST_F(HeuristicTest, NothingIsReservedForACollectiveThatIsShorterThanWhatItWouldCost) {
-  Testbed full_waves(models::mi300x({"gpu.cus_per_xcd=32", "gpu.gemm.library=persistent"}));
+  Testbed full_waves(mi300x({"gpu.cus_per_xcd=32", "gpu.gemm.library=persistent"}).spec);
   const Scenario scenario{"", {4864, 4096, 8192}, CollectiveKind::all_gather, sim::Bytes(4097.0)};
   EXPECT_EQ(cus_by_table(full_waves, scenario), 0);
   const C3Result result = run_strategy(full_waves, scenario, Strategy::heuristic);
