@@ -26,7 +26,9 @@ void ResourceNetwork::set_capacity(ResourceId resource, double units_per_second)
 
 ResourceId ResourceNetwork::add_resource(ResourceSpec spec, const Apart& apart) {
   if (!apart.anything()) return add_resource(std::move(spec));
-  SIM_CHECK(tenant_of_ != nullptr && (apart.share.empty() || apart.share.size() == tenants_));
+  const std::size_t parts = apart.part.empty() ? tenants_ : *std::ranges::max_element(apart.part) + 1;
+  SIM_CHECK(tenant_of_ != nullptr && (apart.part.empty() || apart.part.size() == tenants_));
+  SIM_CHECK(apart.share.empty() || apart.share.size() == parts);
   ResourceSpec meter = spec;
   if (apart.bandwidth) {
     // As wide as all tenants could ever need, and as slow as `spec` is at the same load: it holds nobody back.
@@ -34,9 +36,9 @@ ResourceId ResourceNetwork::add_resource(ResourceSpec spec, const Apart& apart) 
     meter.latency.full_at = 1.0 / static_cast<double>(tenants_);
   }
   Division division{add_resource(std::move(meter)), apart, {}};
-  for (std::size_t tenant = 0; tenant < tenants_; ++tenant) {
+  for (std::size_t i = 0; i < parts; ++i) {
     ResourceSpec part = spec;
-    part.capacity *= apart.share.empty() ? 1.0 : apart.share[tenant];
+    part.capacity *= apart.share.empty() ? 1.0 : apart.share[i];
     division.parts.push_back(add_resource(std::move(part)));
   }
   divisions_.push_back(std::move(division));
@@ -65,7 +67,7 @@ std::vector<ResourceId> ResourceNetwork::whole_resources() const {
 
 double ResourceNetwork::load_of(std::size_t tenant, ResourceId resource) const {
   const Division* const division = division_of(resource);
-  return load(division != nullptr && division->apart.load ? division->parts[tenant] : resource);
+  return load(division != nullptr && division->apart.load ? division->part_of(tenant) : resource);
 }
 
 ActivitySpec ResourceNetwork::divided(ActivitySpec spec) const {
@@ -74,12 +76,12 @@ ActivitySpec ResourceNetwork::divided(ActivitySpec spec) const {
   for (std::size_t i = 0; i < asked; ++i) {
     const Usage usage = spec.usages[i];
     if (const Division* const division = division_of(usage.resource)) {
-      spec.usages.push_back({division->parts[tenant], usage.coefficient});
+      spec.usages.push_back({division->part_of(tenant), usage.coefficient});
     }
   }
   for (ResourceId& resource : spec.latency_path) {
     const Division* const division = division_of(resource);
-    if (division != nullptr && division->apart.latency) resource = division->parts[tenant];
+    if (division != nullptr && division->apart.latency) resource = division->part_of(tenant);
   }
   return spec;
 }

@@ -46,13 +46,15 @@ class ResourceNetwork {
   ResourceId add_resource(ResourceSpec spec) { return graph_.add_resource(std::move(spec)); }
 
   // A resource of which tenants have something each as if alone with it. Besides the whole, which meters what all ask
-  // for together, each tenant then has a part of its own, and whatever an activity asks of the resource it asks of the
-  // whole and of its tenant's part; bandwidth, latency and load are each a matter of the one or of the other.
+  // for together, each tenant then has a part of its own, or several have one together, and whatever an activity asks
+  // of the resource it asks of the whole and of its tenant's part; bandwidth, latency and load are each a matter of the
+  // one or of the other.
   struct Apart {
     bool bandwidth = false;
     bool latency = false;
-    bool load = false;               // for load_of
-    std::vector<double> share = {};  // of the capacity, by tenant, where bandwidth is apart; all of it where empty
+    bool load = false;                   // for load_of
+    std::vector<std::size_t> part = {};  // by tenant, the one it has, from 0 on; each one of its own where empty
+    std::vector<double> share = {};      // of the capacity, by part, where bandwidth is apart; all of it where empty
     bool anything() const { return bandwidth || latency || load; }
   };
   ResourceId add_resource(ResourceSpec spec, const Apart& apart);
@@ -117,11 +119,12 @@ class ResourceNetwork {
   };
   struct Run;
 
-  // A resource that is apart: the part of each tenant.
+  // A resource that is apart, and its parts.
   struct Division {
     ResourceId whole;
     Apart apart;
     std::vector<ResourceId> parts;
+    ResourceId part_of(std::size_t tenant) const { return parts[apart.part.empty() ? tenant : apart.part[tenant]]; }
   };
   const Division* division_of(ResourceId whole) const;
   double filled(ResourceId resource) const { return load(resource) / capacity(resource); }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "models/collectives/sdma_program.h"
+#include "models/collectives/algorithm.h"
 #include "study/fidelity.h"
 
 namespace c3sim::study {
@@ -91,7 +91,7 @@ Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 std::int64_t cus_of(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
   const auto kernels = models::kernel_part(spec, platform.gpu.sdma);
   if (!kernels) return 0;
-  return kernels->cus.value_or(platform.rccl.channels(kernels->kind, kernels->channels));
+  return kernels->cus.value_or(models::channels_of(*kernels, platform));
 }
 
 // The engines of one GPU that copy, in the first step.

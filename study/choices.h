@@ -34,7 +34,9 @@ inline std::vector<Choice<models::CollectiveKind>> collective_choices() {
   return choices_of<models::CollectiveKind>(std::array{all_gather, all_to_all, all_reduce, reduce_scatter, broadcast});
 }
 inline std::vector<Choice<models::Backend>> backend_choices() {
-  return choices_of<models::Backend>(std::array{models::Backend::rccl, models::Backend::sdma});
+  std::vector<Choice<models::Backend>> choices;
+  for (const models::BackendAbilities& one : models::backends()) choices.emplace_back(one.name, one.backend);
+  return choices;
 }
 inline std::vector<Choice<models::SdmaVariant>> variant_choices() {
   std::vector<Choice<models::SdmaVariant>> choices;

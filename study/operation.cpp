@@ -53,6 +53,10 @@ std::string to_string(const Work& work) {
   return std::visit([](const auto& kind) { return words(kind); }, work);
 }
 
+std::string name_of(models::Backend backend) {
+  return backend == models::Backend::rccl ? "RCCL" : std::string(models::to_string(backend));
+}
+
 bool uses_links(const Work& work) {
   return std::holds_alternative<models::CollectiveSpec>(work) || std::holds_alternative<models::SdmaCopySpec>(work) ||
          std::holds_alternative<models::SdmaPacketList>(work) || std::holds_alternative<models::RemoteKernelSpec>(work);
@@ -64,7 +68,7 @@ Doer doer_of(const Work& work) {
   return std::visit(
       sim::Overloaded{[](const models::GemmShape&) { return Doer::gemm; },
                       [](const models::CollectiveSpec& spec) {
-                        return spec.backend == models::Backend::rccl ? Doer::channels : Doer::engines;
+                        return models::by_kernels(spec.backend) ? Doer::channels : Doer::engines;
                       },
                       [](const models::SdmaCopySpec&) { return Doer::engines; },
                       [](const models::SdmaPacketList&) { return Doer::engines; },

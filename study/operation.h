@@ -53,6 +53,7 @@ bool waits_for_others(const Work& work);
 
 // The work in words: "gemm 8192x8192x8192", "rccl all_gather of 896MiB", "copy gpu0 to gpu1 of 1MiB".
 std::string to_string(const Work& work);
+std::string name_of(models::Backend backend);  // "RCCL", "one_shot"
 
 using models::device_name;
 

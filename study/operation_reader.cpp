@@ -34,8 +34,8 @@ models::CollectiveSpec read_collective(sim::Section section, const models::Platf
   spec.engines = static_cast<int>(section.integer("engines", 1, 1024, 1));
   spec.graph = section.flag("graph", false);
   for (const char* of_engines : {"variant", "prelaunch", "engines"}) {
-    if (spec.backend == models::Backend::rccl && section.has(of_engines))
-      section.fault(of_engines, "RCCL uses no copy engines: backend: sdma does");
+    if (models::by_kernels(spec.backend) && section.has(of_engines))
+      section.fault(of_engines, name_of(spec.backend) + " uses no copy engines: backend: sdma does");
   }
   if (spec.backend == models::Backend::sdma && section.has("graph"))
     section.fault("graph", "copy engines are not launched from graphs: backend: rccl can be");

@@ -123,11 +123,12 @@ void check_parts(const CollectiveQuestion& question, const Testbed& testbed, std
   const models::SdmaSpec& sdma = testbed.platform().gpu.sdma;
   if (!models::engine_part(spec, sdma)) {
     const bool variants = question.all_variants || !question.variants.empty();
-    if (variants) add(faults, "variant", "RCCL has no variants: --backend sdma has");
-    if (!question.prelaunch.empty()) add(faults, "prelaunch", "RCCL is not prelaunched: --backend sdma can be");
-    if (question.engines) add(faults, "engines", "RCCL uses no copy engines: --backend sdma does");
+    const std::string maker = name_of(question.backend);
+    if (variants) add(faults, "variant", maker + " has no variants: --backend sdma has");
+    if (!question.prelaunch.empty()) add(faults, "prelaunch", maker + " is not prelaunched: --backend sdma can be");
+    if (question.engines) add(faults, "engines", maker + " uses no copy engines: --backend sdma does");
     if (question.host_threads) {
-      add(faults, "host-threads", "RCCL's kernels are launched by a thread per GPU: --backend sdma has a choice");
+      add(faults, "host-threads", maker + "'s kernels are launched by a thread per GPU: --backend sdma has a choice");
     }
   }
   if (!models::kernel_part(spec, sdma)) {
@@ -193,8 +194,15 @@ std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& tes
   add(faults, "reserve", why_no_reservation(testbed.platform(), scenario.reserved.value_or(0)));
   add(faults, "gemm", why_no_gemm(scenario.gemm, testbed));
   if (scenario.channels) {
-    add(faults, "channels", models::why_no_channels(scenario.collective, *scenario.channels, testbed.platform()));
+    add(faults, "channels",
+        models::why_no_channels(scenario.collective_by(scenario.kernels, testbed.platform()), *scenario.channels,
+                                testbed.platform()));
     if (!faults.empty()) return faults;
+  }
+  if (!models::by_kernels(scenario.kernels)) {
+    add(faults, "backend",
+        "says by which kernels: engines carry the collective in the strategies conccl and conccl_rp");
+    return faults;
   }
   const auto uses_engines = [](Strategy strategy) {
     return strategy == Strategy::conccl || strategy == Strategy::conccl_rp;

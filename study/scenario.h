@@ -30,6 +30,7 @@ struct Scenario {
   Splits splits = Splits::paper;  // that the sweep tries
   sim::Time delay{0};             // what is launched second is launched so long after the first
   Barrier barrier = Barrier::each;
+  models::Backend kernels = models::Backend::rccl;          // whose carry the collective, but where all is serial
   models::SdmaVariant variant = models::SdmaVariant::pcpy;  // of the collective where engines carry it ...
   bool prelaunch = false;                                   // ... with commands queued beforehand
 
@@ -42,7 +43,7 @@ struct Scenario {
     spec.backend = backend;
     spec.bytes = bytes;
     spec.gpus = platform.gpus;
-    if (backend == models::Backend::rccl) {
+    if (models::by_kernels(backend)) {
       spec.channels = channels;
     } else {
       spec.variant = variant;

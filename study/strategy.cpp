@@ -177,7 +177,8 @@ double C3Result::ideal_speedup() const {
 
 models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy,
                                      const models::PlatformSpec& platform) {
-  return scenario.collective_by(on_copy_engines(strategy) ? models::Backend::sdma : models::Backend::rccl, platform);
+  if (on_copy_engines(strategy)) return scenario.collective_by(models::Backend::sdma, platform);
+  return scenario.collective_by(strategy == Strategy::serial ? models::Backend::rccl : scenario.kernels, platform);
 }
 
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <tuple>
 
-#include "models/collectives/rccl_plan.h"
+#include "models/collectives/algorithm.h"
 #include "models/kernels/gemm.h"
 #include "models/node.h"
 #include "sim/gate.h"
@@ -453,11 +453,7 @@ const Timeline& Testbed::run(const Schedule& schedule, Between between) {
 }
 
 std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) {
-  const models::RcclSpec& library = platform_.rccl;
-  const int slots = platform_.gpu.slots(platform_.gpu.cus(), library.collective(collective.kind).channel);
-  const models::RcclPlan plan(idle_node_, collective, slots);
-  return models::rccl_protocol_names[static_cast<std::size_t>(&plan.protocol() -
-                                                              idle_node_.spec().rccl.protocols.data())];
+  return models::channel_program(idle_node_, collective, {}).protocol;
 }
 
 std::vector<std::string> Testbed::warnings() const {

@@ -191,7 +191,7 @@ void add_rates(Figures& figures, const RemoteTrial& trial, const models::Platfor
 // On each GPU, launched from the host.
 bool is_one_kernel(const Trial& trial) {
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
-  if (collective != nullptr) return collective->spec.backend == models::Backend::rccl && !collective->spec.graph;
+  if (collective != nullptr) return models::by_kernels(collective->spec.backend) && !collective->spec.graph;
   return std::holds_alternative<StreamTrial>(trial) || std::holds_alternative<RemoteTrial>(trial);
 }
 

@@ -69,6 +69,7 @@ std::string words(const C3Trial& trial) {
   std::string text =
       fmt::format("{} gemm {} with {} of {}", to_string(trial.strategy), models::to_string(scenario.gemm),
                   models::to_string(scenario.collective), spelled(scenario.bytes));
+  if (scenario.kernels != models::Backend::rccl) text += fmt::format(" by {}", models::to_string(scenario.kernels));
   if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
   if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", time_text(scenario.delay));
@@ -137,7 +138,7 @@ std::string command(const CollectiveTrial& trial) {
     question.host_threads = spec.host_threads;
   }
   // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
-  if (spec.backend == models::Backend::rccl || spec.kind == models::CollectiveKind::all_reduce) {
+  if (models::by_kernels(spec.backend) || spec.kind == models::CollectiveKind::all_reduce) {
     question.cus = spec.cus;
     question.channels = spec.channels;
     question.graph = spec.graph;

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "models/collectives/rccl_kernel.h"
+#include "models/collectives/kernel_collective.h"
 #include "study/heuristic.h"
 
 namespace c3sim::validate {

@@ -240,6 +240,7 @@ study::Trial read_c3(FieldReader& fields) {
   fields.dtype();
   trial.scenario.collective = fields.choice("collective", study::collective_choices());
   trial.scenario.bytes = fields.bytes();
+  trial.scenario.kernels = fields.choice<models::Backend>("backend", study::backend_choices(), models::Backend::rccl);
   trial.scenario.channels = fields.integer("channels", 1);
   trial.scenario.reserved = fields.integer("reserved", 0);
   trial.scenario.delay = fields.time("delay");
@@ -286,8 +287,8 @@ const std::vector<Kind>& kinds() {
       {"stream", {"read", "written", "workgroups", "bytes"}, read_stream},
       {"load", {"bytes", "beside", "beside_reads"}, read_loads},
       {"c3",
-       {"gemm", "dtype", "collective", "bytes", "strategy", "channels", "reserved", "delay", "barrier", "variant",
-        "prelaunch"},
+       {"gemm", "dtype", "collective", "bytes", "strategy", "backend", "channels", "reserved", "delay", "barrier",
+        "variant", "prelaunch"},
        read_c3},
       {"dependent", {"gemm", "dtype", "schedule"}, read_dependent},
       {"stream_beside_collective",

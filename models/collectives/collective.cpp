@@ -1,16 +1,29 @@
 #include "models/collectives/collective.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "models/collectives/rccl_kernel.h"
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "models/collectives/kernel_collective.h"
+#include "models/collectives/peer_loads.h"
 #include "models/collectives/sdma_collective.h"
 #include "models/collectives/stream_fill.h"
 #include "models/node.h"
 
 namespace c3sim::models {
 
-std::string why_no_channels(CollectiveKind kind, int channels, const PlatformSpec& platform) {
-  const int slots = platform.gpu.slots(platform.gpu.cus(), platform.rccl.collective(kind).channel);
+int channels_of(const CollectiveSpec& spec, const PlatformSpec& platform) {
+  if (spec.backend == Backend::rccl) return platform.rccl.channels(spec.kind, spec.channels);
+  return peer_load_workgroups(spec, platform.shots);
+}
+
+std::string why_no_channels(const CollectiveSpec& spec, int channels, const PlatformSpec& platform) {
+  const bool by_library = spec.backend == Backend::rccl;
+  const int slots = platform.gpu.slots(
+      platform.gpu.cus(), by_library ? platform.rccl.collective(spec.kind).channel : platform.shots.workgroup);
   if (channels >= 1 && channels <= slots) return {};
   return fmt::format("{} channels cannot be had: 1 to {} are accepted, which fit on the CUs", channels, slots);
 }
@@ -23,6 +36,13 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   if (spec.bytes < sim::Bytes(spec.gpus)) {
     return fmt::format("{} cannot be split over {} GPUs: at least a byte for each is due", sim::to_string(spec.bytes),
                        spec.gpus);
+  }
+  const BackendAbilities& abilities = abilities_of(spec.backend);
+  if (std::ranges::find(abilities.kinds, spec.kind) == abilities.kinds.end()) {
+    std::vector<std::string_view> names;
+    for (const CollectiveKind kind : abilities.kinds) names.push_back(to_string(kind));
+    return fmt::format("{} has no {}: what it can do is {}", abilities.name, to_string(spec.kind),
+                       fmt::join(names, ", "));
   }
   const SdmaSpec& sdma = platform.gpu.sdma;
   if (const auto engines = engine_part(spec, sdma)) {
@@ -37,7 +57,7 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
     return "channels are workgroups of a kernel, and this collective has none: only copy engines move its data";
   }
   if (spec.channels) {
-    std::string reason = why_no_channels(kernels->kind, *spec.channels, platform);
+    std::string reason = why_no_channels(*kernels, *spec.channels, platform);
     if (!reason.empty()) return reason;
   }
   const int xcds = platform.gpu.memory.xcds;
@@ -63,7 +83,7 @@ sim::Task<> CollectiveRun::prepare() {
 }
 
 sim::Task<> CollectiveRun::run() {
-  if (kernels_) co_await run_rccl_collective(node_, *kernels_, stream_);
+  if (kernels_) co_await run_kernel_collective(node_, *kernels_, stream_);
   if (!engines_) co_return;
   // Engines read each byte and write it, below the L2s.
   const double fills = 2.0 * (1.0 - node_.spec().gpu.sdma.cache_hits);

@@ -1,5 +1,5 @@
-// Collective operations over the GPUs of a node, by kernels (RCCL) or by copy engines (SDMA): one call, whatever runs
-// it.
+// Collective operations over the GPUs of a node, by kernels (RCCL, one and two shots) or by copy engines (SDMA): one
+// call, whatever runs it.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,10 @@ struct PlatformSpec;
 // Why `spec` cannot run on `node`'s platform (a variant the collective has not, too many GPUs ...), in one sentence
 // that says what would be accepted; empty if it can.
 std::string why_impossible(const CollectiveSpec& spec, const Node& node);
-// The same of a number of channels that kernels are asked to have.
-std::string why_no_channels(CollectiveKind kind, int channels, const PlatformSpec& platform);
+// The same of a number of channels that its kernels are asked to have.
+std::string why_no_channels(const CollectiveSpec& spec, int channels, const PlatformSpec& platform);
+// Workgroups of its kernels on each GPU; `spec` is by kernels.
+int channels_of(const CollectiveSpec& spec, const PlatformSpec& platform);
 
 // A collective about to run, with CUs of the mask if it has kernels. Must be possible, and outlive its run.
 class CollectiveRun {

@@ -1,12 +1,18 @@
 #include "models/collectives/deliveries.h"
 
 #include <cmath>
+#include <utility>
 
 namespace c3sim::models {
 
 BufferRange chunk(const CollectiveSpec& spec, int device, int buffer, int rank) {
   const sim::Bytes bytes(std::ceil(spec.bytes.value() / spec.gpus));
   return {device, buffer, rank * bytes, bytes};
+}
+
+BufferRange share_of(const BufferRange& whole, int first, int end, int parts) {
+  const auto cut = [&whole, parts](int part) { return sim::Bytes(std::floor(whole.bytes.value() * part / parts)); };
+  return {whole.device, whole.buffer, whole.begin + cut(first), cut(end) - cut(first)};
 }
 
 std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec, int from, int to) {
@@ -22,7 +28,8 @@ std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec
     case CollectiveKind::reduce_scatter:
       return {reduced};
     case CollectiveKind::all_reduce:
-      return {reduced, gathered};
+      if (spec.backend != Backend::one_shot) return {reduced, gathered};
+      return {{{to, output_buffer, sim::Bytes(0.0), all}, {from, input_buffer, sim::Bytes(0.0), all}}};
     case CollectiveKind::broadcast:
       if (from != 0) return {};
       return {{{to, output_buffer, sim::Bytes(0.0), all}, {from, output_buffer, sim::Bytes(0.0), all}}};
@@ -30,13 +37,19 @@ std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec
   return {};
 }
 
-void expect_deliveries(CollectiveKind kind, const CollectiveSpec& spec, int senders, DeliveryLedger& ledger) {
+std::vector<Delivery> deliveries_by(CollectiveKind kind, const CollectiveSpec& spec, int senders) {
+  std::vector<Delivery> all;
   for (int from = 0; from < senders; ++from) {
     for (int to = 0; to < spec.gpus; ++to) {
       if (from == to) continue;
-      for (const Delivery& due : deliveries(kind, spec, from, to)) ledger.expect(due.destination, due.source);
+      for (Delivery& due : deliveries(kind, spec, from, to)) all.push_back(std::move(due));
     }
   }
+  return all;
+}
+
+void expect_deliveries(CollectiveKind kind, const CollectiveSpec& spec, int senders, DeliveryLedger& ledger) {
+  for (const Delivery& due : deliveries_by(kind, spec, senders)) ledger.expect(due.destination, due.source);
 }
 
 }  // namespace c3sim::models

@@ -1,15 +1,8 @@
 #include "models/collectives/rccl_transfers.h"
 
-#include <cmath>
-
 #include "models/collectives/deliveries.h"
 
 namespace c3sim::models {
-
-BufferRange share_of(const BufferRange& whole, int first, int end, int parts) {
-  const auto cut = [&whole, parts](int part) { return sim::Bytes(std::floor(whole.bytes.value() * part / parts)); };
-  return {whole.device, whole.buffer, whole.begin + cut(first), cut(end) - cut(first)};
-}
 
 std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to) {
   if (from == to) return {};

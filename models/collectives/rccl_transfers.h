@@ -12,7 +12,4 @@ namespace c3sim::models {
 std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to);
 sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to);
 
-// The bytes of a range between two shares of it, given as `first` and `end` of `parts`; adjacent shares meet exactly.
-BufferRange share_of(const BufferRange& whole, int first, int end, int parts);
-
 }  // namespace c3sim::models

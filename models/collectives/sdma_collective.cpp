@@ -1,11 +1,17 @@
 #include "models/collectives/sdma_collective.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "models/collectives/algorithm.h"
 #include "models/collectives/deliveries.h"
 #include "sim/check.h"
 
@@ -19,7 +25,61 @@ void add_once(std::vector<Thread*>& threads, Thread& thread) {
   if (std::find(threads.begin(), threads.end(), &thread) == threads.end()) threads.push_back(&thread);
 }
 
+bool does(const SdmaPlan& plan, CollectiveKind kind) { return std::ranges::count(plan.kinds, kind) > 0; }
+
+// "pcpy, bcst or b2b".
+std::string plans_for(CollectiveKind kind) {
+  std::vector<std::string_view> names;
+  for (const SdmaPlan& plan : sdma_plans()) {
+    if (does(plan, kind)) names.push_back(plan.name);
+  }
+  const std::span<const std::string_view> all(names);
+  return fmt::format("{} or {}", fmt::join(all.first(all.size() - 1), ", "), all.back());
+}
+
+// Everything queued behind a POLL must fit in its ring: the thread that would wait for room is the one that releases
+// it.
+std::string why_not_prelaunched(const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  std::map<std::array<int, 3>, sim::Bytes> queued;  // by GPU, engine and queue
+  for (const CollectiveKind step : sdma_steps(spec.kind)) {
+    for (const EngineProgram& program : sdma_programs(step, spec, sdma)) {
+      sim::Bytes& bytes = queued[{program.gpu, program.engine, program.queue}];
+      bytes += sdma.packets.poll + sdma.packets.fence + sdma.packets.atomic + sdma.packets.trap;
+      for (const TransferCommand& transfer : program.transfers) bytes += ring_bytes(transfer, sdma.packets);
+      if (bytes > sdma.ring) {
+        return "prelaunch queues " + sim::to_string(bytes) + " of packets or more behind a POLL, but a ring holds " +
+               sim::to_string(sdma.ring) + ": use a larger ring or a smaller array";
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus) {
+  const int link_engines = sdma.engines - sdma.host_engines;
+  const bool reduces = spec.kind == CollectiveKind::reduce_scatter || spec.kind == CollectiveKind::all_reduce;
+  const SdmaPlan& plan = plan_of(spec.variant);
+  if (spec.gpus < 2 || spec.gpus > gpus) {
+    return "a collective takes 2 to " + std::to_string(gpus) + " GPUs of this platform, not " +
+           std::to_string(spec.gpus);
+  }
+  if (spec.bytes < sim::Bytes(1.0)) return "a collective moves at least one byte";
+  if (reduces && !sdma.reduction) {
+    return "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true";
+  }
+  if (!does(plan, spec.kind)) {
+    return fmt::format("variant {} does not exist for {}; use {}", plan.name, to_string(spec.kind),
+                       plans_for(spec.kind));
+  }
+  if (spec.engines < 1 || spec.engines > link_engines) {
+    return "a GPU has " + std::to_string(link_engines) + " engines for its links, so b2b runs on 1 to that many, not " +
+           std::to_string(spec.engines);
+  }
+  if (spec.engines > 1 && !plan.many_engines) return "a number of engines is a choice of b2b alone";
+  return spec.prelaunch ? why_not_prelaunched(spec, sdma) : std::string();
+}
 
 SdmaCollective::SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines,
                                std::uint32_t operation)

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "models/collectives/sdma_program.h"
+#include "models/collectives/engine_program.h"
 #include "models/machine/delivery_ledger.h"
 #include "models/machine/host.h"
 #include "models/platform/collective_spec.h"
@@ -15,6 +16,9 @@
 #include "models/sdma/sdma_complex.h"
 
 namespace c3sim::models {
+
+// Why these engines cannot run the collective, in one sentence that says what would be accepted; empty if they can.
+std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus);
 
 class SdmaCollective {
  public:

@@ -48,7 +48,7 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
   activity.usages = std::move(usages).take();
   const double under_way = portion.requests * demand.in_flight.value() / demand.bytes_per_unit;
   if (under_way > 0.0) {
-    activity.weight = tag.tenant == Tenant::gemm ? under_way : own.collective_weight(under_way);
+    activity.weight = is_collective(tag.tenant) ? own.collective_weight(under_way) : under_way;
   }
   activity.cap = demand.cap;
   for (const double per_cycle : {demand.matrix_per_cycle, demand.vector_per_cycle}) {
@@ -56,8 +56,11 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
   }
   if (!demand.waits) return activity;
   activity.in_flight = under_way;
-  sim::Time path = own.latency(0.0);
-  activity.latency_path = own.latency_path();
+  sim::Time path{0};
+  if (demand.waits_for_own) {
+    path += own.latency(0.0);
+    activity.latency_path = own.latency_path();
+  }
   if (demand.peer) {
     const Memory& there = node.gpu(demand.peer->gpu).memory();
     std::ranges::copy(there.latency_path(), std::back_inserter(activity.latency_path));

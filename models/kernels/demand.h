@@ -50,6 +50,7 @@ struct Demand {
   // Little's law: whether progress waits for what is under way, for `step_latency` and the loaded latency of the
   // memories.
   bool waits = false;
+  bool waits_for_own = true;  // for the GPU's own memory as well; not where it only takes what comes from a peer
   sim::Time step_latency{0};
   double cycles = 0.0;  // of all that while nothing else is under way, the share that is cycles of the engine clock
   // Units of progress that a CU can do in a cycle of the engine clock; 0: nothing that counts in cycles bounds it.

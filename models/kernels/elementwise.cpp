@@ -60,6 +60,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   const CuMask mask = stream.mask;
   Kernel kernel;
   kernel.shape.name = "elementwise";
+  kernel.shape.tenant = Tenant::stream;
   const bool counted = spec.workgroups > 0;
   kernel.shape.workgroups = counted ? spec.workgroups : gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
   kernel.shape.workgroup = counted ? part_of(gpu.cu) : gpu.cu;

@@ -57,6 +57,7 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   const GemmPlan& plan = model.plan();
   Kernel kernel;
   kernel.shape.name = "gemm";
+  kernel.shape.tenant = Tenant::gemm;
   kernel.shape.workgroups = static_cast<int>(plan.pieces());
   kernel.shape.workgroup = plan.kernel.workgroup;
   kernel.shape.dealing = gpu.gemm.library.schedule;

@@ -47,7 +47,7 @@ sim::Task<> write_back(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirt
   for (std::size_t stream = 0; stream < spec.peers.size(); ++stream) {
     Demand demand = demand_of(node.spec().rccl, spec, stream);
     demand.cap = node.spec().gpu.memory.writeback_rate.value() / peers_of(spec);
-    sim::ActivitySpec activity = activity_of(node, spec.gpu, demand, portion, {operation, Tenant::gemm});
+    sim::ActivitySpec activity = activity_of(node, spec.gpu, demand, portion, {operation, Tenant::remote});
     activity.amount = dirty.value();
     node.network().start(activity, [&written] { written.count_down(); });
   }
@@ -60,6 +60,7 @@ Kernel kernel_of(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirty, con
   kernel.shape.workgroups = spec.workgroups;
   kernel.shape.workgroup = node.spec().gpu.cu;  // one to a CU
   kernel.shape.stream = stream;
+  kernel.shape.tenant = Tenant::remote;
   kernel.work = (spec.bytes - dirty).value() / spec.workgroups;
   kernel.streams = static_cast<int>(spec.peers.size());
   kernel.demand = [&loop = node.spec().rccl, spec](int peer, const Footing&) {

@@ -10,7 +10,7 @@ namespace c3sim::models {
 
 struct ActivityTag {
   std::uint32_t operation = 0;  // its place in the schedule
-  Tenant tenant = Tenant::gemm;
+  Tenant tenant = Tenant::stream;
 
   constexpr std::uint32_t packed() const {
     return operation * static_cast<std::uint32_t>(tenants) + static_cast<std::uint32_t>(tenant);

@@ -225,7 +225,7 @@ Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
 }
 
 std::size_t Dispatcher::view_of(const KernelSpec& kernel) const {
-  return apart_.size() == 1 || kernel.tenant == Tenant::gemm ? 0 : 1;
+  return apart_.size() == 1 || !is_collective(kernel.tenant) ? 0 : 1;
 }
 
 // Spreads the workgroups: one on each of the CUs with the most room that the mask allows, by index, then again.

@@ -36,36 +36,43 @@ Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simula
   }
 }
 
-void Fabric::add(UsageList& usages, int from, int to, double bytes) const {
-  add_payload(usages, from, to, bytes, bytes * spec_.reverse_share);
-}
-
-void Fabric::add_read(UsageList& usages, int reader, int owner, double bytes, sim::Time memory_latency) const {
-  add_payload(usages, owner, reader, bytes * spec_.read_cost, bytes * spec_.reverse_share);
-  const sim::Time round_trip = 2 * spec_.latency + memory_latency;
-  usages.add(reads_[index(stand_in(reader))], bytes * sim::to_microseconds(round_trip));
-}
-
-void Fabric::add_payload(UsageList& usages, int from, int to, double bytes, double reverse_bytes) const {
-  usages.add(link(from, to), bytes);
-  usages.add(link(to, from), reverse_bytes);
+Route Fabric::route(int from, int to) const {
+  Route route;
+  const auto pass = [&route](sim::ResourceId resource, bool back) { route.hops[route.count++] = {resource, back}; };
+  if (from == to) return route;
+  if (from == host_device || to == host_device) {
+    route.latency = spec_.host_latency;
+    pass(to == host_device ? to_host_[index(stand_in(from))] : from_host_[index(stand_in(to))], false);
+    return route;
+  }
+  route.latency = spec_.latency;
+  pass(link(from, to), false);
+  pass(link(to, from), true);
   if (spec_.topology == Topology::fabric_switch) {
-    usages.add(in_[index(stand_in(to))], bytes);
-    usages.add(in_[index(stand_in(from))], reverse_bytes);
+    pass(in_[index(stand_in(to))], false);
+    pass(in_[index(stand_in(from))], true);
+  }
+  return route;
+}
+
+void Fabric::add(UsageList& usages, int from, int to, double bytes) const {
+  for (const Route::Hop& hop : route(from, to).all()) {
+    usages.add(hop.resource, hop.back ? bytes * spec_.reverse_share : bytes);
   }
 }
 
-void Fabric::add_to_host(UsageList& usages, int gpu, double bytes) const {
-  usages.add(to_host_[index(stand_in(gpu))], bytes);
+void Fabric::add_read(UsageList& usages, int reader, int owner, double bytes, sim::Time memory_latency) const {
+  const Route way = route(owner, reader);
+  for (const Route::Hop& hop : way.all()) {
+    usages.add(hop.resource, bytes * (hop.back ? spec_.reverse_share : spec_.read_cost));
+  }
+  const sim::Time round_trip = 2 * way.latency + memory_latency;
+  usages.add(reads_[index(stand_in(reader))], bytes * sim::to_microseconds(round_trip));
 }
 
-void Fabric::add_from_host(UsageList& usages, int gpu, double bytes) const {
-  usages.add(from_host_[index(stand_in(gpu))], bytes);
-}
-
-std::vector<sim::ResourceNetwork::ResourceId> Fabric::ports(int gpu) const {
+std::vector<sim::ResourceId> Fabric::ports(int gpu) const {
   if (spec_.topology == Topology::fabric_switch) return {out_[index(gpu)], in_[index(gpu)]};
-  std::vector<sim::ResourceNetwork::ResourceId> links;
+  std::vector<sim::ResourceId> links;
   for (int peer = 0; peer < spec_.gpus; ++peer) {
     if (peer == gpu) continue;
     links.push_back(link(gpu, peer));
@@ -78,7 +85,7 @@ sim::BytesPerSecond Fabric::rate_out() const {
   return spec_.topology == Topology::fabric_switch ? spec_.link_rate : (spec_.gpus - 1) * spec_.link_rate;
 }
 
-sim::ResourceNetwork::ResourceId Fabric::link(int from, int to) const {
+sim::ResourceId Fabric::link(int from, int to) const {
   if (spec_.topology == Topology::fabric_switch) return out_[index(stand_in(from))];
   // Seen from the GPU that stands for all, what a peer sends it is what it sends that peer.
   if (from >= simulated_) std::swap(from, to);

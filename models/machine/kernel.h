@@ -21,7 +21,7 @@ struct KernelSpec {
   CuResources workgroup;  // what each of them needs of its CU
   Dealing dealing = Dealing::per_xcd;
   Stream stream;
-  Tenant tenant = Tenant::gemm;
+  Tenant tenant = Tenant::stream;
   double time_spread = 0.0;  // of the times of a workgroup on different CUs: standard deviation over mean
 };
 

@@ -27,9 +27,12 @@ sim::ResourceNetwork::Apart apart_below_l2(const MemorySpec& spec, ResourceKind 
   const double channels = spec.collective_channels;
   if (channels > 0.0) {
     level.bandwidth = true;
-    level.share = {1.0 - channels, channels, channels};  // by Tenant
+    level.share = {1.0 - channels, channels, channels};
   }
-  level.latency = level.latency || channels > 0.0 || spec.collectives_first;
+  if (channels > 0.0 || spec.collectives_first) {
+    level.part = {0, 1, 2, 0, 0};  // by Tenant
+    level.latency = true;
+  }
   return level;
 }
 

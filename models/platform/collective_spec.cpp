@@ -23,7 +23,22 @@ std::string_view to_string(CollectiveKind kind) {
   return "";
 }
 
-std::string_view to_string(Backend backend) { return backend == Backend::rccl ? "rccl" : "sdma"; }
+std::span<const BackendAbilities> backends() {
+  using enum CollectiveKind;
+  static const std::array<BackendAbilities, 4> abilities{{
+      {Backend::rccl, "rccl", {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
+      {Backend::sdma, "sdma", {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
+      {Backend::one_shot, "one_shot", {all_gather, all_reduce, reduce_scatter}},
+      {Backend::two_shot, "two_shot", {all_reduce}},
+  }};
+  return abilities;
+}
+
+const BackendAbilities& abilities_of(Backend backend) {
+  return *std::ranges::find(backends(), backend, &BackendAbilities::backend);
+}
+
+std::string_view to_string(Backend backend) { return abilities_of(backend).name; }
 
 std::span<const SdmaPlan> sdma_plans() {
   using enum CollectiveKind;
@@ -60,7 +75,7 @@ bool is_shared(const CollectiveSpec& spec, const SdmaSpec& sdma) {
 }  // namespace
 
 std::optional<CollectiveSpec> kernel_part(const CollectiveSpec& spec, const SdmaSpec& sdma) {
-  if (spec.backend == Backend::rccl) return spec;
+  if (by_kernels(spec.backend)) return spec;
   if (!is_shared(spec, sdma)) return {};
   CollectiveSpec part = spec;
   part.backend = Backend::rccl;
@@ -69,7 +84,7 @@ std::optional<CollectiveSpec> kernel_part(const CollectiveSpec& spec, const Sdma
 }
 
 std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const SdmaSpec& sdma) {
-  if (spec.backend == Backend::rccl) return {};
+  if (by_kernels(spec.backend)) return {};
   CollectiveSpec part = spec;
   if (is_shared(spec, sdma)) part.kind = CollectiveKind::all_gather;
   return part;
@@ -77,7 +92,7 @@ std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const Sdma
 
 bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads) {
   if (spec.gpus != gpus || spec.kind == CollectiveKind::broadcast) return false;
-  if (spec.backend == Backend::rccl) return true;
+  if (by_kernels(spec.backend)) return true;
   // One host thread comes to one GPU after the other.
   return plan_of(spec.variant).gpus_alike && spec.host_threads.value_or(platform_threads) == HostThreads::per_gpu;
 }

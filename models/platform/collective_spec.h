@@ -15,10 +15,21 @@ namespace c3sim::models {
 struct SdmaSpec;
 
 enum class CollectiveKind { all_gather, all_to_all, all_reduce, reduce_scatter, broadcast };
-enum class Backend { rccl, sdma };
+// What moves the data.
+enum class Backend { rccl, sdma, one_shot, two_shot };
 enum class SdmaVariant { pcpy, bcst, swap, b2b };
 
-// A plan by which engines do collectives; what it queues on them is in models/collectives/sdma_program.h.
+// By kernels, rather than on copy engines.
+constexpr bool by_kernels(Backend backend) { return backend != Backend::sdma; }
+struct BackendAbilities {
+  Backend backend;
+  std::string_view name;
+  std::vector<CollectiveKind> kinds;  // that it can do
+};
+std::span<const BackendAbilities> backends();
+const BackendAbilities& abilities_of(Backend backend);
+
+// A plan by which engines do collectives; what it queues on them is in models/collectives/algorithm.h.
 struct SdmaPlan {
   SdmaVariant variant;
   std::string_view name;
@@ -47,8 +58,9 @@ struct CollectiveSpec {
   auto operator<=>(const CollectiveSpec&) const = default;
 };
 
-// What of a collective runs as kernels and what on copy engines, the kernels first. RCCL runs all of it as kernels;
-// SDMA all of it on engines, but for the reduce-scatter of an all-reduce on engines that cannot reduce.
+// What of a collective runs as kernels and what on copy engines, the kernels first. SDMA runs all of it on engines, but
+// for the reduce-scatter of an all-reduce on engines that cannot reduce, which is RCCL's; the others all of it as
+// kernels.
 std::optional<CollectiveSpec> kernel_part(const CollectiveSpec& spec, const SdmaSpec& sdma);
 std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const SdmaSpec& sdma);
 

@@ -13,8 +13,16 @@
 namespace c3sim::models {
 
 // Who works on a GPU.
-enum class Tenant { gemm, rccl, sdma };
-inline constexpr std::size_t tenants = 3;
+enum class Tenant {
+  gemm,
+  rccl,    // collectives by kernels, whoever wrote them
+  sdma,    // copy engines
+  stream,  // kernels that go through arrays
+  remote   // kernels that reach into other GPUs
+};
+inline constexpr std::size_t tenants = 5;
+// Whose work is a collective's.
+constexpr bool is_collective(Tenant tenant) { return tenant == Tenant::rccl || tenant == Tenant::sdma; }
 
 // What a machine without it is like:
 enum class Mechanism {

@@ -17,6 +17,7 @@ PlatformSpec PlatformSpec::read(sim::Config& config, const GemmKernelTables& tab
   spec.host = HostSpec::read(root.section("host"));
   spec.gpu = GpuSpec::read(root.section("gpu"), spec.gpus, tables);
   spec.rccl = RcclSpec::read(root.section("rccl"), spec.gpu.cu);
+  spec.shots = ShotSpec::read(root.section("shots"), spec.gpu.cu);
   spec.fitted_to = FittedRange::read(root);
   spec.correlations = CorrelationGroup::read(config);
   spec.concurrent_spread = ConcurrentSpread::read(root.section("concurrent_spread"));

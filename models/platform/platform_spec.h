@@ -14,6 +14,7 @@
 #include "models/platform/host_spec.h"
 #include "models/platform/interference.h"
 #include "models/platform/rccl_spec.h"
+#include "models/platform/shot_spec.h"
 #include "sim/config/config.h"
 
 namespace c3sim::models {
@@ -25,6 +26,7 @@ struct PlatformSpec {
   HostSpec host;
   GpuSpec gpu;
   RcclSpec rccl;
+  ShotSpec shots;
   std::vector<FittedRange> fitted_to;
   std::vector<CorrelationGroup> correlations;
   ConcurrentSpread concurrent_spread;

@@ -62,7 +62,7 @@ RcclCollectiveSpec read_collective(sim::Section section, const Channels& channel
   RcclCollectiveSpec spec;
   spec.channels = channels.channels;
   spec.channel = channels.channel;
-  spec.steps = section.number("steps", 0.0, 1e3);
+  spec.steps_per_peer = section.number("steps_per_peer", 0.0, 1e3);
   spec.loop_bytes = section.number("loop_bytes", 0.1, 100.0);
   spec.sender_reads = section.number("sender_reads", 0.0, 16.0);
   spec.sender_writes = section.number("sender_writes", 0.0, 16.0);

@@ -29,8 +29,9 @@ struct RcclCollectiveSpec {
   int channels = 0;     // workgroups of its kernel: the library's choice, and the most that it makes
   CuResources channel;  // what each needs of its CU
 
-  double steps = 0.0;       // dependent steps before data flows at full rate, on a full node
-  double loop_bytes = 0.0;  // that the copy loop of a channel handles per byte of payload
+  double steps_per_peer = 0.0;  // dependent steps before data flows at full rate, for each other GPU
+  // That the copy loop of a channel handles per byte of a part: of what arrives and, around a ring, of the GPU's own.
+  double loop_bytes = 0.0;
   // In the memories, per byte of payload over a link: where it is sent from, and where it arrives, the latter without
   // the write that comes over the link.
   double sender_reads = 0.0;

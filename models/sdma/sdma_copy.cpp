@@ -30,8 +30,7 @@ std::string why_too_often(const SdmaCopySpec& spec, const SdmaSpec& sdma) {
   if (times <= most) return {};
   return fmt::format(
       "a copy of {} fills the ring of its engine's queue {:.0f} times over, {:.0f} are simulated: a larger "
-      "gpu.sdma.ring "
-      "or gpu.sdma.packets.transfer_limit is accepted",
+      "gpu.sdma.ring or gpu.sdma.packets.transfer_limit is accepted",
       sim::to_string(spec.bytes), std::ceil(times), most);
 }
 

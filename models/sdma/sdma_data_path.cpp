@@ -15,31 +15,15 @@ void SdmaDataPath::add_memory(UsageList& usages, int device, double reads, doubl
   memories_[static_cast<std::size_t>(device)]->add_below_l2(usages, {reads, writes, cache_hits});
 }
 
-void SdmaDataPath::add_link(UsageList& usages, int from, int to, double bytes) const {
-  if (from == to) return;
-  if (to == host_device) {
-    fabric_.add_to_host(usages, from, bytes);
-  } else if (from == host_device) {
-    fabric_.add_from_host(usages, to, bytes);
-  } else {
-    fabric_.add(usages, from, to, bytes);
-  }
-}
-
 sim::Time SdmaDataPath::memory_latency(int device) const {
   if (device == host_device) return sim::Time(0);  // part of the latency to the host
   return memories_[static_cast<std::size_t>(device)]->latency(spec_.cache_hits);
 }
 
-sim::Time SdmaDataPath::hop_latency(int from, int to) const {
-  if (from == to) return sim::Time(0);
-  return from == host_device || to == host_device ? fabric_.spec().host_latency : fabric_.spec().latency;
-}
-
 sim::Time SdmaDataPath::travel(const TransferCommand& transfer) const {
   sim::Time hop{0};
   for (const BufferRange& destination : transfer.destinations) {
-    hop = std::max(hop, hop_latency(transfer.source.device, destination.device));
+    hop = std::max(hop, fabric_.route(transfer.source.device, destination.device).latency);
   }
   return transfer.kind == TransferKind::swap ? 4 * hop : 2 * hop;
 }
@@ -104,8 +88,8 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
   add_memory(usages, source, 1.0, both_ways ? 1.0 : 0.0, std::max(spec_.cache_hits, found));
   for (const BufferRange& destination : transfer.destinations) {
     add_memory(usages, destination.device, reads_destination ? 1.0 : 0.0, 1.0, spec_.cache_hits);
-    add_link(usages, source, destination.device, 1.0);
-    if (both_ways) add_link(usages, destination.device, source, 1.0);
+    fabric_.add(usages, source, destination.device, 1.0);
+    if (both_ways) fabric_.add(usages, destination.device, source, 1.0);
   }
 
   sim::ActivitySpec activity;

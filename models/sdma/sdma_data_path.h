@@ -36,9 +36,7 @@ class SdmaDataPath {
   static bool is_pull(const TransferCommand& transfer, const Engine& engine);
   PullService& pulls_of(int gpu) const { return *pulls_[static_cast<std::size_t>(gpu)]; }
   void add_memory(UsageList& usages, int device, double reads, double writes, double cache_hits) const;
-  void add_link(UsageList& usages, int from, int to, double bytes) const;
   sim::Time memory_latency(int device) const;
-  sim::Time hop_latency(int from, int to) const;
   // Hops that a byte makes one after the other: there and back for a write or a remote read, both for a swap.
   sim::Time travel(const TransferCommand& transfer) const;
   double engine_cost(const TransferCommand& transfer, const Engine& engine) const;

@@ -47,8 +47,10 @@ const Words<C3Question>& words_of(const C3Question&) {
        always},
       {"strategy", [](auto& q) { return value_of(q.strategies, strategy_choices()); },
        "Strategies, separated by commas, or all that the collective permits", at_points},
+      {"backend", [](auto& q) { return value_of(q.scenario.kernels, backend_choices()); },
+       "Whose kernels carry the collective where kernels do (rccl unless given)"},
       {"channels", [](auto& q) { return count_of(q.scenario.channels, 1, any_count); },
-       "Channels (workgroups) of RCCL's kernels (as the library has it unless given)"},
+       "Channels (workgroups) of the collective's kernels (as the library has it unless given)"},
       {"reserve", [](auto& q) { return count_of(q.scenario.reserved, 0, all_cus); },
        "CUs of each GPU that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none (unless given, the best of "
        "--splits, and of conccl_rp as described below)"},
@@ -93,7 +95,8 @@ const Words<CollectiveQuestion>& words_of(const CollectiveQuestion&) {
       {"collective", [](auto& q) { return value_of(q.collective, collective_choices()); }, "Collective over the GPUs",
        always},
       {"backend", [](auto& q) { return value_of(q.backend, backend_choices()); },
-       "What moves the data (rccl unless given)"},
+       "What moves the data: RCCL's kernels (unless given), SDMA engines, or kernels that load from all peers at once, "
+       "in one shot or in two"},
       {"bytes", [](auto& q) { return value_of(q.sizes); },
        "Whole array of one GPU: sizes and ranges, separated by commas", always},
       {"gpus", [](auto& q) { return count_of(q.gpus, 2, all_gpus_of); },

@@ -25,23 +25,27 @@ using models::ActivityTag;
 using sim::ResourceNetwork;
 
 // What does the work of an operation, or a part of it.
-enum class Worker { gemm, rccl, sdma, elementwise, remote, host };
-constexpr std::array<std::string_view, 6> worker_names{"GEMM",          "RCCL", "SDMA", "element-wise kernel",
-                                                       "remote access", "host"};
+enum class Worker { gemm, rccl, sdma, elementwise, remote, host, peer_loads };
+constexpr std::array<std::string_view, 7> worker_names{
+    "GEMM", "RCCL", "SDMA", "element-wise kernel", "remote access", "host", "kernel over peer memory"};
 
 constexpr std::size_t index(Worker worker) { return static_cast<std::size_t>(worker); }
 
 // A collective may be done by kernels and by engines, one after the other.
 Worker worker_of(const Work& work, models::Tenant tenant) {
   return std::visit(
-      sim::Overloaded{
-          [](const models::GemmShape&) { return Worker::gemm; },
-          [&](const models::CollectiveSpec&) { return tenant == models::Tenant::rccl ? Worker::rccl : Worker::sdma; },
-          [](const models::SdmaCopySpec&) { return Worker::sdma; },
-          [](const models::SdmaPacketList&) { return Worker::sdma; },
-          [](const models::ElementwiseSpec&) { return Worker::elementwise; },
-          [](const models::RemoteKernelSpec&) { return Worker::remote; }, [](const DelaySpec&) { return Worker::host; },
-          [](const HostWorkSpec&) { return Worker::host; }},
+      sim::Overloaded{[](const models::GemmShape&) { return Worker::gemm; },
+                      [&](const models::CollectiveSpec& spec) {
+                        if (tenant == models::Tenant::sdma) return Worker::sdma;
+                        const bool by_library =
+                            spec.backend == models::Backend::rccl || !models::by_kernels(spec.backend);
+                        return by_library ? Worker::rccl : Worker::peer_loads;
+                      },
+                      [](const models::SdmaCopySpec&) { return Worker::sdma; },
+                      [](const models::SdmaPacketList&) { return Worker::sdma; },
+                      [](const models::ElementwiseSpec&) { return Worker::elementwise; },
+                      [](const models::RemoteKernelSpec&) { return Worker::remote; },
+                      [](const DelaySpec&) { return Worker::host; }, [](const HostWorkSpec&) { return Worker::host; }},
       work);
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
-#include "models/collectives/rccl_kernel.h"
+#include "models/collectives/kernel_collective.h"
 #include "models/kernels/gemm.h"
 #include "sim/gate.h"
 #include "tests/models/model_fixture.h"
@@ -29,7 +29,7 @@ double gemm_microseconds(const PlatformSpec& platform, GemmShape shape, CuMask m
 double rccl_microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {
   sim::Simulator simulator;
   Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_rccl_collective(node, spec, {mask})));
+  return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {mask})));
 }
 
 // 4 us to launch, the kernel, 2 us to notice its end, on all GPUs at once.
@@ -202,7 +202,7 @@ TEST(Mi300x, ConcurrentComputeAndCommunicationLiesBetweenMaximumAndSum) {
       sim::Time gemm_end{0};
       sim::Time collective_end{0};
       simulator.spawn("gemm", note_end(simulator, run_gemm(node, shape, {}), gemm_end));
-      simulator.spawn("all-gather", note_end(simulator, run_rccl_collective(node, spec, {}), collective_end));
+      simulator.spawn("all-gather", note_end(simulator, run_kernel_collective(node, spec, {}), collective_end));
       simulator.run();
       const double both = sim::to_microseconds(std::max(gemm_end, collective_end));
       EXPECT_GE(both, std::max(without_idle_cus(platform, shape, gemm), collective))

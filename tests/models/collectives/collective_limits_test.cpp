@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/rccl_kernel.h"
+#include "models/collectives/kernel_collective.h"
 #include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/collectives/collective_kinds.h"
 

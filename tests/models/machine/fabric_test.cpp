@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace c3sim::models {
 namespace {
 
 using sim::operator""_GBps;
+using sim::operator""_ns;
 
 FabricSpec spec_of(Topology topology, double reverse_share) {
   FabricSpec spec;
@@ -107,10 +109,38 @@ TEST(FabricHost, EachDirectionHasItsOwnRate) {
   sim::ResourceNetwork network(simulator);
   const Fabric fabric(spec_of(Topology::mesh, 0.0), network);
   std::vector<UsageList> lists(3);
-  fabric.add_from_host(lists[0], 0, 1.0);
-  fabric.add_to_host(lists[1], 0, 1.0);
-  fabric.add_to_host(lists[2], 1, 1.0);
+  fabric.add(lists[0], host_device, 0, 1.0);
+  fabric.add(lists[1], 0, host_device, 1.0);
+  fabric.add(lists[2], 1, host_device, 1.0);
   EXPECT_EQ(rates_together(network, std::move(lists)), (std::vector<double>{20e9, 30e9, 30e9}));
+}
+
+// Payload leaves by the link there, acknowledgements come by the link back; ports of a switch are passed by both. The
+// host is an end like any other.
+TEST(FabricRoute, IsTheResourcesThatDataPassesAndHowLongItTakes) {
+  sim::Simulator simulator;
+  sim::ResourceNetwork network(simulator);
+  FabricSpec spec = spec_of(Topology::mesh, 0.1);
+  spec.latency = 450_ns;
+  spec.host_latency = 800_ns;
+  const Fabric mesh(spec, network);
+  const auto names = [&network](const Route& route) {
+    std::vector<std::string> found;
+    for (const Route::Hop& hop : route.all()) found.push_back((hop.back ? "back " : "") + network.name(hop.resource));
+    return found;
+  };
+  EXPECT_EQ(names(mesh.route(0, 2)), (std::vector<std::string>{"gpu0.link_to_gpu2", "back gpu2.link_to_gpu0"}));
+  EXPECT_EQ(mesh.route(0, 2).latency, 450_ns);
+  EXPECT_EQ(names(mesh.route(1, host_device)), (std::vector<std::string>{"gpu1.to_host"}));
+  EXPECT_EQ(names(mesh.route(host_device, 1)), (std::vector<std::string>{"gpu1.from_host"}));
+  EXPECT_EQ(mesh.route(host_device, 1).latency, 800_ns);
+  EXPECT_TRUE(mesh.route(1, 1).all().empty());
+  EXPECT_EQ(mesh.route(1, 1).latency, sim::Time::zero());
+
+  spec.topology = Topology::fabric_switch;
+  const Fabric crossbar(spec, network);
+  EXPECT_EQ(names(crossbar.route(0, 2)),
+            (std::vector<std::string>{"gpu0.port_out", "back gpu2.port_out", "gpu2.port_in", "back gpu0.port_in"}));
 }
 
 TEST(FabricPorts, AreWhatAGpuSendsAndReceivesBy) {

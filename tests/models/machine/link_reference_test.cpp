@@ -148,7 +148,7 @@ TEST(TransferBench, AGpuWritesToTheHostAtTheMeasuredRate) {
   const PlatformSpec platform = mi300x();
   Node node(simulator, platform);
   UsageList usages;
-  node.fabric().add_to_host(usages, 0, 1.0);
+  node.fabric().add(usages, 0, host_device, 1.0);
   const double predicted = rate_alone(node.network(), std::move(usages)) * 1e-9;
   for (const auto& row : reference_cells("transferbench_p2p_unidir_8xmi300x.csv")) {
     if (row[0].starts_with("CPU")) continue;

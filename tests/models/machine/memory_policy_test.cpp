@@ -10,14 +10,15 @@
 namespace c3sim::models {
 namespace {
 
-// Rates in GB/s of a GEMM and of a copy engine that both only read, as fast as HBM lets them; nothing in flight: no
+// Rates in GB/s of a GEMM and of another tenant that both only read, as fast as HBM lets them; nothing in flight: no
 // such reader.
 struct Rates {
   double gemm = 0.0;
   double collective = 0.0;
 };
 
-Rates rates_of_readers(const PlatformSpec& platform, double gemm_in_flight, double collective_in_flight) {
+Rates rates_of_readers(const PlatformSpec& platform, double gemm_in_flight, double collective_in_flight,
+                       Tenant other = Tenant::sdma) {
   sim::Simulator simulator;
   Node node(simulator, platform);
   sim::ResourceNetwork& network = node.network();
@@ -35,7 +36,7 @@ Rates rates_of_readers(const PlatformSpec& platform, double gemm_in_flight, doub
   std::vector<sim::ResourceNetwork::ActivityId> readers{0, 0};
   if (gemm_in_flight > 0.0) readers[0] = reader(Tenant::gemm, gemm_in_flight);
   if (collective_in_flight > 0.0) {
-    readers[1] = reader(Tenant::sdma, memory.collective_weight(collective_in_flight));
+    readers[1] = reader(other, memory.collective_weight(collective_in_flight));
   }
   Rates rates;
   const auto look = [&] { rates = {network.rate(readers[0]) / 1e9, network.rate(readers[1]) / 1e9}; };
@@ -63,6 +64,23 @@ TEST(MemoryPolicy, ChannelsSetApartAreThereForCollectivesAlone) {
   }
   EXPECT_NEAR(rates_of_readers(platform, 1.0, 0.0).gemm, 600.0, 1e-6);
   EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 200.0, 1e-6);
+}
+
+// What is set apart is kept from all other tenants alike, who share the rest. In a machine in which tenants do not
+// share HBM each has all of its 800 GB/s.
+TEST(MemoryPolicy, OtherKernelsAreTenantsBesideGemms) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.collective_channels = 0.25;
+  for (const Tenant other : {Tenant::stream, Tenant::remote}) {
+    const Rates both = rates_of_readers(platform, 1.0, 1.0, other);
+    EXPECT_NEAR(both.gemm, 300.0, 1e-6);
+    EXPECT_NEAR(both.collective, 300.0, 1e-6);
+    PlatformSpec without = round_platform();
+    without.without.add(Mechanism::hbm);
+    const Rates apart = rates_of_readers(without, 1.0, 1.0, other);
+    EXPECT_NEAR(apart.gemm, 800.0, 1e-6);
+    EXPECT_NEAR(apart.collective, 800.0, 1e-6);
+  }
 }
 
 // The collective takes all but a thousandth of what both want, though it has a thousandth in flight.

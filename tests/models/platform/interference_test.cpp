@@ -109,7 +109,6 @@ TEST(Interference, ARealMachineHasAllMechanisms) {
   EXPECT_GT(together(platform, all_to_all).collective, 2 * alone(platform, all_to_all));
 }
 
-// A resource of 10 units/s that takes 1 s, and 2 s at full load: 1 + 0.05 * 1 / (1 - 0.95).
 // Two XCDs of one CU. A GEMM of 4 workgroups of 10 us each, one per CU, takes 20 us by itself; a collective of 2
 // workgroups of 20 us arrives behind it.
 struct OneCuPerXcd {

@@ -179,7 +179,7 @@ TEST_F(PlatformConfig, DefaultsStandInForWhatIfsAndUnmeasuredCollectives) {
   const Listing own = read("own.yaml");
   for (const char* path : {"gpu.memory.collective_channels", "gpu.memory.collectives_first", "gpu.sdma.reduction",
                            "gpu.sdma.batched_doorbell", "gpu.sdma.gpu_initiated.doorbell",
-                           "rccl.collectives.broadcast.buffer_share", "rccl.collectives.broadcast.steps"}) {
+                           "rccl.collectives.broadcast.buffer_share", "rccl.collectives.broadcast.steps_per_peer"}) {
     ASSERT_TRUE(own.parameters.contains(path)) << path;
     const sim::Parameter& parameter = own.parameters.at(path);
     EXPECT_THAT(parameter.file, EndsWith("platforms/defaults.yaml")) << path;

@@ -270,10 +270,10 @@ operations:
                                                     "gather.yaml");
   const std::string text =
       "name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: backend, values: [sdma, sdmaa]}]\n";
-  EXPECT_EQ(
-      fault_of_study(text, {}, gather),
-      "study.yaml:4:22: axes[0].values: sdmaa: operations[0].collective.backend: 'sdmaa' is not one of rccl, sdma; "
-      "did you mean 'sdma'?");
+  EXPECT_EQ(fault_of_study(text, {}, gather),
+            "study.yaml:4:22: axes[0].values: sdmaa: operations[0].collective.backend: 'sdmaa' is not one of rccl, "
+            "sdma, one_shot, two_shot; "
+            "did you mean 'sdma'?");
   EXPECT_EQ(fault_of_study("name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: gpu, values: [0, 8]}]\n", {},
                            gather),
             "");

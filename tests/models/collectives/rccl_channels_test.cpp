@@ -1,22 +1,22 @@
 // Which protocol a collective takes, and what becomes of its time where one gives way to the next.
-#include "models/collectives/rccl_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
+#include "models/collectives/algorithm.h"
 #include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/collectives/collective_kinds.h"
 
 namespace c3sim::models {
 namespace {
 
-// The place of the protocol in RcclSpec::protocols.
-std::ptrdiff_t protocol(Node& node, const CollectiveSpec& spec) {
-  const PlatformSpec& platform = node.spec();
-  const int cus = spec.cus.value_or(platform.gpu.cus());
-  const int slots = platform.gpu.slots(cus, platform.rccl.collective(spec.kind).channel);
-  return &RcclPlan(node, spec, slots).protocol() - platform.rccl.protocols.data();
+using sim::operator""_us;
+
+std::string_view protocol(Node& node, const CollectiveSpec& spec) {
+  CuMask mask;
+  if (spec.cus) mask.end = *spec.cus / node.spec().gpu.memory.xcds;
+  return channel_program(node, spec, mask).protocol;
 }
 
 // The round machine's 3 steps and slices of s bytes at 10 GB/s: 3 us + s / 2.5 GB/s, 6 us + s / 5 GB/s, 12 us + s / 10
@@ -31,17 +31,17 @@ TEST(RcclProtocol, IsTheOneThatTakesLeast) {
     spec.bytes = sim::Bytes(4.0 * bytes);
     return protocol(node, spec);
   };
-  EXPECT_EQ(of_slices(1.0), 0);
-  EXPECT_EQ(of_slices(14.9e3), 0);
-  EXPECT_EQ(of_slices(15.1e3), 1);
-  EXPECT_EQ(of_slices(59.9e3), 1);
-  EXPECT_EQ(of_slices(60.1e3), 2);
-  EXPECT_EQ(of_slices(1e9), 2);
+  EXPECT_EQ(of_slices(1.0), "ll");
+  EXPECT_EQ(of_slices(14.9e3), "ll");
+  EXPECT_EQ(of_slices(15.1e3), "ll128");
+  EXPECT_EQ(of_slices(59.9e3), "ll128");
+  EXPECT_EQ(of_slices(60.1e3), "simple");
+  EXPECT_EQ(of_slices(1e9), "simple");
 }
 
-// Around a ring of n GPUs a channel handles n parts of an all-gather for n - 1 that arrive; of a full node's 8 for 7,
-// the table's 4 bytes are told. Of 2 GPUs, 2 for 1: 4 x 2 / (8 / 7) = 7. An all-reduce handles 3 for 2, 15 for 14 on 8
-// GPUs: 4 x 1.5 / (15 / 14) = 5.6.
+// Around a ring of n GPUs a channel handles n parts of an all-gather for n - 1 that arrive: of 2 GPUs 2 for 1, so twice
+// 4 bytes per byte of payload. An all-reduce handles 2n - 1 for 2n - 2, 3 for 2: 6. A direct exchange has no own part
+// to send on.
 TEST(RcclLoop, HandlesTheOwnPartAsWell) {
   sim::Simulator simulator;
   PlatformSpec platform = round_platform();
@@ -52,11 +52,30 @@ TEST(RcclLoop, HandlesTheOwnPartAsWell) {
     spec.kind = kind;
     spec.gpus = gpus;
     spec.bytes = sim::Bytes(1e6);
-    return RcclPlan(node, spec, 8).loop_bytes();
+    return channel_program(node, spec, {}).steps.front().demand.bytes_per_unit;
   };
-  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather, 2), 7.0);
-  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce, 2), 5.6);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather, 2), 8.0);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce, 2), 6.0);
   EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_to_all, 2), 4.0);
+}
+
+// A step for each other GPU, of an all-reduce two: with 1 us each 3 and 6 us on 4 GPUs.
+TEST(RcclSteps, GoWithTheNumberOfGpus) {
+  sim::Simulator simulator;
+  PlatformSpec platform = round_platform();
+  for (RcclProtocolSpec& each : platform.rccl.protocols) each.step_latency = 1_us;
+  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_gather)].steps_per_peer = 1.0;
+  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_reduce)].steps_per_peer = 2.0;
+  Node node(simulator, platform);
+  const auto latency = [&node](CollectiveKind kind) {
+    CollectiveSpec spec;
+    spec.kind = kind;
+    spec.gpus = 4;
+    spec.bytes = sim::Bytes(1e6);
+    return channel_program(node, spec, {}).steps.front().latency;
+  };
+  EXPECT_EQ(latency(CollectiveKind::all_gather), 3_us);
+  EXPECT_EQ(latency(CollectiveKind::all_reduce), 6_us);
 }
 
 // The sizes at which a collective changes its protocol, by halves.

@@ -1,4 +1,4 @@
-#include "models/collectives/rccl_kernel.h"
+#include "models/collectives/kernel_collective.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr int gpus = 4;
 constexpr double launch_us = 4.0 + 1.0;  // host and dispatcher
 constexpr double notice_us = 2.0;
-constexpr double steps = 3.0;  // the table's 7 of a full node, on 4 GPUs
+constexpr double steps = 3.0;  // one for each other GPU
 CollectiveSpec collective(CollectiveKind kind, double bytes) {
   CollectiveSpec spec;
   spec.kind = kind;
@@ -30,7 +30,7 @@ CollectiveSpec collective(CollectiveKind kind, double bytes) {
 double microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {
   sim::Simulator simulator;
   Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_rccl_collective(node, spec, {mask})));
+  return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {mask})));
 }
 
 // LL: 1 us a step. Each slice is a byte, 0.4 ns at a quarter of 10 GB/s.
@@ -83,17 +83,17 @@ TEST(RcclCus, TwoChannelsOnACuNeedHalfOfTheCus) {
               launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
 }
 
-// 12 KB of memory traffic in flight per channel are 3 KB of payload on a full node (read, written, read, written); two
-// channels to a peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. Around a ring of 4 GPUs 4
-// parts are handled for 3 that arrive, instead of 8 for 7: 6 / (4/3 x 7/8) = 36/7 GB/s. In an exchange 6 channels serve
-// 4 GPUs, the own one included: 4.5 KB under way, for which half of a link is enough, and with it LL128.
+// 12 KB of memory traffic in flight per channel are 3 KB of a part (read, written, read, written); two channels to a
+// peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. Around a ring of 4 GPUs 4 parts are handled
+// for 3 that arrive: 6 / (4/3) = 4.5 GB/s. In an exchange 6 channels serve 4 GPUs, the own one included: 4.5 KB under
+// way, for which half of a link is enough, and with it LL128.
 TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
   using sim::operator""_us;
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
   platform.rccl.workgroup_latency = 1_us;
   EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9)),
-              launch_us + steps * 4.0 + 1e6 * 7.0 / 36.0 + notice_us, 1e-3);
+              launch_us + steps * 2.0 + 1e6 / 4.5 + notice_us, 1e-3);
   EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_to_all, 4e9)),
               launch_us + steps * 2.0 + 1e6 / 4.5 + notice_us, 1e-3);
 }
@@ -121,7 +121,7 @@ TEST(RcclCus, MoreChannelsThanTheLibrarysChangeNothing) {
 }
 
 // Power far above the cap holds the clock at half of the highest: a loop of 1 us takes 2 us where all of it is cycles,
-// 1.5 us where half is. 3 KB a channel, two to a peer: 3 and 4 GB/s, of which a ring of 4 GPUs has 6/7 (see above).
+// 1.5 us where half is. 3 KB a channel, two to a peer: 3 and 4 GB/s, of which a ring of 4 GPUs has 3/4 (see above).
 TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
@@ -129,12 +129,12 @@ TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   platform.gpu.power.lowest_clock = 0.5 * platform.gpu.power.highest_clock;
   platform.gpu.power.cap = sim::Watts(1.0);
   const CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
-  const double latencies = launch_us + steps * 4.0 + notice_us;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 6.0, 1e-3);
+  const double latencies = launch_us + steps * 2.0 + notice_us;
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 4.0 / 3.0 * 1e6 / 6.0, 1e-3);
   platform.rccl.loop_cycles = 0.5;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 4.0, 1.0);
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 4.0 / 3.0 * 1e6 / 4.0, 1.0);
   platform.rccl.loop_cycles = 1.0;
-  EXPECT_NEAR(microseconds(platform, spec), latencies + 7.0 / 6.0 * 1e6 / 3.0, 1.0);
+  EXPECT_NEAR(microseconds(platform, spec), latencies + 4.0 / 3.0 * 1e6 / 3.0, 1.0);
 }
 
 // 12 KB of reads in flight over a round trip of 1 us: 12 GB/s, which three peers share and one does not use up.
@@ -151,7 +151,7 @@ TEST(RcclAccess, ChannelsThatPullAreBoundByTheReadsInFlight) {
   EXPECT_NEAR(microseconds(platform, spec), launch_us + 1.0 * 4.0 + 2e5 + notice_us, 1e-3);
 }
 
-// run_rccl_collective itself checks that every byte has arrived once.
+// run_kernel_collective itself checks that every byte has arrived once.
 RC_GTEST_PROP(RcclDelivery, EveryCollectiveDeliversEverythingOnAnyCus, ()) {
   CollectiveSpec spec = collective(*rc::gen::elementOf(all_kinds), *rc::gen::inRange(4, 1'000'000'000));
   spec.gpus = *rc::gen::inRange(2, gpus + 1);
@@ -164,7 +164,8 @@ TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
   const PlatformSpec platform = round_platform();
   Node node(simulator, platform);
   simulator.spawn("gemm", run_kernel(node, 3, gemm_kernel(node.spec().gpu, {1024, 128, 1000})));
-  const sim::Time time = time_of(simulator, run_rccl_collective(node, collective(CollectiveKind::all_gather, 4.0), {}));
+  const sim::Time time =
+      time_of(simulator, run_kernel_collective(node, collective(CollectiveKind::all_gather, 4.0), {}));
   EXPECT_NEAR(sim::to_microseconds(time), 66.536 + 1.0 + steps * 1.0 + 0.0004 + notice_us, 1e-5);
 }
 
@@ -188,7 +189,7 @@ TEST(RcclConservation, LinksCarryThePayloadOfEveryPair) {
     for (RcclProtocolSpec& protocol : platform.rccl.protocols) protocol.link_efficiency = 0.5;
     Node node(simulator, platform);
     const CollectiveSpec spec = collective(kind, 1e6);
-    time_of(simulator, run_rccl_collective(node, spec, {}));
+    time_of(simulator, run_kernel_collective(node, spec, {}));
     for (int from = 0; from < gpus; ++from) {
       for (int to = 0; to < gpus; ++to) {
         if (from == to) continue;
@@ -207,7 +208,7 @@ TEST(RcclConservation, AnAllReduceMovesTheMeasuredBytesThroughHbm) {
   Node node(simulator, platform);
   CollectiveSpec spec = collective(CollectiveKind::all_reduce, 536870912.0);
   spec.gpus = 8;
-  time_of(simulator, run_rccl_collective(node, spec, {}));
+  time_of(simulator, run_kernel_collective(node, spec, {}));
   EXPECT_NEAR(node.network().served(node.gpu(0).memory().hbm()) / spec.bytes.value(), 5.5, 0.01);
 }
 
@@ -217,7 +218,7 @@ TEST(RcclConservation, MemoriesMoveWhatTheTableSaysPerByteOfPayload) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
   Node node(simulator, platform);
-  time_of(simulator, run_rccl_collective(node, collective(CollectiveKind::all_to_all, 4e6), {}));
+  time_of(simulator, run_kernel_collective(node, collective(CollectiveKind::all_to_all, 4e6), {}));
   double served = 0.0;
   for (int gpu = 0; gpu < gpus; ++gpu) served += node.network().served(node.gpu(gpu).memory().hbm());
   EXPECT_NEAR(served, 12.0 * 4.0 * 1e6, 1.0);
@@ -231,7 +232,7 @@ TEST(RcclSymmetry, EveryGpuMovesTheSame) {
     sim::Simulator simulator;
     const PlatformSpec platform = round_platform();
     Node node(simulator, platform);
-    time_of(simulator, run_rccl_collective(node, collective(kind, 4e6), {}));
+    time_of(simulator, run_kernel_collective(node, collective(kind, 4e6), {}));
     const auto served = [&node](sim::ResourceNetwork::ResourceId id) { return node.network().served(id); };
     for (int gpu = 0; gpu < gpus; ++gpu) {
       EXPECT_EQ(served(node.gpu(gpu).memory().hbm()), served(node.gpu(0).memory().hbm())) << to_string(kind);

@@ -1,0 +1,48 @@
+#include "models/collectives/algorithm.h"
+
+#include "models/collectives/direct.h"
+#include "models/collectives/engine_back_to_back.h"
+#include "models/collectives/engine_copies.h"
+#include "models/collectives/engine_swaps.h"
+#include "models/collectives/one_shot.h"
+#include "models/collectives/ring.h"
+#include "models/collectives/two_shot.h"
+#include "sim/check.h"
+
+namespace c3sim::models {
+
+ChannelProgram channel_program(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
+  switch (spec.backend) {
+    case Backend::rccl:
+      return spec.kind == CollectiveKind::all_to_all ? direct(node, spec, mask) : ring(node, spec, mask);
+    case Backend::one_shot:
+      return one_shot(node, spec);
+    case Backend::two_shot:
+      return two_shot(node, spec);
+    case Backend::sdma:
+      break;
+  }
+  SIM_CHECK(false);
+  return {};
+}
+
+std::vector<CollectiveKind> sdma_steps(CollectiveKind kind) {
+  if (kind == CollectiveKind::all_reduce) return {CollectiveKind::reduce_scatter, CollectiveKind::all_gather};
+  return {kind};
+}
+
+std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  switch (spec.variant) {
+    case SdmaVariant::pcpy:
+      return engine_copies(step, spec, sdma, 1);
+    case SdmaVariant::bcst:
+      return engine_copies(step, spec, sdma, sdma.broadcast_width);
+    case SdmaVariant::swap:
+      return engine_swaps(step, spec, sdma);
+    case SdmaVariant::b2b:
+      return engine_back_to_back(step, spec, sdma);
+  }
+  return {};
+}
+
+}  // namespace c3sim::models

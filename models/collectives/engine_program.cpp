@@ -1,0 +1,44 @@
+#include "models/collectives/engine_program.h"
+
+#include <numeric>
+
+#include "models/collectives/deliveries.h"
+
+namespace c3sim::models {
+
+EngineLayout::EngineLayout(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma, int side_by_side)
+    : step_(step), spec_(spec), sdma_(sdma) {
+  const bool one_shard = step == CollectiveKind::all_gather || step == CollectiveKind::broadcast;
+  readers_ = one_shard ? side_by_side : 1;
+}
+
+std::vector<int> EngineLayout::senders() const {
+  std::vector<int> senders(step_ == CollectiveKind::broadcast ? 1 : static_cast<std::size_t>(spec_.gpus));
+  std::iota(senders.begin(), senders.end(), 0);
+  return senders;
+}
+
+std::vector<int> EngineLayout::peers_of(int gpu) const {
+  std::vector<int> peers;
+  for (int i = 1; i < spec_.gpus; ++i) peers.push_back((gpu + i) % spec_.gpus);
+  return peers;
+}
+
+TransferCommand EngineLayout::transfer(int gpu, int peer) const {
+  const bool reduces = step_ == CollectiveKind::reduce_scatter;
+  const Delivery due = deliveries(step_, spec_, reduces ? peer : gpu, reduces ? gpu : peer).front();
+  TransferCommand command;
+  command.kind = reduces ? TransferKind::reduce : TransferKind::copy;
+  command.source = due.source;
+  command.destinations = {due.destination};
+  command.readers = readers_;
+  return command;
+}
+
+void EngineLayout::add(int gpu, int peer, std::vector<TransferCommand> transfers) {
+  const int engine = sdma_.recommended_engine(gpu, peer);
+  const int queue = used_queues_[{gpu, engine}]++ % sdma_.queues_per_engine;
+  programs_.push_back({gpu, engine, queue, std::move(transfers)});
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,217 @@
+#include "models/collectives/kernel_collective.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/collectives/algorithm.h"
+#include "models/collectives/deliveries.h"
+#include "models/collectives/stream_fill.h"
+#include "models/node.h"
+#include "models/platform/device.h"
+#include "sim/open_step.h"
+
+namespace c3sim::models {
+
+namespace {
+
+class KernelCollective {
+ public:
+  KernelCollective(Node& node, const CollectiveSpec& spec, const Stream& stream)
+      : node_(node),
+        spec_(spec),
+        stream_(stream),
+        name_(to_string(spec.backend)),
+        program_(channel_program(node, spec, stream.mask)),
+        gpus_(std::min(spec.gpus, node.simulated())),
+        running_(gpus_),
+        finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(gpus_)),
+        kernels_(static_cast<std::size_t>(gpus_), sim::OpenStep(node.simulator())),
+        arrivals_(static_cast<std::size_t>(program_.channels), 0) {
+    for (int channel = 0; channel < program_.channels; ++channel) {
+      moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
+    }
+    expect_deliveries(spec.kind, spec, gpus_, ledger_);
+  }
+
+  sim::Task<> run();
+
+ private:
+  // What a share of all channels moves.
+  struct Flow {
+    const ChannelStep* step;
+    const ChannelTransfer* transfer;
+    double share;
+    sim::ResourceNetwork::ActivityId activity;
+  };
+  sim::Task<> run_on(int gpu);
+  sim::Task<> run_channels(int gpu, const Cohort& cohort);
+  sim::Task<> wait_for_last_gpu();
+  sim::Task<> move_data(std::vector<int> channels);
+  sim::Task<> move_step(const ChannelStep& step, double share);
+  sim::ActivitySpec describe(const Flow& flow) const;
+  void book(const ChannelStep& step, const std::vector<int>& channels);
+  void follow_clock(int gpu);
+  std::string track(int gpu) const { return device_name(gpu) + '.' + name_; }
+  void start_ready_channels();
+
+  Node& node_;
+  CollectiveSpec spec_;
+  Stream stream_;
+  std::string name_;
+  ChannelProgram program_;
+  int gpus_;     // of those that take part, the simulated ones
+  int running_;  // of those, how many have not ended
+  sim::Latch finished_;
+  std::vector<sim::OpenStep> kernels_;             // by GPU, from their launch on
+  std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
+  std::vector<int> ready_;                         // channels placed everywhere, not yet moving
+  std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
+  DeliveryLedger ledger_;                          // of the simulated GPUs
+  std::optional<StreamFill> caches_;               // while data moves
+  std::vector<Flow> flows_;                        // under way
+  int moving_ = 0;                                 // groups of channels
+  std::optional<sim::Time> last_gpu_;              // when it is there, known once the first channels wait for it
+};
+
+sim::Task<> KernelCollective::run() {
+  std::vector<PowerGovernor::Listener> listeners;
+  listeners.reserve(static_cast<std::size_t>(gpus_));
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
+    listeners.push_back(node_.gpu(gpu).governor(Tenant::rccl).add_listener([this, gpu] { follow_clock(gpu); }));
+  }
+  for (int gpu = 0; gpu < gpus_; ++gpu) node_.simulator().spawn(name_ + " on gpu" + std::to_string(gpu), run_on(gpu));
+  co_await finished_.wait();
+  ledger_.require_complete();
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
+    node_.gpu(gpu).governor(Tenant::rccl).remove_listener(listeners[static_cast<std::size_t>(gpu)]);
+  }
+}
+
+sim::Task<> KernelCollective::run_on(int gpu) {
+  co_await node_.host().launch_kernel(gpu, spec_.graph);
+  if (stream_.ready != nullptr) co_await stream_.ready->wait();
+  KernelSpec kernel;
+  kernel.name = name_;
+  kernel.workgroups = program_.channels;
+  kernel.workgroup = program_.channel;
+  kernel.stream = stream_;
+  kernel.tenant = Tenant::rccl;
+  CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
+  sim::OpenStep& step = kernels_[static_cast<std::size_t>(gpu)] = sim::OpenStep(node_.simulator());
+  co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
+  step.show(track(gpu), "kernel");
+  if (--running_ == 0 && stream_.ended != nullptr) stream_.ended->open();
+  co_await node_.host().notice_kernel_end(gpu);
+  finished_.count_down();
+}
+
+// A cohort of channels on one GPU holds its CUs until all its data has moved, waiting for the other GPUs included.
+sim::Task<> KernelCollective::run_channels(int gpu, const Cohort& cohort) {
+  node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(cohort.size());
+  sim::OpenStep(kernels_[static_cast<std::size_t>(gpu)]).end(track(gpu), "placement of channels");
+  const std::vector<Cohort::Placement> placements = cohort.placements();
+  for (const Cohort::Placement& placement : placements) {
+    if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < gpus_) continue;
+    if (ready_.empty()) node_.simulator().at_end_of_instant([this] { start_ready_channels(); });
+    ready_.push_back(placement.workgroup);
+  }
+  for (const Cohort::Placement& placement : placements) {
+    co_await moved_[static_cast<std::size_t>(placement.workgroup)]->wait();
+  }
+  node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(-cohort.size());
+}
+
+void KernelCollective::start_ready_channels() {
+  node_.simulator().spawn(name_ + " channels", move_data(std::exchange(ready_, {})));
+}
+
+sim::Task<> KernelCollective::wait_for_last_gpu() {
+  if (!last_gpu_) last_gpu_ = node_.simulator().now() + spec_.lateness;
+  sim::OpenStep wait(node_.simulator());
+  co_await node_.simulator().delay(std::max(sim::Time::zero(), *last_gpu_ - node_.simulator().now()));
+  wait.end(name_, "wait for the last GPU");
+}
+
+sim::Task<> KernelCollective::move_data(std::vector<int> channels) {
+  if (spec_.lateness > sim::Time::zero()) co_await wait_for_last_gpu();
+  const double share = static_cast<double>(channels.size()) / static_cast<double>(program_.channels);
+  for (const ChannelStep& step : program_.steps) {
+    sim::OpenStep latency(node_.simulator());
+    co_await node_.simulator().delay(step.latency);
+    latency.end(name_, "latency of steps", program_.protocol);
+    if (&step == &program_.steps.front() && moving_++ == 0) caches_.emplace(node_, program_.fills);
+    co_await move_step(step, share);
+    book(step, channels);
+  }
+  if (--moving_ == 0) caches_->leave();
+  if (program_.last_flags > sim::Time::zero()) {
+    sim::OpenStep flags(node_.simulator());
+    co_await node_.simulator().delay(program_.last_flags);
+    flags.end(name_, "last flags");
+  }
+  for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();
+}
+
+sim::Task<> KernelCollective::move_step(const ChannelStep& step, double share) {
+  sim::OpenStep data(node_.simulator());
+  struct Arrivals {
+    sim::Latch latch;
+    sim::ResourceNetwork::ResourceId last_link;
+  };
+  Arrivals arrivals{sim::Latch(node_.simulator(), "data of channels", step.transfers.size()), 0};
+  for (const ChannelTransfer& transfer : step.transfers) {
+    Flow flow{&step, &transfer, share, 0};
+    const bool pulled = step.demand.peer->pulled;
+    const auto link =
+        pulled ? node_.fabric().link(transfer.peer, transfer.gpu) : node_.fabric().link(transfer.gpu, transfer.peer);
+    flow.activity = node_.network().start(describe(flow), [&arrivals, link] {
+      arrivals.last_link = link;
+      arrivals.latch.count_down();
+    });
+    flows_.push_back(flow);
+  }
+  co_await arrivals.latch.wait();
+  data.end(node_.network().name(arrivals.last_link), "data");
+  std::erase_if(flows_, [this](const Flow& flow) { return !node_.network().live(flow.activity); });
+}
+
+void KernelCollective::book(const ChannelStep& step, const std::vector<int>& channels) {
+  for (const Delivery& whole : step.deliveries) {
+    for (const int channel : channels) {
+      ledger_.deliver(share_of(whole.destination, channel, channel + 1, program_.channels),
+                      share_of(whole.source, channel, channel + 1, program_.channels));
+    }
+  }
+}
+
+sim::ActivitySpec KernelCollective::describe(const Flow& flow) const {
+  const ChannelTransfer& transfer = *flow.transfer;
+  Demand demand = flow.step->demand;
+  demand.peer->gpu = transfer.peer;
+  const Portion portion{node_.gpu(transfer.gpu).memory().evenly_spread(), 0.0, flow.share * transfer.channels};
+  sim::ActivitySpec activity = activity_of(node_, transfer.gpu, demand, portion, {stream_.operation, Tenant::rccl});
+  activity.amount = flow.share * transfer.payload.value();
+  return activity;
+}
+
+// A copy loop takes its cycles: what slows the GEMM's clock slows the channels beside it.
+void KernelCollective::follow_clock(int gpu) {
+  for (const Flow& flow : flows_) {
+    if (flow.transfer->gpu == gpu && node_.network().live(flow.activity)) {
+      node_.network().reshape(flow.activity, describe(flow));
+    }
+  }
+}
+
+}  // namespace
+
+sim::Task<> run_kernel_collective(Node& node, CollectiveSpec spec, Stream stream) {
+  KernelCollective run(node, spec, stream);
+  co_await run.run();
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,126 @@
+#include "models/collectives/rccl_channels.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/collectives/rccl_transfers.h"
+#include "models/node.h"
+#include "models/platform/rccl_spec.h"
+
+namespace c3sim::models {
+namespace {
+
+// The protocols' times in an idle node.
+class Tuner {
+ public:
+  Tuner(Node& node, const CollectiveSpec& spec, const CuMask& mask, const ChannelDealing& dealing)
+      : node_(node),
+        spec_(spec),
+        dealing_(dealing),
+        channels_(node.spec().rccl.channels(spec.kind, spec.channels)),
+        slots_(node.spec().gpu.slots(node.spec().gpu.memory.xcds * mask.cus(node.spec().gpu.cus_per_xcd),
+                                     node.spec().rccl.collective(spec.kind).channel)) {}
+
+  const RcclProtocolSpec& best() const {
+    const auto time = [this](const RcclProtocolSpec& protocol) { return time_of(protocol).value(); };
+    return *std::ranges::min_element(node_.spec().rccl.protocols, {}, time);
+  }
+  sim::Time latency_of(const RcclProtocolSpec& protocol) const {
+    return sim::to_time(dealing_.hops * sim::to_seconds(protocol.step_latency));
+  }
+
+ private:
+  sim::Seconds time_of(const RcclProtocolSpec& protocol) const;
+  sim::BytesPerSecond link_rate(const RcclProtocolSpec& protocol, double channels) const;
+
+  Node& node_;
+  const CollectiveSpec& spec_;
+  const ChannelDealing& dealing_;
+  int channels_;
+  int slots_;  // for channels, on the CUs of the mask
+};
+
+// Of the busiest link. Channels that find no room come after the others.
+sim::Seconds Tuner::time_of(const RcclProtocolSpec& protocol) const {
+  sim::Seconds time;
+  for (int left = channels_; left > 0; left -= slots_) {
+    const double part = static_cast<double>(std::min(left, slots_)) / channels_;
+    time += sim::to_seconds(latency_of(protocol));
+    time += part * dealing_.busiest.payload / link_rate(protocol, part * dealing_.busiest.channels);
+  }
+  return time;
+}
+
+// What so many channels send over that link: Little's law, with the latency that their load makes of the link's.
+sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double channels) const {
+  const RcclSpec& library = node_.spec().rccl;
+  const FabricSpec& fabric = node_.spec().fabric;
+  const bool pulls = library.access == RcclAccess::load;
+  const sim::Time memory = node_.gpu(0).memory().latency(0.0);
+  const sim::LoadedLatency link = pulls ? sim::LoadedLatency{} : fabric.link_latency();
+  const double sharers = fabric.topology == Topology::fabric_switch ? spec_.gpus - 1 : 1;
+  // What comes the other way is acknowledged over this one.
+  const double acknowledged = fabric.reverse_share * (dealing_.busiest.back / dealing_.busiest.payload);
+  sim::BytesPerSecond full = protocol.link_efficiency / (1.0 + acknowledged) / sharers * fabric.link_rate;
+  if (pulls) {
+    const sim::Seconds round_trip = sim::to_seconds(2 * fabric.latency + memory);
+    full = std::min(full, protocol.link_efficiency / (spec_.gpus - 1) * fabric.reads_in_flight / round_trip);
+  }
+  const sim::Bytes under_way = channels / dealing_.loop_bytes * library.workgroup_in_flight;
+  const sim::Seconds loop = sim::to_seconds(library.workgroup_latency + 2 * memory);
+  double load = 0.0;  // the highest that the channels make
+  for (double step = 0.5; step > 1e-6; step *= 0.5) {
+    if (under_way / (loop + link.at(load + step)) >= (load + step) * full) load += step;
+  }
+  return std::min(under_way / (loop + link.at(load)), full);
+}
+
+// One unit is a byte of payload.
+Demand demand_of(const RcclSpec& library, CollectiveKind kind, const RcclProtocolSpec& protocol, double loop_bytes) {
+  const RcclCollectiveSpec& collective = library.collective(kind);
+  const double hits = collective.buffer_share;
+  Demand demand;
+  demand.own = {collective.sender_reads + collective.sender_writes,
+                {collective.sender_reads, collective.sender_writes, hits},
+                {}};
+  PeerDemand& peer = demand.peer.emplace();
+  peer.link_bytes = 1.0 / protocol.link_efficiency;
+  peer.pulled = library.access == RcclAccess::load;
+  peer.reads_that_hit = hits;
+  peer.memory = {collective.receiver_reads + collective.receiver_writes,
+                 {collective.receiver_reads, collective.receiver_writes, hits},
+                 {0.0, 1.0, hits}};
+  demand.in_flight = library.workgroup_in_flight;
+  demand.bytes_per_unit = loop_bytes;
+  demand.waits = true;
+  demand.step_latency = library.workgroup_latency;
+  demand.cycles = library.loop_cycles;
+  return demand;
+}
+
+}  // namespace
+
+ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask& mask, ChannelDealing dealing) {
+  const RcclSpec& library = node.spec().rccl;
+  const RcclCollectiveSpec& collective = library.collective(spec.kind);
+  const Tuner tuner(node, spec, mask, dealing);
+  const RcclProtocolSpec& protocol = tuner.best();
+  ChannelProgram program;
+  program.channels = library.channels(spec.kind, spec.channels);
+  program.channel = collective.channel;
+  program.protocol = rccl_protocol_names[static_cast<std::size_t>(&protocol - library.protocols.data())];
+  const double bytes = collective.memory_bytes();
+  program.fills = {bytes, bytes * (1.0 - collective.buffer_share)};
+  ChannelStep& step = program.steps.emplace_back();
+  step.latency = tuner.latency_of(protocol);
+  step.demand = demand_of(library, spec.kind, protocol, dealing.loop_bytes);
+  step.transfers = std::move(dealing.transfers);
+  for (int from = 0; from < std::min(spec.gpus, node.simulated()); ++from) {
+    for (int to = 0; to < spec.gpus; ++to) {
+      for (Delivery& delivery : rccl_transfers(spec, from, to)) step.deliveries.push_back(std::move(delivery));
+    }
+  }
+  return program;
+}
+
+}  // namespace c3sim::models

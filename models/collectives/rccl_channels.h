@@ -1,0 +1,31 @@
+// What all algorithms of the library's kernels have in common: which protocol they take, and what a byte of payload
+// asks of the machine. As its tuner does, the library takes the protocol whose time is least by the model of an idle
+// node at the highest clock. So a protocol gives way to the next where both take the same time.
+#pragma once
+
+#include "models/collectives/channel_program.h"
+#include "models/machine/cu_mask.h"
+#include "models/platform/collective_spec.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+class Node;
+
+// How an algorithm deals data and channels to the links.
+struct ChannelDealing {
+  double hops = 0.0;        // that wait for each other before data flows at full rate
+  double loop_bytes = 0.0;  // that the copy loop of a channel handles per byte of payload
+  // The link that takes longest.
+  struct Link {
+    sim::Bytes payload;
+    sim::Bytes back;  // what comes the other way
+    double channels = 0.0;
+  } busiest;
+  std::vector<ChannelTransfer> transfers;  // of the simulated GPUs
+};
+
+// `spec` by the library's kernels on CUs of the mask, in one step.
+ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask& mask, ChannelDealing dealing);
+
+}  // namespace c3sim::models

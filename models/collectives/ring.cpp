@@ -1,0 +1,84 @@
+#include "models/collectives/ring.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/collectives/rccl_channels.h"
+#include "models/collectives/rccl_transfers.h"
+#include "models/node.h"
+
+namespace c3sim::models {
+namespace {
+
+// Parts that a channel handles for each that arrives: its GPU's own, too, which it sends. A broadcast is one stream.
+double parts_per_arrival(CollectiveKind kind, double gpus) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter:
+      return gpus / (gpus - 1.0);
+    case CollectiveKind::all_reduce:
+      return (2.0 * gpus - 1.0) / (2.0 * gpus - 2.0);
+    default:
+      return 1.0;
+  }
+}
+
+class Rings {
+ public:
+  Rings(Node& node, const CollectiveSpec& spec)
+      : spec_(spec),
+        channels_(node.spec().rccl.channels(spec.kind, spec.channels)),
+        share_ports_(node.spec().fabric.topology == Topology::fabric_switch) {}
+
+  // The first rings have a channel more where these do not come out even.
+  double channels_towards(int from, int to) const {
+    const int rings = spec_.gpus - 1;
+    if (share_ports_) return static_cast<double>(channels_) / rings;
+    const int ring = (to - from + spec_.gpus) % spec_.gpus - 1;
+    const int of_each = channels_ / rings;
+    return of_each + (ring < channels_ % rings ? 1 : 0);
+  }
+  sim::Bytes payload(int from, int to) const {
+    return (spec_.gpus - 1) * channels_towards(from, to) / channels_ * payload_between(spec_, from, to);
+  }
+  // The links of all GPUs are alike, but in a broadcast, where those of the source carry less than those between
+  // others.
+  ChannelDealing::Link busiest_link(double reverse_share) const {
+    ChannelDealing::Link busiest;
+    const auto load = [reverse_share](const ChannelDealing::Link& link) {
+      return link.payload.value() + reverse_share * link.back.value();
+    };
+    for (int from = 0; from < (spec_.kind == CollectiveKind::broadcast ? 2 : 1); ++from) {
+      for (int to = from + 1; to < spec_.gpus; ++to) {
+        const ChannelDealing::Link link{payload(from, to), payload(to, from), channels_towards(from, to)};
+        if (load(link) > load(busiest)) busiest = link;
+      }
+    }
+    return busiest;
+  }
+
+ private:
+  const CollectiveSpec& spec_;
+  int channels_;
+  bool share_ports_;
+};
+
+}  // namespace
+
+ChannelProgram ring(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
+  const Rings rings(node, spec);
+  const RcclCollectiveSpec& collective = node.spec().rccl.collective(spec.kind);
+  ChannelDealing dealing;
+  dealing.hops = collective.steps_per_peer * (spec.gpus - 1);
+  dealing.loop_bytes = collective.loop_bytes * parts_per_arrival(spec.kind, spec.gpus);
+  dealing.busiest = rings.busiest_link(node.spec().fabric.reverse_share);
+  for (int from = 0; from < std::min(spec.gpus, node.simulated()); ++from) {
+    for (int to = 0; to < spec.gpus; ++to) {
+      const double channels = from == to ? 0.0 : rings.channels_towards(from, to);
+      if (channels > 0.0) dealing.transfers.push_back({from, to, channels, rings.payload(from, to)});
+    }
+  }
+  return rccl_program(node, spec, mask, std::move(dealing));
+}
+
+}  // namespace c3sim::models

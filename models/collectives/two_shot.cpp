@@ -1,0 +1,19 @@
+#include "models/collectives/two_shot.h"
+
+#include "models/collectives/deliveries.h"
+#include "models/collectives/peer_loads.h"
+#include "models/node.h"
+
+namespace c3sim::models {
+
+// The last flags of a two-shot kernel are the first of whatever loads the buffer of sums next.
+ChannelProgram two_shot(Node& node, const CollectiveSpec& spec) {
+  const sim::Bytes part = chunk(spec, 0, input_buffer, 0).bytes;
+  ChannelProgram program = peer_load_program(node, spec);
+  program.steps.push_back(peer_load_step(node, spec, PeerLoads::reduced, CollectiveKind::reduce_scatter, part));
+  program.steps.push_back(peer_load_step(node, spec, PeerLoads::in_turn, CollectiveKind::all_gather, part));
+  program.steps.back().latency += node.spec().shots.fence_latency;
+  return program;
+}
+
+}  // namespace c3sim::models

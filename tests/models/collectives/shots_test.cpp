@@ -1,0 +1,133 @@
+// Collectives in one and in two shots: kernels that load from all peers at once.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "models/collectives/collective.h"
+#include "models/collectives/peer_loads.h"
+#include "tests/models/collectives/collective_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using sim::operator""_us;
+
+constexpr double around_all = 4.0 + 1.0 + 2.0;  // launch, dispatch and notice
+constexpr double flags = 2.0;
+constexpr double fence = 3.0;
+
+// Memories and links without latency, so a pass takes a microsecond. One GPU loads from three at 10 GB/s each.
+PlatformSpec machine(double pass = 1e6) {
+  PlatformSpec platform = round_platform();
+  platform.shots.workgroups = 4;
+  platform.shots.workgroup = round_cu();
+  platform.shots.pass = sim::Bytes(pass);
+  platform.shots.loop_latency = 1_us;
+  platform.shots.flag_latency = 2_us;
+  platform.shots.fence_latency = 3_us;
+  return platform;
+}
+
+CollectiveSpec collective(Backend backend, double bytes, CollectiveKind kind = CollectiveKind::all_reduce) {
+  CollectiveSpec spec;
+  spec.kind = kind;
+  spec.backend = backend;
+  spec.bytes = sim::Bytes(bytes);
+  spec.gpus = 4;
+  return spec;
+}
+
+// Flags, one pass, flags. In two shots a pass for the sums and, of the sums of three peers in turn, three.
+TEST(Shots, OfASmallArrayWaitForFlagsAndPasses) {
+  EXPECT_NEAR(microseconds_on(machine(), collective(Backend::one_shot, 4.0)), around_all + 2 * flags + 1.0, 1e-3);
+  EXPECT_NEAR(microseconds_on(machine(), collective(Backend::two_shot, 4.0)),
+              around_all + 2 * flags + fence + 1.0 + 3.0, 1e-3);
+}
+
+// 4 MB from each of three peers over a link each of 10 GB/s: 400 us. In two shots a quarter of that twice. An
+// all-gather and a reduce-scatter load a quarter once.
+TEST(Shots, OfALargeArrayAreBoundByLinks) {
+  EXPECT_NEAR(microseconds_on(machine(), collective(Backend::one_shot, 4e6)), around_all + 2 * flags + 400.0, 1e-3);
+  EXPECT_NEAR(microseconds_on(machine(), collective(Backend::two_shot, 4e6)), around_all + 2 * flags + fence + 200.0,
+              1e-3);
+  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+    EXPECT_NEAR(microseconds_on(machine(), collective(Backend::one_shot, 4e6, kind)), around_all + 2 * flags + 100.0,
+                1e-3);
+  }
+}
+
+// Four workgroups with 1000 B of each peer under way for a microsecond load 4 GB/s from each: 4 MB take 1000 us. In two
+// shots a quarter of it does at first, 250 us, then three quarters at 4 GB/s from all peers together: 750 us. Eight
+// workgroups load twice as fast.
+TEST(Shots, AreBoundByWhatTheirWorkgroupsHaveUnderWay) {
+  const PlatformSpec platform = machine(1000.0);
+  EXPECT_NEAR(microseconds_on(platform, collective(Backend::one_shot, 4e6)), around_all + 2 * flags + 1000.0, 1e-2);
+  EXPECT_NEAR(microseconds_on(platform, collective(Backend::two_shot, 4e6)), around_all + 2 * flags + fence + 1000.0,
+              1e-2);
+  CollectiveSpec more = collective(Backend::one_shot, 4e6);
+  more.channels = 8;
+  EXPECT_NEAR(microseconds_on(platform, more), around_all + 2 * flags + 500.0, 1e-2);
+}
+
+// One pass of two workgroups is all that 2000 B need; four is the most without being asked for more.
+TEST(Shots, TakeNoMoreWorkgroupsThanOnePassNeeds) {
+  const PlatformSpec platform = machine(1000.0);
+  EXPECT_EQ(channels_of(collective(Backend::one_shot, 1.0), platform), 1);
+  EXPECT_EQ(channels_of(collective(Backend::one_shot, 2000.0), platform), 2);
+  EXPECT_EQ(channels_of(collective(Backend::two_shot, 4e6), platform), 4);
+}
+
+// Of an array of S each GPU receives S from every peer in one shot, in two shots twice a quarter.
+TEST(Shots, CarryTheirBytesOverEveryLink) {
+  const auto carried = [](Backend backend, int from, int to) {
+    const PlatformSpec platform = machine();
+    sim::Simulator simulator;
+    Node node(simulator, platform);
+    time_on(node, collective(backend, 4e6));
+    return node.network().served(node.fabric().link(from, to));
+  };
+  EXPECT_NEAR(carried(Backend::one_shot, 1, 2), 4e6, 1.0);
+  EXPECT_NEAR(carried(Backend::one_shot, 3, 0), 4e6, 1.0);
+  EXPECT_NEAR(carried(Backend::two_shot, 1, 2), 2e6, 1.0);
+}
+
+// The run itself holds every byte to having arrived once, from the right place.
+TEST(Shots, DeliverWhatTheCollectiveIsDue) {
+  for (int gpus = 2; gpus <= 8; ++gpus) {
+    for (const Backend backend : {Backend::one_shot, Backend::two_shot}) {
+      for (const CollectiveKind kind : abilities_of(backend).kinds) {
+        CollectiveSpec spec = collective(backend, 1e6, kind);
+        spec.gpus = gpus;
+        EXPECT_GT(time_on(mi300x(), spec), sim::Time::zero());
+      }
+    }
+  }
+}
+
+TEST(Shots, TakeAsLongWhereOneGpuStandsForAll) {
+  const PlatformSpec platform = mi300x();
+  for (const Backend backend : {Backend::one_shot, Backend::two_shot}) {
+    CollectiveSpec spec = collective(backend, 1e6);
+    spec.gpus = platform.gpus;
+    sim::Simulator simulator;
+    Node alike(simulator, platform, Symmetry::all_alike);
+    EXPECT_EQ(time_on(alike, spec), time_on(platform, spec));
+  }
+}
+
+TEST(Shots, SayWhatTheyCannotDo) {
+  sim::Simulator simulator;
+  const PlatformSpec platform = machine();
+  const Node node(simulator, platform);
+  EXPECT_EQ(why_impossible(collective(Backend::one_shot, 1e6, CollectiveKind::broadcast), node),
+            "one_shot has no broadcast: what it can do is all_gather, all_reduce, reduce_scatter");
+  EXPECT_EQ(why_impossible(collective(Backend::two_shot, 1e6, CollectiveKind::all_gather), node),
+            "two_shot has no all_gather: what it can do is all_reduce");
+  CollectiveSpec crowd = collective(Backend::one_shot, 1e6);
+  crowd.channels = 9;
+  EXPECT_EQ(why_impossible(crowd, node), "9 channels cannot be had: 1 to 8 are accepted, which fit on the CUs");
+}
+
+}  // namespace
+}  // namespace c3sim::models
