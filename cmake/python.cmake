@@ -31,3 +31,5 @@ set(C3SIM_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where Python packag
 install(TARGETS c3sim_python LIBRARY DESTINATION ${C3SIM_PYTHON_DIR}/c3sim COMPONENT python)
 install(FILES ${package}/__init__.py ${package}/__init__.pyi ${package}/py.typed DESTINATION ${C3SIM_PYTHON_DIR}/c3sim
         COMPONENT python)
+install(DIRECTORY examples/ DESTINATION share/doc/c3sim/examples COMPONENT python FILES_MATCHING PATTERN *.ipynb
+        PATTERN embed EXCLUDE)
