@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "models/collectives/kernel_collective.h"
-#include "study/heuristic.h"
+#include "study/c3/heuristic.h"
 
 namespace c3sim::validate {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 
 namespace c3sim::calibrate {
 

@@ -33,7 +33,6 @@ Command copy_command();
 Command kernel_command();
 Command run_command();
 Command schema_command();
-Command sweep_command();
 Command platform_command();
 
 }  // namespace c3sim::study

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/operation.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 

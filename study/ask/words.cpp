@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "study/choices.h"
+#include "study/work/choices.h"
 
 namespace c3sim::study {
 

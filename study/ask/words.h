@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "study/ask/option.h"
+#include "study/ask/questions.h"
 #include "study/ask/value.h"
-#include "study/questions.h"
 
 namespace c3sim::study {
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "study/config_folders.h"
+#include "study/sweep/sweep_command.h"
+#include "study/work/config_folders.h"
 #include "validate/suite_data.h"
 
 namespace c3sim::validate {
