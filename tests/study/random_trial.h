@@ -43,7 +43,7 @@ inline models::CollectiveSpec any_collective() {
   spec.cus = any_count();
   spec.channels = any_count();
   spec.graph = any_of({0, 1}) == 1;
-  if (spec.backend == models::Backend::rccl) return spec;  // the rest is about engines
+  if (spec.backend != models::Backend::sdma) return spec;  // the rest is about engines
   spec.variant = any_choice(variant_choices());
   spec.prelaunch = any_of({0, 1}) == 1;
   spec.engines = any_of({1, 2, 4});
