@@ -96,6 +96,7 @@ sim::Task<> KernelCollective::run_on(int gpu) {
   if (stream_.ready != nullptr) co_await stream_.ready->wait();
   KernelSpec kernel;
   kernel.name = name_;
+  kernel.gpu = gpu;
   kernel.workgroups = program_.channels;
   kernel.workgroup = program_.channel;
   kernel.stream = stream_;

@@ -84,6 +84,7 @@ sim::Task<> KernelRun::run() {
   std::optional<PowerGovernor::Listener> listener;
   if (kernel_.follows_clock) listener = governor.add_listener([this] { describe_waves(); });
   KernelSpec shape = kernel_.shape;
+  shape.gpu = gpu_index_;
   CohortBody body = [this](const Cohort& cohort) { return run_wave(cohort); };
   co_await gpu_.dispatcher().run(std::move(shape), std::move(body));
   if (listener) governor.remove_listener(*listener);

@@ -279,11 +279,23 @@ void Dispatcher::add_room(const KernelSpec& kernel, const Cohort::Run& run, cons
 }
 
 sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
+  const Stream& stream = queue.kernel.stream;
   co_await simulator_.delay(spec_.workgroup_launch);
+  if (stream.polled.word != nullptr) co_await poll(queue);
   co_await queue.body(cohort);
   retire(queue, cohort);
   queue.unfinished -= cohort.size();
+  if (stream.progress) {
+    const int all = queue.kernel.workgroups;
+    stream.progress({queue.kernel.gpu, all - queue.unfinished, all});
+  }
   if (queue.unfinished == 0) queue.done.open();
+}
+
+sim::Task<> Dispatcher::poll(const Queue& queue) {
+  const PolledWord polled = queue.kernel.stream.polled;
+  co_await polled.word->wait(polled.until, queue.kernel.name);
+  co_await simulator_.delay(polled.read);
 }
 
 void Dispatcher::retire(Queue& queue, const Cohort& cohort) {

@@ -49,6 +49,8 @@ class Dispatcher {
   // So much more is free on each CU of the run; what its workgroups take is less than nothing.
   void add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
+  // Its workgroups hold their CUs meanwhile.
+  sim::Task<> poll(const Queue& queue);
   void retire(Queue& queue, const Cohort& cohort);
 
   sim::Simulator& simulator_;

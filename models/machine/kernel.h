@@ -17,6 +17,7 @@ namespace c3sim::models {
 
 struct KernelSpec {
   std::string name;
+  int gpu = 0;            // on which it runs
   int workgroups = 0;     // pieces of work, whoever takes them
   CuResources workgroup;  // what each of them needs of its CU
   Dealing dealing = Dealing::per_xcd;

@@ -33,6 +33,7 @@ class MemoryWord {
   void write(std::int64_t value);
   void add(std::int64_t addend) { write(value_ + addend); }
 
+  sim::Simulator& simulator() { return simulator_; }
   std::int64_t value() const { return value_; }
   bool meets(const Condition& condition) const { return condition.holds_for(value_); }
   sim::Time written_at() const { return written_at_; }  // the last write, or zero

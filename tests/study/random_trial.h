@@ -43,7 +43,7 @@ inline models::CollectiveSpec any_collective() {
   spec.cus = any_count();
   spec.channels = any_count();
   spec.graph = any_of({0, 1}) == 1;
-  if (spec.backend != models::Backend::sdma) return spec;  // the rest is about engines
+  if (models::by_kernels(spec.backend)) return spec;  // the rest is about engines
   spec.variant = any_choice(variant_choices());
   spec.prelaunch = any_of({0, 1}) == 1;
   spec.engines = any_of({1, 2, 4});
@@ -77,6 +77,7 @@ inline C3Trial any_c3() {
   trial.scenario.delay = any_pause();
   trial.strategy = any_choice(strategy_choices());
   trial.scenario.barrier = *rc::gen::element(Barrier::each, Barrier::none);
+  trial.scenario.kernels = any_choice(backend_choices());
   trial.scenario.variant = any_choice(variant_choices());
   trial.scenario.prelaunch = *rc::gen::arbitrary<bool>();
   return trial;
