@@ -74,6 +74,7 @@ Results answer_kernel(Request& request) {
     arguments.fault("--read",
                     "is missing: --read and --write, --operator and --elements, or --gpu, --peers and --bytes");
   const Platform platform = request.platform(arguments);
+  arguments.check();
   KernelQuestion question;
   if (remote) {
     question.kernel = remote_kernel(asked, arguments, platform.spec);

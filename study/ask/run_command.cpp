@@ -87,6 +87,7 @@ Results answer_run(Request& request) {
   set_parameters(config, request.texts("param"));
   const ExperimentMachine machine = read_machine(config);
   const Platform platform = request.platform(arguments, machine.platform, machine.protocol, machine.assignments);
+  arguments.check();
   Testbed testbed(platform.spec);
   Results results = holds_c3_study(config.root()) ? answer_c3_study(request, config, testbed, platform, jobs)
                     : holds_finer_grain_study(config.root())

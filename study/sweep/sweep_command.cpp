@@ -146,6 +146,7 @@ Results answer_as(Ranks* ranks, Request& request, bool& serves) {
   }
   const Platform platform =
       request.platform(arguments, root.text("platform", machine.platform), machine.protocol, machine.assignments);
+  arguments.check();
   Platforms platforms(platform);
   const SweepStudy study = read_sweep_study(root, platforms, std::move(experiment), limits);
   config.finish();

@@ -68,7 +68,8 @@ study::Results answer_calibrate(study::Request& request) {
   }
   for (const std::string& name : request.texts("names")) request.reads(name);
   request.check_options(arguments);
-  const std::filesystem::path base = request.platform_file(arguments);
+  arguments.check();
+  const std::filesystem::path base = request.platform_file();
   request.check_output(arguments, "--out", out_file);
   request.check_output_folder(arguments, "--report", report_folder, {"results.json", "report.md", "page.html"});
   calibrate::CalibrationOptions options;
