@@ -139,6 +139,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     CollectiveCommand collective(app, session);
     CopyCommand copy(app, session);
     KernelCommand kernel(app, session);
+    StepCommand step(app, session);
     RunCommand run(app, session);
     SchemaCommand schema(app, session);
     SweepCommand sweep(app, session);

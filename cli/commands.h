@@ -12,6 +12,7 @@
 #include "cli/session.h"
 #include "sim/config/config.h"
 #include "study/questions.h"
+#include "study/step/step_question.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_study.h"
 #include "study/tune/tuning.h"
@@ -107,6 +108,35 @@ class KernelCommand {
   std::string bytes_;
   std::string access_ = "store";
   std::string cus_;
+};
+
+// How long a whole step of a model takes.
+class StepCommand {
+ public:
+  StepCommand(CLI::App& app, Session& session);
+
+ private:
+  void run();
+  study::StepQuestion question(Arguments& arguments) const;
+
+  Session& session_;
+  std::string model_;
+  std::string phase_;
+  std::string layers_;
+  std::string batch_ = "1";
+  std::string tokens_;
+  std::string context_;
+  std::string tp_ = "1";
+  std::string ep_ = "1";
+  std::string dp_ = "1";
+  std::string shard_;
+  std::string dtype_;
+  bool graph_ = false;
+  std::string optimizer_;
+  bool forward_ = false;
+  bool recompute_ = false;
+  std::string collectives_;
+  std::string write_;
 };
 
 // How long one copy between two GPUs takes.

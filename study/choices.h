@@ -33,6 +33,7 @@ inline std::vector<Choice<models::CollectiveKind>> collective_choices() {
   using enum models::CollectiveKind;
   return choices_of<models::CollectiveKind>(std::array{all_gather, all_to_all, all_reduce, reduce_scatter, broadcast});
 }
+inline std::vector<Choice<models::Dtype>> dtype_choices() { return choices_of<models::Dtype>(models::all_dtypes); }
 inline std::vector<Choice<models::Backend>> backend_choices() {
   return choices_of<models::Backend>(std::array{models::Backend::rccl, models::Backend::sdma});
 }

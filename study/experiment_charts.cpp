@@ -24,6 +24,7 @@ Doer doer_of(const Work& work) {
                       [](const models::SdmaCopySpec&) { return Doer::engines; },
                       [](const models::SdmaPacketList&) { return Doer::engines; },
                       [](const models::ElementwiseSpec&) { return Doer::kernel; },
+                      [](const models::AttentionShape&) { return Doer::kernel; },
                       [](const models::RemoteKernelSpec&) { return Doer::kernel; },
                       [](const DelaySpec&) { return Doer::host; }, [](const HostWorkSpec&) { return Doer::host; }},
       work);

@@ -43,6 +43,8 @@ std::string words(const models::ElementwiseSpec& spec) { return "kernel: " + mod
 
 std::string words(const models::RemoteKernelSpec& spec) { return "kernel: " + models::to_string(spec); }
 
+std::string words(const models::AttentionShape& shape) { return models::to_string(shape); }
+
 std::string words(const DelaySpec& spec) { return "delay of " + sim::to_string(spec.time); }
 
 std::string words(const HostWorkSpec& spec) { return "host work of " + sim::to_string(spec.time); }
@@ -64,6 +66,7 @@ bool is_kernel(const Work& work) {
   return std::visit(
       sim::Overloaded{[](const models::GemmShape&) { return true; },
                       [](const models::CollectiveSpec& spec) { return spec.backend == models::Backend::rccl; },
+                      [](const models::AttentionShape&) { return true; },
                       [](const models::ElementwiseSpec&) { return true; },
                       [](const models::RemoteKernelSpec&) { return true; }, [](const auto&) { return false; }},
       work);
