@@ -30,7 +30,8 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   const double reads = spec.read / spec.bytes();
   Demand demand;
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
-  demand.in_flight = in_flight_of_workgroup(spec, gpu);
+  const int workgroups = spec.workgroups > 0 ? spec.workgroups : gpu.cus();
+  demand.in_flight = std::min(in_flight_of_workgroup(spec, gpu), spec.bytes() / workgroups);  // no more than it has
   demand.waits = true;
   demand.step_latency = gpu.streams.latency;
   const double flops_per_byte = spec.flops.value() / spec.bytes().value();

@@ -153,7 +153,7 @@ double GemmPlan::piece_l2_bytes() const {
 double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }
 
 sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) {
-  return library.start_up * (kernel.split_k > 1 ? 2 : 1);
+  return kernel.start_up.value_or(library.start_up) * (kernel.split_k > 1 ? 2 : 1);
 }
 
 GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {
