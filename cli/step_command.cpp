@@ -5,6 +5,7 @@
 #include "study/config_folders.h"
 #include "study/operators.h"
 #include "study/step/step.h"
+#include "study/step/step_faults.h"
 #include "study/testbed.h"
 
 namespace c3sim::cli {

@@ -1,5 +1,4 @@
-// A layer as PyTorch launches it: each of its operators a kernel, matrix products by the library, attention fused.
-#include "study/step/step_writer.h"
+#include "study/step/layer.h"
 
 namespace c3sim::study {
 

@@ -8,6 +8,8 @@
 
 #include "sim/config/config_error.h"
 #include "study/power_meter.h"
+#include "study/step/step_faults.h"
+#include "study/step/step_graph.h"
 #include "study/testbed.h"
 
 namespace c3sim::study {

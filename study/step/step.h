@@ -8,9 +8,11 @@
 
 #include "models/platform/platform_spec.h"
 #include "sim/units.h"
+#include "study/operators.h"
 #include "study/report/results.h"
-#include "study/step/step_graph.h"
 #include "study/step/step_memory.h"
+#include "study/step/step_operation.h"
+#include "study/step/step_question.h"
 
 namespace c3sim::study {
 

@@ -5,6 +5,7 @@
 #include "sim/config/quantity_text.h"
 #include "sim/overloaded.h"
 #include "study/step/step.h"
+#include "study/step/step_graph.h"
 
 namespace c3sim::study {
 

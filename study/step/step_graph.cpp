@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "study/step/layer.h"
 #include "study/step/step_writer.h"
 #include "study/step/training.h"
 
@@ -69,13 +70,6 @@ void write_embedding_gradient(StepWriter& writer) {
 }
 
 }  // namespace
-
-std::string_view to_string(Kind kind) {
-  constexpr std::array<std::string_view, kinds> names{"gemm",       "attention",  "norm",           "elementwise",
-                                                      "optimizer",  "embedding",  "copy",           "softmax",
-                                                      "all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
-  return names[static_cast<std::size_t>(kind)];
-}
 
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                    std::int64_t layers) {

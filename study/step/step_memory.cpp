@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "study/step/training.h"
-
 namespace c3sim::study {
 
 namespace {
@@ -37,6 +35,17 @@ sim::Bytes activations_of(const StepQuestion& question) {
 }
 
 }  // namespace
+
+double layer_weights(const StepQuestion& question) {
+  const ModelSpec& model = question.model;
+  const double of_experts = static_cast<double>(model.expert_parameters());
+  const double of_all = static_cast<double>(model.layer_parameters()) - of_experts;
+  return (of_all + of_experts / question.ep) / question.tp;
+}
+
+double end_weights(const StepQuestion& question) {
+  return question.layers ? 0.0 : static_cast<double>(question.model.end_parameters()) / question.tp;
+}
 
 StepMemory memory_of(const StepQuestion& question) {
   const double layers = static_cast<double>(question.layer_count());

@@ -17,6 +17,11 @@ struct StepMemory {
   sim::Bytes total() const { return weights + gradients + states + activations + cache; }
 };
 
+// Weights of a layer on one GPU, before replicas share them out; those of embedding and head, 0 where the step has
+// layers alone.
+double layer_weights(const StepQuestion& question);
+double end_weights(const StepQuestion& question);
+
 StepMemory memory_of(const StepQuestion& question);
 std::string to_string(const StepMemory& memory);  // "weights 16.1 GB, cache 17.2 GB"
 

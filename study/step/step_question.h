@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "models/collectives/collective.h"
 #include "models/platform/dtype.h"
-#include "models/platform/platform_spec.h"
-#include "sim/config/config_error.h"
 #include "study/choices.h"
 #include "study/step/model_spec.h"
 
@@ -56,9 +55,5 @@ struct StepQuestion {
   bool mixes() const { return phase == Phase::train && shard == Shard::none && size_of(dtype) < single_precision; }
   std::int64_t new_tokens() const { return batch * tokens; }  // of a replica
 };
-
-// What of the question the model, the platform or itself contradicts: `where` is the option of the command line,
-// without dashes, that asks for it. Memory among it. Empty where it can be asked.
-std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

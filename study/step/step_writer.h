@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "study/step/step_graph.h"
+#include "study/operators.h"
+#include "study/step/step_operation.h"
+#include "study/step/step_question.h"
 
 namespace c3sim::study {
 
@@ -56,9 +58,5 @@ class StepWriter {
   std::span<const ElementwiseOperator> operators_;
   std::vector<StepOperation> operations_;
 };
-
-// The operations of a layer forward, and those of its gradient, in their order. `prefix` is put before their names.
-void write_forward(StepWriter& writer, const std::string& prefix);
-void write_backward(StepWriter& writer);
 
 }  // namespace c3sim::study

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "study/step/step_memory.h"
+
 namespace c3sim::study {
 
 namespace {
@@ -130,21 +132,10 @@ std::vector<std::string> reductions(const StepQuestion& question) {
 
 }  // namespace
 
-double layer_weights(const StepQuestion& question) {
-  const ModelSpec& model = question.model;
-  const double of_experts = static_cast<double>(model.expert_parameters());
-  const double of_all = static_cast<double>(model.layer_parameters()) - of_experts;
-  return (of_all + of_experts / question.ep) / question.tp;
-}
-
-double end_weights(const StepQuestion& question) {
-  return question.layers ? 0.0 : static_cast<double>(question.model.end_parameters()) / question.tp;
-}
-
 void write_gather(StepWriter& writer, const std::string& prefix) {
   const StepQuestion& question = writer.question();
   const double weights = layer_weights(question);
-  writer.operate(prefix + "copy_in", Kind::copy, "copy", weights / question.dp);
+  writer.operate(prefix + "copy_in", Kind::copy, "cast_down", weights / question.dp);
   writer.queue_on(weight_stream);
   writer.wait({prefix.empty() ? "down_residual" : "attention_norm_residual_gradient", "layer", -2});
   writer.collective(prefix + "gather", models::CollectiveKind::all_gather, weights * writer.element(), question.dp,

@@ -1,4 +1,4 @@
-// What training adds to the layers: gathered weights, reduced gradients, the update of the weights.
+// What training adds to the layers: gradients, gathered weights, reduced gradients, the update of the weights.
 #pragma once
 
 #include <string>
@@ -11,16 +11,14 @@ namespace c3sim::study {
 // and the copies into and out of the gathered buffer. `prefix` tells the pass.
 void write_gather(StepWriter& writer, const std::string& prefix);
 
+// The operations of the gradient of a layer, in their order.
+void write_backward(StepWriter& writer);
+
 // Behind the gradient of a layer: the gradients of its weights, over the replicas: reduced and scattered where they are
 // fully sharded, else all-reduced in buckets as they come.
 void write_reduction(StepWriter& writer);
 
 // The update of the weights of so many layers, and of the rest where the step has it.
 void write_update(StepWriter& writer, std::int64_t layers);
-
-// Weights of a layer on one GPU, before replicas share them out.
-double layer_weights(const StepQuestion& question);
-// The same of embedding and head; 0 where the step has layers alone.
-double end_weights(const StepQuestion& question);
 
 }  // namespace c3sim::study
