@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "sim/config/output_file.h"
+#include "study/choices.h"
 #include "study/config_folders.h"
 #include "study/operators.h"
 #include "study/step/step.h"

@@ -12,6 +12,7 @@
 #include "models/kernels/remote_kernel.h"
 #include "study/dependent.h"
 #include "study/figure.h"
+#include "study/step/step_trial.h"
 #include "study/strategy.h"
 #include "study/stream_trial.h"
 
@@ -104,9 +105,9 @@ struct DependentTrial {
   auto operator<=>(const DependentTrial&) const = default;
 };
 
-using Trial =
-    std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
-                 StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial>;
+using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
+                           StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
+                           StreamAndCopiesTrial, StepTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);

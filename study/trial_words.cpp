@@ -97,6 +97,8 @@ std::string words(const StreamAndCopiesTrial& trial) {
   return text;
 }
 
+std::string words(const StepTrial& trial) { return to_string(trial); }
+
 template <class T>
 std::string command(const T&) {
   return {};
@@ -148,6 +150,8 @@ std::string command(const CollectiveTrial& trial) {
   return text + " --bytes " + spelled(spec.bytes);
 }
 
+std::string command(const StepTrial& trial) { return command_of(trial); }
+
 std::string command(const CopyTrial& trial) {
   std::string text = fmt::format("copy --from {} --to {} --bytes {} --phases", device_name(trial.spec.from),
                                  device_name(trial.spec.to), spelled(trial.spec.bytes));
@@ -192,7 +196,8 @@ std::string_view kind_of(const Trial& trial) {
                                                                            "C3",
                                                                            "dependent",
                                                                            "stream beside a collective",
-                                                                           "stream beside copies"};
+                                                                           "stream beside copies",
+                                                                           "step"};
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);

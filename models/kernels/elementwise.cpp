@@ -26,11 +26,10 @@ sim::BytesPerSecond fill_rate(const ElementwiseSpec& spec, const GpuSpec& gpu) {
 }
 
 // Progress counts in bytes read or written; every one passes an L2 and goes to HBM.
-Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups) {
   const double reads = spec.read / spec.bytes();
   Demand demand;
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
-  const int workgroups = spec.workgroups > 0 ? spec.workgroups : gpu.cus();
   demand.in_flight = std::min(in_flight_of_workgroup(spec, gpu), spec.bytes() / workgroups);  // no more than it has
   demand.waits = true;
   demand.step_latency = gpu.streams.latency;
@@ -72,7 +71,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   // Whatever it touches it fills.
   kernel.l2_fill = fill_rate(spec, gpu);
   kernel.cache_fill = kernel.l2_fill;
-  kernel.demand = [demand = demand_of(spec, gpu)](int, const Footing&) { return demand; };
+  kernel.demand = [demand = demand_of(spec, gpu, kernel.shape.workgroups)](int, const Footing&) { return demand; };
   return kernel;
 }
 

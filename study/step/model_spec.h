@@ -2,6 +2,7 @@
 // Hugging Face.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -36,6 +37,8 @@ struct ModelSpec {
   double scored = 1.0;            // share of the tokens whose output training scores
   std::int64_t experts = 0;       // of a layer, 0: one feed-forward half for all tokens
   std::int64_t experts_used = 0;  // by a token
+
+  auto operator<=>(const ModelSpec&) const = default;
 
   std::int64_t query_features() const { return heads * head_dim; }
   std::int64_t kv_features() const { return kv_heads * head_dim; }

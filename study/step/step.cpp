@@ -47,6 +47,7 @@ struct Seen {
   double exposed = 0.0;
   std::array<double, kinds> by_kind{};
   double energy = 0.0;  // joules
+  double cycles = 0.0;  // of the engine clock
   double flops = 0.0;
 
   template <class Visit>
@@ -57,6 +58,7 @@ struct Seen {
     visit(a.exposed, b.exposed);
     for (std::size_t kind = 0; kind < kinds; ++kind) visit(a.by_kind[kind], b.by_kind[kind]);
     visit(a.energy, b.energy);
+    visit(a.cycles, b.cycles);
     visit(a.flops, b.flops);
   }
 };
@@ -78,6 +80,7 @@ class StepRun {
     const Seen launched = look(question_, op_by_op_, layers);
     seen.time = launched.time;
     seen.energy = launched.energy;
+    seen.cycles = launched.cycles;
     return seen;
   }
   Schedule schedule(std::int64_t layers) const {
@@ -95,7 +98,9 @@ class StepRun {
     Seen seen = tell(blocks, graph, timeline, testbed.platform().host.kernel_notice);
     PowerMeter meter;
     testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-    seen.energy = (meter.mean_power(sim::Seconds(seen.time)) * sim::Seconds(seen.time)).value();
+    const sim::Seconds time(seen.time);
+    seen.energy = (meter.mean_power(time) * time).value();
+    seen.cycles = meter.mean_clock(time) * time;
     return seen;
   }
 
@@ -185,6 +190,7 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.exposed = time(seen.exposed);
   for (std::size_t kind = 0; kind < kinds; ++kind) result.by_kind[kind] = time(seen.by_kind[kind]);
   result.power = sim::Joules(seen.energy) / sim::Seconds(seen.time);
+  result.clock = sim::Hertz(seen.cycles / seen.time);
   result.flops = sim::Flops(seen.flops);
   result.memory = memory_of(question);
   result.warnings = run.warnings();

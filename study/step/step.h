@@ -26,6 +26,7 @@ struct StepResult {
   sim::Time exposed{0};
   std::array<sim::Time, kinds> by_kind{};  // sums over all kernels
   sim::Watts power;                        // of one GPU, mean over the step
+  sim::Hertz clock;                        // likewise
   sim::Flops flops;                        // of products and attention on one GPU, as the model has them
   StepMemory memory;
   std::vector<std::string> warnings;

@@ -2,30 +2,30 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "models/collectives/collective.h"
 #include "models/platform/dtype.h"
-#include "study/choices.h"
 #include "study/step/model_spec.h"
 
 namespace c3sim::study {
 
 enum class Phase { decode, prefill, train };
+inline constexpr std::array all_phases{Phase::decode, Phase::prefill, Phase::train};
 enum class Shard { none, full };  // of weights, gradients and states over data-parallel GPUs
+inline constexpr std::array all_shards{Shard::none, Shard::full};
 enum class Optimizer { none, adam, lamb };
+inline constexpr std::array all_optimizers{Optimizer::none, Optimizer::adam, Optimizer::lamb};
 
 inline constexpr sim::Bytes single_precision{4.0};  // of weights that are updated, gradients and states
 
 std::string_view to_string(Phase phase);
+std::string_view to_string(Shard shard);
 std::string_view to_string(Optimizer optimizer);
-
-std::vector<Choice<Phase>> phase_choices();
-std::vector<Choice<Shard>> shard_choices();
-std::vector<Choice<Optimizer>> optimizer_choices();
 
 struct StepQuestion {
   ModelSpec model;
@@ -44,6 +44,8 @@ struct StepQuestion {
   bool forward = false;    // of training: no gradients
   bool recompute = false;  // of training: activations of a layer are computed again before its gradient
   models::Backend collectives = models::Backend::rccl;
+
+  auto operator<=>(const StepQuestion&) const = default;
 
   int gpus() const { return tp * ep * dp; }
   // Heads of keys and values on a GPU: one at least, of which several GPUs then hold the same.

@@ -52,7 +52,7 @@ class Backward {
   void normalise(const std::string& of) {
     if (mixes_) writer_.operate(of + "_cast_up", Kind::copy, "cast_up", stream_elements());
     writer_.operate(of + "_gradient", Kind::norm, "norm_backward", stream_elements(), stream_element());
-    writer_.operate(of + "_weight_gradient", Kind::norm, "norm_weights", stream_elements(), stream_element());
+    writer_.operate(of + "_weight_gradient", Kind::elementwise, "norm_weights", stream_elements(), stream_element());
     writer_.operate(of + "_residual_gradient", Kind::elementwise, "add", stream_elements(), stream_element());
   }
   void add_up(const std::string& of) {
