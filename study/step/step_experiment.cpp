@@ -32,7 +32,7 @@ std::string words(const models::ElementwiseSpec& spec) {
 }
 
 std::string words(const models::CollectiveSpec& spec) {
-  const char* const how = spec.backend == models::Backend::sdma ? ", host_threads: per_gpu" : "";
+  const char* const how = spec.host_threads ? ", host_threads: per_gpu" : "";
   return fmt::format("collective: {{kind: {}, bytes: {}, backend: {}, gpus: {}{}{}}}", to_string(spec.kind),
                      bytes_text(spec.bytes), to_string(spec.backend), spec.gpus, how,
                      spec.graph ? ", graph: true" : "");

@@ -75,13 +75,15 @@ void StepWriter::collective(const std::string& name, models::CollectiveKind kind
   if (gpus == 1) return;
   models::CollectiveSpec spec;
   spec.kind = kind;
-  spec.backend = question_.collectives;
+  // Engines of today do not add: what only adds up stays with kernels.
+  const bool adds = kind == models::CollectiveKind::reduce_scatter;
+  spec.backend = adds ? models::Backend::rccl : question_.collectives;
   spec.bytes = bytes;
   spec.gpus = gpus;
-  spec.host_threads = models::HostThreads::per_gpu;
   if (spec.backend == models::Backend::rccl) {
     spec.graph = question_.graph;
-    spec.host_threads.reset();
+  } else {
+    spec.host_threads = models::HostThreads::per_gpu;
   }
   operations_.push_back({name, kind_of(kind), spec, stream});
 }
