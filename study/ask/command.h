@@ -31,6 +31,7 @@ Command gemm_command();
 Command collective_command();
 Command copy_command();
 Command kernel_command();
+Command step_command();
 Command run_command();
 Command schema_command();
 Command platform_command();

@@ -58,6 +58,7 @@ constexpr std::array forms = [] {
       of_bytes(l2_hit_bytes, "l2_hit_bytes", "L2 hits"),
       of_bytes(l2_miss_bytes, "l2_miss_bytes", "L2 misses"),
       of_share(cache_hit_share, "cache_hit_share", "Infinity Cache hits"),
+      FigureForm{energy, "energy", "board energy", Dimension::energy, "J", 1.0, 1e-9, 1e9},
   };
 }();
 

@@ -34,7 +34,8 @@ enum class Figure {
   clock,                 // of its engines, likewise
   l2_hit_bytes,          // that the L2s of one GPU serve
   l2_miss_bytes,         // that pass on to the Infinity Cache and HBM
-  cache_hit_share        // of those, what the Infinity Cache serves
+  cache_hit_share,       // of those, what the Infinity Cache serves
+  energy                 // of one board, over the run
 };
 
 // How far a prediction is off: relative to what was measured, or, of shares, in percentage points.

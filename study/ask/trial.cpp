@@ -352,6 +352,8 @@ Between between_of(const GemmTrial& trial) {
 
 bool is_concurrent(const Trial& trial) {
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
+  const auto* const step = std::get_if<StepTrial>(&trial);
+  if (step != nullptr) return step->question.gpus() > 1;
   return std::holds_alternative<C3Trial>(trial) || std::holds_alternative<DependentTrial>(trial) ||
          std::holds_alternative<StreamAndCollectiveTrial>(trial) || (copies != nullptr && copies->stream);
 }
@@ -361,6 +363,7 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
   std::string reason;
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) reason = why_no_cus(platform, gemm->cus);
   if (const auto* remote = std::get_if<RemoteTrial>(&trial)) reason = why_no_peer(platform, *remote);
+  if (const auto* step = std::get_if<StepTrial>(&trial)) reason = why_impossible(testbed, *step);
   if (const auto* stream = std::get_if<StreamTrial>(&trial)) reason = why_impossible(*stream);
   if (const auto* both = std::get_if<StreamAndCollectiveTrial>(&trial)) reason = why_impossible(both->stream);
   if (const auto* copies = std::get_if<StreamAndCopiesTrial>(&trial)) reason = why_impossible(*copies);
@@ -388,6 +391,7 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
                                     [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
+                                    [&](const StepTrial& step) { return observe(testbed, step); },
                                     [&](const auto&) { return of_schedule(testbed, trial, asked); }},
                     trial);
 }

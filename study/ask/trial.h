@@ -11,6 +11,7 @@
 
 #include "models/kernels/remote_kernel.h"
 #include "study/ask/figure.h"
+#include "study/ask/step_trial.h"
 #include "study/ask/stream_trial.h"
 #include "study/c3/strategy.h"
 #include "study/work/dependent.h"
@@ -105,9 +106,9 @@ struct DependentTrial {
   auto operator<=>(const DependentTrial&) const = default;
 };
 
-using Trial =
-    std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
-                 StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial>;
+using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
+                           StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
+                           StreamAndCopiesTrial, StepTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);

@@ -94,6 +94,8 @@ std::string words(const StreamAndCopiesTrial& trial) {
   return text;
 }
 
+std::string words(const StepTrial& trial) { return to_string(trial); }
+
 template <class Question>
 std::string said(std::string_view command, const Question& question) {
   return command_line(command, options_of<Question>(), spelled(question));
@@ -146,6 +148,8 @@ std::string command(const CollectiveTrial& trial) {
   return said("collective", question);
 }
 
+std::string command(const StepTrial& trial) { return command_of(trial); }
+
 std::string command(const CopyTrial& trial) {
   return said("copy", CopyQuestion{.copy = trial.spec, .sizes = {trial.spec.bytes}, .phases = true});
 }
@@ -179,7 +183,8 @@ std::string_view kind_of(const Trial& trial) {
                                                                            "C3",
                                                                            "dependent",
                                                                            "stream beside a collective",
-                                                                           "stream beside copies"};
+                                                                           "stream beside copies",
+                                                                           "step"};
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);

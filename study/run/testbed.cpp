@@ -76,6 +76,7 @@ bool is_one_gemm(const Schedule& schedule) {
 bool is_alike(const DelaySpec&, const models::PlatformSpec&) { return true; }
 bool is_alike(const HostWorkSpec&, const models::PlatformSpec&) { return true; }
 bool is_alike(const models::GemmShape&, const models::PlatformSpec&) { return true; }
+bool is_alike(const models::AttentionShape&, const models::PlatformSpec&) { return true; }
 bool is_alike(const models::ElementwiseSpec&, const models::PlatformSpec&) { return true; }
 bool is_alike(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
   return models::is_symmetric(spec, platform.gpus, platform.host.threads);
@@ -297,6 +298,9 @@ class Play {
   sim::Task<> carry_out(const models::ElementwiseSpec& spec, std::size_t place) {
     return models::run_elementwise(node_, spec, stream(place), schedule_[place].gpus);
   }
+  sim::Task<> carry_out(const models::AttentionShape& shape, std::size_t place) {
+    return models::run_attention(node_, shape, stream(place), schedule_[place].gpus);
+  }
   sim::Task<> carry_out(const DelaySpec& delay, std::size_t) { co_await simulator_.delay(delay.time); }
   sim::Task<> carry_out(const HostWorkSpec& work, std::size_t place) {
     const std::vector<int> gpus = schedule_[place].gpus.empty() ? node_.all_simulated() : schedule_[place].gpus;
@@ -336,9 +340,12 @@ std::string reason_against(const models::GemmShape& shape, const models::Node& n
     return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted",
                        models::to_string(shape), sim::to_string(largest_array));
   }
+  const models::GpuSpec& gpu = node.spec().gpu;
+  if (!gpu.gemm.precision(shape.dtype)) {
+    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions)", models::to_string(shape.dtype));
+  }
   // Each wave is simulated: seconds for a million.
   constexpr std::int64_t most_waves = 1 << 21;
-  const models::GpuSpec& gpu = node.spec().gpu;
   const models::GemmPlan plan = models::plan_gemm(gpu, shape);
   const std::int64_t waves = plan.pieces() / std::max(1, gpu.slots(gpu.cus(), plan.kernel.workgroup));
   if (waves <= most_waves) return {};
@@ -362,6 +369,10 @@ std::string reason_against(const models::SdmaPacketList& list, const models::Nod
 
 std::string reason_against(const models::ElementwiseSpec& spec, const models::Node& node) {
   return models::why_impossible(spec, node.spec().gpu);
+}
+
+std::string reason_against(const models::AttentionShape& shape, const models::Node& node) {
+  return models::why_impossible(shape, node.spec().gpu);
 }
 
 std::string reason_against(const DelaySpec&, const models::Node&) { return {}; }

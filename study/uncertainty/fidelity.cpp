@@ -22,9 +22,7 @@ std::string work_name(const models::CollectiveSpec& collective) {
 }
 
 std::array<sim::Bytes, 3> matrices_of(const models::GemmShape& shape) {
-  const auto bytes = [](std::int64_t elements) {
-    return sim::Bytes(static_cast<double>(elements) * models::GemmShape::element_bytes);
-  };
+  const auto bytes = [&](std::int64_t elements) { return sim::Bytes(static_cast<double>(elements) * shape.element()); };
   return {bytes(shape.m * shape.k), bytes(shape.k * shape.n), bytes(shape.m * shape.n)};
 }
 

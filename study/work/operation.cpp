@@ -43,6 +43,8 @@ std::string words(const models::ElementwiseSpec& spec) { return "kernel: " + mod
 
 std::string words(const models::RemoteKernelSpec& spec) { return "kernel: " + models::to_string(spec); }
 
+std::string words(const models::AttentionShape& shape) { return models::to_string(shape); }
+
 std::string words(const DelaySpec& spec) { return "delay of " + sim::to_string(spec.time); }
 
 std::string words(const HostWorkSpec& spec) { return "host work of " + sim::to_string(spec.time); }
@@ -73,6 +75,7 @@ Doer doer_of(const Work& work) {
                       [](const models::SdmaCopySpec&) { return Doer::engines; },
                       [](const models::SdmaPacketList&) { return Doer::engines; },
                       [](const models::ElementwiseSpec&) { return Doer::kernel; },
+                      [](const models::AttentionShape&) { return Doer::kernel; },
                       [](const models::RemoteKernelSpec&) { return Doer::kernel; },
                       [](const DelaySpec&) { return Doer::host; }, [](const HostWorkSpec&) { return Doer::host; }},
       work);

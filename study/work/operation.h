@@ -1,6 +1,6 @@
-// What a node can be asked to do: a GEMM or an element-wise kernel on GPUs, a collective over them, one copy by an SDMA
-// engine, packets for one, a kernel that reaches into other GPUs, work of the host, or nothing for a while; and when
-// each piece of it may start.
+// What a node can be asked to do: a GEMM, attention or an element-wise kernel on GPUs, a collective over them, one copy
+// by an SDMA engine, packets for one, a kernel that reaches into other GPUs, work of the host, or nothing for a while;
+// and when each piece of it may start.
 #pragma once
 
 #include <compare>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
+#include "models/kernels/attention.h"
 #include "models/kernels/elementwise.h"
 #include "models/kernels/remote_kernel.h"
 #include "models/machine/cu_mask.h"
@@ -35,8 +36,9 @@ struct HostWorkSpec {
   auto operator<=>(const HostWorkSpec&) const = default;
 };
 
-using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList,
-                          models::ElementwiseSpec, models::RemoteKernelSpec, DelaySpec, HostWorkSpec>;
+using Work =
+    std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList,
+                 models::ElementwiseSpec, models::RemoteKernelSpec, DelaySpec, HostWorkSpec, models::AttentionShape>;
 
 // Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
 bool is_kernel(const Work& work);

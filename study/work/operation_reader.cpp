@@ -20,7 +20,24 @@ constexpr std::int64_t word_values = 2'147'483'647;  // a FENCE writes 32 bits
 models::GemmShape read_gemm(sim::Section operation) {
   const models::ParsedGemmShape parsed = models::parse_gemm_shape(operation.text("gemm"));
   if (!parsed.ok() && operation.is_sound("gemm")) operation.fault("gemm", parsed.error);
-  return parsed.shape;
+  models::GemmShape shape = parsed.shape;
+  shape.dtype = operation.choice<models::Dtype>("dtype", dtype_choices(), models::Dtype::bf16);
+  return shape;
+}
+
+models::AttentionShape read_attention(sim::Section section) {
+  constexpr std::int64_t most = models::AttentionShape::largest_extent;
+  models::AttentionShape shape;
+  shape.batch = section.integer("batch", 1, most, 1);
+  shape.heads = section.integer("heads", 1, most);
+  shape.kv_heads = section.integer("kv_heads", 1, most, shape.heads);
+  shape.queries = section.integer("queries", 1, most);
+  shape.keys = section.integer("keys", 1, most, shape.queries);
+  shape.head_dim = section.integer("head_dim", 1, 4096);
+  shape.causal = section.flag("causal", true);
+  shape.backward = section.flag("gradient", false);
+  shape.dtype = section.choice<models::Dtype>("dtype", dtype_choices(), models::Dtype::bf16);
+  return shape;
 }
 
 models::CollectiveSpec read_collective(sim::Section section, const models::PlatformSpec& platform) {
@@ -124,6 +141,7 @@ models::ElementwiseSpec read_kernel(sim::Section section) {
   spec.read = section.bytes("read", any_size, sim::Bytes(0.0));
   spec.written = section.bytes("write", any_size, sim::Bytes(0.0));
   spec.flops = sim::Flops(section.number("flops", 0.0, 1e18, 0.0));
+  spec.reduces = section.flag("reduces", false);
   spec.workgroups = workgroups;
   return spec;
 }
@@ -139,8 +157,8 @@ models::RemoteKernelSpec read_remote(sim::Section section, const models::Platfor
 }
 
 // As in Work.
-constexpr std::array<const char*, 8> kinds_of_work{"gemm",   "collective", "copy",  "packets",
-                                                   "kernel", "remote",     "delay", "host"};
+constexpr std::array<const char*, 9> kinds_of_work{"gemm",   "collective", "copy", "packets",  "kernel",
+                                                   "remote", "delay",      "host", "attention"};
 constexpr sim::Limits<sim::Time> pauses{sim::Time(0), sim::Time(3'600'000'000'000'000)};  // an hour
 
 }  // namespace
@@ -150,8 +168,8 @@ Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
                                    [&operation](const char* kind) { return operation.has(kind); });
   if (kinds != 1) {
     operation.fault("name",
-                    "an operation has exactly one of the keys gemm, collective, copy, packets, kernel, remote, "
-                    "dependent, delay and host");
+                    "an operation has exactly one of the keys gemm, attention, collective, copy, packets, kernel, "
+                    "remote, dependent, delay and host");
   }
   if (operation.has("packets")) return read_packets(operation.section("packets"), platform);
   if (operation.has("collective")) return read_collective(operation.section("collective"), platform);
@@ -160,6 +178,7 @@ Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
   if (operation.has("remote")) return read_remote(operation.section("remote"), platform);
   if (operation.has("delay")) return DelaySpec{operation.time("delay", pauses)};
   if (operation.has("host")) return HostWorkSpec{operation.time("host", pauses)};
+  if (operation.has("attention")) return read_attention(operation.section("attention"));
   return operation.has("gemm") ? read_gemm(operation) : models::GemmShape{1, 1, 1};
 }
 
@@ -173,7 +192,8 @@ bool uses_cus(const Work& work, const models::PlatformSpec& platform) {
       sim::Overloaded{
           [&](const models::CollectiveSpec& spec) { return models::kernel_part(spec, platform.gpu.sdma).has_value(); },
           [](const models::GemmShape&) { return true; }, [](const models::ElementwiseSpec&) { return true; },
-          [](const models::RemoteKernelSpec&) { return true; }, [](const auto&) { return false; }},
+          [](const models::AttentionShape&) { return true; }, [](const models::RemoteKernelSpec&) { return true; },
+          [](const auto&) { return false; }},
       work);
 }
 
@@ -217,15 +237,17 @@ std::vector<int> all_gpus(const models::PlatformSpec& platform) {
 std::vector<int> read_gpus(sim::Section operation, const Work& work, const models::PlatformSpec& platform) {
   if (!operation.has("gpus")) return {};
   std::vector<int> gpus = operation.integers("gpus", 0, platform.gpus - 1);
-  const bool free = std::visit(
-      sim::Overloaded{[](const models::GemmShape&) { return true; },
-                      [](const models::ElementwiseSpec&) { return true; }, [](const DelaySpec&) { return true; },
-                      [](const HostWorkSpec&) { return true; }, [](const auto&) { return false; }},
-      work);
+  const bool free =
+      std::visit(sim::Overloaded{
+                     [](const models::GemmShape&) { return true; }, [](const models::ElementwiseSpec&) { return true; },
+                     [](const models::AttentionShape&) { return true; }, [](const DelaySpec&) { return true; },
+                     [](const HostWorkSpec&) { return true; }, [](const auto&) { return false; }},
+                 work);
   if (!free) {
-    operation.fault("gpus",
-                    "only a gemm, a kernel, a delay and work of the host are told their GPUs so: of other work "
-                    "they are part of its own section");
+    operation.fault(
+        "gpus",
+        "only a gemm, attention, a kernel, a delay and work of the host are told their GPUs so: of other work "
+        "they are part of its own section");
   }
   std::ranges::sort(gpus);
   if (!free || !operation.is_sound("gpus")) return {};

@@ -20,6 +20,7 @@ struct ElementwiseOperator {
   double reads = 0.0;
   double writes = 0.0;
   double flops = 0.0;
+  bool reduces = false;  // rows to numbers that their elements wait for
 };
 
 inline constexpr sim::Bytes usual_element{2.0};  // of bf16

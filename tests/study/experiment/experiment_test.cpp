@@ -220,7 +220,7 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperator) {
 
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
-              HasSubstr("exactly one of the keys gemm, collective, copy, packets, kernel, remote, "
+              HasSubstr("exactly one of the keys gemm, attention, collective, copy, packets, kernel, remote, "
                         "dependent, delay and host"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
               HasSubstr("exactly one of the keys"));
@@ -243,6 +243,10 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: allgather, bytes: 1MiB}}\n"),
               HasSubstr("did you mean 'all_gather'?"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, gem: 1}\n"), HasSubstr("gem"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, dtype: bf15}\n"), HasSubstr("did you mean 'bf16'?"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, attention: {heads: 8, queries: 1}}\n"), HasSubstr("head_dim"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, attention: {heads: 8, kv_heads: 3, queries: 1, head_dim: 64}}\n"),
+              HasSubstr("8 heads do not share 3 heads"));
 }
 
 TEST_F(ExperimentTest, WhatABackendCannotDoIsAFaultWithItsPlace) {
