@@ -4,9 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <memory>
+#include <optional>
 #include <system_error>
 
-#include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/interruption.h"
+#include "cli/progress_line.h"
+#include "cli/subcommand.h"
+#include "sim/config/nearest_name.h"
+#include "study/work/choices.h"
+#include "validate/ask/commands.h"
 
 namespace c3sim::cli {
 
@@ -22,95 +30,70 @@ constexpr auto footer =
     "has the folders platforms, experiments and formats.\n"
     "Exit codes: 0 fine, 1 a check failed (validate) or points did (sweep), 2 the input is at fault, 3 c3sim is.";
 
+constexpr auto completion_examples =
+    "Examples:\n"
+    "  source <(c3sim completion bash)\n"
+    "  c3sim completion zsh > \"${fpath[1]}/_c3sim\"";
+
+using Commands = std::vector<study::Command>;
+
+// The command that a command line names, and what it says of it.
+struct Asked {
+  const study::Command* command = nullptr;
+  const study::Given* given = nullptr;
+};
+
+// Of all of `commands`, which outlive it; it is to be one of them.
+study::Command completion_command(const Commands& commands) {
+  const std::vector<study::Choice<bool>> shells{{"bash", false}, {"zsh", true}};
+  return {"completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
+          std::vector<study::Option>{
+              {"shell", study::names_of(shells), "Shell that the script is for", study::Said::in_place, true}},
+          [&commands, shells](study::Request& request) {
+            study::Arguments arguments;
+            const bool zsh = arguments.choice("SHELL", request.text("shell"), shells);
+            arguments.check();
+            return study::Results{.text = zsh ? zsh_completion(commands) : bash_completion(commands)};
+          }};
+}
+
 // The word that the application could not place: an unknown command or option.
-std::string unknown_word(const CLI::App& app, const std::string& word) {
-  const bool has_command = !app.get_subcommands().empty();
-  const CLI::App& command = has_command ? *app.get_subcommands().front() : app;
+std::string unknown_word(const std::string& word, const study::Command* command, const Commands& commands) {
   const bool is_option = !word.empty() && word.front() == '-';
-  std::vector<std::string> known;
-  if (is_option) {
-    for (const CLI::Option* option : command.get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    }
-  } else if (!has_command) {
-    for (const CLI::App* subcommand : app.get_subcommands([](const CLI::App*) { return true; })) {
-      known.push_back(subcommand->get_name());
-    }
+  const std::string typed = study::in_quotes(is_option ? word.substr(0, word.find('=')) : word);
+  if (command != nullptr) {
+    return is_option ? command->unknown(word.substr(0, word.find('=')))
+                     : typed + " is not expected of " + command->name;
   }
-  const std::string typed = is_option ? word.substr(0, word.find('=')) : word;
-  return in_quotes(typed) +
-         (is_option     ? " is no option"
-          : has_command ? " is not expected"
-                        : " is no command") +
-         (has_command ? " of " + command.get_name() : "") + sim::name_hint(typed, known);
+  if (is_option) return typed + " is no option" + sim::name_hint(word, std::vector<std::string>{"--help", "--version"});
+  std::vector<std::string> known;
+  for (const study::Command& each : commands) known.push_back(each.name);
+  return typed + " is no command" + sim::name_hint(word, known);
 }
 
 // As a shell reads it: for whoever wants the same answer again.
 std::string command_text(int argc, const char* const* argv) {
   std::string text = "c3sim";
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
-      text += ' ' + word;
-      continue;
-    }
-    text += " '";
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
-  }
+  for (int i = 1; i < argc; ++i) text += ' ' + study::shell_word(argv[i]);
   return text;
 }
 
 // The commands, a line each.
-std::string short_help(const CLI::App& app) {
+std::string short_help(const Commands& commands) {
   std::string text = fmt::format("{}\n\nCommands:\n", about_c3sim);
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    text += fmt::format("  {:<12} {}\n", command->get_name(), command->get_description());
-  }
+  for (const study::Command& command : commands) text += fmt::format("  {:<12} {}\n", command.name, command.about);
   return text;
 }
 
-// The first of the examples of a command's help; empty where there are none.
-std::string example_of(const CLI::App& command) {
-  constexpr std::string_view before = "Examples:\n";
-  const std::string help = command.get_footer();
-  const std::size_t at = help.find(before);
-  if (at == std::string::npos) return {};
-  const std::size_t begin = help.find_first_not_of(' ', at + before.size());
-  return help.substr(begin, help.find('\n', begin) - begin);
+Asked asked_of(const CLI::App& app, const Commands& commands, const std::vector<study::Given>& given) {
+  const std::vector<CLI::App*> named = app.get_subcommands();
+  if (named.empty()) return {};
+  const auto command = std::ranges::find(commands, named.front()->get_name(), &study::Command::name);
+  return {&*command, &given[static_cast<std::size_t>(command - commands.begin())]};
 }
 
-// All that a command cannot do without and that was not said, with the one example that has it; empty where nothing is
-// missing.
-std::string missing_options(const CLI::App& app) {
-  const std::vector<CLI::App*> asked = app.get_subcommands();
-  if (asked.empty()) return {};
-  const CLI::App& command = *asked.front();
-  std::string missing;
-  std::string accepted;
-  for (const CLI::Option* option : command.get_options()) {
-    if (!option->get_required() || option->count() > 0) continue;
-    const bool is_positional = option->get_lnames().empty();
-    const std::string name = is_positional ? option->get_name(true) : "--" + option->get_lnames().front();
-    missing += (missing.empty() ? "" : ", ") + name;
-    if (!is_positional) accepted += fmt::format("  {} {}\n", name, option->get_type_name());
-  }
-  if (missing.empty()) return {};
-  const std::string example = example_of(command);
-  return fmt::format("error: {} needs {}\n{}{}", command.get_name(), missing, accepted,
-                     example.empty() ? "" : fmt::format("for example: {}\n", example));
-}
-
-std::string explanation(const CLI::App& app, const CLI::ParseError& error) {
-  std::string text;
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    text = app.get_subcommands().empty() ? short_help(app) : missing_options(app);
-  }
-  return text.empty() ? fmt::format("error: {}\n", error.what()) : text;
-}
-
-ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, std::ostream& out, std::ostream& err) {
+ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, const Commands& commands,
+                            const Asked& asked, std::ostream& out, std::ostream& err) {
   if (error.get_exit_code() == 0) {  // --help and --version
     app.exit(error, out, err);
     if (out.flush()) return ExitCode::fine;
@@ -118,10 +101,55 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, s
     return ExitCode::users_fault;
   }
   const std::vector<std::string> unknown = app.remaining(true);
-  for (const std::string& word : unknown) err << "error: " << unknown_word(app, word) << '\n';
-  if (unknown.empty()) err << explanation(app, error);
+  for (const std::string& word : unknown) err << "error: " << unknown_word(word, asked.command, commands) << '\n';
+  if (unknown.empty()) {
+    std::string text;
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+      text = asked.command == nullptr ? short_help(commands) : asked.command->missing(*asked.given);
+    }
+    err << (text.empty() ? fmt::format("error: {}\n", error.what()) : text);
+  }
   err << "`c3sim --help` and `c3sim COMMAND --help` show what is accepted.\n";
   return ExitCode::users_fault;
+}
+
+// Where answers go.
+struct Terminal {
+  std::ostream& out;
+  std::ostream& err;
+  bool err_is_terminal;
+  std::size_t out_columns;
+};
+
+ExitCode answer(const Asked& asked, const study::Origin& origin, const Terminal& terminal) {
+  std::optional<ProgressLine> line;  // from when options are read until the answer, on a terminal
+  const auto warn = [&](std::string_view sentence) {
+    line.reset();
+    terminal.err << "warning: " << sentence << '\n';
+  };
+  const auto begin = [&line, &terminal] {
+    if (!line) line.emplace(terminal.err);
+  };
+  study::Listener listener{.warn = warn, .interruptible = [] {
+                             return [held = std::make_shared<Interruption>()] { return held->asked(); };
+                           }};
+  if (terminal.err_is_terminal) {
+    listener.begins = begin;
+    listener.progress = [&line, begin](std::size_t done, std::size_t of) {
+      begin();
+      line->report(done, of);
+    };
+  }
+  study::Request request(*asked.given, origin, std::move(listener));
+  const study::Results results = asked.command->answer(request);
+  line.reset();
+  for (const std::string& warning : results.warnings) warn(warning);
+  study::Arguments checked;
+  const std::size_t width = terminal.out_columns > 0 ? terminal.out_columns : asked.command->text_width;
+  study::write(results, request.format(checked), terminal.out, width);
+  if (!terminal.out.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");
+  request.check_behind();
+  return request.check_failed() ? ExitCode::check_failed : ExitCode::fine;
 }
 
 }  // namespace
@@ -129,29 +157,19 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, s
 ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err, bool err_is_terminal,
                           std::size_t out_columns) {
   CLI::App app(about_c3sim, "c3sim");
+  Commands commands = validate::all_commands();
+  commands.push_back(completion_command(commands));
+  std::vector<study::Given> given(commands.size());
   try {
     app.set_version_flag("--version", "c3sim " C3SIM_VERSION);
     app.footer(footer);
     app.require_subcommand(1);
-    Session session(out, err, err_is_terminal, out_columns, {C3SIM_VERSION, command_text(argc, argv)});
-    C3Command c3(app, session);
-    GemmCommand gemm(app, session);
-    CollectiveCommand collective(app, session);
-    CopyCommand copy(app, session);
-    KernelCommand kernel(app, session);
-    RunCommand run(app, session);
-    SchemaCommand schema(app, session);
-    SweepCommand sweep(app, session);
-    TuneCommand tune(app, session);
-    PlatformCommand platform(app, session);
-    ReadCommand read(app, session);
-    CalibrateCommand calibrate(app, session);
-    ValidateCommand validate(app, session);
-    CompletionCommand completion(app, session);
+    for (std::size_t i = 0; i < commands.size(); ++i) add_subcommand(app, commands[i], given[i]);
     app.parse(argc, argv);
-    return session.check_failed() ? ExitCode::check_failed : ExitCode::fine;
+    return answer(asked_of(app, commands, given), {C3SIM_VERSION, command_text(argc, argv)},
+                  {out, err, err_is_terminal, out_columns});
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error, out, err);
+    return report_parse_error(app, error, commands, asked_of(app, commands, given), out, err);
   } catch (const sim::ConfigError& error) {
     err << error.what() << '\n';
     return ExitCode::users_fault;

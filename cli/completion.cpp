@@ -6,46 +6,36 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/arguments.h"
-
 namespace c3sim::cli {
 
 namespace {
 
-std::string long_name(const CLI::Option& option) {
-  return option.get_lnames().empty() ? "" : "--" + option.get_lnames()[0];
+using study::Command;
+using study::Option;
+using study::Said;
+
+constexpr auto program = "c3sim";
+constexpr auto own_options = "--help --version";
+
+std::vector<Option> options_of(const Command& command) {
+  return std::vector<Option>{{"help", "", "Print this help message and exit", Said::alone}} + command.options;
 }
 
-// "table|csv|json" lists the values themselves: lower-case words. "NAME|FILE" and "MxNxK" say what they are.
-std::vector<std::string> values_of(const std::string& type_name) {
-  if (type_name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_|") != std::string::npos) return {};
-  std::vector<std::string> values;
-  for (const std::string_view value : split(type_name, '|')) values.emplace_back(value);
-  return type_name.empty() ? std::vector<std::string>{} : values;
-}
-
-bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
-
-// A flag that may be given a value.
-bool value_is_optional(const CLI::Option& option) { return option.get_expected_min() == 0; }
-
-bool names_a_path(const std::string& type_name) {
-  return type_name.find("FILE") != std::string_view::npos || type_name == "DIR";
-}
-
-std::vector<const CLI::Option*> options_of(const CLI::App& command) {
-  return command.get_options([](const CLI::Option* option) { return !option->get_lnames().empty(); });
-}
-
-std::string names_of(const std::vector<const CLI::Option*>& options) {
+std::string names_of(const std::vector<Option>& options) {
   std::string names;
-  for (const CLI::Option* option : options) names += (names.empty() ? "" : " ") + long_name(*option);
+  for (const Option& option : options) {
+    if (option.has_name()) names += (names.empty() ? "" : " ") + option.typed();
+  }
   return names;
 }
 
-std::vector<const CLI::App*> subcommands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
+// "table|csv|json" lists the values themselves: lower-case words. "NAME|FILE" and "MxNxK" say what they are.
+std::vector<std::string_view> values_of(const std::string& form) {
+  if (form.empty() || form.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_|") != std::string::npos) return {};
+  return study::split(form, '|');
 }
+
+bool names_a_path(const std::string& form) { return form.find("FILE") != std::string::npos || form == "DIR"; }
 
 // In zsh's single-quoted specifications, where brackets and colons have a meaning.
 std::string zsh_text(std::string_view text) {
@@ -62,50 +52,61 @@ std::string zsh_text(std::string_view text) {
 }
 
 // "all" among the values stands for a list of them.
-bool takes_list(const std::vector<std::string>& values) {
-  return std::find(values.begin(), values.end(), "all") != values.end();
+bool takes_list(const std::vector<std::string_view>& values) {
+  return std::ranges::find(values, "all") != values.end();
 }
 
 constexpr auto parameter_assignment = "PATH=VALUE";
 
-std::string zsh_values(const std::string& type_name, const std::string& program) {
-  const std::vector<std::string> values = values_of(type_name);
+std::string zsh_values(const std::string& form) {
+  const std::vector<std::string_view> values = values_of(form);
   if (takes_list(values)) return fmt::format("_values -s , value {}", fmt::join(values, " "));
   if (!values.empty()) return fmt::format("({})", fmt::join(values, " "));
-  if (type_name == parameter_assignment) return fmt::format("_{}_parameters", program);
-  return names_a_path(type_name) ? "_files" : " ";
+  if (form == parameter_assignment) return fmt::format("_{}_parameters", program);
+  return names_a_path(form) ? "_files" : " ";
 }
 
 // What bash does behind an option, as the body of a case.
-std::string bash_action(const CLI::Option& option, const std::string& others, const std::string& program) {
-  const std::string type_name = option.get_type_name();
-  const std::vector<std::string> values = values_of(type_name);
+std::string bash_action(const Option& option, const std::string& others) {
+  const std::vector<std::string_view> values = values_of(option.form);
   if (takes_list(values)) return fmt::format("_{}_list '{}'; return", program, fmt::join(values, " "));
   if (!values.empty()) {
-    return fmt::format("words='{}{}'", fmt::join(values, " "), value_is_optional(option) ? ' ' + others : "");
+    return fmt::format("words='{}{}'", fmt::join(values, " "), option.said == Said::maybe_alone ? ' ' + others : "");
   }
-  if (type_name == parameter_assignment) return fmt::format("_{}_parameters; return", program);
-  return names_a_path(type_name) ? fmt::format("_{}_files; return", program) : "return";
+  if (option.form == parameter_assignment) return fmt::format("_{}_parameters; return", program);
+  return names_a_path(option.form) ? fmt::format("_{}_files; return", program) : "return";
 }
 
 // The cases of one command: what follows each of its options, and what stands where none is due.
-void append_bash_cases(const CLI::App& command, const std::string& program, std::string& behind, std::string& words) {
-  const std::string others = names_of(options_of(command));
+void append_bash_cases(const Command& command, std::string& behind, std::string& words) {
+  const std::vector<Option> options = options_of(command);
+  const std::string others = names_of(options);
   std::string open = fmt::format("words='{}'", others);
-  for (const CLI::Option* option : command.get_options()) {
-    if (!takes_value(*option)) continue;
-    if (!option->get_lnames().empty()) {
-      for (const std::string& name : option->get_lnames()) {
-        behind +=
-            fmt::format("    '{} --{}') {} ;;\n", command.get_name(), name, bash_action(*option, others, program));
-      }
-      continue;
+  for (const Option& option : options) {
+    if (option.said == Said::alone) continue;
+    const std::vector<std::string_view> known = values_of(option.form);
+    if (option.has_name()) {
+      const auto add = [&](const std::string& name) {
+        behind += fmt::format("    '{} {}') {} ;;\n", command.name, name, bash_action(option, others));
+      };
+      add(option.typed());
+      if (!option.also.empty()) add("--" + option.also);
+    } else if (!known.empty()) {
+      open = fmt::format("words='{} {}'", fmt::join(known, " "), others);
+    } else if (names_a_path(option.form)) {
+      open += " files=yes";
     }
-    const std::vector<std::string> known = values_of(option->get_type_name());
-    if (!known.empty()) open = fmt::format("words='{} {}'", fmt::join(known, " "), others);
-    if (names_a_path(option->get_type_name())) open += " files=yes";
   }
-  words += fmt::format("    {}) {} ;;\n", command.get_name(), open);
+  words += fmt::format("    {}) {} ;;\n", command.name, open);
+}
+
+// One option among the specifications of zsh's _arguments.
+std::string zsh_specification(const Option& option) {
+  const std::string values = zsh_values(option.form);
+  if (!option.has_name()) return fmt::format("1:{}:{}", zsh_text(option.typed()), values);
+  const std::string text = fmt::format("{}[{}]", option.typed(), zsh_text(option.help));
+  if (option.said == Said::alone) return text;
+  return fmt::format("{}{}{}:{}", text, option.said == Said::maybe_alone ? "::" : ":", zsh_text(option.form), values);
 }
 
 // Functions that complete what words of a fixed list cannot. bash takes a word apart at "="; names of files may hold
@@ -156,39 +157,29 @@ complete -F _{0} {0}
 
 }  // namespace
 
-std::string bash_completion(const CLI::App& app) {
-  const std::string& name = app.get_name();
-  std::string commands;
+std::string bash_completion(const std::vector<Command>& commands) {
+  std::string known;
   std::string behind;
   std::string words;
-  for (const CLI::App* command : subcommands_of(app)) {
-    commands += (commands.empty() ? "" : " ") + command->get_name();
-    append_bash_cases(*command, name, behind, words);
+  for (const Command& command : commands) {
+    known += (known.empty() ? "" : " ") + command.name;
+    append_bash_cases(command, behind, words);
   }
-  return fmt::format("# bash completion of {0}\n", name) + fmt::format(bash_functions, name) +
-         fmt::format(bash_main, name, commands, names_of(options_of(app)), behind, words);
+  return fmt::format("# bash completion of {0}\n", program) + fmt::format(bash_functions, program) +
+         fmt::format(bash_main, program, known, own_options, behind, words);
 }
 
-std::string zsh_completion(const CLI::App& app) {
-  std::string commands;
+std::string zsh_completion(const std::vector<Command>& commands) {
+  std::string known;
   std::string cases;
-  for (const CLI::App* command : subcommands_of(app)) {
-    commands += fmt::format("    '{}:{}'\n", command->get_name(), zsh_text(command->get_description()));
-    cases += fmt::format("    {})\n      _arguments", command->get_name());
-    for (const CLI::Option* option : command->get_options()) {
-      const std::string type = option->get_type_name();
-      if (option->get_lnames().empty()) {
-        cases += fmt::format(" \\\n        '1:{}:{}'", zsh_text(option->get_name()), zsh_values(type, app.get_name()));
-      } else if (takes_value(*option)) {
-        cases += fmt::format(" \\\n        '{}[{}]{}{}:{}'", long_name(*option), zsh_text(option->get_description()),
-                             value_is_optional(*option) ? "::" : ":", zsh_text(type), zsh_values(type, app.get_name()));
-      } else {
-        cases += fmt::format(" \\\n        '{}[{}]'", long_name(*option), zsh_text(option->get_description()));
-      }
+  for (const Command& command : commands) {
+    known += fmt::format("    '{}:{}'\n", command.name, zsh_text(command.about));
+    cases += fmt::format("    {})\n      _arguments", command.name);
+    for (const Option& option : options_of(command)) {
+      cases += fmt::format(" \\\n        '{}'", zsh_specification(option));
     }
     cases += "\n      ;;\n";
   }
-  const std::string& name = app.get_name();
   return fmt::format(
       "#compdef {0}\n"
       "_{0}_parameters() {{\n"
@@ -208,7 +199,7 @@ std::string zsh_completion(const CLI::App& app) {
       "  case $command in\n{2}  esac\n"
       "}}\n"
       "_{0} \"$@\"\n",
-      name, commands, cases, names_of(options_of(app)));
+      program, known, cases, own_options);
 }
 
 }  // namespace c3sim::cli

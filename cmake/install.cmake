@@ -1,8 +1,8 @@
 # What `cmake --install` puts where, and the packages that `cpack` makes of it. Components: `program` is what a person uses,
-# `mpi` what it loads to run on several machines, `development` what a program needs that embeds c3sim.
+# `mpi` what it loads to run on several machines, `python` its module of Python (cmake/python.cmake), `development` what a program needs that embeds c3sim.
 include(CMakePackageConfigHelpers)
 
-# The program, and what it reads: study/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
+# The program, and what it reads: study/work/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
 # its own CMakeLists.txt how it is installed.
 install(TARGETS c3sim DESTINATION bin COMPONENT program)
 if(TARGET c3sim_mpi)
@@ -68,7 +68,7 @@ install(SCRIPT cmake/stage_headers.cmake COMPONENT development)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/c3sim DESTINATION include COMPONENT development)
 install(DIRECTORY examples/embed DESTINATION share/doc/c3sim/examples COMPONENT development)
 
-# Packages of Debian: c3sim, c3sim-mpi and c3sim-dev.
+# Packages of Debian: c3sim, c3sim-mpi, python3-c3sim and c3sim-dev.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The c3sim authors <c3sim@invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "simulator of GPU nodes that compute and communicate at once")
@@ -82,6 +82,16 @@ if(TARGET c3sim_mpi)
   set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "c3sim (= ${PROJECT_VERSION})")
   set(CPACK_COMPONENT_MPI_DESCRIPTION "Lets studies of c3sim run on several machines, under Open MPI.")
+endif()
+if(TARGET c3sim_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  set(CPACK_COMPONENT_PYTHON_GROUP python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-c3sim)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "c3sim (= ${PROJECT_VERSION}), python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR})")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-pandas")
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "c3sim as a module of Python: a function for each command.")
 endif()
 set(CPACK_COMPONENT_PROGRAM_GROUP program)
 set(CPACK_COMPONENT_ZSH_OF_DEBIAN_GROUP program)

@@ -3,26 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <string_view>
+
+#include "study/ask/option.h"
 
 namespace c3sim::validate {
-
-namespace {
-
-// A word as a shell takes it for one, whatever a file is called.
-std::string for_shell(const std::string& word) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("_./=:,-+").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-}  // namespace
 
 double Case::error_of(double value) const {
   return form().error == study::ErrorKind::points ? value - measured : value / measured - 1.0;
@@ -52,13 +37,13 @@ std::string command_of(const Case& one) {
   std::string text;
   if (command.empty()) {
     const std::string of = one.suite.empty() ? one.where.substr(0, one.where.rfind(':')) : one.suite;
-    text = fmt::format("c3sim validate {} --case {}", for_shell(of), for_shell(one.id));
+    text = fmt::format("c3sim validate {} --case {}", study::shell_word(of), study::shell_word(one.id));
   } else {
     text = "c3sim " + command;
-    if (one.machine.platform != "mi300x") text += " --platform " + for_shell(one.machine.platform);
-    for (const std::string& assignment : one.machine.assignments) text += " --set " + for_shell(assignment);
+    if (one.machine.platform != "mi300x") text += " --platform " + study::shell_word(one.machine.platform);
+    for (const std::string& assignment : one.machine.assignments) text += " --set " + study::shell_word(assignment);
   }
-  for (const std::string& change : one.machine.changes) text += " --set " + for_shell(change);
+  for (const std::string& change : one.machine.changes) text += " --set " + study::shell_word(change);
   return text;
 }
 

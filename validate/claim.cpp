@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "sim/config/csv_file.h"
+#include "study/run/parallel.h"
 
 namespace c3sim::validate {
 
@@ -28,6 +30,14 @@ std::string predicted_words(const Claim& claim) {
   if (claim.predicted.empty()) return "";
   if (claim.predicted.size() == 1) return fmt::format("{:.4g}", claim.predicted.front());
   return fmt::format("{:.4g} to {:.4g}", claim.predicted.front(), claim.predicted.back());
+}
+
+std::string interval_words(const Claim& claim) {
+  std::vector<std::string> words;
+  for (const auto& interval : claim.intervals) {
+    if (interval) words.push_back(fmt::format("{:.4g} to {:.4g}", interval->low, interval->high));
+  }
+  return fmt::format("{}", fmt::join(words, "; "));
 }
 
 std::vector<Claim> read_claims(const std::filesystem::path& file) {
@@ -73,6 +83,26 @@ std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std
     }
   }
   return claims;
+}
+
+void add_intervals(std::vector<Claim>& claims, std::span<const std::string> suites, const study::Ensemble& ensemble,
+                   const std::filesystem::path& experiments, std::span<const Case> cases, int jobs) {
+  std::vector<std::vector<Claim>> drawn(ensemble.size());
+  study::for_each_index(
+      drawn.size(),
+      [&](std::size_t index) {
+        const std::unique_ptr<study::Testbed> member = ensemble.member(index);
+        drawn[index] = predict_claims(claims, suites, {*member, experiments, cases});
+      },
+      {}, jobs);
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    for (std::size_t value = 0; value < claims[i].predicted.size(); ++value) {
+      std::vector<double> values;
+      std::ranges::transform(drawn, std::back_inserter(values),
+                             [&](const std::vector<Claim>& one) { return one[i].predicted[value]; });
+      claims[i].intervals.push_back(study::interval_of(std::move(values)));
+    }
+  }
 }
 
 }  // namespace c3sim::validate

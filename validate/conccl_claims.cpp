@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "sim/config/config.h"
-#include "study/c3_study.h"
-#include "study/c3_study_file.h"
-#include "study/cu_partition.h"
-#include "study/report/c3_study_tables.h"
+#include "study/c3/c3_study.h"
+#include "study/c3/c3_study_file.h"
+#include "study/c3/c3_study_tables.h"
+#include "study/work/cu_partition.h"
 #include "validate/claim.h"
 
 namespace c3sim::validate {
@@ -144,7 +144,7 @@ void add_copies_against_kernels(ClaimValues& values, study::Testbed& testbed) {
 }  // namespace
 
 ClaimValues conccl_claims(const ClaimInputs& inputs) {
-  study::Testbed testbed(inputs.platform);
+  study::Testbed& testbed = inputs.testbed;
   const study::C3Study study = read_conccl(inputs, testbed);
   const std::vector<StudyResult> results = study::run_study(testbed, study);
   ClaimValues values;

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "sim/config/config.h"
-#include "study/experiment_reader.h"
-#include "study/finer_grain.h"
+#include "study/c3/finer_grain.h"
+#include "study/experiment/experiment_reader.h"
 #include "validate/claim.h"
 
 namespace c3sim::validate {
@@ -13,7 +13,7 @@ study::FinerGrainStudy read_ficco(const ClaimInputs& inputs, const study::Testbe
   sim::Config config = study::experiment_config(inputs.experiments / "ficco.yaml");
   study::set_parameters(config, {});
   study::read_machine(config);
-  study::resolve_parameters(config, inputs.platform);
+  study::resolve_parameters(config, inputs.testbed.platform());
   study::FinerGrainStudy study = study::read_finer_grain_study(config.root(), testbed);
   config.finish();
   return study;
@@ -26,7 +26,7 @@ bool is_finer(const study::DependentSchedule& schedule) {
 }  // namespace
 
 ClaimValues ficco_claims(const ClaimInputs& inputs) {
-  study::Testbed testbed(inputs.platform);
+  study::Testbed& testbed = inputs.testbed;
   const study::FinerGrainStudy study = read_ficco(inputs, testbed);
   const std::vector<study::FinerGrainResult> results = study::run_finer_grain_study(testbed, study, false);
   double ideal = 0.0;

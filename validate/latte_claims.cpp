@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 #include "validate/choice.h"
 #include "validate/claim.h"
 #include "validate/metrics.h"
@@ -118,7 +118,7 @@ void add_tables(ClaimValues& values, std::span<const Case> cases) {
 }  // namespace
 
 ClaimValues latte_claims(const ClaimInputs& inputs) {
-  study::Testbed testbed(inputs.platform);
+  study::Testbed& testbed = inputs.testbed;
   ClaimValues values;
   add_times(values, testbed);
   values["latte.power.large"] = {power_saved(testbed)};

@@ -216,11 +216,12 @@ ResultTable claim_table(const Validation& validation) {
                      {"low", "band from", "", 3},
                      {"high", "to", "", 3},
                      {"verdict", "verdict", ""},
-                     {"deviation", "deviation", ""}});
+                     {"deviation", "deviation", ""},
+                     {"interval", "90 % interval", ""}});
   for (const Claim& claim : validation.claims) {
     const char* const word = claim.predicted.empty() ? "not predicted" : claim.holds() ? "holds" : "outside band";
     table.add_row({claim.id, claim.text, std::string(to_string(claim.role)), predicted_words(claim), claim.published,
-                   claim.low, claim.high, std::string(word), deviation_of(validation, claim)});
+                   claim.low, claim.high, std::string(word), deviation_of(validation, claim), interval_words(claim)});
   }
   return table;
 }

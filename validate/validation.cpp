@@ -150,10 +150,16 @@ void add_claims(Validation& validation, const Library& library, std::span<const 
         std::vector<Case> own;
         std::ranges::copy_if(validation.cases, std::back_inserter(own),
                              [&](const Case& one) { return one.suite == suite.name; });
-        const models::PlatformSpec spec = library.platforms({suite.platform, {}, options.changes}).spec;
-        found[i] = predict_claims(all, suite.claims, {spec, library.experiments, own});
+        study::Testbed testbed(library.platforms({suite.platform, {}, options.changes}).spec);
+        found[i] = predict_claims(all, suite.claims, {testbed, library.experiments, own});
       },
       {}, options.jobs);
+  for (std::size_t i = 0; options.uncertainty && i < claiming.size(); ++i) {
+    const Suite& suite = *claiming[i];
+    const study::Platform platform = library.platforms({suite.platform, {}, options.changes});
+    const study::Ensemble ensemble(platform, *options.uncertainty, options.jobs);
+    add_intervals(found[i], suite.claims, ensemble, library.experiments, validation.cases, options.jobs);
+  }
   for (std::vector<Claim>& claims : found) std::ranges::move(claims, std::back_inserter(validation.claims));
 }
 

@@ -10,7 +10,8 @@
 //       leave_out: a stream beside a collective has no model
 //
 // "{column}" stands for the cell of that column, "{column|prefix}" for what follows the prefix in it. A field that
-// names an empty cell ("", "-", "nan" and the like) or one without the prefix is as if it were not written.
+// names an empty cell ("", "-", "nan" and the like) or one without the prefix is as if it were not written. What was
+// seen may be worked out of several: "$({loop_ms}ms * (1 + {over_pct} / 100))", see sim/config/expression.h.
 #pragma once
 
 #include <map>
@@ -20,7 +21,7 @@
 #include <vector>
 
 #include "sim/config/config_section.h"
-#include "study/figure.h"
+#include "study/ask/figure.h"
 
 namespace c3sim::calibrate {
 

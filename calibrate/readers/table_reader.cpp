@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <map>
 #include <span>
+#include <stdexcept>
 
 #include "calibrate/readers/lookup_rows.h"
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/config_text.h"
+#include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/quantity_text.h"
 
@@ -281,8 +283,18 @@ void RowReader::tell_odd_word() {
 }
 
 std::optional<double> RowReader::read_within(const Template& form, const Bounds& bounds, double scale) {
-  const std::optional<std::string> text = filled(form);
+  std::optional<std::string> text = filled(form);
   if (!text) return {};
+  if (sim::has_expression(form.text())) {
+    try {
+      text = sim::replaced(*text, [](std::string_view name) -> sim::NamedValue {
+        throw std::runtime_error(fmt::format("'{}' is no number", name));
+      });
+    } catch (const sim::ExpressionError& error) {
+      fault(column_of(form), fmt::format("{}: {}", *text, error.what()));
+      return {};
+    }
+  }
   const sim::ParsedQuantity parsed = sim::parse_quantity(*text, bounds.dimension);
   if (!parsed.ok()) {
     fault(column_of(form), parsed.error);

@@ -9,7 +9,9 @@
 #include "sim/config/config_text.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/quantity_text.h"
-#include "study/choices.h"
+#include "study/ask/arguments.h"
+#include "study/work/choices.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::calibrate {
 
@@ -17,7 +19,7 @@ namespace {
 
 using study::RemoteTrial;
 
-constexpr std::int64_t most_units = 4096;  // CUs, channels, peers, engines
+constexpr int most_units = 4096;  // CUs, channels, peers, engines
 constexpr int most_gpus = 64;
 
 // ConCCL (arXiv 2412.14335), Table I: m x n x k.
@@ -32,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, models::GemmShape>, 7> table_i{
 // Reads fields one by one, and notes what is wrong.
 class FieldReader {
  public:
-  FieldReader(const Fields& fields, std::vector<FieldFault>& faults) : fields_(fields), faults_(faults) {}
+  explicit FieldReader(const Fields& fields) : fields_(fields) {}
 
   bool has(std::string_view name) const { return fields_.contains(name); }
 
@@ -59,18 +61,9 @@ class FieldReader {
 
   // A size that a trial must have.
   sim::Bytes bytes(std::string_view name = "bytes") {
-    const std::string accepted = fmt::format("1B to {} are accepted", sim::to_string(study::largest_array));
-    if (!has(name)) {
-      fault(name, "is missing: " + accepted);
-      return {};
-    }
-    const sim::ParsedQuantity parsed = sim::parse_quantity(required(name), sim::Dimension::bytes);
-    if (!parsed.ok()) {
-      fault(name, parsed.error);
-    } else if (parsed.value < 1.0 || sim::Bytes(parsed.value) > study::largest_array) {
-      fault(name, fmt::format("'{}' is out of bounds: {}", required(name), accepted));
-    }
-    return sim::Bytes(parsed.value);
+    if (has(name)) return arguments_.size(name, required(name));
+    fault(name, fmt::format("is missing: 1B to {} are accepted", sim::to_string(study::largest_array)));
+    return {};
   }
 
   // From 0 to `most`, base units which `accepted` spells for people.
@@ -88,19 +81,19 @@ class FieldReader {
   }
 
   sim::Time time(std::string_view name) {
-    return sim::to_time(sim::Seconds(quantity(name, sim::Dimension::time, 3600.0, "0s to 3600s")));
+    return has(name) ? arguments_.time(name, required(name)) : sim::Time::zero();
   }
 
-  std::optional<int> integer(std::string_view name, std::int64_t low) {
+  std::optional<int> integer(std::string_view name, int low) {
+    if (!has(name)) return {};
+    return arguments_.integer(name, required(name), low, most_units);
+  }
+
+  std::optional<std::int64_t> whole(std::string_view name, std::int64_t low) {
     if (!has(name)) return {};
     const sim::Parsed<std::int64_t> parsed = sim::parse_integer(required(name));
-    if (!parsed.error.empty()) {
-      fault(name, parsed.error);
-    } else if (parsed.value < low || parsed.value > most_units) {
-      fault(name, fmt::format("'{}' must lie between {} and {}", required(name), low, most_units));
-    } else {
-      return static_cast<int>(parsed.value);
-    }
+    if (parsed.error.empty() && parsed.value >= low) return parsed.value;
+    fault(name, parsed.error.empty() ? fmt::format("'{}' is below {}", required(name), low) : parsed.error);
     return {};
   }
 
@@ -109,37 +102,33 @@ class FieldReader {
   }
 
   int device(std::string_view name) {
-    const std::string& word = required(name);
-    if (word == "host") return models::host_device;
-    for (int gpu = 0; gpu < most_gpus; ++gpu) {
-      if (word == study::device_name(gpu)) return gpu;
-    }
-    const std::string accepted = fmt::format(": gpu0 to gpu{} and host are accepted", most_gpus - 1);
-    fault(name, has(name) ? fmt::format("'{}' is not known{}", word, accepted) : "is missing" + accepted);
+    if (has(name)) return arguments_.device(name, required(name), most_gpus);
+    fault(name, fmt::format("is missing: gpu0 to gpu{} and host are accepted", most_gpus - 1));
     return 0;
   }
 
   // What a trial must have.
-  int count(std::string_view name, std::int64_t low) {
+  int count(std::string_view name, int low) {
     if (!has(name)) fault(name, fmt::format("is missing: {} to {} are accepted", low, most_units));
-    return integer(name, low).value_or(static_cast<int>(low));
+    return integer(name, low).value_or(low);
   }
 
-  void fault(std::string_view name, std::string what) { faults_.push_back({std::string(name), std::move(what)}); }
+  void fault(std::string_view name, std::string what) { arguments_.fault(name, std::move(what)); }
+
+  // All that is wrong.
+  const std::vector<sim::Fault>& faults() const { return arguments_.faults(); }
 
   template <class T>
   T choice(std::string_view name, const std::vector<study::Choice<T>>& choices, std::optional<T> otherwise = {}) {
-    if (otherwise && !has(name)) return *otherwise;
+    if (has(name)) return arguments_.choice(name, required(name), choices);
+    if (otherwise) return *otherwise;
     std::vector<std::string> known;
-    for (const auto& [word, value] : choices) {
-      if (word == required(name)) return value;
-      known.emplace_back(word);
-    }
-    const std::string hint = sim::name_hint(required(name), known);
-    fault(name,
-          has(name) ? fmt::format("'{}' is not known{}", required(name).substr(0, 40), hint) : "is missing" + hint);
+    for (const auto& choice : choices) known.emplace_back(choice.first);
+    fault(name, "is missing" + sim::name_hint("", known));
     return choices.front().second;
   }
+
+  const std::string& word(std::string_view name) const { return required(name); }
 
  private:
   // An empty text where the field is absent.
@@ -150,7 +139,7 @@ class FieldReader {
   }
 
   const Fields& fields_;
-  std::vector<FieldFault>& faults_;
+  study::Arguments arguments_;
 };
 
 models::CollectiveSpec read_collective_spec(FieldReader& fields);
@@ -201,11 +190,8 @@ study::Trial read_copy(FieldReader& fields) {
 
 study::Trial read_remote(FieldReader& fields) {
   using Pattern = RemoteTrial::Pattern;
-  using models::RemoteAccess;
   RemoteTrial trial;
-  trial.access = fields.choice<RemoteAccess>(
-      "access",
-      {{"store", RemoteAccess::store}, {"uncached_store", RemoteAccess::uncached_store}, {"load", RemoteAccess::load}});
+  trial.access = fields.choice("access", study::remote_access_choices());
   trial.pattern = fields.choice<Pattern>(
       "pattern", {{"one_way", Pattern::one_way}, {"both_ways", Pattern::both_ways}, {"all", Pattern::all}});
   trial.gpu = fields.integer("gpu", 0).value_or(0);
@@ -286,6 +272,39 @@ study::Trial read_dependent(FieldReader& fields) {
   return trial;
 }
 
+// Of the first folder of configurations that has the model.
+study::ModelSpec read_step_model(FieldReader& fields) {
+  try {
+    return study::read_model(fields.word("model"), study::config_folders());
+  } catch (const sim::ConfigError& error) {
+    fields.fault("model", error.faults().front().what);
+    return {};
+  }
+}
+
+study::Trial read_step(FieldReader& fields) {
+  study::StepTrial trial;
+  study::StepQuestion& question = trial.question;
+  question.model = read_step_model(fields);
+  question.phase = fields.choice("phase", study::phase_choices());
+  if (const std::optional<int> layers = fields.integer("layers", 1)) question.layers = layers;
+  question.batch = fields.whole("batch", 1).value_or(1);
+  question.tokens = fields.whole("tokens", 1).value_or(1);
+  question.context = fields.whole("context", 0).value_or(0);
+  question.tp = fields.integer("tp", 1).value_or(1);
+  question.ep = fields.integer("ep", 1).value_or(1);
+  question.dp = fields.integer("dp", 1).value_or(1);
+  question.shard = fields.choice<study::Shard>("shard", study::shard_choices(), study::Shard::none);
+  question.dtype = fields.choice<models::Dtype>("dtype", study::dtype_choices(), models::Dtype::bf16);
+  question.graph = fields.flag("graph");
+  question.optimizer = fields.choice<study::Optimizer>("optimizer", study::optimizer_choices(), study::Optimizer::none);
+  question.forward = fields.flag("forward");
+  question.recompute = fields.flag("recompute");
+  question.collectives = fields.choice<models::Backend>("collectives", study::backend_choices(), models::Backend::rccl);
+  if (fields.has("kind")) trial.kind = fields.choice("kind", study::kind_choices());
+  return trial;
+}
+
 struct Kind {
   std::string_view name;
   std::vector<std::string_view> fields;
@@ -317,6 +336,10 @@ const std::vector<Kind>& kinds() {
         "variant", "prelaunch"},
        read_c3},
       {"dependent", {"gemm", "dtype", "schedule"}, read_dependent},
+      {"step",
+       {"model", "phase", "layers", "batch", "tokens", "context", "tp", "ep", "dp", "shard", "dtype", "graph",
+        "optimizer", "forward", "recompute", "collectives", "kind"},
+       read_step},
       {"stream_beside_collective",
        {"read", "written", "workgroups", "stream_bytes", "collective", "bytes", "backend", "gpus", "variant",
         "prelaunch", "engines", "cus", "channels", "graph", "host_threads"},
@@ -344,8 +367,10 @@ std::span<const std::string_view> trial_kinds() {
 std::span<const std::string_view> fields_of(std::string_view kind) { return kind_of(kind).fields; }
 
 study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<FieldFault>& faults) {
-  FieldReader reader(fields, faults);
-  return kind_of(kind).read(reader);
+  FieldReader reader(fields);
+  study::Trial trial = kind_of(kind).read(reader);
+  for (const sim::Fault& fault : reader.faults()) faults.push_back({fault.where, fault.what});
+  return trial;
 }
 
 }  // namespace c3sim::calibrate

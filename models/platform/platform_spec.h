@@ -31,7 +31,7 @@ struct PlatformSpec {
   std::vector<CorrelationGroup> correlations;
   ConcurrentSpread concurrent_spread;
   bool what_if = false;  // some parameter is not the file's
-  Mechanisms without;    // of interference; in no file: a question, not a machine
+  Mechanisms without;    // that are switched off; in no file: a question, not a machine
 
   // Reads and checks all of it: throws sim::ConfigError with every fault.
   static PlatformSpec read(sim::Config& config, const GemmKernelTables& tables);

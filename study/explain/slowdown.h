@@ -10,7 +10,7 @@
 #include "models/platform/interference.h"
 #include "study/report/chart.h"
 #include "study/report/results.h"
-#include "study/testbed.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::study {
 
@@ -31,8 +31,7 @@ struct Slowdown {
 };
 
 // Of all operations of the runs, one after the other, but for delays and for those that wait for others and so have no
-// time alone.
-// Takes each run 2 * mechanisms times.
+// time alone. Takes each run 2 * mechanisms times.
 std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs);
 
 // One row per operation; percent of its time alone.

@@ -29,7 +29,7 @@ std::string comment(std::string text) {
 }
 
 void write_csv(const Results& results, std::ostream& out) {
-  results.tables.front().table.write_csv(out);
+  if (!results.tables.empty()) results.tables.front().table.write_csv(out);
   for (std::size_t i = 1; i < results.tables.size(); ++i) {
     const NamedTable& named = results.tables[i];
     if (named.sums_up) continue;
@@ -55,6 +55,10 @@ void write_markdown(const Results& results, std::ostream& out) {
 }  // namespace
 
 void write(const Results& results, Format format, std::ostream& out, std::size_t text_width) {
+  if (!results.text.empty()) {
+    out << results.text;
+    return;
+  }
   switch (format) {
     case Format::table:
       return write_tables(results, out, text_width);

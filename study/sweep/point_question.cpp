@@ -6,175 +6,15 @@
 #include <array>
 
 #include "sim/config/nearest_name.h"
-#include "study/answers.h"
-#include "study/choices.h"
-#include "study/experiment_reader.h"
+#include "study/ask/answers.h"
+#include "study/ask/words.h"
+#include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {
 
 namespace {
 
 constexpr auto makespan_key = "makespan_us";
-
-// Every reader of a word sets what it reads and returns what is wrong with the text, or nothing.
-template <class Question>
-struct Word {
-  std::string_view name;
-  bool required;
-  std::string (*read)(Question& question, std::string_view text);
-};
-
-template <class T>
-std::string read_choice(T& value, std::string_view text, const std::vector<Choice<T>>& choices) {
-  std::vector<std::string> known;
-  for (const auto& [name, alternative] : choices) {
-    known.emplace_back(name);
-    if (name != text) continue;
-    value = alternative;
-    return {};
-  }
-  return fmt::format("'{}' is not known{}", text, sim::name_hint(text, known));
-}
-
-template <class T>
-std::string read_choice(std::optional<T>& value, std::string_view text, const std::vector<Choice<T>>& choices) {
-  return read_choice(value.emplace(), text, choices);
-}
-
-// A list of one.
-template <class T>
-std::string read_choice(std::vector<T>& value, std::string_view text, const std::vector<Choice<T>>& choices) {
-  value.assign(1, {});
-  return read_choice(value.front(), text, choices);
-}
-
-std::vector<Choice<bool>> yes_or_no() { return {{"no", false}, {"yes", true}}; }
-
-std::string read_count(std::optional<int>& value, std::string_view text, int low = 1) {
-  const sim::Parsed<std::int64_t> parsed = sim::parse_integer(text);
-  if (!parsed.error.empty() || parsed.value < low || parsed.value > models::most_channels) {
-    return fmt::format("'{}' is no count: a whole number from {} to {} is accepted", text, low, models::most_channels);
-  }
-  value = static_cast<int>(parsed.value);
-  return {};
-}
-
-std::string read_gemm(models::GemmShape& shape, std::string_view text) {
-  const models::ParsedGemmShape parsed = models::parse_gemm_shape(text);
-  shape = parsed.shape;
-  return parsed.error;
-}
-
-std::string read_size(sim::Bytes& bytes, std::string_view text) {
-  const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::bytes);
-  if (!parsed.ok()) return parsed.error;
-  bytes = sim::Bytes(parsed.value);
-  if (bytes >= sim::Bytes(1.0) && bytes <= largest_array) return {};
-  return fmt::format("'{}' is out of bounds: 1B to {} are accepted", text, sim::to_string(largest_array));
-}
-
-std::string read_time(sim::Time& time, std::string_view text) {
-  const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::time);
-  if (parsed.ok()) time = sim::to_time(sim::Seconds(parsed.value));
-  return parsed.error;
-}
-
-std::string read_device(int& device, std::string_view text) {
-  const sim::Parsed<std::int64_t> index = sim::parse_integer(text.starts_with("gpu") ? text.substr(3) : "");
-  if (text == models::device_name(models::host_device)) {
-    device = models::host_device;
-  } else if (index.error.empty() && index.value >= 0 && index.value < models::most_channels) {
-    device = static_cast<int>(index.value);
-  } else {
-    return fmt::format("'{}' is no device: gpu0, gpu1 ... or host are accepted", text);
-  }
-  return {};
-}
-
-using C3Words = std::array<Word<C3Question>, 12>;
-const C3Words& words_of(const C3Question&) {
-  static const C3Words words{{
-      {"gemm", true, [](auto& q, auto text) { return read_gemm(q.scenario.gemm, text); }},
-      {"collective", true,
-       [](auto& q, auto text) { return read_choice(q.scenario.collective, text, collective_choices()); }},
-      {"bytes", true, [](auto& q, auto text) { return read_size(q.scenario.bytes, text); }},
-      {"strategy", true, [](auto& q, auto text) { return read_choice(q.strategies, text, strategy_choices()); }},
-      {"backend", false, [](auto& q, auto text) { return read_choice(q.scenario.kernels, text, backend_choices()); }},
-      {"channels", false, [](auto& q, auto text) { return read_count(q.scenario.channels, text); }},
-      {"reserve", false, [](auto& q, auto text) { return read_count(q.scenario.reserved, text, 0); }},
-      {"splits", false, [](auto& q, auto text) { return read_choice(q.scenario.splits, text, split_choices()); }},
-      {"delay", false, [](auto& q, auto text) { return read_time(q.scenario.delay, text); }},
-      {"barrier", false, [](auto& q, auto text) { return read_choice(q.scenario.barrier, text, barrier_choices()); }},
-      {"variant", false, [](auto& q, auto text) { return read_choice(q.scenario.variant, text, variant_choices()); }},
-      {"prelaunch", false, [](auto& q, auto text) { return read_choice(q.scenario.prelaunch, text, yes_or_no()); }},
-  }};
-  return words;
-}
-
-using GemmWords = std::array<Word<GemmQuestion>, 7>;
-const GemmWords& words_of(const GemmQuestion&) {
-  static const GemmWords words{{
-      {"gemm", true, [](auto& q, auto text) { return read_gemm(q.gemm, text); }},
-      {"cus", false,
-       [](auto& q, auto text) {
-         std::optional<int> cus;
-         std::string fault = read_count(cus, text);
-         if (cus) q.cus = {*cus};
-         return fault;
-       }},
-      {"before", false, [](auto& q, auto text) { return read_choice(q.before, text, before_choices()); }},
-      {"collective", false,
-       [](auto& q, auto text) { return read_choice(q.collective.kind, text, collective_choices()); }},
-      {"bytes", false, [](auto& q, auto text) { return read_size(q.collective.bytes, text); }},
-      {"backend", false, [](auto& q, auto text) { return read_choice(q.collective.backend, text, backend_choices()); }},
-      {"channels", false, [](auto& q, auto text) { return read_count(q.collective.channels, text); }},
-  }};
-  return words;
-}
-
-using CollectiveWords = std::array<Word<CollectiveQuestion>, 11>;
-const CollectiveWords& words_of(const CollectiveQuestion&) {
-  static const CollectiveWords words{{
-      {"collective", true, [](auto& q, auto text) { return read_choice(q.collective, text, collective_choices()); }},
-      {"bytes", true,
-       [](auto& q, auto text) {
-         q.sizes.assign(1, {});
-         return read_size(q.sizes.front(), text);
-       }},
-      {"backend", false, [](auto& q, auto text) { return read_choice(q.backend, text, backend_choices()); }},
-      {"variant", false, [](auto& q, auto text) { return read_choice(q.variants, text, variant_choices()); }},
-      {"prelaunch", false,
-       [](auto& q, auto text) {
-         bool prelaunch = false;
-         std::string fault = read_choice(prelaunch, text, yes_or_no());
-         if (prelaunch) q.prelaunch = {true};
-         return fault;
-       }},
-      {"gpus", false, [](auto& q, auto text) { return read_count(q.gpus, text, 2); }},
-      {"engines", false, [](auto& q, auto text) { return read_count(q.engines, text); }},
-      {"host_threads", false,
-       [](auto& q, auto text) { return read_choice(q.host_threads, text, host_thread_choices()); }},
-      {"cus", false, [](auto& q, auto text) { return read_count(q.cus, text); }},
-      {"channels", false, [](auto& q, auto text) { return read_count(q.channels, text); }},
-      {"graph", false, [](auto& q, auto text) { return read_choice(q.graph, text, yes_or_no()); }},
-  }};
-  return words;
-}
-
-using CopyWords = std::array<Word<CopyQuestion>, 4>;
-const CopyWords& words_of(const CopyQuestion&) {
-  static const CopyWords words{{
-      {"from", true, [](auto& q, auto text) { return read_device(q.copy.from, text); }},
-      {"to", true, [](auto& q, auto text) { return read_device(q.copy.to, text); }},
-      {"bytes", true,
-       [](auto& q, auto text) {
-         q.sizes.assign(1, {});
-         return read_size(q.sizes.front(), text);
-       }},
-      {"engine", false, [](auto& q, auto text) { return read_count(q.copy.engine, text, 0); }},
-  }};
-  return words;
-}
 
 // A plain question, that none of its words has been told.
 using PlainQuestion = std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion>;
@@ -191,28 +31,21 @@ PlainQuestion untold(Ask ask) {
   }
 }
 
+// What is wrong with the word, or nothing.
 std::string tell(PlainQuestion& question, const Assignment& word) {
-  return std::visit(
-      [&word](auto& plain) -> std::string {
-        std::vector<std::string> known;
-        for (const auto& entry : words_of(plain)) {
-          if (entry.name == word.name) return entry.read(plain, word.value);
-          known.emplace_back(entry.name);
-        }
-        return fmt::format("'{}' is no word of this question{}", word.name, sim::name_hint(word.name, known));
-      },
-      question);
-}
-
-Results answer_plain(Testbed& testbed, const CopyQuestion& question) {
-  return to_tables(ask(testbed, question), testbed.platform(), false);
-}
-Results answer_plain(Testbed& testbed, C3Question question) {
-  return to_tables(ask(testbed, question), testbed.platform());
-}
-template <class Question>
-Results answer_plain(Testbed& testbed, const Question& question) {
-  return to_tables(ask(testbed, question), testbed.platform());
+  const auto tell_plain = [&word](auto& plain) -> std::string {
+    std::vector<std::string> known;
+    for (const auto& entry : words_of(plain)) {
+      if (entry.name == word.name) {
+        Arguments arguments;
+        entry.of(plain).read({.arguments = arguments, .option = word.name, .text = word.value, .one = true});
+        return arguments.faults().empty() ? "" : arguments.faults().front().what;
+      }
+      known.emplace_back(entry.name);
+    }
+    return fmt::format("'{}' is no word of this question{}", word.name, sim::name_hint(word.name, known));
+  };
+  return std::visit(tell_plain, question);
 }
 
 std::string why_no_parameter(sim::Config experiment, const Assignment& word, const models::PlatformSpec& platform) {
@@ -289,29 +122,21 @@ std::span<const Ask> all_asks() {
 PointQuestion::PointQuestion(Ask ask, std::optional<sim::Config> experiment)
     : ask_(ask), experiment_(std::move(experiment)) {}
 
-std::vector<std::string> PointQuestion::words() const {
-  std::vector<std::string> names;
-  if (ask_ == Ask::run) return names;
-  std::visit(
-      [&](const auto& plain) {
-        for (const auto& word : words_of(plain)) names.emplace_back(word.name);
-      },
-      untold(ask_));
-  return names;
-}
-
-std::vector<std::string> PointQuestion::required_words() const {
+std::vector<std::string> PointQuestion::words(Needed least) const {
   std::vector<std::string> names;
   if (ask_ == Ask::run) return names;
   std::visit(
       [&](const auto& plain) {
         for (const auto& word : words_of(plain)) {
-          if (word.required) names.emplace_back(word.name);
+          if (word.needed >= least) names.emplace_back(word.name);
         }
       },
       untold(ask_));
   return names;
 }
+
+std::vector<std::string> PointQuestion::words() const { return words(Needed::never); }
+std::vector<std::string> PointQuestion::required_words() const { return words(Needed::at_points); }
 
 std::string PointQuestion::why_not(const Assignment& word, const models::PlatformSpec& platform) const {
   if (ask_ == Ask::run) return why_no_parameter(*experiment_, word, platform);
@@ -325,7 +150,8 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
   for (const Assignment& word : words) {
     if (std::string fault = tell(question, word); !fault.empty()) throw sim::ConfigError({{word.name, "", fault}});
   }
-  return std::visit([&](const auto& plain) { return answer_plain(testbed, plain); }, question);
+  return std::visit([&](const auto& plain) { return to_tables(study::ask(testbed, plain), testbed.platform()); },
+                    question);
 }
 
 PointQuestion::Quantities PointQuestion::quantities_of(const Results& results) const {

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "sim/config/config.h"
-#include "study/questions.h"
+#include "study/ask/questions.h"
+#include "study/ask/words.h"
 #include "study/report/results.h"
 #include "study/sweep/point.h"
 
@@ -46,6 +47,8 @@ class PointQuestion {
   Quantities quantities_of(const Results& results) const;
 
  private:
+  std::vector<std::string> words(Needed least) const;
+
   Ask ask_;
   std::optional<sim::Config> experiment_;
 };

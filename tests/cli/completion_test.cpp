@@ -27,11 +27,12 @@ TEST(Completion, ScriptsKnowEveryCommandOptionAndListedValue) {
 }
 
 TEST(Completion, OptionsAppearWithoutBeingListedTwice) {
-  CLI::App app("", "tool");
-  std::string value;
-  app.add_subcommand("act", "acts")->add_option("--new-option", value, "It's [new]: see")->type_name("left|right");
-  EXPECT_THAT(bash_completion(app), HasSubstr("'act --new-option') words='left right' ;;"));
-  EXPECT_THAT(zsh_completion(app), HasSubstr(R"('--new-option[It'\''s \[new\]\: see]:left|right:(left right)')"));
+  const std::vector<study::Command> commands{
+      {"act", "acts", "", {{"new_option", "left|right", "It's [new]: see"}}, [](study::Request&) {
+         return study::Results{};
+       }}};
+  EXPECT_THAT(bash_completion(commands), HasSubstr("'act --new-option') words='left right' ;;"));
+  EXPECT_THAT(zsh_completion(commands), HasSubstr(R"('--new-option[It'\''s \[new\]\: see]:left|right:(left right)')"));
 }
 
 // What bash offers where the cursor stands after these words.

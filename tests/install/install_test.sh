@@ -42,6 +42,16 @@ done
 "$build/embed/embed" >embed.txt
 awk -F, 'NR > 1 { printf "%s %.6g us\n", $5, $6 }' c3.csv | diff - embed.txt || fail "the example predicts something else"
 
+# Python finds the module, which finds its files and says what the program says; from any folder, as all of it.
+packages=$prefix/lib/python3/dist-packages
+if [ -d "$packages/c3sim" ]; then
+  PYTHONPATH=$packages /usr/bin/python3 -B -c '
+import c3sim
+rows = c3sim.c3(gemm="8192x57344x8192", collective="all_gather", bytes="896MiB", strategy=["c3_sp", "conccl"])
+print("\n".join("{strategy} {makespan_us:.6g} us".format(**row) for row in rows))
+assert c3sim.validate("power").holds' | diff embed.txt - || fail "Python predicts something else"
+fi
+
 # The packages ask for the libraries that the program needs.
 "$cpack" --config "$build/CPackConfig.cmake" -B "$build/packages" >/dev/null
 program=$(ls "$build"/packages/c3sim_*.deb)
@@ -55,3 +65,12 @@ for file in usr/bin/c3sim usr/bin/c3sim-measure usr/share/c3sim/configs/platform
 done
 dpkg-deb --contents "$build"/packages/c3sim-dev_*.deb >development.txt
 grep -q ' \./usr/include/c3sim/study/strategy.h$' development.txt || fail "c3sim-dev lacks headers"
+if [ -d "$packages/c3sim" ]; then
+  python=$(ls "$build"/packages/python3-c3sim_*.deb)
+  depends=$(dpkg-deb --field "$python" Depends)
+  [[ $depends == *"c3sim (= "* && $depends == *python3* && $depends == *libyaml-cpp* ]] || fail "python3-c3sim asks for: $depends"
+  dpkg-deb --contents "$python" >python.txt
+  for file in __init__.py __init__.pyi py.typed "_core.*\.so"; do
+    grep -q " \./usr/lib/python3/dist-packages/c3sim/$file$" python.txt || fail "python3-c3sim lacks $file"
+  done
+fi

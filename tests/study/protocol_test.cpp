@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
 
@@ -205,6 +205,18 @@ TEST(GemmsWithPauses, InGroupsAreTimedByTheirPlace) {
   for (int place = 0; place < 8; ++place) sum += time_of(place);
   EXPECT_NEAR(figure(platform, group, Figure::time), sum / 8.0, 1e-9);
   EXPECT_LT(time_of(1), 0.97 * figure(platform, GemmTrial{.shape = cb4}, Figure::time));
+}
+
+// Awake links take 42 W from a GEMM that the cap holds back, and other operands are not in the caches.
+TEST(GemmsWithPauses, AreSlowerOnAwakeLinks) {
+  const models::PlatformSpec platform = models::mi300x();
+  GemmTrial trial{.shape = {16384, 16384, 16384}, .pause = 1'000_us, .group = 5};
+  trial.nth = 4;
+  const double asleep = figure(platform, trial, Figure::time);
+  trial.before = Before::traffic;
+  const double awake = figure(platform, trial, Figure::time);
+  EXPECT_GT(awake, 1.01 * asleep);
+  EXPECT_LT(awake, 1.06 * asleep);
 }
 
 // A pause of 0.1 ms hardly lets anything cool: about as steady.

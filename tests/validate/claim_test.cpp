@@ -43,6 +43,34 @@ TEST(Claim, IsToldInDigitsThatTellItFromItsBand) {
   EXPECT_EQ(predicted_words(claim(0.0, 1.0, {})), "");
 }
 
+TEST(Claim, IsToldWithTheIntervalOfEachOfItsValues) {
+  Claim one = claim(0.0, 1.0, {0.4, 0.6});
+  EXPECT_EQ(interval_words(one), "") << "nobody asked";
+  one.intervals = {study::Interval{0.35, 0.4512}, std::nullopt};
+  EXPECT_EQ(interval_words(one), "0.35 to 0.4512");
+  one.intervals[1] = {0.5, 0.75};
+  EXPECT_EQ(interval_words(one), "0.35 to 0.4512; 0.5 to 0.75");
+}
+
+// What follows from power has an interval, since the energies of the MI300X have errors; what follows from cases has
+// none where no case is given.
+TEST(Claim, HasIntervalsOfAnEnsemble) {
+  const Library library = shipped_library();
+  const study::Ensemble ensemble(library.platforms({"mi300x", {}}), {.draws = study::fewest_draws, .seed = 1});
+  study::Testbed testbed(library.platforms({"mi300x", {}}).spec);
+  const std::vector<std::string> suites{"latte"};
+  std::vector<Claim> claims =
+      predict_claims(read_claims(library.reference / "claims.csv"), suites, {testbed, library.experiments, {}});
+  add_intervals(claims, suites, ensemble, library.experiments, {}, 0);
+  const auto of = [&claims](const char* id) { return *std::ranges::find(claims, id, &Claim::id); };
+  const Claim power = of("latte.power.large");
+  ASSERT_THAT(power.intervals, SizeIs(1));
+  ASSERT_TRUE(power.intervals[0].has_value());
+  EXPECT_LT(power.intervals[0]->low, power.intervals[0]->high);
+  EXPECT_TRUE(power.intervals[0]->holds(power.predicted[0]));
+  EXPECT_THAT(of("latte.p2p_phases").intervals, IsEmpty()) << "no cases, no prediction";
+}
+
 class ClaimFile : public testing::Test {
  protected:
   std::vector<Claim> read(const std::string& rows) const {

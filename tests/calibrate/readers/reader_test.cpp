@@ -212,7 +212,7 @@ TEST(ShippedForms, RefuseTimesSizesAndPowersThatCannotBe) {
   EXPECT_THAT(faults_of_rows(run_columns + "gemm,cb1,-,0,all_sms,132,inf\n"),
               HasSubstr("all_us: 'infus' is not a time"));
   EXPECT_THAT(faults_of_rows(run_columns + "gemm,cb1,-,0,all_sms,0,5\n"),
-              HasSubstr("limit: '0' must lie between 1 and 4096"));
+              HasSubstr("limit: '0': a whole number from 1 to 4096 is accepted"));
   EXPECT_THAT(faults_of_rows(run_columns + "coll,-,all_gather,0,nccl,0,5\n"),
               HasSubstr("bytes: '0B' is out of bounds: 1B to 1TiB are accepted"));
   EXPECT_THAT(faults_of_rows(run_columns + "coll,-,all_gather,-8,nccl,0,5\n"), HasSubstr("bytes: '-8B' is negative"));

@@ -68,6 +68,18 @@ TEST(TableReader, ReadsFieldsThatAreNotWrittenAsAbsent) {
   EXPECT_EQ(std::get<study::GemmTrial>(reading.measurements[1].trial).cus, 240);
 }
 
+// 5 ms that are 4 % longer, 0.2 % shorter: 5.2 and 4.99 ms.
+TEST(TableReader, WorksOutWhatWasSeenOfSeveralCells) {
+  const std::string form =
+      "rows: [{trial: gemm, with: {gemm: cb1}, see: {time: '$({ms}ms * (1 + ({over}) / 100))'}}]\n";
+  const Reading reading = read(form, "ms,over\n5,4\n5,-0.2\n5,\n");
+  ASSERT_EQ(reading.measurements.size(), 2u) << "an empty cell tells nothing";
+  EXPECT_NEAR(reading.measurements[0].seen[0].value, 5.2e-3, 1e-9);
+  EXPECT_NEAR(reading.measurements[1].seen[0].value, 4.99e-3, 1e-9);
+  EXPECT_THAT(faults_of(form, "ms,over\n5,much\n"), testing::HasSubstr("f.csv:2"));
+  EXPECT_THAT(faults_of(form, "ms,over\n5,much\n"), testing::HasSubstr("'much' is no number"));
+}
+
 // Conditions.
 
 TEST(Conditions, AreMetByOneOfTheirWords) {

@@ -166,7 +166,8 @@ TEST(TrialFields, NameWhatIsMissing) {
   EXPECT_THAT(names("load"), ElementsAre("bytes"));
   EXPECT_THAT(names("c3"), ElementsAre("bytes", "collective", "gemm", "strategy"));
   EXPECT_THAT(names("dependent"), ElementsAre("gemm", "schedule"));
-  EXPECT_EQ(trial_kinds().size(), 13u);
+  EXPECT_THAT(names("step"), ElementsAre("model", "phase"));
+  EXPECT_EQ(trial_kinds().size(), 14u);
 }
 
 TEST(TrialFields, RefuseWordsThatTheyDoNotKnow) {
@@ -186,11 +187,11 @@ TEST(TrialFields, RefuseWordsThatTheyDoNotKnow) {
 
 TEST(TrialFields, NameTheDevicesThatThereAre) {
   EXPECT_THAT(faults_of_fields("copy", {{"from", "gpu64"}, {"to", "cpu"}, {"bytes", "1B"}}),
-              ElementsAre("from: 'gpu64' is not known: gpu0 to gpu63 and host are accepted",
-                          "to: 'cpu' is not known: gpu0 to gpu63 and host are accepted"));
+              ElementsAre("from: there is no 'gpu64': gpu0 to gpu63 and host are accepted",
+                          "to: there is no 'cpu': gpu0 to gpu63 and host are accepted"));
   EXPECT_THAT(faults_of_fields("copy", {{"from", "gpu01"}, {"to", "gpu"}, {"bytes", "1B"}}),
-              ElementsAre("from: 'gpu01' is not known: gpu0 to gpu63 and host are accepted",
-                          "to: 'gpu' is not known: gpu0 to gpu63 and host are accepted"));
+              ElementsAre("from: there is no 'gpu01': gpu0 to gpu63 and host are accepted",
+                          "to: there is no 'gpu': gpu0 to gpu63 and host are accepted"));
 }
 
 TEST(TrialFields, RefuseSizesThatCannotBe) {
@@ -206,14 +207,14 @@ TEST(TrialFields, RefuseSizesThatCannotBe) {
 
 TEST(TrialFields, RefuseCountsThatCannotBe) {
   const auto fault = [](const char* cus) { return faults_of_fields("gemm", {{"gemm", "cb1"}, {"cus", cus}}).at(0); };
-  EXPECT_EQ(fault("0"), "cus: '0' must lie between 1 and 4096");
-  EXPECT_EQ(fault("-8"), "cus: '-8' must lie between 1 and 4096");
-  EXPECT_EQ(fault("4097"), "cus: '4097' must lie between 1 and 4096");
-  EXPECT_EQ(fault("8.0"), "cus: '8.0' is not a whole decimal number such as 12 (no leading zeros)");
-  EXPECT_EQ(fault("1e999"), "cus: '1e999' is not a whole decimal number such as 12 (no leading zeros)");
-  EXPECT_EQ(fault("99999999999999999999"), "cus: '99999999999999999999' is beyond what can be represented");
+  EXPECT_EQ(fault("0"), "cus: '0': a whole number from 1 to 4096 is accepted");
+  EXPECT_EQ(fault("-8"), "cus: '-8': a whole number from 1 to 4096 is accepted");
+  EXPECT_EQ(fault("4097"), "cus: '4097': a whole number from 1 to 4096 is accepted");
+  EXPECT_EQ(fault("8.0"), "cus: '8.0': a whole number from 1 to 4096 is accepted");
+  EXPECT_EQ(fault("1e999"), "cus: '1e999': a whole number from 1 to 4096 is accepted");
+  EXPECT_EQ(fault("99999999999999999999"), "cus: '99999999999999999999': a whole number from 1 to 4096 is accepted");
   EXPECT_THAT(faults_of_fields("collective", {{"collective", "all_gather"}, {"bytes", "8B"}, {"gpus", "1"}}),
-              ElementsAre("gpus: '1' must lie between 2 and 4096"));
+              ElementsAre("gpus: '1': a whole number from 2 to 4096 is accepted"));
 }
 
 TEST(TrialFields, AGroupLiesBetweenPausesAndItsPlacesInIt) {

@@ -1,0 +1,129 @@
+"""Predicts how long GPU work takes on a node of eight MI300X when it computes and communicates at once.
+
+There is a function for each command of c3sim, whose arguments are the command's options:
+
+    rows = c3sim.c3(gemm="8192x57344x8192", collective="all_gather", bytes="896MiB", strategy="conccl")
+
+A value is a text as on the command line ("896MiB"), a number, True for an option without a value, or a list of these;
+`set` and `param` take a dictionary, too. An option whose name Python keeps for itself ends in "_": copy(from_="gpu0").
+What is at fault raises InputError with the message of the command line. Any number of threads may ask at once.
+"""
+
+import inspect as _inspect
+import keyword as _keyword
+import os as _os
+
+from c3sim import _core
+from c3sim._core import InputError, Said as _Said
+
+__version__ = _core.version
+
+
+class Rows(list):
+    """The rows of an answer, a dictionary each, equal to `results` of the command's JSON (--format json).
+
+    platform: its name. tables: every table by its key, the rows among them ("explanation" of explain=True). warnings,
+    notes: sentences. holds: False where what was checked does not hold (validate: a case outside its band).
+    """
+
+    def __init__(self, answer):
+        super().__init__(next(iter(answer["tables"].values()), []))
+        self.platform = answer["platform"]
+        self.tables = answer["tables"]
+        self.warnings = answer["warnings"]
+        self.notes = answer["notes"]
+        self.holds = answer["holds"]
+
+
+def frame(rows):
+    """The rows of an answer, or of several one behind another, as a DataFrame of pandas."""
+    import pandas
+
+    table = pandas.DataFrame(list(rows))
+    if isinstance(rows, Rows):
+        table.attrs.update(platform=rows.platform, warnings=rows.warnings, notes=rows.notes)
+    return table
+
+
+def _argument(name):
+    return name + "_" if _keyword.iskeyword(name) else name
+
+
+def _text(typed, value):
+    if isinstance(value, (str, _os.PathLike)):
+        return _os.fspath(value)
+    if hasattr(value, "__index__") or hasattr(value, "__float__"):  # numbers, those of NumPy among them
+        return str(value)
+    raise InputError(f"{typed}: {type(value).__name__} is no value: a text, a number, or a list of them is accepted")
+
+
+def _texts(option, value):
+    """What the command line would be given; nothing where it would not name the option."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        if option.said == _Said.alone:
+            return ["yes"]
+        if option.said == _Said.maybe_alone:
+            return [option.alone]
+        raise InputError(f"{option.typed}: True is no value: {option.form} is accepted")
+    if isinstance(value, dict):
+        value = [f"{name}={_text(option.typed, each)}" for name, each in value.items()]
+    if not isinstance(value, (list, tuple)):
+        return [_text(option.typed, value)]
+    texts = [_text(option.typed, each) for each in value]
+    if option.said in (_Said.again, _Said.listed, _Said.all_in_place):
+        return texts
+    return [",".join(texts)] if texts else []
+
+
+def _in_place(option):
+    return option.said in (_Said.in_place, _Said.all_in_place)
+
+
+def _signature(options):
+    places = [each for each in options if _in_place(each)]
+    kinds = _inspect.Parameter
+    return _inspect.Signature(
+        [kinds(_argument(each.name), kinds.POSITIONAL_OR_KEYWORD, default=kinds.empty if each.required else None)
+         for each in places]
+        + [kinds(_argument(each.name), kinds.KEYWORD_ONLY, default=kinds.empty if each.required else None)
+           for each in options if each not in places])
+
+
+def _documentation(command, options):
+    lines = [command.about + ".", ""]
+    for option in options:
+        accepted = f" ({option.form})" if option.form else " (True)"
+        lines.append(f"{_argument(option.name)}{accepted}: {option.help}{'; required' if option.required else ''}.")
+    return "\n".join([*lines, "", "On the command line:", command.notes])
+
+
+def _function(command, shelf):
+    options = [each for each in command.options if each.name != "format"]
+    by_name = {_argument(each.name): each for each in options} | {each.name: each for each in options}
+    places = [_argument(each.name) for each in options if _in_place(each)]
+
+    def ask(*placed, **said):
+        if len(placed) > len(places):
+            raise InputError(f"error: {placed[len(places)]!r} is not expected of {command.name}")
+        given = {}
+        for name, value in [*zip(places, placed), *said.items()]:
+            option = by_name.get(name)
+            texts = [""] if option is None else _texts(option, value)
+            if texts:
+                given[name if option is None else option.name] = texts
+        answer = command.ask(given, shelf)
+        return answer["text"] or Rows(answer)
+
+    ask.__name__ = ask.__qualname__ = command.name
+    ask.__doc__ = _documentation(command, options)
+    ask.__signature__ = _signature(options)
+    return ask
+
+
+# Platform files are read once, and again where they change.
+_shelf = _core.PlatformShelf()
+_functions = {command.name: _function(command, _shelf) for command in _core.commands()}
+globals().update(_functions)
+__all__ = ["InputError", "Rows", "frame", *_functions]

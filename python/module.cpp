@@ -1,0 +1,149 @@
+// c3sim._core: every command as an object that Python asks. What Python programs see is made of it in
+// c3sim/__init__.py.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "sim/config/config_error.h"
+#include "validate/ask/commands.h"
+
+namespace py = pybind11;
+
+namespace c3sim {
+namespace {
+
+using study::Command;
+using study::Said;
+
+// Ctrl-C: Python knows what to raise.
+struct Interrupted {};
+
+bool interrupted() {
+  const py::gil_scoped_acquire held;
+  return PyErr_CheckSignals() != 0;
+}
+
+study::Listener listener_of(std::vector<std::string>& warnings) {
+  return {.progress =
+              [](std::size_t, std::size_t) {
+                if (interrupted()) throw Interrupted();
+              },
+          .warn = [&warnings](std::string_view sentence) { warnings.emplace_back(sentence); },
+          .interruptible = [] { return interrupted; }};
+}
+
+// Texts of the user's files may hold anything: as JSON has them.
+py::object text_of(const std::string& text) {
+  return py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace"));
+}
+
+py::object cell_of(const study::Cell& cell) {
+  if (const auto* const truth = std::get_if<bool>(&cell)) return py::bool_(*truth);
+  if (const auto* const count = std::get_if<std::int64_t>(&cell)) return py::int_(*count);
+  if (const auto* const number = std::get_if<double>(&cell)) return py::float_(*number);
+  if (const auto* const text = std::get_if<std::string>(&cell)) return text_of(*text);
+  return py::none();
+}
+
+// As ResultTable::to_json() has them.
+py::list rows_of(const study::ResultTable& table) {
+  std::vector<py::str> keys;
+  for (const study::Column& column : table.columns()) keys.emplace_back(column.key);
+  py::list rows;
+  for (const std::vector<study::Cell>& cells : table.rows()) {
+    py::dict row;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (table.columns()[i].in_data) row[keys[i]] = cell_of(cells[i]);
+    }
+    rows.append(std::move(row));
+  }
+  return rows;
+}
+
+py::list texts_of(const std::vector<std::string>& texts) {
+  py::list list;
+  for (const std::string& text : texts) list.append(text_of(text));
+  return list;
+}
+
+py::dict answer_of(const study::Results& results, const std::vector<std::string>& warnings, bool holds) {
+  py::dict tables;
+  for (const study::NamedTable& named : results.tables) tables[py::str(named.key)] = rows_of(named.table);
+  py::dict answer;
+  answer["platform"] = text_of(results.platform);
+  answer["tables"] = std::move(tables);
+  answer["warnings"] = texts_of(warnings);
+  answer["notes"] = texts_of(results.notes);
+  answer["text"] = text_of(results.text);
+  answer["holds"] = holds;
+  return answer;
+}
+
+// What the command line would say of it before anything is read; empty where it says nothing.
+std::string refused(const Command& command, const study::Given& given) {
+  for (const auto& [name, texts] : given) {
+    const bool known = std::ranges::count(command.options, name, &study::Option::name) > 0;
+    if (!known) return "error: " + command.unknown(study::Option{.name = name, .form = {}, .help = {}}.typed()) + "\n";
+  }
+  return command.missing(given);
+}
+
+py::dict ask(const Command& command, const study::Given& given, study::PlatformShelf& shelf) {
+  if (const std::string why = refused(command, given); !why.empty()) {
+    PyErr_SetString(py::module_::import("c3sim._core").attr("InputError").ptr(), why.c_str());
+    throw py::error_already_set();
+  }
+  std::vector<std::string> warnings;
+  study::Request request(given, {C3SIM_VERSION, "c3sim " + study::command_line(command.name, command.options, given)},
+                         listener_of(warnings), &shelf);
+  study::Results results;
+  try {
+    const py::gil_scoped_release others_run;
+    results = command.answer(request);
+  } catch (const Interrupted&) {
+    throw py::error_already_set();
+  } catch (const std::system_error& error) {
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();  // what is finished of a study is kept
+    PyErr_SetString(PyExc_OSError, error.what());
+    throw py::error_already_set();
+  }
+  request.check_behind();
+  warnings.insert(warnings.end(), results.warnings.begin(), results.warnings.end());
+  return answer_of(results, warnings, !request.check_failed());
+}
+
+}  // namespace
+}  // namespace c3sim
+
+PYBIND11_MODULE(_core, module) {
+  using namespace c3sim;
+  py::register_exception<sim::ConfigError>(module, "InputError", PyExc_ValueError);
+  py::enum_<Said>(module, "Said")
+      .value("once", Said::once)
+      .value("alone", Said::alone)
+      .value("maybe_alone", Said::maybe_alone)
+      .value("again", Said::again)
+      .value("listed", Said::listed)
+      .value("in_place", Said::in_place)
+      .value("all_in_place", Said::all_in_place);
+  py::class_<study::Option>(module, "Option")
+      .def_readonly("name", &study::Option::name)
+      .def_readonly("form", &study::Option::form)
+      .def_readonly("help", &study::Option::help)
+      .def_readonly("said", &study::Option::said)
+      .def_readonly("required", &study::Option::required)
+      .def_readonly("alone", &study::Option::alone)
+      .def_property_readonly("typed", &study::Option::typed);
+  py::class_<study::PlatformShelf>(module, "PlatformShelf").def(py::init<>());
+  py::class_<Command>(module, "Command")
+      .def_readonly("name", &Command::name)
+      .def_readonly("about", &Command::about)
+      .def_readonly("notes", &Command::notes)
+      .def_readonly("options", &Command::options)
+      .def("ask", &ask);
+  module.def("commands", &validate::all_commands);
+  module.attr("version") = C3SIM_VERSION;
+}

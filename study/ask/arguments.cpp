@@ -1,0 +1,169 @@
+#include "study/ask/arguments.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "sim/config/config_text.h"
+#include "sim/config/quantity_text.h"
+#include "study/work/operation.h"
+
+namespace c3sim::study {
+
+namespace {
+
+// A whole number without sign, blanks or leading zeros.
+std::optional<int> parse_integer(std::string_view text) {
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const bool plain = !text.empty() && text.front() != '-' && (text.front() != '0' || text.size() == 1);
+  return plain && error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 80;
+  std::string result = "'";
+  for (const char c : text.substr(0, longest)) {
+    result += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
+  }
+  return result + (text.size() > longest ? "...'" : "'");
+}
+
+void Arguments::fault(std::string_view option, std::string what) {
+  faults_.push_back({std::string(option), {}, std::move(what)});
+}
+
+void Arguments::check_with(const std::vector<sim::Fault>& faults_of_question) {
+  for (const sim::Fault& each : faults_of_question) fault("--" + each.where, each.what);
+  check();
+}
+
+void Arguments::check() const {
+  if (!faults_.empty()) throw sim::ConfigError(faults_);
+}
+
+models::GemmShape Arguments::gemm(std::string_view option, std::string_view text) {
+  const models::ParsedGemmShape parsed = models::parse_gemm_shape(text);
+  if (!parsed.ok()) fault(option, parsed.error);
+  return parsed.shape;
+}
+
+sim::Bytes Arguments::size(std::string_view option, std::string_view text) {
+  const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::bytes);
+  const sim::Bytes bytes(parsed.value);
+  if (!parsed.ok()) {
+    fault(option, parsed.error);
+  } else if (bytes < sim::Bytes(1.0) || bytes > largest_array) {
+    fault(option,
+          fmt::format("{} is out of bounds: 1B to {} are accepted", in_quotes(text), sim::to_string(largest_array)));
+  } else {
+    return bytes;
+  }
+  return sim::Bytes(1.0);
+}
+
+std::vector<sim::Bytes> Arguments::sizes(std::string_view option, std::string_view text) {
+  std::vector<sim::Bytes> sizes;
+  const std::vector<std::string_view> parts = split(text, ',');
+  if (parts.size() > most_points) {
+    fault(option, fmt::format("{} sizes are too many: up to {} are accepted", parts.size(), most_points));
+    return sizes;
+  }
+  for (const std::string_view part : parts) {
+    if (part.find(':') == std::string_view::npos) {
+      sizes.push_back(size(option, part));
+    } else {
+      append_range(option, part, sizes);
+    }
+  }
+  if (sizes.size() > most_points) {
+    fault(option, fmt::format("{} sizes are too many: up to {} are accepted", sizes.size(), most_points));
+  }
+  return sizes;
+}
+
+void Arguments::append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes) {
+  constexpr std::string_view form = "a range is LOW:HIGH:xFACTOR, such as 1KiB:2GiB:x2";
+  const std::vector<std::string_view> parts = split(text, ':');
+  if (parts.size() != 3) return fault(option, fmt::format("{} is no range: {}", in_quotes(text), form));
+  const std::size_t faults_before = faults_.size();
+  const sim::Bytes low = size(option, parts[0]);
+  const sim::Bytes high = size(option, parts[1]);
+  const bool marked = !parts[2].empty() && parts[2].front() == 'x';
+  const int factor = marked ? parse_integer(parts[2].substr(1)).value_or(0) : 0;
+  if (factor < 2) {
+    fault(option, fmt::format("{} is no factor: a whole number of at least 2 behind an x is accepted; {}",
+                              in_quotes(parts[2]), form));
+  }
+  if (faults_.size() > faults_before) return;
+  if (low > high) {
+    return fault(option, fmt::format("{} ends below its beginning: {}", in_quotes(text), form));
+  }
+  for (sim::Bytes bytes = low; bytes <= high; bytes *= factor) sizes.push_back(bytes);
+}
+
+sim::Time Arguments::time(std::string_view option, std::string_view text) {
+  constexpr sim::Seconds longest(3600.0);
+  const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::time);
+  const sim::Seconds time(parsed.value);
+  if (!parsed.ok()) {
+    fault(option, parsed.error);
+  } else if (time > longest) {
+    fault(option, in_quotes(text) + " is out of bounds: 0s to 3600s are accepted");
+  } else {
+    return sim::to_time(time);
+  }
+  return sim::Time::zero();
+}
+
+int Arguments::integer(std::string_view option, std::string_view text, int low, int high) {
+  const std::optional<int> number = parse_integer(text);
+  if (number && *number >= low && *number <= high) return *number;
+  fault(option, fmt::format("{}: a whole number from {} to {} is accepted", in_quotes(text), low, high));
+  return low;
+}
+
+double Arguments::number(std::string_view option, std::string_view text, double low, double high) {
+  const sim::Parsed<double> parsed = sim::parse_number(text);
+  if (parsed.error.empty() && low <= parsed.value && parsed.value <= high) return parsed.value;
+  fault(option, fmt::format("{}: a number from {} to {} is accepted", in_quotes(text), low, high));
+  return low;
+}
+
+std::vector<int> Arguments::integers(std::string_view option, std::string_view text, int low, int high) {
+  std::vector<int> numbers;
+  const std::vector<std::string_view> parts = split(text, ',');
+  if (parts.size() > most_points) {
+    fault(option, fmt::format("{} numbers are too many: up to {} are accepted", parts.size(), most_points));
+    return numbers;
+  }
+  for (const std::string_view part : parts) numbers.push_back(integer(option, part, low, high));
+  return numbers;
+}
+
+int Arguments::device(std::string_view option, std::string_view text, int gpus) {
+  constexpr std::string_view prefix = "gpu";
+  if (text == "host") return models::host_device;
+  if (text.substr(0, prefix.size()) == prefix) {
+    const std::optional<int> index = parse_integer(text.substr(prefix.size()));
+    if (index && *index < gpus) return *index;
+  }
+  fault(option, fmt::format("there is no {}: gpu0 to gpu{} and host are accepted", in_quotes(text), gpus - 1));
+  return 0;
+}
+
+}  // namespace c3sim::study

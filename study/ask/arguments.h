@@ -1,0 +1,102 @@
+// Reads the texts of command-line arguments and gathers what is wrong with them, so that all faults are told at once.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/platform/gemm_shape.h"
+#include "sim/config/config_error.h"
+#include "sim/config/nearest_name.h"
+#include "sim/units.h"
+#include "study/work/choices.h"
+
+namespace c3sim::study {
+
+// `option` is the name that the person typed ("--bytes"): the place of the fault. A reader that finds one records it
+// and returns something harmless.
+class Arguments {
+ public:
+  static constexpr std::size_t most_points = 1000;  // of a list or range
+
+  models::GemmShape gemm(std::string_view option, std::string_view text);
+  sim::Bytes size(std::string_view option, std::string_view text);
+  // Sizes and ranges of them, separated by commas: "1KiB:2GiB:x2" starts at the first and multiplies by the (whole)
+  // factor up to the second.
+  std::vector<sim::Bytes> sizes(std::string_view option, std::string_view text);
+  // "100us", from 0 to an hour.
+  sim::Time time(std::string_view option, std::string_view text);
+  int integer(std::string_view option, std::string_view text, int low, int high);
+  double number(std::string_view option, std::string_view text, double low, double high);
+  // Whole numbers separated by commas.
+  std::vector<int> integers(std::string_view option, std::string_view text, int low, int high);
+  // "gpu0" up to the last of `gpus`, or "host" (models::host_device).
+  int device(std::string_view option, std::string_view text, int gpus);
+
+  template <class T>
+  T choice(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices);
+  // Names separated by commas, each once; "all" stands for all of them.
+  template <class T>
+  std::vector<T> choice_list(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices);
+
+  void fault(std::string_view option, std::string what);
+  // Faults of a question, which name options without their dashes; throws what has been found so far, if anything.
+  void check_with(const std::vector<sim::Fault>& faults_of_question);
+  // Throws sim::ConfigError with the faults found so far, if there are any.
+  void check() const;
+  const std::vector<sim::Fault>& faults() const { return faults_; }
+
+ private:
+  void append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes);
+
+  std::vector<sim::Fault> faults_;
+};
+
+// The names of choices as help and completion show them: "table|csv|json".
+template <class T>
+std::string names_of(const std::vector<Choice<T>>& choices) {
+  std::string names;
+  for (const auto& choice : choices) names.append(names.empty() ? "" : "|").append(choice.first);
+  return names;
+}
+
+// The parts between the separators; an empty text has one, empty part.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+// What a message quotes of a text that may be of any length and hold any bytes.
+std::string in_quotes(std::string_view text);
+
+template <class T>
+T Arguments::choice(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices) {
+  std::vector<std::string> known;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    known.emplace_back(name);
+  }
+  fault(option, in_quotes(text) + " is not known" + sim::name_hint(text, known));
+  return choices.front().second;
+}
+
+template <class T>
+std::vector<T> Arguments::choice_list(std::string_view option, std::string_view text,
+                                      const std::vector<Choice<T>>& choices) {
+  std::vector<T> chosen;
+  if (text == "all") {
+    for (const auto& [name, value] : choices) chosen.push_back(value);
+    return chosen;
+  }
+  for (const std::string_view name : split(text, ',')) {
+    const std::size_t faults_before = faults_.size();
+    const T value = choice(option, name, choices);
+    if (faults_.size() > faults_before) continue;
+    if (std::find(chosen.begin(), chosen.end(), value) != chosen.end()) {
+      fault(option, in_quotes(name) + " is named twice");
+    } else {
+      chosen.push_back(value);
+    }
+  }
+  return chosen;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,45 @@
+#include "study/ask/command.h"
+
+#include <fmt/format.h>
+
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::study {
+
+namespace {
+
+// The first of the examples in a command's notes; empty where there are none.
+std::string example_in(const std::string& notes) {
+  constexpr std::string_view before = "Examples:\n";
+  const std::size_t at = notes.find(before);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = notes.find_first_not_of(' ', at + before.size());
+  return notes.substr(begin, notes.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+std::string Command::missing(const Given& given) const {
+  std::string missing;
+  std::string accepted;
+  for (const Option& option : options) {
+    if (!option.required || given.contains(option.name)) continue;
+    missing += (missing.empty() ? "" : ", ") + option.typed();
+    if (option.has_name()) accepted += fmt::format("  {} {}\n", option.typed(), option.form);
+  }
+  if (missing.empty()) return {};
+  const std::string example = example_in(notes);
+  return fmt::format("error: {} needs {}\n{}{}", name, missing, accepted,
+                     example.empty() ? "" : fmt::format("for example: {}\n", example));
+}
+
+std::string Command::unknown(const std::string& typed) const {
+  std::vector<std::string> known{"--help"};
+  for (const Option& option : options) {
+    if (option.has_name()) known.push_back(option.typed());
+    if (!option.also.empty()) known.push_back("--" + option.also);
+  }
+  return fmt::format("{} is no option of {}{}", in_quotes(typed), name, sim::name_hint(typed, known));
+}
+
+}  // namespace c3sim::study

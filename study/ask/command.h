@@ -1,0 +1,39 @@
+// A command of c3sim: what it can be told, and the function that answers it. The command line (cli/) and Python
+// (python/) offer each of them; neither knows more of them than this.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/ask/option.h"
+#include "study/ask/request.h"
+
+namespace c3sim::study {
+
+struct Command {
+  std::string name;
+  std::string about;  // a line
+  std::string notes;  // examples first of all
+  std::vector<Option> options;
+  std::function<Results(Request& request)> answer;  // throws sim::ConfigError
+  std::size_t text_width = 0;                       // of its tables, where no terminal says how wide it is
+
+  // All that it cannot do without and that was not said, with the example that has it; empty where nothing is missing.
+  std::string missing(const Given& given) const;
+  // The option as it was typed is none.
+  std::string unknown(const std::string& typed) const;
+};
+
+Command c3_command();
+Command gemm_command();
+Command collective_command();
+Command copy_command();
+Command kernel_command();
+Command step_command();
+Command run_command();
+Command schema_command();
+Command platform_command();
+
+}  // namespace c3sim::study

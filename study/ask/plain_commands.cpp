@@ -1,0 +1,139 @@
+// The commands that ask a plain question (study/ask/questions.h): words, options that all have, and what they ask.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "study/ask/answers.h"
+#include "study/ask/command.h"
+#include "study/ask/uncertainty.h"
+#include "study/ask/words.h"
+#include "study/c3/variation.h"
+#include "study/work/choices.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr auto c3_examples =
+    "Examples:\n"
+    "  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB\n"
+    "  c3sim c3 --gemm 16384x16384x8192 --collective all_to_all --bytes 512MiB --strategy c3_sp,conccl --format json\n"
+    "  c3sim c3 --gemm 12288x12288x12288 --collective all_reduce --bytes 512MiB --strategy c3_sp --channels 32 "
+    "--delay 100us\n"
+    "  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB --platform fitted.yaml --uncertainty "
+    "200\n"
+    "Times are in microseconds, from the first launch; speedups are over RCCL and GEMM one after the other, alone.";
+
+constexpr auto gemm_examples =
+    "Examples:\n"
+    "  c3sim gemm --gemm 8192x8192x8192\n"
+    "  c3sim gemm --gemm 8192x57344x8192 --cus 304,272,240 --format csv\n"
+    "  c3sim gemm --gemm 8192x8192x8192 --before collective --collective all_reduce --bytes 64MiB\n"
+    "  c3sim gemm --gemm 8192x8192x8192 --platform fitted.yaml --uncertainty --seed 7\n"
+    "Times are in microseconds, launch included; rates in TFLOP/s of one GPU.";
+
+constexpr auto collective_examples =
+    "Examples:\n"
+    "  c3sim collective --collective all_gather --bytes 1KiB:2GiB:x2\n"
+    "  c3sim collective --collective all_reduce --bytes 64KiB --graph\n"
+    "  c3sim collective --collective all_reduce --backend sdma --bytes 64MiB   (RCCL reduces, engines gather)\n"
+    "  c3sim collective --collective all_gather --backend sdma --variant bcst --prelaunch --bytes 64KiB,1MiB\n"
+    "  c3sim collective --collective all_to_all --backend sdma --variant all --prelaunch both --bytes 1KiB:2GiB:x2\n"
+    "  c3sim collective --collective all_gather --backend sdma --variant b2b --engines 4 --gpus 6 --bytes 1MiB\n"
+    "  c3sim collective --collective all_gather --backend sdma --host-threads per_gpu --bytes 64KiB --explain\n"
+    "Times are in microseconds from the host's first instruction to its knowledge of the end; bus bandwidth is in "
+    "GB/s\n"
+    "as RCCL's tests define it.";
+
+constexpr auto copy_examples =
+    "Examples:\n"
+    "  c3sim copy --from gpu0 --to gpu1 --bytes 64MiB --phases\n"
+    "  c3sim copy --from gpu0 --to gpu1 --bytes 1KiB:64MiB:x2 --engine 4 --format csv\n"
+    "Times are in microseconds: control (the host writes packets and rings the doorbell), schedule (the engine "
+    "fetches\n"
+    "and decodes), copy, completion (the signal travels to the host, which sees it).";
+
+std::string strategies_explained() {
+  using enum Strategy;
+  constexpr std::array<std::pair<Strategy, std::string_view>, 9> about{
+      {{serial, "one after the other"},
+       {c3_base, "both at once, RCCL's kernels launched behind the GEMM"},
+       {c3_sp, "both at once, RCCL's kernels launched first"},
+       {c3_rp, "c3_base, with CUs kept from the GEMM for RCCL"},
+       {c3_sp_rp, "c3_sp, with CUs kept from the GEMM for RCCL"},
+       {c3_best, "the fastest of the four before it"},
+       {heuristic, "launch order and CUs kept as ConCCL's table has them, without a search"},
+       {conccl, "both at once, the collective on SDMA engines"},
+       {conccl_rp, "conccl, with a CU of each XCD kept from GEMMs that are memory-bound"}}};
+  std::string text = "Strategies:\n";
+  for (const auto& [strategy, words] : about) text += fmt::format("  {:<10} {}\n", to_string(strategy), words);
+  return text;
+}
+
+void add_sensitivity(Results& results, const Answer<C3Result>& answer, const Platform& platform,
+                     const Progress& progress) {
+  std::vector<Strategy> asked;
+  for (const C3Result& result : answer.results) asked.push_back(result.strategy);
+  const auto vary = strategies_that_vary(asked);
+  const auto question = question_of(answer.results.front().scenario, vary);
+  results.tables.push_back(sensitivity_table(vary, vary_parameters(platform, question, progress)));
+}
+
+template <class Question>
+Results answer_plain(Request& request) {
+  constexpr bool is_c3 = std::is_same_v<Question, C3Question>;
+  Arguments arguments;
+  Question question;
+  read_words(question, request.given(), arguments, nullptr);
+  const int jobs = request.jobs(arguments);
+  if constexpr (is_c3) question.jobs = jobs;
+  const std::optional<Sampling> sampling = request.sampling(arguments);
+  const Platform platform = request.platform(arguments);
+  read_words(question, request.given(), arguments, &platform.spec);
+  arguments.check();
+
+  Testbed testbed(platform.spec);
+  arguments.check_with(faults_of(question, testbed));
+  auto answer = ask(testbed, question, request.progress());
+  if (sampling) {
+    const Ensemble ensemble(platform, *sampling, jobs, request.progress());
+    add_intervals(answer, ensemble, request.progress(), jobs);
+  }
+  Results results;
+  if constexpr (std::is_same_v<Question, CopyQuestion>) {
+    results = to_tables(answer, platform.spec, question.phases);
+  } else {
+    results = to_tables(answer, platform.spec);
+  }
+  if constexpr (is_c3) {
+    if (request.says("sensitivity")) add_sensitivity(results, answer, platform, request.progress());
+  }
+  return request.finish(testbed, platform, std::move(results));
+}
+
+}  // namespace
+
+Command c3_command() {
+  return {"c3", "Predict a GEMM and a collective running at once (C3), under one or more strategies",
+          strategies_explained() + c3_examples,
+          options_of<C3Question>() + run_options() + c3_options() + uncertainty_options() + jobs_option(),
+          answer_plain<C3Question>};
+}
+
+Command gemm_command() {
+  return {"gemm", "Predict a GEMM alone, on all CUs or on fewer", gemm_examples,
+          options_of<GemmQuestion>() + run_options() + uncertainty_options(), answer_plain<GemmQuestion>};
+}
+
+Command collective_command() {
+  return {"collective", "Predict a collective alone, by RCCL's kernels or by SDMA engines", collective_examples,
+          options_of<CollectiveQuestion>() + run_options() + uncertainty_options(), answer_plain<CollectiveQuestion>};
+}
+
+Command copy_command() {
+  return {"copy", "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases",
+          copy_examples, options_of<CopyQuestion>() + run_options() + uncertainty_options(),
+          answer_plain<CopyQuestion>};
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,296 @@
+#include "study/ask/request.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "sim/config/output_file.h"
+#include "sim/trace.h"
+#include "study/explain/critical_path.h"
+#include "study/explain/explanation.h"
+#include "study/explain/run_trace.h"
+#include "study/explain/slowdown.h"
+#include "study/report/results_page.h"
+#include "study/run/gemm_profiles.h"
+#include "study/work/choices.h"
+#include "study/work/config_folders.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr std::size_t most_slowdowns = 40;  // that a chart holds
+constexpr int most_jobs = 1024;
+
+const std::vector<Choice<Format>>& format_choices() {
+  static const std::vector<Choice<Format>> choices{
+      {"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"markdown", Format::markdown}};
+  return choices;
+}
+
+void explain_slowdowns(const models::PlatformSpec& platform, Results& results) {
+  const std::vector<Slowdown> slowdowns = split_slowdowns(platform, results.runs);
+  NamedTable& table = results.tables.emplace_back(
+      NamedTable{"slowdown", "Why operations are slower than in a loop of their own: their slowdown by mechanism",
+                 slowdown_table(slowdowns)});
+  if (slowdowns.size() <= most_slowdowns)
+    table.charts = {slowdown_chart(slowdowns, "Slowdown by mechanism: " + title_of(results))};
+}
+
+}  // namespace
+
+std::vector<Option> operator+(std::vector<Option> some, const std::vector<Option>& more) {
+  some.insert(some.end(), more.begin(), more.end());
+  return some;
+}
+
+std::vector<Option> base_options() {
+  return {{"platform", "NAME|FILE", "Platform by its name or its file (mi300x unless given)"},
+          {"format", names_of(format_choices()), "How results are written on stdout; CSV has a block for each table"}};
+}
+
+std::vector<Option> platform_options() {
+  return base_options() +
+         std::vector<Option>{
+             {"set", "PATH=VALUE",
+              "Change one parameter of the platform, checked as the file is: --set gpu.sdma.engines=32 (may be given "
+              "again)",
+              Said::again},
+             {"out", "DIR",
+              "Folder that gets the results as CSV, JSON and a page for the browser, and the platform they are for"}};
+}
+
+std::vector<Option> run_options() {
+  return platform_options() +
+         std::vector<Option>{
+             {"protocol", names_of(protocol_choices()),
+              "How runs are measured: back to back after warm-up, as papers do (steady), or once, from rest (shot); "
+              "steady unless given"},
+             {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"},
+             {"library", "NAME",
+              "Whose GEMM kernels run: rocblas (rocblas_nt, rocblas_tt where operands are transposed), hipblaslt, "
+              "work_stealing, persistent or stream_k; cublas on the H200; opus_a2a_gemm, opus_gemm_a2a or "
+              "opus_gemm_a2a_persistent on the MI355X"},
+             {"profiles", "FILE",
+              "Measured GEMMs (time, bytes at L2, Infinity Cache and HBM) that stand in for the estimate; "
+              "docs/model.md shows the form"},
+             {"explain", "", "Add where the time went: what held the work back, who shared it, and the critical path",
+              Said::alone}};
+}
+
+std::vector<Option> without_option() {
+  return {{"without", names_of(mechanism_choices()) + "|all",
+           "Mechanisms of interference, separated by commas, that the machine is to be without, or all"}};
+}
+
+std::vector<Option> c3_options() {
+  return without_option() + std::vector<Option>{{"sensitivity", "",
+                                                 "Add how far the fraction of ideal moves over the range of each "
+                                                 "assumed or fitted parameter",
+                                                 Said::alone}};
+}
+
+std::vector<Option> jobs_option() {
+  return {{"jobs", "COUNT", "Threads that simulate (as many as there are cores unless given)"}};
+}
+
+std::vector<Option> uncertainty_options() {
+  return {{.name = "uncertainty",
+           .form = "DRAWS",
+           .help = "Add where each prediction lies with 90 % probability, from so many draws (alone: 100) of what the "
+                   "platform file tells of errors: of its parameters, and of the model's times of isolated work. "
+                   "Interference has no error of its own in it: see docs/uncertainty.md",
+           .said = Said::maybe_alone,
+           .alone = "100"},
+          {"seed", "N", "Of the draws of --uncertainty: the same seed, the same draws (1 unless given)"}};
+}
+
+const std::vector<std::string>& Request::texts(std::string_view option) const {
+  static const std::vector<std::string> nothing;
+  const auto said = given_.find(option);
+  return said == given_.end() ? nothing : said->second;
+}
+
+const std::string& Request::text(std::string_view option) const {
+  static const std::string nothing;
+  const std::vector<std::string>& said = texts(option);
+  return said.empty() ? nothing : said.back();
+}
+
+std::vector<std::filesystem::path> Request::files(std::string_view option) const {
+  const std::vector<std::string>& said = texts(option);
+  return {said.begin(), said.end()};
+}
+
+int Request::jobs(Arguments& arguments) const {
+  if (!says("jobs")) return 0;  // for_each_index takes it for one per core
+  return arguments.integer("--jobs", text("jobs"), 1, most_jobs);
+}
+
+Format Request::format(Arguments& arguments) const {
+  return says("format") ? arguments.choice("--format", text("format"), format_choices()) : Format::table;
+}
+
+std::optional<std::string> Request::platform_name() const {
+  return says("platform") ? std::optional(text("platform")) : std::nullopt;
+}
+
+std::vector<std::string> Request::assignments() const {
+  std::vector<std::string> all = texts("set");
+  for (const std::string& library : texts("library")) all.push_back("gpu.gemm.library=" + library);
+  return all;
+}
+
+std::optional<Sampling> Request::sampling(Arguments& arguments) const {
+  constexpr int most_draws = 10000;
+  const std::string& draws = text("uncertainty");
+  if (draws.empty()) {
+    if (says("seed")) arguments.fault("--seed", "goes with --uncertainty, whose draws it is of");
+    return std::nullopt;
+  }
+  Sampling sampling;
+  const int fewest = static_cast<int>(fewest_draws);
+  if (draws.find_first_not_of("0123456789") != std::string::npos) {
+    arguments.fault("--uncertainty", fmt::format("{}: a number of draws from {} to {}, or none, is accepted behind it; "
+                                                 "names of suites and files go before it",
+                                                 in_quotes(draws), fewest, most_draws));
+    return sampling;
+  }
+  sampling.draws = static_cast<std::size_t>(arguments.integer("--uncertainty", draws, fewest, most_draws));
+  if (says("seed")) {
+    const int seed = arguments.integer("--seed", text("seed"), 0, std::numeric_limits<int>::max());
+    sampling.seed = static_cast<std::uint64_t>(seed);
+  }
+  return sampling;
+}
+
+models::Mechanisms Request::mechanisms_left_out(Arguments& arguments) const {
+  models::Mechanisms mechanisms;
+  if (!says("without")) return mechanisms;
+  for (const models::Mechanism mechanism : arguments.choice_list("--without", text("without"), mechanism_choices())) {
+    mechanisms.add(mechanism);
+  }
+  return mechanisms;
+}
+
+void Request::check_options(Arguments& arguments) const {
+  if (listener_.begins) listener_.begins();
+  static_cast<void>(format(arguments));
+}
+
+void Request::check_output(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const {
+  std::error_code absent;
+  if (!std::filesystem::is_regular_file(file, absent)) return;
+  for (const std::filesystem::path& input : inputs_) {
+    if (!std::filesystem::equivalent(file, input, absent)) continue;
+    arguments.fault(option, in_quotes(file.string()) + " is read by this command: another file is accepted");
+    return;
+  }
+}
+
+void Request::check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
+                                  const std::vector<std::string>& names) const {
+  if (folder.empty()) return;
+  for (const std::string& name : files_of_earlier_answer(folder)) {
+    check_output(arguments, option, folder / name);
+  }
+  for (const sim::Fault& fault : in_the_way(folder, names, origin_)) {
+    arguments.fault(option, in_quotes(fault.where) + " " + fault.what);
+  }
+  if (FolderLock::is_taken(folder)) {
+    arguments.fault(option, in_quotes(folder.string()) + ": " + FolderLock::taken);
+  }
+}
+
+void Request::check_outputs(Arguments& arguments) const {
+  std::error_code absent;
+  const std::filesystem::path trace = text("trace");
+  if (std::filesystem::is_directory(trace, absent)) {
+    arguments.fault("--trace", in_quotes(trace.string()) + " is a folder: the name of a file is accepted");
+  }
+  const std::filesystem::path folder = out_folder();
+  if (std::filesystem::exists(folder, absent) && !std::filesystem::is_directory(folder, absent)) {
+    arguments.fault("--out", in_quotes(folder.string()) + " is a file: a folder, or a name for a new one, is accepted");
+  }
+}
+
+void Request::check_replaced(Arguments& arguments) const {
+  if (says("trace")) check_output(arguments, "--trace", text("trace"));
+  check_output_folder(arguments, "--out", out_folder(),
+                      {"results.json", "results.csv", "report.md", "page.html", "platform.yaml"});
+}
+
+std::filesystem::path Request::platform_file(const std::string& preset) {
+  std::filesystem::path file = find_platform(platform_name().value_or(preset), "--platform", config_folders());
+  reads(file);
+  return file;
+}
+
+Platform Request::read(const std::string& preset, const std::vector<std::string>& assigned, Beside asked) {
+  const std::vector<std::filesystem::path> folders = config_folders();
+  const std::filesystem::path named = platform_file(preset);
+  Platform platform =
+      shelf_ == nullptr ? read_platform(named, assigned, folders) : shelf_->read(named, assigned, folders);
+  for (const std::string& file : platform.config.files()) reads(file);
+  if (says("profiles")) {
+    reads(text("profiles"));
+    asked.profiles = read_gemm_profiles(sim::Config::from_file(text("profiles")), platform.spec);
+    for (const models::GemmProfile& profile : asked.profiles) {
+      platform.warnings.push_back("GEMM " + models::to_string(profile.shape) + " follows its profile in " +
+                                  text("profiles") + ", not the estimate");
+    }
+  }
+  if (says("without")) {
+    platform.warnings.push_back("--without " + text("without") + ": no real machine, but what one would be without it");
+  }
+  return beside(std::move(platform), std::move(asked));
+}
+
+Platform Request::platform(Arguments& arguments, const std::string& preset, std::optional<models::Protocol> protocol,
+                           std::vector<std::string> assigned) {
+  const models::Mechanisms without = mechanisms_left_out(arguments);
+  if (says("protocol")) protocol = arguments.choice("--protocol", text("protocol"), protocol_choices());
+  for (std::string& assignment : assignments()) assigned.push_back(std::move(assignment));
+  check_options(arguments);
+  check_outputs(arguments);
+  try {
+    Platform platform = read(preset, assigned, {without, protocol});
+    check_replaced(arguments);
+    return platform;
+  } catch (const sim::ConfigError&) {
+    check_replaced(arguments);
+    arguments.check();  // what is wrong with the command line is told first
+    throw;
+  }
+}
+
+Results Request::finish(const Platform& platform, Results results, const FolderLock* held) const {
+  results.warnings.insert(results.warnings.begin(), platform.warnings.begin(), platform.warnings.end());
+  if (const std::filesystem::path folder = out_folder(); !folder.empty()) {
+    results.files.push_back({"platform.yaml", platform.resolved});
+    save(results, origin_, folder, held);
+  }
+  return results;
+}
+
+Results Request::finish(Testbed& testbed, const Platform& platform, Results results) const {
+  if (says("explain")) {
+    results.tables.push_back({"explanation", "Where the time went", explain(testbed, results.runs)});
+    for (NamedTable& table : critical_paths(testbed, results.runs)) results.tables.push_back(std::move(table));
+    explain_slowdowns(testbed.platform(), results);
+  }
+  if (says("trace")) {
+    sim::OutputFile file(text("trace"));
+    {
+      sim::PerfettoTrace trace(file.stream());
+      trace_runs(testbed, results.runs, trace);
+    }
+    file.commit();
+  }
+  for (std::string& warning : testbed.warnings()) results.warnings.push_back(std::move(warning));
+  return finish(platform, std::move(results));
+}
+
+}  // namespace c3sim::study

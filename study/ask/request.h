@@ -1,0 +1,127 @@
+// A question as somebody asked it: what was said of each option, the platform that this names, and what is done with
+// the answer beside showing it. Nothing of it outlives the question, so any number may be asked at once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "study/ask/arguments.h"
+#include "study/ask/option.h"
+#include "study/ask/platform_shelf.h"
+#include "study/report/results.h"
+#include "study/report/results_folder.h"
+#include "study/run/parallel.h"
+#include "study/run/platform_file.h"
+#include "study/run/testbed.h"
+#include "study/uncertainty/ensemble.h"
+
+namespace c3sim::study {
+
+// Options of commands that name a platform, of those that read one and may save results, of those that simulate, of
+// those that know mechanisms, of those that predict C3, of those that use threads and of those that give intervals.
+std::vector<Option> base_options();
+std::vector<Option> platform_options();
+std::vector<Option> run_options();
+std::vector<Option> without_option();
+std::vector<Option> c3_options();
+std::vector<Option> jobs_option();
+std::vector<Option> uncertainty_options();
+std::vector<Option> operator+(std::vector<Option> some, const std::vector<Option>& more);
+
+// Who waits for the answer. Any of these may be empty.
+struct Listener {
+  std::function<void()> begins = {};                // options have been read: it may take a while
+  Progress progress = {};                           // may throw, which ends the answer
+  std::function<void(std::string_view)> warn = {};  // of what is not part of the answer
+  std::function<std::function<bool()>()> interruptible =
+      {};  // a wish to end is told by what it returns, while that lives
+};
+
+class Request {
+ public:
+  // `shelf`, if any, is where platforms are kept from one question to the next.
+  Request(Given given, Origin origin, Listener listener, PlatformShelf* shelf = nullptr)
+      : given_(std::move(given)), origin_(std::move(origin)), listener_(std::move(listener)), shelf_(shelf) {}
+
+  const Given& given() const { return given_; }
+  bool says(std::string_view option) const { return !text(option).empty(); }
+  // What was said last; empty where nothing was.
+  const std::string& text(std::string_view option) const;
+  const std::vector<std::string>& texts(std::string_view option) const;
+  std::vector<std::filesystem::path> files(std::string_view option) const;
+
+  // How many threads simulate, 0 for one per core; what comes out is the same.
+  int jobs(Arguments& arguments) const;
+  std::optional<Sampling> sampling(Arguments& arguments) const;
+  // How the answer is to be written.
+  Format format(Arguments& arguments) const;
+
+  // Checks the shared options and reads the platform that was asked for: by "platform", or `preset` without it. Throws
+  // sim::ConfigError where it cannot be read; all else that is wrong `arguments` gathers, for the caller to throw with
+  // what the platform has bounds for, before anything is written. The protocol is that of "protocol", or `protocol`
+  // without it. Values that `assigned` gives to parameters lie under those of "set".
+  Platform platform(Arguments& arguments, const std::string& preset = "mi300x",
+                    std::optional<models::Protocol> protocol = {}, std::vector<std::string> assigned = {});
+  // Only finds the file. Throws sim::ConfigError where there is none.
+  std::filesystem::path platform_file(const std::string& preset = "mi300x");
+  // As asked for by "platform" and by "set" and "library".
+  std::optional<std::string> platform_name() const;
+  std::vector<std::string> assignments() const;
+  void check_options(Arguments& arguments) const;
+  // Of "without".
+  models::Mechanisms mechanisms_left_out(Arguments& arguments) const;
+
+  // Remembers a file that the command reads: whatever it may write must be another. Tell it before platform().
+  void reads(const std::filesystem::path& file) { inputs_.push_back(file); }
+  // Faults where the file of an option is one that is read, however it is spelled or linked.
+  void check_output(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const;
+  // The same of a folder that is to get files of these names, none of which may be somebody else's: save().
+  void check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
+                           const std::vector<std::string>& names) const;
+  const Origin& origin() const { return origin_; }
+  // The folder of "out"; empty without it, or where this process is not the one that writes.
+  std::filesystem::path out_folder() const { return leaves_out_folder_ ? "" : text("out"); }
+  void leave_out_folder() { leaves_out_folder_ = true; }
+
+  const Progress& progress() const { return listener_.progress; }
+  void warn(std::string_view sentence) const {
+    if (listener_.warn) listener_.warn(sentence);
+  }
+  std::function<bool()> interruptible() const {
+    return listener_.interruptible ? listener_.interruptible() : [] { return false; };
+  }
+
+  // The answer with what "explain" adds, and with "trace" and "out" written.
+  Results finish(Testbed& testbed, const Platform& platform, Results results) const;
+  // The same for an answer that no simulation gave, by a command that may hold the lock of its folder.
+  Results finish(const Platform& platform, Results results, const FolderLock* held = nullptr) const;
+
+  // The answer is given, but what was checked does not hold; or it is, and nothing can be done with it.
+  void fail_check() { check_failed_ = true; }
+  bool check_failed() const { return check_failed_; }
+  void fault_behind(sim::Fault fault) { behind_ = std::move(fault); }
+  void check_behind() const {
+    if (behind_) throw sim::ConfigError({*behind_});
+  }
+
+ private:
+  Platform read(const std::string& preset, const std::vector<std::string>& assigned, Beside asked);
+  void check_outputs(Arguments& arguments) const;   // are what they are to be
+  void check_replaced(Arguments& arguments) const;  // and nobody else's
+
+  Given given_;
+  Origin origin_;
+  Listener listener_;
+  PlatformShelf* shelf_;
+  std::vector<std::filesystem::path> inputs_;
+  bool leaves_out_folder_ = false;
+  bool check_failed_ = false;
+  std::optional<sim::Fault> behind_;
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include "sim/config/config.h"
+#include "study/ask/command.h"
+#include "study/c3/c3_study_file.h"
+#include "study/c3/c3_study_tables.h"
+#include "study/c3/finer_grain.h"
+#include "study/experiment/experiment_reader.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr auto run_examples =
+    "Examples:\n"
+    "  c3sim run configs/experiments/conccl.yaml --out out/conccl\n"
+    "  c3sim run configs/experiments/layer_overlap.yaml --platform h200 --format json\n"
+    "  c3sim run configs/experiments/llama_70b_fsdp.yaml --param tokens=16384 --param layers=4\n"
+    "  c3sim run configs/experiments/tensor_parallel.yaml --check\n"
+    "Values of parameters may be expressions: --param 'tokens=$(4 * 4096)'. docs/experiments.md describes the files,\n"
+    "c3sim schema prints what editors check them with.\n"
+    "Operations that may start at the same time are launched in the order of the list, which decides who gets the CUs: "
+    "list\n"
+    "the collective first to give it room.\n"
+    "The speedup is over the same operations uncut, one after another on one stream, with collectives by RCCL.\n"
+    "With --out, the folder also gets the experiment; its page opens with the streams over time, that of a study has "
+    "charts.";
+
+Results nothing_ran(const Platform& platform, const std::string& what) {
+  Results answer{platform.spec.name, {}, {}, {}};
+  answer.notes.push_back(what + " would run; nothing has.");
+  return answer;
+}
+
+Results answer_c3_study(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+                        int jobs) {
+  resolve_parameters(config, platform.spec);
+  const C3Study study = read_c3_study(config.root(), testbed);
+  config.finish();
+  if (request.says("check")) {
+    return nothing_ran(platform, fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name,
+                                             study.pairs.size(), study.collectives.size(), study.strategies.size()));
+  }
+  Results answer = study_results(study, run_study(testbed, study, request.progress(), jobs), platform.spec.name);
+  const auto vary = strategies_that_vary(study.strategies);
+  const Question question = question_of(study, vary);
+  if (request.says("explain")) {
+    answer.tables.push_back(mechanism_table(vary, leave_mechanisms_out(platform.spec, question, request.progress())));
+  }
+  if (request.says("sensitivity")) {
+    answer.tables.push_back(sensitivity_table(vary, vary_parameters(platform, question, request.progress())));
+  }
+  return answer;
+}
+
+Results answer_finer_grain(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+                           int jobs) {
+  resolve_parameters(config, platform.spec);
+  const FinerGrainStudy study = read_finer_grain_study(config.root(), testbed);
+  config.finish();
+  if (request.says("check")) {
+    return nothing_ran(platform, fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(),
+                                             study.schedules.size() + 1));
+  }
+  return finer_grain_results(study, run_finer_grain_study(testbed, study, true, request.progress(), jobs),
+                             platform.spec.name);
+}
+
+Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed) {
+  if (request.says("sensitivity")) {
+    throw sim::ConfigError(
+        {{"--sensitivity", "", "the experiment lists operations: a study of C3, with pairs, is accepted"}});
+  }
+  const Experiment experiment = read_experiment(config, testbed);
+  return request.says("check") ? describe_experiment(testbed, experiment) : run_experiment(testbed, experiment);
+}
+
+Results answer_run(Request& request) {
+  Arguments arguments;
+  const std::filesystem::path named = request.text("file");
+  request.reads(named);
+  request.check_output_folder(arguments, "--out", request.out_folder(), {"experiment.yaml"});
+  const int jobs = request.jobs(arguments);
+  arguments.check();
+  sim::Config config = experiment_config(named);
+  for (const std::string& file : config.files()) request.reads(file);
+  set_parameters(config, request.texts("param"));
+  const ExperimentMachine machine = read_machine(config);
+  const Platform platform = request.platform(arguments, machine.platform, machine.protocol, machine.assignments);
+  arguments.check();
+  Testbed testbed(platform.spec);
+  Results results = holds_c3_study(config.root()) ? answer_c3_study(request, config, testbed, platform, jobs)
+                    : holds_finer_grain_study(config.root())
+                        ? answer_finer_grain(request, config, testbed, platform, jobs)
+                        : answer_experiment_file(request, config, testbed);
+  results.files.push_back({"experiment.yaml", config.resolved()});
+  return request.finish(testbed, platform, std::move(results));
+}
+
+}  // namespace
+
+Command run_command() {
+  return {
+      "run", "Run an experiment file: operations on streams, or a study of C3", run_examples,
+      std::vector<Option>{{"file", "FILE", "Experiment, in YAML", Said::in_place, true}} + run_options() +
+          c3_options() +
+          std::vector<Option>{
+              {"param", "NAME=VALUE",
+               "Give a parameter of the experiment another value: --param tokens=16384 (may be given again)",
+               Said::again},
+              {"check", "", "Read and resolve the experiment, print what would run, and run nothing", Said::alone}} +
+          jobs_option(),
+      answer_run};
+}
+
+}  // namespace c3sim::study

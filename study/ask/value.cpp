@@ -1,0 +1,106 @@
+#include "study/ask/value.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "study/work/operation.h"
+
+namespace c3sim::study {
+
+namespace {
+
+int highest(const Reading& in, Highest high) {
+  return in.platform == nullptr ? models::most_channels : high(*in.platform);
+}
+
+}  // namespace
+
+int any_count(const models::PlatformSpec&) { return models::most_channels; }
+int all_cus(const models::PlatformSpec& platform) { return platform.gpu.cus(); }
+int all_gpus_of(const models::PlatformSpec& platform) { return platform.gpus; }
+
+Value value_of(models::GemmShape& shape) {
+  return {"MxNxK", [&shape](const Reading& in) { shape = in.arguments.gemm(in.option, in.text); },
+          [&shape] { return shape == models::GemmShape{} ? "" : models::to_string(shape); }};
+}
+
+Value value_of(sim::Bytes& size) {
+  return {"SIZE", [&size](const Reading& in) { size = in.arguments.size(in.option, in.text); },
+          [&size] { return size == sim::Bytes{} ? "" : sim::to_string(size); }};
+}
+
+Value value_of(std::vector<sim::Bytes>& sizes) {
+  const auto read = [&sizes](const Reading& in) {
+    if (in.one) {
+      sizes = {in.arguments.size(in.option, in.text)};
+    } else {
+      sizes = in.arguments.sizes(in.option, in.text);
+    }
+  };
+  const auto text = [&sizes] {
+    std::string all;
+    for (const sim::Bytes size : sizes) all.append(all.empty() ? "" : ",").append(sim::to_string(size));
+    return all;
+  };
+  return {"SIZE|LOW:HIGH:xFACTOR", read, text};
+}
+
+Value value_of(sim::Time& time) {
+  return {"TIME", [&time](const Reading& in) { time = in.arguments.time(in.option, in.text); },
+          [&time] { return time == sim::Time::zero() ? "" : fmt::format("{}us", sim::to_microseconds(time)); }};
+}
+
+Value value_of(bool& flag) {
+  const std::vector<Choice<bool>> answers{{"no", false}, {yes, true}};
+  return {"", [&flag, answers](const Reading& in) { flag = in.arguments.choice(in.option, in.text, answers); },
+          [&flag] { return std::string(flag ? yes : ""); }, Said::alone};
+}
+
+Value word_of(std::string& word, std::string form) {
+  return {std::move(form), [&word](const Reading& in) { word = in.text; }, [&word] { return word; }};
+}
+
+Value device_of(int& device) {
+  const auto read = [&device](const Reading& in) {
+    device = in.arguments.device(in.option, in.text, highest(in, all_gpus_of));
+  };
+  return {.form = "gpuN|host", .read = read, .text = [&device] { return device_name(device); }, .of_platform = true};
+}
+
+namespace {
+template <class Number>
+Value whole(Number& number, int low, int high) {
+  return {"COUNT",
+          [&number, low, high](const Reading& in) { number = in.arguments.integer(in.option, in.text, low, high); },
+          [&number] { return std::to_string(number); }};
+}
+}  // namespace
+
+Value whole_of(int& number, int low, int high) { return whole(number, low, high); }
+Value whole_of(std::int64_t& number, int low, int high) { return whole(number, low, high); }
+
+Value count_of(std::optional<int>& count, int low, Highest high, std::string form) {
+  const auto read = [&count, low, high](const Reading& in) {
+    count = in.arguments.integer(in.option, in.text, low, highest(in, high));
+  };
+  return {.form = std::move(form),
+          .read = read,
+          .text = [&count] { return count ? std::to_string(*count) : ""; },
+          .of_platform = high != any_count};
+}
+
+Value counts_of(std::vector<int>& counts, int low, Highest high) {
+  const auto read = [&counts, low, high](const Reading& in) {
+    if (in.one) {
+      counts = {in.arguments.integer(in.option, in.text, low, highest(in, high))};
+    } else {
+      counts = in.arguments.integers(in.option, in.text, low, highest(in, high));
+    }
+  };
+  return {.form = "COUNTS",
+          .read = read,
+          .text = [&counts] { return fmt::format("{}", fmt::join(counts, ",")); },
+          .of_platform = true};
+}
+
+}  // namespace c3sim::study

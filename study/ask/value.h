@@ -1,0 +1,97 @@
+// A place in a question that a text is read into, and spelled from again: what makes an option of a member of a struct.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/platform/platform_spec.h"
+#include "study/ask/arguments.h"
+#include "study/ask/option.h"
+
+namespace c3sim::study {
+
+// A text to be read.
+struct Reading {
+  Arguments& arguments;     // which gather faults
+  std::string_view option;  // as it was typed: the place of faults
+  std::string_view text;
+  const models::PlatformSpec* platform{};  // that bounds numbers; none: any that there may be
+  bool one = false;                        // one value, where others may say several: a point of a sweep
+};
+
+struct Value {
+  std::string form;  // Option::form
+  std::function<void(const Reading&)> read;
+  std::function<std::string()> text;  // that reads back as the same; empty where there is nothing to say
+  Said said = Said::once;
+  std::string alone = {};      // Option::alone ...
+  std::string otherwise = {};  // ... and Option::otherwise
+  bool of_platform = false;    // its bounds are a platform's
+};
+
+using Highest = int (*)(const models::PlatformSpec&);
+int any_count(const models::PlatformSpec&);  // models::most_channels
+int all_cus(const models::PlatformSpec& platform);
+int all_gpus_of(const models::PlatformSpec& platform);
+
+Value value_of(models::GemmShape& shape);
+Value value_of(sim::Bytes& size);
+Value value_of(std::vector<sim::Bytes>& sizes);
+Value value_of(sim::Time& time);
+Value value_of(bool& flag);
+Value word_of(std::string& word, std::string form);
+Value device_of(int& device);
+// A whole number that the platform does not bound.
+Value whole_of(int& number, int low, int high);
+Value whole_of(std::int64_t& number, int low, int high);
+// Whole numbers from `low` to what the platform has.
+Value count_of(std::optional<int>& count, int low, Highest high, std::string form = "COUNT");
+Value counts_of(std::vector<int>& counts, int low, Highest high);
+
+namespace detail {
+template <class T>
+std::string name_of(const T& value, const std::vector<Choice<T>>& choices) {
+  const auto found = std::ranges::find(choices, value, &Choice<T>::second);
+  return found == choices.end() ? "" : std::string(found->first);
+}
+}  // namespace detail
+
+template <class T>
+Value value_of(T& value, const std::vector<Choice<T>>& choices) {
+  return {names_of(choices),
+          [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
+          [&value, choices] { return detail::name_of(value, choices); }};
+}
+
+template <class T>
+Value value_of(std::optional<T>& value, const std::vector<Choice<T>>& choices) {
+  return {names_of(choices),
+          [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
+          [&value, choices] { return value ? detail::name_of(*value, choices) : ""; }};
+}
+
+// Several; "all" leaves the list empty, and is noted in `all` where that is given.
+template <class T>
+Value value_of(std::vector<T>& values, const std::vector<Choice<T>>& choices, bool* all = nullptr) {
+  const auto read = [&values, all, choices](const Reading& in) {
+    const bool says_all = in.text == "all" && !in.one;
+    if (all != nullptr) *all = says_all;
+    values.clear();
+    if (in.one) {
+      values.push_back(in.arguments.choice(in.option, in.text, choices));
+    } else if (!says_all) {
+      values = in.arguments.choice_list(in.option, in.text, choices);
+    }
+  };
+  const auto text = [&values, all, choices] {
+    std::string names = all != nullptr && *all ? "all" : "";
+    for (const T& value : values) names.append(names.empty() ? "" : ",").append(detail::name_of(value, choices));
+    return names;
+  };
+  return {names_of(choices) + "|all", read, text};
+}
+
+}  // namespace c3sim::study

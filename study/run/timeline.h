@@ -1,0 +1,33 @@
+// When the operations of a schedule began and ended.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/machine/power_limit_loop.h"
+#include "models/sdma/sdma_copy.h"
+#include "sim/units.h"
+
+namespace c3sim::study {
+
+// From the launch of an operation to the host's knowledge of its end, counted from the start of the run.
+struct Span {
+  sim::Time start{0};
+  sim::Time end{0};
+  std::optional<models::SdmaCopyPhases> phases;  // of copies
+};
+
+struct Timeline {
+  std::vector<Span> operations;  // by place in the schedule
+  std::uint64_t unsettled = 0;   // instants at which the search for rates and clocks was given up
+  bool clock_settled = true;     // or the search for where it does was given up
+  // What governors brought along: the ceiling of the clock, where that has settled at one, or, by simulated GPU, what
+  // they remembered when the run began.
+  std::optional<sim::Hertz> ceiling;
+  std::vector<models::PowerLimitLoop::State> governors;
+  sim::Time makespan() const;      // the latest end
+  sim::Time time_of_last() const;  // from its start to its end
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""python_test.py PROGRAM: the module says what the program says, to threads and to those who interrupt it as well."""
+import concurrent.futures
+import inspect
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import c3sim
+
+PROGRAM = sys.argv.pop(1)
+ROOT = Path(__file__).resolve().parents[2]
+PAIR = dict(gemm="8192x57344x8192", collective="all_gather", bytes="896MiB")
+
+
+def command(*words):
+    """What the program makes of it: its exit code, what it prints and what it says of faults."""
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def told(error):
+    """Without the line that names --help."""
+    return "".join(line for line in error.splitlines(True) if not line.startswith("`c3sim --help`"))
+
+
+class Answers(unittest.TestCase):
+    def same(self, rows, *words):
+        code, out, _ = command(*words, "--format", "json")
+        self.assertIn(code, (0, 1))
+        says = json.loads(out)
+        self.assertEqual(rows.platform, says.pop("platform"))
+        self.assertEqual(rows.warnings, says.pop("warnings"))
+        self.assertEqual(rows.notes, says.pop("notes", []))
+        self.assertEqual(rows.tables, says)
+        self.assertEqual(list(rows), next(iter(says.values())))
+        self.assertEqual(rows.holds, code == 0)
+
+    def test_are_those_of_the_json_to_the_last_digit(self):
+        self.same(c3sim.c3(**PAIR, strategy=["c3_sp", "conccl"], delay="10us"),
+                  "c3", "--gemm", PAIR["gemm"], "--collective", "all_gather", "--bytes", "896MiB", "--strategy",
+                  "c3_sp,conccl", "--delay", "10us")
+        self.same(c3sim.gemm(gemm="4096x4096x4096", cus=[304, 152]),
+                  "gemm", "--gemm", "4096x4096x4096", "--cus", "304,152")
+        self.same(c3sim.collective(collective="all_gather", backend="sdma", bytes="1KiB:1MiB:x32", prelaunch="both",
+                                   variant="all", set={"gpu.sdma.engines": 32}),
+                  "collective", "--collective", "all_gather", "--backend", "sdma", "--bytes", "1KiB:1MiB:x32",
+                  "--prelaunch", "both", "--variant", "all", "--set", "gpu.sdma.engines=32")
+        self.same(c3sim.copy(from_="gpu0", to="host", bytes="64KiB", explain=True),
+                  "copy", "--from", "gpu0", "--to", "host", "--bytes", "64KiB", "--explain")
+        self.same(c3sim.kernel(read="2GiB", write="1GiB", flops=5e11),
+                  "kernel", "--read", "2GiB", "--write", "1GiB", "--flops", "5e11")
+        self.same(c3sim.platform("h200", filter="sdma"), "platform", "h200", "--filter", "sdma")
+        experiment = str(ROOT / "configs" / "experiments" / "layer_overlap.yaml")
+        self.same(c3sim.run(experiment), "run", experiment)
+        self.same(c3sim.validate("power"), "validate", "power")
+
+    def test_of_a_flag_that_may_have_a_value(self):
+        asked = dict(collective="all_gather", backend="sdma", bytes="64KiB")
+        self.assertEqual(c3sim.collective(**asked, prelaunch=True), c3sim.collective(**asked, prelaunch="yes"))
+        self.assertNotEqual(c3sim.collective(**asked, prelaunch=True), c3sim.collective(**asked, prelaunch=False))
+
+    def test_leave_files_with_the_command_that_asks_for_them_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            c3sim.gemm(gemm="1024x1024x1024", cus=152, out=Path(folder) / "out", set=["gpu.sdma.engines=32"])
+            written = json.loads((Path(folder) / "out" / "results.json").read_text())
+        self.assertEqual(written["command"], "c3sim gemm --gemm 1024x1024x1024 --cus 152 --set gpu.sdma.engines=32 "
+                                             f"--out {folder}/out")
+
+    def test_are_frames_where_pandas_is(self):
+        rows = c3sim.gemm(gemm="1024x1024x1024")
+        with mock.patch.dict(sys.modules, pandas=types.SimpleNamespace(DataFrame=_Frame)):
+            frame = c3sim.frame(rows)
+        self.assertEqual((frame.rows, frame.attrs["platform"]), (rows, "mi300x"))
+
+
+class _Frame:
+    """Stands for pandas.DataFrame, so that no test asks for pandas."""
+    def __init__(self, rows):
+        self.rows, self.attrs = rows, {}
+
+
+class Faults(unittest.TestCase):
+    def same(self, words, function, *places, **said):
+        with self.assertRaises(c3sim.InputError) as raised:
+            function(*places, **said)
+        self.assertEqual(str(raised.exception).rstrip("\n"), told(command(*words)[2]).rstrip("\n"))
+
+    def test_say_what_the_command_line_says(self):
+        square = "1024x1024x1024"
+        self.same(["c3"], c3sim.c3)
+        self.same(["gemm", f"--gem={square}"], c3sim.gemm, gem=square)
+        self.same(["gemm", "--gemm", "7"], c3sim.gemm, gemm=7)
+        self.same(["gemm", "--gemm", square, "--cus", "1.5"], c3sim.gemm, gemm=square, cus=1.5)
+        self.same(["gemm", "--gemm", square, "--platform", "mi300"], c3sim.gemm, gemm=square, platform="mi300")
+        self.same(["gemm", "--gemm", square, "--set", "gpu.sdma.engine=3"], c3sim.gemm, gemm=square,
+                  set={"gpu.sdma.engine": 3})
+        self.same(["collective", "--collective", "all_gather", "--bytes", "64", "--backend", "rcl"],
+                  c3sim.collective, collective="all_gather", bytes=64, backend="rcl")
+        self.same(["copy", "--from", "gpu0", "--to", "gpu9", "--bytes", "1MiB"],
+                  c3sim.copy, **{"from": "gpu0"}, to="gpu9", bytes="1MiB")
+        self.same(["run", "absent.yaml"], c3sim.run, "absent.yaml")
+
+    def test_are_told_of_values_that_no_command_line_has(self):
+        for value in (object(), [object()], True):
+            with self.assertRaisesRegex(c3sim.InputError, "^--gemm: .* is accepted"):
+                c3sim.gemm(gemm=value)
+        with self.assertRaisesRegex(c3sim.InputError, "'mi300x' is not expected of gemm"):
+            c3sim.gemm("mi300x")
+        self.assertTrue(issubclass(c3sim.InputError, ValueError))
+
+
+class Company(unittest.TestCase):
+    def test_threads_ask_at_once_and_get_what_one_would(self):
+        shapes = [f"{m}x8192x{k}" for m in (2048, 4096) for k in (1024, 2048, 4096)]
+        alone = [c3sim.gemm(gemm=shape) for shape in shapes]
+        with concurrent.futures.ThreadPoolExecutor(6) as threads:
+            self.assertEqual(list(threads.map(lambda shape: c3sim.gemm(gemm=shape), shapes)), alone)
+
+    # A thread that counts goes on while another simulates: the lock of the interpreter is free meanwhile.
+    def test_python_runs_on_while_a_question_is_simulated(self):
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            answer = thread.submit(c3sim.c3, **PAIR)
+            counted = 0
+            while not answer.done():
+                counted += 1
+                time.sleep(0.001)
+        self.assertGreater(counted, 3)
+
+    def test_an_interrupt_ends_it_as_python_does(self):
+        program = ("import c3sim\nprint('asks', flush=True)\n"
+                   "try:\n  c3sim.collective(collective='all_to_all', bytes='1KiB:512GiB:x2', backend='sdma',"
+                   " variant='all', uncertainty=10000)\n"
+                   "except KeyboardInterrupt:\n  print('interrupted', c3sim.gemm(gemm='64x64x64')[0]['gemm'])\n")
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as asking:
+            self.assertEqual(asking.stdout.readline(), "asks\n")
+            time.sleep(0.5)
+            asking.send_signal(signal.SIGINT)
+            self.assertEqual(asking.communicate(timeout=120)[0], "interrupted 64x64x64\n")
+            self.assertEqual(asking.returncode, 0)
+
+
+class Descriptions(unittest.TestCase):
+    def test_name_every_option_of_the_command_line(self):
+        for name in c3sim.__all__[3:]:
+            words = command(name, "--help")[1].split()
+            parameters = inspect.signature(getattr(c3sim, name)).parameters
+            options = {word[2:].split(",")[0].replace("-", "_") for word in words if word.startswith("--")}
+            for parameter in parameters:
+                self.assertIn(parameter + " (", inspect.getdoc(getattr(c3sim, name)))
+                typed = parameter.rstrip("_")
+                self.assertTrue(typed in options or typed.upper() in words, f"{name}: {parameter}")
+
+    def test_of_types_are_those_of_the_functions(self):
+        stub = (Path(c3sim.__file__).parent / "__init__.pyi").read_text()
+        compile(stub, "__init__.pyi", "exec")
+        for name in c3sim.__all__[3:]:
+            self.assertIn(f"def {name}(", stub)
+
+
+if __name__ == "__main__":
+    unittest.main()

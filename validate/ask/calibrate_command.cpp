@@ -1,0 +1,111 @@
+#include <system_error>
+
+#include "calibrate/calibration_report.h"
+#include "calibrate/fit_guard.h"
+#include "calibrate/measurement_files.h"
+#include "sim/config/output_file.h"
+#include "study/report/results_folder.h"
+#include "study/report/results_page.h"
+#include "study/work/config_folders.h"
+#include "validate/ask/commands.h"
+#include "validate/suite_data.h"
+
+namespace c3sim::validate {
+
+namespace {
+
+constexpr auto calibrate_examples =
+    "Examples:\n"
+    "  c3sim calibrate h200 --platform h200 --out fitted.yaml\n"
+    "  c3sim calibrate gemms.csv collectives.csv --platform mi300x --out mine.yaml --report mine\n"
+    "Suites are those of c3sim validate --list. Parameters of kind fitted that the measurements show are fitted "
+    "within\n"
+    "their ranges, and get a standard error; everything else, comments included, stays as the platform file has it.\n"
+    "Rows marked predict are left out, concurrent runs are rejected. What the platform stands on (base) is fitted,\n"
+    "too, and written into the new file; what --set gives is written there and not fitted. Takes seconds for a table\n"
+    "of copies, about a minute of two cores for the whole suite h200; a terminal shows how far it is.";
+
+std::vector<calibrate::Reading> readings_of(const study::Request& request, const Library& library,
+                                            const std::filesystem::path& base) {
+  const auto [suites, paths] = suites_and_files(library, request.texts("names"));
+  std::vector<calibrate::Reading> files;
+  const study::Platform asked = study::read_platform(base, request.assignments(), study::config_folders());
+  for (const std::string& warning : asked.warnings) request.warn(warning);
+  const std::string platform = asked.spec.name;
+  if (!suites.empty()) {
+    for (calibrate::Reading& reading : readings_of_suites(library, suites, platform)) {
+      files.push_back(calibrate::admit_to_fit(std::move(reading)));
+      files.back().faults.clear();  // what runs at once in a suite is its own affair
+    }
+  }
+  if (!paths.empty()) {
+    calibrate::require_files(paths);
+    const calibrate::ScreenedFor target{request.platform_name().value_or("mi300x"), platform};
+    calibrate::MeasurementFiles own = calibrate::read_measurement_files(
+        reader_of_everything(library), paths, [&target](const calibrate::Reading&) { return target; });
+    for (calibrate::Reading& reading : own.readings) {
+      for (const sim::Fault& remark : reading.remarks) request.warn(calibrate::in_words(remark));
+      files.push_back(calibrate::admit_to_fit(std::move(reading)));
+    }
+    for (const sim::Fault& fault : own.unreadable) {
+      calibrate::Reading nothing;
+      nothing.name = fault.where;
+      nothing.faults = {fault};
+      files.push_back(std::move(nothing));
+    }
+  }
+  calibrate::require_measurements(files);
+  return files;
+}
+
+study::Results answer_calibrate(study::Request& request) {
+  study::Arguments arguments;
+  const std::filesystem::path out_file = request.text("out");
+  const std::filesystem::path report_folder = request.text("report");
+  std::error_code absent;
+  if (std::filesystem::is_directory(out_file, absent)) {
+    arguments.fault("--out", study::in_quotes(out_file.string()) + " is a folder: the name of a file is accepted");
+  }
+  for (const std::string& name : request.texts("names")) request.reads(name);
+  request.check_options(arguments);
+  arguments.check();
+  const std::filesystem::path base = request.platform_file();
+  request.check_output(arguments, "--out", out_file);
+  request.check_output_folder(arguments, "--report", report_folder, {"results.json", "report.md", "page.html"});
+  calibrate::CalibrationOptions options;
+  options.jobs = request.jobs(arguments);
+  options.progress = request.progress();
+  options.config_folders = study::config_folders();
+  options.assignments = request.assignments();
+  const Library library = library_of(request, arguments);
+  arguments.check();
+
+  sim::OutputFile out(out_file);  // what cannot be written is said before the fit
+  const std::vector<calibrate::Reading> files = readings_of(request, library, base);
+  const calibrate::Calibration calibration = calibrate::calibrate(base, files, options);
+  out.stream() << calibration.text;
+  out.commit();
+  study::Results results = calibrate::report(calibration, files);
+  if (!report_folder.empty()) {
+    study::save(results, request.origin(), report_folder);
+    results.notes.push_back("Page: " + (report_folder / "page.html").string());
+  }
+  return results;
+}
+
+}  // namespace
+
+study::Command calibrate_command() {
+  return {"calibrate", "Fit a platform file to isolated measurements", calibrate_examples,
+          std::vector<study::Option>{
+              {"names", "SUITE|FILE...", "Suites, or files of measurements in any format that is known",
+               study::Said::all_in_place, true},
+              {.name = "out", .form = "FILE", .help = "Platform file to write", .required = true},
+              {"report", "DIR",
+               "Folder for page.html, which shows parameters and residuals, report.md, results.json and a CSV per "
+               "table"}} +
+              validation_options() + study::jobs_option(),
+          answer_calibrate};
+}
+
+}  // namespace c3sim::validate

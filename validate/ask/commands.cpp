@@ -1,0 +1,82 @@
+#include "validate/ask/commands.h"
+
+#include <algorithm>
+
+#include "study/sweep/sweep_command.h"
+#include "study/work/config_folders.h"
+#include "validate/suite_data.h"
+
+namespace c3sim::validate {
+
+namespace {
+
+study::Platform read_named(const std::string& name, const std::vector<std::string>& assignments) {
+  const std::vector<std::filesystem::path> folders = study::config_folders();
+  return study::read_platform(study::find_platform(name, "--platform", folders), assignments, folders);
+}
+
+}  // namespace
+
+std::vector<study::Command> all_commands() {
+  return {study::c3_command(),     study::gemm_command(), study::collective_command(), study::copy_command(),
+          study::kernel_command(), study::step_command(), study::run_command(),        study::schema_command(),
+          study::sweep_command(),  tune_command(),        study::platform_command(),   read_command(),
+          calibrate_command(),     validate_command()};
+}
+
+std::vector<study::Option> validation_options() {
+  return study::base_options() +
+         std::vector<study::Option>{
+             {"set", "PATH=VALUE",
+              "Change one parameter of the platform, or of every one, checked as the file is (may be given again)",
+              study::Said::again}};
+}
+
+Library library_of(const study::Request& request, study::Arguments& arguments) {
+  request.check_options(arguments);
+  const models::Mechanisms without = request.mechanisms_left_out(arguments);
+  arguments.check();
+  std::error_code absent;
+  for (const std::filesystem::path& configs : study::config_folders()) {
+    const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
+    if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
+    if (!std::filesystem::is_directory(data, absent)) continue;
+    const auto platforms = [without](const Machine& machine) {
+      std::vector<std::string> assignments = machine.assignments;
+      assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
+      return study::beside(read_named(machine.platform, assignments), {.without = without});
+    };
+    return {data / "reference",
+            data / "suites",
+            data / "deviations.yaml",
+            configs / "formats",
+            configs / "experiments",
+            platforms,
+            study::platform_names(study::config_folders())};
+  }
+  throw sim::ConfigError({{"validate", "",
+                           "no folder configs with formats has a folder validate beside it: set "
+                           "C3SIM_CONFIGS to the folder configs of a source tree"}});
+}
+
+std::string platform_text(const std::string& name, const std::vector<std::string>& assignments) {
+  return read_named(name, assignments).resolved;
+}
+
+SuitesAndFiles suites_and_files(const Library& library, const std::vector<std::string>& names) {
+  SuitesAndFiles sorted;
+  const std::vector<Heading> known = suites_of(library);
+  for (const std::string& name : names) {
+    std::error_code absent;
+    const bool is_suite = std::ranges::find(known, name, &Heading::name) != known.end();
+    const bool is_file = name.find_first_of("/.") != std::string::npos || std::filesystem::exists(name, absent);
+    if (!is_suite && is_file) {
+      sorted.files.emplace_back(name);
+    } else {
+      sorted.suites.push_back(name);
+    }
+  }
+  return sorted;
+}
+
+}  // namespace c3sim::validate

@@ -1,0 +1,52 @@
+#include "calibrate/measurement_files.h"
+#include "validate/ask/commands.h"
+#include "validate/suite_data.h"
+
+namespace c3sim::validate {
+
+namespace {
+
+constexpr auto read_examples =
+    "Examples:\n"
+    "  c3sim read all_reduce.log p2p.csv            what was run, how large, how often; what is left out, and why\n"
+    "  c3sim read gemms.txt --rows                  every measurement\n"
+    "  c3sim read *.csv --rows --format csv         the same for programs\n"
+    "  c3sim read trace.json.gz nccl.json           compressed by gzip or not; each for the GPU that it names\n"
+    "  c3sim read nccl.json --platform h200         of a file that names none; mi300x unless given\n"
+    "Read are rccl-tests and nccl-tests (text, JSON), TransferBench (text, CSV), hipblaslt-bench, rocblas-bench,\n"
+    "BabelStream (text, CSV), rocprofv3 (kernel and memory copy traces, counters), traces of PyTorch's profiler, and\n"
+    "tables whose columns carry their unit (time_us). What a trace tells by the name of a kernel alone, a list "
+    "labels.csv\n"
+    "beside it says: file,name,trial,fields with lines such as trace.csv,Cijk_*,gemm,gemm=8192x8192x8192.\n"
+    "The exit code is 2 where a file is not there or no measurement is left; rows that are at fault are warnings "
+    "otherwise.";
+
+study::Results answer_read(study::Request& request) {
+  study::Arguments arguments;
+  const Library library = library_of(request, arguments);
+  const std::vector<std::filesystem::path> paths = request.files("file");
+  const std::optional<std::string> asked = request.platform_name();
+  calibrate::require_files(paths);
+  if (asked) library.platforms({*asked, {}, {}});  // is there one of that name?
+  const calibrate::MeasurementFiles files =
+      calibrate::read_measurement_files(reader_of_everything(library), paths,
+                                        [&](const auto& reading) { return screened_for(reading, library, asked, {}); });
+  if (!files.is_usable()) request.fault_behind({"FILE", "", "no measurement is left that can be used"});
+  return calibrate::report(files, request.says("rows"));
+}
+
+}  // namespace
+
+study::Command read_command() {
+  constexpr std::size_t columns_elsewhere = 120;
+  return {"read",
+          "Show what files of measurements say, as c3sim understands them, and what it does not",
+          read_examples,
+          std::vector<study::Option>{{"file", "FILE...", "Files of measurements", study::Said::all_in_place, true},
+                                     {"rows", "", "Show every measurement", study::Said::alone}} +
+              study::base_options(),
+          answer_read,
+          columns_elsewhere};
+}
+
+}  // namespace c3sim::validate

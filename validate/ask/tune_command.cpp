@@ -1,0 +1,256 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "calibrate/measurement_files.h"
+#include "study/tune/tuning_file.h"
+#include "study/tune/tuning_results.h"
+#include "study/work/choices.h"
+#include "validate/ask/commands.h"
+#include "validate/suite_data.h"
+
+namespace c3sim::validate {
+
+namespace {
+
+constexpr auto tune_examples =
+    "Examples:\n"
+    "  c3sim tune --gemm 8192x57344x8192,8192x8192x28672 --collective all_gather,all_to_all --bytes 64MiB,896MiB --out "
+    "out/tuned\n"
+    "  c3sim tune configs/tuning/llm_layers.yaml --out out/llm\n"
+    "  c3sim tune --collective all_reduce,all_gather --out out/rccl       # out/rccl/rccl_tuner_gfx942.csv\n"
+    "  c3sim tune mine.yaml --measured all_gather.log,pairs.csv --out out/mine\n"
+    "Of every pair: launch order, channels, CUs kept for the collective, or engines, their variant and whether their\n"
+    "commands are queued beforehand. The folder gets decisions.yaml and decisions.h (rules on static sizes), a file "
+    "for\n"
+    "the tuner of RCCL, environment.sh (from which size on engines are faster), measure.sh (what would decide where\n"
+    "predictions do not) and page.html. docs/tuning.md describes them.\n"
+    "A collective beside a GEMM is one that does not depend on it, nor the GEMM on it. Where one needs the other's\n"
+    "result, as in tensor parallelism, --schedules (in a file schedules: true) asks for it.";
+
+// A run that was measured in isolation, and what the simulator makes of it: what is simulated of such work is stretched
+// by the ratio of the two.
+struct Stretch {
+  double size = 0.0;    // bytes of a collective
+  double factor = 1.0;  // measured over predicted
+};
+using Stretches = std::map<study::Work, std::vector<Stretch>>;  // of collectives by all but their size, which is 0
+
+study::Work without_size(const study::Work& work) {
+  study::Work key = work;
+  if (auto* const collective = std::get_if<models::CollectiveSpec>(&key)) {
+    collective->bytes = sim::Bytes(0.0);
+    collective->host_threads.reset();
+    collective->lateness = {};
+  }
+  return key;
+}
+
+// By the two nearest sizes, on a line over the logarithms; beyond the range as at its end.
+double factor_of(const Stretches& stretches, const study::Work& work) {
+  const auto found = stretches.find(without_size(work));
+  if (found == stretches.end()) return 1.0;
+  const std::vector<Stretch>& known = found->second;  // by size
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  const double size = collective == nullptr ? 0.0 : collective->bytes.value();
+  const auto above = std::ranges::lower_bound(known, size, {}, &Stretch::size);
+  if (above == known.begin()) return above->factor;
+  if (above == known.end()) return known.back().factor;
+  const Stretch& below = *(above - 1);
+  const double share = std::log(size / below.size) / std::log(above->size / below.size);
+  return std::exp(std::lerp(std::log(below.factor), std::log(above->factor), share));
+}
+
+std::optional<study::Work> isolated_work(const study::Trial& trial, const models::PlatformSpec& platform) {
+  if (const auto* const gemm = std::get_if<study::GemmTrial>(&trial)) {
+    if (gemm->cus || gemm->nth || gemm->pause > sim::Time::zero()) return {};
+    return gemm->shape;
+  }
+  if (const auto* const collective = std::get_if<study::CollectiveTrial>(&trial)) {
+    models::CollectiveSpec spec = collective->spec;
+    if (spec.gpus == 0) spec.gpus = platform.gpus;
+    if (spec.cus || spec.graph || spec.gpus != platform.gpus) return {};
+    return spec;
+  }
+  return {};
+}
+
+// The pair that was run, as tuning knows it.
+std::optional<study::MeasuredChoice> measured_pair(const study::C3Trial& trial, sim::Time time,
+                                                   const models::PlatformSpec& platform) {
+  const study::Scenario& scenario = trial.scenario;
+  if (scenario.delay > sim::Time::zero()) return {};
+  const study::PairAlternatives pairs(scenario.collective, platform);
+  const std::optional<std::size_t> alternative = pairs.of_trial(trial);
+  if (!alternative) return {};
+  return study::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.names()[*alternative], time};
+}
+
+struct Measured {
+  Stretches stretches;
+  std::vector<study::MeasuredChoice> pairs;
+  std::size_t used = 0, of = 0;
+
+  // That such work took so many seconds alone.
+  void add_alone(const study::Work& work, double seconds, double predicted) {
+    const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+    stretches[without_size(work)].push_back(
+        {collective == nullptr ? 0.0 : collective->bytes.value(), seconds / predicted});
+  }
+};
+
+// What a row of a pair says of its two operations alone: those of its alternatives that nobody measured are stretched
+// likewise, so that measured ones do not lose against predictions of a faster machine.
+void add_alone(Measured& measured, const calibrate::Alone& alone, const study::C3Trial& pair, study::Testbed& testbed) {
+  const auto add = [&](const std::optional<double>& seconds, const study::Work& work) {
+    if (seconds) measured.add_alone(work, *seconds, sim::to_seconds(testbed.alone(work)).value());
+  };
+  add(alone.gemm, pair.scenario.gemm);
+  add(alone.collective, study::collective_of(pair.scenario, pair.strategy, testbed.platform()));
+}
+
+Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& testbed) {
+  Measured measured;
+  for (const calibrate::Reading& reading : files.readings) {
+    for (const calibrate::Measurement& one : reading.measurements) {
+      ++measured.of;
+      const auto time = std::ranges::find(one.seen, study::Figure::time, &calibrate::Seen::figure);
+      if (time == one.seen.end() || !one.assignments.empty()) continue;
+      if (!study::why_impossible(testbed, one.trial).empty()) continue;
+      if (const auto* const pair = std::get_if<study::C3Trial>(&one.trial)) {
+        const auto choice = measured_pair(*pair, sim::to_time(sim::Seconds(time->value)), testbed.platform());
+        if (choice) measured.pairs.push_back(*choice);
+        add_alone(measured, one.alone, *pair, testbed);
+        measured.used += choice ? 1 : 0;
+      } else if (const std::optional<study::Work> work = isolated_work(one.trial, testbed.platform())) {
+        const double predicted = study::observe(testbed, one.trial, {study::Figure::time}).at(study::Figure::time);
+        measured.add_alone(*work, time->value, predicted);
+        ++measured.used;
+      }
+    }
+  }
+  // Of several measurements of one size the first counts.
+  for (auto& [work, stretches] : measured.stretches) {
+    std::ranges::stable_sort(stretches, {}, &Stretch::size);
+    const auto same = [](const Stretch& one, const Stretch& other) { return one.size == other.size; };
+    stretches.erase(std::unique(stretches.begin(), stretches.end(), same), stretches.end());
+  }
+  return measured;
+}
+
+study::TuningQuestion question_of(const study::Request& request, study::Arguments& arguments) {
+  study::TuningQuestion question;
+  const std::string& gemms = request.text("gemm");
+  if (!gemms.empty()) {
+    for (const std::string_view text : study::split(gemms, ',')) {
+      question.gemms.push_back({std::string(text), arguments.gemm("--gemm", text)});
+    }
+  }
+  if (request.says("collective")) {
+    question.collectives =
+        arguments.choice_list("--collective", request.text("collective"), study::collective_choices());
+  }
+  if (request.says("bytes")) question.sizes = arguments.sizes("--bytes", request.text("bytes"));
+  question.schedules = request.says("schedules");
+  if (request.says("error")) question.error = arguments.number("--error", request.text("error"), 0.0, 100.0) / 100.0;
+  return question;
+}
+
+study::Results answer_on(study::Request& request, study::TuningQuestion question, study::Arguments& arguments,
+                         const study::Platform& platform, std::optional<sim::Config> config) {
+  const std::vector<std::filesystem::path> measured_files = request.files("measured");
+  const int jobs = request.jobs(arguments);
+  arguments.check();
+  study::Testbed plain(platform.spec);
+  if (config) {
+    question = study::read_tuning_question(config->root(), plain);
+    config->finish();
+  } else {
+    std::vector<sim::Fault> faults = study::faults_of(question, plain);
+    for (sim::Fault& fault : faults) {
+      if (fault.where == "gemms" || fault.where == "collectives") fault.where.pop_back();
+    }
+    arguments.check_with(faults);
+  }
+  Measured measured;
+  std::vector<std::string> warnings;
+  if (!measured_files.empty()) {
+    calibrate::require_files(measured_files);
+    const calibrate::ScreenedFor target{platform.spec.name, platform.spec.name};
+    const calibrate::MeasurementFiles files =
+        calibrate::read_measurement_files(reader_of_everything(library_of(request, arguments)), measured_files,
+                                          [&target](const calibrate::Reading&) { return target; });
+    // What is wrong with them, as c3sim read tells it.
+    warnings = calibrate::report(files, false).warnings;
+    if (!files.is_usable()) {
+      for (const std::string& warning : warnings) request.warn(warning);
+      throw sim::ConfigError({{"--measured", "", "no measurement is left that can be used"}});
+    }
+    measured = measured_of(files, plain);
+    question.measured = std::move(measured.pairs);
+  }
+  study::Testbed testbed(platform.spec, [&](const study::Work& work, const study::Company&) {
+    return factor_of(measured.stretches, work);
+  });
+  study::Results results =
+      study::tuning_results(study::tune(testbed, question, request.progress(), jobs), platform.spec);
+  results.warnings = std::move(warnings);
+  if (!measured_files.empty()) {
+    results.notes.push_back(
+        fmt::format("{} of {} measurements say something of what is tuned.", measured.used, measured.of));
+  }
+  if (config) results.files.push_back({"question.yaml", config->resolved()});
+  return request.finish(platform, std::move(results));
+}
+
+study::Results answer_tune(study::Request& request) {
+  study::Arguments arguments;
+  const std::filesystem::path named = request.text("file");
+  const bool by_file = !named.empty();
+  const bool by_options = std::ranges::any_of(std::array{"gemm", "collective", "bytes", "schedules", "error"},
+                                              [&](const char* option) { return request.says(option); });
+  if (by_file && by_options) {
+    arguments.fault("FILE",
+                    "the file says what to tune: --gemm, --collective, --bytes, --schedules and --error are "
+                    "for a question without one");
+  } else if (!by_file && !by_options) {
+    arguments.fault("FILE", "there is nothing to tune: a file, or --gemm and --collective, are needed");
+  }
+  if (by_file) request.reads(named);
+  for (const std::filesystem::path& file : request.files("measured")) request.reads(file);
+  study::TuningQuestion question = question_of(request, arguments);
+  arguments.check();
+  if (!by_file) return answer_on(request, std::move(question), arguments, request.platform(arguments), {});
+  sim::Config config = sim::Config::from_file(named);
+  const std::string preset = config.root().text("platform", "mi300x");
+  return answer_on(request, std::move(question), arguments, request.platform(arguments, preset), std::move(config));
+}
+
+}  // namespace
+
+study::Command tune_command() {
+  return {"tune", "Say what to choose for GEMMs and collectives, as tables that libraries and programs read",
+          tune_examples,
+          std::vector<study::Option>{
+              {"file", "FILE", "Question, in YAML; or the options below", study::Said::in_place},
+              {"gemm", "MxNxK", "GEMMs of one GPU, in BLAS order, separated by commas"},
+              {"collective", study::names_of(study::collective_choices()) + "|all",
+               "Collectives, separated by commas, or all: beside every GEMM, and alone"},
+              {"bytes", "SIZES", "Sizes of the array of one GPU beside a GEMM: 64MiB,1GiB or 64MiB:4GiB:x4"},
+              {"schedules", "",
+               "Schedules of the GEMMs with a dependent all-gather or reduce-scatter (tensor parallelism), too; the "
+               "other decisions are of pairs that do not depend on each other",
+               study::Said::alone},
+              {"error", "PERCENT", "Percent within which two predictions do not tell who is faster (5 unless given)"},
+              {"measured", "FILE",
+               "Measurements, in any form that c3sim read knows: of pairs they stand for predictions, of isolated "
+               "work they correct them",
+               study::Said::listed}} +
+              study::platform_options() + study::jobs_option(),
+          answer_tune};
+}
+
+}  // namespace c3sim::validate
