@@ -17,7 +17,7 @@ namespace {
 bool on_copy_engines(Strategy strategy) { return strategy == Strategy::conccl || strategy == Strategy::conccl_rp; }
 
 // What all strategies of a scenario are measured against.
-C3Result yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
+C3Result with_yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
   C3Result result;
   result.scenario = scenario;
   result.strategy = strategy;
@@ -41,7 +41,7 @@ Operation collective_operation(const Scenario& scenario, Strategy strategy, cons
 
 // One after the other takes the sum of the isolated times.
 C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
-  C3Result result = yardsticks(testbed, scenario, Strategy::serial);
+  C3Result result = with_yardsticks(testbed, scenario, Strategy::serial);
   result.schedule = {gemm_of(scenario, {}), collective_operation(scenario, Strategy::serial, testbed.platform(), {})};
   result.schedule.back().after = {0};
   result.gemm = result.isolated_gemm;
@@ -76,7 +76,7 @@ constexpr int most_rounds = 8;  // until it settles how long they wait
 
 C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order,
                       CuPartition cus) {
-  C3Result result = yardsticks(testbed, scenario, strategy);
+  C3Result result = with_yardsticks(testbed, scenario, strategy);
   result.reserved_cus = cus.reserved;
   run_with(testbed, result, order, cus, {});
   if (scenario.barrier == Barrier::each || on_copy_engines(strategy)) return result;
