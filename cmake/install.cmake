@@ -2,7 +2,7 @@
 # `mpi` what it loads to run on several machines, `python` its module of Python (cmake/python.cmake), `development` what a program needs that embeds c3sim.
 include(CMakePackageConfigHelpers)
 
-# The program, and what it reads: study/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
+# The program, and what it reads: study/work/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
 # its own CMakeLists.txt how it is installed.
 install(TARGETS c3sim DESTINATION bin COMPONENT program)
 if(TARGET c3sim_mpi)

@@ -93,7 +93,10 @@ sim::Task<> KernelCollective::run() {
 
 sim::Task<> KernelCollective::run_on(int gpu) {
   co_await node_.host().launch_kernel(gpu, spec_.graph);
-  if (stream_.ready != nullptr) co_await stream_.ready->wait();
+  if (stream_.ready != nullptr) {
+    co_await stream_.ready->wait();
+    if (spec_.graph) co_await node_.simulator().delay(library_.graph_gap);
+  }
   KernelSpec kernel;
   kernel.name = name_;
   kernel.gpu = gpu;

@@ -8,14 +8,14 @@
 
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
-#include "study/choices.h"
-#include "study/config_folders.h"
 #include "study/explain/critical_path.h"
 #include "study/explain/explanation.h"
 #include "study/explain/run_trace.h"
 #include "study/explain/slowdown.h"
-#include "study/gemm_profiles.h"
 #include "study/report/results_page.h"
+#include "study/run/gemm_profiles.h"
+#include "study/work/choices.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 

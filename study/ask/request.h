@@ -13,12 +13,12 @@
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
 #include "study/ask/platform_shelf.h"
-#include "study/ensemble.h"
-#include "study/parallel.h"
-#include "study/platform_file.h"
 #include "study/report/results.h"
 #include "study/report/results_folder.h"
-#include "study/testbed.h"
+#include "study/run/parallel.h"
+#include "study/run/platform_file.h"
+#include "study/run/testbed.h"
+#include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {
 

@@ -2,10 +2,10 @@
 
 #include "sim/config/config.h"
 #include "study/ask/command.h"
-#include "study/c3_study_file.h"
-#include "study/experiment_reader.h"
-#include "study/finer_grain.h"
-#include "study/report/c3_study_tables.h"
+#include "study/c3/c3_study_file.h"
+#include "study/c3/c3_study_tables.h"
+#include "study/c3/finer_grain.h"
+#include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {
 
