@@ -95,7 +95,8 @@ sim::Task<> KernelCollective::run_on(int gpu) {
   co_await node_.host().launch_kernel(gpu, spec_.graph);
   if (stream_.ready != nullptr) {
     co_await stream_.ready->wait();
-    if (spec_.graph) co_await node_.simulator().delay(library_.graph_gap);
+    const bool in_graph_of_library = spec_.graph && spec_.backend == Backend::rccl;
+    if (in_graph_of_library) co_await node_.simulator().delay(node_.spec().rccl.graph_gap);
   }
   KernelSpec kernel;
   kernel.name = name_;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "study/work/choices.h"
 #include "study/work/operation_graph.h"
 
 namespace c3sim::study {
@@ -28,6 +29,13 @@ enum class Kind {
 };
 inline constexpr std::size_t kinds = 12;
 std::string_view to_string(Kind kind);
+inline std::vector<Choice<Kind>> kind_choices() {
+  std::vector<Choice<Kind>> choices;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    choices.emplace_back(to_string(static_cast<Kind>(kind)), static_cast<Kind>(kind));
+  }
+  return choices;
+}
 inline bool communicates(Kind kind) { return kind >= Kind::all_reduce; }
 
 struct StepOperation {

@@ -30,13 +30,6 @@ inline std::vector<Choice<models::CollectiveKind>> collective_choices() {
   return choices_of<models::CollectiveKind>(std::array{all_gather, all_to_all, all_reduce, reduce_scatter, broadcast});
 }
 inline std::vector<Choice<models::Dtype>> dtype_choices() { return choices_of<models::Dtype>(models::all_dtypes); }
-inline std::vector<Choice<Kind>> kind_choices() {
-  std::vector<Choice<Kind>> choices;
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    choices.emplace_back(to_string(static_cast<Kind>(kind)), static_cast<Kind>(kind));
-  }
-  return choices;
-}
 inline std::vector<Choice<models::Backend>> backend_choices() {
   std::vector<Choice<models::Backend>> choices;
   for (const models::BackendAbilities& one : models::backends()) choices.emplace_back(one.name, one.backend);
