@@ -89,7 +89,9 @@ if(TARGET c3sim_python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-c3sim)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "c3sim (= ${PROJECT_VERSION}), python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR})")
+  math(EXPR next_minor "${Python_VERSION_MINOR} + 1") # a module is of one Python
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+      "c3sim (= ${PROJECT_VERSION}), python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3 (<< ${Python_VERSION_MAJOR}.${next_minor})")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-pandas")
   set(CPACK_COMPONENT_PYTHON_DESCRIPTION "c3sim as a module of Python: a function for each command.")
 endif()
