@@ -128,6 +128,8 @@ class StepCommand {
   std::string context_;
   std::string tp_ = "1";
   std::string ep_ = "1";
+  std::string cp_ = "1";
+  std::string pp_ = "1";
   std::string dp_ = "1";
   std::string shard_;
   std::string dtype_;

@@ -40,6 +40,8 @@ StepCommand::StepCommand(CLI::App& app, Session& session) : session_(session) {
   command.add_option("--context", context_, "Cached tokens of each sequence")->type_name("COUNT");
   command.add_option("--tp", tp_, "GPUs that share out each product")->capture_default_str()->type_name("COUNT");
   command.add_option("--ep", ep_, "GPUs that share out the experts")->capture_default_str()->type_name("COUNT");
+  command.add_option("--cp", cp_, "GPUs that share out a sequence: 1")->capture_default_str()->type_name("COUNT");
+  command.add_option("--pp", pp_, "Groups that share out layers: 1")->capture_default_str()->type_name("COUNT");
   command.add_option("--dp", dp_, "Replicas with sequences of their own")->capture_default_str()->type_name("COUNT");
   command.add_option("--shard", shard_, "What replicas share out: none, or weights, gradients and states")
       ->type_name(names_of(study::shard_choices()));
@@ -70,6 +72,8 @@ study::StepQuestion StepCommand::question(Arguments& arguments) const {
   if (!context_.empty()) question.context = arguments.integer("--context", context_, 0, most);
   question.tp = arguments.integer("--tp", tp_, 1, 64);
   question.ep = arguments.integer("--ep", ep_, 1, 64);
+  question.cp = arguments.integer("--cp", cp_, 1, 64);
+  question.pp = arguments.integer("--pp", pp_, 1, 64);
   question.dp = arguments.integer("--dp", dp_, 1, 64);
   if (!shard_.empty()) question.shard = arguments.choice("--shard", shard_, study::shard_choices());
   if (!dtype_.empty()) question.dtype = arguments.choice("--dtype", dtype_, study::dtype_choices());
