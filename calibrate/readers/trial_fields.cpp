@@ -274,6 +274,10 @@ study::Trial read_dependent(FieldReader& fields) {
 
 // Of the first folder of configurations that has the model.
 study::ModelSpec read_step_model(FieldReader& fields) {
+  if (!fields.has("model")) {
+    fields.fault("model", "is missing: a name in configs/models is accepted");
+    return {};
+  }
   try {
     return study::read_model(fields.word("model"), study::config_folders());
   } catch (const sim::ConfigError& error) {

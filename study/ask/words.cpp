@@ -155,6 +155,8 @@ const Words<StepWords>& words_of(const StepWords&) {
        "GPUs that share out the experts (1 unless given)"},
       {"dp", [](auto& q) { return whole_of(q.question.dp, 1, most_gpus); },
        "Replicas with sequences of their own (1 unless given)"},
+      {"cp", [](auto& q) { return whole_of(q.question.cp, 1, most_gpus); }, "GPUs that share out a sequence: 1"},
+      {"pp", [](auto& q) { return whole_of(q.question.pp, 1, most_gpus); }, "Groups of GPUs that share out layers: 1"},
       {"shard", [](auto& q) { return value_of(q.question.shard, shard_choices()); },
        "What replicas share out: none, or weights, gradients and states (none unless given)"},
       {"dtype", [](auto& q) { return value_of(q.question.dtype, dtype_choices()); },

@@ -42,6 +42,9 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
                                  "accepted",
                                  question.tp, question.ep, question.dp, question.gpus(), platform.gpus));
   }
+  for (const auto& [name, gpus] : {std::pair("cp", question.cp), std::pair("pp", question.pp)}) {
+    if (gpus != 1) faults.add(name, fmt::format("{}: steps have no such parallelism yet: 1 is accepted", gpus));
+  }
   if (question.shard == Shard::full && question.dp == 1) {
     faults.add("shard", "full shares weights out over replicas: --dp of at least 2 is accepted");
   }

@@ -41,6 +41,8 @@ struct StepQuestion {
   int tp = 1;                // GPUs that share out each product
   int ep = 1;                // GPUs that share out the experts
   int dp = 1;                // replicas of these, each with sequences of its own
+  int cp = 1;                // GPUs that share out a sequence, and groups of GPUs that share out layers:
+  int pp = 1;                // not described, other numbers are faults
   Shard shard = Shard::none;
   models::Dtype dtype = models::Dtype::bf16;
   bool graph = false;  // launched from a captured graph; else op by op by the host

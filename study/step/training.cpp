@@ -17,6 +17,9 @@ namespace {
 
 constexpr auto weight_stream = "weights";
 constexpr auto gradient_stream = "gradients";
+// Collectives of one communicator take turns, whatever streams they are queued on: the weights of the layer before, and
+// then the gradients of this one.
+constexpr auto reduction = "reduce_gradients";
 constexpr sim::Bytes bucket{25e6};  // of gradients: PyTorch's DistributedDataParallel, bucket_cap_mb
 
 // Gradients of the products, norms and activations of a layer, the last first.
@@ -123,7 +126,7 @@ constexpr std::array<Pass, 4> lamb_passes{
 
 // The collectives that add up the gradients of a layer.
 std::vector<std::string> reductions(const StepQuestion& question) {
-  if (question.shard == Shard::full) return {"reduce_gradients"};
+  if (question.shard == Shard::full) return {reduction};
   const double buckets = std::round(layer_weights(question) * single_precision / bucket);
   std::vector<std::string> names;
   for (int i = 0; i < std::max(1, static_cast<int>(buckets)); ++i) names.push_back(fmt::format("reduce_bucket{}", i));
@@ -140,6 +143,7 @@ void write_gather(StepWriter& writer, const std::string& prefix) {
   writer.wait({prefix.empty() ? "down_residual" : "attention_norm_residual_gradient", "layer", -2});
   writer.collective(prefix + "gather", models::CollectiveKind::all_gather, weights * writer.element(), question.dp,
                     weight_stream);
+  if (!prefix.empty()) writer.wait({reduction, "layer", -2});
   writer.operate(prefix + "copy_out", Kind::copy, "copy", weights);
   writer.wait({prefix + "gather", "layer", 0});
 }
@@ -152,9 +156,10 @@ void write_reduction(StepWriter& writer) {
   const double weights = layer_weights(question);
   if (question.shard == Shard::full) {
     writer.operate("gradient_copy_in", Kind::copy, "cast_up", weights);
-    writer.collective("reduce_gradients", models::CollectiveKind::reduce_scatter, weights * single_precision,
-                      question.dp, gradient_stream);
+    writer.collective(reduction, models::CollectiveKind::reduce_scatter, weights * single_precision, question.dp,
+                      gradient_stream);
     writer.wait({"gradient_copy_in", "layer", 0});
+    writer.wait({"backward_gather", "layer", 1});
     return;
   }
   const std::vector<std::string> names = reductions(question);

@@ -182,6 +182,9 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   question = decode_of("llama3-8b", 1, 1);
   question.ep = 2;
   EXPECT_THAT(faults(question), says("ep", "has no experts"));
+  question = decode_of("llama3-8b", 1, 1);
+  question.pp = 2;
+  EXPECT_THAT(faults(question), says("pp", "1 is accepted"));
   question = training_of("llama3-8b", 4, 1024);
   question.shard = Shard::full;
   EXPECT_THAT(faults(question), says("shard", "--dp of at least 2"));
