@@ -27,8 +27,9 @@ sim::BytesPerSecond fill_rate(const ElementwiseSpec& spec, const GpuSpec& gpu) {
 
 // Progress counts in bytes read or written; every one passes an L2 and goes to HBM.
 Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups) {
-  const double reads = spec.read / spec.bytes();
   Demand demand;
+  if (spec.bytes() <= sim::Bytes(0.0)) return demand;  // an empty kernel, which begins and ends
+  const double reads = spec.read / spec.bytes();
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
   demand.in_flight = std::min(in_flight_of_workgroup(spec, gpu), spec.bytes() / workgroups);  // no more than it has
   demand.waits = true;

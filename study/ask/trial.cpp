@@ -60,10 +60,8 @@ Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpe
 Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
   return std::visit(
       sim::Overloaded{
-          // One workgroup with next to nothing to do.
-          [](const EmptyKernelTrial&) {
-            return Schedule{operation_of(models::ElementwiseSpec{sim::Bytes(64.0), sim::Bytes(0.0), {}})};
-          },
+          // Workgroups with nothing to do.
+          [](const EmptyKernelTrial&) { return Schedule{operation_of(models::ElementwiseSpec{})}; },
           [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, platform); },
           [&](const CollectiveTrial& collective) {
             return Schedule{operation_of(complete(collective.spec, platform))};
@@ -361,6 +359,7 @@ bool is_concurrent(const Trial& trial) {
 std::string why_impossible(const Testbed& testbed, const Trial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
   std::string reason;
+  if (std::holds_alternative<EmptyKernelTrial>(trial)) return reason;  // nobody asks for one by mistake
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) reason = why_no_cus(platform, gemm->cus);
   if (const auto* remote = std::get_if<RemoteTrial>(&trial)) reason = why_no_peer(platform, *remote);
   if (const auto* step = std::get_if<StepTrial>(&trial)) reason = why_impossible(testbed, *step);

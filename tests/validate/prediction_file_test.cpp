@@ -57,7 +57,7 @@ TEST_F(PredictionFileTest, HoldsPlatformVersionAndDigest) {
   EXPECT_EQ(content["cases"][0]["figure"], "time");
   EXPECT_EQ(content["cases"][0]["unit"], "us");
   EXPECT_DOUBLE_EQ(content["cases"][0]["predicted"], 18.0);
-  EXPECT_EQ(content["cases"][0]["command"], "c3sim collective --collective all_gather --backend rccl --bytes 1KiB");
+  EXPECT_EQ(content["cases"][0]["command"], "c3sim collective --collective all_gather --bytes 1KiB");
   EXPECT_TRUE(content["cases"][1]["predicted"].is_null());
   EXPECT_EQ(content["cases"][1]["why_not"], "too small");
   // Of all else, without blanks.

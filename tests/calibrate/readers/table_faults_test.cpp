@@ -58,7 +58,7 @@ TEST(FaultsOfARow, AreAllToldWithTheirCells) {
             "runs/f.csv:2:1: coll: 'gather' is not known; known are: all_gather, all_to_all, all_reduce, "
             "reduce_scatter, broadcast\n"
             "runs/f.csv:2:8: bytes: '0B' is out of bounds: 1B to 1TiB are accepted\n"
-            "runs/f.csv:2:10: n: 'one' is not a whole decimal number such as 12 (no leading zeros)\n"
+            "runs/f.csv:2:10: n: 'one': a whole number from 2 to 4096 is accepted\n"
             "runs/f.csv:2:14: us: 'xus' is not a time: write 2.2us, 450ns or 1ms");
 }
 

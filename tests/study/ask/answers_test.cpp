@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "study/c3/c3_table.h"
 #include "study/explain/explanation.h"
 #include "study/explain/run_trace.h"
 #include "tests/study/run_answers.h"
