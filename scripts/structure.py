@@ -10,7 +10,7 @@ LAYERS = ["sim", "models", "study", "calibrate", "validate", "python", "cli"]
 # From the ground up: a room includes from those before it and from itself. Files of a layer that lie in no room of it
 # are named by the layer.
 ROOMS = ["sim", "sim/config", "models/platform", "models/machine", "models/sdma", "models", "models/kernels",
-         "models/collectives", "study", "calibrate/readers", "calibrate", "validate", "python", "cli"]
+         "models/collectives", "study", "calibrate/readers", "calibrate/replay", "calibrate", "validate", "python", "cli"]
 INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)\.h"' % "|".join(LAYERS), re.M)
 
 
