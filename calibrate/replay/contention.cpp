@@ -35,23 +35,32 @@ std::optional<models::CollectiveSpec> Contention::carried_out(const models::Coll
   return {};
 }
 
-// A GEMM of 8192 x 8192 or kernels that read and write, as long as that: their times grow with the depth of the
-// product, and with the bytes.
+bool Contention::can(models::CollectiveSpec collective, models::Backend backend) const {
+  collective.backend = backend;
+  return testbed_.why_impossible(collective).empty();
+}
+
+// A GEMM of 8192 x 8192 or a kernel that reads and writes: their times grow with the depth of the product and with the
+// bytes, so nearly in proportion that a second guess, from the time of the first, meets any length.
 study::Work Contention::company(Beside beside, sim::Time length) {
-  const auto scaled = [&](const study::Work& unit) {
-    return sim::to_seconds(length) / sim::to_seconds(testbed_.alone_by_turns(unit));
-  };
-  if (beside == Beside::matrix) {
+  const auto sized = [beside](double size) -> study::Work {
     constexpr std::int64_t side = 8192;
-    constexpr double depth = 8192.0;
-    constexpr double step = 64.0;
-    const double k = step * std::round(depth / step * scaled(models::GemmShape{side, side, side}));
-    return models::GemmShape{side, side, static_cast<std::int64_t>(std::clamp(k, step, 1048576.0))};
+    constexpr double step = 64.0;  // of the depth
+    constexpr double deepest = 1048576.0;
+    if (beside == Beside::matrix) {
+      const double depth = std::clamp(step * std::round(size / step), step, deepest);
+      return models::GemmShape{side, side, static_cast<std::int64_t>(depth)};
+    }
+    const sim::Bytes bytes(std::max(1.0, std::round(size)));
+    return models::ElementwiseSpec{.read = bytes, .written = bytes, .flops = {}};
+  };
+  double size = beside == Beside::matrix ? 8192.0 : sim::Bytes(512_MiB).value();
+  for (int guess = 0; guess < 2; ++guess) {
+    const sim::Time alone =
+        study::alone_on_queue(testbed_, study::operation_of(sized(size)), false, study::Between::communication);
+    size *= sim::to_seconds(length) / sim::to_seconds(alone);
   }
-  const sim::Bytes unit = 512_MiB;
-  const double factor = scaled(models::ElementwiseSpec{.read = unit, .written = unit, .flops = {}});
-  const sim::Bytes bytes(std::max(1.0, std::round(factor * unit.value())));
-  return models::ElementwiseSpec{.read = bytes, .written = bytes, .flops = {}};
+  return sized(size);
 }
 
 void Contention::add_slowdowns(const models::CollectiveSpec& collective, Tenant& tenant) {

@@ -36,6 +36,11 @@ class Contention {
   Contention(study::Testbed& testbed, ByWhat by_what) : testbed_(testbed), by_what_(by_what) {}
 
   const Tenant& tenant(const models::CollectiveSpec& collective);
+  // A kernel of that sort that takes as long alone.
+  study::Work company(Beside beside, sim::Time length);
+  // Whether the machine carries the collective out so.
+  bool can(models::CollectiveSpec collective, models::Backend backend) const;
+  const models::PlatformSpec& platform() const { return testbed_.platform(); }
   // Collectives that are not carried out as asked for, but by the library's kernels, and why.
   const std::map<std::string, std::size_t>& by_library() const { return by_library_; }
 
@@ -43,7 +48,6 @@ class Contention {
   // As it is carried out; nothing where it cannot be.
   std::optional<models::CollectiveSpec> carried_out(const models::CollectiveSpec& collective);
   void add_slowdowns(const models::CollectiveSpec& collective, Tenant& tenant);
-  study::Work company(Beside beside, sim::Time length);
 
   study::Testbed& testbed_;
   ByWhat by_what_;

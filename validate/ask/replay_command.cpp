@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include "calibrate/readers/screen.h"
+#include "calibrate/replay/experiment_text.h"
 #include "calibrate/replay/kineto.h"
 #include "calibrate/replay/profile_report.h"
 #include "calibrate/replay/replay_report.h"
 #include "sim/config/measurement_text.h"
+#include "sim/config/output_file.h"
 #include "study/choices.h"
 #include "study/config_folders.h"
 #include "validate/ask/commands.h"
@@ -81,6 +83,7 @@ study::Results answer_replay(study::Request& request) {
   request.reads(file);
   const Replaying asked = replaying_of(request, arguments);
   request.take("without");  // elsewhere, mechanisms of interference
+  if (request.says("write")) request.check_output(arguments, "--write", request.text("write"));
   arguments.check();
   const calibrate::Profile profile = read_profile(file);
   const std::string own = traced_platform(profile, request.platform_name());
@@ -94,6 +97,12 @@ study::Results answer_replay(study::Request& request) {
   study::Testbed testbed(platform.spec);
   calibrate::Contention before(traced_testbed, {});
   calibrate::Contention after(testbed, asked.by_what);
+  if (request.says("write")) {
+    const auto run = calibrate::take_apart(profile, calibrate::dependencies_of(profile), before);
+    sim::OutputFile written(request.text("write"));
+    written.stream() << calibrate::experiment_text(profile, run, before, asked.by_what.backend);
+    written.commit();
+  }
   study::Results results = calibrate::replay_results(profile, before, after, asked.without_communication);
   results.platform = platform.spec.name;
   return request.finish(platform, std::move(results));
@@ -110,7 +119,8 @@ study::Command replay_command() {
               {"collectives", study::names_of(study::backend_choices()),
                "What carries out its collectives instead (rccl unless given: the library's kernels)"},
               {"channels", "COUNT", "Workgroups of each of their kernels, instead of the library's choice"},
-              {"without", "communication", "Leave something out: with no communication it cannot be faster"}} +
+              {"without", "communication", "Leave something out: with no communication it cannot be faster"},
+              {"write", "FILE", "Write the trace as an experiment for c3sim run, to be edited"}} +
               study::platform_options(),
           answer_replay};
 }
