@@ -6,7 +6,15 @@
 
 namespace c3sim::calibrate {
 
-Occupancy occupancy_of(std::span<const Stretch> stretches) {
+namespace {
+
+// Between two changes: how many stretches of either kind there are.
+struct Segment {
+  sim::Time begin{0}, end{0};
+  int compute = 0, communication = 0;
+};
+
+std::vector<Segment> swept(std::span<const Stretch> stretches) {
   struct Change {
     sim::Time at;
     int compute, communication;
@@ -19,23 +27,46 @@ Occupancy occupancy_of(std::span<const Stretch> stretches) {
     changes.push_back({one.end, communicates - 1, -communicates});
   }
   std::ranges::sort(changes, {}, &Change::at);
-  Occupancy all;
-  if (changes.empty()) return all;
-  all.span = changes.back().at - changes.front().at;
-  int compute = 0;
-  int communication = 0;
-  sim::Time since = changes.front().at;
+  std::vector<Segment> all;
+  Segment now;
   for (const Change& change : changes) {
-    const sim::Time passed = change.at - since;
-    since = change.at;
-    if (compute > 0 || communication > 0) all.busy += passed;
-    if (compute > 0) all.compute += passed;
-    if (communication > 0) all.communication += passed;
-    if (compute > 0 && communication > 0) all.overlapped += passed;
-    compute += change.compute;
-    communication += change.communication;
+    now.end = change.at;
+    if (now.end > now.begin && (now.compute > 0 || now.communication > 0)) all.push_back(now);
+    now.begin = change.at;
+    now.compute += change.compute;
+    now.communication += change.communication;
   }
   return all;
+}
+
+}  // namespace
+
+Occupancy occupancy_of(std::span<const Stretch> stretches) {
+  const std::vector<Segment> busy = swept(stretches);
+  Occupancy all;
+  if (busy.empty()) return all;
+  all.span = busy.back().end - busy.front().begin;
+  for (const Segment& one : busy) {
+    const sim::Time passed = one.end - one.begin;
+    all.busy += passed;
+    if (one.compute > 0) all.compute += passed;
+    if (one.communication > 0) all.communication += passed;
+    if (one.compute > 0 && one.communication > 0) all.overlapped += passed;
+  }
+  return all;
+}
+
+std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches) {
+  std::vector<Stretch> exposed;
+  for (const Segment& one : swept(stretches)) {
+    if (one.compute > 0) continue;
+    if (!exposed.empty() && exposed.back().end == one.begin) {
+      exposed.back().end = one.end;
+    } else {
+      exposed.push_back({one.begin, one.end, true});
+    }
+  }
+  return exposed;
 }
 
 std::vector<StepWork> steps_of(const Profile& profile) {

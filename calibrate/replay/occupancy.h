@@ -25,6 +25,8 @@ struct Occupancy {
   sim::Time idle() const { return span - busy; }
 };
 Occupancy occupancy_of(std::span<const Stretch> stretches);
+// When there was communication, and no compute beside it.
+std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches);
 
 // Work of a step on one GPU; of a trace without steps all of it.
 struct StepWork {

@@ -50,13 +50,17 @@ OfPieces pieces_of_all(const Run& run) {
   return pieces;
 }
 
-Occupancy occupancy_of(const Run& run, const Version& version, const OfPieces& pieces) {
+std::vector<Stretch> stretches_of(const Run& run, const Version& version, const OfPieces& pieces) {
   std::vector<Stretch> stretches;
   for (const std::size_t piece : pieces) {
     const Played& played = version.played[piece];
     stretches.push_back({played.begin, played.end, run.pieces[piece].communicates()});
   }
-  return occupancy_of(stretches);
+  return stretches;
+}
+
+Occupancy occupancy_of(const Run& run, const Version& version, const OfPieces& pieces) {
+  return occupancy_of(stretches_of(run, version, pieces));
 }
 
 std::vector<study::Column> columns_of_times() {
@@ -159,8 +163,9 @@ study::ResultTable collective_table(const Profile& profile, const Run& run, cons
 // nobody would see the gaps.
 study::TimelineChart timeline(const Profile& profile, const Run& run, const Versions& versions) {
   study::TimelineChart chart{.id = "timeline", .title = "Streams over time, traced and predicted"};
-  chart.series = {"matrix products",     "other kernels",           "copies to and from the host",
-                  "collective, waiting", "collective, moving data", "collective, as traced"};
+  chart.series = {"matrix products",      "other kernels",           "copies to and from the host",
+                  "collective, waiting",  "collective, moving data", "collective, as traced",
+                  "exposed communication"};
   const auto series = [](const Piece& piece) {
     if (piece.kind == PieceKind::matrix) return 0U;
     if (piece.kind == PieceKind::memory) return 1U;
@@ -169,10 +174,13 @@ study::TimelineChart timeline(const Profile& profile, const Run& run, const Vers
   };
   constexpr double shares = 1000.0;  // of the whole, that can be told apart
   const sim::Time zero = profile.begin();
+  const bool several = std::ranges::any_of(
+      profile.streams, [&](const ProfiledStream& stream) { return stream.device != profile.streams.front().device; });
   for (const Version* const version : {&versions.traced, &versions.predicted}) {
     std::vector<study::TimelineRow> rows;
     for (const ProfiledStream& stream : profile.streams) {
-      rows.push_back({fmt::format("{}: {}", version->name, stream.name()), {}});
+      const std::string name = several ? stream.name() : fmt::format("stream {}", stream.stream);
+      rows.push_back({fmt::format("{}: {}", version->name, name), {}});
     }
     const OfPieces pieces = pieces_of_all(run);
     const double apart = to_microseconds(occupancy_of(run, *version, pieces).span) / shares;
@@ -190,6 +198,11 @@ study::TimelineChart timeline(const Profile& profile, const Run& run, const Vers
       } else {
         bars.push_back({begin, end, series(piece), printable(work.name)});
       }
+    }
+    study::TimelineRow& exposed = rows.emplace_back(study::TimelineRow{version->name + ": exposed", {}});
+    for (const Stretch& one : exposed_communication(stretches_of(run, *version, pieces))) {
+      const double begin = to_microseconds(one.begin - zero);
+      exposed.bars.push_back({begin, to_microseconds(one.end - zero), chart.series.size() - 1, "exposed"});
     }
     for (study::TimelineRow& row : rows) {
       if (!row.bars.empty()) chart.rows.push_back(std::move(row));
@@ -211,7 +224,7 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
   const sim::Time replayed = occupancy_of(run, versions.replayed, all).span;
   const sim::Time predicted = occupancy_of(run, versions.predicted, all).span;
   std::vector<std::string> notes{
-      fmt::format("Unchanged and played again it takes its traced time {}; what is asked about takes that {}.",
+      fmt::format("Played again unchanged, it is {} off its traced time; what is asked about is {} off that.",
                   beyond(replayed, measured), beyond(predicted, replayed))};
   if (run.unexplained > std::chrono::microseconds(1)) {
     notes.push_back(fmt::format(
@@ -248,7 +261,7 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
                                 dependencies.unexplained));
   }
   for (const auto& [why, count] : after.by_library()) {
-    notes.push_back(fmt::format("{} sorts of collectives stay with the library's kernels: {}", count, why));
+    notes.push_back(fmt::format("Sorts of collectives that stay with the library's kernels: {} ({}).", count, why));
   }
   for (const auto& [why, what] : profile.misunderstood) {
     notes.push_back(fmt::format("{} events: {}.", what.events, why));

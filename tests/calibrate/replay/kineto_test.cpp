@@ -106,6 +106,10 @@ TEST(Occupancy, PartsCommunicationByWhatRunsBesideIt) {
   EXPECT_EQ(all.overlapped, microseconds(10));
   EXPECT_EQ(all.exposed(), microseconds(10));
   EXPECT_EQ(all.idle(), microseconds(9));
+  const std::vector<Stretch> exposed = exposed_communication(stretches);
+  ASSERT_EQ(exposed.size(), 1u);
+  EXPECT_EQ(exposed[0].begin, microseconds(10));
+  EXPECT_EQ(exposed[0].end, microseconds(20));
 }
 
 // The first gap ends as soon as the host has launched, the second one long after that.
