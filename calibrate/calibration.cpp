@@ -10,9 +10,9 @@
 #include <iterator>
 
 #include "calibrate/fit/joint_errors.h"
+#include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
-#include "calibrate/platform_text.h"
 
 namespace c3sim::calibrate {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/observation.h"
 #include "calibrate/fit/spread.h"
-#include "calibrate/observation.h"
 #include "calibrate/readers/measurement.h"
-#include "study/parallel.h"
+#include "study/run/parallel.h"
 
 namespace c3sim::calibrate {
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "calibrate/fit_guard.h"
-#include "study/quantile.h"
+#include "study/uncertainty/quantile.h"
 
 namespace c3sim::calibrate {
 

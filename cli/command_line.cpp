@@ -13,7 +13,7 @@
 #include "cli/progress_line.h"
 #include "cli/subcommand.h"
 #include "sim/config/nearest_name.h"
-#include "study/choices.h"
+#include "study/work/choices.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::cli {

@@ -2,7 +2,7 @@
 # `mpi` what it loads to run on several machines, `python` its module of Python (cmake/python.cmake), `development` what a program needs that embeds c3sim.
 include(CMakePackageConfigHelpers)
 
-# The program, and what it reads: study/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
+# The program, and what it reads: study/work/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
 # its own CMakeLists.txt how it is installed.
 install(TARGETS c3sim DESTINATION bin COMPONENT program)
 if(TARGET c3sim_mpi)
@@ -89,7 +89,9 @@ if(TARGET c3sim_python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-c3sim)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "c3sim (= ${PROJECT_VERSION}), python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR})")
+  math(EXPR next_minor "${Python_VERSION_MINOR} + 1") # a module is of one Python
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+      "c3sim (= ${PROJECT_VERSION}), python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3 (<< ${Python_VERSION_MAJOR}.${next_minor})")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-pandas")
   set(CPACK_COMPONENT_PYTHON_DESCRIPTION "c3sim as a module of Python: a function for each command.")
 endif()

@@ -10,12 +10,14 @@ LAYERS = ["sim", "models", "study", "calibrate", "validate", "python", "cli"]
 # From the ground up: a room includes from those before it and from itself. Files of a layer that lie in no room of it
 # are named by the layer.
 ROOMS = ["sim", "sim/config", "models/platform", "models/machine", "models/sdma", "models", "models/kernels",
-         "models/collectives", "study", "calibrate/readers", "calibrate/replay", "calibrate", "validate", "python", "cli"]
+         "models/collectives", "study/work", "study/run", "study/report", "study/explain", "study/uncertainty", "study/c3",
+         "study/step", "study/experiment", "study/ask", "study/sweep", "study/tune", "study", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate",
+         "validate", "python", "cli"]
 INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)\.h"' % "|".join(LAYERS), re.M)
 
 
 def room_of(component):
-    """The room that a component belongs to; those of study/ share theirs, as they need one another."""
+    """The room that a component belongs to."""
     folder = str(Path(component).parent)
     return folder if folder in ROOMS else folder.split("/")[0]
 

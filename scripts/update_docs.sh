@@ -75,6 +75,15 @@ ficco() {
     "$($c3sim run $study | awk -v RS= '/^The best schedule/ { print $0 }')"
 }
 
+# A step of a model, its all-reduces by kernels and by engines.
+steps() {
+  local question="step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph"
+  # shellcheck disable=SC2086 # words
+  printf '```\n$ c3sim %s\n%s\n' "$question" "$($c3sim $question)"
+  # shellcheck disable=SC2086 # words
+  printf '$ c3sim %s --collectives sdma\n%s\n...\n```\n' "$question" "$($c3sim $question --collectives sdma | head -2)"
+}
+
 # Every parameter of kind fitted of the platforms that have any, but what a fit says of itself.
 fitted() {
   echo "| parameter | fitted to | value | error | range |"
@@ -114,6 +123,7 @@ coverage >"$made/coverage"
 engines >"$made/engines"
 tuner >"$made/tuner"
 ficco >"$made/ficco"
+steps >"$made/steps"
 fitted >"$made/fitted"
 scripts/claims_by_mechanism.py conccl >"$made/claims"
 for table in "Where the time went" "Why operations are slower"; do
@@ -137,6 +147,7 @@ fill "$made/README.md" tour
 fill "$made/README.md" engines
 fill "$made/README.md" tuner
 fill "$made/README.md" ficco
+fill "$made/README.md" steps
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes
 fill "$made/conccl.md" claims

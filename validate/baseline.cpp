@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "models/collectives/kernel_collective.h"
-#include "study/heuristic.h"
+#include "study/c3/heuristic.h"
 
 namespace c3sim::validate {
 
@@ -128,6 +128,15 @@ std::optional<double> at_peak(const Case& one, const models::PlatformSpec& platf
   return 1.0;
 }
 
+// Of a step, sums of rooflines: of all its operations, one after the other, and as if all communication were hidden.
+std::optional<double> add_step_rules(Case& one, const study::StepTrial& trial, const models::PlatformSpec& platform) {
+  if (one.figure != Figure::time) return {};
+  const study::StepRoofline sums = study::roofline(trial, platform);
+  one.baselines.perfect = std::max(sums.compute, sums.communication).value();
+  one.baselines.serial = (sums.compute + sums.communication).value();
+  return one.baselines.serial;
+}
+
 Launch launch_of(const study::Trial& trial) {
   const auto* const c3 = std::get_if<study::C3Trial>(&trial);
   return c3 == nullptr ? Launch{.gemm_first = false} : launch_of(*c3);
@@ -197,7 +206,9 @@ void add_baselines(std::vector<Case>& cases, const Platforms& platforms) {
   for (Case& one : cases) {
     auto found = specs.find(one.machine);
     if (found == specs.end()) found = specs.emplace(one.machine, platforms(one.machine).spec).first;
-    if (study::is_concurrent(one.trial)) {
+    if (const auto* const step = std::get_if<study::StepTrial>(&one.trial)) {
+      multiplied.push_back(add_step_rules(one, *step, found->second));
+    } else if (study::is_concurrent(one.trial)) {
       add_overlap_rules(one, launch_of(one.trial));
       multiplied.push_back(one.baselines.perfect);
     } else {

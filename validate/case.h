@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "calibrate/readers/measurement.h"
-#include "study/figure.h"
-#include "study/interval.h"
-#include "study/trial.h"
+#include "study/ask/figure.h"
+#include "study/ask/trial.h"
+#include "study/uncertainty/interval.h"
 
 namespace c3sim::validate {
 

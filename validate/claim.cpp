@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "sim/config/csv_file.h"
-#include "study/parallel.h"
+#include "study/run/parallel.h"
 
 namespace c3sim::validate {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "study/ensemble.h"
-#include "study/interval.h"
+#include "study/uncertainty/ensemble.h"
+#include "study/uncertainty/interval.h"
 #include "validate/evaluation.h"
 
 namespace c3sim::validate {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "sim/config/config.h"
-#include "study/c3_study.h"
-#include "study/c3_study_file.h"
-#include "study/cu_partition.h"
-#include "study/report/c3_study_tables.h"
+#include "study/c3/c3_study.h"
+#include "study/c3/c3_study_file.h"
+#include "study/c3/c3_study_tables.h"
+#include "study/work/cu_partition.h"
 #include "validate/claim.h"
 
 namespace c3sim::validate {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "calibrate/readers/measurement.h"
-#include "study/ensemble.h"
-#include "study/parallel.h"
-#include "study/platform_file.h"
+#include "study/run/parallel.h"
+#include "study/run/platform_file.h"
+#include "study/uncertainty/ensemble.h"
 #include "validate/case.h"
 
 namespace c3sim::validate {

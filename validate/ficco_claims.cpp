@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "sim/config/config.h"
-#include "study/experiment_reader.h"
-#include "study/finer_grain.h"
+#include "study/c3/finer_grain.h"
+#include "study/experiment/experiment_reader.h"
 #include "validate/claim.h"
 
 namespace c3sim::validate {

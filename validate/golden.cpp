@@ -8,7 +8,7 @@
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
 #include "sim/config/measurement_text.h"
-#include "study/digest.h"
+#include "study/run/digest.h"
 
 namespace c3sim::validate {
 

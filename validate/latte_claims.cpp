@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 #include "validate/choice.h"
 #include "validate/claim.h"
 #include "validate/metrics.h"

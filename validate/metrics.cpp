@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "study/quantile.h"
+#include "study/uncertainty/quantile.h"
 
 namespace c3sim::validate {
 

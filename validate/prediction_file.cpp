@@ -9,7 +9,7 @@
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
 #include "sim/config/measurement_text.h"
-#include "study/digest.h"
+#include "study/run/digest.h"
 #include "validate/baseline.h"
 
 namespace c3sim::validate {

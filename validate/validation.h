@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/readers/screen.h"
-#include "study/parallel.h"
+#include "study/run/parallel.h"
 #include "validate/choice.h"
 #include "validate/claim.h"
 #include "validate/deviation.h"

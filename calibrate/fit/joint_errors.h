@@ -5,8 +5,8 @@
 #include <Eigen/Core>
 #include <span>
 
+#include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/task.h"
-#include "calibrate/platform_text.h"
 
 namespace c3sim::calibrate {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "calibrate/fit/step_residuals.h"
-#include "study/fidelity.h"
+#include "study/uncertainty/fidelity.h"
 
 namespace c3sim::calibrate {
 

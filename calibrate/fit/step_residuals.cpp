@@ -5,7 +5,7 @@
 #include <functional>
 #include <tuple>
 
-#include "study/parallel.h"
+#include "study/run/parallel.h"
 
 namespace c3sim::calibrate {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/observation.h"
+#include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/robust_fit.h"
 #include "calibrate/fit/unknown.h"
-#include "calibrate/observation.h"
-#include "calibrate/platform_text.h"
 
 namespace c3sim::calibrate {
 

@@ -8,9 +8,9 @@
 
 #include "calibrate/fit/fit_errors.h"
 #include "calibrate/fit/robust_fit.h"
+#include "calibrate/fit/step.h"
 #include "calibrate/fit/unknown.h"
 #include "calibrate/readers/measurement.h"
-#include "calibrate/step.h"
 
 namespace c3sim::calibrate {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/robust_fit.h"
-#include "calibrate/platform_text.h"
 
 namespace c3sim::calibrate {
 

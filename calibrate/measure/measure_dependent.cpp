@@ -1,5 +1,5 @@
 // Schedules of a GEMM and the all-gather that feeds it, by the names and with the dependencies of c3sim's
-// (study/dependent.h): the columns of B (tokens) lie on the GPUs in equal shards, and every GPU needs them all.
+// (study/work/dependent.h): the columns of B (tokens) lie on the GPUs in equal shards, and every GPU needs them all.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "study/operation.h"
+#include "study/work/operation.h"
 
 namespace c3sim::calibrate {
 

@@ -26,7 +26,7 @@ class LogReading {
   void set_rank(int rank) { reading_.rank = rank; }
 
   // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
-  // people read it (study/figure.h).
+  // people read it (study/ask/figure.h).
   std::optional<double> figure(const LogCell& cell, study::Figure figure, std::string_view path);
   std::optional<double> number(const LogCell& cell, double low, double high, std::string_view path);
   std::optional<int> integer(const LogCell& cell, int low, int high, std::string_view path);

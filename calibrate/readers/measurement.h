@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/config/config_error.h"
-#include "study/trial.h"
+#include "study/ask/trial.h"
 
 namespace c3sim::calibrate {
 

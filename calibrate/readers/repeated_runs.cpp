@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "study/quantile.h"
+#include "study/uncertainty/quantile.h"
 
 namespace c3sim::calibrate {
 

@@ -9,7 +9,7 @@
 
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/rccl_test.h"
-#include "study/operation.h"
+#include "study/work/operation.h"
 
 namespace c3sim::calibrate {
 

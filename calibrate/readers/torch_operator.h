@@ -5,7 +5,7 @@
 #include <string>
 
 #include "calibrate/readers/json_records.h"
-#include "study/trial.h"
+#include "study/ask/trial.h"
 
 namespace c3sim::calibrate {
 

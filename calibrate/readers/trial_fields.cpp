@@ -10,6 +10,8 @@
 #include "sim/config/nearest_name.h"
 #include "sim/config/quantity_text.h"
 #include "study/ask/arguments.h"
+#include "study/work/choices.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::calibrate {
 
@@ -87,6 +89,14 @@ class FieldReader {
     return arguments_.integer(name, required(name), low, most_units);
   }
 
+  std::optional<std::int64_t> whole(std::string_view name, std::int64_t low) {
+    if (!has(name)) return {};
+    const sim::Parsed<std::int64_t> parsed = sim::parse_integer(required(name));
+    if (parsed.error.empty() && parsed.value >= low) return parsed.value;
+    fault(name, parsed.error.empty() ? fmt::format("'{}' is below {}", required(name), low) : parsed.error);
+    return {};
+  }
+
   bool flag(std::string_view name) {
     return choice<bool>(name, {{"no", false}, {"yes", true}, {"false", false}, {"true", true}}, false);
   }
@@ -117,6 +127,8 @@ class FieldReader {
     fault(name, "is missing" + sim::name_hint("", known));
     return choices.front().second;
   }
+
+  const std::string& word(std::string_view name) const { return required(name); }
 
  private:
   // An empty text where the field is absent.
@@ -260,6 +272,43 @@ study::Trial read_dependent(FieldReader& fields) {
   return trial;
 }
 
+// Of the first folder of configurations that has the model.
+study::ModelSpec read_step_model(FieldReader& fields) {
+  if (!fields.has("model")) {
+    fields.fault("model", "is missing: a name in configs/models is accepted");
+    return {};
+  }
+  try {
+    return study::read_model(fields.word("model"), study::config_folders());
+  } catch (const sim::ConfigError& error) {
+    fields.fault("model", error.faults().front().what);
+    return {};
+  }
+}
+
+study::Trial read_step(FieldReader& fields) {
+  study::StepTrial trial;
+  study::StepQuestion& question = trial.question;
+  question.model = read_step_model(fields);
+  question.phase = fields.choice("phase", study::phase_choices());
+  if (const std::optional<int> layers = fields.integer("layers", 1)) question.layers = layers;
+  question.batch = fields.whole("batch", 1).value_or(1);
+  question.tokens = fields.whole("tokens", 1).value_or(1);
+  question.context = fields.whole("context", 0).value_or(0);
+  question.tp = fields.integer("tp", 1).value_or(1);
+  question.ep = fields.integer("ep", 1).value_or(1);
+  question.dp = fields.integer("dp", 1).value_or(1);
+  question.shard = fields.choice<study::Shard>("shard", study::shard_choices(), study::Shard::none);
+  question.dtype = fields.choice<models::Dtype>("dtype", study::dtype_choices(), models::Dtype::bf16);
+  question.graph = fields.flag("graph");
+  question.optimizer = fields.choice<study::Optimizer>("optimizer", study::optimizer_choices(), study::Optimizer::none);
+  question.forward = fields.flag("forward");
+  question.recompute = fields.flag("recompute");
+  question.collectives = fields.choice<models::Backend>("collectives", study::backend_choices(), models::Backend::rccl);
+  if (fields.has("kind")) trial.kind = fields.choice("kind", study::kind_choices());
+  return trial;
+}
+
 struct Kind {
   std::string_view name;
   std::vector<std::string_view> fields;
@@ -291,6 +340,10 @@ const std::vector<Kind>& kinds() {
         "variant", "prelaunch"},
        read_c3},
       {"dependent", {"gemm", "dtype", "schedule"}, read_dependent},
+      {"step",
+       {"model", "phase", "layers", "batch", "tokens", "context", "tp", "ep", "dp", "shard", "dtype", "graph",
+        "optimizer", "forward", "recompute", "collectives", "kind"},
+       read_step},
       {"stream_beside_collective",
        {"read", "written", "workgroups", "stream_bytes", "collective", "bytes", "backend", "gpus", "variant",
         "prelaunch", "engines", "cus", "channels", "graph", "host_threads"},

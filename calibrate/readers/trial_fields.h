@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 
 namespace c3sim::calibrate {
 
@@ -14,6 +14,7 @@ namespace c3sim::calibrate {
 using Fields = std::map<std::string, std::string, std::less<>>;
 
 // The kinds: rest, empty_kernel, gemm, collective, copy, fan_out, remote, stream, load, c3, dependent,
+// step,
 // stream_beside_collective, copies_in_a_row.
 std::span<const std::string_view> trial_kinds();
 // The fields that a kind may have; it must be one of trial_kinds().

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "study/queue_time.h"
+#include "study/run/queue_time.h"
 
 namespace c3sim::calibrate {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/replay/profile.h"
-#include "study/testbed.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::calibrate {
 

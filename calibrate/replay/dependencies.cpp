@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "study/quantile.h"
+#include "study/uncertainty/quantile.h"
 
 namespace c3sim::calibrate {
 

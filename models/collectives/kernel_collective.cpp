@@ -93,7 +93,11 @@ sim::Task<> KernelCollective::run() {
 
 sim::Task<> KernelCollective::run_on(int gpu) {
   co_await node_.host().launch_kernel(gpu, spec_.graph);
-  if (stream_.ready != nullptr) co_await stream_.ready->wait();
+  if (stream_.ready != nullptr) {
+    co_await stream_.ready->wait();
+    const bool in_graph_of_library = spec_.graph && spec_.backend == Backend::rccl;
+    if (in_graph_of_library) co_await node_.simulator().delay(node_.spec().rccl.graph_gap);
+  }
   KernelSpec kernel;
   kernel.name = name_;
   kernel.gpu = gpu;

@@ -48,8 +48,8 @@ ChannelStep peer_load_step(Node& node, const CollectiveSpec& spec, PeerLoads loa
   const int peers = spec.gpus - 1;
   const int gpus = std::min(spec.gpus, node.simulated());
   // Workgroups beyond those that one pass takes have nothing to load.
-  double workgroups = std::min<double>(peer_load_workgroups(spec, shots), from_each / shots.pass);
-  if (loads == PeerLoads::in_turn) workgroups /= peers;
+  const double part_of_lanes = loads == PeerLoads::dealt ? 1.0 / peers : 1.0;
+  const double workgroups = std::min(part_of_lanes * peer_load_workgroups(spec, shots), from_each / shots.pass);
   ChannelStep step;
   step.latency = shots.flag_latency;
   step.demand = demand_of(node, loads, peers);

@@ -18,9 +18,9 @@ int peer_load_workgroups(const CollectiveSpec& spec, const ShotSpec& shots);
 ChannelProgram peer_load_program(Node& node, const CollectiveSpec& spec);
 
 enum class PeerLoads {
-  reduced,   // from all peers at once, added to the own part, stored
-  gathered,  // likewise, each stored where it goes
-  in_turn    // gathered from one peer after the other
+  reduced,   // every lane loads from all peers at once, adds to the own part and stores the sum
+  gathered,  // likewise, and stores each where it goes
+  dealt      // gathered by lanes that are dealt to the peers
 };
 // A step in which every GPU loads so much from each of its peers and so delivers what a collective of that kind is due.
 ChannelStep peer_load_step(Node& node, const CollectiveSpec& spec, PeerLoads loads, CollectiveKind kind,

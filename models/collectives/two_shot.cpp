@@ -11,7 +11,7 @@ ChannelProgram two_shot(Node& node, const CollectiveSpec& spec) {
   const sim::Bytes part = chunk(spec, 0, input_buffer, 0).bytes;
   ChannelProgram program = peer_load_program(node, spec);
   program.steps.push_back(peer_load_step(node, spec, PeerLoads::reduced, CollectiveKind::reduce_scatter, part));
-  program.steps.push_back(peer_load_step(node, spec, PeerLoads::in_turn, CollectiveKind::all_gather, part));
+  program.steps.push_back(peer_load_step(node, spec, PeerLoads::dealt, CollectiveKind::all_gather, part));
   program.steps.back().latency += node.spec().shots.fence_latency;
   return program;
 }

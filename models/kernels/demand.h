@@ -55,6 +55,7 @@ struct Demand {
   double cycles = 0.0;  // of all that while nothing else is under way, the share that is cycles of the engine clock
   // Units of progress that a CU can do in a cycle of the engine clock; 0: nothing that counts in cycles bounds it.
   double matrix_per_cycle = 0.0;
+  double matrix_energy = 1.0;  // of a unit, in matrix operations of bf16
   double vector_per_cycle = 0.0;
   double cap = std::numeric_limits<double>::infinity();  // units per second, whatever the clock
 };

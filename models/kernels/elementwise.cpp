@@ -26,11 +26,11 @@ sim::BytesPerSecond fill_rate(const ElementwiseSpec& spec, const GpuSpec& gpu) {
 }
 
 // Progress counts in bytes read or written; every one passes an L2 and goes to HBM.
-Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups) {
   const double reads = spec.read / spec.bytes();
   Demand demand;
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
-  demand.in_flight = in_flight_of_workgroup(spec, gpu);
+  demand.in_flight = std::min(in_flight_of_workgroup(spec, gpu), spec.bytes() / workgroups);  // no more than it has
   demand.waits = true;
   demand.step_latency = gpu.streams.latency;
   const double flops_per_byte = spec.flops.value() / spec.bytes().value();
@@ -43,6 +43,7 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu) {
 std::string to_string(const ElementwiseSpec& spec) {
   std::string text = fmt::format("{} read, {} written", sim::to_string(spec.read), sim::to_string(spec.written));
   if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
+  if (spec.reduces) text += ", reduced";
   if (spec.workgroups > 0) text += fmt::format(", {} workgroups", spec.workgroups);
   return text;
 }
@@ -65,12 +66,13 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   kernel.shape.workgroups = counted ? spec.workgroups : gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
   kernel.shape.workgroup = counted ? part_of(gpu.cu) : gpu.cu;
   kernel.shape.stream = stream;
+  if (spec.reduces) kernel.start_up = gpu.streams.reduction;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;
   kernel.follows_clock = spec.flops > sim::Flops(0.0);
   // Whatever it touches it fills.
   kernel.l2_fill = fill_rate(spec, gpu);
   kernel.cache_fill = kernel.l2_fill;
-  kernel.demand = [demand = demand_of(spec, gpu)](int, const Footing&) { return demand; };
+  kernel.demand = [demand = demand_of(spec, gpu, kernel.shape.workgroups)](int, const Footing&) { return demand; };
   return kernel;
 }
 

@@ -16,7 +16,8 @@ struct ElementwiseSpec {
   sim::Bytes read;
   sim::Bytes written;
   sim::Flops flops;
-  int workgroups = 0;  // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
+  int workgroups = 0;    // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
+  bool reduces = false;  // rows to numbers that their elements wait for, as norms do
 
   sim::Bytes bytes() const { return read + written; }
   auto operator<=>(const ElementwiseSpec&) const = default;

@@ -31,7 +31,9 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Footin
   demand.own = {traffic.l2 * model.plan().l2_conflicts, traffic.beyond_l2, {}};
   demand.in_flight = model.plan().in_flight;
   demand.bytes_per_unit = traffic.l2;
-  demand.matrix_per_cycle = gpu.gemm.flops_per_cycle_per_cu * model.plan().efficiency;
+  const PrecisionSpec precision = gpu.gemm.precision(model.plan().shape.dtype).value();
+  demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * model.plan().efficiency;
+  demand.matrix_energy = precision.energy;
   return demand;
 }
 
@@ -68,7 +70,7 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   kernel.alone = plan.alone_share;
   if (gpu.gemm.library.shares_last) share_last(kernel, gpu, plan);
   // Its traffic on the whole GPU at the matrix rate of the highest clock.
-  const double rate = plan.efficiency * gpu.peak_flops();
+  const double rate = plan.efficiency * gpu.peak_flops(shape.dtype);
   kernel.l2_fill = sim::BytesPerSecond(rate * model.undisturbed().beyond_l2_bytes());
   kernel.cache_fill = sim::BytesPerSecond(rate * model.undisturbed().hbm_bytes());
   kernel.demand = [model, &gpu](int, const Footing& footing) { return demand_of(model, gpu, footing); };

@@ -36,13 +36,14 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const double tile_m = plan.kernel.tile_m;
   const double tile_n = plan.kernel.tile_n;
   const double depth = plan.kernel.depth;
-  const double flops_per_cycle = gpu.gemm.flops_per_cycle_per_cu * library.efficiency;
+  const PrecisionSpec precision = gpu.gemm.precision(plan.shape.dtype).value();
+  const double flops_per_cycle = precision.flops_per_cycle_per_cu * precision.efficiency * library.efficiency;
   const double multiplying = together * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
   const double missing = first_loads + (1.0 - first_loads) * missing_operands(gpu.memory, plan.shape);
   const double longer = 1.0 + library.cold_operands * missing;
   const double steps = std::ceil(plan.piece_k() / depth);
   return {steps * longer * std::max(multiplying, library.least_step),
-          steps * together * GemmShape::element_bytes * (tile_m + tile_n) * depth / l2_bytes_per_cycle(gpu),
+          steps * together * plan.shape.element() * (tile_m + tile_n) * depth / l2_bytes_per_cycle(gpu),
           together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
 }
 
@@ -58,7 +59,7 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   plan.cache_drift = library.cache_drift;
   plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));
   plan.in_flight =
-      sim::Bytes(library.steps_in_flight * GemmShape::element_bytes * (kernel.tile_m + kernel.tile_n) * kernel.depth);
+      sim::Bytes(library.steps_in_flight * shape.element() * (kernel.tile_m + kernel.tile_n) * kernel.depth);
   plan.tuned = kernel.tuned_for == shape;
   return plan;
 }
@@ -91,9 +92,9 @@ double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
 GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, double longer,
                    double first_loads) {
   GemmPlan plan = cut(gpu, shape, kernel);
+  const double peak = gpu.gemm.precision(shape.dtype).value().flops_per_cycle_per_cu;
   const auto efficiency = [&](int together, const Cycles& each) {
-    return together * plan.piece_flops() /
-           (gpu.gemm.flops_per_cycle_per_cu * (std::min(longer, 1.0) * each.multiplying + each.around));
+    return together * plan.piece_flops() / (peak * (std::min(longer, 1.0) * each.multiplying + each.around));
   };
   const Cycles full = cycles_of_pieces(gpu, plan, plan.per_cu, first_loads);
   plan.efficiency = efficiency(plan.per_cu, full);
@@ -140,19 +141,19 @@ GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const Gem
 double GemmPlan::piece_writes() const {
   constexpr double partial_sum_bytes = 4.0;  // parts of a contraction are added up in single precision
   const double elements = static_cast<double>(kernel.tile_m) * kernel.tile_n;
-  return (kernel.split_k == 1 ? GemmShape::element_bytes : partial_sum_bytes) * elements;
+  return (kernel.split_k == 1 ? shape.element() : partial_sum_bytes) * elements;
 }
 
 double GemmPlan::piece_reads() const { return kernel.split_k == 1 ? 0.0 : piece_writes(); }
 
 double GemmPlan::piece_l2_bytes() const {
-  return GemmShape::element_bytes * piece_k() * (kernel.tile_m + kernel.tile_n) + piece_reads() + piece_writes();
+  return shape.element() * piece_k() * (kernel.tile_m + kernel.tile_n) + piece_reads() + piece_writes();
 }
 
 double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }
 
 sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) {
-  return library.start_up * (kernel.split_k > 1 ? 2 : 1);
+  return kernel.start_up.value_or(library.start_up) * (kernel.split_k > 1 ? 2 : 1);
 }
 
 GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {

@@ -8,8 +8,6 @@ namespace c3sim::models {
 
 namespace {
 
-constexpr double element = GemmShape::element_bytes;
-
 // Panels of A and B that `tiles` touch when the library keeps them in a block that is as square, in elements, as the
 // grid of tiles allows. In elements of m plus elements of n.
 double block_extent(const GemmPlan& plan, double tiles) {
@@ -39,6 +37,7 @@ double reuse(double window_bytes, double capacity_bytes) { return std::min(1.0, 
 }  // namespace
 
 GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const Footing& footing) {
+  const double element = plan.shape.element();
   const double k = plan.piece_k();
   const double panel_width = plan.kernel.tile_m + plan.kernel.tile_n;
 

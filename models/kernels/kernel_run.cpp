@@ -133,7 +133,8 @@ void KernelRun::describe(Wave& wave, std::size_t stream, const Demand& demand, c
     network.reshape(wave.streams[stream], activity);
   }
   if (demand.matrix_per_cycle > 0.0) {
-    gpu_.governor(tag_.tenant).set_matrix_work(wave.streams[stream], portion.pipes * demand.matrix_per_cycle);
+    gpu_.governor(tag_.tenant)
+        .set_matrix_work(wave.streams[stream], portion.pipes * demand.matrix_per_cycle, demand.matrix_energy);
   }
 }
 

@@ -39,15 +39,16 @@ PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& networ
       clock_(spec.highest_clock),
       clock_at_work_(spec.highest_clock) {}
 
-void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle) {
+void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy) {
   const auto known = std::find_if(matrix_work_.begin(), matrix_work_.end(),
                                   [activity](const MatrixWork& work) { return work.activity == activity; });
   if (known == matrix_work_.end()) {
-    matrix_work_.push_back({activity, flops_per_cycle});
+    matrix_work_.push_back({activity, per_cycle, energy});
   } else {
-    known->flops_per_cycle = flops_per_cycle;
+    known->per_cycle = per_cycle;
+    known->energy = energy;
   }
-  network_.set_cap(activity, flops_per_cycle * clock_.value());
+  network_.set_cap(activity, per_cycle * clock_.value());
 }
 
 void PowerGovernor::remove_matrix_work(sim::ResourceNetwork::ActivityId activity) {
@@ -95,7 +96,7 @@ std::pair<double, double> PowerGovernor::power_and_slope(sim::Hertz clock, doubl
 
 sim::Watts PowerGovernor::power() const {
   double flops = 0.0;
-  for (const MatrixWork& work : matrix_work_) flops += network_.rate(work.activity);
+  for (const MatrixWork& work : matrix_work_) flops += work.energy * network_.rate(work.activity);
   return sim::Watts(power_and_slope(clock_, flops, 0.0, traffic_power()).first);
 }
 
@@ -119,7 +120,7 @@ bool PowerGovernor::regulate() {
   double other = 0.0;
   for (const MatrixWork& work : matrix_work_) {
     const double rate = network_.rate(work.activity);
-    (rate >= at_cap * work.flops_per_cycle * clock_.value() ? clock_bound : other) += rate;
+    (rate >= at_cap * work.per_cycle * clock_.value() ? clock_bound : other) += work.energy * rate;
   }
   const sim::Watts traffic = traffic_power();
   const auto watts_over = [&](double hertz) {
@@ -144,7 +145,7 @@ bool PowerGovernor::regulate() {
 void PowerGovernor::set_clock(sim::Hertz clock) {
   clock_ = clock;
   for (const MatrixWork& work : matrix_work_) {
-    if (network_.live(work.activity)) network_.set_cap(work.activity, work.flops_per_cycle * clock.value());
+    if (network_.live(work.activity)) network_.set_cap(work.activity, work.per_cycle * clock.value());
   }
   if (tenant_ == Tenant::gemm) memory_.set_clock(clock / spec_.highest_clock);
   for (const auto& on_change : listeners_) on_change();

@@ -22,9 +22,9 @@ class PowerGovernor {
   PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
                 std::vector<sim::ResourceNetwork::ResourceId> links, Tenant tenant = Tenant::gemm);
 
-  // Matrix operations whose rate is bounded by `flops_per_cycle` at the engine clock: their cap follows the clock.
-  // Setting it again changes the bound.
-  void set_matrix_work(sim::ResourceNetwork::ActivityId activity, double flops_per_cycle);
+  // Matrix work whose rate is bounded by `per_cycle` units at the engine clock: its cap follows the clock. A unit takes
+  // the energy of so many operations in bf16. Setting it again changes the bound.
+  void set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy = 1.0);
   void remove_matrix_work(sim::ResourceNetwork::ActivityId activity);
   void add_busy_workgroups(int count) { busy_workgroups_ += count; }
 
@@ -60,7 +60,8 @@ class PowerGovernor {
  private:
   struct MatrixWork {
     sim::ResourceNetwork::ActivityId activity;
-    double flops_per_cycle;
+    double per_cycle;
+    double energy;
   };
   // Board power (W), and how it rises with the clock (W/Hz), where matrix work is done at these rates (flop/s): what is
   // bound by the clock is given at the present one.

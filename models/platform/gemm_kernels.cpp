@@ -60,12 +60,15 @@ GemmKernelTable::GemmKernelTable(std::string_view text, std::string name)
                         cells_.integer(place, "n", 1, GemmShape::largest_extent),
                         cells_.integer(place, "k", 1, GemmShape::largest_extent)};
     kernel.tile_m = whole(place, "tile_m", 16, 1024);
-    kernel.tile_n = whole(place, "tile_n", 16, 1024);
+    kernel.tile_n = whole(place, "tile_n", 8, 1024);
     kernel.depth = whole(place, "depth", 1, 4096);
     kernel.split_k = whole(place, "split", 1, 1024);
     row.threads = whole(place, "threads", lanes_of_a_wave, 1024);
     row.lds = cells_.integer(place, "lds_bytes", 0, largest_lds);
     kernel.workgroup.waves = (row.threads + lanes_of_a_wave - 1) / lanes_of_a_wave;
+    if (cells_.has("start_up_us")) {
+      kernel.start_up = sim::to_time(sim::Seconds(cells_.number(place, "start_up_us", 0.0, 1000.0) * 1e-6));
+    }
     if (!cells_.has("efficiency_pct")) continue;
     kernel.tuned_efficiency = cells_.number(place, "efficiency_pct", 1e-4, 100.0) / 100.0;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,13 +23,15 @@ struct GemmKernelSpec {
   GemmShape tuned_for;
   int tile_m = 0;
   int tile_n = 0;
-  int depth = 64;                 // elements of k that it takes in a step
-  int split_k = 1;                // workgroups that share the contraction of a tile and add up their parts
-  CuResources workgroup;          // what each needs of its CU
-  double tuned_efficiency = 0.0;  // share of the matrix peak that was measured at that size; 0: not known
+  int depth = 64;                     // elements of k that it takes in a step
+  int split_k = 1;                    // workgroups that share the contraction of a tile and add up their parts
+  CuResources workgroup;              // what each needs of its CU
+  std::optional<sim::Time> start_up;  // of its own, instead of the library's
+  double tuned_efficiency = 0.0;      // share of the matrix peak that was measured at that size; 0: not known
 };
 
-// A table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split and, where it was measured, efficiency_pct.
+// A table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split and, where they were measured, start_up_us and
+// efficiency_pct.
 // Registers follow: an accumulator for every element of the tile, the operands of a step, and 64 a lane for addresses.
 class GemmKernelTable {
  public:

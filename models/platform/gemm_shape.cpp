@@ -15,14 +15,17 @@ double product(std::int64_t a, std::int64_t b) { return static_cast<double>(a) *
 sim::Flops GemmShape::flops() const { return sim::Flops(2.0 * product(m, n) * static_cast<double>(k)); }
 
 sim::Bytes GemmShape::operand_bytes() const {
-  return sim::Bytes(element_bytes * static_cast<double>(k) * static_cast<double>(m + n));
+  return sim::Bytes(element() * static_cast<double>(k) * static_cast<double>(m + n));
 }
 
 sim::Bytes GemmShape::compulsory_bytes() const {
-  return sim::Bytes(element_bytes * (product(m, k) + product(k, n) + product(m, n)));
+  return sim::Bytes(element() * (product(m, k) + product(k, n) + product(m, n)));
 }
 
-std::string to_string(const GemmShape& shape) { return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k); }
+std::string to_string(const GemmShape& shape) {
+  const std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+  return shape.dtype == Dtype::bf16 ? extents : fmt::format("{} {}", extents, to_string(shape.dtype));
+}
 
 ParsedGemmShape parse_gemm_shape(std::string_view text) {
   ParsedGemmShape parsed;

@@ -1,4 +1,4 @@
-// A matrix product C[m x n] += A[m x k] * B[k x n], column-major as BLAS has it, two bytes per element.
+// A matrix product C[m x n] += A[m x k] * B[k x n], column-major as BLAS has it, bf16 unless said otherwise.
 #pragma once
 
 #include <compare>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/platform/dtype.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -14,10 +15,12 @@ struct GemmShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
+  Dtype dtype = Dtype::bf16;
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
-  static constexpr double element_bytes = 2.0;  // bf16, fp16
+  static constexpr double element_bytes = 2.0;  // of bf16 and fp16
 
+  double element() const { return size_of(dtype).value(); }  // bytes
   sim::Flops flops() const;
   sim::Bytes operand_bytes() const;  // A and B
   // Bytes that any schedule must move: A and B read once, C written once.
@@ -25,7 +28,7 @@ struct GemmShape {
   auto operator<=>(const GemmShape&) const = default;
 };
 
-std::string to_string(const GemmShape& shape);  // "8192x57344x8192"
+std::string to_string(const GemmShape& shape);  // "8192x57344x8192", "4096x4096x1024 fp32"
 
 struct ParsedGemmShape {
   GemmShape shape;

@@ -36,11 +36,34 @@ GemmLibrary read_library(sim::Section& section) {
   return library;
 }
 
+PrecisionSpec read_precision(sim::Section& section) {
+  PrecisionSpec spec;
+  spec.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6);
+  spec.efficiency = section.number("efficiency", 0.01, 2.0);
+  spec.energy = section.number("energy", 0.01, 100.0);
+  return spec;
+}
+
 }  // namespace
+
+std::optional<PrecisionSpec> GemmSpec::precision(Dtype dtype) const {
+  const std::optional<PrecisionSpec>& other = others[static_cast<std::size_t>(dtype)];
+  if (other) return other;
+  if (dtype == Dtype::bf16 || dtype == Dtype::fp16) return PrecisionSpec{flops_per_cycle_per_cu, 1.0, 1.0};
+  return {};
+}
 
 GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu, const GemmKernelTables& tables) {
   GemmSpec spec;
   spec.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6);
+  if (section.has("precisions")) {
+    sim::Section precisions = section.section("precisions");
+    for (const Dtype dtype : {Dtype::fp8, Dtype::tf32, Dtype::fp32}) {
+      if (!precisions.has(to_string(dtype))) continue;
+      sim::Section row = precisions.section(to_string(dtype));
+      spec.others[static_cast<std::size_t>(dtype)] = read_precision(row);
+    }
+  }
   const std::string wanted = section.name("library");
   bool found = false;
   for (sim::Section row : section.list("libraries")) {

@@ -2,7 +2,9 @@
 // kernels have in common.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,12 +47,22 @@ struct GemmProfile {
   sim::Bytes hbm;
 };
 
-struct GemmSpec {
+// What matrix products of another number format do, beside those of bf16.
+struct PrecisionSpec {
   double flops_per_cycle_per_cu = 0.0;
-  GemmLibrary library;                 // the one in use
-  std::vector<std::string> libraries;  // the names of all
-  std::vector<GemmProfile> profiles;   // of shapes that have one
+  double efficiency = 1.0;  // of the library's kernels, over that of its kernels for bf16
+  double energy = 1.0;      // of an operation, over that of bf16
+};
 
+struct GemmSpec {
+  double flops_per_cycle_per_cu = 0.0;                                   // of bf16
+  std::array<std::optional<PrecisionSpec>, all_dtypes.size()> others{};  // by Dtype; fp16 is as bf16 unless it is here
+  GemmLibrary library;                                                   // the one in use
+  std::vector<std::string> libraries;                                    // the names of all
+  std::vector<GemmProfile> profiles;                                     // of shapes that have one
+
+  // None where the platform has no rate for it.
+  std::optional<PrecisionSpec> precision(Dtype dtype) const;
   static GemmSpec read(sim::Section section, const CuResources& cu, const GemmKernelTables& tables);
 };
 

@@ -8,6 +8,7 @@ StreamSpec StreamSpec::read(sim::Section section) {
   StreamSpec spec;
   spec.in_flight = section.bytes("in_flight", {sim::Bytes(1.0), sim::Bytes(16777216.0)});
   spec.latency = section.time("latency", limits::latency);
+  spec.reduction = section.time("reduction", limits::latency, sim::Time(0));
   return spec;
 }
 
@@ -21,6 +22,7 @@ GpuSpec GpuSpec::read(sim::Section section, int gpus, const GemmKernelTables& ta
   spec.cu = CuResources::read(section.section("cu"));
   spec.vector_flops_per_cycle_per_cu = section.number("vector_flops_per_cycle_per_cu", 0.0, 1e6, 0.0);
   spec.gemm = GemmSpec::read(section.section("gemm"), spec.cu, tables);
+  if (section.has("attention")) spec.attention = AttentionSpec::read(section.section("attention"));
   spec.power = PowerSpec::read(section.section("power"));
   spec.sdma = SdmaSpec::read(section.section("sdma"), gpus);
   return spec;

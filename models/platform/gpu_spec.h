@@ -1,6 +1,9 @@
 // What one GPU consists of.
 #pragma once
 
+#include <optional>
+
+#include "models/platform/attention_spec.h"
 #include "models/platform/cu_resources.h"
 #include "models/platform/dispatch_spec.h"
 #include "models/platform/gemm_spec.h"
@@ -13,8 +16,9 @@ namespace c3sim::models {
 
 // How kernels that go through arrays keep memory busy, by Little's law.
 struct StreamSpec {
-  sim::Bytes in_flight;  // by a CU full of their waves: read and not yet there, or written and on the way
-  sim::Time latency{0};  // of a step of their loop, beside that of the memory
+  sim::Bytes in_flight;    // by a CU full of their waves: read and not yet there, or written and on the way
+  sim::Time latency{0};    // of a step of their loop, beside that of the memory
+  sim::Time reduction{0};  // that a workgroup takes besides where it reduces rows before it writes them
 
   static StreamSpec read(sim::Section section);
 };
@@ -27,14 +31,17 @@ struct GpuSpec {
   StreamSpec streams;
   DispatchSpec dispatch;
   GemmSpec gemm;
+  std::optional<AttentionSpec> attention;  // none: not described
   PowerSpec power;
   SdmaSpec sdma;
 
   int cus() const { return memory.xcds * cus_per_xcd; }
   // Workgroups of the kind that fit on that many CUs.
   int slots(int on_cus, const CuResources& workgroup) const { return on_cus * workgroups_that_fit(cu, workgroup); }
-  // Of all CUs at the highest clock, in operations per second.
-  double peak_flops() const { return cus() * gemm.flops_per_cycle_per_cu * power.highest_clock.value(); }
+  // Of all CUs at the highest clock, in matrix operations per second; of a format that the platform has a rate for.
+  double peak_flops(Dtype dtype = Dtype::bf16) const {
+    return cus() * gemm.precision(dtype).value().flops_per_cycle_per_cu * power.highest_clock.value();
+  }
 
   // `gpus` is the size of the node.
   static GpuSpec read(sim::Section section, int gpus, const GemmKernelTables& tables);

@@ -42,6 +42,7 @@ HostSpec HostSpec::read(sim::Section section) {
   spec.interrupt_latency = section.time("interrupt_latency", limits::latency);
   spec.kernel_launch = section.time("kernel_launch", limits::latency);
   spec.graph_launch = section.time("graph_launch", limits::latency);
+  spec.framework_call = section.time("framework_call", limits::latency, spec.kernel_launch);
   spec.wake_up = section.time("wake_up", limits::latency);
   spec.kernel_notice = section.time("kernel_notice", limits::latency);
   return spec;

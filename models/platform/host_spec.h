@@ -40,6 +40,7 @@ struct HostSpec {
   sim::Time interrupt_latency{0};  // from the interrupt message to the woken thread
   sim::Time kernel_launch{0};      // thread time of launching one kernel
   sim::Time graph_launch{0};       // the same from a captured graph
+  sim::Time framework_call{0};     // thread time of an operation that a framework launches, kernel_launch within
   sim::Time wake_up{0};            // how much later a kernel starts that finds its GPU at rest
   sim::Time kernel_notice{0};      // from the end of a kernel to a thread that knows of it
 

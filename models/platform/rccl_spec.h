@@ -53,6 +53,7 @@ struct RcclSpec {
   std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
   sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight
   sim::Time workgroup_latency{0};                 // a step of its copy loop beyond the memories: issue, fabric, flags
+  sim::Time graph_gap{0};    // from the end of the kernels before it in a captured graph to the start of its own
   double loop_cycles = 0.0;  // of the unloaded time of a channel's loop, the share that follows the engine clock
 
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {

@@ -11,10 +11,11 @@
 
 namespace c3sim::models {
 
+// At least one of its ends is a GPU, whose engine copies: the one that it comes from, where that is a GPU, or see
+// `pull`.
 struct SdmaCopySpec {
   int from = 0;  // a GPU, or host_device
-  int to =
-      1;  // likewise; at least one of the two is a GPU, whose engine copies: the source, where it is a GPU, or see pull
+  int to = 1;    // likewise
   sim::Bytes bytes;
   std::optional<int> engine{};  // instead of the recommended one
   bool pull = false;            // by an engine of the GPU that it goes to, instead of the one that it comes from

@@ -7,7 +7,7 @@
 
 #include "sim/config/config_text.h"
 #include "sim/config/quantity_text.h"
-#include "study/operation.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 

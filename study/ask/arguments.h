@@ -10,7 +10,7 @@
 #include "sim/config/config_error.h"
 #include "sim/config/nearest_name.h"
 #include "sim/units.h"
-#include "study/choices.h"
+#include "study/work/choices.h"
 
 namespace c3sim::study {
 

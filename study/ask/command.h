@@ -31,9 +31,9 @@ Command gemm_command();
 Command collective_command();
 Command copy_command();
 Command kernel_command();
+Command step_command();
 Command run_command();
 Command schema_command();
-Command sweep_command();
 Command platform_command();
 
 }  // namespace c3sim::study

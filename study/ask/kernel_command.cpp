@@ -1,9 +1,9 @@
-#include "study/answers.h"
+#include "study/ask/answers.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
-#include "study/choices.h"
-#include "study/config_folders.h"
-#include "study/operators.h"
+#include "study/work/choices.h"
+#include "study/work/config_folders.h"
+#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -74,6 +74,7 @@ Results answer_kernel(Request& request) {
     arguments.fault("--read",
                     "is missing: --read and --write, --operator and --elements, or --gpu, --peers and --bytes");
   const Platform platform = request.platform(arguments);
+  arguments.check();
   KernelQuestion question;
   if (remote) {
     question.kernel = remote_kernel(asked, arguments, platform.spec);

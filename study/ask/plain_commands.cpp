@@ -1,14 +1,14 @@
-// The commands that ask a plain question (study/questions.h): words, options that all have, and what they ask.
+// The commands that ask a plain question (study/ask/questions.h): words, options that all have, and what they ask.
 #include <fmt/format.h>
 
 #include <array>
 
-#include "study/answers.h"
+#include "study/ask/answers.h"
 #include "study/ask/command.h"
+#include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
-#include "study/choices.h"
-#include "study/explain/variation.h"
-#include "study/uncertainty.h"
+#include "study/c3/variation.h"
+#include "study/work/choices.h"
 
 namespace c3sim::study {
 

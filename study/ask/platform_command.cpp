@@ -67,6 +67,7 @@ ResultTable parameter_table(const std::vector<sim::Parameter>& parameters, const
 Results answer_platform(Request& request) {
   Arguments arguments;
   const Platform platform = request.platform(arguments, request.says("name") ? request.text("name") : "mi300x");
+  arguments.check();
   const std::string& filter = request.text("filter");
   ResultTable table = parameter_table(platform.parameters, filter, request.says("sources"));
   if (table.rows().empty()) {

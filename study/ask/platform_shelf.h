@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
 
 namespace c3sim::study {
 

@@ -8,14 +8,14 @@
 
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
-#include "study/choices.h"
-#include "study/config_folders.h"
 #include "study/explain/critical_path.h"
 #include "study/explain/explanation.h"
 #include "study/explain/run_trace.h"
 #include "study/explain/slowdown.h"
-#include "study/gemm_profiles.h"
 #include "study/report/results_page.h"
+#include "study/run/gemm_profiles.h"
+#include "study/work/choices.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
@@ -222,32 +222,20 @@ void Request::check_replaced(Arguments& arguments) const {
                       {"results.json", "results.csv", "report.md", "page.html", "platform.yaml"});
 }
 
-std::filesystem::path Request::platform_file(Arguments& arguments, const std::string& preset) {
-  arguments.check();
+std::filesystem::path Request::platform_file(const std::string& preset) {
   std::filesystem::path file = find_platform(platform_name().value_or(preset), "--platform", config_folders());
   reads(file);
-  if (says("profiles")) reads(text("profiles"));
   return file;
 }
 
-Platform Request::platform(Arguments& arguments, const std::string& preset, std::optional<models::Protocol> protocol,
-                           std::vector<std::string> assigned) {
-  const models::Mechanisms without = mechanisms_left_out(arguments);
-  if (says("protocol")) protocol = arguments.choice("--protocol", text("protocol"), protocol_choices());
-  for (std::string& assignment : assignments()) assigned.push_back(std::move(assignment));
-  check_options(arguments);
-  check_outputs(arguments);
-  const std::filesystem::path named = platform_file(arguments, preset);
-  check_replaced(arguments);
-  arguments.check();
+Platform Request::read(const std::string& preset, const std::vector<std::string>& assigned, Beside asked) {
   const std::vector<std::filesystem::path> folders = config_folders();
+  const std::filesystem::path named = platform_file(preset);
   Platform platform =
       shelf_ == nullptr ? read_platform(named, assigned, folders) : shelf_->read(named, assigned, folders);
   for (const std::string& file : platform.config.files()) reads(file);
-  check_replaced(arguments);
-  arguments.check();
-  Beside asked{without, protocol};
   if (says("profiles")) {
+    reads(text("profiles"));
     asked.profiles = read_gemm_profiles(sim::Config::from_file(text("profiles")), platform.spec);
     for (const models::GemmProfile& profile : asked.profiles) {
       platform.warnings.push_back("GEMM " + models::to_string(profile.shape) + " follows its profile in " +
@@ -258,6 +246,24 @@ Platform Request::platform(Arguments& arguments, const std::string& preset, std:
     platform.warnings.push_back("--without " + text("without") + ": no real machine, but what one would be without it");
   }
   return beside(std::move(platform), std::move(asked));
+}
+
+Platform Request::platform(Arguments& arguments, const std::string& preset, std::optional<models::Protocol> protocol,
+                           std::vector<std::string> assigned) {
+  const models::Mechanisms without = mechanisms_left_out(arguments);
+  if (says("protocol")) protocol = arguments.choice("--protocol", text("protocol"), protocol_choices());
+  for (std::string& assignment : assignments()) assigned.push_back(std::move(assignment));
+  check_options(arguments);
+  check_outputs(arguments);
+  try {
+    Platform platform = read(preset, assigned, {without, protocol});
+    check_replaced(arguments);
+    return platform;
+  } catch (const sim::ConfigError&) {
+    check_replaced(arguments);
+    arguments.check();  // what is wrong with the command line is told first
+    throw;
+  }
 }
 
 Results Request::finish(const Platform& platform, Results results, const FolderLock* held) const {

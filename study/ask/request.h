@@ -13,12 +13,12 @@
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
 #include "study/ask/platform_shelf.h"
-#include "study/ensemble.h"
-#include "study/parallel.h"
-#include "study/platform_file.h"
 #include "study/report/results.h"
 #include "study/report/results_folder.h"
-#include "study/testbed.h"
+#include "study/run/parallel.h"
+#include "study/run/platform_file.h"
+#include "study/run/testbed.h"
+#include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {
 
@@ -61,13 +61,14 @@ class Request {
   // How the answer is to be written.
   Format format(Arguments& arguments) const;
 
-  // Checks the shared options, throws what `arguments` has gathered, and reads the platform that was asked for: by
-  // "platform", or `preset` without it. Throws sim::ConfigError. The protocol is that of "protocol", or `protocol`
+  // Checks the shared options and reads the platform that was asked for: by "platform", or `preset` without it. Throws
+  // sim::ConfigError where it cannot be read; all else that is wrong `arguments` gathers, for the caller to throw with
+  // what the platform has bounds for, before anything is written. The protocol is that of "protocol", or `protocol`
   // without it. Values that `assigned` gives to parameters lie under those of "set".
   Platform platform(Arguments& arguments, const std::string& preset = "mi300x",
                     std::optional<models::Protocol> protocol = {}, std::vector<std::string> assigned = {});
-  // Throws likewise, and finds the file without reading it.
-  std::filesystem::path platform_file(Arguments& arguments, const std::string& preset = "mi300x");
+  // Only finds the file. Throws sim::ConfigError where there is none.
+  std::filesystem::path platform_file(const std::string& preset = "mi300x");
   // As asked for by "platform" and by "set" and "library".
   std::optional<std::string> platform_name() const;
   std::vector<std::string> assignments() const;
@@ -111,6 +112,7 @@ class Request {
   }
 
  private:
+  Platform read(const std::string& preset, const std::vector<std::string>& assigned, Beside asked);
   void check_outputs(Arguments& arguments) const;   // are what they are to be
   void check_replaced(Arguments& arguments) const;  // and nobody else's
 

@@ -2,10 +2,10 @@
 
 #include "sim/config/config.h"
 #include "study/ask/command.h"
-#include "study/c3_study_file.h"
-#include "study/experiment_reader.h"
-#include "study/finer_grain.h"
-#include "study/report/c3_study_tables.h"
+#include "study/c3/c3_study_file.h"
+#include "study/c3/c3_study_tables.h"
+#include "study/c3/finer_grain.h"
+#include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {
 
@@ -87,6 +87,7 @@ Results answer_run(Request& request) {
   set_parameters(config, request.texts("param"));
   const ExperimentMachine machine = read_machine(config);
   const Platform platform = request.platform(arguments, machine.platform, machine.protocol, machine.assignments);
+  arguments.check();
   Testbed testbed(platform.spec);
   Results results = holds_c3_study(config.root()) ? answer_c3_study(request, config, testbed, platform, jobs)
                     : holds_finer_grain_study(config.root())

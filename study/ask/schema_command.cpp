@@ -4,7 +4,7 @@
 
 #include "sim/config/config_error.h"
 #include "study/ask/command.h"
-#include "study/config_folders.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 

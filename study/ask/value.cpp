@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/operation.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 
@@ -66,6 +66,18 @@ Value device_of(int& device) {
   };
   return {.form = "gpuN|host", .read = read, .text = [&device] { return device_name(device); }, .of_platform = true};
 }
+
+namespace {
+template <class Number>
+Value whole(Number& number, int low, int high) {
+  return {"COUNT",
+          [&number, low, high](const Reading& in) { number = in.arguments.integer(in.option, in.text, low, high); },
+          [&number] { return std::to_string(number); }};
+}
+}  // namespace
+
+Value whole_of(int& number, int low, int high) { return whole(number, low, high); }
+Value whole_of(std::int64_t& number, int low, int high) { return whole(number, low, high); }
 
 Value count_of(std::optional<int>& count, int low, Highest high, std::string form) {
   const auto read = [&count, low, high](const Reading& in) {

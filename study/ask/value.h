@@ -44,6 +44,9 @@ Value value_of(sim::Time& time);
 Value value_of(bool& flag);
 Value word_of(std::string& word, std::string form);
 Value device_of(int& device);
+// A whole number that the platform does not bound.
+Value whole_of(int& number, int low, int high);
+Value whole_of(std::int64_t& number, int low, int high);
 // Whole numbers from `low` to what the platform has.
 Value count_of(std::optional<int>& count, int low, Highest high, std::string form = "COUNT");
 Value counts_of(std::vector<int>& counts, int low, Highest high);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "study/choices.h"
+#include "study/work/choices.h"
 
 namespace c3sim::study {
 
@@ -130,6 +130,46 @@ const Words<CopyQuestion>& words_of(const CopyQuestion&) {
        "Engine of the source (the recommended one unless given)"},
       {"phases", [](auto& q) { return value_of(q.phases); },
        "Show the four phases in tables; CSV and JSON always have them"},
+  };
+  return words;
+}
+
+const Words<StepWords>& words_of(const StepWords&) {
+  constexpr int most = 1 << 24;
+  constexpr int most_gpus = 64;
+  static const Words<StepWords> words{
+      {"model", [](auto& q) { return word_of(q.model, "NAME|FILE"); },
+       "Name in configs/models, a file like those, or a config.json of Hugging Face", always},
+      {"phase", [](auto& q) { return value_of(q.question.phase, phase_choices()); }, "What the step is", always},
+      {"layers", [](auto& q) { return count_of(q.question.layers, 1, any_count); },
+       "So many layers and nothing else (all, embedding and head unless given)"},
+      {"batch", [](auto& q) { return whole_of(q.question.batch, 1, most); },
+       "Sequences of each replica (1 unless given)"},
+      {"tokens", [](auto& q) { return whole_of(q.question.tokens, 1, most); },
+       "New tokens of each sequence (1 in decode)"},
+      {"context", [](auto& q) { return whole_of(q.question.context, 0, most); },
+       "Cached tokens of each sequence (none unless given)"},
+      {"tp", [](auto& q) { return whole_of(q.question.tp, 1, most_gpus); },
+       "GPUs that share out each product (1 unless given)"},
+      {"ep", [](auto& q) { return whole_of(q.question.ep, 1, most_gpus); },
+       "GPUs that share out the experts (1 unless given)"},
+      {"dp", [](auto& q) { return whole_of(q.question.dp, 1, most_gpus); },
+       "Replicas with sequences of their own (1 unless given)"},
+      {"cp", [](auto& q) { return whole_of(q.question.cp, 1, most_gpus); }, "GPUs that share out a sequence: 1"},
+      {"pp", [](auto& q) { return whole_of(q.question.pp, 1, most_gpus); }, "Groups of GPUs that share out layers: 1"},
+      {"shard", [](auto& q) { return value_of(q.question.shard, shard_choices()); },
+       "What replicas share out: none, or weights, gradients and states (none unless given)"},
+      {"dtype", [](auto& q) { return value_of(q.question.dtype, dtype_choices()); },
+       "Format of products (bf16 unless given)"},
+      {"graph", [](auto& q) { return value_of(q.question.graph); },
+       "Launched from a captured graph; else op by op by the host"},
+      {"optimizer", [](auto& q) { return value_of(q.question.optimizer, optimizer_choices()); },
+       "What updates the weights (none unless given)"},
+      {"forward", [](auto& q) { return value_of(q.question.forward); }, "Training without gradients"},
+      {"recompute", [](auto& q) { return value_of(q.question.recompute); },
+       "Training computes a layer again before its gradient"},
+      {"collectives", [](auto& q) { return value_of(q.question.collectives, backend_choices()); },
+       "What moves data between GPUs (rccl unless given)"},
   };
   return words;
 }

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "study/ask/option.h"
+#include "study/ask/questions.h"
 #include "study/ask/value.h"
-#include "study/questions.h"
+#include "study/step/step_question.h"
 
 namespace c3sim::study {
 
@@ -36,6 +37,12 @@ struct KernelWords {
   std::vector<int> cus;
 };
 
+// What is said of a step, before its model has been read.
+struct StepWords {
+  StepQuestion question;
+  std::string model;
+};
+
 template <class Question>
 using Words = std::vector<Word<Question>>;
 const Words<GemmQuestion>& words_of(const GemmQuestion& question);
@@ -43,6 +50,7 @@ const Words<CollectiveQuestion>& words_of(const CollectiveQuestion& question);
 const Words<CopyQuestion>& words_of(const CopyQuestion& question);
 const Words<KernelWords>& words_of(const KernelWords& question);
 const Words<C3Question>& words_of(const C3Question& question);
+const Words<StepWords>& words_of(const StepWords& question);
 
 template <class Question>
 std::vector<Option> options_of() {

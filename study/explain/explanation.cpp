@@ -25,9 +25,9 @@ using models::ActivityTag;
 using sim::ResourceNetwork;
 
 // What does the work of an operation, or a part of it.
-enum class Worker { gemm, rccl, sdma, elementwise, remote, host, peer_loads };
-constexpr std::array<std::string_view, 7> worker_names{
-    "GEMM", "RCCL", "SDMA", "element-wise kernel", "remote access", "host", "kernel over peer memory"};
+enum class Worker { gemm, rccl, sdma, elementwise, attention, remote, host, peer_loads };
+constexpr std::array<std::string_view, 8> worker_names{"GEMM",      "RCCL",          "SDMA", "element-wise kernel",
+                                                       "attention", "remote access", "host", "kernel over peer memory"};
 
 constexpr std::size_t index(Worker worker) { return static_cast<std::size_t>(worker); }
 
@@ -44,6 +44,7 @@ Worker worker_of(const Work& work, models::Tenant tenant) {
                       [](const models::SdmaCopySpec&) { return Worker::sdma; },
                       [](const models::SdmaPacketList&) { return Worker::sdma; },
                       [](const models::ElementwiseSpec&) { return Worker::elementwise; },
+                      [](const models::AttentionShape&) { return Worker::attention; },
                       [](const models::RemoteKernelSpec&) { return Worker::remote; },
                       [](const DelaySpec&) { return Worker::host; }, [](const HostWorkSpec&) { return Worker::host; }},
       work);

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "study/report/results.h"
-#include "study/testbed.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

@@ -7,7 +7,7 @@
 
 #include "sim/step_log.h"
 #include "study/report/results.h"
-#include "study/testbed.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

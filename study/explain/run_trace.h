@@ -6,7 +6,7 @@
 
 #include "sim/trace.h"
 #include "study/report/results.h"
-#include "study/testbed.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "study/parallel.h"
+#include "study/run/parallel.h"
 
 namespace c3sim::study {
 

@@ -10,7 +10,7 @@
 #include "models/platform/interference.h"
 #include "study/report/chart.h"
 #include "study/report/results.h"
-#include "study/testbed.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

@@ -144,6 +144,10 @@ void write_row(const std::vector<TextColumn>& columns, std::size_t row, std::ost
   }
 }
 
+std::string csv_name(const Column& column) {
+  return column.group.empty() ? column.key : column.group + '.' + column.key;
+}
+
 }  // namespace
 
 bool is_number(const Cell& cell) {
@@ -185,7 +189,7 @@ void ResultTable::write_csv_line(std::ostream& out, const TextOf& text_of) const
 }
 
 void ResultTable::write_csv(std::ostream& out) const {
-  write_csv_line(out, [this](std::size_t c) { return csv_text(columns_[c].key); });
+  write_csv_line(out, [this](std::size_t c) { return csv_text(csv_name(columns_[c])); });
   write_csv_rows(out);
 }
 
@@ -213,7 +217,10 @@ nlohmann::ordered_json ResultTable::to_json() const {
   for (const auto& row : rows_) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     for (std::size_t c = 0; c < row.size(); ++c) {
-      if (columns_[c].in_data) object[columns_[c].key] = json_cell(row[c]);
+      const Column& column = columns_[c];
+      if (!column.in_data) continue;
+      nlohmann::ordered_json& holder = column.group.empty() ? object : object[column.group];
+      holder[column.key] = json_cell(row[c]);
     }
     array.push_back(std::move(object));
   }

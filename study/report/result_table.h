@@ -13,12 +13,13 @@
 namespace c3sim::study {
 
 struct Column {
-  std::string key;      // name in CSV and JSON, unit included: "makespan_us"
-  std::string heading;  // name in text: "makespan"
-  std::string unit;     // shown in the heading of text: "us"; may be empty
-  int decimals = 2;     // of numbers in text; CSV and JSON have the shortest form that reads back as the same double
-  bool in_text = true;  // false: for programs only
-  bool in_data = true;  // false: for people only, CSV and JSON have the same in other columns
+  std::string key;         // name in CSV and JSON, unit included: "makespan_us"
+  std::string heading;     // name in text: "makespan"
+  std::string unit;        // shown in the heading of text: "us"; may be empty
+  int decimals = 2;        // of numbers in text; CSV and JSON have the shortest form that reads back as the same double
+  bool in_text = true;     // false: for programs only
+  bool in_data = true;     // false: for people only, CSV and JSON have the same in other columns
+  std::string group = {};  // of JSON, the object within a row that holds it; CSV has GROUP.KEY; none where empty
 };
 
 // A number that means nothing here, and why: text has the reason, CSV a blank, JSON null.

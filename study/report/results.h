@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "study/operation.h"
 #include "study/report/chart.h"
 #include "study/report/result_table.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 

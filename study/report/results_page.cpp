@@ -3,8 +3,8 @@
 #include <set>
 
 #include "models/platform/interference.h"
-#include "study/experiment_charts.h"
-#include "study/strategy.h"
+#include "study/report/experiment_charts.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "study/parallel.h"
+#include "study/run/parallel.h"
 #include "study/sweep/point.h"
 #include "study/sweep/ranks.h"
 #include "study/sweep/sweep_store.h"

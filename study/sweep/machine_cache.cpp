@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "study/operators.h"
+#include "study/work/operators.h"
 
 namespace c3sim::study {
 

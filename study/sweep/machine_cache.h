@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
+#include "study/run/testbed.h"
 #include "study/sweep/point.h"
-#include "study/testbed.h"
 
 namespace c3sim::study {
 

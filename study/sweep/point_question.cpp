@@ -6,9 +6,9 @@
 #include <array>
 
 #include "sim/config/nearest_name.h"
-#include "study/answers.h"
+#include "study/ask/answers.h"
 #include "study/ask/words.h"
-#include "study/experiment_reader.h"
+#include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/config/config.h"
+#include "study/ask/questions.h"
 #include "study/ask/words.h"
-#include "study/questions.h"
 #include "study/report/results.h"
 #include "study/sweep/point.h"
 

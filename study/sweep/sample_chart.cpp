@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "study/interval.h"
 #include "study/sweep/sweep_charts.h"
+#include "study/uncertainty/interval.h"
 
 namespace c3sim::study {
 

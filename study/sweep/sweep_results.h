@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "study/platform_file.h"
 #include "study/report/results.h"
+#include "study/run/platform_file.h"
 #include "study/sweep/pareto_front.h"
 #include "study/sweep/sweep_store.h"
 #include "study/sweep/sweep_study.h"

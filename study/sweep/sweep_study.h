@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
 #include "study/sweep/machine_cache.h"
 #include "study/sweep/point_question.h"
 #include "study/sweep/sampling.h"

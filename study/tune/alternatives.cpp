@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "sim/check.h"
-#include "study/cu_partition.h"
-#include "study/heuristic.h"
+#include "study/c3/heuristic.h"
+#include "study/work/cu_partition.h"
 
 namespace c3sim::study {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "study/dependent.h"
-#include "study/strategy.h"
-#include "study/testbed.h"
-#include "study/trial.h"
+#include "study/ask/trial.h"
+#include "study/c3/strategy.h"
+#include "study/run/testbed.h"
 #include "study/tune/size_feature.h"
+#include "study/work/dependent.h"
 
 namespace c3sim::study {
 
@@ -107,7 +107,7 @@ class PairAlternatives : public Alternatives {
   std::vector<PairChoice> choices_;
 };
 
-// A GEMM whose operand is gathered, or whose result is scattered: the schedules of study/dependent.h.
+// A GEMM whose operand is gathered, or whose result is scattered: the schedules of study/work/dependent.h.
 class ScheduleAlternatives : public Alternatives {
  public:
   explicit ScheduleAlternatives(DependentSchedule::Collective collective);

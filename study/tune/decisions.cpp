@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "sim/check.h"
-#include "study/testbed_pool.h"
+#include "study/run/testbed_pool.h"
 
 namespace c3sim::study {
 

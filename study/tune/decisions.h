@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "study/parallel.h"
-#include "study/testbed.h"
+#include "study/run/parallel.h"
+#include "study/run/testbed.h"
 #include "study/tune/alternatives.h"
 #include "study/tune/decision_tree.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 
-#include "study/latin_hypercube.h"
+#include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::study {
 

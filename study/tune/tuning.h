@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "study/named_gemm.h"
-#include "study/parallel.h"
-#include "study/testbed.h"
+#include "study/run/parallel.h"
+#include "study/run/testbed.h"
 #include "study/tune/decision_tree.h"
 #include "study/tune/decisions.h"
+#include "study/work/named_gemm.h"
 
 namespace c3sim::study {
 

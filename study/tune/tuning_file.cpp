@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "sim/config/nearest_name.h"
-#include "study/choices.h"
-#include "study/operation.h"
+#include "study/work/choices.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 

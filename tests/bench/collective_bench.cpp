@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
 #include "tests/study/run_answers.h"
 
 using namespace c3sim;

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "sim/config/config.h"
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
 #include "study/sweep/deal.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_study.h"

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
 #include "study/tune/tuning.h"
 
 namespace {

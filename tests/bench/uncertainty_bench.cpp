@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "study/posterior.h"
-#include "study/uncertainty.h"
+#include "study/ask/uncertainty.h"
+#include "study/uncertainty/posterior.h"
 #include "tests/config_folders.h"
 
 using namespace c3sim;

@@ -8,8 +8,8 @@
 #include <regex>
 
 #include "calibrate/calibration_report.h"
+#include "calibrate/fit/platform_text.h"
 #include "calibrate/fit_guard.h"
-#include "calibrate/platform_text.h"
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/shipped_files.h"

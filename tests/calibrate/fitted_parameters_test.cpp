@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <regex>
 
+#include "calibrate/fit/step.h"
 #include "calibrate/readers/roles.h"
-#include "calibrate/step.h"
 #include "sim/config/csv_file.h"
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
 
 namespace c3sim::calibrate {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "study/strategy.h"
+#include "study/c3/strategy.h"
 #include "tests/cli/run_cli.h"
 #include "tests/text_file.h"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "study/platform_file.h"
-#include "study/trial.h"
+#include "study/ask/trial.h"
+#include "study/run/platform_file.h"
 #include "tests/cli/run_cli.h"
 
 namespace c3sim::cli {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "study/experiment_reader.h"
+#include "study/experiment/experiment_reader.h"
 #include "tests/fuzz/mi300x_testbed.h"
 #include "tests/fuzz/require.h"
 

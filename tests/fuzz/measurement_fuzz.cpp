@@ -11,7 +11,7 @@
 
 #include "calibrate/fit_guard.h"
 #include "calibrate/readers/reader.h"
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
 #include "tests/fuzz/require.h"
 
 using namespace c3sim;

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "sim/config/config.h"
-#include "study/platform_file.h"
-#include "study/testbed.h"
+#include "study/run/platform_file.h"
+#include "study/run/testbed.h"
 #include "tests/fuzz/require.h"
 
 inline const c3sim::study::Testbed& mi300x_testbed() {

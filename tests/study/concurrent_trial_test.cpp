@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 #include "tests/study/seen_of_trial.h"
 
 namespace c3sim::study {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 #include "tests/study/seen_of_trial.h"
 
 namespace c3sim::study {

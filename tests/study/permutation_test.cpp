@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "study/testbed.h"
+#include "study/run/testbed.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

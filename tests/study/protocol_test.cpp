@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
 

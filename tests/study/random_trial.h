@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "study/choices.h"
-#include "study/trial.h"
+#include "study/ask/trial.h"
+#include "study/work/choices.h"
 
 namespace c3sim::study {
 

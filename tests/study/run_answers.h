@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "study/answers.h"
+#include "study/ask/answers.h"
 
 namespace c3sim::study {
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

@@ -1,8 +1,8 @@
 // The platform that tests of studies run on, the one of the repository, and work for it.
 #pragma once
 
-#include "study/operation.h"
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
+#include "study/work/operation.h"
 #include "tests/config_folders.h"
 
 namespace c3sim::study {

@@ -2,7 +2,7 @@
 // these are no surprise; that all four lie inside ranges of their own, and those of the next tests, is.
 #include <gtest/gtest.h>
 
-#include "study/trial.h"
+#include "study/ask/trial.h"
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "study/digest.h"
+#include "study/run/digest.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 

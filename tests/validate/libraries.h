@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/config/config_error.h"
-#include "study/platform_file.h"
+#include "study/run/platform_file.h"
 #include "tests/config_folders.h"
 #include "validate/validation.h"
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "study/digest.h"
+#include "study/run/digest.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 

@@ -4,9 +4,9 @@
 #include "calibrate/fit_guard.h"
 #include "calibrate/measurement_files.h"
 #include "sim/config/output_file.h"
-#include "study/config_folders.h"
 #include "study/report/results_folder.h"
 #include "study/report/results_page.h"
+#include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 #include "validate/suite_data.h"
 
@@ -68,7 +68,8 @@ study::Results answer_calibrate(study::Request& request) {
   }
   for (const std::string& name : request.texts("names")) request.reads(name);
   request.check_options(arguments);
-  const std::filesystem::path base = request.platform_file(arguments);
+  arguments.check();
+  const std::filesystem::path base = request.platform_file();
   request.check_output(arguments, "--out", out_file);
   request.check_output_folder(arguments, "--report", report_folder, {"results.json", "report.md", "page.html"});
   calibrate::CalibrationOptions options;

@@ -7,8 +7,8 @@
 #include "calibrate/replay/replay_report.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/output_file.h"
-#include "study/choices.h"
-#include "study/config_folders.h"
+#include "study/work/choices.h"
+#include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::validate {

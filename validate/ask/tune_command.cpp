@@ -6,9 +6,9 @@
 #include <map>
 
 #include "calibrate/measurement_files.h"
-#include "study/choices.h"
 #include "study/tune/tuning_file.h"
 #include "study/tune/tuning_results.h"
+#include "study/work/choices.h"
 #include "validate/ask/commands.h"
 #include "validate/suite_data.h"
 

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "calibrate/calibration.h"
-#include "calibrate/platform_text.h"
-#include "study/testbed.h"
+#include "calibrate/fit/platform_text.h"
+#include "study/run/testbed.h"
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_folders.h"
 

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "calibrate/readers/log_reading.h"
-#include "study/operation.h"
+#include "study/work/operation.h"
 
 namespace c3sim::calibrate {
 

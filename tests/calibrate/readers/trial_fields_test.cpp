@@ -166,7 +166,8 @@ TEST(TrialFields, NameWhatIsMissing) {
   EXPECT_THAT(names("load"), ElementsAre("bytes"));
   EXPECT_THAT(names("c3"), ElementsAre("bytes", "collective", "gemm", "strategy"));
   EXPECT_THAT(names("dependent"), ElementsAre("gemm", "schedule"));
-  EXPECT_EQ(trial_kinds().size(), 13u);
+  EXPECT_THAT(names("step"), ElementsAre("model", "phase"));
+  EXPECT_EQ(trial_kinds().size(), 14u);
 }
 
 TEST(TrialFields, RefuseWordsThatTheyDoNotKnow) {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/config/config_error.h"
-#include "study/platform_file.h"
-#include "study/queue_time.h"
+#include "study/run/platform_file.h"
+#include "study/run/queue_time.h"
 #include "tests/calibrate/replay/kineto_trace.h"
 #include "tests/config_folders.h"
 

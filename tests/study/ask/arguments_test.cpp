@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/sdma/sdma_copy.h"
-#include "study/operation.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 namespace {

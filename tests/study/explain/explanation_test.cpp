@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "study/answers.h"
+#include "study/ask/answers.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "study/answers.h"
+#include "study/ask/answers.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_results.h"
 #include "tests/study/test_platform.h"

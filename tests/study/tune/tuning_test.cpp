@@ -10,10 +10,10 @@
 #include <map>
 #include <sstream>
 
-#include "study/choices.h"
 #include "study/tune/tuning_file.h"
 #include "study/tune/tuning_files.h"
 #include "study/tune/tuning_results.h"
+#include "study/work/choices.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

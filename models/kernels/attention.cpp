@@ -1,0 +1,170 @@
+#include "models/kernels/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace c3sim::models {
+
+namespace {
+
+double count(std::int64_t a, std::int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
+
+std::int64_t tiles_of(std::int64_t extent, int tile) { return (extent + tile - 1) / tile; }
+
+// Scores that are not masked, of one head of one sequence.
+double scores(const AttentionShape& shape) {
+  const double all = count(shape.queries, shape.keys);
+  return shape.causal ? all - count(shape.queries, shape.queries - 1) / 2.0 : all;
+}
+
+double elements_of_queries(const AttentionShape& shape) {
+  return count(shape.batch * shape.queries, shape.heads * shape.head_dim);
+}
+
+double elements_of_cache(const AttentionShape& shape) {
+  return 2.0 * count(shape.batch * shape.keys, shape.kv_heads * shape.head_dim);
+}
+
+// Steps along the keys of the tiles of queries of one head, the longest first: the order in which a kernel that stays
+// on its CUs deals them in turn, so that no CU ends with a long one.
+std::vector<double> steps_of_tiles(const AttentionShape& shape, const AttentionSpec& spec) {
+  const std::int64_t tiles = tiles_of(shape.queries, spec.tile_queries);
+  std::vector<double> steps;
+  for (std::int64_t tile = tiles; tile > 0; --tile) {
+    const std::int64_t unseen = std::max<std::int64_t>(0, shape.queries - tile * spec.tile_queries);
+    const std::int64_t seen = shape.causal ? std::max<std::int64_t>(1, shape.keys - unseen) : shape.keys;
+    steps.push_back(static_cast<double>(tiles_of(seen, spec.tile_keys)));
+  }
+  return steps;
+}
+
+struct Load {
+  double tiles = 0.0;
+  double steps = 0.0;
+};
+
+// Of the CU that has most to do where the tiles of all heads, those of equal length behind each other, are dealt to CUs
+// in turn. The lengths of one head's tiles differ by little from one to the next, so that the first CU is the one.
+Load heaviest(const AttentionShape& shape, const AttentionSpec& spec, int cus) {
+  const std::int64_t heads = shape.batch * shape.heads;
+  const std::vector<double> steps = steps_of_tiles(shape, spec);
+  Load load;
+  for (std::int64_t tile = 0; tile < heads * static_cast<std::int64_t>(steps.size()); tile += cus) {
+    load.tiles += 1.0;
+    load.steps += steps[static_cast<std::size_t>(tile / heads)];
+  }
+  return load;
+}
+
+// Cycles of a CU for a step of a tile: its products, and behind them the vector operations on its scores.
+double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
+  const AttentionSpec& spec = *gpu.attention;
+  const PrecisionSpec precision = gpu.gemm.precision(shape.dtype).value();
+  const double scores_of_step = count(spec.tile_queries, spec.tile_keys);
+  const double products = (shape.backward ? 5.0 : 2.0) * 2.0 * scores_of_step * static_cast<double>(shape.head_dim);
+  const double vector = scores_of_step * (shape.backward ? spec.backward_flops : spec.score_flops);
+  return products / (precision.flops_per_cycle_per_cu * spec.efficiency) + vector / gpu.vector_flops_per_cycle_per_cu;
+}
+
+// Progress counts in cycles of a CU. Keys and values come from the L2, where tiles of one head share them.
+Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
+  const AttentionSpec& spec = *gpu.attention;
+  const Load load = heaviest(shape, spec, cus);
+  const double cycles = load.tiles * spec.tile_cycles + load.steps * cycles_of_step(shape, gpu);
+  const double all_cycles = cycles * cus;
+  const double reads = shape.read().value() / all_cycles;
+  const double writes = shape.written().value() / all_cycles;
+  const double tile_loads = 2.0 * count(spec.tile_keys, shape.head_dim) * size_of(shape.dtype).value();
+  const PrecisionSpec precision = gpu.gemm.precision(shape.dtype).value();
+  Demand demand;
+  demand.own = {std::max(reads + writes, load.steps * tile_loads / cycles), {reads, writes, 0.0}, {}};
+  demand.bytes_per_unit = demand.own.l2;
+  demand.in_flight = sim::Bytes(2.0 * tile_loads);
+  demand.matrix_per_cycle = 1.0;
+  demand.matrix_energy = precision.energy * shape.flops().value() / all_cycles;
+  Kernel kernel;
+  kernel.work = cycles;
+  kernel.l2_fill = sim::BytesPerSecond((reads + writes) * cus * gpu.power.highest_clock.value());
+  kernel.demand = [demand](int, const Footing&) { return demand; };
+  return kernel;
+}
+
+// The cache is read once; its stream is what counts.
+Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
+  const AttentionSpec& spec = *gpu.attention;
+  const double bytes = (shape.read() + shape.written()).value();
+  Demand demand;
+  demand.own = {1.0, {shape.read().value() / bytes, shape.written().value() / bytes, 0.0}, {}};
+  demand.in_flight = gpu.streams.in_flight;
+  demand.waits = true;
+  demand.step_latency = gpu.streams.latency;
+  Kernel kernel;
+  const bool splits = 2 * shape.batch * shape.kv_heads < cus;
+  kernel.start_up = spec.decode_start + (splits ? spec.decode_combine : sim::Time(0));
+  kernel.work = bytes / cus;
+  kernel.l2_fill = gpu.memory.hbm_rate;
+  kernel.demand = [demand](int, const Footing&) { return demand; };
+  return kernel;
+}
+
+}  // namespace
+
+sim::Flops AttentionShape::flops() const {
+  const double each = 2.0 * static_cast<double>(head_dim) * (backward ? 5.0 : 2.0);
+  return sim::Flops(count(batch, heads) * scores(*this) * each);
+}
+
+sim::Bytes AttentionShape::read() const {
+  const double queries_and_others = elements_of_queries(*this) * (backward ? 3.0 : 1.0);
+  return (queries_and_others + elements_of_cache(*this)) * size_of(dtype);
+}
+
+sim::Bytes AttentionShape::written() const {
+  return (elements_of_queries(*this) + (backward ? elements_of_cache(*this) : 0.0)) * size_of(dtype);
+}
+
+std::string to_string(const AttentionShape& shape) {
+  return fmt::format("{}attention of {} x {} queries, {} keys, {} heads of {} on {}{}",
+                     shape.backward ? "gradient of " : "", shape.batch, shape.queries, shape.keys, shape.heads,
+                     shape.head_dim, shape.kv_heads, shape.causal ? ", causal" : "");
+}
+
+std::string why_impossible(const AttentionShape& shape, const GpuSpec& gpu) {
+  if (!gpu.attention) return "the platform does not describe kernels for attention (gpu.attention)";
+  if (!gpu.gemm.precision(shape.dtype)) {
+    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions)", to_string(shape.dtype));
+  }
+  if (gpu.vector_flops_per_cycle_per_cu == 0.0) {
+    return "the platform does not say how many vector operations a CU does (gpu.vector_flops_per_cycle_per_cu)";
+  }
+  if (shape.heads % shape.kv_heads != 0) {
+    return fmt::format("{} heads do not share {} heads of keys and values evenly: a multiple is accepted", shape.heads,
+                       shape.kv_heads);
+  }
+  if (shape.causal && shape.queries > shape.keys) {
+    return fmt::format("{} queries see no more than {} keys where each sees those before it: as many keys are accepted",
+                       shape.queries, shape.keys);
+  }
+  return {};
+}
+
+Kernel attention_kernel(const GpuSpec& gpu, const AttentionShape& shape, const Stream& stream) {
+  const int cus = gpu.memory.xcds * stream.mask.cus(gpu.cus_per_xcd);
+  Kernel kernel = shape.decodes() ? decoding_kernel(gpu, shape, cus) : tiled_kernel(gpu, shape, cus);
+  kernel.shape.name = "attention";
+  kernel.shape.workgroups = cus;
+  kernel.shape.workgroup = gpu.cu;
+  kernel.shape.stream = stream;
+  kernel.cache_fill = kernel.l2_fill;
+  return kernel;
+}
+
+sim::Task<> run_attention(Node& node, AttentionShape shape, Stream stream, std::vector<int> gpus) {
+  Launch launch{attention_kernel(node.spec().gpu, shape, stream), "attention", to_string(shape)};
+  if (gpus.empty()) gpus = node.all_simulated();
+  co_await launch_kernel(node, std::move(gpus), std::move(launch));
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,51 @@
+// Attention as one kernel of a GPU: softmax(Q K^T / sqrt(d)) V without the scores ever leaving the CUs (Dao et al.,
+// arXiv 2205.14135), its gradient, and the same of a few queries against a cache.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/kernels/kernel_run.h"
+#include "models/platform/dtype.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+// On each of its GPUs. Heads that share keys and values are grouped: `heads` is a multiple of `kv_heads`.
+struct AttentionShape {
+  std::int64_t batch = 1;  // sequences
+  std::int64_t heads = 1;  // of queries
+  std::int64_t kv_heads = 1;
+  std::int64_t queries = 1;   // of each sequence
+  std::int64_t keys = 1;      // of each sequence, cached ones included
+  std::int64_t head_dim = 1;  // elements of a query, key or value
+  bool causal = true;         // the last query sees all keys, each one before it one key less
+  bool backward = false;      // gradients of queries, keys and values, scores computed again
+  Dtype dtype = Dtype::bf16;
+
+  static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
+  // Products of queries with keys that count, and of scores with values; those of the gradient are five for two.
+  sim::Flops flops() const;
+  // What must be read and written: queries, keys, values and results, and of the gradient theirs.
+  sim::Bytes read() const;
+  sim::Bytes written() const;
+  // Whether a workgroup has too few queries for a tile, so that the cache is all that counts.
+  bool decodes() const { return !backward && queries * (heads / kv_heads) <= 64 && queries <= 4; }
+  auto operator<=>(const AttentionShape&) const = default;
+};
+
+std::string to_string(const AttentionShape& shape);  // "8 x 1 queries, 1024 keys, 32 heads (8) of 128"
+
+// Why no machine runs it, in one sentence that says what would be accepted; empty if one does.
+std::string why_impossible(const AttentionShape& shape, const GpuSpec& gpu);
+
+// `gpu` must have an AttentionSpec.
+Kernel attention_kernel(const GpuSpec& gpu, const AttentionShape& shape, const Stream& stream = {});
+
+// On these GPUs, or on every one where none is named: from the host's first instruction to its knowledge that all GPUs
+// have finished.
+sim::Task<> run_attention(Node& node, AttentionShape shape, Stream stream = {}, std::vector<int> gpus = {});
+
+}  // namespace c3sim::models

@@ -1,0 +1,23 @@
+// The library's kernels for attention: tiles of queries that go through the keys and values they see (Dao et al., arXiv
+// 2205.14135), and few queries against a long cache (flash decoding).
+#pragma once
+
+#include "sim/config/config_section.h"
+#include "sim/units.h"
+
+namespace c3sim::models {
+
+struct AttentionSpec {
+  int tile_queries = 0;      // of a workgroup's tile
+  int tile_keys = 0;         // that it takes in a step
+  double efficiency = 0.0;   // share of the matrix peak that its products reach
+  double score_flops = 0.0;  // vector operations for each score, forward: scale, maximum, exponential, sum, conversion
+  double backward_flops = 0.0;  // the same of the gradient
+  double tile_cycles = 0.0;     // of a tile beside its steps: first loads, division by the sums, output
+  sim::Time decode_start{0};    // before and behind the stream of the cache: products, exponentials and sums in a row
+  sim::Time decode_combine{0};  // where the context is split over workgroups: adding up their parts
+
+  static AttentionSpec read(sim::Section section);
+};
+
+}  // namespace c3sim::models

@@ -1,0 +1,19 @@
+// The answers to the four plain questions (study/ask/questions.h) as tables. The columns are a contract with whoever
+// reads CSV or JSON.
+#pragma once
+
+#include <span>
+
+#include "study/ask/questions.h"
+#include "study/report/results.h"
+
+namespace c3sim::study {
+
+// One row per result. `platform`: the one that was asked.
+Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& platform);
+Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform);
+Results to_tables(const Answer<CollectiveResult>& answer, const models::PlatformSpec& platform);
+// Text shows the phases only if asked to.
+Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text = false);
+Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform);
+}  // namespace c3sim::study

@@ -1,0 +1,80 @@
+#include "study/ask/figure.h"
+
+#include <array>
+
+#include "sim/config/quantity_text.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using sim::Dimension;
+
+constexpr double us = 1e-6;
+constexpr double ns = 1e-9;
+constexpr double percent = 1e-2;
+constexpr double giga = 1e9;
+
+constexpr double hour = 3600.0;
+
+constexpr FigureForm of_time(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::time, "us", us, 1e-9, hour};
+}
+constexpr FigureForm of_ratio(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::number, "", 1.0, 1e-6, 1e6};
+}
+constexpr FigureForm of_share(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::number, "%", percent, 0.0, 1.0, ErrorKind::points};
+}
+constexpr FigureForm of_rate(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::bytes_per_second, "GB/s", giga, 1.0, 1e16};
+}
+constexpr FigureForm of_bytes(Figure figure, std::string_view key, std::string_view heading) {
+  return {figure, key, heading, Dimension::bytes, "GB", giga, 1.0, 1e16};
+}
+
+constexpr std::array forms = [] {
+  using enum Figure;
+  return std::array{
+      of_time(time, "time", "time"),
+      of_time(kernel_time, "kernel_time", "kernel"),
+      of_time(gemm_time, "gemm_time", "GEMM"),
+      of_time(collective_time, "collective_time", "collective"),
+      of_ratio(over_longer, "over_longer", "over the longer alone"),
+      of_ratio(gemm_stretch, "gemm_stretch", "GEMM over alone"),
+      FigureForm{latency, "latency", "latency", Dimension::time, "ns", ns, 1e-10, 1.0},
+      of_share(control_share, "control_share", "control"),
+      of_share(schedule_share, "schedule_share", "schedule"),
+      of_share(copy_share, "copy_share", "copy"),
+      of_share(completion_share, "completion_share", "completion"),
+      of_ratio(over_parallel_copies, "over_parallel_copies", "over parallel copies"),
+      of_rate(rate, "rate", "rate"),
+      of_rate(link_rate, "link_rate", "rate of a link"),
+      of_rate(bus_bandwidth, "bus_bandwidth", "bus bandwidth"),
+      FigureForm{flop_rate, "flop_rate", "rate", Dimension::flops_per_second, "TFLOP/s", 1e12, 1.0, 1e18},
+      FigureForm{efficiency, "efficiency", "of peak at its clock", Dimension::number, "%", percent, 1e-6, 1.0},
+      FigureForm{power, "power", "board power", Dimension::power, "W", 1.0, 1e-3, 1e5},
+      FigureForm{clock, "clock", "clock", Dimension::frequency, "MHz", 1e6, 1e6, 1e11},
+      of_bytes(l2_hit_bytes, "l2_hit_bytes", "L2 hits"),
+      of_bytes(l2_miss_bytes, "l2_miss_bytes", "L2 misses"),
+      of_share(cache_hit_share, "cache_hit_share", "Infinity Cache hits"),
+      FigureForm{energy, "energy", "board energy", Dimension::energy, "J", 1.0, 1e-9, 1e9},
+  };
+}();
+
+// form_of relies on it.
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    if (static_cast<std::size_t>(forms[i].figure) != i) return false;
+  }
+  return true;
+}
+static_assert(in_order());
+
+}  // namespace
+
+std::span<const FigureForm> all_figures() { return forms; }
+
+const FigureForm& form_of(Figure figure) { return forms[static_cast<std::size_t>(figure)]; }
+
+}  // namespace c3sim::study

@@ -1,0 +1,62 @@
+// What can be seen of a run: figures that a benchmark prints and the simulator predicts, each with its unit and the way
+// in which a prediction of it is wrong.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/config/quantity_text.h"
+#include "sim/units.h"
+
+namespace c3sim::study {
+
+enum class Figure {
+  time,             // from the first launch until the host knows of the last end
+  kernel_time,      // of one kernel, without its launch and the notice of its end: what traces tell, and loops of GEMMs
+  gemm_time,        // of the GEMM of a C3 run, from its launch to its end, as events around it measure
+  collective_time,  // of the collective of a C3 run, likewise
+  over_longer,      // time over that of the longer operation alone
+  gemm_stretch,     // gemm_time over that of the GEMM alone
+  latency,          // of one dependent load
+  control_share,    // of the time of a copy, by phase
+  schedule_share,   //
+  copy_share,       //
+  completion_share,      //
+  over_parallel_copies,  // speed of a collective relative to that by parallel copies without prelaunch
+  rate,                  // bytes that one GPU moves to or from all others, or in its own memory, over time
+  link_rate,             // bytes that one link carries one way, over time
+  bus_bandwidth,         // as RCCL's tests define it
+  flop_rate,             // of one GPU
+  efficiency,            // of a kernel, without its launch: over the matrix peak of its CUs at the clock they had
+  power,                 // of one board, mean over the run
+  clock,                 // of its engines, likewise
+  l2_hit_bytes,          // that the L2s of one GPU serve
+  l2_miss_bytes,         // that pass on to the Infinity Cache and HBM
+  cache_hit_share,       // of those, what the Infinity Cache serves
+  energy                 // of one board, over the run
+};
+
+// How far a prediction is off: relative to what was measured, or, of shares, in percentage points.
+enum class ErrorKind { relative, points };
+
+struct FigureForm {
+  Figure figure;
+  std::string_view key;      // in files: "gemm_time"
+  std::string_view heading;  // for people: "GEMM time"
+  sim::Dimension dimension;  // of what files say of it
+  std::string_view unit;     // in which people read it: "us"; empty for a ratio
+  double per_unit;           // base units to one of these: 1e-6 for us
+  double low, high;          // in base units: a measurement beyond them is a slip of the pen
+  ErrorKind error = ErrorKind::relative;
+};
+
+std::span<const FigureForm> all_figures();
+const FigureForm& form_of(Figure figure);
+
+// What was seen of one run, in base units (seconds, bytes per second, watts, hertz, flops per second; shares from 0 to
+// 1).
+using Figures = std::map<Figure, double>;
+
+}  // namespace c3sim::study

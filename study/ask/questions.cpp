@@ -1,0 +1,392 @@
+#include "study/ask/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "sim/config/quantity_text.h"
+#include "study/c3/c3_study.h"
+#include "study/run/power_meter.h"
+#include "study/work/choices.h"
+#include "study/work/cu_partition.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using models::CollectiveSpec;
+using models::SdmaVariant;
+
+Schedule only(Work work, models::CuMask mask = {}) { return {operation_of(std::move(work), mask, "0")}; }
+
+void add(std::vector<sim::Fault>& faults, std::string_view option, std::string what) {
+  if (!what.empty()) faults.push_back({std::string(option), {}, std::move(what)});
+}
+
+std::string why_no_gemm(const models::GemmShape& gemm, const Testbed& testbed) {
+  if (gemm.m > 0 && gemm.n > 0 && gemm.k > 0) return testbed.why_impossible(gemm);
+  return models::to_string(gemm) + " has no elements: extents from 1 are accepted";
+}
+
+CollectiveSpec collective_before(const GemmQuestion& question, const Testbed& testbed) {
+  CollectiveSpec collective = question.collective;
+  collective.gpus = testbed.platform().gpus;
+  return collective;
+}
+
+template <class Question>
+void require(const Question& question, const Testbed& testbed) {
+  std::vector<sim::Fault> faults = faults_of(question, testbed);
+  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+}
+
+// What of a question is possible, and why the rest is not, each reason once.
+template <class Work>
+struct Possible {
+  std::vector<Work> work;
+  std::vector<std::string> reasons;
+};
+
+Possible<Strategy> possible(const C3Question& question, const Testbed& testbed) {
+  const bool all = question.strategies.empty();
+  Possible<Strategy> possible;
+  for (const Strategy strategy : all ? all_strategies() : std::span<const Strategy>(question.strategies)) {
+    const std::string reason = testbed.why_impossible(collective_of(question.scenario, strategy, testbed.platform()));
+    if (reason.empty()) {
+      possible.work.push_back(strategy);
+    } else {
+      possible.reasons.push_back(fmt::format("{}{}: {}", to_string(strategy), all ? " is left out" : "", reason));
+    }
+  }
+  return possible;
+}
+
+std::vector<SdmaVariant> variants_of(const CollectiveQuestion& question) {
+  std::vector<SdmaVariant> variants = question.variants;
+  if (question.all_variants) {
+    variants.clear();
+    for (const auto& [name, variant] : variant_choices()) variants.push_back(variant);
+  }
+  if (variants.empty()) variants.push_back(SdmaVariant::pcpy);
+  return variants;
+}
+
+CollectiveSpec common_part(const CollectiveQuestion& question, const Testbed& testbed) {
+  CollectiveSpec spec;
+  spec.kind = question.collective;
+  spec.backend = question.backend;
+  spec.gpus = question.gpus.value_or(testbed.platform().gpus);
+  spec.engines = question.engines.value_or(1);
+  spec.cus = question.cus;
+  spec.channels = question.channels;
+  spec.host_threads = question.host_threads;
+  spec.graph = question.graph;
+  return spec;
+}
+
+Possible<CollectiveSpec> possible(const CollectiveQuestion& question, const Testbed& testbed) {
+  Possible<CollectiveSpec> possible;
+  for (const SdmaVariant variant : variants_of(question)) {
+    for (const bool prelaunch : question.prelaunch.empty() ? std::vector<bool>{false} : question.prelaunch) {
+      for (const sim::Bytes size : question.sizes) {
+        CollectiveSpec spec = common_part(question, testbed);
+        spec.variant = variant;
+        spec.prelaunch = prelaunch;
+        spec.bytes = size;
+        if (!models::plan_of(variant).many_engines) spec.engines = 1;
+        std::string reason = testbed.why_impossible(spec);
+        if (reason.empty()) {
+          possible.work.push_back(spec);
+        } else if (std::ranges::find(possible.reasons, reason) == possible.reasons.end()) {
+          possible.reasons.push_back(std::move(reason));
+        }
+      }
+    }
+  }
+  return possible;
+}
+
+// Back-to-back copies to all peers share engines; there is nothing to share among more engines than peers.
+std::string idle_engines(const CollectiveSpec& spec) {
+  const int peers = spec.gpus - 1;
+  if (spec.backend != models::Backend::sdma || spec.engines <= peers) return {};
+  return fmt::format("{} engines were asked for, but a GPU has {} peers to copy to: {} engines stay idle", spec.engines,
+                     peers, spec.engines - peers);
+}
+
+// Options of kernels where all runs on copy engines, and the other way round. An all-reduce may have parts on both.
+void check_parts(const CollectiveQuestion& question, const Testbed& testbed, std::vector<sim::Fault>& faults) {
+  const CollectiveSpec spec = common_part(question, testbed);
+  const models::SdmaSpec& sdma = testbed.platform().gpu.sdma;
+  if (!models::engine_part(spec, sdma)) {
+    const bool variants = question.all_variants || !question.variants.empty();
+    const std::string maker = name_of(question.backend);
+    if (variants) add(faults, "variant", maker + " has no variants: --backend sdma has");
+    if (!question.prelaunch.empty()) add(faults, "prelaunch", maker + " is not prelaunched: --backend sdma can be");
+    if (question.engines) add(faults, "engines", maker + " uses no copy engines: --backend sdma does");
+    if (question.host_threads) {
+      add(faults, "host-threads", maker + "'s kernels are launched by a thread per GPU: --backend sdma has a choice");
+    }
+  }
+  if (!models::kernel_part(spec, sdma)) {
+    if (question.cus) add(faults, "cus", "copy engines take no CUs: --backend rccl does");
+    if (question.channels) add(faults, "channels", "copy engines have no channels: --backend rccl has");
+    if (question.graph) add(faults, "graph", "copy engines are not launched from graphs: --backend rccl can be");
+  }
+}
+
+std::string name_of(const Scenario& scenario) {
+  return fmt::format("{}_{}_{}", models::to_string(scenario.gemm), models::to_string(scenario.collective),
+                     sim::to_string(scenario.bytes));
+}
+
+}  // namespace
+
+std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& testbed) {
+  std::vector<sim::Fault> faults;
+  add(faults, "gemm", why_no_gemm(question.gemm, testbed));
+  for (const int cus : question.cus) add(faults, "cus", why_no_mask(testbed.platform(), cus));
+  if (question.before != Before::collective) {
+    if (question.collective != CollectiveSpec{}) {
+      add(faults, "before", "what came before is no collective: --before collective says that one did");
+    }
+  } else if (question.collective.bytes < sim::Bytes(1.0)) {
+    add(faults, "before", "which collective came before is missing: --collective all_reduce --bytes 64MiB");
+  } else {
+    add(faults, "collective", testbed.why_impossible(collective_before(question, testbed)));
+  }
+  return faults;
+}
+
+std::vector<sim::Fault> faults_of(const CollectiveQuestion& question, const Testbed& testbed) {
+  std::vector<sim::Fault> faults;
+  check_parts(question, testbed, faults);
+  const std::vector<SdmaVariant> variants = variants_of(question);
+  const auto takes_engines = [](SdmaVariant variant) { return models::plan_of(variant).many_engines; };
+  if (question.engines.value_or(1) > 1 && std::ranges::none_of(variants, takes_engines)) {
+    add(faults, "engines", "a number of engines is a choice of b2b: --variant b2b has it");
+  }
+  if (!faults.empty()) return faults;
+  const Possible<CollectiveSpec> collectives = possible(question, testbed);
+  if (!collectives.reasons.empty() && (collectives.work.empty() || !question.all_variants)) {
+    add(faults, "collective", collectives.reasons.front());
+  }
+  return faults;
+}
+
+std::vector<sim::Fault> faults_of(const CopyQuestion& question, const Testbed& testbed) {
+  std::vector<sim::Fault> faults;
+  models::SdmaCopySpec copy = question.copy;
+  for (const sim::Bytes size : question.sizes) {
+    copy.bytes = size;
+    add(faults, "to", testbed.why_impossible(copy));
+    if (!faults.empty()) break;  // the sizes are hardly ever at fault: once is enough
+  }
+  return faults;
+}
+
+std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& testbed) {
+  std::vector<sim::Fault> faults;
+  const Scenario& scenario = question.scenario;
+  add(faults, "reserve", why_no_reservation(testbed.platform(), scenario.reserved.value_or(0)));
+  add(faults, "gemm", why_no_gemm(scenario.gemm, testbed));
+  if (scenario.channels) {
+    add(faults, "channels",
+        models::why_no_channels(scenario.collective_by(scenario.kernels, testbed.platform()), *scenario.channels,
+                                testbed.platform()));
+    if (!faults.empty()) return faults;
+  }
+  if (!models::by_kernels(scenario.kernels)) {
+    add(faults, "backend",
+        "says by which kernels: engines carry the collective in the strategies conccl and conccl_rp");
+    return faults;
+  }
+  const auto uses_engines = [](Strategy strategy) {
+    return strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
+  };
+  if (!question.strategies.empty() && std::ranges::none_of(question.strategies, uses_engines)) {
+    constexpr std::string_view why = "no strategy that was asked for uses copy engines: conccl and conccl_rp do";
+    if (scenario.variant != SdmaVariant::pcpy) add(faults, "variant", std::string(why));
+    if (scenario.prelaunch) add(faults, "prelaunch", std::string(why));
+  }
+  const Possible<Strategy> strategies = possible(question, testbed);
+  if (!question.strategies.empty()) {
+    for (const std::string& reason : strategies.reasons) add(faults, "collective", reason);
+  } else if (strategies.work.empty()) {
+    add(faults, "collective", strategies.reasons.front());
+  }
+  return faults;
+}
+
+namespace {
+
+Means means_of(const Testbed& testbed, const Schedule& schedule, Between between = Between::nothing) {
+  PowerMeter meter;
+  const Timeline timeline = testbed.watch(
+      schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); }, nullptr, between);
+  const sim::Seconds time = sim::to_seconds(timeline.makespan());
+  return {meter.mean_clock(time), meter.mean_power(time)};
+}
+
+void warn_beyond_capacity(std::vector<std::string>& warnings, sim::Bytes arrays, const Testbed& testbed) {
+  const sim::Bytes capacity = testbed.platform().gpu.memory.hbm_capacity;
+  if (arrays <= capacity) return;
+  warnings.push_back(fmt::format("arrays of {} do not fit the HBM of a GPU, {} (gpu.memory.hbm.capacity)",
+                                 sim::quantity_text(arrays.value(), sim::Dimension::bytes),
+                                 sim::quantity_text(capacity.value(), sim::Dimension::bytes)));
+}
+
+}  // namespace
+
+Answer<GemmResult> ask(Testbed& testbed, const GemmQuestion& question, const Progress& progress) {
+  require(question, testbed);
+  return run_gemms(testbed, question, progress);
+}
+
+Answer<CollectiveResult> ask(Testbed& testbed, const CollectiveQuestion& question, const Progress& progress) {
+  require(question, testbed);
+  const Possible<CollectiveSpec> collectives = possible(question, testbed);
+  Answer<CollectiveResult> answer = run_collectives(testbed, collectives.work, progress);
+  for (const std::string& reason : collectives.reasons) answer.warnings.push_back("left out: " + reason);
+  return answer;
+}
+
+Answer<CopyResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress) {
+  require(question, testbed);
+  return run_copies(testbed, question.copy, question.sizes, progress);
+}
+
+Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progress& progress) {
+  require(question, testbed);
+  Scenario scenario = question.scenario;
+  if (scenario.name.empty()) scenario.name = name_of(scenario);
+  Possible<Strategy> strategies = possible(question, testbed);
+  Answer<C3Result> answer = run_strategies(testbed, scenario, strategies.work, question.jobs, progress);
+  std::ranges::move(strategies.reasons, std::back_inserter(answer.warnings));
+  return answer;
+}
+
+Answer<GemmResult> run_gemms(Testbed& testbed, const GemmQuestion& question, const Progress& progress) {
+  Answer<GemmResult> answer;
+  const std::vector<int> all{testbed.platform().gpu.cus()};
+  const std::vector<int>& counts = question.cus.empty() ? all : question.cus;
+  for (const int cus : counts) {
+    const GemmTrial trial{.shape = question.gemm,
+                          .cus = cus,
+                          .before = question.before,
+                          .collective = collective_before(question, testbed)};
+    GemmResult result{question.gemm, cus, {}, schedule_of_gemm(trial, testbed.platform()), between_of(trial)};
+    result.time = testbed.run(result.schedule, result.between).time_of_last();
+    // A meter would see what came before, too.
+    if (result.schedule.size() == 1) answer.means.push_back(means_of(testbed, result.schedule, result.between));
+    answer.results.push_back(std::move(result));
+    if (progress) progress(answer.results.size(), counts.size());
+  }
+  warn_beyond_capacity(answer.warnings, question.gemm.compulsory_bytes(), testbed);
+  return answer;
+}
+
+Answer<CollectiveResult> run_collectives(Testbed& testbed, std::span<const CollectiveSpec> collectives,
+                                         const Progress& progress) {
+  Answer<CollectiveResult> answer;
+  sim::Bytes largest;
+  for (const CollectiveSpec& spec : collectives) {
+    Schedule schedule = only(spec);
+    const sim::Time time = testbed.run(schedule).makespan();
+    answer.results.push_back({spec, time, std::move(schedule)});
+    std::string idle = idle_engines(spec);
+    const bool is_new = std::ranges::find(answer.warnings, idle) == answer.warnings.end();
+    if (!idle.empty() && is_new) answer.warnings.push_back(std::move(idle));
+    largest = std::max(largest, spec.bytes);
+    if (progress) progress(answer.results.size(), collectives.size());
+  }
+  warn_beyond_capacity(answer.warnings, largest, testbed);
+  return answer;
+}
+
+Answer<CopyResult> run_copies(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
+                              const Progress& progress) {
+  Answer<CopyResult> answer;
+  sim::Bytes largest;
+  for (const sim::Bytes size : sizes) {
+    copy.bytes = size;
+    Schedule schedule = only(copy);
+    const models::SdmaCopyPhases phases = testbed.run(schedule).operations.front().phases.value();
+    answer.results.push_back({copy, phases, std::move(schedule)});
+    largest = std::max(largest, size);
+    if (progress) progress(answer.results.size(), sizes.size());
+  }
+  warn_beyond_capacity(answer.warnings, largest, testbed);
+  return answer;
+}
+
+Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies,
+                                int jobs, const Progress& progress) {
+  std::vector<Attempt> attempts;
+  for (const Strategy strategy : strategies) attempts.push_back({scenario, strategy});
+  Answer<C3Result> answer;
+  answer.results = run_all(testbed, attempts, progress, jobs);
+  for (const C3Result& result : answer.results) answer.means.push_back(means_of(testbed, result.schedule));
+  answer.warnings = reservation_warnings(testbed, answer.results);
+  std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
+  warn_beyond_capacity(answer.warnings, scenario.gemm.compulsory_bytes() + scenario.bytes, testbed);
+  if (!answer.results.empty() && !answer.results.front().has_gain_to_be_had()) {
+    answer.warnings.push_back(fmt::format(
+        "no gain to be had: the ideal speedup is {:.4f}, and below {} a fraction of it says nothing (null in JSON)",
+        answer.results.front().ideal_speedup(), C3Result::least_ideal_speedup));
+  }
+  return answer;
+}
+
+namespace {
+
+sim::Bytes bytes_of(const models::ElementwiseSpec& kernel) { return kernel.bytes(); }
+sim::Bytes bytes_of(const models::RemoteKernelSpec& kernel) {
+  return static_cast<double>(kernel.peers.size()) * kernel.bytes;
+}
+
+// The kernel on so many CUs: a mask of every GPU's, or a workgroup on each.
+KernelResult on_cus(models::ElementwiseSpec kernel, int cus, const models::PlatformSpec& platform) {
+  return {kernel, cus, bytes_of(kernel), {}, only(kernel, first_cus(platform, cus))};
+}
+KernelResult on_cus(models::RemoteKernelSpec kernel, int cus, const models::PlatformSpec&) {
+  kernel.workgroups = cus;
+  return {kernel, cus, bytes_of(kernel), {}, only(kernel)};
+}
+
+std::vector<int> cus_of(const KernelQuestion& question, const models::PlatformSpec& platform) {
+  return question.cus.empty() ? std::vector{platform.gpu.cus()} : question.cus;
+}
+
+}  // namespace
+
+std::vector<sim::Fault> faults_of(const KernelQuestion& question, const Testbed& testbed) {
+  std::vector<sim::Fault> faults;
+  const models::PlatformSpec& platform = testbed.platform();
+  const bool local = std::holds_alternative<models::ElementwiseSpec>(question.kernel);
+  for (const int cus : cus_of(question, platform)) {
+    if (local) add(faults, "cus", why_no_mask(platform, cus));
+    if (!faults.empty()) return faults;
+    const KernelResult asked =
+        std::visit([&](const auto& kernel) { return on_cus(kernel, cus, platform); }, question.kernel);
+    add(faults, local ? "read" : "peers", testbed.why_impossible(asked.kernel));
+  }
+  return faults;
+}
+
+Answer<KernelResult> ask(Testbed& testbed, const KernelQuestion& question) {
+  require(question, testbed);
+  Answer<KernelResult> answer;
+  for (const int cus : cus_of(question, testbed.platform())) {
+    KernelResult result =
+        std::visit([&](const auto& kernel) { return on_cus(kernel, cus, testbed.platform()); }, question.kernel);
+    result.time = testbed.run(result.schedule).makespan();
+    answer.results.push_back(std::move(result));
+  }
+  return answer;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,139 @@
+// The plain questions and their answers, as structs that a program fills and reads. Tables of the answers are made
+// in study/ask/answers.h.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/config/config_error.h"
+#include "study/ask/trial.h"
+#include "study/c3/strategy.h"
+#include "study/run/parallel.h"
+#include "study/run/testbed.h"
+#include "study/uncertainty/interval.h"
+
+namespace c3sim::study {
+
+// How long does a GEMM take alone, after what its GPU has done before?
+struct GemmQuestion {
+  models::GemmShape gemm;
+  std::vector<int> cus{};  // of every GPU, each count a result of its own; empty: all of them
+  Before before = Before::loop;
+  models::CollectiveSpec collective{};  // that came before, of bytes from 1, over all GPUs
+};
+struct GemmResult {
+  models::GemmShape gemm;
+  int cus = 0;
+  sim::Time time{0};
+  Schedule schedule;                   // what was run, last of all the GEMM ...
+  Between between = Between::nothing;  // ... and between that and the next
+
+  sim::FlopsPerSecond rate() const { return gemm.flops() / sim::to_seconds(time); }
+};
+
+// How long does a collective take alone? One result for each variant, prelaunched or not, and size.
+struct CollectiveQuestion {
+  models::CollectiveKind collective = models::CollectiveKind::all_gather;
+  models::Backend backend = models::Backend::rccl;
+  std::vector<sim::Bytes> sizes;  // of the whole array of one GPU
+  std::optional<int> gpus{};      // the first ones; none: all of the node
+  // Of copy engines.
+  std::vector<models::SdmaVariant> variants{};  // empty: pcpy
+  bool all_variants = false;                    // all that the collective has, instead
+  std::vector<bool> prelaunch{};                // empty: not prelaunched
+  std::optional<int> engines{};                 // of each GPU, for b2b; none: one
+  std::optional<models::HostThreads> host_threads{};
+  // Of RCCL's kernels.
+  std::optional<int> cus{};
+  std::optional<int> channels{};
+  bool graph = false;
+};
+struct CollectiveResult {
+  models::CollectiveSpec collective;
+  sim::Time time{0};
+  Schedule schedule;  // what was run
+
+  sim::BytesPerSecond bus_bandwidth() const { return models::bus_bandwidth(collective, time); }
+};
+
+// How long does one copy take alone, and each of its phases? One result for each size.
+struct CopyQuestion {
+  models::SdmaCopySpec copy;  // but for its size
+  std::vector<sim::Bytes> sizes;
+  bool phases = false;  // shown to people, too
+};
+struct CopyResult {
+  models::SdmaCopySpec copy;
+  models::SdmaCopyPhases phases;
+  Schedule schedule;  // what was run
+};
+
+// How long does a kernel take alone that streams through memory on every GPU, or that reaches from one into others?
+struct KernelQuestion {
+  std::variant<models::ElementwiseSpec, models::RemoteKernelSpec> kernel;
+  std::vector<int> cus{};  // of each GPU that it runs on, each count a result of its own; empty: all of them
+};
+struct KernelResult {
+  Work kernel;
+  int cus = 0;
+  sim::Bytes bytes;  // read and written, or of all peers together
+  sim::Time time{0};
+  Schedule schedule;  // what was run
+
+  sim::BytesPerSecond rate() const { return bytes / sim::to_seconds(time); }
+};
+
+// How do a GEMM and a collective fare together? One C3Result for each strategy.
+struct C3Question {
+  Scenario scenario;
+  std::vector<Strategy> strategies{};  // empty: all that the collective permits
+  int jobs = 1;                        // threads; the answer does not depend on it
+};
+
+// Of the first GPU, means from the first launch to the last end of a run.
+struct Means {
+  sim::Hertz clock;
+  sim::Watts power;
+};
+
+// Where the times of a result lie, in seconds: its time, or its makespan, its GEMM's and its collective's end. None
+// where the platform tells of no errors that they follow from.
+using Intervals = std::vector<std::optional<Interval>>;
+
+template <class Result>
+struct Answer {
+  std::vector<Result> results;
+  std::vector<Means> means{};           // by result; empty where they were not asked for
+  std::vector<Intervals> intervals{};   // likewise: study/ask/uncertainty.h adds them
+  std::vector<std::string> warnings{};  // what was left out of the question, and why
+};
+
+// What the platform cannot do of a question, all of it: `where` is the option of the command line, without dashes, that
+// asks for it. Empty where the question can be asked.
+std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const CollectiveQuestion& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const CopyQuestion& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const KernelQuestion& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& testbed);
+
+// Throws sim::ConfigError with the question's faults, if it has any. A scenario without a name gets one.
+// `progress` is told of results. Arrays beyond the HBM of a GPU are answered, with a warning.
+Answer<GemmResult> ask(Testbed& testbed, const GemmQuestion& question, const Progress& progress = {});
+Answer<CollectiveResult> ask(Testbed& testbed, const CollectiveQuestion& question, const Progress& progress = {});
+Answer<CopyResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress = {});
+Answer<KernelResult> ask(Testbed& testbed, const KernelQuestion& question);
+Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progress& progress = {});
+
+// The same of work that is known to be possible.
+Answer<GemmResult> run_gemms(Testbed& testbed, const GemmQuestion& question, const Progress& progress = {});
+Answer<CollectiveResult> run_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives,
+                                         const Progress& progress = {});
+Answer<CopyResult> run_copies(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
+                              const Progress& progress = {});
+Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies,
+                                int jobs = 1, const Progress& progress = {});
+
+}  // namespace c3sim::study

@@ -1,0 +1,54 @@
+#include "sim/config/output_file.h"
+#include "study/ask/command.h"
+#include "study/ask/words.h"
+#include "study/run/testbed.h"
+#include "study/step/step.h"
+#include "study/step/step_faults.h"
+#include "study/work/config_folders.h"
+#include "study/work/operators.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr auto step_examples =
+    "Examples:\n"
+    "  c3sim step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph\n"
+    "  c3sim step --model llama3-8b --layers 4 --phase prefill --tokens 2048 --tp 8\n"
+    "  c3sim step --model bert-large --phase train --batch 32 --tokens 128 --optimizer lamb --dtype fp32\n"
+    "  c3sim step --model llama3-70b --layers 8 --phase train --dp 8 --shard full --tokens 4096\n"
+    "  c3sim step --model path/to/config.json --phase decode --context 1024 --write step.yaml\n"
+    "Kernels are those that PyTorch launches; --batch is of each replica (--dp). With --layers there is no embedding "
+    "and "
+    "no head.";
+
+Results answer_step(Request& request) {
+  Arguments arguments;
+  StepWords asked;
+  read_words(asked, request.given(), arguments, nullptr);
+  StepQuestion& question = asked.question;
+  if (!request.says("tokens") && question.phase != Phase::decode) {
+    arguments.fault("--tokens", "is missing: how many new tokens a sequence has");
+  }
+  const std::filesystem::path written = request.text("write");
+  request.check_output(arguments, "--write", written);
+  const Platform platform = request.platform(arguments);
+  question.model = read_model(asked.model, config_folders());
+  arguments.check_with(faults_of(question, platform.spec));
+  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
+  if (!written.empty()) sim::write_file(written, experiment_text(question, platform.spec, operators));
+  Testbed testbed(launching(platform.spec, question.graph));
+  return request.finish(testbed, platform, to_tables(ask(platform.spec, question, operators), platform.spec));
+}
+
+}  // namespace
+
+Command step_command() {
+  return {"step", "Predict a whole step of a model: decode, prefill or training", step_examples,
+          options_of<StepWords>() +
+              std::vector<Option>{{"write", "FILE", "Write the step as an experiment that c3sim run takes"}} +
+              run_options(),
+          answer_step};
+}
+
+}  // namespace c3sim::study

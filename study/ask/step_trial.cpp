@@ -1,0 +1,116 @@
+#include "study/ask/step_trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <variant>
+#include <vector>
+
+#include "sim/overloaded.h"
+#include "study/c3/heuristic.h"
+#include "study/step/step.h"
+#include "study/step/step_faults.h"
+#include "study/step/step_graph.h"
+#include "study/work/config_folders.h"
+#include "study/work/operators.h"
+
+namespace c3sim::study {
+
+namespace {
+
+std::string parallelism(const StepQuestion& question, const char* form) {
+  std::string text;
+  for (const auto& [name, gpus] : {std::pair("tp", question.tp), {"ep", question.ep}, {"dp", question.dp}}) {
+    if (gpus > 1) text += fmt::format(fmt::runtime(form), name, gpus);
+  }
+  return text;
+}
+
+// The longer of the operations at peak and the bytes at peak.
+sim::Seconds at_peak(const Work& work, const models::PlatformSpec& platform) {
+  const models::GpuSpec& gpu = platform.gpu;
+  const auto longer = [&](sim::Flops flops, double peak, sim::Bytes bytes) {
+    return std::max(sim::Seconds(flops.value() / peak), bytes / gpu.memory.hbm_rate);
+  };
+  return std::visit(
+      sim::Overloaded{[&](const models::GemmShape& shape) {
+                        return longer(shape.flops(), gpu.peak_flops(shape.dtype), shape.compulsory_bytes());
+                      },
+                      [&](const models::AttentionShape& shape) {
+                        return longer(shape.flops(), gpu.peak_flops(shape.dtype), shape.read() + shape.written());
+                      },
+                      [&](const models::ElementwiseSpec& spec) { return spec.bytes() / gpu.memory.hbm_rate; },
+                      [&](const models::CollectiveSpec& spec) { return roofline(spec, platform); },
+                      [](const auto&) { return sim::Seconds(0.0); }},
+      work);
+}
+
+}  // namespace
+
+std::string to_string(const StepTrial& trial) {
+  const StepQuestion& question = trial.question;
+  std::string text = fmt::format("{} of {}, {} x {} tokens", to_string(question.phase), question.model.name,
+                                 question.batch, question.tokens);
+  if (question.context > 0) text += fmt::format(", {} cached", question.context);
+  if (question.layers) text += fmt::format(", {} layers", *question.layers);
+  text += parallelism(question, ", {} {}");
+  if (question.shard == Shard::full) text += ", sharded";
+  if (question.dtype != models::Dtype::bf16) text += fmt::format(", {}", models::to_string(question.dtype));
+  if (question.optimizer != Optimizer::none) text += fmt::format(", {}", to_string(question.optimizer));
+  if (question.forward) text += ", forward";
+  if (question.recompute) text += ", recomputed";
+  if (question.collectives != models::Backend::rccl)
+    text += fmt::format(", {}", models::to_string(question.collectives));
+  text += question.graph ? ", from a graph" : ", op by op";
+  return trial.kind ? fmt::format("{} kernels of {}", to_string(*trial.kind), text) : text;
+}
+
+std::string command_of(const StepTrial& trial) {
+  const StepQuestion& question = trial.question;
+  std::string text = fmt::format("step --model {} --phase {} --batch {} --tokens {}", question.model.name,
+                                 to_string(question.phase), question.batch, question.tokens);
+  if (question.context > 0) text += fmt::format(" --context {}", question.context);
+  if (question.layers) text += fmt::format(" --layers {}", *question.layers);
+  text += parallelism(question, " --{} {}");
+  if (question.shard == Shard::full) text += " --shard full";
+  if (question.dtype != models::Dtype::bf16) text += fmt::format(" --dtype {}", models::to_string(question.dtype));
+  if (question.optimizer != Optimizer::none) text += fmt::format(" --optimizer {}", to_string(question.optimizer));
+  if (question.forward) text += " --forward";
+  if (question.recompute) text += " --recompute";
+  if (question.collectives != models::Backend::rccl) {
+    text += fmt::format(" --collectives {}", models::to_string(question.collectives));
+  }
+  return question.graph ? text + " --graph" : text;
+}
+
+std::string why_impossible(const Testbed& testbed, const StepTrial& trial) {
+  const std::vector<sim::Fault> faults = faults_of(trial.question, testbed.platform());
+  return faults.empty() ? std::string() : faults.front().what;
+}
+
+Figures observe(Testbed& testbed, const StepTrial& trial) {
+  const StepResult result = ask(testbed.platform(), trial.question, read_operators(config_folders()));
+  const sim::Time all = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
+  const sim::Time kernels = trial.kind ? result.by_kind[static_cast<std::size_t>(*trial.kind)] : all;
+  return {{Figure::time, sim::to_seconds(result.time).value()},
+          {Figure::kernel_time, sim::to_seconds(kernels).value()},
+          {Figure::energy, result.energy().value()},
+          {Figure::power, result.power.value()},
+          {Figure::clock, result.clock.value()}};
+}
+
+StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platform) {
+  StepRoofline sums;
+  const StepQuestion& question = trial.question;
+  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
+  for (const StepBlock& block : step_blocks(question, operators, question.layer_count())) {
+    const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers));
+    for (const StepOperation& one : block.operations) {
+      (communicates(one.kind) ? sums.communication : sums.compute) += times * at_peak(one.work, platform);
+    }
+  }
+  return sums;
+}
+
+}  // namespace c3sim::study

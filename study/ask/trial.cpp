@@ -1,0 +1,408 @@
+#include "study/ask/trial.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "models/kernels/gemm_plan.h"
+#include "models/kernels/gemm_traffic.h"
+#include "sim/loaded_latency.h"
+#include "sim/overloaded.h"
+#include "study/run/power_meter.h"
+#include "study/work/cu_partition.h"
+
+namespace c3sim::study {
+
+namespace {
+
+models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
+  if (spec.gpus == 0) spec.gpus = platform.gpus;
+  return spec;
+}
+
+models::SdmaCopySpec copy_to(int peer, sim::Bytes bytes) {
+  models::SdmaCopySpec spec;
+  spec.from = 0;
+  spec.to = peer;
+  spec.bytes = bytes;
+  return spec;
+}
+
+std::vector<models::RemoteKernelSpec> kernels_of(const RemoteTrial& trial, const models::PlatformSpec& platform) {
+  const int workgroups = trial.cus.value_or(platform.gpu.cus());
+  const auto kernel = [&](int gpu, std::vector<int> peers) {
+    return models::RemoteKernelSpec{gpu, std::move(peers), trial.access, trial.bytes, workgroups};
+  };
+  if (trial.pattern == RemoteTrial::Pattern::one_way) return {kernel(trial.gpu, {trial.peer})};
+  if (trial.pattern == RemoteTrial::Pattern::both_ways) {
+    return {kernel(trial.gpu, {trial.peer}), kernel(trial.peer, {trial.gpu})};
+  }
+  std::vector<models::RemoteKernelSpec> kernels;
+  for (int gpu = 0; gpu < platform.gpus; ++gpu) {
+    std::vector<int> peers(static_cast<std::size_t>(platform.gpus));
+    std::iota(peers.begin(), peers.end(), 0);
+    std::erase(peers, gpu);
+    kernels.push_back(kernel(gpu, std::move(peers)));
+  }
+  return kernels;
+}
+
+Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpec& platform) {
+  Schedule schedule;
+  for (models::RemoteKernelSpec& kernel : kernels_of(trial, platform))
+    schedule.push_back(operation_of(std::move(kernel)));
+  return schedule;
+}
+
+// What the testbed is to play; empty for trials that are no schedule.
+Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
+  return std::visit(
+      sim::Overloaded{
+          // One workgroup with next to nothing to do.
+          [](const EmptyKernelTrial&) {
+            return Schedule{operation_of(models::ElementwiseSpec{sim::Bytes(64.0), sim::Bytes(0.0), {}})};
+          },
+          [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, platform); },
+          [&](const CollectiveTrial& collective) {
+            return Schedule{operation_of(complete(collective.spec, platform))};
+          },
+          [](const CopyTrial& copy) { return Schedule{operation_of(copy.spec)}; },
+          [](const FanOutTrial& fan_out) {
+            Schedule copies;
+            for (int peer = 1; peer <= fan_out.peers; ++peer)
+              copies.push_back(operation_of(copy_to(peer, fan_out.bytes)));
+            return copies;
+          },
+          [](const StreamTrial& stream) { return Schedule{operation_of(kernel_of(stream))}; },
+          [&](const StreamAndCollectiveTrial& both) { return study::schedule_of(both, platform); },
+          [&](const RemoteTrial& remote) { return schedule_of_kernels(remote, platform); },
+          [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
+          [](const auto&) { return Schedule{}; }},
+      trial);
+}
+
+// Power and clock of a trial that took so long.
+void add_means(Figures& figures, const PowerMeter& meter, sim::Seconds time) {
+  figures[Figure::power] = meter.mean_power(time).value();
+  figures[Figure::clock] = meter.mean_clock(time).value();
+}
+
+Figures of_rest(const models::PlatformSpec& platform) {
+  sim::Simulator simulator;
+  models::Node node(simulator, platform, models::Symmetry::all_alike);
+  PowerMeter meter;
+  meter.attach(node);
+  Figures figures;
+  add_means(figures, meter, sim::Seconds(0.0));
+  return figures;
+}
+
+// The levels that have no latency of their own in the model have none here: nothing is said of what the L2 holds.
+Figures of_loads(const models::PlatformSpec& platform, const LoadTrial& trial) {
+  const models::MemorySpec& memory = platform.gpu.memory;
+  if (trial.working_set <= memory.l2_capacity) return {};
+  const double hits = std::min(1.0, memory.cache_capacity / trial.working_set);
+  const double bus =
+      trial.beside_reads / memory.hbm_read_efficiency + (1.0 - trial.beside_reads) / memory.hbm_write_efficiency;
+  const sim::LoadedLatency hbm{memory.hbm_latency, memory.queueing_factor};
+  const sim::Seconds beyond_cache = hbm.at(trial.beside * bus / memory.hbm_rate);
+  return {{Figure::latency, (sim::to_seconds(memory.cache_latency) + (1.0 - hits) * beyond_cache).value()}};
+}
+
+Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
+  const C3Result result = run_strategy(testbed, trial.scenario, trial.strategy);
+  const sim::Seconds time = sim::to_seconds(result.makespan);
+  const sim::Seconds gemm = sim::to_seconds(result.gemm - result.gemm_start);
+  const sim::Seconds collective = sim::to_seconds(result.collective - result.collective_start);
+  const sim::Seconds longer = sim::to_seconds(std::max(result.isolated_gemm, result.collective_alone));
+  Figures figures{{Figure::time, time.value()},
+                  {Figure::gemm_time, gemm.value()},
+                  {Figure::collective_time, collective.value()},
+                  {Figure::over_longer, time / longer},
+                  {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)}};
+  if (!metered) return figures;
+  Testbed& simulated = testbed.as_simulated();
+  const C3Result run = run_strategy(simulated, trial.scenario, trial.strategy);
+  PowerMeter meter;
+  simulated.watch(run.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+  add_means(figures, meter, sim::to_seconds(run.makespan));
+  return figures;
+}
+
+sim::Seconds around_kernel(const models::PlatformSpec& platform) {
+  return sim::to_seconds(platform.host.around_kernel());
+}
+
+void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
+  figures[Figure::flop_rate] = (trial.shape.flops() / time).value();
+  figures[Figure::kernel_time] = (time - around_kernel(platform)).value();
+  const models::GpuSpec& gpu = platform.gpu;
+  const int xcds = gpu.memory.xcds;
+  const models::GemmPlan plan = models::plan_gemm(gpu, trial.shape);
+  const auto slots = [&](int cus) { return gpu.slots(cus, plan.kernel.workgroup); };
+  const models::GemmTrafficModel model(plan, gpu.memory, slots(gpu.cus_per_xcd), slots(1));
+  const std::vector<int> residents(static_cast<std::size_t>(xcds), slots(trial.cus.value_or(gpu.cus()) / xcds));
+  const models::GemmTraffic traffic = model.on({.residents = residents, .per_cu = static_cast<double>(slots(1))});
+  const double flops = static_cast<double>(plan.pieces()) * plan.piece_flops();
+  figures[Figure::l2_miss_bytes] = flops * traffic.beyond_l2_bytes();
+  figures[Figure::l2_hit_bytes] = flops * (traffic.l2 - traffic.beyond_l2_bytes());
+  figures[Figure::cache_hit_share] = traffic.beyond_l2.cache_hits;
+}
+
+// Of the time of the kernel itself, at the clock that it had.
+double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, sim::Hertz clock, sim::Seconds time) {
+  const double peak = platform.gpu.gemm.flops_per_cycle_per_cu * trial.cus.value_or(platform.gpu.cus()) * clock.value();
+  return (trial.shape.flops() / (time - around_kernel(platform))).value() / peak;
+}
+
+void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models::SdmaCopyPhases& phases) {
+  const auto share = [&](sim::Time phase) { return sim::to_seconds(phase) / sim::to_seconds(phases.total()); };
+  figures[Figure::control_share] = share(phases.control);
+  figures[Figure::schedule_share] = share(phases.schedule);
+  figures[Figure::copy_share] = share(phases.copy);
+  figures[Figure::completion_share] = share(phases.completion);
+  // While the engine moves bytes: what benchmarks call its rate.
+  figures[Figure::rate] = (copy.bytes / sim::to_seconds(phases.copy)).value();
+}
+
+void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& trial, const std::set<Figure>& asked,
+                    sim::Time time) {
+  const models::CollectiveSpec spec = complete(trial.spec, testbed.platform());
+  figures[Figure::bus_bandwidth] = models::bus_bandwidth(spec, time).value();
+  if (!asked.contains(Figure::over_parallel_copies)) return;
+  models::CollectiveSpec copies;
+  copies.kind = spec.kind;
+  copies.backend = models::Backend::sdma;
+  copies.bytes = spec.bytes;
+  copies.gpus = spec.gpus;
+  copies.host_threads = spec.host_threads;
+  if (!testbed.why_impossible(copies).empty()) return;
+  figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
+}
+
+void add_rates(Figures& figures, const RemoteTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
+  const auto peers = static_cast<double>(kernels_of(trial, platform).front().peers.size());
+  figures[Figure::link_rate] = (trial.bytes / time).value();
+  figures[Figure::rate] = peers * figures[Figure::link_rate];
+}
+
+// On each GPU, launched from the host.
+bool is_one_kernel(const Trial& trial) {
+  const auto* const collective = std::get_if<CollectiveTrial>(&trial);
+  if (collective != nullptr) return models::by_kernels(collective->spec.backend) && !collective->spec.graph;
+  return std::holds_alternative<StreamTrial>(trial) || std::holds_alternative<RemoteTrial>(trial);
+}
+
+bool needs_meter(const std::set<Figure>& asked) {
+  return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
+}
+
+// GEMMs one after the other, with a pause before each group of them.
+Schedule repeated(const GemmTrial& gemm, std::size_t times, const models::PlatformSpec& platform) {
+  Schedule schedule(times, schedule_of(gemm, platform).back());
+  for (std::size_t i = 1; i < times; ++i) {
+    schedule[i].after = {i - 1};
+    if (i % static_cast<std::size_t>(gemm.group) == 0) schedule[i].delay = gemm.pause;
+  }
+  return schedule;
+}
+
+const Timeline& run_of_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
+  return testbed.from_rest().run(repeated(trial, count, testbed.platform()));
+}
+
+Figures of_one_in_series(const Span& span, const GemmTrial& trial, const models::PlatformSpec& platform) {
+  const sim::Seconds time = sim::to_seconds(span.end - span.start);
+  Figures figures{{Figure::time, time.value()}};
+  add_gemm(figures, trial, platform, time);
+  return figures;
+}
+
+// The n-th is the same however many follow: as many are simulated as serve many n.
+Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
+  const auto nth = static_cast<std::size_t>(*trial.nth);
+  return of_one_in_series(run_of_series(testbed, trial, std::bit_ceil(nth + 1)).operations[nth], trial,
+                          testbed.platform());
+}
+
+// As many groups as the governor takes many steps over, so that the second half is periodic.
+std::size_t times_until_periodic(const models::PowerSpec& power, sim::Time once) {
+  constexpr double least = 8.0;
+  constexpr double most = 512.0;
+  constexpr double steps = 16.0;
+  return static_cast<std::size_t>(
+      std::clamp(std::ceil(steps * (sim::to_seconds(power.period) / sim::to_seconds(once))), least, most));
+}
+
+Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
+  Testbed& from_rest = testbed.from_rest();
+  const models::PlatformSpec& platform = testbed.platform();
+  const Between between = between_of(trial);
+  const auto group = static_cast<std::size_t>(trial.group);
+  const sim::Time once = from_rest.run(repeated(trial, group, platform), between).makespan() + trial.pause;
+  const std::size_t groups = times_until_periodic(platform.gpu.power, once);
+  const std::size_t times = groups * group;
+  const Schedule schedule = repeated(trial, times, platform);
+  PowerMeter meter;
+  sim::Time origin{0};
+  Timeline run;
+  if (metered) {
+    const auto attach = [&](models::Node& node, sim::Time begin) {
+      meter.record(node);
+      origin = begin;
+    };
+    run = from_rest.as_simulated().watch(schedule, attach, nullptr, between);
+  }
+  const Timeline timed = metered ? from_rest.with_factors(schedule, run) : from_rest.run(schedule, between);
+  const std::vector<Span>& spans = timed.operations;
+  const std::size_t half = groups / 2 * group;
+  const std::size_t first = half + static_cast<std::size_t>(trial.nth.value_or(0));
+  const std::size_t step = trial.nth ? group : 1;
+  sim::Time busy{0};
+  std::int64_t looks = 0;
+  for (std::size_t i = first; i < times; i += step, ++looks) busy += spans[i].end - spans[i].start;
+  const sim::Seconds time = sim::to_seconds(busy) / static_cast<double>(looks);
+  Figures figures{{Figure::time, time.value()}};
+  add_gemm(figures, trial, platform, time);
+  if (!metered) return figures;
+  const sim::Time begin = run.operations[half - 1].end;
+  meter.count_from(origin + begin);
+  add_means(figures, meter, sim::to_seconds(run.operations.back().end - begin));
+  return figures;
+}
+
+Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
+  bool metered = needs_meter(asked);
+  Between between = Between::nothing;
+  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
+    metered = metered && gemm->before == Before::loop;  // a meter would see what came before, too
+    between = between_of(*gemm);
+    if (gemm->pause > sim::Time::zero()) return of_pauses(testbed, *gemm, metered);
+    if (gemm->nth) return of_nth(testbed, *gemm);
+  }
+  const Schedule schedule = schedule_of(trial, testbed.platform());
+  PowerMeter meter;
+  Timeline timeline;
+  sim::Hertz clock;
+  Figures figures;
+  if (metered) {
+    timeline = testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+    const sim::Seconds simulated = sim::to_seconds(timeline.makespan());
+    add_means(figures, meter, simulated);
+    clock = meter.clock_at_work(simulated, around_kernel(testbed.platform()));
+    timeline = testbed.with_factors(schedule, std::move(timeline));
+  } else {
+    timeline = testbed.run(schedule, between);
+  }
+  const bool is_gemm = std::holds_alternative<GemmTrial>(trial);
+  const sim::Seconds time = sim::to_seconds(is_gemm ? timeline.time_of_last() : timeline.makespan());
+  figures[Figure::time] = time.value();
+  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
+    add_gemm(figures, *gemm, testbed.platform(), time);
+    if (metered) figures[Figure::efficiency] = efficiency(*gemm, testbed.platform(), clock, time);
+    return figures;
+  }
+  if (is_one_kernel(trial)) figures[Figure::kernel_time] = (time - around_kernel(testbed.platform())).value();
+  if (const auto* stream = std::get_if<StreamTrial>(&trial)) figures[Figure::rate] = (stream->bytes / time).value();
+  if (const auto* remote = std::get_if<RemoteTrial>(&trial)) add_rates(figures, *remote, testbed.platform(), time);
+  if (const auto* copy = std::get_if<CopyTrial>(&trial)) {
+    add_phases(figures, copy->spec, timeline.operations.front().phases.value());
+  }
+  if (const auto* collective = std::get_if<CollectiveTrial>(&trial)) {
+    add_collective(figures, testbed, *collective, asked, timeline.makespan());
+  }
+  return figures;
+}
+
+std::string why_no_cus(const models::PlatformSpec& platform, std::optional<int> cus) {
+  return cus ? why_no_mask(platform, *cus) : std::string();
+}
+
+std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial& trial) {
+  const auto exists = [&](int gpu) { return gpu >= 0 && gpu < platform.gpus; };
+  if (trial.pattern != RemoteTrial::Pattern::all &&
+      (!exists(trial.gpu) || !exists(trial.peer) || trial.gpu == trial.peer)) {
+    return "two different GPUs from 0 to " + std::to_string(platform.gpus - 1) + " are accepted";
+  }
+  const int cus = trial.cus.value_or(1);
+  if (cus >= 1 && cus <= platform.gpu.cus()) return {};
+  return "1 to " + std::to_string(platform.gpu.cus()) + " CUs are accepted";
+}
+
+}  // namespace
+
+// Last of all the GEMM, which the host launches when it knows of the end of what came before.
+Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform) {
+  Schedule schedule;
+  if (trial.before == Before::collective) schedule.push_back(operation_of(complete(trial.collective, platform)));
+  if (!schedule.empty()) {
+    schedule.push_back(operation_of(DelaySpec{}));
+    schedule.back().after = {0};
+  }
+  schedule.push_back(operation_of(trial.shape, trial.cus ? first_cus(platform, *trial.cus) : models::CuMask{}));
+  if (schedule.size() > 1) schedule.back().after = {schedule.size() - 2};
+  return schedule;
+}
+
+Between between_of(const GemmTrial& trial) {
+  return trial.before == Before::traffic ? Between::communication : Between::nothing;
+}
+
+bool is_concurrent(const Trial& trial) {
+  const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
+  const auto* const step = std::get_if<StepTrial>(&trial);
+  if (step != nullptr) return step->question.gpus() > 1;
+  return std::holds_alternative<C3Trial>(trial) || std::holds_alternative<DependentTrial>(trial) ||
+         std::holds_alternative<StreamAndCollectiveTrial>(trial) || (copies != nullptr && copies->stream);
+}
+
+std::string why_impossible(const Testbed& testbed, const Trial& trial) {
+  const models::PlatformSpec& platform = testbed.platform();
+  std::string reason;
+  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) reason = why_no_cus(platform, gemm->cus);
+  if (const auto* remote = std::get_if<RemoteTrial>(&trial)) reason = why_no_peer(platform, *remote);
+  if (const auto* step = std::get_if<StepTrial>(&trial)) reason = why_impossible(testbed, *step);
+  if (const auto* stream = std::get_if<StreamTrial>(&trial)) reason = why_impossible(*stream);
+  if (const auto* both = std::get_if<StreamAndCollectiveTrial>(&trial)) reason = why_impossible(both->stream);
+  if (const auto* copies = std::get_if<StreamAndCopiesTrial>(&trial)) reason = why_impossible(*copies);
+  if (const auto* c3 = std::get_if<C3Trial>(&trial)) {
+    reason = testbed.why_impossible(c3->scenario.gemm);
+    if (reason.empty()) reason = testbed.why_impossible(collective_of(c3->scenario, c3->strategy, platform));
+    if (reason.empty()) reason = why_no_reservation(platform, c3->scenario.reserved.value_or(0));
+  }
+  if (const auto* dependent = std::get_if<DependentTrial>(&trial)) {
+    reason = testbed.why_impossible(dependent->shape);
+    if (reason.empty()) reason = why_impossible(dependent->schedule, dependent->shape, platform);
+  }
+  if (!reason.empty()) return reason;
+  for (const Operation& operation : schedule_of(trial, platform)) {
+    reason = testbed.why_impossible(operation.work);
+    if (!reason.empty()) break;
+  }
+  return reason;
+}
+
+Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
+  const models::PlatformSpec& platform = testbed.platform();
+  return std::visit(sim::Overloaded{[&](const RestTrial&) { return of_rest(platform); },
+                                    [&](const LoadTrial& loads) { return of_loads(platform, loads); },
+                                    [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
+                                    [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
+                                    [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
+                                    [&](const StepTrial& step) { return observe(testbed, step); },
+                                    [&](const auto&) { return of_schedule(testbed, trial, asked); }},
+                    trial);
+}
+
+std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
+  const Timeline& run = run_of_series(testbed, trial, count);
+  std::vector<Figures> series;
+  for (std::size_t i = 0; i < count; ++i) {
+    series.push_back(of_one_in_series(run.operations[i], trial, testbed.platform()));
+  }
+  return series;
+}
+
+}  // namespace c3sim::study

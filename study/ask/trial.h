@@ -1,0 +1,142 @@
+// One run as benchmark programs make it, on real GPUs or on simulated ones, and what is seen of it: the one question
+// that fits and comparisons put to the simulator.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "models/kernels/remote_kernel.h"
+#include "study/ask/figure.h"
+#include "study/ask/step_trial.h"
+#include "study/ask/stream_trial.h"
+#include "study/c3/strategy.h"
+#include "study/work/dependent.h"
+
+namespace c3sim::study {
+
+// Nothing runs.
+struct RestTrial {
+  auto operator<=>(const RestTrial&) const = default;
+};
+
+// A kernel that does nothing, on every GPU.
+struct EmptyKernelTrial {
+  auto operator<=>(const EmptyKernelTrial&) const = default;
+};
+
+// What a GPU has done before a GEMM that is timed again and again.
+enum class Before {
+  loop,       // the same GEMM, of the same operands: caches hold what they can, links sleep
+  traffic,    // the same GEMM, of other operands; links have carried data not long ago
+  collective  // a collective that has just ended, as the host knows
+};
+inline constexpr std::array all_befores{Before::loop, Before::traffic, Before::collective};
+std::string_view to_string(Before before);  // "loop", "traffic", "collective"
+inline std::vector<Choice<Before>> before_choices() { return choices_of<Before>(all_befores); }
+
+// A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last operation.
+struct GemmTrial {
+  models::GemmShape shape;
+  std::optional<int> cus{};  // of each GPU; none: all
+  std::optional<int> nth{};  // of those that follow each other from rest, from 0; none: as the host's protocol has it
+  sim::Time pause{0};        // by turns with `group` of them, since long; `nth` is then one of a group
+  int group = 1;             // that follow each other between two pauses
+  Before before = Before::loop;
+  models::CollectiveSpec collective{};  // which came before
+  auto operator<=>(const GemmTrial&) const = default;
+};
+
+// `gpus` of the spec is looked at where it is not 0; 0 stands for all of the platform.
+struct CollectiveTrial {
+  models::CollectiveSpec spec;
+  auto operator<=>(const CollectiveTrial&) const = default;
+};
+
+struct CopyTrial {
+  models::SdmaCopySpec spec;
+  auto operator<=>(const CopyTrial&) const = default;
+};
+
+// Copies by engines from GPU 0 to so many peers at once.
+struct FanOutTrial {
+  int peers = 1;
+  sim::Bytes bytes;  // to each
+  auto operator<=>(const FanOutTrial&) const = default;
+};
+
+// Kernels that store into or load from other GPUs.
+struct RemoteTrial {
+  enum class Pattern {
+    one_way,    // by `gpu`, of `peer`
+    both_ways,  // and by `peer`, of `gpu`
+    all         // by every GPU, of all others
+  };
+  models::RemoteAccess access = models::RemoteAccess::store;
+  Pattern pattern = Pattern::one_way;
+  int gpu = 0;
+  int peer = 1;
+  sim::Bytes bytes;          // of each peer
+  std::optional<int> cus{};  // with a workgroup on each; none: all
+  auto operator<=>(const RemoteTrial&) const = default;
+};
+
+// One thread that follows a chain of pointers at random.
+struct LoadTrial {
+  sim::Bytes working_set;
+  sim::BytesPerSecond beside;  // what streams through HBM meanwhile ...
+  double beside_reads = 1.0;   // ... and how much of it is read
+  auto operator<=>(const LoadTrial&) const = default;
+};
+
+// A GEMM and a collective at once.
+struct C3Trial {
+  Scenario scenario;
+  Strategy strategy = Strategy::c3_base;
+  auto operator<=>(const C3Trial&) const = default;
+};
+
+// An all-gather of rows of B (tokens) and the GEMM that needs them.
+struct DependentTrial {
+  models::GemmShape shape;
+  DependentSchedule schedule{};
+  auto operator<=>(const DependentTrial&) const = default;
+};
+
+using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
+                           StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
+                           StreamAndCopiesTrial, StepTrial>;
+
+// For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
+std::string_view kind_of(const Trial& trial);
+
+// All that makes the trial what it is, in words: "gemm 8192x8192x8192 on 240 CUs". Equal words mean equal trials, but
+// for fields that are not looked at: those of engines where kernels move the data, GPUs where a pattern is of all, and
+// the name of a scenario.
+std::string to_string(const Trial& trial);
+
+// The arguments of c3sim that ask for it: "gemm --gemm 8192x8192x8192 --cus 240". Empty where no command does.
+std::string command_of(const Trial& trial);
+
+// What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size.
+double size_of(const Trial& trial);
+
+// Computation, or a stream, and communication at once: what no fit may see.
+bool is_concurrent(const Trial& trial);
+
+// What a testbed plays for it, and between that and the next; none of its `nth` and `pause`.
+Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform);
+Between between_of(const GemmTrial& trial);
+
+// Why the platform cannot run it, in one sentence that says what would be accepted; empty if it can.
+std::string why_impossible(const Testbed& testbed, const Trial& trial);
+
+// The figures that the model has of those asked for; the trial is possible.
+Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
+// Of the first `count` GEMMs that follow each other from rest, by one run: what trials with `nth` have.
+std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count);
+
+}  // namespace c3sim::study

@@ -1,0 +1,220 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sim/overloaded.h"
+#include "study/ask/trial.h"
+#include "study/ask/words.h"
+
+namespace c3sim::study {
+
+namespace {
+
+std::string spelled(sim::Bytes bytes) { return sim::to_string(bytes); }
+
+std::string time_text(sim::Time time) { return fmt::format("{}us", sim::to_microseconds(time)); }
+
+std::string words(const RestTrial&) { return "rest"; }
+std::string words(const EmptyKernelTrial&) { return "empty kernel"; }
+
+std::string words(const GemmTrial& trial) {
+  std::string text = "gemm " + models::to_string(trial.shape);
+  if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
+  const bool pauses = trial.pause > sim::Time::zero();
+  if (trial.nth) text += fmt::format(" number {} {}", *trial.nth, trial.group > 1 ? "of a group" : "from rest");
+  if (trial.group > 1) text += fmt::format(" of {}", trial.group);
+  if (pauses) text += fmt::format(" every time after {}", time_text(trial.pause));
+  if (trial.before == Before::traffic) text += " of other operands every time, on awake links";
+  if (trial.before == Before::collective) text += " every time after " + to_string(Work(trial.collective));
+  return text;
+}
+
+std::string words(const CollectiveTrial& trial) { return to_string(Work(trial.spec)); }
+std::string words(const CopyTrial& trial) { return to_string(Work(trial.spec)); }
+
+std::string words(const FanOutTrial& trial) {
+  return fmt::format("copies gpu0 to {} peers of {} each", trial.peers, spelled(trial.bytes));
+}
+
+std::string words(const RemoteTrial& trial) {
+  std::string text = fmt::format("{} of {}", to_string(trial.access), spelled(trial.bytes));
+  if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
+  switch (trial.pattern) {
+    case RemoteTrial::Pattern::one_way:
+      return text + fmt::format(" by gpu{} of gpu{}", trial.gpu, trial.peer);
+    case RemoteTrial::Pattern::both_ways:
+      return text + fmt::format(" between gpu{} and gpu{} both ways", trial.gpu, trial.peer);
+    case RemoteTrial::Pattern::all:
+      break;
+  }
+  return text + " by all GPUs of all others";
+}
+
+std::string words(const StreamTrial& trial) {
+  std::string text =
+      fmt::format("stream of {} from {} arrays to {}", spelled(trial.bytes), trial.arrays_read, trial.arrays_written);
+  if (trial.workgroups) text += fmt::format(" on {} workgroups", *trial.workgroups);
+  return text;
+}
+
+std::string words(const LoadTrial& trial) {
+  std::string text = fmt::format("loads in {}", spelled(trial.working_set));
+  if (trial == LoadTrial{.working_set = trial.working_set, .beside = {}}) return text;
+  constexpr double giga = 1e9;
+  return text + fmt::format(" beside {} GB/s of which {} read", trial.beside.value() / giga, trial.beside_reads);
+}
+
+std::string words(const C3Trial& trial) {
+  const Scenario& scenario = trial.scenario;
+  std::string text =
+      fmt::format("{} gemm {} with {} of {}", to_string(trial.strategy), models::to_string(scenario.gemm),
+                  models::to_string(scenario.collective), spelled(scenario.bytes));
+  if (scenario.kernels != models::Backend::rccl) text += fmt::format(" by {}", models::to_string(scenario.kernels));
+  if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
+  if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
+  if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", time_text(scenario.delay));
+  if (scenario.barrier == Barrier::none) text += " without barriers";
+  if (scenario.variant != models::SdmaVariant::pcpy) text += fmt::format(" by {}", models::to_string(scenario.variant));
+  if (scenario.prelaunch) text += " prelaunched";
+  return text;
+}
+
+std::string words(const DependentTrial& trial) {
+  return fmt::format("{} gemm {}", to_string(trial.schedule), models::to_string(trial.shape));
+}
+
+std::string words(const StreamAndCollectiveTrial& trial) {
+  return fmt::format("{} and {}", words(trial.stream), to_string(Work(trial.collective)));
+}
+
+std::string words(const StreamAndCopiesTrial& trial) {
+  std::string text = fmt::format("copies of {} one after another {} seen from gpu{}", spelled(trial.bytes),
+                                 trial.both_ways ? "both ways" : "gpu0 to gpu1", trial.gpu);
+  if (trial.stream) text += " beside a " + words(*trial.stream);
+  return text;
+}
+
+std::string words(const StepTrial& trial) { return to_string(trial); }
+
+template <class Question>
+std::string said(std::string_view command, const Question& question) {
+  return command_line(command, options_of<Question>(), spelled(question));
+}
+
+// What no command asks for.
+template <class T>
+std::string command(const T&) {
+  return {};
+}
+
+// Whether the command has an option for all that is said of the collective before.
+bool gemm_takes(const models::CollectiveSpec& collective) {
+  models::CollectiveSpec taken;
+  taken.kind = collective.kind;
+  taken.backend = collective.backend;
+  taken.bytes = collective.bytes;
+  taken.channels = collective.channels;
+  taken.gpus = 0;  // all
+  return collective == taken;
+}
+
+std::string command(const GemmTrial& trial) {
+  if (trial.nth || trial.pause > sim::Time::zero()) return {};
+  GemmQuestion question{.gemm = trial.shape, .before = trial.before};
+  if (trial.cus) question.cus = {*trial.cus};
+  if (trial.before == Before::collective) {
+    if (!gemm_takes(trial.collective)) return {};
+    question.collective = trial.collective;
+  }
+  return said("gemm", question);
+}
+
+std::string command(const CollectiveTrial& trial) {
+  const models::CollectiveSpec& spec = trial.spec;
+  CollectiveQuestion question{.collective = spec.kind, .backend = spec.backend, .sizes = {spec.bytes}};
+  if (spec.gpus > 0) question.gpus = spec.gpus;
+  if (spec.backend == models::Backend::sdma) {
+    question.variants = {spec.variant};
+    if (spec.prelaunch) question.prelaunch = {true};
+    if (spec.engines > 1) question.engines = spec.engines;
+    question.host_threads = spec.host_threads;
+  }
+  // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
+  if (models::by_kernels(spec.backend) || spec.kind == models::CollectiveKind::all_reduce) {
+    question.cus = spec.cus;
+    question.channels = spec.channels;
+    question.graph = spec.graph;
+  }
+  return said("collective", question);
+}
+
+std::string command(const StepTrial& trial) { return command_of(trial); }
+
+std::string command(const CopyTrial& trial) {
+  return said("copy", CopyQuestion{.copy = trial.spec, .sizes = {trial.spec.bytes}, .phases = true});
+}
+
+std::string command(const C3Trial& trial) {
+  C3Question question{.scenario = trial.scenario, .strategies = {trial.strategy}};
+  if (trial.strategy != Strategy::conccl && trial.strategy != Strategy::conccl_rp) {
+    question.scenario.variant = models::SdmaVariant::pcpy;
+    question.scenario.prelaunch = false;
+  }
+  return said("c3", question);
+}
+
+}  // namespace
+
+std::string_view to_string(Before before) {
+  constexpr std::array<std::string_view, all_befores.size()> names{"loop", "traffic", "collective"};
+  return names[static_cast<std::size_t>(before)];
+}
+
+std::string_view kind_of(const Trial& trial) {
+  constexpr std::array<std::string_view, std::variant_size_v<Trial>> names{"rest",
+                                                                           "empty kernel",
+                                                                           "gemm",
+                                                                           "collective by kernels",
+                                                                           "copy",
+                                                                           "copies to several peers",
+                                                                           "remote",
+                                                                           "stream",
+                                                                           "loads",
+                                                                           "C3",
+                                                                           "dependent",
+                                                                           "stream beside a collective",
+                                                                           "stream beside copies",
+                                                                           "step"};
+  const auto* const collective = std::get_if<CollectiveTrial>(&trial);
+  if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
+  const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
+  if (copies != nullptr && !copies->stream) return "copies one after another";
+  return names[trial.index()];
+}
+
+std::string to_string(const Trial& trial) {
+  return std::visit([](const auto& kind) { return words(kind); }, trial);
+}
+
+std::string command_of(const Trial& trial) {
+  return std::visit([](const auto& kind) { return command(kind); }, trial);
+}
+
+double size_of(const Trial& trial) {
+  return std::visit(
+      sim::Overloaded{[](const GemmTrial& gemm) { return gemm.shape.flops().value(); },
+                      [](const CollectiveTrial& collective) { return collective.spec.bytes.value(); },
+                      [](const CopyTrial& copy) { return copy.spec.bytes.value(); },
+                      [](const FanOutTrial& fan_out) { return fan_out.bytes.value(); },
+                      [](const RemoteTrial& remote) { return remote.bytes.value(); },
+                      [](const StreamTrial& stream) { return stream.bytes.value(); },
+                      [](const LoadTrial& loads) { return loads.working_set.value(); },
+                      [](const C3Trial& c3) { return c3.scenario.bytes.value(); },
+                      [](const StreamAndCollectiveTrial& both) { return both.collective.bytes.value(); },
+                      [](const StreamAndCopiesTrial& copies) { return copies.bytes.value(); },
+                      [](const DependentTrial& dependent) { return gathered_bytes(dependent.shape).value(); },
+                      [](const auto&) { return 0.0; }},
+      trial);
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,107 @@
+// A study of C3: every pair of a GEMM and an array size, with every collective, under every strategy; and the averages
+// by which the paper sums it up.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/c3/strategy.h"
+#include "study/c3/variation.h"
+
+namespace c3sim::study {
+
+// Which of the two isolated operations of a pair is the longer one.
+enum class LengthClass { g_long, c_long, gc_equal };
+std::string_view to_string(LengthClass length_class);  // "G-long", "C-long", "GC-equal", as in the paper's Table II
+std::span<const LengthClass> all_length_classes();
+inline std::vector<Choice<LengthClass>> length_class_choices() { return choices_of(all_length_classes()); }
+
+// An operation is the longer one if it takes more than `longer_by` (>= 1) times as long as the other.
+LengthClass classify(sim::Time gemm, sim::Time collective, double longer_by);
+
+struct StudyPair {
+  std::string name;  // "mb1_896MiB"
+  models::GemmShape gemm;
+  sim::Bytes bytes;
+  std::optional<LengthClass> length_class;  // as published: the groups of the averages; none: as predicted
+};
+
+// What was published of one strategy; what was not is absent. Fractions are of ideal, 0 to 1 and beyond.
+struct PublishedCollective {
+  models::CollectiveKind kind = models::CollectiveKind::all_gather;
+  std::optional<double> lowest_fraction;  // over the three classes
+  std::optional<double> highest_fraction;
+  std::optional<double> speedup;
+};
+struct PublishedStrategy {
+  Strategy strategy = Strategy::serial;
+  std::optional<double> fraction;
+  std::optional<double> speedup;
+  std::optional<double> highest_speedup;
+  std::vector<PublishedCollective> collectives;
+};
+
+struct C3Study {
+  std::string name;
+  std::vector<StudyPair> pairs;
+  std::vector<models::CollectiveKind> collectives;
+  std::vector<Strategy> strategies;
+  double longer_by = 1.15;
+  Splits splits = Splits::paper;  // that sweeps of reservations try
+  std::vector<PublishedStrategy> published;
+  std::vector<std::string> warnings;  // of reading it: what is left out
+};
+
+// Nothing where nothing was published.
+PublishedStrategy published_of(const C3Study& study, Strategy strategy);
+PublishedCollective published_of(const PublishedStrategy& published, models::CollectiveKind kind);
+
+struct StudyResult {
+  C3Result c3;
+  LengthClass length_class = LengthClass::gc_equal;
+};
+
+// One scenario under one strategy, possible on the platform. Results come in the order of the attempts, whatever the
+// number of threads (`jobs`, or one per core where that is 0).
+struct Attempt {
+  Scenario scenario;
+  Strategy strategy = Strategy::serial;
+
+  bool operator==(const Attempt&) const = default;
+};
+std::vector<C3Result> run_all(Testbed& testbed, std::span<const Attempt> attempts, const Progress& progress = {},
+                              int jobs = 1);
+
+// One result per pair, collective and strategy, the strategy varying fastest and those left out that the platform
+// cannot run, whatever the number of threads (`jobs`, or one per core where that is 0). `progress`, if any, is called
+// after each with how many of how many are done.
+std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress = {}, int jobs = 1);
+
+// The scenarios of a study that an average is taken over.
+struct Selection {
+  Strategy strategy = Strategy::serial;
+  std::optional<models::CollectiveKind> collective;  // none: all
+  std::optional<LengthClass> length_class;           // none: all
+};
+
+struct Average {
+  double speedup = 0.0;
+  double ideal_speedup = 0.0;
+  double fraction_of_ideal = 0.0;  // of these two
+  double mean_fraction = 0.0;      // mean of the scenarios' own fractions
+  double highest_speedup = 0.0;    // of one scenario
+  std::size_t scenarios = 0;
+};
+
+// Speedups are averaged within each group of a collective and a class, then over the groups: the paper's stated 1.13x =
+// 21 % of 1.6x is a ratio of means, and its ideal of 1.6x is that of the groups it plots. All zero without a scenario.
+Average average(std::span<const StudyResult> results, const Selection& selection);
+
+// What to ask of variations of a platform (study/c3/variation.h): the average fraction of each strategy of the
+// study.
+Question question_of(const C3Study& study, std::vector<Strategy> strategies);
+
+}  // namespace c3sim::study

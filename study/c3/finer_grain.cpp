@@ -1,0 +1,256 @@
+#include "study/c3/finer_grain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/config/nearest_name.h"
+#include "study/run/testbed_pool.h"
+#include "study/work/choices.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using Collective = DependentSchedule::Collective;
+
+models::CollectiveSpec whole_collective(const DependentSchedule& schedule, const models::GemmShape& shape,
+                                        models::Backend backend, int gpus) {
+  models::CollectiveSpec spec;
+  const bool gathers = schedule.collective == Collective::gather;
+  spec.kind = gathers ? models::CollectiveKind::all_gather : models::CollectiveKind::reduce_scatter;
+  spec.backend = backend;
+  spec.bytes = gathers ? gathered_bytes(shape) : scattered_bytes(shape);
+  spec.gpus = gpus;
+  spec.host_threads = models::HostThreads::per_gpu;
+  return spec;
+}
+
+DependentSchedule serial_of(const DependentSchedule& schedule) {
+  return {.collective = schedule.collective, .backend = models::Backend::rccl};
+}
+
+// The collective as the schedule's own means do it in one go: what is left of that schedule without the GEMM.
+sim::Time collective_alone(Testbed& testbed, const DependentSchedule& schedule, const models::GemmShape& shape) {
+  const models::PlatformSpec& platform = testbed.platform();
+  if (schedule.backend == models::Backend::rccl) {
+    return testbed.alone(whole_collective(schedule, shape, models::Backend::rccl, platform.gpus));
+  }
+  DependentSchedule serial = serial_of(schedule);
+  serial.backend = models::Backend::sdma;
+  Schedule transfers;
+  std::vector<std::optional<std::size_t>> places;
+  for (Operation operation : operations_of(serial, shape, platform)) {
+    if (std::holds_alternative<models::GemmShape>(operation.work)) {
+      places.emplace_back();
+      continue;
+    }
+    std::vector<std::size_t> after;
+    for (const std::size_t earlier : operation.after) {
+      if (places[earlier]) after.push_back(*places[earlier]);
+    }
+    operation.after = std::move(after);
+    places.emplace_back(transfers.size());
+    transfers.push_back(std::move(operation));
+  }
+  return testbed.run(transfers).makespan();
+}
+
+models::PlatformSpec without_interference(models::PlatformSpec platform) {
+  for (const models::Mechanism mechanism : models::sharing_mechanisms) platform.without.add(mechanism);
+  return platform;
+}
+
+double distance(const models::GemmShape& a, const models::GemmShape& b) {
+  const auto square = [](std::int64_t one, std::int64_t other) {
+    const double ratio = std::log(static_cast<double>(one) / static_cast<double>(other));
+    return ratio * ratio;
+  };
+  return square(a.m, b.m) + square(a.n, b.n) + square(a.k, b.k);
+}
+
+// The results of each GEMM and collective.
+std::vector<std::vector<const FinerGrainResult*>> by_gemm(const std::vector<FinerGrainResult>& results) {
+  std::vector<std::vector<const FinerGrainResult*>> groups;
+  for (const FinerGrainResult& result : results) {
+    const auto same = [&](const auto& group) {
+      return group.front()->gemm == result.gemm && group.front()->schedule.collective == result.schedule.collective;
+    };
+    const auto group = std::ranges::find_if(groups, same);
+    (group == groups.end() ? groups.emplace_back() : *group).push_back(&result);
+  }
+  return groups;
+}
+
+const FinerGrainResult& fastest(const std::vector<const FinerGrainResult*>& group) {
+  return **std::ranges::min_element(group, {}, [](const FinerGrainResult* one) { return one->time; });
+}
+
+std::string_view words(Collective collective) {
+  return collective == Collective::gather ? "all_gather" : "reduce_scatter";
+}
+
+std::vector<DependentSchedule> read_schedules(sim::Section& root) {
+  std::vector<std::string> known;
+  for (const DependentSchedule& schedule : all_dependent_schedules()) {
+    if (schedule.collective != Collective::none) known.emplace_back(to_string(schedule));
+  }
+  std::vector<std::string> names = root.texts("schedules");
+  if (names == std::vector<std::string>{"all"}) names = known;
+  std::vector<DependentSchedule> schedules;
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      root.fault("schedules", "no schedule is named '" + name + "'" + sim::name_hint(name, known));
+    } else {
+      schedules.push_back(dependent_schedule(name));
+    }
+  }
+  return schedules;
+}
+
+ResultTable table_of_all(const std::vector<FinerGrainResult>& results) {
+  ResultTable table({{"gemm", "gemm", ""},
+                     {"shape", "m x n x k", ""},
+                     {"collective", "collective", ""},
+                     {"schedule", "schedule", ""},
+                     {"time_us", "time", "us"},
+                     {"speedup", "speedup", "", 3},
+                     {"gemm_us", "GEMM alone", "us"},
+                     {"collective_us", "collective alone", "us"},
+                     {"decomposition_us", "lost by decomposition", "us"},
+                     {"contention_us", "lost by contention", "us"}});
+  for (const FinerGrainResult& one : results) {
+    table.add_row({one.gemm, models::to_string(one.shape), std::string(words(one.schedule.collective)),
+                   std::string(to_string(one.schedule)), sim::to_microseconds(one.time), one.speedup(),
+                   sim::to_microseconds(one.gemm_alone), sim::to_microseconds(one.collective_alone),
+                   sim::to_microseconds(one.decomposition()), sim::to_microseconds(one.contention())});
+  }
+  return table;
+}
+
+ResultTable table_of_best(const std::vector<FinerGrainResult>& results) {
+  ResultTable table({{"gemm", "gemm", ""},
+                     {"collective", "collective", ""},
+                     {"serial_us", "serial by RCCL", "us"},
+                     {"ideal_speedup", "ideal speedup", "", 3},
+                     {"best", "best schedule", ""},
+                     {"speedup", "its speedup", "", 3},
+                     {"decomposition_pct", "decomposition", "% of it", 1},
+                     {"contention_pct", "contention", "% of it", 1}});
+  for (const auto& group : by_gemm(results)) {
+    const FinerGrainResult& one = fastest(group);
+    const auto share = [&](sim::Time part) { return 100.0 * (sim::to_seconds(part) / sim::to_seconds(one.time)); };
+    table.add_row({one.gemm, std::string(words(one.schedule.collective)), sim::to_microseconds(one.serial),
+                   one.ideal_speedup(), std::string(to_string(one.schedule)), one.speedup(), share(one.decomposition()),
+                   share(one.contention())});
+  }
+  return table;
+}
+
+ResultTable table_of_heuristic(const std::vector<FinerGrainResult>& results) {
+  ResultTable table({{"gemm", "gemm", ""},
+                     {"best", "best schedule", ""},
+                     {"named", "of the nearest other GEMM", ""},
+                     {"right", "right", ""},
+                     {"lost_pct", "lost", "%", 2}});
+  for (const NamedSchedule& one : name_by_nearest(results)) {
+    table.add_row({one.gemm, std::string(to_string(one.best)), std::string(to_string(one.named)), one.best == one.named,
+                   100.0 * one.lost});
+  }
+  return table;
+}
+
+}  // namespace
+
+bool holds_finer_grain_study(sim::Section root) { return root.has("schedules"); }
+
+FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed) {
+  FinerGrainStudy study;
+  study.name = root.name("name");
+  sim::Section gemms = root.section("gemms");
+  study.gemms = read_gemms(gemms);
+  if (study.gemms.empty() || study.gemms.size() > most_gemms) {
+    root.fault("gemms", fmt::format("1 to {} GEMMs are accepted", most_gemms));
+  }
+  study.schedules = read_schedules(root);
+  for (const NamedGemm& gemm : study.gemms) {
+    std::string reason = testbed.why_impossible(Work(gemm.shape));
+    for (const DependentSchedule& schedule : study.schedules) {
+      if (reason.empty()) reason = why_impossible(schedule, gemm.shape, testbed.platform());
+    }
+    if (!reason.empty() && gemms.is_sound(gemm.name)) gemms.fault(gemm.name, std::move(reason));
+  }
+  return study;
+}
+
+std::vector<FinerGrainResult> run_finer_grain_study(Testbed& testbed, const FinerGrainStudy& study, bool losses,
+                                                    const Progress& progress, int jobs) {
+  std::vector<FinerGrainResult> results;
+  for (const NamedGemm& gemm : study.gemms) {
+    for (const DependentSchedule& schedule : study.schedules) {
+      FinerGrainResult& result = results.emplace_back();
+      result.gemm = gemm.name;
+      result.shape = gemm.shape;
+      result.schedule = schedule;
+    }
+  }
+  const models::PlatformSpec alone = without_interference(testbed.platform());
+  TestbedPool testbeds(testbed);
+  testbeds.for_each(
+      results.size(),
+      [&](Testbed& own, std::size_t index) {
+        FinerGrainResult& result = results[index];
+        const DependentSchedule& schedule = result.schedule;
+        const models::PlatformSpec& platform = own.platform();
+        const auto run = [&](const DependentSchedule& asked) {
+          return own.run(operations_of(asked, result.shape, platform)).makespan();
+        };
+        result.gemm_alone = own.alone_by_turns(result.shape);
+        result.rccl_alone = own.alone(whole_collective(schedule, result.shape, models::Backend::rccl, platform.gpus));
+        result.collective_alone = collective_alone(own, schedule, result.shape);
+        result.serial = run(serial_of(schedule));
+        result.time = result.apart = run(schedule);
+        if (losses) result.apart = Testbed(alone).run(operations_of(schedule, result.shape, platform)).makespan();
+      },
+      progress, jobs);
+  return results;
+}
+
+std::vector<NamedSchedule> name_by_nearest(const std::vector<FinerGrainResult>& results) {
+  const auto groups = by_gemm(results);
+  std::vector<NamedSchedule> named;
+  for (const auto& group : groups) {
+    const FinerGrainResult& best = fastest(group);
+    const FinerGrainResult* nearest = nullptr;
+    for (const auto& other : groups) {
+      const FinerGrainResult& theirs = *other.front();
+      if (&other == &group || theirs.schedule.collective != best.schedule.collective) continue;
+      if (nearest == nullptr || distance(theirs.shape, best.shape) < distance(nearest->shape, best.shape)) {
+        nearest = &fastest(other);
+      }
+    }
+    if (nearest == nullptr) continue;
+    const auto chosen = std::ranges::find(group, nearest->schedule, &FinerGrainResult::schedule);
+    if (chosen == group.end()) continue;
+    named.push_back({best.gemm, best.schedule, nearest->schedule,
+                     sim::to_seconds((*chosen)->time) / sim::to_seconds(best.time) - 1.0});
+  }
+  return named;
+}
+
+Results finer_grain_results(const FinerGrainStudy& study, const std::vector<FinerGrainResult>& results,
+                            std::string platform) {
+  Results answer{std::move(platform), {}, {}, {}};
+  NamedTable all{"results", "", table_of_all(results)};
+  all.in_text = results.size() <= 64;
+  answer.tables.push_back(std::move(all));
+  answer.tables.push_back({"best", "The best schedule of each GEMM", table_of_best(results)});
+  answer.tables.push_back(
+      {"heuristic", "A rule on static sizes: what is best for the nearest other GEMM", table_of_heuristic(results)});
+  answer.title = study.name;
+  return answer;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,221 @@
+#include "study/c3/strategy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/check.h"
+#include "study/c3/heuristic.h"
+#include "study/work/cu_partition.h"
+
+namespace c3sim::study {
+
+namespace {
+
+bool on_copy_engines(Strategy strategy) { return strategy == Strategy::conccl || strategy == Strategy::conccl_rp; }
+
+// What all strategies of a scenario are measured against.
+C3Result with_yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
+  C3Result result;
+  result.scenario = scenario;
+  result.strategy = strategy;
+  result.chosen = strategy;
+  result.isolated_gemm = testbed.alone_by_turns(scenario.gemm);
+  result.isolated_collective = testbed.alone(collective_of(scenario, Strategy::serial, testbed.platform()));
+  result.collective_alone = testbed.alone(collective_of(scenario, strategy, testbed.platform()));
+  return result;
+}
+
+Operation gemm_of(const Scenario& scenario, models::CuMask mask) {
+  return {.name = "gemm", .work = scenario.gemm, .mask = mask, .stream = "compute", .after = {}};
+}
+
+Operation collective_operation(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform,
+                               models::CuMask mask, sim::Time lateness = {}) {
+  models::CollectiveSpec collective = collective_of(scenario, strategy, platform);
+  collective.lateness = lateness;
+  return {.name = "collective", .work = collective, .mask = mask, .stream = "communication", .after = {}};
+}
+
+// One after the other takes the sum of the isolated times.
+C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
+  C3Result result = with_yardsticks(testbed, scenario, Strategy::serial);
+  result.schedule = {gemm_of(scenario, {}), collective_operation(scenario, Strategy::serial, testbed.platform(), {})};
+  result.schedule.back().after = {0};
+  result.gemm = result.isolated_gemm;
+  result.collective_start = result.isolated_gemm;
+  result.collective = result.serial();
+  result.makespan = result.serial();
+  return result;
+}
+
+// With the last GPU so late.
+void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPartition& cus, sim::Time lateness) {
+  const Operation gemm = gemm_of(result.scenario, cus.gemm);
+  const Operation collective =
+      collective_operation(result.scenario, result.strategy, testbed.platform(), cus.collective, lateness);
+  const bool gemm_first = order == LaunchOrder::gemm_first;
+  result.schedule = gemm_first ? Schedule{gemm, collective} : Schedule{collective, gemm};
+  result.schedule.back().delay = result.scenario.delay;
+  const Timeline& timeline = testbed.run(result.schedule);
+  const Span& gemm_span = timeline.operations[gemm_first ? 0 : 1];
+  const Span& collective_span = timeline.operations[gemm_first ? 1 : 0];
+  result.gemm_start = gemm_span.start;
+  result.gemm = gemm_span.end;
+  result.collective_start = collective_span.start;
+  result.collective = collective_span.end;
+  result.makespan = timeline.makespan();
+}
+
+// Without barriers a GPU is as likely to come first as last, and waits for half of what it might on average. Nobody has
+// measured when each GPU starts.
+constexpr double mean_wait = 0.5;
+constexpr int most_rounds = 8;  // until it settles how long they wait
+
+C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order,
+                      CuPartition cus) {
+  C3Result result = with_yardsticks(testbed, scenario, strategy);
+  result.reserved_cus = cus.reserved;
+  run_with(testbed, result, order, cus, {});
+  if (scenario.barrier == Barrier::each || on_copy_engines(strategy)) return result;
+  // What a GPU waits for depends on how long its GEMM takes, which depends on the CUs that wait. A wave more or less
+  // may keep the two from settling.
+  constexpr double settled = 0.01;
+  sim::Seconds lateness;
+  result.settled = false;
+  for (int run = 0; run < most_rounds; ++run) {
+    const sim::Seconds left = sim::to_seconds(result.gemm - result.collective) + lateness;
+    const sim::Seconds next = mean_wait * std::max(sim::Seconds(0.0), left);
+    result.settled = std::abs((next - lateness).value()) <= settled * next.value();
+    if (result.settled) break;
+    lateness = next;
+    run_with(testbed, result, order, cus, sim::to_time(lateness));
+  }
+  return result;
+}
+
+// The first of equally fast ones wins, which is the smallest reservation and the simplest strategy.
+void keep_faster(C3Result& best, const C3Result& candidate) {
+  if (best.makespan == sim::Time::zero() || candidate.makespan < best.makespan) best = candidate;
+}
+
+C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order) {
+  const std::vector<int> reservations =
+      scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(testbed.platform(), scenario.splits);
+  if (reservations.empty()) return run_together(testbed, scenario, strategy, order, {});
+  C3Result best;
+  for (const int cus : reservations) {
+    keep_faster(best, run_together(testbed, scenario, strategy, order, reserve(testbed.platform(), cus)));
+  }
+  return best;
+}
+
+C3Result run_best_kernel_strategy(Testbed& testbed, const Scenario& scenario) {
+  std::vector<C3Result> candidates;
+  for (const Strategy strategy : all_kernel_strategies())
+    candidates.push_back(run_strategy(testbed, scenario, strategy));
+  return best_kernel_strategy(candidates);
+}
+
+C3Result run_heuristic(Testbed& testbed, const Scenario& scenario) {
+  const int cus = cus_by_table(testbed, scenario);
+  return run_together(testbed, scenario, Strategy::heuristic, order_by_workgroups(scenario, testbed.platform()),
+                      reserve(testbed.platform(), cus));
+}
+
+// ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best. They
+// are for the GEMM's sake: where engines cannot do all of the collective (they do not reduce), its kernels may use
+// every CU. On those eight alone the reduce-scatter of an all-reduce takes twice its time.
+CuPartition conccl_partition(Testbed& testbed, const Scenario& scenario) {
+  const int by_rule = testbed.is_memory_bound(scenario.gemm) ? testbed.platform().gpu.memory.xcds : 0;
+  CuPartition partition = reserve(testbed.platform(), scenario.reserved.value_or(by_rule));
+  partition.collective = {};
+  return partition;
+}
+
+}  // namespace
+
+C3Result best_kernel_strategy(std::span<const C3Result> candidates) {
+  C3Result best;
+  for (const C3Result& candidate : candidates) keep_faster(best, candidate);
+  best.strategy = Strategy::c3_best;
+  return best;
+}
+
+double C3Result::speedup() const { return sim::to_seconds(serial()) / sim::to_seconds(makespan); }
+
+double C3Result::ideal_speedup() const {
+  return sim::to_seconds(serial()) / sim::to_seconds(std::max(isolated_gemm, isolated_collective));
+}
+
+models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy,
+                                     const models::PlatformSpec& platform) {
+  if (on_copy_engines(strategy)) return scenario.collective_by(models::Backend::sdma, platform);
+  return scenario.collective_by(strategy == Strategy::serial ? models::Backend::rccl : scenario.kernels, platform);
+}
+
+C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
+  switch (strategy) {
+    case Strategy::serial:
+      return run_serially(testbed, scenario);
+    case Strategy::c3_base:
+      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, {});
+    case Strategy::c3_sp:
+      return run_together(testbed, scenario, strategy, LaunchOrder::collective_first, {});
+    case Strategy::c3_rp:
+      return run_best_reservation(testbed, scenario, strategy, LaunchOrder::gemm_first);
+    case Strategy::c3_sp_rp:
+      return run_best_reservation(testbed, scenario, strategy, LaunchOrder::collective_first);
+    case Strategy::c3_best:
+      return run_best_kernel_strategy(testbed, scenario);
+    case Strategy::heuristic:
+      return run_heuristic(testbed, scenario);
+    case Strategy::conccl:
+      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, {});
+    case Strategy::conccl_rp:
+      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, conccl_partition(testbed, scenario));
+  }
+  SIM_CHECK(false && "every strategy is handled");
+}
+
+std::vector<std::string> settling_warnings(std::span<const C3Result> results) {
+  std::vector<std::string> warnings;
+  for (const C3Result& result : results) {
+    if (result.settled) continue;
+    warnings.push_back(fmt::format(
+        "{}: how long GPUs without barriers wait for each other did not settle in {} runs: its times are of "
+        "the last",
+        to_string(result.strategy), most_rounds));
+  }
+  return warnings;
+}
+
+std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const C3Result> results) {
+  std::vector<std::string> warnings;
+  for (const C3Result& result : results) {
+    const bool sweeps = result.strategy == Strategy::c3_rp || result.strategy == Strategy::c3_sp_rp;
+    if (!sweeps || result.scenario.reserved) continue;
+    const models::PlatformSpec& platform = testbed.platform();
+    if (cu_reservations(platform, result.scenario.splits).empty()) {
+      warnings.push_back(
+          fmt::format("{} reserves nothing: {} has no power of two of CUs from 8 to 128 that is as many "
+                      "of each XCD and leaves the GEMM one",
+                      to_string(result.strategy), platform.name));
+      continue;
+    }
+    const Strategy without = result.strategy == Strategy::c3_rp ? Strategy::c3_base : Strategy::c3_sp;
+    const C3Result bare = run_strategy(testbed, result.scenario, without);
+    constexpr double worth_a_word = 1.01;
+    if (sim::to_seconds(result.makespan) <= worth_a_word * sim::to_seconds(bare.makespan)) continue;
+    warnings.push_back(
+        fmt::format("{} takes {:.2f} us, but reserving nothing ({}) {:.2f} us: the sweep of the paper "
+                    "always reserves some CUs, fine splits (--splits fine) may reserve none",
+                    to_string(result.strategy), sim::to_microseconds(result.makespan), to_string(without),
+                    sim::to_microseconds(bare.makespan)));
+  }
+  return warnings;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,59 @@
+// The ways to run a GEMM and a collective of one node at once (C3) that ConCCL (arXiv 2412.14335) compares, and what
+// each makes of a scenario.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/run/testbed.h"
+#include "study/work/scenario.h"
+
+namespace c3sim::study {
+
+struct C3Result {
+  Scenario scenario;
+  Strategy strategy = Strategy::serial;
+  Strategy chosen = Strategy::serial;  // c3_best: the one that was fastest; otherwise `strategy`
+  int reserved_cus = 0;                // per GPU, kept from the GEMM
+  bool settled = true;  // how long GPUs wait for late ones; or the search for it was given up (Barrier::none)
+
+  Schedule schedule;  // what was run
+
+  sim::Time makespan{0};
+  sim::Time gemm_start{0};           // when it was launched within the run
+  sim::Time gemm{0};                 // its end within the run
+  sim::Time collective_start{0};     // when it was launched within the run
+  sim::Time collective{0};           // its end within the run
+  sim::Time isolated_gemm{0};        // alone, on all CUs
+  sim::Time isolated_collective{0};  // RCCL's, alone
+  sim::Time collective_alone{0};     // the one that the strategy uses, alone
+
+  sim::Time serial() const { return isolated_gemm + isolated_collective; }
+  // Against the serial run, as the paper counts.
+  double speedup() const;
+  // Of the longer of GEMM and RCCL with the other for nothing.
+  double ideal_speedup() const;
+  double fraction_of_ideal() const { return (speedup() - 1.0) / (ideal_speedup() - 1.0); }
+  // Below it the fraction divides by next to nothing: where ideal saves 0.3 %, a launch counts for hundreds of it.
+  static constexpr double least_ideal_speedup = 1.02;
+  bool has_gain_to_be_had() const { return ideal_speedup() >= least_ideal_speedup; }
+};
+
+// The collective that a strategy runs. Whether the platform can is for Testbed::why_impossible.
+models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform);
+
+// On a platform too small for any of cu_reservations, those that reserve CUs reserve none.
+C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);
+// What c3_best is, of the results of all_kernel_strategies in that order.
+C3Result best_kernel_strategy(std::span<const C3Result> candidates);
+
+// Of results that did not settle, a sentence for each.
+std::vector<std::string> settling_warnings(std::span<const C3Result> results);
+
+// What is to be known of results that were to reserve CUs: that nothing can be reserved, or that reserving nothing
+// would have been faster, by more than 1 %.
+std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const C3Result> results);
+
+}  // namespace c3sim::study

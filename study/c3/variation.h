@@ -1,0 +1,54 @@
+// What the fraction of ideal owes to one thing about a platform: a mechanism of interference, or a parameter that was
+// assumed or fitted.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "study/c3/strategy.h"
+#include "study/report/results.h"
+#include "study/run/parallel.h"
+#include "study/run/platform_file.h"
+#include "study/run/testbed.h"
+
+namespace c3sim::study {
+
+using Fractions = std::vector<double>;  // of ideal, by strategy
+// What is asked of every platform. Several threads ask at once, each with a testbed of its own.
+using Question = std::function<Fractions(Testbed&)>;
+
+// Strategies whose fraction can move: serial's is 0 by definition.
+std::vector<Strategy> strategies_that_vary(std::span<const Strategy> strategies);
+Question question_of(const Scenario& scenario, std::vector<Strategy> strategies);
+
+// The answers of platforms without one mechanism each, in the order of models::all_mechanisms, behind that of the
+// platform itself. One row each; percent of ideal by strategy.
+std::vector<Fractions> leave_mechanisms_out(const models::PlatformSpec& platform, const Question& question,
+                                            const Progress& progress = {});
+NamedTable mechanism_table(std::span<const Strategy> strategies, std::span<const Fractions> answers);
+
+// A parameter of kind assumed or fitted, and the answers at the ends of its range; none where the rest of the platform
+// rules that end out.
+struct Sensitivity {
+  std::string parameter;
+  std::string low;
+  std::string high;
+  std::optional<Fractions> at_low;
+  std::optional<Fractions> at_high;
+
+  // How far the fraction moves over the two ends and `base`; of one strategy, and of the one that moves most.
+  double swing(const Fractions& base, std::size_t strategy) const;
+  double largest_swing(const Fractions& base) const;
+};
+struct SensitivityAnswer {
+  Fractions base;
+  std::vector<Sensitivity> parameters;  // by largest swing, then by name
+};
+SensitivityAnswer vary_parameters(const Platform& platform, const Question& question, const Progress& progress = {});
+// One row per parameter: largest swing, and by strategy the change at either end, in points of percent.
+NamedTable sensitivity_table(std::span<const Strategy> strategies, const SensitivityAnswer& answer);
+
+}  // namespace c3sim::study

@@ -1,0 +1,42 @@
+// An experiment: operations on streams of GPUs, and what they do when they run. Experiment files are read by
+// study/experiment/experiment_reader.h, points of sweeps over their parameters answered by
+// study/sweep/point_question.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/report/results.h"
+#include "study/run/testbed.h"
+#include "study/work/operation_graph.h"
+
+namespace c3sim::study {
+
+struct Experiment {
+  std::string name;
+  OperationGraph graph;
+  // What the operations were cut from, by GraphNode::whole: each by itself, of a dependent pair the one after the
+  // other, with collectives by RCCL. What the experiment is held against: study/work/one_stream.h.
+  std::vector<Schedule> wholes;
+};
+
+// What would run, without running it: one row per operation of the expanded graph.
+Results describe_experiment(const Testbed& testbed, const Experiment& experiment);
+
+// One row per operation ("results"): when it ran, how long its queue was busy with it, and how much longer than alone
+// (study/run/queue_time.h); the same of each operation of the file, where any stands for several ("operations"), and of
+// each stream ("streams"). The makespan ("overlap") stands beside that of the same operations uncut on one stream, with
+// their collectives by RCCL (study/work/one_stream.h), which is what the speedup is over; there is none where no
+// operations of the experiment could overlap, nor where packets would wait for ever on one stream. Throws
+// sim::ConfigError where packets wait for ever.
+Results run_experiment(Testbed& testbed, const Experiment& experiment);
+
+// What one run measures: "makespan_us", "serial_us" and "speedup" as above, and of each operation of the file, all that
+// it stands for together, "NAME.start_us" (of the first), "NAME.end_us" (of the last) and "NAME.time_us" (the sum of
+// all on their queues). None where there is no such number.
+using Quantities = std::map<std::string, std::optional<double>>;
+Quantities measure(Testbed& testbed, const Experiment& experiment);
+
+}  // namespace c3sim::study

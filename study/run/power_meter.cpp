@@ -1,0 +1,55 @@
+#include "study/run/power_meter.h"
+
+#include <algorithm>
+
+namespace c3sim::study {
+
+void PowerMeter::look_at_rest(models::PowerGovernor& governor) {
+  idle_power_ = governor.power();
+  idle_clock_ = governor.reported_clock();
+}
+
+void PowerMeter::count(const Held& held, sim::Time from) {
+  const sim::Seconds time = sim::to_seconds(held.until - std::min(held.until, std::max(held.since, from)));
+  busy_ += time;
+  energy_ += held.power * time;
+  cycles_ += held.clock * time;
+}
+
+void PowerMeter::attach(models::Node& node) {
+  models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
+  look_at_rest(governor);
+  node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {
+    count({since, until, governor.power(), governor.reported_clock()}, sim::Time::zero());
+  });
+}
+
+void PowerMeter::record(models::Node& node) {
+  models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
+  look_at_rest(governor);
+  node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {
+    recorded_.push_back({since, until, governor.power(), governor.reported_clock()});
+  });
+}
+
+void PowerMeter::count_from(sim::Time from) {
+  for (const Held& held : recorded_) count(held, from);
+}
+
+sim::Watts PowerMeter::mean_power(sim::Seconds time) const {
+  if (time <= sim::Seconds(0.0)) return idle_power_;
+  return (energy_ + idle_power_ * (time - busy_)) / time;
+}
+
+sim::Hertz PowerMeter::mean_clock(sim::Seconds time) const {
+  if (time <= sim::Seconds(0.0)) return idle_clock_;
+  return sim::Hertz((cycles_ + idle_clock_ * (time - busy_)) / time.value());
+}
+
+sim::Hertz PowerMeter::clock_at_work(sim::Seconds time, sim::Seconds at_rest) const {
+  const sim::Seconds at_work = time - at_rest;
+  if (at_work <= sim::Seconds(0.0)) return idle_clock_;
+  return sim::Hertz((mean_clock(time) * time - idle_clock_ * at_rest) / at_work.value());
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,20 @@
+// How long operations keep their queues busy: a kernel from when its turn has come, launched, to when its GPUs are done
+// with it, without what the host takes to launch it and to notice its end; all else from when the host begins with it
+// to when the host knows of its end.
+#pragma once
+
+#include <vector>
+
+#include "study/run/testbed.h"
+#include "study/work/operation.h"
+
+namespace c3sim::study {
+
+// By place, of a run on that platform. What a kernel waits for a host that is busy is part of its time.
+std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform);
+
+// The same of one operation with the node to itself; of one that is queued beforehand, behind another.
+sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued,
+                         Between between = Between::nothing);
+
+}  // namespace c3sim::study

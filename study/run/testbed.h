@@ -1,0 +1,108 @@
+// A node under test: every question is put to a fresh, idle node of one platform, and answered once however often it
+// is asked. By the protocol `shot` of the platform's host that is one run from rest; by `steady` it is one of many back
+// to back, all alike: where governors hold the mean of board power, the clock has then settled
+// (study/run/steady_clock.h).
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/node.h"
+#include "models/platform/platform_spec.h"
+#include "sim/simulator.h"
+#include "sim/step_log.h"
+#include "sim/units.h"
+#include "study/run/company.h"
+#include "study/run/timeline.h"
+#include "study/work/operation.h"
+
+namespace c3sim::study {
+
+class Testbed {
+ public:
+  // What the duration of an operation is multiplied by: how far the model is supposed to be off of it.
+  using Factor = std::function<double(const Work& work, const Company& company)>;
+
+  explicit Testbed(models::PlatformSpec platform, Factor factor = {});
+  Testbed(const Testbed&) = delete;
+  Testbed& operator=(const Testbed&) = delete;
+
+  const models::PlatformSpec& platform() const { return platform_; }
+  const Factor& factor() const { return factor_; }
+
+  // Why no schedule may hold this work on this platform, in one sentence that says what would be accepted; empty if one
+  // may.
+  std::string why_impossible(const Work& work) const;
+
+  // Whether the GEMM is one of the paper's "mb": see models::is_memory_bound.
+  bool is_memory_bound(const models::GemmShape& shape);
+
+  // Plays the schedule, all of it possible work. The result stays valid for the life of the testbed.
+  const Timeline& run(const Schedule& schedule, Between between = Between::nothing);
+
+  // Plays the schedule anew, with `attach` called once commands queued beforehand are in place, at `origin` of the
+  // node's clock: what it adds to the node sees all that is timed. `steps`, if given, gets every step from the start of
+  // the simulation. Times are as simulated, without factors.
+  using Attach = std::function<void(models::Node& node, sim::Time origin)>;
+  Timeline watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps = nullptr,
+                 Between between = Between::nothing) const;
+
+  // What a run as simulated is with factors on the durations of its operations. What waits for one begins as much later
+  // or earlier as that ends.
+  Timeline with_factors(const Schedule& schedule, Timeline timeline) const;
+
+  // The same platform where each run is one from rest.
+  Testbed& from_rest();
+  // The same platform without factors.
+  Testbed& as_simulated();
+
+  // How long the work takes with the node to itself.
+  sim::Time alone(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {},
+                  Between between = Between::nothing);
+  // The same where collectives run, too, though not at the same time: what overlap is held against.
+  sim::Time alone_by_turns(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {}) {
+    return alone(work, mask, std::move(gpus), Between::communication);
+  }
+
+  // The protocol by which the library's kernels do a collective alone: one of models::rccl_protocol_names.
+  std::string_view protocol_of(const models::CollectiveSpec& collective);
+
+  // What whoever reads the answers should know of the runs so far.
+  std::vector<std::string> warnings() const;
+
+ private:
+  models::PlatformSpec platform_;
+  Factor factor_;
+  sim::Simulator idle_simulator_;  // of a node that is asked about and never run
+  models::Node idle_node_;
+  // All that decides how a schedule plays out, and nothing else: names and streams do not.
+  struct Asked {
+    Work work;
+    std::vector<int> gpus;
+    models::CuMask mask;
+    int priority;
+    std::vector<std::size_t> after;
+    sim::Time delay;
+    auto operator<=>(const Asked&) const = default;
+  };
+  using Question = std::vector<Asked>;
+  static Question question_of(const Schedule& schedule);
+  Timeline play(const Schedule& schedule, Between between) const;
+  Timeline play_settled(const Schedule& schedule, Between between) const;
+  Timeline play_rounds(const Schedule& schedule, Between between) const;
+  std::map<std::pair<Between, Question>, Timeline> timelines_;
+  std::unique_ptr<Testbed> from_rest_;
+  std::unique_ptr<Testbed> as_simulated_;
+  std::uint64_t unsettled_ = 0;         // instants
+  std::uint64_t unsettled_clocks_ = 0;  // runs
+};
+
+}  // namespace c3sim::study

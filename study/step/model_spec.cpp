@@ -1,0 +1,122 @@
+#include "study/step/model_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "sim/config/config.h"
+#include "sim/config/measurement_text.h"
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr std::int64_t most_features = 1 << 20;
+
+ModelSpec read_yaml(const std::filesystem::path& file) {
+  static constexpr std::array<std::pair<std::string_view, Norm>, 2> norms{{{"layer", Norm::layer}, {"rms", Norm::rms}}};
+  static constexpr std::array<std::pair<std::string_view, Feed>, 3> feeds{
+      {{"gelu", Feed::gelu}, {"relu", Feed::relu}, {"swiglu", Feed::swiglu}}};
+  static constexpr std::array<std::pair<std::string_view, Positions>, 3> positions{
+      {{"rotary", Positions::rotary}, {"learned", Positions::learned}, {"none", Positions::none}}};
+  sim::Config config = sim::Config::from_file(file);
+  sim::Section root = config.root();
+  ModelSpec model;
+  model.name = root.name("name");
+  root.text("source");
+  model.layers = root.integer("layers", 1, 10'000);
+  model.hidden = root.integer("hidden", 1, most_features);
+  model.heads = root.integer("heads", 1, most_features);
+  model.kv_heads = root.integer("kv_heads", 1, most_features, model.heads);
+  model.head_dim = root.integer("head_dim", 1, 4096, std::max<std::int64_t>(1, model.hidden / model.heads));
+  model.ffn = root.integer("ffn", 1, most_features);
+  model.vocabulary = root.integer("vocabulary", 1, 1 << 24);
+  model.position = root.choice<Positions>("position", positions, Positions::rotary);
+  model.positions = root.integer("positions", 0, 1 << 30, 0);
+  model.norm = root.choice<Norm>("norm", norms, Norm::rms);
+  model.feed = root.choice<Feed>("feed", feeds, Feed::swiglu);
+  model.causal = root.flag("causal", true);
+  model.biases = root.flag("biases", false);
+  model.qkv_biases = root.flag("qkv_biases", model.biases);
+  model.tied = root.flag("tied", false);
+  model.dropout = root.number("dropout", 0.0, 0.99, 0.0);
+  model.scored = root.number("scored", 0.001, 1.0, 1.0);
+  model.experts = root.integer("experts", 0, 4096, 0);
+  model.experts_used = root.integer("experts_used", 0, 4096, 0);
+  if (!root.has("head_dim") && model.hidden % model.heads != 0) {
+    root.fault("heads", fmt::format("{} features are not {} heads of the same size: a divisor of {} is accepted",
+                                    model.hidden, model.heads, model.hidden));
+  }
+  for (const std::string& contradiction : contradictions(model)) root.fault("name", contradiction);
+  config.finish();
+  return model;
+}
+
+}  // namespace
+
+std::int64_t ModelSpec::expert_parameters() const { return experts * (first_ffn() + ffn) * hidden; }
+
+std::int64_t ModelSpec::layer_parameters() const {
+  const std::int64_t attention = hidden * (2 * query_features() + 2 * kv_features());
+  const std::int64_t feed_forward =
+      experts == 0 ? (first_ffn() + ffn) * hidden : expert_parameters() + experts * hidden;
+  const std::int64_t norms = (norm == Norm::layer ? 4 : 2) * hidden;
+  const std::int64_t first_bias = biases || qkv_biases ? query_features() + 2 * kv_features() : 0;
+  return attention + feed_forward + norms + first_bias + (biases ? 2 * hidden + first_ffn() : 0);
+}
+
+std::int64_t ModelSpec::end_parameters() const {
+  const std::int64_t learned = position == Positions::learned ? positions * hidden : 0;
+  return (tied ? 1 : 2) * vocabulary * hidden + learned + hidden;
+}
+
+std::vector<std::string> contradictions(const ModelSpec& model) {
+  std::vector<std::string> found;
+  if (model.heads % model.kv_heads != 0) {
+    found.push_back(fmt::format("{} heads do not share {} heads of keys and values evenly: a divisor of {} is accepted",
+                                model.heads, model.kv_heads, model.heads));
+  }
+  if ((model.experts == 0) != (model.experts_used == 0) || model.experts_used > model.experts) {
+    found.push_back(fmt::format("a token cannot use {} of {} experts: 1 to all of them are accepted, or none of none",
+                                model.experts_used, model.experts));
+  }
+  if (model.position == Positions::learned && model.positions == 0) {
+    found.push_back("learned positions are so many: positions is missing, a number from 1 is accepted");
+  }
+  return found;
+}
+
+std::vector<std::string> model_names(std::span<const std::filesystem::path> config_folders) {
+  std::set<std::string> names;
+  for (const std::filesystem::path& folder : config_folders) {
+    std::error_code absent;
+    for (std::filesystem::directory_iterator file(folder / "models", absent), end; !absent && file != end; ++file) {
+      if (file->path().extension() == ".yaml") names.insert(file->path().stem().string());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders) {
+  const std::filesystem::path path = name_or_path;
+  if (path.extension() == ".json") return read_hugging_face(sim::read_measurement_text(path), name_or_path);
+  if (path.extension() == ".yaml" || path.extension() == ".yml" || name_or_path.find('/') != std::string::npos) {
+    return read_yaml(path);
+  }
+  for (const std::filesystem::path& folder : config_folders) {
+    std::error_code absent;
+    const std::filesystem::path file = folder / "models" / (name_or_path + ".yaml");
+    if (std::filesystem::is_regular_file(file, absent)) return read_yaml(file);
+  }
+  throw sim::ConfigError({{"--model", "",
+                           "no model is named '" + name_or_path.substr(0, 80) + "'" +
+                               sim::name_hint(name_or_path, model_names(config_folders)) +
+                               "; a file is accepted too, .yaml or a config.json of Hugging Face"}});
+}
+
+}  // namespace c3sim::study

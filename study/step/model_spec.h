@@ -1,0 +1,66 @@
+// A transformer as data: its extents, and what its layers consist of. From configs/models, or from a config.json of
+// Hugging Face.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace c3sim::study {
+
+enum class Norm { layer, rms };
+enum class Feed { gelu, relu, swiglu };          // what the feed-forward half has between its products
+enum class Positions { rotary, learned, none };  // how a token knows where it stands
+
+struct ModelSpec {
+  std::string name;
+  std::int64_t layers = 1;
+  std::int64_t hidden = 1;  // features of a token
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;  // of keys and values; heads are a multiple
+  std::int64_t head_dim = 1;
+  std::int64_t ffn = 1;  // features between the products of the feed-forward half, of one expert
+  std::int64_t vocabulary = 1;
+  std::int64_t positions = 0;  // that it knows; 0: no bound
+  Positions position = Positions::rotary;
+  Norm norm = Norm::rms;
+  Feed feed = Feed::swiglu;
+  bool causal = true;             // a token sees those before it alone
+  bool biases = false;            // of all products
+  bool qkv_biases = false;        // of the first alone
+  bool tied = false;              // the last product has the weights of the embedding
+  double dropout = 0.0;           // share that training leaves out
+  double scored = 1.0;            // share of the tokens whose output training scores
+  std::int64_t experts = 0;       // of a layer, 0: one feed-forward half for all tokens
+  std::int64_t experts_used = 0;  // by a token
+
+  auto operator<=>(const ModelSpec&) const = default;
+
+  std::int64_t query_features() const { return heads * head_dim; }
+  std::int64_t kv_features() const { return kv_heads * head_dim; }
+  // Features that the first product of the feed-forward half gives: gates and values.
+  std::int64_t first_ffn() const { return feed == Feed::swiglu ? 2 * ffn : ffn; }
+  // Weights of a layer's products, norms and biases; those of all layers, and of the embeddings and the head.
+  std::int64_t layer_parameters() const;
+  std::int64_t expert_parameters() const;  // of these, of experts
+  std::int64_t end_parameters() const;
+  std::int64_t parameters() const { return layers * layer_parameters() + end_parameters(); }
+};
+
+// A path of a .yaml or .json file, or the name of one of configs/models. Throws sim::ConfigError with all that is wrong
+// with it: unknown, missing and contradictory keys, heads that do not divide.
+ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders);
+
+std::vector<std::string> model_names(std::span<const std::filesystem::path> config_folders);
+
+// The same of the text of a Hugging Face config.json; `file` stands for it in positions.
+ModelSpec read_hugging_face(std::string_view text, const std::string& file);
+
+// What contradicts itself, each in one sentence that says what would be accepted.
+std::vector<std::string> contradictions(const ModelSpec& model);
+
+}  // namespace c3sim::study

@@ -1,0 +1,201 @@
+#include "study/step/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sim/config/config_error.h"
+#include "study/run/power_meter.h"
+#include "study/run/testbed.h"
+#include "study/step/step_faults.h"
+#include "study/step/step_graph.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using Busy = std::pair<sim::Time, sim::Time>;
+
+// When any of them runs: apart and in order.
+std::vector<Busy> unite(std::vector<Busy> intervals) {
+  std::ranges::sort(intervals);
+  std::vector<Busy> united;
+  for (const Busy& one : intervals) {
+    if (united.empty() || one.first > united.back().second) {
+      united.push_back(one);
+    } else {
+      united.back().second = std::max(united.back().second, one.second);
+    }
+  }
+  return united;
+}
+
+sim::Time length(const std::vector<Busy>& united) {
+  sim::Time sum{0};
+  for (const auto& [begin, end] : united) sum += end - begin;
+  return sum;
+}
+
+// What a run of some layers shows. All of it grows with the number of layers by as much for each, once there are
+// enough.
+struct Seen {
+  double time = 0.0;  // seconds, as all times here
+  double compute = 0.0;
+  double communication = 0.0;
+  double exposed = 0.0;
+  std::array<double, kinds> by_kind{};
+  double energy = 0.0;  // joules
+  double cycles = 0.0;  // of the engine clock
+  double flops = 0.0;
+
+  template <class Visit>
+  static void each(Seen& a, const Seen& b, const Visit& visit) {
+    visit(a.time, b.time);
+    visit(a.compute, b.compute);
+    visit(a.communication, b.communication);
+    visit(a.exposed, b.exposed);
+    for (std::size_t kind = 0; kind < kinds; ++kind) visit(a.by_kind[kind], b.by_kind[kind]);
+    visit(a.energy, b.energy);
+    visit(a.cycles, b.cycles);
+    visit(a.flops, b.flops);
+  }
+};
+
+class StepRun {
+ public:
+  StepRun(const models::PlatformSpec& platform, const StepQuestion& question,
+          std::span<const ElementwiseOperator> operators)
+      : question_(question),
+        operators_(operators),
+        from_graph_(launching(platform, true)),
+        op_by_op_(launching(platform, false)) {}
+
+  Seen look(std::int64_t layers) {
+    StepQuestion graph_question = question_;
+    graph_question.graph = true;
+    Seen seen = look(graph_question, from_graph_, layers);
+    if (question_.graph) return seen;
+    const Seen launched = look(question_, op_by_op_, layers);
+    seen.time = launched.time;
+    seen.energy = launched.energy;
+    seen.cycles = launched.cycles;
+    return seen;
+  }
+  Schedule schedule(std::int64_t layers) const {
+    return graph_of(step_blocks(question_, operators_, layers), from_graph_.platform().gpus).schedule();
+  }
+  std::vector<std::string> warnings() const { return (question_.graph ? from_graph_ : op_by_op_).warnings(); }
+
+ private:
+  Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers) {
+    const std::vector<StepBlock> blocks = step_blocks(question, operators_, layers);
+    const OperationGraph graph = graph_of(blocks, testbed.platform().gpus);
+    const Schedule schedule = graph.schedule();
+    require_possible(testbed, schedule);
+    const Timeline& timeline = testbed.run(schedule);
+    Seen seen = tell(blocks, graph, timeline, testbed.platform().host.kernel_notice);
+    PowerMeter meter;
+    testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+    const sim::Seconds time(seen.time);
+    seen.energy = (meter.mean_power(time) * time).value();
+    seen.cycles = meter.mean_clock(time) * time;
+    return seen;
+  }
+
+  static void require_possible(const Testbed& testbed, const Schedule& schedule) {
+    std::vector<sim::Fault> faults;
+    for (const Operation& operation : schedule) {
+      const std::string why = testbed.why_impossible(operation.work);
+      if (!why.empty()) faults.push_back({"step", operation.name, why});
+    }
+    if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+  }
+
+  // A span ends when the host knows of it, `notice` after its kernels.
+  static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
+                   sim::Time notice) {
+    std::map<std::string, Kind> kind_of;
+    for (const StepBlock& block : blocks) {
+      for (const StepOperation& one : block.operations) kind_of[one.name] = one.kind;
+    }
+    Seen seen;
+    std::vector<Busy> compute;
+    std::vector<Busy> communication;
+    for (std::size_t place = 0; place < graph.nodes().size(); ++place) {
+      const GraphNode& node = graph.nodes()[place];
+      const Kind kind = kind_of.at(node.listed);
+      const Span& span = timeline.operations[place];
+      const sim::Time end = is_kernel(node.operation.work) ? span.end - notice : span.end;
+      seen.by_kind[static_cast<std::size_t>(kind)] += sim::to_seconds(end - span.start).value();
+      (communicates(kind) ? communication : compute).emplace_back(span.start, end);
+      seen.time = std::max(seen.time, sim::to_seconds(end).value());
+      const bool again = node.listed.starts_with("again_");
+      if (const auto* gemm = std::get_if<models::GemmShape>(&node.operation.work); gemm && !again) {
+        seen.flops += gemm->flops().value();
+      }
+      if (const auto* shape = std::get_if<models::AttentionShape>(&node.operation.work); shape && !again) {
+        seen.flops += shape->flops().value();
+      }
+    }
+    std::vector<Busy> all = compute;
+    all.insert(all.end(), communication.begin(), communication.end());
+    const sim::Time busy = length(unite(compute));
+    seen.compute = sim::to_seconds(busy).value();
+    seen.communication = sim::to_seconds(length(unite(communication))).value();
+    seen.exposed = sim::to_seconds(length(unite(all)) - busy).value();
+    return seen;
+  }
+
+  const StepQuestion& question_;
+  std::span<const ElementwiseOperator> operators_;
+  Testbed from_graph_;
+  Testbed op_by_op_;
+};
+
+}  // namespace
+
+models::PlatformSpec launching(models::PlatformSpec platform, bool graph) {
+  platform.host.kernel_launch = graph ? sim::Time(0) : platform.host.framework_call;
+  platform.host.graph_launch = sim::Time(0);
+  return platform;
+}
+
+double StepResult::tokens_per_second() const {
+  const double tokens = static_cast<double>(question.new_tokens() * question.dp);
+  return tokens / sim::to_seconds(time).value();
+}
+
+StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
+               std::span<const ElementwiseOperator> operators, std::int64_t simulated) {
+  if (std::vector<sim::Fault> faults = faults_of(question, platform); !faults.empty()) {
+    throw sim::ConfigError(std::move(faults));
+  }
+  StepRun run(platform, question, operators);
+  const std::int64_t layers = question.layer_count();
+  const std::int64_t few = std::min(layers, simulated);
+  Seen seen = run.look(few);
+  if (few < layers) {
+    const double more = static_cast<double>(layers - few);
+    Seen::each(seen, run.look(few - 1),
+               [more](double& of_few, double of_one_less) { of_few += more * (of_few - of_one_less); });
+  }
+  StepResult result;
+  result.question = question;
+  const auto time = [](double seconds) { return sim::to_time(sim::Seconds(seconds)); };
+  result.time = time(seen.time);
+  result.compute = time(seen.compute);
+  result.communication = time(seen.communication);
+  result.exposed = time(seen.exposed);
+  for (std::size_t kind = 0; kind < kinds; ++kind) result.by_kind[kind] = time(seen.by_kind[kind]);
+  result.power = sim::Joules(seen.energy) / sim::Seconds(seen.time);
+  result.clock = sim::Hertz(seen.cycles / seen.time);
+  result.flops = sim::Flops(seen.flops);
+  result.memory = memory_of(question);
+  result.warnings = run.warnings();
+  result.schedule = run.schedule(few);
+  return result;
+}
+
+}  // namespace c3sim::study

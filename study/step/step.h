@@ -1,0 +1,55 @@
+// A whole step of a model on one node: how long it takes, what of its communication is exposed, what it draws.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/platform/platform_spec.h"
+#include "sim/units.h"
+#include "study/report/results.h"
+#include "study/step/step_memory.h"
+#include "study/step/step_operation.h"
+#include "study/step/step_question.h"
+#include "study/work/operators.h"
+
+namespace c3sim::study {
+
+struct StepResult {
+  StepQuestion question;
+  sim::Time time{0};
+  // Of the kernels of one GPU and the collectives that it takes part in, as launched from a graph: when any of them
+  // ran, and, of the time with communication, that without and with a kernel beside it.
+  sim::Time compute{0};
+  sim::Time communication{0};
+  sim::Time exposed{0};
+  std::array<sim::Time, kinds> by_kind{};  // sums over all kernels
+  sim::Watts power;                        // of one GPU, mean over the step
+  sim::Hertz clock;                        // likewise
+  sim::Flops flops;                        // of products and attention on one GPU, as the model has them
+  StepMemory memory;
+  std::vector<std::string> warnings;
+  Schedule schedule;  // of the layers that were simulated
+
+  sim::Time overlapped() const { return communication - exposed; }
+  sim::Joules energy() const { return power * sim::to_seconds(time); }
+  double tokens_per_second() const;
+};
+
+// A platform whose kernels are launched as those of a step: of a captured graph none by itself, the graph's own launch
+// not being part of the step; op by op, a framework's thread takes its time for each.
+models::PlatformSpec launching(models::PlatformSpec platform, bool graph);
+
+// Throws sim::ConfigError with the question's faults, if it has any. Layers that repeat are simulated until their
+// period shows: `simulated` says how many there are at least, all where there are no more.
+StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
+               std::span<const ElementwiseOperator> operators, std::int64_t simulated = 4);
+
+Results to_tables(const StepResult& result, const models::PlatformSpec& platform);
+
+// The step as an experiment that c3sim run takes.
+std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
+                            std::span<const ElementwiseOperator> operators);
+
+}  // namespace c3sim::study

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <string>
+
+#include "sim/config/quantity_text.h"
+#include "sim/overloaded.h"
+#include "study/step/step.h"
+#include "study/step/step_graph.h"
+
+namespace c3sim::study {
+
+namespace {
+
+std::string bytes_text(sim::Bytes bytes) { return fmt::format("{:.0f} B", bytes.value()); }
+
+std::string words(const models::GemmShape& shape) {
+  const std::string extents = fmt::format("gemm: {}x{}x{}", shape.m, shape.n, shape.k);
+  return shape.dtype == models::Dtype::bf16 ? extents : fmt::format("{}, dtype: {}", extents, to_string(shape.dtype));
+}
+
+std::string words(const models::AttentionShape& shape) {
+  return fmt::format(
+      "attention: {{batch: {}, heads: {}, kv_heads: {}, queries: {}, keys: {}, head_dim: {}, causal: {}, "
+      "gradient: {}, dtype: {}}}",
+      shape.batch, shape.heads, shape.kv_heads, shape.queries, shape.keys, shape.head_dim, shape.causal, shape.backward,
+      to_string(shape.dtype));
+}
+
+std::string words(const models::ElementwiseSpec& spec) {
+  return fmt::format("kernel: {{read: {}, write: {}, flops: {:.0f}, reduces: {}}}", bytes_text(spec.read),
+                     bytes_text(spec.written), spec.flops.value(), spec.reduces);
+}
+
+std::string words(const models::CollectiveSpec& spec) {
+  const char* const how = spec.host_threads ? ", host_threads: per_gpu" : "";
+  return fmt::format("collective: {{kind: {}, bytes: {}, backend: {}, gpus: {}{}{}}}", to_string(spec.kind),
+                     bytes_text(spec.bytes), to_string(spec.backend), spec.gpus, how,
+                     spec.graph ? ", graph: true" : "");
+}
+
+// What a wait is in a file: the name, and of a layer before its own "@layer-2". Of its own layer there is nothing to
+// say.
+std::string words(const Wait& wait) {
+  return wait.shift == 0 ? wait.on : fmt::format("{}@{}{:+}", wait.on, wait.index, wait.shift);
+}
+
+std::string line_of(const StepOperation& one) {
+  std::string after;
+  for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait);
+  const std::string waits = after.empty() ? "" : fmt::format("after: [{}], ", after);
+  const std::string work =
+      std::visit(sim::Overloaded{[](const models::GemmShape& shape) { return words(shape); },
+                                 [](const models::AttentionShape& shape) { return words(shape); },
+                                 [](const models::ElementwiseSpec& spec) { return words(spec); },
+                                 [](const models::CollectiveSpec& spec) { return words(spec); },
+                                 [](const auto&) { return std::string(); }},  // a step has no other work
+                 one.work);
+  return fmt::format("{{name: {}, stream: {}, {}{}}}\n", one.name, one.stream, waits, work);
+}
+
+std::string launch_text(const models::PlatformSpec& platform, bool graph) {
+  const sim::Time launch = graph ? sim::Time(0) : platform.host.framework_call;
+  return fmt::format("set: [host.kernel_launch={:g}us, host.graph_launch=0us]\n", sim::to_microseconds(launch));
+}
+
+}  // namespace
+
+std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
+                            std::span<const ElementwiseOperator> operators) {
+  const std::vector<StepBlock> blocks = step_blocks(question, operators, question.layer_count());
+  std::string text =
+      fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
+                  question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
+                  question.gpus(), question.graph ? "from a captured graph" : "launched op by op");
+  text += fmt::format("name: {}\nplatform: {}\n{}operations:\n", question.model.name, platform.name,
+                      launch_text(platform, question.graph));
+  for (const StepBlock& block : blocks) {
+    if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
+    for (const StepOperation& one : block.operations) text += (block.layers > 0 ? "      - " : "  - ") + line_of(one);
+  }
+  return text;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,113 @@
+#include "study/step/step_faults.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "study/step/step_memory.h"
+
+namespace c3sim::study {
+
+namespace {
+
+class Faults {
+ public:
+  void add(std::string where, std::string what) { faults_.push_back({std::move(where), "", std::move(what)}); }
+  void require_divisor(const std::string& where, int parts, std::int64_t whole, std::string_view of) {
+    if (whole % parts == 0) return;
+    add(where, fmt::format("{} GPUs do not share {} {} evenly: a divisor is accepted", parts, whole, of));
+  }
+  std::vector<sim::Fault> take() { return std::move(faults_); }
+
+ private:
+  std::vector<sim::Fault> faults_;
+};
+
+void check_parallelism(const StepQuestion& question, const models::PlatformSpec& platform, Faults& faults) {
+  const ModelSpec& model = question.model;
+  faults.require_divisor("tp", question.tp, model.heads, "heads");
+  if (model.heads % question.tp == 0 && question.tp % model.kv_heads != 0) {
+    faults.require_divisor("tp", question.tp, model.kv_heads, "heads of keys and values");
+  }
+  faults.require_divisor("tp", question.tp, model.ffn, "features of the feed-forward half");
+  if (!question.layers) faults.require_divisor("tp", question.tp, model.vocabulary, "words");
+  if (question.ep > 1 && model.experts == 0) {
+    faults.add("ep", fmt::format("{} has no experts to share out: 1 is accepted", model.name));
+  } else if (question.ep > 1) {
+    faults.require_divisor("ep", question.ep, model.experts, "experts");
+  }
+  if (platform.gpus % question.gpus() != 0) {
+    faults.add("tp", fmt::format("{} x {} x {} (--tp, --ep and --dp) are {} GPUs: a divisor of the {} of the node is "
+                                 "accepted",
+                                 question.tp, question.ep, question.dp, question.gpus(), platform.gpus));
+  }
+  for (const auto& [name, gpus] : {std::pair("cp", question.cp), std::pair("pp", question.pp)}) {
+    if (gpus != 1) faults.add(name, fmt::format("{}: steps have no such parallelism yet: 1 is accepted", gpus));
+  }
+  if (question.shard == Shard::full && question.dp == 1) {
+    faults.add("shard", "full shares weights out over replicas: --dp of at least 2 is accepted");
+  }
+  if (question.shard == Shard::full && question.phase != Phase::train) {
+    faults.add("shard", "full is of training: --phase train is accepted");
+  }
+  if (question.trains() && model.experts > 0) {
+    faults.add("phase", "the gradient of experts is not described: --forward, decode and prefill are accepted");
+  }
+}
+
+void check_phase(const StepQuestion& question, Faults& faults) {
+  if (question.phase == Phase::decode && !question.model.causal) {
+    faults.add("phase", fmt::format("{} does not decode: prefill and train are accepted", question.model.name));
+  }
+  if (question.phase == Phase::decode && question.tokens > 4) {
+    faults.add("tokens", fmt::format("decode has 1 to 4 new tokens a sequence, not {}", question.tokens));
+  }
+  if (question.phase == Phase::train && question.context > 0) faults.add("context", "training has no cached tokens");
+  const std::int64_t length = question.context + question.tokens;
+  if (question.model.positions > 0 && length > question.model.positions) {
+    faults.add(question.context > 0 ? "context" : "tokens",
+               fmt::format("{} tokens are more than the {} that {} knows the place of", length,
+                           question.model.positions, question.model.name));
+  }
+  if (!question.trains() && question.optimizer != Optimizer::none) {
+    faults.add("optimizer", "there are no gradients to update weights by: --phase train without --forward is accepted");
+  }
+  if (!question.trains() && question.recompute) {
+    faults.add("recompute", "there are no gradients: --phase train without --forward is accepted");
+  }
+}
+
+void check_memory(const StepQuestion& question, const models::PlatformSpec& platform, Faults& faults) {
+  const StepMemory memory = memory_of(question);
+  const sim::Bytes capacity = platform.gpu.memory.hbm_capacity;
+  if (memory.total() <= capacity) return;
+  const sim::Bytes by_batch = memory.cache + memory.activations;
+  const double room = (capacity - (memory.total() - by_batch)) / by_batch * static_cast<double>(question.batch);
+  const std::string accepted =
+      room >= 1.0 ? fmt::format("--batch {} is accepted", static_cast<std::int64_t>(room))
+                  : std::string("more GPUs that share weights are accepted (--tp, --shard full), or fewer --layers");
+  faults.add("batch", fmt::format("{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
+                                  capacity.value() / 1e9, to_string(memory), accepted));
+}
+
+}  // namespace
+
+std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::PlatformSpec& platform) {
+  Faults faults;
+  if (!platform.gpu.attention) faults.add("platform", "describes no kernels for attention (gpu.attention)");
+  if (!platform.gpu.gemm.precision(question.dtype)) {
+    std::string known;
+    for (const models::Dtype dtype : models::all_dtypes) {
+      if (platform.gpu.gemm.precision(dtype)) known += (known.empty() ? "" : ", ") + std::string(to_string(dtype));
+    }
+    faults.add("dtype", fmt::format("{} has no matrix rate of {}: {} are accepted", platform.name,
+                                    to_string(question.dtype), known));
+  }
+  check_parallelism(question, platform, faults);
+  check_phase(question, faults);
+  check_memory(question, platform, faults);
+  return faults.take();
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,23 @@
+// A step as operations on streams.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "study/step/step_operation.h"
+#include "study/step/step_question.h"
+#include "study/work/operation_graph.h"
+#include "study/work/operators.h"
+
+namespace c3sim::study {
+
+// The step of a question that has no faults, with so many layers. Throws sim::ConfigError where the configurations lack
+// an operator.
+std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                   std::int64_t layers);
+
+// Expanded, on a node of so many GPUs; resolved.
+OperationGraph graph_of(std::span<const StepBlock> blocks, int gpus);
+
+}  // namespace c3sim::study

@@ -1,0 +1,88 @@
+#include "study/step/step_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace c3sim::study {
+
+namespace {
+
+// Elements that a layer leaves for its gradient, for each token: what norms, products, attention, dropout and the
+// activation were given, and its result.
+double kept_by_layer(const StepQuestion& question) {
+  const ModelSpec& model = question.model;
+  const double hidden = static_cast<double>(model.hidden);
+  const double attention = static_cast<double>(2 * model.query_features() + 2 * model.kv_features());
+  const double ffn = static_cast<double>(model.first_ffn() + (model.feed == Feed::swiglu ? 2 : 1) * model.ffn);
+  const double used = model.experts == 0 ? 1.0 : static_cast<double>(model.experts_used);
+  return 4.0 * hidden + (attention + used * ffn) / question.tp;
+}
+
+sim::Bytes activations_of(const StepQuestion& question) {
+  const double tokens = static_cast<double>(question.new_tokens());
+  const double layers = static_cast<double>(question.layer_count());
+  const sim::Bytes element = size_of(question.dtype);
+  const sim::Bytes of_layer = tokens * kept_by_layer(question) * element;
+  const sim::Bytes stream = tokens * static_cast<double>(question.model.hidden) * element;
+  const bool scores_all = question.phase == Phase::train && !question.layers;
+  const double scored = scores_all ? tokens * question.model.scored : 0.0;
+  const sim::Bytes scores =
+      scored * static_cast<double>(question.model.vocabulary) / question.tp * (element + single_precision);
+  if (!question.trains()) return of_layer + scores;
+  return scores + (question.recompute ? layers * stream + of_layer : layers * of_layer);
+}
+
+}  // namespace
+
+double layer_weights(const StepQuestion& question) {
+  const ModelSpec& model = question.model;
+  const double of_experts = static_cast<double>(model.expert_parameters());
+  const double of_all = static_cast<double>(model.layer_parameters()) - of_experts;
+  return (of_all + of_experts / question.ep) / question.tp;
+}
+
+double end_weights(const StepQuestion& question) {
+  return question.layers ? 0.0 : static_cast<double>(question.model.end_parameters()) / question.tp;
+}
+
+StepMemory memory_of(const StepQuestion& question) {
+  const double layers = static_cast<double>(question.layer_count());
+  const double weights = layers * layer_weights(question) + end_weights(question);
+  const double shards = question.shard == Shard::full ? question.dp : 1;
+  const sim::Bytes element = size_of(question.dtype);
+  StepMemory memory;
+  // Automatic mixed precision keeps weights in single precision, and casts them product by product; shards are gathered
+  // for two layers at a time.
+  memory.weights = weights / shards * (question.trains() && question.shard == Shard::none ? single_precision : element);
+  if (question.shard == Shard::full) memory.weights += std::min(2.0, layers) * layer_weights(question) * element;
+  if (question.trains()) memory.gradients = weights / shards * single_precision;
+  if (question.trains() && question.optimizer != Optimizer::none) {
+    const double copies = question.shard == Shard::full && element < single_precision ? 3.0 : 2.0;
+    memory.states = copies * weights / shards * single_precision;
+  }
+  memory.activations = activations_of(question);
+  if (question.phase != Phase::train) {
+    const double cached = static_cast<double>(question.batch) * static_cast<double>(question.context + question.tokens);
+    const double features = 2.0 * static_cast<double>(question.kv_heads() * question.model.head_dim);
+    memory.cache = layers * cached * features * element;
+  }
+  return memory;
+}
+
+std::string to_string(const StepMemory& memory) {
+  std::string text;
+  const std::pair<const char*, sim::Bytes> parts[] = {{"weights", memory.weights},
+                                                      {"gradients", memory.gradients},
+                                                      {"states", memory.states},
+                                                      {"activations", memory.activations},
+                                                      {"cache", memory.cache}};
+  for (const auto& [name, bytes] : parts) {
+    if (bytes <= sim::Bytes(0.0)) continue;
+    text += fmt::format("{}{} {:.1f} GB", text.empty() ? "" : ", ", name, bytes.value() / 1e9);
+  }
+  return text;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,28 @@
+// What a step keeps in the memory of one GPU.
+#pragma once
+
+#include <string>
+
+#include "study/step/step_question.h"
+
+namespace c3sim::study {
+
+struct StepMemory {
+  sim::Bytes weights;
+  sim::Bytes gradients;
+  sim::Bytes states;       // of the optimizer: two moments, and weights in single precision where they are not
+  sim::Bytes activations;  // that the gradient needs, or those of one layer
+  sim::Bytes cache;        // keys and values of all tokens
+
+  sim::Bytes total() const { return weights + gradients + states + activations + cache; }
+};
+
+// Weights of a layer on one GPU, before replicas share them out; those of embedding and head, 0 where the step has
+// layers alone.
+double layer_weights(const StepQuestion& question);
+double end_weights(const StepQuestion& question);
+
+StepMemory memory_of(const StepQuestion& question);
+std::string to_string(const StepMemory& memory);  // "weights 16.1 GB, cache 17.2 GB"
+
+}  // namespace c3sim::study

@@ -1,0 +1,54 @@
+// An operation of a step and what kind it is; blocks of them that run one after another, each repeated, as an
+// experiment file has them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/work/choices.h"
+#include "study/work/operation_graph.h"
+
+namespace c3sim::study {
+
+// What a kernel of a step does, as results tell them apart.
+enum class Kind {
+  gemm,
+  attention,
+  norm,
+  elementwise,
+  optimizer,
+  embedding,
+  copy,
+  softmax,
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all
+};
+inline constexpr std::size_t kinds = 12;
+std::string_view to_string(Kind kind);
+inline std::vector<Choice<Kind>> kind_choices() {
+  std::vector<Choice<Kind>> choices;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    choices.emplace_back(to_string(static_cast<Kind>(kind)), static_cast<Kind>(kind));
+  }
+  return choices;
+}
+inline bool communicates(Kind kind) { return kind >= Kind::all_reduce; }
+
+struct StepOperation {
+  std::string name;  // of its own within the step
+  Kind kind;
+  Work work;
+  std::string stream;
+  std::vector<Wait> after{};
+};
+
+struct StepBlock {
+  std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it is none of layers, and runs once
+  std::vector<StepOperation> operations;
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,67 @@
+// What can be asked of a whole step of a model on one node.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "models/collectives/collective.h"
+#include "models/platform/dtype.h"
+#include "study/step/model_spec.h"
+#include "study/work/choices.h"
+
+namespace c3sim::study {
+
+enum class Phase { decode, prefill, train };
+inline constexpr std::array all_phases{Phase::decode, Phase::prefill, Phase::train};
+enum class Shard { none, full };  // of weights, gradients and states over data-parallel GPUs
+inline constexpr std::array all_shards{Shard::none, Shard::full};
+enum class Optimizer { none, adam, lamb };
+inline constexpr std::array all_optimizers{Optimizer::none, Optimizer::adam, Optimizer::lamb};
+
+inline constexpr sim::Bytes single_precision{4.0};  // of weights that are updated, gradients and states
+
+std::string_view to_string(Phase phase);
+std::string_view to_string(Shard shard);
+std::string_view to_string(Optimizer optimizer);
+inline std::vector<Choice<Phase>> phase_choices() { return choices_of<Phase>(all_phases); }
+inline std::vector<Choice<Shard>> shard_choices() { return choices_of<Shard>(all_shards); }
+inline std::vector<Choice<Optimizer>> optimizer_choices() { return choices_of<Optimizer>(all_optimizers); }
+
+struct StepQuestion {
+  ModelSpec model;
+  std::optional<int> layers{};  // that many and nothing else: no embedding, no head
+  Phase phase = Phase::decode;
+  std::int64_t batch = 1;    // sequences of each data-parallel replica
+  std::int64_t tokens = 1;   // new ones of each sequence
+  std::int64_t context = 0;  // cached ones of each sequence
+  int tp = 1;                // GPUs that share out each product
+  int ep = 1;                // GPUs that share out the experts
+  int dp = 1;                // replicas of these, each with sequences of its own
+  int cp = 1;                // GPUs that share out a sequence, and groups of GPUs that share out layers:
+  int pp = 1;                // not described, other numbers are faults
+  Shard shard = Shard::none;
+  models::Dtype dtype = models::Dtype::bf16;
+  bool graph = false;  // launched from a captured graph; else op by op by the host
+  Optimizer optimizer = Optimizer::none;
+  bool forward = false;    // of training: no gradients
+  bool recompute = false;  // of training: activations of a layer are computed again before its gradient
+  models::Backend collectives = models::Backend::rccl;
+
+  auto operator<=>(const StepQuestion&) const = default;
+
+  int gpus() const { return tp * ep * dp; }
+  // Heads of keys and values on a GPU: one at least, of which several GPUs then hold the same.
+  std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
+  std::int64_t layer_count() const { return layers ? *layers : model.layers; }
+  bool trains() const { return phase == Phase::train && !forward; }
+  // Automatic mixed precision (PyTorch's autocast): weights and the stream between layers are in single precision, each
+  // product reads its input and its weights cast to the format that it multiplies in.
+  bool mixes() const { return phase == Phase::train && shard == Shard::none && size_of(dtype) < single_precision; }
+  std::int64_t new_tokens() const { return batch * tokens; }  // of a replica
+};
+
+}  // namespace c3sim::study

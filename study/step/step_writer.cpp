@@ -1,0 +1,91 @@
+#include "study/step/step_writer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/config/config_error.h"
+
+namespace c3sim::study {
+
+namespace {
+
+Kind kind_of(models::CollectiveKind kind) {
+  switch (kind) {
+    case models::CollectiveKind::all_gather:
+      return Kind::all_gather;
+    case models::CollectiveKind::reduce_scatter:
+      return Kind::reduce_scatter;
+    case models::CollectiveKind::all_to_all:
+      return Kind::all_to_all;
+    default:
+      return Kind::all_reduce;
+  }
+}
+
+}  // namespace
+
+void StepWriter::add(const std::string& name, Kind kind, Work work) {
+  operations_.push_back({name, kind, std::move(work), compute_stream});
+}
+
+void StepWriter::product(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k) {
+  add(name, Kind::gemm, models::GemmShape{m, n, k, question_.dtype});
+}
+
+void StepWriter::gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
+  product(name, out, tokens, in);
+}
+
+void StepWriter::weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
+  product(name, out, in, tokens);
+}
+
+void StepWriter::input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
+  product(name, in, tokens, out);
+}
+
+void StepWriter::attention(const std::string& name, bool backward) {
+  models::AttentionShape shape;
+  shape.batch = question_.batch;
+  shape.heads = share(model().heads);
+  shape.kv_heads = question_.kv_heads();
+  shape.queries = question_.tokens;
+  shape.keys = question_.context + question_.tokens;
+  shape.head_dim = model().head_dim;
+  shape.causal = model().causal;
+  shape.backward = backward;
+  shape.dtype = question_.dtype;
+  add(name, Kind::attention, shape);
+}
+
+void StepWriter::operate(const std::string& name, Kind kind, const std::string& operation, double elements,
+                         std::optional<sim::Bytes> element) {
+  const ElementwiseOperator* const found = find_operator(operators_, operation);
+  if (found == nullptr) {
+    throw sim::ConfigError(
+        {{"configs/operators.yaml", "",
+          "has no operator '" + operation + "', which steps need" + operator_hint(operators_, operation)}});
+  }
+  const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
+  add(name, kind, kernel_of(*found, count, element.value_or(this->element())));
+}
+
+void StepWriter::collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
+                            const std::string& stream) {
+  if (gpus == 1) return;
+  models::CollectiveSpec spec;
+  spec.kind = kind;
+  // Engines of today do not add: what only adds up stays with kernels.
+  const bool adds = kind == models::CollectiveKind::reduce_scatter;
+  spec.backend = adds ? models::Backend::rccl : question_.collectives;
+  spec.bytes = bytes;
+  spec.gpus = gpus;
+  if (spec.backend == models::Backend::rccl) {
+    spec.graph = question_.graph;
+  } else {
+    spec.host_threads = models::HostThreads::per_gpu;
+  }
+  operations_.push_back({name, kind_of(kind), spec, stream});
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,62 @@
+// Puts operations of a step one behind the other, in the extents of a question.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "study/step/step_operation.h"
+#include "study/step/step_question.h"
+#include "study/work/operators.h"
+
+namespace c3sim::study {
+
+inline constexpr auto compute_stream = "compute";
+
+inline double elements_of(std::int64_t rows, std::int64_t columns) {
+  return static_cast<double>(rows) * static_cast<double>(columns);
+}
+
+class StepWriter {
+ public:
+  StepWriter(const StepQuestion& question, std::span<const ElementwiseOperator> operators)
+      : question_(question), operators_(operators) {}
+
+  const StepQuestion& question() const { return question_; }
+  const ModelSpec& model() const { return question_.model; }
+  std::int64_t tokens() const { return question_.new_tokens(); }
+  // Of a GPU: its share of features that tensor parallelism shares out.
+  std::int64_t share(std::int64_t features) const { return features / question_.tp; }
+  // Features of its keys, and of its values: of one head at least, of which several GPUs then hold the same.
+  std::int64_t kv_features() const { return question_.kv_heads() * model().head_dim; }
+  sim::Bytes element() const { return size_of(question_.dtype); }
+  // What a product of a batch of tokens has for each of them: features out of features, both of one GPU.
+  void gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens);
+  // Its gradients: that of the weights, and that of what it had been given.
+  void weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens);
+  void input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens);
+  void attention(const std::string& name, bool backward);
+  // An operator of configs/operators.yaml; `element`: of its arrays, that of the question unless given.
+  void operate(const std::string& name, Kind kind, const std::string& operation, double elements,
+               std::optional<sim::Bytes> element = {});
+  // Over so many GPUs, bytes of one GPU's whole array; nothing for one GPU.
+  void collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
+                  const std::string& stream = compute_stream);
+  // Where the last operation is queued, and what it waits for beside its stream.
+  void queue_on(const std::string& stream) { operations_.back().stream = stream; }
+  void wait(Wait wait) { operations_.back().after.push_back(std::move(wait)); }
+  // The operations since the last call.
+  std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
+
+ private:
+  void add(const std::string& name, Kind kind, Work work);
+  void product(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k);
+
+  const StepQuestion& question_;
+  std::span<const ElementwiseOperator> operators_;
+  std::vector<StepOperation> operations_;
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,193 @@
+#include "study/step/training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "study/step/step_memory.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr auto weight_stream = "weights";
+constexpr auto gradient_stream = "gradients";
+// Collectives of one communicator take turns, whatever streams they are queued on: the weights of the layer before, and
+// then the gradients of this one.
+constexpr auto reduction = "reduce_gradients";
+constexpr sim::Bytes bucket{25e6};  // of gradients: PyTorch's DistributedDataParallel, bucket_cap_mb
+
+// Gradients of the products, norms and activations of a layer, the last first.
+class Backward {
+ public:
+  explicit Backward(StepWriter& writer)
+      : writer_(writer), model_(writer.model()), tokens_(writer.tokens()), mixes_(writer.question().mixes()) {}
+
+  void write() {
+    feed_forward();
+    attention_half();
+  }
+
+ private:
+  sim::Bytes stream_element() const { return mixes_ ? single_precision : writer_.element(); }
+  double stream_elements() const { return elements_of(tokens_, model_.hidden); }
+
+  // Both gradients of a product, and the cast of that of the weights.
+  void product(const std::string& of, std::int64_t out, std::int64_t in) {
+    writer_.input_gradient(of + "_input_gradient", out, in, tokens_);
+    writer_.weight_gradient(of + "_weight_gradient", out, in, tokens_);
+    if (model_.biases || (of == "qkv" && model_.qkv_biases)) {
+      writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens_, out));
+    }
+    if (mixes_) writer_.operate(of + "_gradient_cast", Kind::copy, "cast_up", elements_of(out, in));
+  }
+  void residual(const std::string& of) {
+    if (model_.dropout > 0.0) {
+      writer_.operate(of + "_dropout_gradient", Kind::elementwise, "dropout_backward", stream_elements());
+    }
+    if (mixes_) writer_.operate(of + "_residual_cast", Kind::copy, "cast_down", stream_elements());
+  }
+  void normalise(const std::string& of) {
+    if (mixes_) writer_.operate(of + "_cast_up", Kind::copy, "cast_up", stream_elements());
+    writer_.operate(of + "_gradient", Kind::norm, "norm_backward", stream_elements(), stream_element());
+    writer_.operate(of + "_weight_gradient", Kind::elementwise, "norm_weights", stream_elements(), stream_element());
+    writer_.operate(of + "_residual_gradient", Kind::elementwise, "add", stream_elements(), stream_element());
+  }
+  void add_up(const std::string& of) {
+    writer_.collective(of + "_gradient_all_reduce", models::CollectiveKind::all_reduce,
+                       stream_elements() * writer_.element(), writer_.question().tp);
+  }
+
+  void feed_forward() {
+    const std::int64_t ffn = writer_.share(model_.ffn);
+    residual("down");
+    product("down", model_.hidden, ffn);
+    activation(elements_of(tokens_, ffn));
+    product("up", writer_.share(model_.first_ffn()), model_.hidden);
+    add_up("up");
+    normalise("ffn_norm");
+  }
+
+  void activation(double elements) {
+    if (model_.feed == Feed::swiglu) {
+      writer_.operate("gated_gradient", Kind::elementwise, "mul_strided", elements);
+      writer_.operate("gate_value_gradient", Kind::elementwise, "mul", elements);
+      writer_.operate("gate_gradient", Kind::elementwise, "silu_strided", elements);
+      writer_.operate("gate_join", Kind::copy, "copy", 2.0 * elements);
+    } else {
+      writer_.operate("activation_gradient", Kind::elementwise,
+                      model_.feed == Feed::gelu ? "gelu_backward" : "relu_backward", elements);
+    }
+  }
+
+  void attention_half() {
+    const std::int64_t queries = writer_.share(model_.query_features());
+    const std::int64_t all = queries + 2 * writer_.kv_features();
+    residual("out");
+    product("out", model_.hidden, queries);
+    writer_.operate("attention_sums", Kind::attention, "row_dots", elements_of(tokens_, queries));
+    writer_.attention("attention_gradient", true);
+    writer_.operate("attention_convert", Kind::attention, "cast_down", elements_of(tokens_, all));
+    writer_.operate("qkv_join", Kind::copy, "copy", elements_of(tokens_, all));
+    product("qkv", all, model_.hidden);
+    add_up("qkv");
+    normalise("attention_norm");
+  }
+
+  StepWriter& writer_;
+  const ModelSpec& model_;
+  std::int64_t tokens_;
+  bool mixes_;
+};
+
+// A pass of an optimizer over all weights, by kernels that take many tensors at once.
+struct Pass {
+  std::string_view name;
+  std::string_view operation;
+};
+// PyTorch's foreach AdamW: decay, both moments, the root of the second, and the weights; gradients are set to zero.
+constexpr std::array<Pass, 9> adam_passes{{{"decay", "scale"},
+                                           {"first_moment", "add"},
+                                           {"second_moment_decay", "scale"},
+                                           {"second_moment", "triad"},
+                                           {"root", "scale"},
+                                           {"correction", "scale"},
+                                           {"epsilon", "scale"},
+                                           {"weights", "triad"},
+                                           {"zero", "fill"}}};
+// LAMB (You et al., arXiv 1904.00962): the update is scaled by the norms of weights and update, tensor by tensor.
+constexpr std::array<Pass, 4> lamb_passes{
+    {{"weight_norm", "squares"}, {"update_norm", "squares"}, {"update_decay", "add"}, {"trust", "scale"}}};
+
+// The collectives that add up the gradients of a layer.
+std::vector<std::string> reductions(const StepQuestion& question) {
+  if (question.shard == Shard::full) return {reduction};
+  const double buckets = std::round(layer_weights(question) * single_precision / bucket);
+  std::vector<std::string> names;
+  for (int i = 0; i < std::max(1, static_cast<int>(buckets)); ++i) names.push_back(fmt::format("reduce_bucket{}", i));
+  return names;
+}
+
+}  // namespace
+
+void write_gather(StepWriter& writer, const std::string& prefix) {
+  const StepQuestion& question = writer.question();
+  const double weights = layer_weights(question);
+  writer.operate(prefix + "copy_in", Kind::copy, "cast_down", weights / question.dp);
+  writer.queue_on(weight_stream);
+  writer.wait({prefix.empty() ? "down_residual" : "attention_norm_residual_gradient", "layer", -2});
+  writer.collective(prefix + "gather", models::CollectiveKind::all_gather, weights * writer.element(), question.dp,
+                    weight_stream);
+  if (!prefix.empty()) writer.wait({reduction, "layer", -2});
+  writer.operate(prefix + "copy_out", Kind::copy, "copy", weights);
+  writer.wait({prefix + "gather", "layer", 0});
+}
+
+void write_backward(StepWriter& writer) { Backward(writer).write(); }
+
+void write_reduction(StepWriter& writer) {
+  const StepQuestion& question = writer.question();
+  if (question.dp == 1) return;
+  const double weights = layer_weights(question);
+  if (question.shard == Shard::full) {
+    writer.operate("gradient_copy_in", Kind::copy, "cast_up", weights);
+    writer.collective(reduction, models::CollectiveKind::reduce_scatter, weights * single_precision, question.dp,
+                      gradient_stream);
+    writer.wait({"gradient_copy_in", "layer", 0});
+    writer.wait({"backward_gather", "layer", 1});
+    return;
+  }
+  const std::vector<std::string> names = reductions(question);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    writer.collective(names[i], models::CollectiveKind::all_reduce,
+                      weights * single_precision / static_cast<double>(names.size()), question.dp, gradient_stream);
+    const bool early = 2 * (i + 1) <= names.size();
+    writer.wait({early ? "up_weight_gradient" : "qkv_weight_gradient", "layer", 0});
+  }
+}
+
+void write_update(StepWriter& writer, std::int64_t layers) {
+  const StepQuestion& question = writer.question();
+  if (question.optimizer == Optimizer::none) return;
+  const double all = static_cast<double>(layers) * layer_weights(question) + end_weights(question);
+  const double own = question.shard == Shard::full ? all / question.dp : all;
+  std::vector<Pass> passes(std::begin(adam_passes), std::end(adam_passes));
+  if (question.optimizer == Optimizer::lamb) {
+    passes.insert(passes.end(), std::begin(lamb_passes), std::end(lamb_passes));
+  }
+  for (const Pass& pass : passes) {
+    const bool first = &pass == &passes.front();
+    writer.operate(fmt::format("update_{}", pass.name), Kind::optimizer, std::string(pass.operation), own,
+                   single_precision);
+    if (first && question.dp > 1) {
+      for (const std::string& reduced : reductions(question)) writer.wait({reduced});
+    }
+  }
+}
+
+}  // namespace c3sim::study

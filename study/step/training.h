@@ -1,0 +1,24 @@
+// What training adds to the layers: gradients, gathered weights, reduced gradients, the update of the weights.
+#pragma once
+
+#include <string>
+
+#include "study/step/step_writer.h"
+
+namespace c3sim::study {
+
+// Before a layer of fully sharded weights: its weights, gathered while the layer before is computed (prefetch of one),
+// and the copies into and out of the gathered buffer. `prefix` tells the pass.
+void write_gather(StepWriter& writer, const std::string& prefix);
+
+// The operations of the gradient of a layer, in their order.
+void write_backward(StepWriter& writer);
+
+// Behind the gradient of a layer: the gradients of its weights, over the replicas: reduced and scattered where they are
+// fully sharded, else all-reduced in buckets as they come.
+void write_reduction(StepWriter& writer);
+
+// The update of the weights of so many layers, and of the rest where the step has it.
+void write_update(StepWriter& writer, std::int64_t layers);
+
+}  // namespace c3sim::study

@@ -1,0 +1,101 @@
+#include "study/uncertainty/ensemble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "sim/config/config_error.h"
+#include "study/run/company.h"
+#include "study/run/parallel.h"
+#include "study/uncertainty/fidelity.h"
+#include "study/uncertainty/posterior.h"
+
+namespace c3sim::study {
+
+namespace {
+
+// Of a logarithm that is normal about 0, such that the factor has this relative standard deviation.
+double factor_of(double spread, double share) {
+  return std::exp(std::sqrt(std::log1p(spread * spread)) * normal_quantile(share));
+}
+
+}  // namespace
+
+Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs, const Progress& progress)
+    : name_(platform.spec.name), draws_(sampling.draws), hypercube_(sampling.draws, sampling.seed) {
+  const Posterior posterior(platform);
+  const bool model_errs =
+      std::ranges::any_of(platform.spec.fitted_to, [](const models::FittedRange& row) { return row.spread > 0.0; });
+  if (posterior.empty() && !model_errs) return;
+  const std::vector<std::vector<std::string>> draws = posterior.draws(sampling.draws, sampling.seed);
+  std::vector<std::optional<models::PlatformSpec>> platforms(draws.size());
+  std::vector<std::string> reasons(draws.size());
+  const auto read = [&](std::size_t draw) {
+    try {
+      platforms[draw] = reassign(platform, draws[draw]);
+    } catch (const sim::ConfigError& error) {
+      reasons[draw] = error.faults().front().path + ": " + error.faults().front().what;
+    }
+  };
+  for_each_index(draws.size(), read, progress, jobs);
+  for (std::size_t draw = 0; draw < draws.size(); ++draw) {
+    if (platforms[draw]) {
+      members_.push_back({std::move(*platforms[draw]), draw});
+    } else {
+      impossible_.push_back(std::move(reasons[draw]));
+    }
+  }
+}
+
+double Ensemble::error_alone(const Member& member, const Work& work) const {
+  const Spread spread = spread_of(work, member.platform);
+  if (spread.relative <= 0.0) return 1.0;
+  return factor_of(spread.relative, hypercube_.dimension("error of " + spread.of)[member.draw]);
+}
+
+// Beside others for a share of its time, so much of its logarithm.
+double Ensemble::error_beside(const Member& member, const Work& work, const Company& company) const {
+  const models::ConcurrentSpread& spread = member.platform.concurrent_spread;
+  const auto error = [&](const char* who, double relative, double share) {
+    if (relative <= 0.0 || share <= 0.0) return 1.0;
+    return std::pow(factor_of(relative, hypercube_.dimension(who)[member.draw]), share);
+  };
+  switch (doer_of(work)) {
+    case Doer::gemm:
+    case Doer::kernel:
+      return error("error of kernels beside channels", spread.kernels_beside_channels, company.channels) *
+             error("error of kernels beside engines", spread.kernels_beside_engines, company.engines);
+    case Doer::channels:
+      return error("error of channels beside kernels", spread.channels_beside_kernels, company.kernels);
+    case Doer::engines:
+      return error("error of engines beside kernels", spread.engines_beside_kernels, company.kernels);
+    case Doer::host:
+      break;
+  }
+  return 1.0;
+}
+
+std::unique_ptr<Testbed> Ensemble::member(std::size_t index) const {
+  const Member& member = members_[index];
+  const auto factor = [this, &member](const Work& work, const Company& company) {
+    return error_alone(member, work) * error_beside(member, work, company);
+  };
+  return std::make_unique<Testbed>(member.platform, factor);
+}
+
+std::vector<std::string> Ensemble::warnings() const {
+  if (is_certain()) {
+    return {
+        fmt::format("{} tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
+                    "platform that does",
+                    name_)};
+  }
+  if (impossible_.empty()) return {};
+  return {
+      fmt::format("{} of {} draws are no platform and left out: {}", impossible_.size(), draws_, impossible_.front())};
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,62 @@
+// The machines that a platform may be, each as likely as the others: draws of the posterior of its parameters, and of
+// the model's own error, which no parameter explains.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "study/run/parallel.h"
+#include "study/run/platform_file.h"
+#include "study/run/testbed.h"
+#include "study/uncertainty/interval.h"
+#include "study/uncertainty/latin_hypercube.h"
+
+namespace c3sim::study {
+
+// How an ensemble is drawn.
+struct Sampling {
+  std::size_t draws = 100;
+  std::uint64_t seed = 1;
+};
+
+// What an interval over an ensemble covers: errors of parameters that the platform file states, with their
+// correlations, how far times of isolated work were off in the fit, by kind of work and size (`spread` of fitted_to),
+// and how much farther off times were of what ran at once with others (`concurrent_spread`). What it does not: values
+// without an error.
+class Ensemble {
+ public:
+  // Read on so many threads; one per core where that is 0. `progress` is told of draws.
+  Ensemble(const Platform& platform, const Sampling& sampling, int jobs = 0, const Progress& progress = {});
+
+  // Whether the file tells of no error: then there is nothing to draw, and no member.
+  bool is_certain() const { return members_.empty() && impossible_.empty(); }
+  // Draws that are platforms; those that the rest of the file rules out are none.
+  std::size_t size() const { return members_.size(); }
+  // A machine at rest, which the ensemble must outlive. The duration of each operation is that of the drawn parameters
+  // times a factor, log-normal about 1, that is the same for all operations of one kind and size: how far the model is
+  // off of that.
+  std::unique_ptr<Testbed> member(std::size_t index) const;
+
+  // Why there is no interval, or fewer draws than asked for; empty where all is well.
+  std::vector<std::string> warnings() const;
+
+ private:
+  struct Member {
+    models::PlatformSpec platform;
+    std::size_t draw;
+  };
+
+  double error_alone(const Member& member, const Work& work) const;
+  double error_beside(const Member& member, const Work& work, const Company& company) const;
+
+  std::string name_;
+  std::size_t draws_;
+  LatinHypercube hypercube_;
+  std::vector<Member> members_;
+  std::vector<std::string> impossible_;  // why, by draw that is no platform
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,128 @@
+#include "study/uncertainty/fidelity.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "sim/overloaded.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr std::string_view copies = "copy";
+constexpr std::string_view gemms = "gemm";
+
+// Names of the work of one backend begin with that of the backend.
+std::string_view maker_of(const models::CollectiveSpec& collective) { return models::to_string(collective.backend); }
+std::string work_name(const models::CollectiveSpec& collective) {
+  return std::string(maker_of(collective)) + '_' + std::string(models::to_string(collective.kind));
+}
+
+std::array<sim::Bytes, 3> matrices_of(const models::GemmShape& shape) {
+  const auto bytes = [&](std::int64_t elements) { return sim::Bytes(static_cast<double>(elements) * shape.element()); };
+  return {bytes(shape.m * shape.k), bytes(shape.k * shape.n), bytes(shape.m * shape.n)};
+}
+
+Fidelity look_up(const models::PlatformSpec& platform, const std::string& work, std::string_view maker,
+                 sim::Bytes bytes) {
+  Fidelity best = Fidelity::assumed;
+  for (const models::FittedRange& range : platform.fitted_to) {
+    if (range.work == work && range.smallest <= bytes && bytes <= range.largest && !platform.what_if) {
+      return Fidelity::calibrated;
+    }
+    if (range.work.starts_with(maker)) best = Fidelity::extrapolated;
+  }
+  return best;
+}
+
+// By how large a factor the range misses a size, as a logarithm; 0 where it holds it.
+double distance(const models::FittedRange& range, sim::Bytes bytes) {
+  return std::max({0.0, std::log(range.smallest / bytes), std::log(bytes / range.largest)});
+}
+
+double nearest_spread(const models::PlatformSpec& platform, std::string_view work, std::string_view maker,
+                      sim::Bytes bytes) {
+  double nearest = std::numeric_limits<double>::infinity();
+  double spread = 0.0;
+  double worst = 0.0;
+  for (const models::FittedRange& range : platform.fitted_to) {
+    if (range.spread <= 0.0) continue;
+    if (range.work.starts_with(maker)) worst = std::max(worst, range.spread);
+    if (range.work != work || distance(range, bytes) >= nearest) continue;
+    nearest = distance(range, bytes);
+    spread = range.spread;
+  }
+  return std::isinf(nearest) ? worst : spread;
+}
+
+}  // namespace
+
+std::string_view to_string(Fidelity fidelity) {
+  switch (fidelity) {
+    case Fidelity::calibrated:
+      return "calibrated";
+    case Fidelity::extrapolated:
+      return "extrapolated";
+    case Fidelity::assumed:
+      return "assumed";
+  }
+  return "";
+}
+
+std::string fitted_name_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
+  const bool recommended = !copy.engine || *copy.engine == platform.gpu.sdma.recommended_engine(copy.from, copy.to);
+  const bool between_gpus = copy.from != models::host_device && copy.to != models::host_device;
+  return recommended && between_gpus ? std::string(copies) : "";
+}
+
+std::string fitted_name_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform) {
+  const bool as_measured = collective.gpus == platform.gpus && collective.engines == 1 && !collective.cus &&
+                           collective.host_threads.value_or(platform.host.threads) == platform.host.threads;
+  if (!as_measured) return "";
+  return work_name(collective);
+}
+
+Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
+  return look_up(platform, fitted_name_of(copy, platform), copies, copy.bytes);
+}
+
+Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform) {
+  return look_up(platform, fitted_name_of(collective, platform), maker_of(collective), collective.bytes);
+}
+
+Fidelity fidelity_of(const models::GemmShape& shape, int cus, const models::PlatformSpec& platform) {
+  const std::string work = cus == platform.gpu.cus() ? std::string(gemms) : "gemm on fewer CUs";
+  Fidelity weakest = Fidelity::calibrated;
+  for (const sim::Bytes matrix : matrices_of(shape)) {
+    weakest = weaker(weakest, look_up(platform, work, gemms, matrix));
+  }
+  return weakest;
+}
+
+Fidelity weaker(Fidelity one, Fidelity other) { return std::max(one, other); }
+
+Spread spread_of(const Work& work, const models::PlatformSpec& platform) {
+  const auto of_size = [&platform](const std::string& name, std::string_view maker, sim::Bytes bytes) {
+    return Spread{name + " of " + sim::to_string(bytes), nearest_spread(platform, name, maker, bytes)};
+  };
+  return std::visit(
+      sim::Overloaded{
+          [&](const models::SdmaCopySpec& copy) { return of_size(std::string(copies), copies, copy.bytes); },
+          [&](const models::CollectiveSpec& collective) {
+            return of_size(work_name(collective), maker_of(collective), collective.bytes);
+          },
+          [&](const models::GemmShape& shape) {
+            Spread spread{"gemm of " + models::to_string(shape)};
+            for (const sim::Bytes matrix : matrices_of(shape)) {
+              spread.relative = std::max(spread.relative, nearest_spread(platform, gemms, gemms, matrix));
+            }
+            return spread;
+          },
+          [](const auto&) { return Spread{}; }},
+      work);
+}
+
+}  // namespace c3sim::study

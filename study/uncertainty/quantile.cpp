@@ -1,0 +1,21 @@
+#include "study/uncertainty/quantile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace c3sim::study {
+
+double value_at(std::span<const double> sorted, double place) {
+  const double within = std::clamp(place, 0.0, static_cast<double>(sorted.size() - 1));
+  const auto below = static_cast<std::size_t>(within);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], within - static_cast<double>(below));
+}
+
+double quantile(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return value_at(values, share * static_cast<double>(values.size() - 1));
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,100 @@
+#include "study/work/operation.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sim/overloaded.h"
+
+namespace c3sim::study {
+
+namespace {
+
+std::string words(const models::GemmShape& shape) { return "gemm " + models::to_string(shape); }
+
+std::string words(const models::CollectiveSpec& spec) {
+  std::string text(models::to_string(spec.backend));
+  if (spec.backend == models::Backend::sdma) {
+    text += fmt::format(" {}", models::to_string(spec.variant));
+    if (spec.prelaunch) text += " prelaunched";
+    if (spec.host_threads == models::HostThreads::one) text += " by one thread";
+    if (spec.host_threads == models::HostThreads::per_gpu) text += " by a thread per GPU";
+    if (spec.engines != 1) text += fmt::format(" on {} engines", spec.engines);
+  }
+  if (spec.graph) text += " graph-launched";
+  if (spec.channels) text += fmt::format(" on {} channels", *spec.channels);
+  if (spec.cus) text += fmt::format(" on {} CUs", *spec.cus);
+  const std::string gpus = spec.gpus == 0 ? "all" : fmt::to_string(spec.gpus);
+  return fmt::format("{} {} of {} over {} GPUs", text, models::to_string(spec.kind), sim::to_string(spec.bytes), gpus);
+}
+
+std::string words(const models::SdmaCopySpec& copy) {
+  std::string text =
+      fmt::format("copy {} to {} of {}", device_name(copy.from), device_name(copy.to), sim::to_string(copy.bytes));
+  if (copy.pull) text += " pulled";
+  if (copy.everywhere) text += ", likewise on every GPU";
+  if (copy.engine) text += fmt::format(" by engine {}", *copy.engine);
+  return text;
+}
+
+std::string words(const models::SdmaPacketList& list) { return models::to_string(list); }
+
+std::string words(const models::ElementwiseSpec& spec) { return "kernel: " + models::to_string(spec); }
+
+std::string words(const models::RemoteKernelSpec& spec) { return "kernel: " + models::to_string(spec); }
+
+std::string words(const models::AttentionShape& shape) { return models::to_string(shape); }
+
+std::string words(const DelaySpec& spec) { return "delay of " + sim::to_string(spec.time); }
+
+std::string words(const HostWorkSpec& spec) { return "host work of " + sim::to_string(spec.time); }
+
+}  // namespace
+
+std::string to_string(const Work& work) {
+  return std::visit([](const auto& kind) { return words(kind); }, work);
+}
+
+std::string name_of(models::Backend backend) {
+  return backend == models::Backend::rccl ? "RCCL" : std::string(models::to_string(backend));
+}
+
+bool uses_links(const Work& work) {
+  return std::holds_alternative<models::CollectiveSpec>(work) || std::holds_alternative<models::SdmaCopySpec>(work) ||
+         std::holds_alternative<models::SdmaPacketList>(work) || std::holds_alternative<models::RemoteKernelSpec>(work);
+}
+
+bool waits_for_others(const Work& work) { return std::holds_alternative<models::SdmaPacketList>(work); }
+
+Doer doer_of(const Work& work) {
+  return std::visit(
+      sim::Overloaded{[](const models::GemmShape&) { return Doer::gemm; },
+                      [](const models::CollectiveSpec& spec) {
+                        return models::by_kernels(spec.backend) ? Doer::channels : Doer::engines;
+                      },
+                      [](const models::SdmaCopySpec&) { return Doer::engines; },
+                      [](const models::SdmaPacketList&) { return Doer::engines; },
+                      [](const models::ElementwiseSpec&) { return Doer::kernel; },
+                      [](const models::AttentionShape&) { return Doer::kernel; },
+                      [](const models::RemoteKernelSpec&) { return Doer::kernel; },
+                      [](const DelaySpec&) { return Doer::host; }, [](const HostWorkSpec&) { return Doer::host; }},
+      work);
+}
+
+bool is_kernel(const Work& work) {
+  const Doer doer = doer_of(work);
+  return doer != Doer::engines && doer != Doer::host;
+}
+
+Operation operation_of(Work work, models::CuMask mask, std::string stream) {
+  std::string name = to_string(work);
+  return {.name = std::move(name),
+          .work = std::move(work),
+          .gpus = {},
+          .mask = mask,
+          .priority = 0,
+          .stream = std::move(stream),
+          .after = {}};
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,86 @@
+// What a node can be asked to do: a GEMM, attention or an element-wise kernel on GPUs, a collective over them, one copy
+// by an SDMA engine, packets for one, a kernel that reaches into other GPUs, work of the host, or nothing for a while;
+// and when each piece of it may start.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/collectives/collective.h"
+#include "models/kernels/attention.h"
+#include "models/kernels/elementwise.h"
+#include "models/kernels/remote_kernel.h"
+#include "models/machine/cu_mask.h"
+#include "models/platform/gemm_shape.h"
+#include "models/sdma/sdma_copy.h"
+#include "models/sdma/sdma_packet_list.h"
+#include "sim/units.h"
+
+namespace c3sim::study {
+
+// More than any GPU holds: beyond it, a size is a slip of the pen.
+inline constexpr sim::Bytes largest_array = sim::Bytes(1099511627776.0);  // 1 TiB
+
+// Nothing runs for so long.
+struct DelaySpec {
+  sim::Time time{0};
+  auto operator<=>(const DelaySpec&) const = default;
+};
+
+// The threads that launch kernels of its GPUs do something else for so long: what they launch meanwhile waits.
+struct HostWorkSpec {
+  sim::Time time{0};
+  auto operator<=>(const HostWorkSpec&) const = default;
+};
+
+using Work =
+    std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList,
+                 models::ElementwiseSpec, models::RemoteKernelSpec, DelaySpec, HostWorkSpec, models::AttentionShape>;
+
+// Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
+bool is_kernel(const Work& work);
+
+// By what work is done: a GEMM, a collective's channels, copy engines, another kernel, or nothing on a GPU.
+enum class Doer { gemm, channels, engines, kernel, host };
+Doer doer_of(const Work& work);
+
+// Whether it moves data between GPUs.
+bool uses_links(const Work& work);
+
+// Whether it may wait for ever by itself: packets written by hand poll words that other operations write.
+bool waits_for_others(const Work& work);
+
+// The work in words: "gemm 8192x8192x8192", "rccl all_gather of 896MiB", "copy gpu0 to gpu1 of 1MiB".
+std::string to_string(const Work& work);
+std::string name_of(models::Backend backend);  // "RCCL", "one_shot"
+
+using models::device_name;
+
+// One piece of work within a schedule. It begins `delay` after everything in `after` has ended; what may start at the
+// same instant is launched in the order of the schedule. A kernel without a delay is queued: the host launches it
+// beforehand, and its GPUs begin it when those before it have ended there. All else the host starts when it knows of
+// those ends, and several kernels that wait for just the same: their order decides who gets the CUs.
+struct Operation {
+  std::string name;
+  Work work;
+  std::vector<int> gpus{};         // that do it, of work that names none itself; empty: all
+  models::CuMask mask;             // CUs its kernels may use
+  int priority = 0;                // of its kernels: see models/machine/stream.h
+  std::string stream;              // where it is queued, for people; `after` holds what the stream's order asks for
+  std::vector<std::size_t> after;  // places in the schedule, all before its own
+  sim::Time delay{0};              // between the last end in `after`, or the start of the run, and its launch
+};
+
+using Schedule = std::vector<Operation>;
+
+// What a node does between one run and the next beside what the schedule says: nothing, or it communicates. Then links
+// are awake, and caches hold other things than operands.
+enum class Between { nothing, communication };
+
+// The work by itself, named after it.
+Operation operation_of(Work work, models::CuMask mask = {}, std::string stream = {});
+
+}  // namespace c3sim::study

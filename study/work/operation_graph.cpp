@@ -1,0 +1,177 @@
+#include "study/work/operation_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr std::size_t most_dependencies = 1'000'000;
+
+// The indices of a node as far as those of another one have the same names, which is all that the two can differ in.
+Indices common(const Indices& indices, const Indices& others, const Wait& wait) {
+  Indices shared;
+  for (const auto& [name, value] : indices) {
+    if (others.contains(name)) shared[name] = value + (name == wait.index ? wait.shift : 0);
+  }
+  if (wait.only) shared[wait.index] = *wait.only;
+  return shared;
+}
+
+}  // namespace
+
+void OperationGraph::add(GraphNode node, const std::vector<Wait>& waits) {
+  const std::size_t place = nodes_.size();
+  node.operation.after.clear();
+  for (const int gpu : node.gpus) {
+    std::vector<std::size_t>& last = ends_[{node.operation.stream, gpu}];
+    node.operation.after.insert(node.operation.after.end(), last.begin(), last.end());
+    last = {place};
+  }
+  listed_[node.listed][node.indices].push_back(place);
+  nodes_.push_back(std::move(node));
+  waits_.push_back(waits);
+}
+
+void OperationGraph::join(const std::string& stream, const std::vector<int>& gpus, std::size_t first) {
+  std::vector<bool> waited_for(nodes_.size() - first, false);
+  for (std::size_t place = first; place < nodes_.size(); ++place) {
+    for (const std::size_t earlier : nodes_[place].inner) waited_for[earlier - first] = true;
+  }
+  std::vector<std::size_t> last;
+  for (std::size_t place = first; place < nodes_.size(); ++place) {
+    if (!waited_for[place - first]) last.push_back(place);
+  }
+  for (const int gpu : gpus) ends_[{stream, gpu}] = last;
+}
+
+std::vector<std::size_t> OperationGraph::meant(const GraphNode& node, const Wait& wait) const {
+  const std::map<Indices, std::vector<std::size_t>>& repetitions = listed_.at(wait.on);
+  const Indices& names = repetitions.begin()->first;
+  if (wait.only && !names.contains(wait.index)) return {};
+  const Indices shared = common(node.indices, names, wait);
+  if (shared.size() == names.size()) {
+    const auto found = repetitions.find(shared);
+    return found == repetitions.end() ? std::vector<std::size_t>() : found->second;
+  }
+  std::vector<std::size_t> places;
+  for (const auto& repetition : repetitions) {
+    const bool same =
+        std::ranges::all_of(shared, [&](const auto& one) { return repetition.first.at(one.first) == one.second; });
+    if (same) places.insert(places.end(), repetition.second.begin(), repetition.second.end());
+  }
+  return places;
+}
+
+std::vector<OperationGraph::Fault> OperationGraph::add_waits() {
+  std::vector<Fault> faults;
+  std::size_t dependencies = 0;
+  for (std::size_t place = 0; place < nodes_.size(); ++place) {
+    GraphNode& node = nodes_[place];
+    std::vector<std::size_t>& after = node.operation.after;
+    after.insert(after.end(), node.inner.begin(), node.inner.end());
+    for (const Wait& wait : waits_[place]) {
+      const std::vector<std::size_t> places = meant(node, wait);
+      for (const std::size_t earlier : places) {
+        if (needs(node.piece, nodes_[earlier].piece, nodes_[earlier].operation.work)) after.push_back(earlier);
+      }
+      if (places.empty() && wait.shift == 0) {
+        faults.push_back(
+            {node.listed, fmt::format("no repetition of '{}' has the indices of {}", wait.on, node.operation.name)});
+      }
+    }
+    std::ranges::sort(after);
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    dependencies += after.size();
+    if (dependencies > most_dependencies) {
+      faults.push_back({node.listed, fmt::format("more than {} dependencies", most_dependencies)});
+      return faults;
+    }
+  }
+  return faults;
+}
+
+// A search in depth, with a stack of its own: chains may be as long as the graph.
+std::optional<OperationGraph::Fault> OperationGraph::circle() const {
+  enum class State { fresh, open, done };
+  std::vector<State> states(nodes_.size(), State::fresh);
+  for (std::size_t root = 0; root < nodes_.size(); ++root) {
+    std::vector<std::pair<std::size_t, std::size_t>> path{{root, 0}};  // a node, and which of its waits is next
+    if (states[root] == State::done) continue;
+    states[root] = State::open;
+    while (!path.empty()) {
+      auto& [place, next] = path.back();
+      if (next == nodes_[place].operation.after.size()) {
+        states[place] = State::done;
+        path.pop_back();
+        continue;
+      }
+      const std::size_t earlier = nodes_[place].operation.after[next++];
+      if (states[earlier] == State::fresh) {
+        states[earlier] = State::open;
+        path.emplace_back(earlier, 0);
+      } else if (states[earlier] == State::open) {
+        std::string names;
+        const auto begin = std::ranges::find(path, earlier, [](const auto& step) { return step.first; });
+        for (auto step = begin; step != path.end(); ++step) names += nodes_[step->first].operation.name + " waits for ";
+        return Fault{
+            nodes_[earlier].listed,
+            fmt::format("operations wait for each other in a circle: {}{} (those of one stream run in the order "
+                        "of the list)",
+                        names, nodes_[earlier].operation.name)};
+      }
+    }
+  }
+  return {};
+}
+
+// Of those that wait for none that is left, the one that was added first goes first.
+void OperationGraph::sort() {
+  std::vector<std::size_t> missing(nodes_.size());
+  std::vector<std::vector<std::size_t>> waiting(nodes_.size());
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free;
+  for (std::size_t place = 0; place < nodes_.size(); ++place) {
+    missing[place] = nodes_[place].operation.after.size();
+    for (const std::size_t earlier : nodes_[place].operation.after) waiting[earlier].push_back(place);
+    if (missing[place] == 0) free.push(place);
+  }
+  std::vector<GraphNode> sorted;
+  sorted.reserve(nodes_.size());
+  std::vector<std::size_t> places(nodes_.size());
+  while (!free.empty()) {
+    const std::size_t place = free.top();
+    free.pop();
+    places[place] = sorted.size();
+    for (const std::size_t later : waiting[place]) {
+      if (--missing[later] == 0) free.push(later);
+    }
+    sorted.push_back(std::move(nodes_[place]));
+  }
+  for (GraphNode& node : sorted) {
+    for (std::size_t& earlier : node.operation.after) earlier = places[earlier];
+    std::ranges::sort(node.operation.after);
+  }
+  nodes_ = std::move(sorted);
+}
+
+std::vector<OperationGraph::Fault> OperationGraph::resolve() {
+  std::vector<Fault> faults = add_waits();
+  if (!faults.empty()) return faults;
+  if (std::optional<Fault> found = circle()) return {std::move(*found)};
+  sort();
+  return {};
+}
+
+Schedule OperationGraph::schedule() const {
+  Schedule schedule;
+  schedule.reserve(nodes_.size());
+  for (const GraphNode& node : nodes_) schedule.push_back(node.operation);
+  return schedule;
+}
+
+}  // namespace c3sim::study

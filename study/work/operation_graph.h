@@ -1,0 +1,76 @@
+// The one graph of operations that any experiment expands to: repeated, cut into pieces, with the dependencies that
+// follow from that, in an order in which none waits for a later one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/work/operation.h"
+#include "study/work/pieces.h"
+
+namespace c3sim::study {
+
+// The numbers by which repetitions of an operation are told apart: {layer: 3, step: 0}.
+using Indices = std::map<std::string, std::int64_t>;
+
+// One operation of the expanded graph.
+struct GraphNode {
+  Operation operation;  // `after` is filled in by the graph
+  std::string listed;   // the operation of the file that it comes from
+  Indices indices;
+  Piece piece;
+  std::vector<int> gpus;             // whose streams it is queued on
+  std::size_t whole = 0;             // which of Experiment::wholes it was cut from
+  std::vector<std::size_t> inner{};  // nodes of the same operation of the file that it waits for, by order of adding
+};
+
+// What an operation of the file waits for: all of another one's repetitions that have the same indices, as far as both
+// have them, or one that lies `shift` before (-) or behind in `index`, or those whose `index` is `only`; and of its
+// pieces those that it needs.
+struct Wait {
+  std::string on;
+  std::string index{};
+  std::int64_t shift = 0;
+  std::optional<std::int64_t> only{};
+};
+
+class OperationGraph {
+ public:
+  // Operations are added in the order in which streams queue them: one waits for the last before it of the same stream
+  // on a GPU that both are on.
+  void add(GraphNode node, const std::vector<Wait>& waits);
+  // What is queued on the stream of these GPUs next waits for all nodes from `first` on, on whatever streams they are.
+  void join(const std::string& stream, const std::vector<int>& gpus, std::size_t first);
+  std::size_t size() const { return nodes_.size(); }
+
+  // Resolves what waits for what. Returns what is wrong, with the operation of the file to blame: a wait for an
+  // instance that there is not, more dependencies than a graph may have, a circle, named from end to end.
+  struct Fault {
+    std::string listed;
+    std::string what;
+  };
+  std::vector<Fault> resolve();
+
+  // After resolve() without a fault: in an order in which none waits for a later one, that of adding where possible.
+  const std::vector<GraphNode>& nodes() const { return nodes_; }
+  Schedule schedule() const;
+
+ private:
+  std::vector<Fault> add_waits();
+  // Those of an operation of the file that have the indices that the node waits for.
+  std::vector<std::size_t> meant(const GraphNode& node, const Wait& wait) const;
+  std::optional<Fault> circle() const;
+  void sort();
+
+  std::vector<GraphNode> nodes_;
+  std::vector<std::vector<Wait>> waits_;  // by node
+  // By operation of the file and indices; all repetitions of one have indices of the same names.
+  std::map<std::string, std::map<Indices, std::vector<std::size_t>>> listed_;
+  std::map<std::pair<std::string, int>, std::vector<std::size_t>> ends_;  // of streams on GPUs: their last nodes
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,30 @@
+// What one operation of an experiment says of itself, read for a platform: its work, and where it may run. What is
+// wrong is recorded with the section.
+#pragma once
+
+#include <vector>
+
+#include "models/platform/platform_spec.h"
+#include "sim/config/config_section.h"
+#include "study/work/operation.h"
+
+namespace c3sim::study {
+
+inline constexpr sim::Limits<sim::Bytes> array_sizes{sim::Bytes(1.0), largest_array};
+
+// The work under the one key that names its kind: gemm, collective, copy, packets, kernel, remote, delay or host.
+Work read_work(sim::Section operation, const models::PlatformSpec& platform);
+// That key.
+const char* kind_key(const Work& work);
+
+// `priority: low|normal|high` and `cus: [first, end]`, of kernels alone.
+int read_priority(sim::Section operation, const Work& work, const models::PlatformSpec& platform);
+models::CuMask read_mask(sim::Section operation, const Work& work, const models::PlatformSpec& platform);
+// `gpus: [0, 1]`; empty where it names none, or all.
+std::vector<int> read_gpus(sim::Section operation, const Work& work, const models::PlatformSpec& platform);
+
+std::vector<int> all_gpus(const models::PlatformSpec& platform);
+// The GPUs whose streams an operation is queued on: those that do it, and of a copy both its ends.
+std::vector<int> gpus_of(const Operation& operation, const models::PlatformSpec& platform);
+
+}  // namespace c3sim::study

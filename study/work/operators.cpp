@@ -1,0 +1,80 @@
+#include "study/work/operators.h"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "sim/config/config.h"
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::study {
+
+namespace {
+constexpr std::int64_t most_elements = std::int64_t{1} << 48;
+constexpr double most_per_element = 1e6;
+}  // namespace
+
+models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element) {
+  const double count = static_cast<double>(elements);
+  return {count * named.reads * element, count * named.writes * element, sim::Flops(count * named.flops), 0,
+          named.reduces};
+}
+
+std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders) {
+  for (const std::filesystem::path& folder : config_folders) {
+    std::error_code absent;
+    std::filesystem::path file = folder / "operators.yaml";
+    if (std::filesystem::is_regular_file(file, absent)) return file;
+  }
+  return {};
+}
+
+std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem::path> config_folders) {
+  const std::optional<std::filesystem::path> file = operators_file(config_folders);
+  if (!file) return {};
+  sim::Config config = sim::Config::from_file(*file);
+  std::vector<ElementwiseOperator> operators;
+  for (sim::Section& row : config.root().list("operators")) {
+    ElementwiseOperator& read = operators.emplace_back();
+    read.name = row.name("name");
+    read.reads = row.number("reads", 0.0, most_per_element);
+    read.writes = row.number("writes", 0.0, most_per_element);
+    read.flops = row.number("flops", 0.0, most_per_element);
+    read.reduces = row.flag("reduces", false);
+    row.text("about", "");
+    if (read.reads + read.writes <= 0.0) row.fault("reads", "an operator reads or writes something");
+    if (find_operator(std::span(operators).first(operators.size() - 1), read.name) != nullptr) {
+      row.fault("name", "an operator before this one has the same name");
+    }
+  }
+  config.finish();
+  return operators;
+}
+
+const ElementwiseOperator* find_operator(std::span<const ElementwiseOperator> operators, std::string_view name) {
+  const auto found = std::ranges::find(operators, name, &ElementwiseOperator::name);
+  return found == operators.end() ? nullptr : &*found;
+}
+
+std::string operator_hint(std::span<const ElementwiseOperator> operators, std::string_view name) {
+  std::vector<std::string> known;
+  for (const ElementwiseOperator& one : operators) known.push_back(one.name);
+  return sim::name_hint(name, known);
+}
+
+std::int64_t parse_elements(std::string_view text) {
+  std::int64_t product = 1;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::int64_t factor = 0;
+    const auto [rest, error] = std::from_chars(at, end, factor);
+    if (error != std::errc{} || factor < 1 || factor > most_elements / product) return 0;
+    product *= factor;
+    if (rest == end) return product;
+    if (*rest != 'x') return 0;
+    at = rest + 1;
+  }
+}
+
+}  // namespace c3sim::study

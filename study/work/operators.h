@@ -1,0 +1,46 @@
+// Element-wise operators by name: what each reads, writes and computes, from configs/operators.yaml.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/kernels/elementwise.h"
+#include "sim/units.h"
+
+namespace c3sim::study {
+
+// For each element of the result: elements read and written, vector operations done.
+struct ElementwiseOperator {
+  std::string name;
+  double reads = 0.0;
+  double writes = 0.0;
+  double flops = 0.0;
+  bool reduces = false;  // rows to numbers that their elements wait for
+};
+
+inline constexpr sim::Bytes usual_element{2.0};  // of bf16
+
+models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element);
+
+// Where they are: in the first of these folders that has an operators.yaml.
+std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders);
+// Those of the first of these folders that has an operators.yaml; none if none has. Throws sim::ConfigError with all
+// that is wrong in it.
+std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem::path> config_folders);
+
+// Null where there is none of that name.
+const ElementwiseOperator* find_operator(std::span<const ElementwiseOperator> operators, std::string_view name);
+// What to say then: the nearest name, or all of them.
+std::string operator_hint(std::span<const ElementwiseOperator> operators, std::string_view name);
+
+// "8192x28672" or "1000000"; 0 for anything else, and beyond 2^48.
+std::int64_t parse_elements(std::string_view text);
+inline constexpr std::string_view elements_accepted =
+    "a count of at most 2^48 or a product of counts is accepted, such as 8192x28672";
+
+}  // namespace c3sim::study

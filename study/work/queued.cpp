@@ -1,0 +1,34 @@
+#include "study/work/queued.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+namespace c3sim::study {
+
+namespace {
+
+bool is_copy(const Operation& operation) { return std::holds_alternative<models::SdmaCopySpec>(operation.work); }
+
+}  // namespace
+
+std::vector<bool> queued(const Schedule& schedule) {
+  std::map<std::vector<std::size_t>, int> alike;  // kernels by what they wait for
+  for (const Operation& operation : schedule) {
+    if (is_kernel(operation.work)) ++alike[operation.after];
+  }
+  std::vector<bool> queued;
+  const auto is_launched_copy = [&](std::size_t place) {
+    const Operation& operation = schedule[place];
+    return is_copy(operation) && operation.delay == sim::Time::zero() && (queued[place] || operation.after.empty());
+  };
+  for (const Operation& operation : schedule) {
+    const bool waits = !operation.after.empty() && operation.delay == sim::Time::zero();
+    const bool as_kernel = is_kernel(operation.work) && alike[operation.after] == 1;
+    const bool as_copy = is_copy(operation) && std::ranges::all_of(operation.after, is_launched_copy);
+    queued.push_back(waits && (as_kernel || as_copy));
+  }
+  return queued;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,88 @@
+// What C3 is about: one GEMM per GPU and one collective over all GPUs, independent of each other, and the ways to run
+// them at once that ConCCL (arXiv 2412.14335) compares.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "models/collectives/collective.h"
+#include "models/platform/gemm_shape.h"
+#include "models/platform/platform_spec.h"
+#include "study/work/choices.h"
+
+namespace c3sim::study {
+
+enum class Strategy {
+  serial,     // GEMM, then RCCL
+  c3_base,    // GEMM launched first, RCCL right behind
+  c3_sp,      // RCCL launched first
+  c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best of scenario.splits
+  c3_sp_rp,   // c3_sp with CUs reserved likewise
+  c3_best,    // the fastest of the four above
+  heuristic,  // launch order and reservation as study/c3/heuristic.h decides them, without a sweep
+  conccl,     // the collective on SDMA engines, one copy per peer, both launched at once
+  conccl_rp,  // conccl, and one CU of every XCD kept from GEMMs that are memory-bound, or scenario.reserved from any
+};
+
+std::string_view to_string(Strategy strategy);
+std::span<const Strategy> all_strategies();         // in the order above
+std::span<const Strategy> all_kernel_strategies();  // that c3_best is the best of
+
+// Which reservations of CUs c3_rp and c3_sp_rp try: those of the paper, or none and every other that there is.
+enum class Splits { paper, fine };
+std::string_view to_string(Splits splits);
+
+// Whether the GPUs of a benchmark wait for each other before each step. Without, they drift apart as their GEMMs
+// differ, and a collective that is over before its GEMM does not hold them together: its channels wait on their CUs for
+// those of GPUs that are late, by up to what is left of the GEMM.
+enum class Barrier { each, none };
+
+struct Scenario {
+  std::string name;
+  models::GemmShape gemm;
+  models::CollectiveKind collective = models::CollectiveKind::all_gather;
+  sim::Bytes bytes;               // the whole array of one GPU
+  std::optional<int> channels{};  // of the collective's kernels, instead of the library's choice
+  // CUs that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none, instead of what each of them finds.
+  std::optional<int> reserved{};
+  Splits splits = Splits::paper;  // that the sweep tries
+  sim::Time delay{0};             // what is launched second is launched so long after the first
+  Barrier barrier = Barrier::each;
+  models::Backend kernels = models::Backend::rccl;          // whose carry the collective, but where all is serial
+  models::SdmaVariant variant = models::SdmaVariant::pcpy;  // of the collective where engines carry it ...
+  bool prelaunch = false;                                   // ... with commands queued beforehand
+
+  auto operator<=>(const Scenario&) const = default;
+
+  // The collective as kernels or copies of the whole node.
+  models::CollectiveSpec collective_by(models::Backend backend, const models::PlatformSpec& platform) const {
+    models::CollectiveSpec spec;
+    spec.kind = collective;
+    spec.backend = backend;
+    spec.bytes = bytes;
+    spec.gpus = platform.gpus;
+    if (models::by_kernels(backend)) {
+      spec.channels = channels;
+    } else {
+      spec.variant = variant;
+      spec.prelaunch = prelaunch;
+    }
+    // Whoever launches a GPU's GEMM also drives its engines.
+    spec.host_threads = models::HostThreads::per_gpu;
+    return spec;
+  }
+};
+
+enum class LaunchOrder { gemm_first, collective_first };
+
+inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
+inline std::vector<Choice<Splits>> split_choices() {
+  return choices_of<Splits>(std::array{Splits::paper, Splits::fine});
+}
+inline std::vector<Choice<Barrier>> barrier_choices() { return {{"each", Barrier::each}, {"none", Barrier::none}}; }
+
+}  // namespace c3sim::study

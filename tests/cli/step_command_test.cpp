@@ -1,0 +1,57 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_cli.h"
+
+namespace c3sim::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> decode{"step",   "--model", "llama3-8b", "--layers",  "2",   "--phase",
+                                      "decode", "--batch", "4",         "--context", "512", "--graph"};
+
+TEST(StepCommand, AnswersByTheContract) {
+  const Answer answer = run_cli(with(decode, {"--tp", "8", "--format", "json"}));
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const nlohmann::json row = nlohmann::json::parse(answer.out)["results"][0];
+  EXPECT_EQ(row["model"], "llama3-8b");
+  EXPECT_EQ(row["phase"], "decode");
+  EXPECT_EQ(row["gpus"], 8);
+  EXPECT_EQ(row["context"], 512);
+  EXPECT_EQ(row["dtype"], "bf16");
+  const double time = row["time_us"];
+  EXPECT_NEAR(row["tokens_per_s"].get<double>(), 4.0 / (time * 1e-6), 1e-3 * 4.0 / (time * 1e-6));
+  EXPECT_NEAR(row["energy_J"].get<double>(), row["power_W"].get<double>() * time * 1e-6, 1e-6);
+  for (const char* key : {"compute_us", "communication_us", "exposed_us", "overlapped_us"})
+    EXPECT_TRUE(row[key].is_number());
+  for (const char* kind : {"gemm", "attention", "norm", "elementwise", "optimizer", "embedding", "copy", "softmax",
+                           "all_reduce", "all_gather", "reduce_scatter", "all_to_all"}) {
+    EXPECT_TRUE(row["by_kind"][kind].is_number()) << kind;
+  }
+  EXPECT_GT(row["by_kind"]["all_reduce"], 0.0);
+}
+
+TEST(StepCommand, SaysAllThatIsWrongAtOnce) {
+  const Answer answer = run_cli({"step", "--model", "llama3-8b", "--phase", "prefil", "--tp", "99", "--dtype", "int4"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("did you mean 'prefill'?"), HasSubstr("--tp"), HasSubstr("'int4'")));
+}
+
+TEST(StepCommand, RefusesWhatDoesNotFitInNumbers) {
+  const Answer answer = run_cli({"step", "--model", "llama3-405b", "--phase", "decode", "--context", "1024"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("GB are needed of a GPU's"), HasSubstr("weights 811"), HasSubstr("--tp")));
+}
+
+TEST(StepCommand, NeedsToKnowHowManyTokens) {
+  const Answer answer = run_cli({"step", "--model", "llama3-8b", "--phase", "prefill"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, HasSubstr("--tokens: is missing"));
+}
+
+}  // namespace
+}  // namespace c3sim::cli

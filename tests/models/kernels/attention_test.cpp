@@ -1,0 +1,123 @@
+#include "models/kernels/attention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using sim::operator""_us;
+
+// Tiles of 128 queries take 128 keys a step, half of the matrix peak of 1000 operations a cycle, 100 vector operations
+// a cycle. A step with heads of 64 elements: 2 products of 2 * 128 * 128 * 64 operations in 8388.6 cycles, 10
+// operations for each of 16384 scores in 1638.4.
+constexpr double step_cycles = 8388.608 + 1638.4;
+constexpr double tile_cycles = 1000.0;
+
+PlatformSpec with_attention() {
+  PlatformSpec platform = round_platform();
+  platform.gpu.vector_flops_per_cycle_per_cu = 100.0;
+  AttentionSpec& spec = platform.gpu.attention.emplace();
+  spec.tile_queries = spec.tile_keys = 128;
+  spec.efficiency = 0.5;
+  spec.score_flops = 10.0;
+  spec.backward_flops = 30.0;
+  spec.tile_cycles = tile_cycles;
+  spec.decode_start = 3_us;
+  spec.decode_combine = 2_us;
+  return platform;
+}
+
+AttentionShape square(std::int64_t heads, std::int64_t tokens, bool causal) {
+  AttentionShape shape;
+  shape.heads = shape.kv_heads = heads;
+  shape.queries = shape.keys = tokens;
+  shape.head_dim = 64;
+  shape.causal = causal;
+  return shape;
+}
+
+double microseconds(const AttentionShape& shape, const PlatformSpec& platform = with_attention()) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  return sim::to_microseconds(time_of(simulator, run_attention(node, shape))) - around_us;
+}
+
+// At 1 GHz, which matrix work runs at, a thousand cycles are a microsecond.
+double as_us(double cycles) { return cycles / 1000.0; }
+
+// Eight tiles on eight CUs, of two steps each.
+TEST(Attention, TakesTheStepsOfItsTiles) {
+  EXPECT_NEAR(microseconds(square(4, 256, false)), as_us(2 * step_cycles + tile_cycles), 1e-2);
+}
+
+// Of two tiles the first queries' sees half of the keys. With four heads each CU has one tile, the longest of two
+// steps; with eight, one of two steps and one of one.
+TEST(Attention, OfTokensThatSeeThoseBeforeThemEndsWithTheHeaviestCu) {
+  EXPECT_NEAR(microseconds(square(4, 256, true)), as_us(2 * step_cycles + tile_cycles), 1e-2);
+  EXPECT_NEAR(microseconds(square(8, 256, true)), as_us(3 * step_cycles + 2 * tile_cycles), 1e-2);
+}
+
+// Five products for two, and 30 operations for each score.
+TEST(Attention, OfAGradientHasFiveProducts) {
+  AttentionShape shape = square(8, 128, false);
+  shape.backward = true;
+  EXPECT_NEAR(microseconds(shape), as_us(2.5 * 8388.608 + 3.0 * 1638.4 + tile_cycles), 1e-2);
+  EXPECT_EQ(shape.flops().value(), 8.0 * 128 * 128 * 5 * 2 * 64);
+}
+
+AttentionShape decode(std::int64_t batch, std::int64_t kv_heads) {
+  AttentionShape shape;
+  shape.batch = batch;
+  shape.heads = 4 * kv_heads;
+  shape.kv_heads = kv_heads;
+  shape.keys = 100'000;
+  shape.head_dim = 64;
+  return shape;
+}
+
+// Keys and values of 8 x 8 heads of 64 elements of two bytes: 1.6384 GB at the 800 GB/s of reads, beside 66 KB of
+// queries and results. One cache for eight
+// CUs is split over them.
+TEST(Attention, OfOneQueryIsTheStreamOfItsCache) {
+  EXPECT_NEAR(microseconds(decode(8, 8)), 2048.0 + 3.0, 0.2);
+  EXPECT_NEAR(microseconds(decode(1, 1)), 32.0 + 3.0 + 2.0, 0.1);
+}
+
+// Grouped heads share keys and values: as many bytes whatever the number of queries' heads.
+TEST(Attention, OfGroupedHeadsReadsTheirKeysOnce) {
+  AttentionShape fewer = decode(8, 8);
+  fewer.heads = fewer.kv_heads;
+  EXPECT_NEAR(microseconds(fewer), microseconds(decode(8, 8)), 0.2);
+}
+
+// Half of the rate, twice the time of products.
+TEST(Attention, InAnotherFormatHasItsRate) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{500.0, 1.0, 1.0};
+  AttentionShape shape = square(8, 128, false);
+  shape.dtype = Dtype::fp32;
+  EXPECT_NEAR(microseconds(shape, platform), as_us(2 * 8388.608 + 1638.4 + tile_cycles), 1e-2);
+}
+
+TEST(Attention, SaysWhatNoMachineRuns) {
+  const GpuSpec gpu = with_attention().gpu;
+  EXPECT_THAT(why_impossible(square(8, 128, true), gpu), IsEmpty());
+  EXPECT_THAT(why_impossible(square(8, 128, true), round_platform().gpu), HasSubstr("gpu.attention"));
+  AttentionShape shape = square(8, 128, true);
+  shape.dtype = Dtype::fp8;
+  EXPECT_THAT(why_impossible(shape, gpu), HasSubstr("no matrix rate of fp8"));
+  shape = square(8, 128, true);
+  shape.kv_heads = 3;
+  EXPECT_THAT(why_impossible(shape, gpu), HasSubstr("8 heads do not share 3"));
+  shape = square(8, 128, true);
+  shape.keys = 100;
+  EXPECT_THAT(why_impossible(shape, gpu), HasSubstr("128 queries see no more than 100 keys"));
+}
+
+}  // namespace
+}  // namespace c3sim::models

@@ -1,0 +1,197 @@
+#include "study/ask/answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "study/explain/explanation.h"
+#include "study/explain/run_trace.h"
+#include "tests/study/run_answers.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using sim::operator""_MiB;
+
+const Scenario scenario{"small", {8192, 8192, 8192}, models::CollectiveKind::all_gather, 256_MiB};
+
+models::CollectiveSpec all_gather(sim::Bytes bytes) {
+  models::CollectiveSpec spec;
+  spec.bytes = bytes;
+  return spec;
+}
+
+std::vector<std::string> keys_of(const Results& results) {
+  std::vector<std::string> keys;
+  for (const Column& column : results.tables.front().table.columns()) keys.push_back(column.key);
+  return keys;
+}
+
+double number(const Results& results, std::size_t row, const std::string& key) {
+  const std::vector<std::string> keys = keys_of(results);
+  const auto place = std::find(keys.begin(), keys.end(), key) - keys.begin();
+  return std::get<double>(results.tables.front().table.rows().at(row).at(static_cast<std::size_t>(place)));
+}
+
+class AnswersTest : public testing::Test {
+ protected:
+  std::vector<C3Result> answer_of(const Scenario& asked, const std::vector<Strategy>& strategies) {
+    return run_strategies(testbed_, asked, strategies).results;
+  }
+
+  Testbed testbed_{mi300x().spec};
+};
+
+// Programs read these by name: a change breaks them.
+TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
+  EXPECT_THAT(keys_of(answer_c3(testbed_, scenario, std::array{Strategy::serial})),
+              ElementsAre("scenario", "gemm", "collective", "bytes", "strategy", "makespan_us", "speedup",
+                          "ideal_speedup", "fraction_of_ideal", "gemm_us", "collective_us", "isolated_gemm_us",
+                          "isolated_collective_us", "collective_alone_us", "serial_us", "chosen", "reserved_cus",
+                          "gemm_start_us", "collective_start_us", "clock_MHz", "power_W", "fidelity"));
+  EXPECT_THAT(keys_of(answer_gemm(testbed_, {1024, 1024, 1024}, std::array{304})),
+              ElementsAre("gemm", "cus", "time_us", "tflops", "clock_MHz", "power_W", "fidelity"));
+  EXPECT_THAT(keys_of(answer_collectives(testbed_, std::array{all_gather(1_MiB)})),
+              ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps",
+                          "gpus", "engines", "host_threads", "graph", "fidelity"));
+  EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
+              ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
+                          "fidelity", "GBps"));
+}
+
+// A GEMM of 8192^3 that is launched first keeps every CU from a small all-gather, and CUs kept from it cost it more
+// than the all-gather takes.
+TEST_F(AnswersTest, RowsSlowerThanSerialAreMarkedForPeople) {
+  Scenario losing{"", {8192, 8192, 8192}, models::CollectiveKind::all_gather, 1_MiB};
+  losing.reserved = 128;
+  const auto text_of = [&](const std::vector<Strategy>& strategies) {
+    std::ostringstream out;
+    c3_table(answer_of(losing, strategies)).write_text(out);
+    return out.str();
+  };
+  EXPECT_THAT(text_of({Strategy::serial, Strategy::c3_rp}), HasSubstr("slower than serial\n"));
+  EXPECT_THAT(text_of({Strategy::serial, Strategy::conccl}), testing::Not(HasSubstr("slower")));
+  std::ostringstream csv;
+  c3_table(answer_of(losing, {Strategy::c3_rp})).write_csv(csv);
+  EXPECT_THAT(csv.str(), testing::Not(HasSubstr("slower"))) << "programs compare speedup";
+}
+
+// Seven peers of eight GPUs.
+TEST_F(AnswersTest, EnginesBeyondThePeersAreSaidToBeIdle) {
+  models::CollectiveSpec spec = all_gather(1_MiB);
+  spec.backend = models::Backend::sdma;
+  spec.variant = models::SdmaVariant::b2b;
+  spec.gpus = 8;
+  spec.engines = 7;
+  EXPECT_EQ(answer_collectives(testbed_, std::vector{spec}).warnings, std::vector<std::string>());
+  spec.engines = 9;
+  EXPECT_EQ(
+      answer_collectives(testbed_, std::vector{spec, spec}).warnings,
+      std::vector<std::string>{"9 engines were asked for, but a GPU has 7 peers to copy to: 2 engines stay idle"});
+}
+
+TEST_F(AnswersTest, RatesFollowFromTimes) {
+  // 2 * 8192^3 operations are 1.0995e12; in t us that is 1.0995e6 / t TFLOP/s.
+  const Results gemm = answer_gemm(testbed_, {8192, 8192, 8192}, std::array{304, 152});
+  EXPECT_NEAR(number(gemm, 0, "tflops"), 1.099511627776e6 / number(gemm, 0, "time_us"), 1e-6);
+  EXPECT_GT(number(gemm, 1, "time_us"), number(gemm, 0, "time_us"));
+  // 7/8 of 256 MiB are 234.88 MB; in t us that is 234881.024 / t GB/s.
+  const Results collective = answer_collectives(testbed_, std::array{all_gather(256_MiB)});
+  EXPECT_NEAR(number(collective, 0, "busbw_GBps"), 234881.024 / number(collective, 0, "time_us"), 1e-6);
+}
+
+// 64 MiB in t us are 67108.864 / t GB/s.
+TEST_F(AnswersTest, TheRateOfACopyFollowsFromItsTime) {
+  const Results copy = answer_copy(testbed_, {0, 1, {}, {}}, std::array{64_MiB}, false);
+  EXPECT_NEAR(number(copy, 0, "GBps"), 67108.864 / number(copy, 0, "time_us"), 1e-9);
+}
+
+// gemm_mi300x.csv: 4096x4864x32896 runs at 1207 MHz under the 750 W cap, launch and tail below it. A GEMM of one tile
+// leaves the GPU next to idle, below half of the cap, and its clock high.
+TEST_F(AnswersTest, ClockAndPowerAreMeansOverTheRun) {
+  const Results large = answer_gemm(testbed_, {4096, 4864, 32896}, std::array{304});
+  EXPECT_NEAR(number(large, 0, "clock_MHz"), 1207.0, 40.0);
+  EXPECT_NEAR(number(large, 0, "power_W"), 750.0, 25.0);
+  const Results small = answer_gemm(testbed_, {128, 128, 128}, std::array{304});
+  EXPECT_GT(number(small, 0, "clock_MHz"), 1.3 * number(large, 0, "clock_MHz"));
+  EXPECT_LT(number(small, 0, "power_W"), 375.0);
+  const Results both = answer_c3(testbed_, scenario, std::array{Strategy::serial, Strategy::conccl});
+  EXPECT_LT(number(both, 1, "power_W"), 751.0);
+  EXPECT_GT(number(both, 1, "power_W"), number(both, 0, "power_W"));
+}
+
+// An all-gather of 8 B beside this GEMM could save 0.3 %: any launch is hundreds of times that.
+TEST_F(AnswersTest, WhereIdealGainsNothingThereIsNoFractionOfIt) {
+  Scenario tiny = scenario;
+  tiny.bytes = sim::Bytes(8.0);
+  const Results none = answer_c3(testbed_, tiny, std::array{Strategy::c3_rp});
+  EXPECT_LT(number(none, 0, "ideal_speedup"), C3Result::least_ideal_speedup);
+  EXPECT_THAT(none.tables.front().table.to_json().dump(), HasSubstr(R"("fraction_of_ideal":null)"));
+  std::ostringstream text;
+  none.tables.front().table.write_text(text);
+  EXPECT_THAT(text.str(), HasSubstr("no gain to be had"));
+  EXPECT_THAT(none.warnings, ElementsAre(HasSubstr("no gain to be had: the ideal speedup is 1.0")));
+  EXPECT_THAT(answer_c3(testbed_, scenario, std::array{Strategy::c3_rp}).warnings, testing::IsEmpty());
+}
+
+// 192 GiB are 206.158 GB: 400000^2 elements of two bytes, three times, are 960 GB.
+TEST_F(AnswersTest, ArraysBeyondTheMemoryOfAGpuAreWarnedOf) {
+  const sim::Bytes tebibyte(1099511627776.0);
+  EXPECT_THAT(answer_collectives(testbed_, std::array{all_gather(tebibyte)}).warnings,
+              ElementsAre("arrays of 1.09951 TB do not fit the HBM of a GPU, 206.158 GB (gpu.memory.hbm.capacity)"));
+  EXPECT_THAT(answer_copy(testbed_, {0, 1, {}, {}}, std::array{tebibyte, 1_MiB}, false).warnings,
+              ElementsAre(HasSubstr("arrays of 1.09951 TB")));
+  EXPECT_THAT(answer_collectives(testbed_, std::array{all_gather(1_MiB)}).warnings, testing::IsEmpty());
+}
+
+TEST_F(AnswersTest, ExplanationsAccountForTheTimeThatWorkIsActive) {
+  const Results results = answer_c3(testbed_, scenario, std::array{Strategy::conccl});
+  const ResultTable table = explain(testbed_, results.runs);
+  double gemm = 0.0;
+  double sdma = 0.0;
+  for (const auto& row : table.rows()) {
+    (std::get<std::string>(row[1]) == "GEMM" ? gemm : sdma) += std::get<double>(row[3]);
+    EXPECT_EQ(std::get<std::string>(row[0]), "conccl");
+  }
+  // All but launches, notices, the gaps between waves and what engines do between commands.
+  EXPECT_LE(gemm, number(results, 0, "gemm_us"));
+  EXPECT_GE(gemm, 0.95 * number(results, 0, "gemm_us"));
+  EXPECT_LE(sdma, number(results, 0, "collective_us"));
+  EXPECT_GE(sdma, 0.9 * number(results, 0, "collective_us"));
+}
+
+// With a tenth of its bandwidth, HBM is what a GEMM of little reuse waits for.
+TEST_F(AnswersTest, ExplanationsNameWhoSharesABottleneck) {
+  Testbed testbed(mi300x({"gpu.memory.hbm.peak_rate=530 GB/s"}).spec);
+  Scenario memory_bound = scenario;
+  memory_bound.gemm = {8192, 8192, 256};
+  const Results results = answer_c3(testbed, memory_bound, std::array{Strategy::conccl});
+  const ResultTable table = explain(testbed, results.runs);
+  EXPECT_TRUE(std::any_of(table.rows().begin(), table.rows().end(), [](const auto& row) {
+    return std::get<std::string>(row[1]) == "GEMM" && std::get<std::string>(row[2]) == "HBM" &&
+           std::get<std::string>(row[4]) == "SDMA" && std::get<double>(row[5]) > 0.0;
+  }));
+}
+
+TEST_F(AnswersTest, TracesShowOperationsOnTheirStreamsAndUtilisations) {
+  const Results results = answer_c3(testbed_, scenario, std::array{Strategy::c3_sp});
+  std::ostringstream out;
+  {
+    sim::PerfettoTrace trace(out);
+    trace_runs(testbed_, results.runs, trace);
+  }
+  EXPECT_THAT(out.str(), HasSubstr("c3_sp"));
+  EXPECT_THAT(out.str(), HasSubstr("communication"));
+  EXPECT_THAT(out.str(), HasSubstr("gemm 8192x8192x8192"));
+  EXPECT_THAT(out.str(), HasSubstr("gpu0 HBM [%]"));
+}
+
+}  // namespace
+}  // namespace c3sim::study

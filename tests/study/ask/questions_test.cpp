@@ -1,0 +1,145 @@
+#include "study/ask/questions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "study/work/cu_partition.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using models::CollectiveKind;
+using models::SdmaVariant;
+using sim::operator""_KiB;
+using sim::operator""_MiB;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class QuestionsTest : public testing::Test {
+ protected:
+  Testbed testbed_{mi300x().spec};
+};
+
+TEST_F(QuestionsTest, AGemmIsAskedOnAllCusUnlessCountsAreGiven) {
+  const models::GemmShape shape{1024, 1024, 1024};
+  const Answer<GemmResult> all = ask(testbed_, GemmQuestion{shape});
+  ASSERT_THAT(all.results, SizeIs(1));
+  EXPECT_EQ(all.results[0].cus, 304);
+  EXPECT_EQ(all.results[0].time, testbed_.alone(shape));
+  const Answer<GemmResult> fewer = ask(testbed_, GemmQuestion{shape, {8, 304}});
+  ASSERT_THAT(fewer.results, SizeIs(2));
+  EXPECT_EQ(fewer.results[0].time, testbed_.alone(shape, first_cus(testbed_.platform(), 8)));
+  EXPECT_EQ(fewer.results[1].time, all.results[0].time);
+}
+
+// On links that have just carried data, and with caches that hold other things; the collective itself is not timed.
+TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
+  const models::GemmShape shape{8192, 8192, 8192};
+  models::CollectiveSpec collective;
+  collective.kind = models::CollectiveKind::all_reduce;
+  collective.bytes = sim::Bytes(64.0 * (1 << 20));
+  const auto time = [&](Before before, const models::CollectiveSpec& of) {
+    return ask(testbed_, GemmQuestion{shape, {}, before, of}).results.at(0).time;
+  };
+  const sim::Time loop = time(Before::loop, {});
+  EXPECT_EQ(time(Before::traffic, {}), testbed_.alone_by_turns(shape));
+  EXPECT_GT(time(Before::traffic, {}), loop * 102 / 100);
+  EXPECT_GT(time(Before::collective, collective), loop * 102 / 100);
+  EXPECT_LT(time(Before::collective, collective), loop * 106 / 100);
+}
+
+TEST_F(QuestionsTest, ACollectiveThatCameBeforeIsNamedIfAndOnlyIfOneDid) {
+  const auto faults = [&](Before before, double bytes) {
+    models::CollectiveSpec collective;
+    collective.bytes = sim::Bytes(bytes);
+    return faults_of(GemmQuestion{{1024, 1024, 1024}, {}, before, collective}, testbed_);
+  };
+  EXPECT_THAT(faults(Before::collective, 1024.0), IsEmpty());
+  EXPECT_THAT(faults(Before::collective, 0.0), ElementsAre(Field(&sim::Fault::where, "before")));
+  EXPECT_THAT(faults(Before::traffic, 1024.0), ElementsAre(Field(&sim::Fault::where, "before")));
+  EXPECT_THAT(faults(Before::loop, 0.0), IsEmpty());
+}
+
+TEST_F(QuestionsTest, AllFaultsAreToldAtOnceByTheNamesOfOptions) {
+  const std::vector<sim::Fault> faults = faults_of(GemmQuestion{{0, 1, 1}, {12}}, testbed_);
+  EXPECT_THAT(faults, ElementsAre(Field(&sim::Fault::where, "gemm"), Field(&sim::Fault::where, "cus")));
+  EXPECT_THROW(ask(testbed_, GemmQuestion{{0, 1, 1}, {12}}), sim::ConfigError);
+  EXPECT_THAT(faults_of(GemmQuestion{{1, 1, 1}, {8}}, testbed_), IsEmpty());
+}
+
+TEST_F(QuestionsTest, ACollectiveIsAskedInEveryVariantThatItHas) {
+  CollectiveQuestion question;
+  question.backend = models::Backend::sdma;
+  question.sizes = {64_KiB, 1_MiB};
+  question.all_variants = true;
+  question.prelaunch = {false, true};
+  const Answer<CollectiveResult> answer = ask(testbed_, question);
+  // An all-gather has pcpy, bcst and b2b: times two sizes, times two.
+  EXPECT_THAT(answer.results, SizeIs(12));
+  EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("left out: variant swap")));
+
+  question.all_variants = false;
+  question.variants = {SdmaVariant::pcpy, SdmaVariant::swap};
+  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "collective")));
+}
+
+TEST_F(QuestionsTest, WhatTheOtherBackendHasIsAFault) {
+  CollectiveQuestion question;
+  question.sizes = {1_MiB};
+  question.engines = 1;
+  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "engines")));
+  question.backend = models::Backend::sdma;
+  EXPECT_THAT(faults_of(question, testbed_), IsEmpty());
+  question.cus = 64;
+  question.graph = true;
+  EXPECT_THAT(faults_of(question, testbed_),
+              ElementsAre(Field(&sim::Fault::where, "cus"), Field(&sim::Fault::where, "graph")));
+}
+
+// Without strategies to choose from, too: those on copy engines would be left.
+TEST_F(QuestionsTest, MoreChannelsThanFitOnTheCusAreAFault) {
+  C3Question question;
+  question.scenario.gemm = {4096, 4096, 4096};
+  question.scenario.bytes = 1_MiB;
+  question.scenario.channels = 305;
+  EXPECT_THAT(faults_of(question, testbed_),
+              ElementsAre(testing::AllOf(Field(&sim::Fault::where, "channels"),
+                                         Field(&sim::Fault::what, HasSubstr("1 to 304 are accepted")))));
+  question.scenario.channels = 304;
+  EXPECT_THAT(faults_of(question, testbed_), IsEmpty());
+}
+
+TEST_F(QuestionsTest, PhasesOfACopyAddUpToItsTime) {
+  CopyQuestion question{{}, {1_KiB, 64_KiB}};
+  const Answer<CopyResult> answer = ask(testbed_, question);
+  ASSERT_THAT(answer.results, SizeIs(2));
+  EXPECT_EQ(answer.results[1].copy.bytes, 64_KiB);
+  EXPECT_EQ(answer.results[1].phases.total(), testbed_.alone(answer.results[1].copy));
+  question.copy.to = question.copy.from;
+  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "to")));
+}
+
+TEST_F(QuestionsTest, C3WithoutStrategiesIsAskedUnderAllThatAreThere) {
+  C3Question question;
+  question.scenario.gemm = {2048, 2048, 2048};
+  question.scenario.collective = CollectiveKind::reduce_scatter;
+  question.scenario.bytes = 1_MiB;
+  const Answer<C3Result> answer = ask(testbed_, question);
+  // Copy engines do not reduce: conccl and conccl_rp are left out.
+  EXPECT_EQ(answer.results.size() + 2, all_strategies().size());
+  EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("conccl is left out: "), HasSubstr("conccl_rp is left out: ")));
+  EXPECT_EQ(answer.results.front().scenario.name, "2048x2048x2048_reduce_scatter_1MiB");
+
+  question.strategies = {Strategy::conccl};
+  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::what, HasSubstr("conccl: "))));
+  question.strategies = {Strategy::c3_rp};
+  question.scenario.reserved = 12;
+  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "reserve")));
+}
+
+}  // namespace
+}  // namespace c3sim::study

@@ -1,0 +1,137 @@
+// Element-wise kernels beside GEMMs, collectives and copies: nobody is served last.
+#include "study/ask/stream_trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/study/seen_of_trial.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::HasSubstr;
+using sim::operator""_GiB;
+using sim::operator""_MiB;
+
+models::PlatformSpec two_gpus() { return h200({"gpus=2"}).spec; }
+
+// The larger of bytes over rate, alone and together: a stream of 8 GiB on half of the CUs and something beside it, each
+// no faster than alone, both no slower than one after the other, but for the wave that a launch may cost.
+struct Stretch {
+  double stream;
+  double other;
+};
+Stretch beside(const models::PlatformSpec& platform, Operation other) {
+  const int cus = platform.gpu.cus_per_xcd;
+  Operation stream = operation_of(models::ElementwiseSpec{4_GiB, 4_GiB, {}}, {0, cus / 2});
+  if (is_kernel(other.work)) other.mask = {cus / 2, cus};
+  Testbed testbed(platform);
+  const double stream_alone = sim::to_microseconds(testbed.run({stream}).makespan());
+  const double other_alone = sim::to_microseconds(testbed.run({other}).makespan());
+  const Timeline& both = testbed.run({stream, other});
+  EXPECT_LE(sim::to_microseconds(both.makespan()), 1.02 * (stream_alone + other_alone));
+  return {sim::to_microseconds(both.operations[0].end) / stream_alone,
+          sim::to_microseconds(both.operations[1].end) / other_alone};
+}
+
+models::CollectiveSpec gathered(models::Backend backend, const models::PlatformSpec& platform) {
+  models::CollectiveSpec spec = collective(backend, models::CollectiveKind::all_gather, 1_GiB);
+  spec.gpus = platform.gpus;
+  spec.host_threads = models::HostThreads::per_gpu;
+  return spec;
+}
+
+TEST(ElementwiseBeside, ACollectiveOfEitherKindSlowsDownAndIsSlowedDown) {
+  for (const models::PlatformSpec& platform : {mi300x().spec, h200().spec}) {
+    for (const models::Backend backend : {models::Backend::rccl, models::Backend::sdma}) {
+      const Stretch stretch = beside(platform, operation_of(gathered(backend, platform)));
+      EXPECT_GT(stretch.stream, 1.02) << platform.name << to_string(backend);
+      EXPECT_LT(stretch.stream, 1.6) << platform.name << to_string(backend);
+      EXPECT_GE(stretch.other, 0.999) << platform.name << to_string(backend);
+      EXPECT_LT(stretch.other, 3.0) << platform.name << to_string(backend);
+    }
+  }
+}
+
+// A tall GEMM of which every byte comes from HBM shares that as another stream does.
+TEST(ElementwiseBeside, AGemmThatNeedsTheMemorySlowsDownAndIsSlowedDown) {
+  const Stretch stretch = beside(mi300x().spec, operation_of(models::GemmShape{65536, 256, 4096}));
+  EXPECT_GT(stretch.stream, 1.005);
+  EXPECT_GT(stretch.other, 1.005);
+}
+
+// A copy engine keeps as much under way as it does alone, and of a full memory gets that part: with a tenth of what the
+// stream has under way, a tenth of what both get. HBM serves 4204.8 GB/s of reads; the fabric is no bound.
+TEST(ElementwiseBeside, ACopyHasOfAFullMemoryWhatItsEngineHasUnderWay) {
+  const models::PlatformSpec platform =
+      h200({"gpus=2", "fabric.link_rate=4TB/s", "fabric.peak_link_rate=4TB/s", "fabric.latency=1ns",
+            "fabric.reverse_share=0", "gpu.sdma.payload_rate=4TB/s", "gpu.sdma.bytes_in_flight=1056KiB"})
+          .spec;
+  Operation stream = operation_of(models::ElementwiseSpec{32_GiB, {}, {}});
+  stream.gpus = {0};
+  models::SdmaCopySpec copy;
+  copy.bytes = 1_GiB;
+  Testbed testbed(platform);
+  const Span& span = testbed.run({stream, operation_of(copy)}).operations[1];
+  const double full = platform.gpu.memory.hbm_rate.value() * platform.gpu.memory.hbm_read_efficiency;
+  const double expected = (1_GiB).value() / (full / 11.0);
+  EXPECT_NEAR(sim::to_seconds(span.end).value(), expected, 0.03 * expected);
+}
+
+// Trials of them.
+
+TEST(StreamTrials, OnFewWorkgroupsGoAtTheirRateUntilTheMemoryIsFull) {
+  const auto rate = [](int workgroups) {
+    return figure(two_gpus(), StreamTrial{2, 1, 8_GiB, workgroups}, Figure::rate);
+  };
+  EXPECT_NEAR(rate(16), 2.0 * rate(8), 0.03 * rate(16));
+  const double all = figure(two_gpus(), StreamTrial{2, 1, 8_GiB, {}}, Figure::rate);
+  EXPECT_NEAR(rate(264), all, 0.01 * all);
+  EXPECT_LT(rate(33), 0.7 * all);
+}
+
+TEST(StreamTrials, BesideCopiesLoseWhatTheseTakeOfTheMemory) {
+  const auto seen = [](std::optional<StreamTrial> stream, bool both_ways, int gpu) {
+    return all_of(two_gpus(), StreamAndCopiesTrial{stream, 64_MiB, both_ways, gpu});
+  };
+  const StreamTrial triad{2, 1, 1_GiB, 264};
+  const double alone = figure(two_gpus(), StreamTrial{2, 1, 64_GiB, 264}, Figure::rate);
+  const double copies = seen({}, false, 0).at(Figure::link_rate);
+  const Figures both = seen(triad, true, 0);
+  const Figures out = seen(triad, false, 0);
+  const Figures in = seen(triad, false, 1);
+  EXPECT_FALSE(in.contains(Figure::link_rate)) << "that GPU sends nothing";
+  EXPECT_LE(out.at(Figure::link_rate), 1.001 * copies);
+  EXPECT_GT(out.at(Figure::link_rate), 0.9 * copies);
+  // Bytes that leave are read once, those that come are written once.
+  EXPECT_NEAR(out.at(Figure::rate) + out.at(Figure::link_rate), alone, 0.02 * alone);
+  EXPECT_NEAR(in.at(Figure::rate) + out.at(Figure::link_rate), alone, 0.02 * alone);
+  EXPECT_NEAR(both.at(Figure::rate) + 2.0 * both.at(Figure::link_rate), alone, 0.02 * alone);
+}
+
+TEST(StreamTrials, BesideACollectiveTellEachOnesTime) {
+  StreamAndCollectiveTrial trial{{2, 1, 3_GiB, {}}, {}};
+  trial.collective = gathered(models::Backend::sdma, h200().spec);
+  trial.collective.gpus = 0;
+  const Figures both = all_of(h200().spec, trial);
+  const double stream = figure(h200().spec, trial.stream, Figure::kernel_time);
+  const double alone = figure(h200().spec, CollectiveTrial{trial.collective}, Figure::time);
+  EXPECT_GT(both.at(Figure::kernel_time), stream);
+  EXPECT_GE(both.at(Figure::collective_time), alone);
+  EXPECT_GE(both.at(Figure::time), std::max(both.at(Figure::kernel_time), both.at(Figure::collective_time)));
+}
+
+TEST(StreamTrials, SayWhyTheyAreImpossible) {
+  Testbed testbed(two_gpus());
+  EXPECT_THAT(why_impossible(testbed, Trial(StreamAndCopiesTrial{{}, 1_MiB, true, 2})), HasSubstr("gpu0 and gpu1"));
+  EXPECT_THAT(why_impossible(testbed, Trial(StreamAndCopiesTrial{{}, 1_MiB, false, 1})), HasSubstr("sends nothing"));
+  EXPECT_THAT(why_impossible(testbed, Trial(StreamAndCopiesTrial{StreamTrial{0, 0, 1_MiB, {}}, 1_MiB})),
+              HasSubstr("at least one array"));
+  EXPECT_THAT(why_impossible(testbed, Trial(StreamAndCollectiveTrial{{0, 0, 1_MiB, {}}, {}})),
+              HasSubstr("at least one array"));
+}
+
+}  // namespace
+}  // namespace c3sim::study

@@ -1,0 +1,119 @@
+#include "study/ask/uncertainty.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "study/ask/answers.h"
+#include "tests/study/fitted_platform.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using sim::operator""_MiB;
+
+const std::string spreads = "fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.1") +
+                            row_of("rccl_all_gather", "1 KiB", "1 GiB", "0.1") +
+                            row_of("copy", "1 KiB", "1 GiB", "0.1");
+
+C3Question both_at_once() {
+  C3Question question;
+  question.scenario = {.name = "s", .gemm = {4096, 4096, 4096}, .bytes = 16_MiB};
+  question.strategies = {Strategy::serial, Strategy::c3_base, Strategy::c3_rp, Strategy::c3_best};
+  return question;
+}
+
+const Sampling few{fewest_draws, 1};
+
+template <class Question>
+auto with_intervals(const Platform& platform, const Question& question, int jobs = 1, const Sampling& sampling = few) {
+  Testbed testbed(platform.spec);
+  auto answer = ask(testbed, question);
+  add_intervals(answer, Ensemble(platform, sampling, jobs), {}, jobs);
+  return answer;
+}
+
+bool holds(const std::optional<Interval>& interval, sim::Time time) {
+  return interval && interval->low < interval->high && interval->holds(sim::to_seconds(time).value());
+}
+
+TEST(Uncertainty, EachTimeHasItsInterval) {
+  const Platform platform = fitted(launch_and_notice + spreads);
+  const auto gemms = with_intervals(platform, GemmQuestion{{512, 512, 512}, {304, 152}});
+  ASSERT_THAT(gemms.intervals, SizeIs(2));
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(holds(gemms.intervals[i].at(0), gemms.results[i].time));
+  const auto collectives = with_intervals(platform, CollectiveQuestion{.sizes = {1_MiB}});
+  EXPECT_TRUE(holds(collectives.intervals.at(0).at(0), collectives.results[0].time));
+  const auto copies = with_intervals(platform, CopyQuestion{{0, 1, {}, {}}, {1_MiB}});
+  EXPECT_TRUE(holds(copies.intervals.at(0).at(0), copies.results[0].phases.total()));
+  const auto both = with_intervals(platform, both_at_once());
+  ASSERT_THAT(both.intervals, SizeIs(4));
+  for (std::size_t i = 0; i < 4; ++i) {
+    const C3Result& result = both.results[i];
+    EXPECT_TRUE(holds(both.intervals[i].at(0), result.makespan)) << i;
+    EXPECT_TRUE(holds(both.intervals[i].at(1), result.gemm)) << i;
+    EXPECT_TRUE(holds(both.intervals[i].at(2), result.collective)) << i;
+  }
+}
+
+TEST(Uncertainty, DoesNotDependOnTheNumberOfJobs) {
+  const Platform platform = fitted(launch_and_notice + spreads);
+  EXPECT_EQ(with_intervals(platform, both_at_once(), 1).intervals,
+            with_intervals(platform, both_at_once(), 3).intervals);
+}
+
+// Run one after the other, a GEMM and a collective of which the model is off by independent factors take a sum that is
+// surer than either.
+TEST(Uncertainty, IndependentErrorsCancelInPart) {
+  const Platform platform = fitted(spreads);
+  C3Question question = both_at_once();
+  question.strategies = {Strategy::serial};
+  const auto answer = with_intervals(platform, question, 1, {200, 1});
+  const C3Result& result = answer.results.front();
+  const auto relative_width = [](const Interval& interval, sim::Time time) {
+    return (interval.high - interval.low) / sim::to_seconds(time).value();
+  };
+  const double serial = relative_width(*answer.intervals[0][0], result.makespan);
+  const double gemm = relative_width(*answer.intervals[0][1], result.gemm);
+  // Of shares a and 1 - a of the time, the error is hypot(a, 1 - a) of that of either; a width of 200 draws has a
+  // standard error of 0.07.
+  const double share = sim::to_seconds(result.isolated_gemm) / sim::to_seconds(result.makespan);
+  EXPECT_NEAR(serial / gemm, std::hypot(share, 1.0 - share), 0.14);
+}
+
+TEST(Uncertainty, OfAPlatformWithoutErrorsIsNotKnown) {
+  const auto answer = with_intervals(fitted(""), GemmQuestion{{512, 512, 512}});
+  EXPECT_THAT(answer.intervals.at(0), Each(std::nullopt));
+  EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("fitted tells of no errors")));
+}
+
+// Without --uncertainty tables stay as they are.
+TEST(Uncertainty, ColumnsAreThereWhereItWasAskedFor) {
+  const auto keys = [](const ResultTable& table) {
+    std::vector<std::string> all;
+    for (const Column& column : table.columns()) {
+      if (column.in_data) all.push_back(column.key);
+    }
+    return all;
+  };
+  const Platform platform = fitted(launch_and_notice);
+  Testbed testbed(platform.spec);
+  const GemmQuestion gemm{{512, 512, 512}};
+  const std::vector<std::string> plain = keys(to_tables(ask(testbed, gemm), platform.spec).tables.front().table);
+  std::vector<std::string> expected = plain;
+  expected.insert(expected.end(), {"time_p5_us", "time_p95_us"});
+  EXPECT_EQ(keys(to_tables(with_intervals(platform, gemm), platform.spec).tables.front().table), expected);
+  const Results c3 = to_tables(with_intervals(platform, both_at_once()), platform.spec);
+  EXPECT_THAT(keys(c3.tables.front().table),
+              testing::IsSupersetOf({"makespan_p5_us", "makespan_p95_us", "gemm_p5_us", "gemm_p95_us",
+                                     "collective_p5_us", "collective_p95_us"}));
+}
+
+}  // namespace
+}  // namespace c3sim::study

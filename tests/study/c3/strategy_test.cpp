@@ -1,0 +1,180 @@
+#include "study/c3/strategy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "study/work/cu_partition.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::ElementsAre;
+using sim::operator""_MiB;
+
+const Scenario pair{"small", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB};
+
+class StrategyTest : public testing::Test {
+ protected:
+  C3Result run(Strategy strategy) { return run_strategy(testbed_, pair, strategy); }
+
+  Testbed testbed_{mi300x().spec};
+};
+
+TEST_F(StrategyTest, SerialIsTheSumOfTheIsolatedTimesAndNoSpeedup) {
+  const C3Result result = run(Strategy::serial);
+  EXPECT_EQ(result.makespan, result.isolated_gemm + result.isolated_collective);
+  EXPECT_DOUBLE_EQ(result.speedup(), 1.0);
+  EXPECT_DOUBLE_EQ(result.fraction_of_ideal(), 0.0);
+}
+
+TEST_F(StrategyTest, NoStrategyBeatsTheLongerOfItsOwnOperations) {
+  for (const Strategy strategy : all_strategies()) {
+    const C3Result result = run(strategy);
+    // Reserving CUs can speed a GEMM up by better sharing of caches, though by no more than a few percent.
+    const sim::Time longer = std::max(result.isolated_gemm, result.collective_alone);
+    EXPECT_GE(sim::to_seconds(result.makespan), 0.95 * sim::to_seconds(longer)) << to_string(strategy);
+    EXPECT_EQ(result.makespan, std::max(result.gemm, result.collective)) << to_string(strategy);
+  }
+}
+
+TEST_F(StrategyTest, TheBestIsTheFastestOfTheKernelStrategies) {
+  sim::Time fastest = sim::Time::max();
+  for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::c3_rp, Strategy::c3_sp_rp}) {
+    fastest = std::min(fastest, run(strategy).makespan);
+  }
+  const C3Result best = run(Strategy::c3_best);
+  EXPECT_EQ(best.makespan, fastest);
+  EXPECT_EQ(best.strategy, Strategy::c3_best);
+  EXPECT_EQ(run(best.chosen).makespan, fastest);
+}
+
+TEST_F(StrategyTest, AReservationIsTheFastestOfThoseTried) {
+  const C3Result best = run(Strategy::c3_rp);
+  EXPECT_THAT(cu_reservations(testbed_.platform()), testing::Contains(best.reserved_cus));
+  const Operation& gemm = best.schedule[0];
+  const Operation& collective = best.schedule[1];
+  EXPECT_EQ(collective.mask, (models::CuMask{0, best.reserved_cus / 8}));
+  EXPECT_EQ(gemm.mask, (models::CuMask{best.reserved_cus / 8, 38}));
+}
+
+TEST_F(StrategyTest, NothingIsReservedWhereNothingWouldBeLeft) {
+  Testbed tiny(mi300x({"gpu.cus_per_xcd=1"}).spec);
+  EXPECT_THAT(cu_reservations(tiny.platform()), testing::IsEmpty());
+  EXPECT_EQ(run_strategy(tiny, pair, Strategy::c3_rp).makespan, run_strategy(tiny, pair, Strategy::c3_base).makespan);
+}
+
+// A collective of 18 us beside a GEMM that fills the GPU exactly: any CU less costs the GEMM a whole wave.
+const Scenario short_collective{"", {4864, 4096, 8192}, models::CollectiveKind::all_gather, sim::Bytes(4097.0)};
+
+TEST_F(StrategyTest, FineSplitsReserveNothingWhereThatIsBest) {
+  Scenario fine = short_collective;
+  fine.splits = Splits::fine;
+  for (const auto& [sweep, bare] :
+       {std::pair(Strategy::c3_rp, Strategy::c3_base), std::pair(Strategy::c3_sp_rp, Strategy::c3_sp)}) {
+    const C3Result best = run_strategy(testbed_, fine, sweep);
+    EXPECT_LE(best.makespan, run_strategy(testbed_, fine, bare).makespan);
+    EXPECT_LT(best.makespan, run_strategy(testbed_, short_collective, sweep).makespan);
+  }
+}
+
+TEST_F(StrategyTest, FineSplitsAreNeverWorseThanThoseOfThePaper) {
+  Scenario fine = pair;
+  fine.splits = Splits::fine;
+  EXPECT_LE(run_strategy(testbed_, fine, Strategy::c3_rp).makespan, run(Strategy::c3_rp).makespan);
+}
+
+TEST_F(StrategyTest, ItIsSaidWhereAReservationCostsMoreThanNone) {
+  const C3Result sweep = run_strategy(testbed_, short_collective, Strategy::c3_rp);
+  const std::vector<std::string> warnings = reservation_warnings(testbed_, std::vector{sweep});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings.front(), testing::HasSubstr("c3_rp takes"));
+  EXPECT_THAT(warnings.front(), testing::HasSubstr("reserving nothing (c3_base)"));
+  EXPECT_THAT(reservation_warnings(testbed_, std::vector{run(Strategy::c3_base)}), testing::IsEmpty());
+}
+
+TEST_F(StrategyTest, ItIsSaidWhereNothingCanBeReserved) {
+  Testbed tiny(mi300x({"gpu.cus_per_xcd=1"}).spec);
+  const std::vector<std::string> warnings =
+      reservation_warnings(tiny, std::vector{run_strategy(tiny, pair, Strategy::c3_rp)});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings.front(), testing::HasSubstr("c3_rp reserves nothing"));
+}
+
+// The reduce-scatter of an all-reduce runs as kernels: confined to the CUs kept from the GEMM it took twice as long.
+TEST_F(StrategyTest, ConcclRpKeepsCusFromTheGemmNotFromTheCollective) {
+  const Scenario scenario{"", {100, 100, 100000}, models::CollectiveKind::all_reduce, 2560_MiB};
+  const C3Result with = run_strategy(testbed_, scenario, Strategy::conccl_rp);
+  const C3Result without = run_strategy(testbed_, scenario, Strategy::conccl);
+  EXPECT_EQ(with.reserved_cus, 8);
+  EXPECT_LT(sim::to_seconds(with.makespan), 1.05 * sim::to_seconds(without.makespan));
+}
+
+TEST_F(StrategyTest, ConcclRpKeepsAsManyCusAsItIsTold) {
+  Scenario scenario = pair;
+  for (const int cus : {0, 16}) {
+    scenario.reserved = cus;
+    const C3Result result = run_strategy(testbed_, scenario, Strategy::conccl_rp);
+    EXPECT_EQ(result.reserved_cus, cus);
+    EXPECT_EQ(result.schedule[0].mask, reserve(testbed_.platform(), cus).gemm);
+    EXPECT_EQ(result.schedule[1].mask, models::CuMask{});
+  }
+}
+
+TEST_F(StrategyTest, EnginesDoTheVariantThatIsAskedForAndKernelsDoNot) {
+  Scenario scenario = pair;
+  scenario.variant = models::SdmaVariant::bcst;
+  scenario.prelaunch = true;
+  const models::CollectiveSpec engines = collective_of(scenario, Strategy::conccl, testbed_.platform());
+  EXPECT_EQ(engines.variant, models::SdmaVariant::bcst);
+  EXPECT_TRUE(engines.prelaunch);
+  EXPECT_EQ(collective_of(scenario, Strategy::c3_sp, testbed_.platform()),
+            collective_of(pair, Strategy::c3_sp, testbed_.platform()));
+}
+
+TEST_F(StrategyTest, ItIsSaidWhereASearchDidNotSettle) {
+  C3Result result = run(Strategy::c3_base);
+  EXPECT_THAT(settling_warnings(std::vector{result}), testing::IsEmpty());
+  result.settled = false;
+  EXPECT_THAT(settling_warnings(std::vector{result}),
+              testing::ElementsAre(testing::HasSubstr("c3_base: how long GPUs without barriers wait for each other did "
+                                                      "not settle in 8 runs")));
+}
+
+TEST_F(StrategyTest, LaunchOrderIsTheOrderOfTheSchedule) {
+  EXPECT_EQ(run(Strategy::c3_base).schedule[0].name, "gemm");
+  EXPECT_EQ(run(Strategy::c3_sp).schedule[0].name, "collective");
+}
+
+TEST_F(StrategyTest, ConcclRunsTheCollectiveOnCopyEnginesAgainstRcclsSerialTime) {
+  const C3Result result = run(Strategy::conccl);
+  EXPECT_EQ(collective_of(pair, Strategy::conccl, testbed_.platform()).backend, models::Backend::sdma);
+  EXPECT_EQ(result.isolated_collective, run(Strategy::serial).isolated_collective);
+  EXPECT_NE(result.collective_alone, result.isolated_collective);
+  EXPECT_EQ(result.reserved_cus, 0);
+}
+
+TEST_F(StrategyTest, ConcclKeepsCusFromMemoryBoundGemmsOnly) {
+  for (const models::GemmShape& shape : {models::GemmShape{8192, 57344, 8192}, models::GemmShape{8192, 8192, 8192}}) {
+    Scenario scenario = pair;
+    scenario.gemm = shape;
+    EXPECT_EQ(run_strategy(testbed_, scenario, Strategy::conccl_rp).reserved_cus,
+              testbed_.is_memory_bound(shape) ? 8 : 0)
+        << models::to_string(shape);
+  }
+}
+
+TEST_F(StrategyTest, EveryStrategyHasItsName) {
+  std::vector<std::string_view> names;
+  for (const Strategy strategy : all_strategies()) names.push_back(to_string(strategy));
+  EXPECT_THAT(names, ElementsAre("serial", "c3_base", "c3_sp", "c3_rp", "c3_sp_rp", "c3_best", "heuristic", "conccl",
+                                 "conccl_rp"));
+}
+
+}  // namespace
+}  // namespace c3sim::study

@@ -1,0 +1,198 @@
+#include "study/experiment/experiment_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "sim/config/config_error.h"
+#include "study/c3/c3_study_file.h"
+#include "study/c3/finer_grain.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const fs::path shipped = C3SIM_SOURCE_DIR "/configs/experiments";
+
+class ExperimentFiles : public testing::Test {
+ protected:
+  ExperimentFiles() { fs::create_directories(folder_); }
+  ~ExperimentFiles() override { fs::remove_all(folder_); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  static std::string fault(const auto& read) {
+    try {
+      read();
+    } catch (const sim::ConfigError& error) {
+      return error.what();
+    }
+    return {};
+  }
+  static ExperimentMachine machine_of(const fs::path& file, std::vector<std::string> parameters = {}) {
+    sim::Config config = experiment_config(file);
+    set_parameters(config, parameters);
+    return read_machine(config);
+  }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / "experiments";
+};
+
+TEST_F(ExperimentFiles, LieOverWhatTheyInclude) {
+  write("sizes.yaml", "parameters: {tokens: 1, hidden: 2}\nplatform: h200\n");
+  write("other.yaml", "parameters: {tokens: 3, ffn: 4}\nprotocol: shot\n");
+  const fs::path file = write("top.yaml",
+                              "include: [sizes.yaml, other.yaml]\nname: top\nparameters: {hidden: 5}\n"
+                              "set: [\"a=$(tokens)\", \"b=$(hidden)\", \"c=$(ffn)\"]\n");
+  const ExperimentMachine machine = machine_of(file);
+  EXPECT_EQ(machine.platform, "h200");
+  EXPECT_EQ(machine.protocol, models::Protocol::shot);
+  EXPECT_THAT(machine.assignments, ElementsAre("a=1", "b=5", "c=4"));
+}
+
+TEST_F(ExperimentFiles, ThatIncludeEachOtherAreAFault) {
+  write("a.yaml", "include: b.yaml\n");
+  write("b.yaml", "x: 1\ninclude: a.yaml\n");
+  EXPECT_THAT(fault([&] { experiment_config(folder_ / "a.yaml"); }),
+              HasSubstr("b.yaml:2:10: include: files include each other in a circle"));
+  const fs::path missing = write("c.yaml", "include: d.yaml\n");
+  EXPECT_THAT(fault([&] { experiment_config(missing); }), HasSubstr("d.yaml"));
+}
+
+// Whoever is sent an experiment reads no other file with it, and is told nothing of what is in one.
+TEST_F(ExperimentFiles, IncludeWhatLiesBesideOrBelowAlone) {
+  fs::create_directories(folder_ / "models");
+  write("models/sizes.yaml", "platform: h200\n");
+  EXPECT_EQ(machine_of(write("top.yaml", "include: models/sizes.yaml\n")).platform, "h200");
+  for (const char* const elsewhere : {"/etc/passwd", "../experiments/models/sizes.yaml", "models/../../x.yaml"}) {
+    const fs::path file = write("top.yaml", std::string("include: ") + elsewhere + "\n");
+    EXPECT_THAT(fault([&] { experiment_config(file); }),
+                HasSubstr(std::string("top.yaml:1:10: include: '") + elsewhere +
+                          "' lies elsewhere: files beside this one or in folders below it are accepted, and those of "
+                          "the folder experiments of the configurations"));
+  }
+  write("shadow", "root:*:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n");
+  const std::string said = fault([&] { experiment_config(write("top.yaml", "include: shadow\n")); });
+  EXPECT_THAT(said, HasSubstr("shadow:1:1: this key is not a name"));
+  EXPECT_THAT(said, testing::Not(HasSubstr("19000")));
+}
+
+// Tokens of 0 make an array of 0 bytes, a GPU that is not there is none to copy to, and a shape with an extent too many
+// has none: nothing follows from them.
+TEST_F(ExperimentFiles, AreBlamedForTheFirstCauseAlone) {
+  const auto said = [this](const std::string& operation) {
+    const fs::path file =
+        write("a.yaml", "name: a\nparameters: {tokens: 0}\noperations:\n  - {name: x, stream: s, " + operation + "}\n");
+    return fault([&] {
+      sim::Config config = experiment_config(file);
+      set_parameters(config, {});
+      read_machine(config);
+      Testbed testbed(mi300x().spec);
+      read_experiment(config, testbed);
+    });
+  };
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  for (const char* const operation :
+       {"collective: {kind: all_gather, bytes: $(tokens * 2B)}", "copy: {from: 0, to: 9, bytes: 1MiB}",
+        "gemm: 13312x1000000000x16384", "dependent: {gemm: 13312x1000000000x16384, schedule: serial_rccl}"}) {
+    const std::string text = said(operation);
+    EXPECT_THAT(text, HasSubstr("a.yaml:4"));
+    EXPECT_EQ(lines(text), 0) << text;
+  }
+}
+
+TEST_F(ExperimentFiles, GetValuesOfTheirParametersFromOutside) {
+  const fs::path file = write("a.yaml", "parameters: {n: 1, m: $(2 * n)}\nset: [\"x=$(m)\"]\n");
+  EXPECT_THAT(machine_of(file, {"n=5"}).assignments, ElementsAre("x=10"));
+  EXPECT_THAT(machine_of(file, {"n=$(3 * 7)"}).assignments, ElementsAre("x=42"));
+  EXPECT_THAT(fault([&] { machine_of(file, {"k=5"}); }),
+              HasSubstr("--param k=5: parameters.k: the configuration has no such value"));
+  EXPECT_THAT(fault([&] { machine_of(file, {"n"}); }), HasSubstr("--param n: parameters.n: an assignment reads"));
+}
+
+TEST_F(ExperimentFiles, HaveParametersThatStandOnNothingWrong) {
+  const auto said = [this](const std::string& parameters) {
+    const fs::path file = write("a.yaml", "name: a\nparameters: {" + parameters + "}\noperations: []\n");
+    return fault([&] {
+      sim::Config config = experiment_config(file);
+      set_parameters(config, {});
+      read_machine(config);
+      resolve_parameters(config, mi300x().spec);
+    });
+  };
+  EXPECT_THAT(said("a: $(b), b: $(c + 1), c: $(a)"), HasSubstr("a parameter stands on itself: a -> b -> c -> a"));
+  EXPECT_THAT(said("a: $(1 / 0)"), HasSubstr("a.yaml:2:21: a: a division by zero"));
+  EXPECT_THAT(said("a: $(x)"), HasSubstr("nothing is named 'x'"));
+  EXPECT_THAT(said("us: 1"), HasSubstr("a unit or a function has this name"));
+  EXPECT_THAT(said("gpus: 1"), HasSubstr("is the platform's"));
+  EXPECT_THAT(said("a: [1, 2]"), HasSubstr("a list where a single value is due"));
+  EXPECT_EQ(said("a: 1, b: {value: $(2 * a), about: twice}, c: word"), "");
+}
+
+// Every file of configs/experiments can be run, whatever it is.
+TEST(ShippedExperiments, AreRead) {
+  Testbed testbed(mi300x().spec);
+  int read = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(shipped)) {
+    sim::Config config = experiment_config(entry.path());
+    set_parameters(config, {});
+    read_machine(config);
+    if (holds_c3_study(config.root()) || holds_finer_grain_study(config.root())) continue;
+    EXPECT_FALSE(read_experiment(config, testbed).graph.nodes().empty()) << entry.path();
+    ++read;
+  }
+  EXPECT_GE(read, 8);
+}
+
+// What a shipped experiment measures on an MI300X with parameters such as "hops=4".
+template <class... Parameters>
+Quantities measured(const std::string& name, const Parameters&... parameters) {
+  sim::Config config = experiment_config(shipped / name);
+  set_parameters(config, std::vector<std::string>{parameters...});
+  read_machine(config);
+  const std::vector<fs::path> folders{fs::path(C3SIM_SOURCE_DIR) / "configs"};
+  Testbed testbed(read_platform(find_platform("mi300x", "platform", folders), {}, folders).spec);
+  return measure(testbed, read_experiment(config, testbed));
+}
+
+// A chain of h hops in p pieces takes as long as p + h - 1 pieces one after the other.
+TEST(ShippedExperiments, APipelineOfCopiesFillsItsLinks) {
+  const auto makespan = [](int pieces) {
+    return measured("copy_pipeline.yaml", "pieces=" + std::to_string(pieces), "hops=4").at("makespan_us").value();
+  };
+  EXPECT_NEAR(makespan(8) / makespan(1), (8.0 + 3.0) / (8.0 * 4.0), 0.01);
+}
+
+// As they are shipped, they are worth their trouble.
+TEST(ShippedExperiments, DefaultToSchedulesThatPay) {
+  for (const char* const name :
+       {"copy_pipeline.yaml", "expert_parallel.yaml", "fsdp_layer.yaml", "gemm_then_all_to_all.yaml",
+        "layer_overlap.yaml", "sdma_handshake.yaml", "tensor_parallel.yaml", "transformer_layer.yaml"}) {
+    EXPECT_GT(measured(name).at("speedup").value(), 1.0) << name;
+  }
+}
+
+TEST(ExperimentParameters, ThatThereAreNotAreNamed) {
+  EXPECT_THROW(measured("copy_pipeline.yaml", "byte=64MiB"), sim::ConfigError);
+}
+
+// Of tensor parallelism any pair of schedules can be named from outside.
+TEST(ExperimentParameters, TakeWordsToo) {
+  const auto makespan = [](const std::string& gather) {
+    return measured("tensor_parallel.yaml", "gather=" + gather).at("makespan_us").value();
+  };
+  EXPECT_LT(makespan("finer_hetero_fused_1d"), makespan("serial_rccl"));
+}
+
+}  // namespace
+}  // namespace c3sim::study

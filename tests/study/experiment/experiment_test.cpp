@@ -1,0 +1,555 @@
+#include "study/experiment/experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/config/config.h"
+#include "study/experiment/experiment_reader.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ExperimentTest : public testing::Test {
+ protected:
+  Experiment read(const std::string& text) {
+    sim::Config config = sim::Config::from_text(text, "test.yaml");
+    set_parameters(config, {});
+    read_machine(config);
+    return read_experiment(config, testbed_);
+  }
+
+  // What is said of an experiment with these operations.
+  std::string faults(const std::string& operations) {
+    try {
+      read("name: test\nplatform: mi300x\noperations:\n" + operations);
+    } catch (const sim::ConfigError& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  Testbed testbed_{mi300x().spec};
+};
+
+TEST_F(ExperimentTest, StreamsAndAfterBecomeDependencies) {
+  const Experiment experiment = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, gemm: 1024x1024x1024, cus: [64, 304]}\n"
+      "  - {name: b, stream: t, collective: {kind: all_gather, bytes: 1MiB, backend: sdma, variant: b2b}}\n"
+      "  - {name: c, stream: s, after: [b], copy: {from: 0, to: 1, bytes: 4KiB}}\n"
+      "  - {name: d, stream: t, after: [b], gemm: 1024x1024x1024, cus: [0, 304]}\n");
+  const Schedule schedule = experiment.graph.schedule();
+  ASSERT_EQ(schedule.size(), 4U);
+  EXPECT_EQ(schedule[0].mask, (models::CuMask{8, 38}));
+  EXPECT_THAT(schedule[0].after, IsEmpty());
+  EXPECT_THAT(schedule[1].after, IsEmpty());
+  EXPECT_THAT(schedule[2].after, ElementsAre(0U, 1U));
+  EXPECT_THAT(schedule[3].after, ElementsAre(1U));
+  EXPECT_EQ(schedule[3].mask, models::CuMask{});
+}
+
+// The makespan, that on one stream and the speedup, of an experiment with these operations.
+std::vector<Cell> overlap_of(const Results& results) {
+  const std::vector<Cell>& row = results.tables.at(1).table.rows().at(0);
+  return {row.begin() + 1, row.end()};
+}
+
+TEST_F(ExperimentTest, RunningAloneIsNoSlowdown) {
+  const Experiment experiment =
+      read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, gemm: 4096x4096x4096}\n");
+  const Results results = run_experiment(testbed_, experiment);
+  EXPECT_EQ(results.tables[0].table.rows().at(0).back(), Cell(1.0));  // slowdown
+}
+
+TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
+  const auto speedup = [this](const std::string& second_stream) {
+    const Experiment experiment = read(
+        "name: test\nplatform: mi300x\noperations:\n"
+        "  - {name: a, stream: s, gemm: 8192x8192x8192}\n"
+        "  - {name: b, stream: " +
+        second_stream + ", collective: {kind: all_gather, bytes: 512MiB, backend: sdma}}\n");
+    return overlap_of(run_experiment(testbed_, experiment)).at(2);
+  };
+  EXPECT_EQ(speedup("s"), Cell(NoNumber{"nothing can overlap"}));
+  EXPECT_GT(std::get<double>(speedup("t")), 1.1);
+}
+
+// Forty kernels, each behind the one before: a stream launches them beforehand, so that nothing is gained over
+// anything, and none is faster or slower than alone.
+TEST_F(ExperimentTest, AChainOfKernelsHasNoSpeedupAndNoSlowdown) {
+  const Results results = run_experiment(
+      testbed_, read("name: test\nplatform: mi300x\noperations:\n"
+                     "  - {name: a, stream: s, repeat: 40, kernel: {operator: rmsnorm, elements: 8192x8192}}\n"));
+  const std::vector<Cell> overlap = overlap_of(results);
+  EXPECT_EQ(overlap.at(0), overlap.at(1)) << "the chain is its own yardstick";
+  EXPECT_EQ(overlap.at(2), Cell(NoNumber{"nothing can overlap"}));
+  EXPECT_THAT(results.notes.at(0), HasSubstr("nothing can overlap: there is no speedup"));
+  EXPECT_THAT(results.notes.at(1), HasSubstr("The end of a kernel is when the host knows of it"));
+  for (const std::vector<Cell>& row : results.tables.at(0).table.rows()) {
+    EXPECT_NEAR(std::get<double>(row.back()), 1.0, 1e-3) << std::get<std::string>(row.front());
+  }
+}
+
+// A GEMM in shards that copies feed, one link at a time, loses to a collective over all links and the whole GEMM, and
+// in pieces over all links at once it gains: what it is held against is the same for both, whatever they are cut into.
+TEST_F(ExperimentTest, ASpeedupIsOverTheSameOperationsUncut) {
+  const auto overlap = [this](const std::string& schedule) {
+    return overlap_of(
+        run_experiment(testbed_, read("name: test\nplatform: mi300x\noperations:\n"
+                                      "  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: " +
+                                      schedule + "}}\n")));
+  };
+  const std::vector<Cell> serial = overlap("serial_rccl");
+  const std::vector<Cell> shards = overlap("shard_overlap");
+  const std::vector<Cell> finer = overlap("finer_hetero_fused_1d");
+  EXPECT_EQ(shards.at(1), serial.at(0));
+  EXPECT_EQ(finer.at(1), serial.at(0));
+  EXPECT_LT(std::get<double>(shards.at(2)), 1.0);
+  EXPECT_GT(std::get<double>(finer.at(2)), 1.0);
+  EXPECT_DOUBLE_EQ(std::get<double>(finer.at(2)) * std::get<double>(finer.at(0)), std::get<double>(serial.at(0)));
+}
+
+TEST_F(ExperimentTest, AScheduleThatLosesIsSaidNotToPay) {
+  const std::string operations =
+      "  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: shard_overlap}}\n";
+  EXPECT_THAT(run_experiment(testbed_, read("name: test\nplatform: mi300x\noperations:\n" + operations)).notes.at(0),
+              HasSubstr("which is less: this schedule does not pay"));
+}
+
+// h hops of an array, one after another, against a pipeline of p pieces: h * p / (p + h - 1) times as long.
+TEST_F(ExperimentTest, APipelineOfCopiesIsHeldAgainstWholeCopies) {
+  const Experiment pipeline = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, repeat: {hop: 4}, stream: hop_$(hop), after: [a@hop-1], pieces: 8,\n"
+      "     copy: {from: $(hop), to: $(hop + 1), bytes: 512MiB}}\n");
+  EXPECT_NEAR(std::get<double>(overlap_of(run_experiment(testbed_, pipeline)).at(2)), 4.0 * 8.0 / 11.0, 0.03);
+}
+
+TEST_F(ExperimentTest, ItsPageOpensWithItsStreamsOverTime) {
+  const Results results = run_experiment(
+      testbed_, read("name: test\nplatform: mi300x\noperations:\n"
+                     "  - {name: a, stream: s, gemm: 1024x8192x1024, pieces: 130}\n"
+                     "  - {name: b, stream: t, gpus: [0, 1], kernel: {operator: add, elements: 8192x8192}}\n"
+                     "  - {name: c, stream: s, collective: {kind: all_gather, bytes: 1MiB}}\n"));
+  EXPECT_EQ(results.title, "test");
+  const auto& chart = std::get<TimelineChart>(results.charts.at(0));
+  EXPECT_THAT(chart.series, ElementsAre("GEMM", "other kernels", "RCCL"));
+  std::vector<std::string> rows;
+  for (const TimelineRow& row : chart.rows) rows.push_back(row.name);
+  EXPECT_THAT(rows, ElementsAre("s: GEMM", "s: RCCL", "t, GPU 0 1")) << "131 bars in one row would be a blur";
+  const std::vector<TimelineBar>& gemms = chart.rows.at(0).bars;
+  ASSERT_EQ(gemms.size(), 130U);
+  for (std::size_t i = 1; i < gemms.size(); ++i) EXPECT_LE(gemms[i - 1].end, gemms[i].start + 1e-9);
+  EXPECT_EQ(std::get<BarChart>(results.charts.at(1)).id, "makespan_us");
+  EXPECT_EQ(std::get<BarChart>(results.charts.at(2)).id, "operations_us");
+}
+
+// 80 names are no help to a person; programs get them all.
+TEST_F(ExperimentTest, ManyPredecessorsAreToldInShort) {
+  const Results described =
+      describe_experiment(testbed_, read("name: test\nplatform: mi300x\noperations:\n"
+                                         "  - {name: down, repeat: {layer: 80}, stream: s, delay: 1us}\n"
+                                         "  - {name: head, stream: t, after: [down], delay: 1us}\n"));
+  const ResultTable& table = described.tables.at(0).table;
+  const std::vector<Cell>& row = table.rows().back();
+  EXPECT_EQ(row.back(), Cell("down[layer=0] ... down[layer=79], 80 in all"));
+  EXPECT_THAT(std::get<std::string>(row.at(row.size() - 2)), HasSubstr("down[layer=41]"));
+  EXPECT_TRUE(table.columns().back().in_text);
+  EXPECT_FALSE(table.columns().back().in_data);
+}
+
+// Both want all CUs at once: whose stream is urgent gets them first.
+TEST_F(ExperimentTest, KernelsOfHighPriorityGetCusFirst) {
+  const auto first_to_end = [this](const std::string& second_priority) {
+    const Experiment experiment = read(
+        "name: test\nplatform: mi300x\noperations:\n"
+        "  - {name: a, stream: s, gemm: 8192x8192x1024}\n"
+        "  - {name: b, stream: t, priority: " +
+        second_priority + ", gemm: 8192x8192x1024}\n");
+    const std::vector<Span>& spans = testbed_.run(experiment.graph.schedule()).operations;
+    return spans[0].end < spans[1].end ? "a" : "b";
+  };
+  EXPECT_STREQ(first_to_end("normal"), "a");
+  EXPECT_STREQ(first_to_end("high"), "b");
+}
+
+// swiglu reads two elements and writes one.
+TEST_F(ExperimentTest, AKernelMayBeAnOperatorByName) {
+  const auto work_of = [this](const std::string& kernel) {
+    return read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, kernel: {" + kernel + "}}\n")
+        .graph.nodes()
+        .at(0)
+        .operation.work;
+  };
+  const auto spec = std::get<models::ElementwiseSpec>(work_of("operator: swiglu, elements: 1024x2048"));
+  EXPECT_EQ(spec.read, sim::Bytes(2.0 * 2.0 * 1024 * 2048));
+  EXPECT_EQ(spec.written, sim::Bytes(2.0 * 1024 * 2048));
+  EXPECT_GT(spec.flops, sim::Flops(0.0));
+  const auto wide = std::get<models::ElementwiseSpec>(work_of("operator: add, elements: 1000, element: 4B"));
+  EXPECT_EQ(wide.bytes(), sim::Bytes(3.0 * 4.0 * 1000));
+}
+
+TEST_F(ExperimentTest, KernelsAreConfinedToCusAndCopiesAreNot) {
+  const auto operation = [](const std::string& work) {
+    return "  - {name: a, stream: s, cus: [0, 152], " + work + "}\n";
+  };
+  EXPECT_EQ(faults(operation("kernel: {read: 1GiB}")), "");
+  EXPECT_THAT(faults(operation("copy: {from: 0, to: 1, bytes: 1B}")), HasSubstr("copy engines take no CUs"));
+  EXPECT_THAT(faults(operation("remote: {gpu: 0, peers: [1], bytes: 1MiB}")), HasSubstr("a number of CUs of its own"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, priority: high, copy: {from: 0, to: 1, bytes: 1B}}\n"),
+              HasSubstr("only kernels wait for them"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, priority: urgent, gemm: 1x1x1}\n"), HasSubstr("low, normal, high"));
+}
+
+TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperator) {
+  const auto said = [this](const std::string& kernel) {
+    return faults("  - {name: a, stream: s, kernel: {" + kernel + "}}\n");
+  };
+  EXPECT_THAT(said("operator: swigl, elements: 8"), HasSubstr("did you mean 'swiglu'?"));
+  EXPECT_THAT(said("operator: add"), HasSubstr("elements: is missing"));
+  for (const char* const elements : {"0", "-1", "8x", "x8", "8y8", "1.5", "16777216x16777216x16777216", "''"}) {
+    EXPECT_THAT(said(std::string("operator: add, elements: ") + elements), HasSubstr("8192x28672")) << elements;
+  }
+  EXPECT_THAT(said("operator: add, elements: 8, read: 1B"), HasSubstr("read: unknown key"));
+}
+
+TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
+  EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
+              HasSubstr("exactly one of the keys gemm, attention, collective, copy, packets, kernel, remote, "
+                        "dependent, delay and host"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
+              HasSubstr("exactly one of the keys"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8192x8192}\n"),
+              HasSubstr("test.yaml:4:26: operations[0].gemm: '8192x8192' is no GEMM shape"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [0, 12]}\n"), HasSubstr("two multiples of 8"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [8, 8]}\n"), HasSubstr("two multiples of 8"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, cus: [0, 312]}\n"), HasSubstr("312"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, after: [b]}\n"), HasSubstr("no operation is named 'b'"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1}\n  - {name: a, stream: s, gemm: 1x1x1}\n"),
+              HasSubstr("same name"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 8, bytes: 1B}}\n"), HasSubstr("copy.to"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 1, to: 1, bytes: 1B}}\n"),
+              HasSubstr("copies between two GPUs"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 1}}\n"), HasSubstr("unit"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 2000GiB}}\n"), HasSubstr("1TiB"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: all_gather, bytes: 1MiB, backend: sdma, variant: "
+                     "swap}}\n"),
+              HasSubstr("swap"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: allgather, bytes: 1MiB}}\n"),
+              HasSubstr("did you mean 'all_gather'?"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, gem: 1}\n"), HasSubstr("gem"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, dtype: bf15}\n"), HasSubstr("did you mean 'bf16'?"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, attention: {heads: 8, queries: 1}}\n"), HasSubstr("head_dim"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, attention: {heads: 8, kv_heads: 3, queries: 1, head_dim: 64}}\n"),
+              HasSubstr("8 heads do not share 3 heads"));
+}
+
+TEST_F(ExperimentTest, WhatABackendCannotDoIsAFaultWithItsPlace) {
+  EXPECT_THAT(faults("  - {name: a, stream: s, cus: [0, 64], copy: {from: 0, to: 1, bytes: 1MiB}}\n"),
+              HasSubstr("test.yaml:4:26: operations[0].cus: copy engines take no CUs"));
+  EXPECT_THAT(faults("  - name: a\n    stream: s\n    cus: [0, 64]\n"
+                     "    collective: {kind: all_gather, bytes: 1MiB, backend: sdma}\n"),
+              HasSubstr("test.yaml:6:5: operations[0].cus: copy engines take no CUs"));
+  EXPECT_THAT(faults("  - name: a\n    stream: s\n    cus: [0, 64]\n"
+                     "    collective: {kind: all_reduce, bytes: 1MiB, backend: sdma}\n"),
+              "")
+      << "its reduce-scatter runs as a kernel";
+  EXPECT_THAT(faults("  - {name: a, stream: s, collective: {kind: all_gather, bytes: 1MiB, variant: b2b}}\n"),
+              HasSubstr("test.yaml:4:70: operations[0].collective.variant: RCCL uses no copy engines"));
+}
+
+// Two hops, the second one waiting for the first: handing over without the host saves what the host takes, no more. The
+// second one's waiting is no work.
+TEST_F(ExperimentTest, AChainOfPacketsIsHardlySpedUp) {
+  const Experiment chain = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}, {fence: w, value: 1}]}}\n"
+      "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, commands: [{poll: w, equal: 1}, {copy: 1MiB, to: "
+      "2}]}}\n");
+  const ResultTable overlap = run_experiment(testbed_, chain).tables.at(1).table;
+  const double speedup = std::get<double>(overlap.rows().at(0).at(3));
+  EXPECT_GE(speedup, 1.0);
+  EXPECT_LT(speedup, 1.25);
+}
+
+// Listed the other way round, one after another would be a deadlock.
+TEST_F(ExperimentTest, PacketsThatWaitForLaterOnesHaveNoSerialTime) {
+  const Experiment chain = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, commands: [{poll: w, equal: 1}, {copy: 1MiB, to: 2}]}}\n"
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}, {fence: w, value: "
+      "1}]}}\n");
+  const ResultTable overlap = run_experiment(testbed_, chain).tables.at(1).table;
+  EXPECT_EQ(overlap.rows().at(0).at(2), Cell());
+  EXPECT_EQ(overlap.rows().at(0).at(3), Cell(NoNumber{"none on one stream"}));
+}
+
+TEST_F(ExperimentTest, TellsAllFaultsOfAFileAtOnce) {
+  const std::string told =
+      faults("  - {name: a, stream: s, gemm: 0x1x1}\n  - {name: b, stream: s, copy: {from: 0, to: 9, bytes: 1B}}\n");
+  EXPECT_THAT(told, HasSubstr("operations[0].gemm"));
+  EXPECT_THAT(told, HasSubstr("operations[1].copy.to"));
+}
+
+TEST_F(ExperimentTest, NoOperationsAreNoExperiment) {
+  EXPECT_THAT(faults("  []\n"), HasSubstr("at least one operation"));
+}
+
+// Two engines hand a buffer on through words: the second copy starts after the first has ended, and the poll finds the
+// word only after the fence.
+TEST_F(ExperimentTest, PacketsWaitForEachOtherThroughWords) {
+  const Experiment experiment = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 64MiB, to: 1}, {fence: w, value: "
+      "1}]}}\n"
+      "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, queue: 2, commands: [{poll: w, at_least: 1}, {swap: "
+      "4KiB, "
+      "with: 2}, {atomic: w, add: 2}]}}\n");
+  const Results results = run_experiment(testbed_, experiment);
+  const auto& rows = results.tables[0].table.rows();
+  EXPECT_GT(std::get<double>(rows.at(1)[4]), std::get<double>(rows.at(0)[4]));  // ends
+  EXPECT_EQ(rows.at(1)[6], Cell());                                             // nothing to compare with
+}
+
+TEST_F(ExperimentTest, PollsThatWaitForEverAreADeadlockThatNamesEngineQueuePacketAndWord) {
+  const Experiment experiment = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 2, commands: [{poll: left, equal: 1}, {fence: right, value: "
+      "1}]}}\n"
+      "  - {name: b, stream: t, packets: {gpu: 3, engine: 5, queue: 7, commands: [{copy: 4KiB, to: 1}, {poll: right, "
+      "at_most: -1}, {fence: left, value: 1}]}}\n");
+  try {
+    run_experiment(testbed_, experiment);
+    FAIL() << "no deadlock";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("operations: deadlock"));
+    EXPECT_THAT(error.what(), HasSubstr("packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value == 1 in word 'left'"));
+    EXPECT_THAT(error.what(), HasSubstr("packet 1 (POLL_REGMEM) of gpu3.sdma5.queue7: value <= -1 in word 'right'"));
+  }
+}
+
+TEST_F(ExperimentTest, PacketsForEnginesQueuesAndGpusThatDoNotExistAreFaults) {
+  const auto packets = [this](const std::string& where, const std::string& command) {
+    return faults("  - {name: a, stream: s, packets: {" + where + ", commands: [" + command + "]}}\n");
+  };
+  EXPECT_THAT(packets("gpu: 0, engine: 16", "{copy: 1KiB, to: 1}"), HasSubstr("'16' must lie between 0 and 15"));
+  EXPECT_THAT(packets("gpu: 8, engine: 2", "{copy: 1KiB, to: 1}"), HasSubstr("'8' must lie between 0 and 7"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2, queue: 8", "{copy: 1KiB, to: 1}"), HasSubstr("must lie between 0 and 7"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2", "{copy: 1KiB, to: 8}"), HasSubstr("must lie between 0 and 7"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2", "{copy: 1KiB, to: 0}"), HasSubstr("a copy goes to another GPU"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2", "{pol: a, equal: 1}"), HasSubstr("did you mean 'poll'?"));
+  EXPECT_THAT(packets("gpu: 0, engine: 2", "{poll: a}"), HasSubstr("equal: is missing"));
+}
+
+// Expressions, repetition and pieces.
+
+class ExpansionTest : public ExperimentTest {
+ protected:
+  static std::string name(const GraphNode& node) { return node.operation.name; }
+  std::vector<std::string> names(const std::string& text) {
+    std::vector<std::string> names;
+    for (const GraphNode& node : nodes_of(text)) names.push_back(name(node));
+    return names;
+  }
+  // Of the operation of that name, those that it waits for.
+  std::vector<std::string> waits(const std::string& text, const std::string& of) {
+    const std::vector<GraphNode> nodes = nodes_of(text);
+    std::vector<std::string> waits;
+    for (const GraphNode& node : nodes) {
+      if (name(node) != of) continue;
+      for (const std::size_t earlier : node.operation.after) waits.push_back(name(nodes[earlier]));
+    }
+    return waits;
+  }
+  std::vector<GraphNode> nodes_of(const std::string& text) {
+    return read("name: test\nplatform: mi300x\n" + text).graph.nodes();
+  }
+};
+
+TEST_F(ExpansionTest, ParametersAndThePlatformMakeSizes) {
+  const auto nodes = nodes_of(
+      "parameters: {n: 1024, twice: $(2 * n), kind: all_gather}\noperations:\n"
+      "  - {name: a, stream: s, gemm: $(twice / gpus)x$(n)x64}\n"
+      "  - {name: b, stream: s, collective: {kind: $(kind), bytes: $(n * 1KiB)}}\n");
+  EXPECT_EQ(std::get<models::GemmShape>(nodes.at(0).operation.work), (models::GemmShape{256, 1024, 64}));
+  EXPECT_EQ(std::get<models::CollectiveSpec>(nodes.at(1).operation.work).bytes, sim::Bytes(1048576.0));
+}
+
+TEST_F(ExpansionTest, RepetitionsWaitForThoseWithTheSameIndices) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, repeat: {i: 2, j: 2}, stream: a_$(i)_$(j), delay: 1us}\n"
+      "  - {name: b, repeat: {i: 2}, stream: b_$(i), after: [a], delay: 1us}\n"
+      "  - {name: c, stream: c, after: [b], delay: 1us}\n";
+  EXPECT_THAT(waits(text, "b[i=1]"), ElementsAre("a[i=1,j=0]", "a[i=1,j=1]"));
+  EXPECT_THAT(waits(text, "c"), ElementsAre("b[i=0]", "b[i=1]"));
+}
+
+TEST_F(ExpansionTest, ALayerMayWaitForTheOneBefore) {
+  const std::string text =
+      "layers: 3\noperations:\n"
+      "  - {name: gather, stream: g, after: [down@layer-2], delay: 1us}\n"
+      "  - {name: down, stream: c, after: [gather], delay: 1us}\n";
+  EXPECT_THAT(waits(text, "gather[layer=0]"), IsEmpty());
+  EXPECT_THAT(waits(text, "gather[layer=1]"), ElementsAre("gather[layer=0]"));
+  EXPECT_THAT(waits(text, "gather[layer=2]"), ElementsAre("down[layer=0]", "gather[layer=1]"));
+}
+
+TEST_F(ExpansionTest, OneRepetitionMayBeWaitedForFromOutside) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: down, repeat: {layer: 80}, stream: s, delay: 1us}\n"
+      "  - {name: head, stream: t, after: [down@layer=79], delay: 1us}\n";
+  EXPECT_THAT(waits(text, "head"), ElementsAre("down[layer=79]"));
+  const auto said = [this](const std::string& after) {
+    return faults(
+        "  - {name: down, repeat: {layer: 2}, stream: s, delay: 1us}\n"
+        "  - {name: head, stream: t, after: [" +
+        after + "], delay: 1us}\n");
+  };
+  EXPECT_THAT(said("down@layer=2"), HasSubstr("no repetition of 'down' has the indices of head"));
+  EXPECT_THAT(said("down@step=0"), HasSubstr("no repetition of 'down' has the indices of head"));
+  EXPECT_THAT(said("down@layer=last"), HasSubstr("or down@layer=3"));
+}
+
+// Of four pieces and two, piece 1 of two is pieces 2 and 3 of four.
+TEST_F(ExpansionTest, PiecesWaitForThoseThatTheyOverlap) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, stream: a, collective: {kind: all_gather, bytes: 1MiB}, pieces: 4}\n"
+      "  - {name: b, stream: b, after: [a], gemm: 64x1024x64, pieces: 2}\n";
+  EXPECT_THAT(waits(text, "b[piece=1]"), ElementsAre("a[piece=2]", "a[piece=3]", "b[piece=0]"));
+}
+
+TEST_F(ExpansionTest, PiecesOfAContractionAddUp) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, stream: a, gemm: 64x1024x64, pieces: {count: 2, of: contraction}}\n"
+      "  - {name: b, stream: b, after: [a], gemm: 64x1024x64, pieces: {count: 2, of: contraction}}\n";
+  EXPECT_THAT(waits(text, "b[piece=0]"), ElementsAre("a[piece=0]", "a[piece=1]"));
+  EXPECT_EQ(std::get<models::GemmShape>(nodes_of(text).at(0).operation.work), (models::GemmShape{64, 1024, 32}));
+}
+
+TEST_F(ExpansionTest, StreamsOfDifferentGpusDoNotWait) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, stream: s, gpus: [0, 1], gemm: 64x64x64}\n"
+      "  - {name: b, stream: s, gpus: [2], gemm: 64x64x64}\n"
+      "  - {name: c, stream: s, gpus: [1, 2], gemm: 64x64x64}\n";
+  EXPECT_THAT(waits(text, "b"), IsEmpty());
+  EXPECT_THAT(waits(text, "c"), ElementsAre("a", "b"));
+}
+
+TEST_F(ExpansionTest, AnOperationMayWaitForALaterOne) {
+  EXPECT_THAT(names("operations:\n"
+                    "  - {name: a, stream: s, after: [c], delay: 1us}\n"
+                    "  - {name: b, stream: t, delay: 1us}\n"
+                    "  - {name: c, stream: u, delay: 1us}\n"),
+              ElementsAre("b", "c", "a"));
+}
+
+TEST_F(ExpansionTest, ACircleIsNamedFromEndToEnd) {
+  EXPECT_THAT(faults("  - {name: a, stream: s, after: [c], delay: 1us}\n"
+                     "  - {name: b, stream: s, delay: 1us}\n"
+                     "  - {name: c, stream: t, after: [b], delay: 1us}\n"),
+              HasSubstr("a waits for c waits for b waits for a"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, after: [a], delay: 1us}\n"), HasSubstr("a waits for a"));
+}
+
+TEST_F(ExpansionTest, ADependentPairEndsWithAllOfIt) {
+  const std::string text =
+      "operations:\n"
+      "  - {name: a, stream: s, dependent: {gemm: 64x1024x64, schedule: scatter_serial_sdma}}\n"
+      "  - {name: b, stream: s, delay: 1us}\n";
+  EXPECT_THAT(waits(text, "b"), ElementsAre("a.8")) << "a GEMM, seven copies, a sum";
+}
+
+TEST_F(ExpansionTest, SaysWhatIsWrongWithExpansions) {
+  const auto delayed = [this](const std::string& keys) {
+    return faults("  - {name: a, stream: s, delay: 1us, " + keys + "}\n");
+  };
+  EXPECT_THAT(delayed("repeat: 10001"), HasSubstr("between 1 and 10000"));
+  EXPECT_THAT(delayed("repeat: {i: 200, j: 200}"), HasSubstr("more than 10000 operations"));
+  EXPECT_THAT(delayed("repeat: {us: 2}"), HasSubstr("another is accepted"));
+  EXPECT_THAT(delayed("repeat: {gpus: 2}"), HasSubstr("another is accepted"));
+  EXPECT_THAT(delayed("pieces: 2"), HasSubstr("only a gemm, a collective, a copy and a kernel"));
+  EXPECT_THAT(delayed("repeat: {i: 2}, after: [a@j-1]"), HasSubstr("'j' is no index"));
+  EXPECT_THAT(delayed("repeat: {i: 2}, after: [a@i]"), HasSubstr("write down@layer-1"));
+  EXPECT_THAT(delayed("gpus: [0, 0]"), HasSubstr("each once"));
+  EXPECT_THAT(delayed("gpus: [8]"), HasSubstr("between 0 and 7"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gpus: [1], copy: {from: 0, to: 1, bytes: 1B}}\n"),
+              HasSubstr("part of its own section"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 64x4x64, pieces: 8}\n"),
+              HasSubstr("8 pieces cannot be had of 4 tokens"));
+  EXPECT_THAT(faults("  - {name: a, repeat: {i: 2}, stream: s, delay: 1us}\n"
+                     "  - {name: b, repeat: {i: 3}, stream: t, after: [a], delay: 1us}\n"),
+              HasSubstr("no repetition of 'a' has the indices of b[i=2]"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, dependent: {gemm: 64x60x64, schedule: shard_overlap}}\n"),
+              HasSubstr("multiples of 8 are accepted"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, dependent: {gemm: 64x64x64, schedule: shard_overlop}}\n"),
+              HasSubstr("did you mean 'shard_overlap'?"));
+}
+
+TEST_F(ExpansionTest, SaysWhereAnExpressionIsWrong) {
+  EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8x8x$(4 * tokes)}\n"),
+              HasSubstr("test.yaml:4:42: operations[0].gemm: nothing is named 'tokes'"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, delay: $(1us / 0)}\n"), HasSubstr("a division by zero"));
+  EXPECT_THAT(faults("  - {name: a, stream: s, delay: $(2 * 1MiB)}\n"), HasSubstr("is a size, but a time is needed"));
+}
+
+// The host launches the second GEMM while the first one runs: what is left between them is no launch.
+TEST_F(ExpansionTest, KernelsAreQueuedBehindEachOther) {
+  const auto makespan = [this](int count) {
+    const Experiment experiment =
+        read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, repeat: " + std::to_string(count) +
+             ", gemm: 4096x4096x4096}\n");
+    return testbed_.run(experiment.graph.schedule()).makespan();
+  };
+  const sim::Time around = testbed_.platform().host.kernel_launch + testbed_.platform().host.kernel_notice;
+  EXPECT_EQ(makespan(4) - makespan(3), makespan(1) - around);
+}
+
+TEST_F(ExpansionTest, DelaysAndWorkOfTheHostTakeTheirTime) {
+  const Experiment experiment = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, delay: 30us}\n"
+      "  - {name: b, stream: t, host: 50us}\n"
+      "  - {name: c, stream: u, kernel: {read: 64B}}\n");
+  const std::vector<Span>& spans = testbed_.run(experiment.graph.schedule()).operations;
+  EXPECT_EQ(spans[0].end, sim::Time(30'000'000));
+  EXPECT_EQ(spans[1].end, sim::Time(50'000'000));
+  const Work kernel = experiment.graph.nodes().at(2).operation.work;
+  EXPECT_EQ(spans[2].end, sim::Time(50'000'000) + testbed_.alone(kernel)) << "launched when the host is free";
+}
+
+// What is done on one GPU alone has all GPUs simulated, instead of one that stands for them.
+TEST_F(ExpansionTest, CopiesOfAllGpusTakeAsLongWhereTheyAreSimulatedOneByOne) {
+  const auto makespan = [this](const std::string& beside) {
+    const Experiment experiment = read(
+        "name: test\nplatform: mi300x\noperations:\n"
+        "  - {name: a, stream: s, dependent: {gemm: 1024x8192x4096, schedule: finer_hetero_fused_1d}}\n" +
+        beside);
+    return sim::to_microseconds(testbed_.run(experiment.graph.schedule()).makespan());
+  };
+  const double alike = makespan("");
+  EXPECT_NEAR(makespan("  - {name: b, stream: t, gpus: [1], delay: 1us}\n"), alike, 1e-3 * alike);
+}
+
+TEST_F(ExpansionTest, QuantitiesAreOfOperationsOfTheFile) {
+  const Experiment experiment =
+      read("name: test\nplatform: mi300x\noperations:\n  - {name: a, stream: s, repeat: 3, delay: 10us}\n");
+  const Quantities found = measure(testbed_, experiment);
+  EXPECT_DOUBLE_EQ(found.at("makespan_us").value(), 30.0);
+  EXPECT_DOUBLE_EQ(found.at("a.time_us").value(), 30.0);
+  EXPECT_DOUBLE_EQ(found.at("a.end_us").value(), 30.0);
+  EXPECT_DOUBLE_EQ(found.at("serial_us").value(), 30.0);
+  EXPECT_EQ(found.at("speedup"), std::nullopt) << "nothing can overlap";
+}
+
+}  // namespace
+}  // namespace c3sim::study

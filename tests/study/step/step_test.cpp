@@ -1,0 +1,206 @@
+#include "study/step/step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/config/config.h"
+#include "sim/config/config_error.h"
+#include "study/experiment/experiment.h"
+#include "study/experiment/experiment_reader.h"
+#include "study/step/step_faults.h"
+#include "study/work/operators.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+StepQuestion decode_of(const std::string& model, int tp, std::int64_t batch) {
+  StepQuestion question;
+  question.model = read_model(model, folders);
+  question.batch = batch;
+  question.context = 1024;
+  question.tp = tp;
+  question.graph = true;
+  return question;
+}
+
+StepQuestion training_of(const std::string& model, int layers, std::int64_t tokens) {
+  StepQuestion question;
+  question.model = read_model(model, folders);
+  question.layers = layers;
+  question.phase = Phase::train;
+  question.tokens = tokens;
+  question.graph = true;
+  return question;
+}
+
+StepResult ask_mi300x(const StepQuestion& question, std::int64_t simulated = 4) {
+  return ask(mi300x().spec, question, read_operators(folders), simulated);
+}
+
+double us(sim::Time time) { return sim::to_microseconds(time); }
+
+// Weights of a layer on one GPU and the keys and values of 8 sequences are read once, at no more than the peak of HBM;
+// and no GPU takes ten times as long.
+TEST(Step, OfDecodingReadsWeightsAndCache) {
+  StepQuestion question = decode_of("llama3-8b", 1, 8);
+  question.layers = 4;
+  const double weights = 4.0 * 218.1e6 * 2.0;
+  const double cache = 4.0 * 8 * 1025 * 2 * 1024 * 2.0;
+  const double least = (weights + cache) / mi300x().spec.gpu.memory.hbm_rate.value() * 1e6;
+  const double time = us(ask_mi300x(question).time);
+  EXPECT_GT(time, least);
+  EXPECT_LT(time, 10.0 * least);
+}
+
+// Each layer is like the one before: what four layers tell of the fifth holds for the twentieth.
+TEST(Step, OfManyLayersFollowsFromTheirPeriod) {
+  for (const int tp : {1, 8}) {
+    StepQuestion question = decode_of("llama3-8b", tp, 4);
+    question.layers = 20;
+    EXPECT_NEAR(us(ask_mi300x(question).time), us(ask_mi300x(question, 20).time),
+                5e-3 * us(ask_mi300x(question, 20).time));
+  }
+}
+
+TEST(Step, OfShardedTrainingFollowsFromItsPeriod) {
+  StepQuestion question = training_of("llama3-8b", 10, 1024);
+  question.dp = 8;
+  question.shard = Shard::full;
+  const StepResult all = ask_mi300x(question, 10);
+  const StepResult few = ask_mi300x(question);
+  EXPECT_NEAR(us(few.time), us(all.time), 0.02 * us(all.time));
+  EXPECT_NEAR(us(few.exposed), us(all.exposed), 0.05 * us(all.time));
+}
+
+// One kernel after another: their times are the step's.
+TEST(Step, OfOneGpuIsTheSumOfItsKernels) {
+  StepQuestion question = decode_of("llama3-8b", 1, 1);
+  const StepResult result = ask_mi300x(question);
+  const sim::Time sum = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
+  EXPECT_NEAR(us(sum), us(result.time), 1e-3 * us(result.time));
+  EXPECT_EQ(result.communication, sim::Time(0));
+}
+
+// All-reduces wait for products and products for them.
+TEST(Step, OfTensorParallelismHidesNothing) {
+  const StepResult result = ask_mi300x(decode_of("llama3-8b", 8, 8));
+  EXPECT_GT(result.communication, sim::Time(0));
+  EXPECT_EQ(result.exposed, result.communication);
+  EXPECT_EQ(result.overlapped(), sim::Time(0));
+}
+
+// Weights of the next layer come while this one is computed.
+TEST(Step, OfShardedTrainingOverlapsItsGathers) {
+  StepQuestion question = training_of("llama3-8b", 4, 8192);
+  question.dp = 8;
+  question.shard = Shard::full;
+  const StepResult result = ask_mi300x(question);
+  EXPECT_GT(result.overlapped(), result.communication / 4);
+  EXPECT_GT(result.by_kind[static_cast<std::size_t>(Kind::reduce_scatter)], sim::Time(0));
+}
+
+// A gradient has twice the operations of its forward pass, which it follows.
+TEST(Step, OfTrainingDoesThreeTimesTheOperations) {
+  StepQuestion forward = training_of("bert-large", 4, 512);
+  forward.forward = true;
+  const StepQuestion both = training_of("bert-large", 4, 512);
+  const double products = ask_mi300x(forward).flops.value();
+  // Of attention 3.5 times: five products for two.
+  const double attention = 4.0 * 16 * 512 * 512 * 64 * 4;
+  EXPECT_NEAR(ask_mi300x(both).flops.value(), 3.0 * products + 0.5 * attention, 1e-6 * products);
+}
+
+TEST(Step, LaunchedOpByOpWaitsForItsHost) {
+  StepQuestion question = decode_of("llama3-8b", 1, 1);
+  question.layers = 4;
+  question.graph = false;
+  const models::PlatformSpec platform = mi300x().spec;
+  const std::vector<ElementwiseOperator> operators = read_operators(folders);
+  const StepResult result = ask(platform, question, operators);
+  // Thirteen kernels a layer: two norms, four products, two copies, attention, two of the activation, two sums.
+  const double host = 4 * 13 * us(platform.host.framework_call);
+  EXPECT_GE(us(result.time), host);
+  EXPECT_LT(us(result.time), host + 100.0);
+  EXPECT_LT(result.compute, result.time);
+}
+
+TEST(Step, IsFasterOnMoreGpusAndDrawsNoMoreThanItsCap) {
+  const StepResult one = ask_mi300x(decode_of("llama3-8b", 1, 32));
+  const StepResult eight = ask_mi300x(decode_of("llama3-8b", 8, 32));
+  EXPECT_LT(eight.time, one.time);
+  EXPECT_LE(one.power, mi300x().spec.gpu.power.limit());
+  EXPECT_NEAR(one.energy().value(), one.power.value() * us(one.time) * 1e-6, 1e-9);
+}
+
+TEST(Step, AsAnExperimentTakesAsLong) {
+  StepQuestion question = decode_of("llama3-8b", 8, 8);
+  question.layers = 3;
+  const Platform platform = mi300x();
+  const std::vector<ElementwiseOperator> operators = read_operators(folders);
+  const double step = us(ask(platform.spec, question, operators).time);
+  sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
+  read_machine(config);
+  Testbed testbed(launching(platform.spec, true));
+  const Experiment experiment = read_experiment(config, testbed);
+  const double makespan = *measure(testbed, experiment).at("makespan_us");
+  EXPECT_NEAR(makespan, step + us(platform.spec.host.kernel_notice), 1e-3 * step);
+}
+
+// 64 sequences of 4097 tokens, 80 layers of one head of 128 for keys and one for values on each of 8 GPUs.
+TEST(StepMemory, HoldsWeightsAndCache) {
+  StepQuestion question = decode_of("llama3-70b", 8, 64);
+  question.context = 4096;
+  const StepMemory memory = memory_of(question);
+  EXPECT_NEAR(memory.cache.value(), 64.0 * 4097 * 80 * 2 * 128 * 2, 1.0);
+  EXPECT_NEAR(memory.weights.value(), 70.55e9 * 2 / 8, 0.01e9);
+  EXPECT_EQ(memory.states.value(), 0.0);
+}
+
+std::vector<sim::Fault> faults(const StepQuestion& question) { return faults_of(question, mi300x().spec); }
+auto says(const char* where, const char* what) {
+  return Contains(::testing::AllOf(Field(&sim::Fault::where, where), Field(&sim::Fault::what, HasSubstr(what))));
+}
+
+TEST(StepFaults, SayWhatWouldBeAccepted) {
+  EXPECT_THAT(faults(decode_of("llama3-70b", 8, 8)), IsEmpty());
+  EXPECT_THAT(faults(decode_of("llama3-8b", 3, 1)), says("tp", "3 GPUs do not share 32 heads evenly"));
+  EXPECT_THAT(faults(decode_of("llama3-8b", 16, 1)), says("tp", "a divisor of the 8 of the node"));
+  EXPECT_THAT(faults(decode_of("llama3-70b", 1, 1024)), says("batch", "GB are needed of a GPU's 206.2"));
+  EXPECT_THAT(faults(decode_of("bert-large", 1, 1)), says("phase", "does not decode"));
+  StepQuestion question = decode_of("llama2-70b", 8, 1);
+  question.context = 5000;
+  EXPECT_THAT(faults(question), says("context", "5001 tokens are more than the 4096"));
+  question = decode_of("llama3-8b", 1, 1);
+  question.ep = 2;
+  EXPECT_THAT(faults(question), says("ep", "has no experts"));
+  question = decode_of("llama3-8b", 1, 1);
+  question.pp = 2;
+  EXPECT_THAT(faults(question), says("pp", "1 is accepted"));
+  question = training_of("llama3-8b", 4, 1024);
+  question.shard = Shard::full;
+  EXPECT_THAT(faults(question), says("shard", "--dp of at least 2"));
+  question = decode_of("llama3-8b", 1, 1);
+  question.optimizer = Optimizer::adam;
+  EXPECT_THAT(faults(question), says("optimizer", "no gradients"));
+}
+
+TEST(StepFaults, NameTheFormatsThatThePlatformHas) {
+  models::PlatformSpec platform = mi300x().spec;
+  platform.gpu.gemm.others[static_cast<std::size_t>(models::Dtype::fp8)].reset();
+  StepQuestion question = decode_of("llama3-8b", 1, 1);
+  question.dtype = models::Dtype::fp8;
+  EXPECT_THAT(faults_of(question, platform),
+              says("dtype", "no matrix rate of fp8: bf16, fp16, tf32, fp32 are accepted"));
+}
+
+}  // namespace
+}  // namespace c3sim::study

@@ -1,0 +1,310 @@
+#include "study/work/dependent.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::study {
+namespace {
+
+using models::GemmShape;
+using Collective = DependentSchedule::Collective;
+
+models::PlatformSpec node_of(int gpus) {
+  models::PlatformSpec platform = models::round_platform();
+  platform.gpus = platform.fabric.gpus = gpus;
+  return platform;
+}
+
+template <class T>
+std::vector<std::size_t> places_of(const Schedule& schedule) {
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    if (std::holds_alternative<T>(schedule[place].work)) places.push_back(place);
+  }
+  return places;
+}
+
+// All that has ended when this operation begins.
+std::set<std::size_t> before(const Schedule& schedule, std::size_t place) {
+  std::set<std::size_t> earlier;
+  std::vector<std::size_t> open = schedule[place].after;
+  while (!open.empty()) {
+    const std::size_t one = open.back();
+    open.pop_back();
+    if (!earlier.insert(one).second) continue;
+    open.insert(open.end(), schedule[one].after.begin(), schedule[one].after.end());
+  }
+  return earlier;
+}
+
+// Bytes that copies bring to a GPU, or take from it, by the peer; every GPU makes the same ones.
+std::map<int, double> copied(const Schedule& schedule, const std::set<std::size_t>& of) {
+  std::map<int, double> bytes;
+  for (const std::size_t place : of) {
+    const auto* const copy = std::get_if<models::SdmaCopySpec>(&schedule[place].work);
+    if (copy != nullptr) bytes[copy->pull ? copy->from : copy->to] += copy->bytes.value();
+  }
+  return bytes;
+}
+
+// Bytes that collectives gather or scatter.
+double by_collectives(const Schedule& schedule, const std::set<std::size_t>& of) {
+  double bytes = 0.0;
+  for (const std::size_t place : of) {
+    const auto* const collective = std::get_if<models::CollectiveSpec>(&schedule[place].work);
+    if (collective != nullptr) bytes += collective->bytes.value();
+  }
+  return bytes;
+}
+
+DependentSchedule named(const std::string& name) { return dependent_schedule(name); }
+
+// The GEMM alone in three ways; gathered: two serial, by shards, eight finer by engines and eight by kernels; scattered
+// likewise, but for the four by kernels with a shard apart.
+TEST(DependentSchedules, HaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const DependentSchedule& schedule : all_dependent_schedules()) {
+    names.insert(to_string(schedule));
+    EXPECT_EQ(dependent_schedule(to_string(schedule)), schedule);
+  }
+  EXPECT_EQ(names.size(), 3u + (3u + 16u) + (3u + 12u));
+  EXPECT_TRUE(names.contains("gemm_8_row_pieces"));
+  EXPECT_TRUE(names.contains("finer_uniform_fused_2d"));
+  EXPECT_TRUE(names.contains("scatter_rccl_finer_uniform_unfused_1d"));
+  EXPECT_FALSE(names.contains("scatter_rccl_finer_hetero_fused_1d"));
+}
+
+TEST(DependentSchedules, GatherKTimesNElementsOfTwoBytes) {
+  EXPECT_EQ(gathered_bytes({7168, 8192, 8192}), sim::Bytes(134217728.0)) << "as dependent.csv has it of d1";
+}
+
+// On 8 GPUs: a GEMM per piece; a GEMM per shard; 8 steps; 8 steps and the own shard; a GEMM for each of 8 pieces of 7
+// peers, and the own shard, or of all 8 GPUs.
+TEST(DependentSchedules, HaveAsManyGemmsAsTheyAreNamedAfter) {
+  const std::map<std::string, std::size_t> gemms{{"gemm_8_row_pieces", 8},
+                                                 {"gemm_64_row_pieces", 64},
+                                                 {"gemm_8_k_pieces", 8},
+                                                 {"serial_rccl", 1},
+                                                 {"serial_sdma", 1},
+                                                 {"shard_overlap", 8},
+                                                 {"finer_uniform_fused_1d", 8},
+                                                 {"finer_hetero_fused_1d", 9},
+                                                 {"finer_hetero_unfused_1d", 57},
+                                                 {"finer_uniform_unfused_1d", 64},
+                                                 {"finer_uniform_fused_2d", 8},
+                                                 {"rccl_finer_uniform_fused_1d", 8},
+                                                 {"scatter_serial_rccl", 1},
+                                                 {"scatter_shard_overlap", 8},
+                                                 {"scatter_finer_hetero_fused_2d", 9},
+                                                 {"scatter_finer_hetero_unfused_1d", 57}};
+  for (const auto& [name, count] : gemms) {
+    const Schedule operations = operations_of(named(name), {1024, 1024, 1024}, node_of(8));
+    EXPECT_EQ(places_of<GemmShape>(operations).size(), count) << name;
+  }
+}
+
+TEST(DependentSchedules, ByKernelsInOneGoGatherAllWithOneCollectiveAndThenMultiply) {
+  const GemmShape shape{512, 1024, 256};
+  const Schedule operations = operations_of(named("serial_rccl"), shape, node_of(4));
+  ASSERT_EQ(operations.size(), 2u);
+  const auto& gather = std::get<models::CollectiveSpec>(operations[0].work);
+  EXPECT_EQ(gather.kind, models::CollectiveKind::all_gather);
+  EXPECT_EQ(gather.backend, models::Backend::rccl);
+  EXPECT_EQ(gather.bytes, gathered_bytes(shape));
+  EXPECT_EQ(gather.gpus, 4);
+  EXPECT_THAT(operations[1].after, testing::ElementsAre(0));
+}
+
+TEST(DependentSchedules, ByEnginesInOneGoPullFromAllPeersAndThenMultiply) {
+  const Schedule operations = operations_of(named("serial_sdma"), {512, 1024, 256}, node_of(4));
+  ASSERT_EQ(operations.size(), 4u);
+  EXPECT_THAT(operations[3].after, testing::ElementsAre(0, 1, 2));
+}
+
+TEST(DependentSchedules, ScatterWhatWasMultipliedAndAddItUp) {
+  const GemmShape shape{512, 1024, 256};
+  const Schedule by_kernels = operations_of(named("scatter_serial_rccl"), shape, node_of(4));
+  ASSERT_EQ(by_kernels.size(), 2u);
+  EXPECT_EQ(std::get<models::CollectiveSpec>(by_kernels[1].work).kind, models::CollectiveKind::reduce_scatter);
+  EXPECT_EQ(std::get<models::CollectiveSpec>(by_kernels[1].work).bytes, scattered_bytes(shape));
+  const Schedule by_engines = operations_of(named("scatter_serial_sdma"), shape, node_of(4));
+  ASSERT_EQ(by_engines.size(), 5u);
+  const auto& sum = std::get<models::ElementwiseSpec>(by_engines[4].work);
+  // Its own shard and three that came, 256 tokens x 512 elements of 2 bytes each, and three additions per element.
+  EXPECT_EQ(sum.read, sim::Bytes(4.0 * 256 * 512 * 2));
+  EXPECT_EQ(sum.written, sim::Bytes(1.0 * 256 * 512 * 2));
+  EXPECT_EQ(sum.flops, sim::Flops(3.0 * 256 * 512));
+}
+
+TEST(DependentSchedules, CutTokensOrTheContractionAsTheirNamesSay) {
+  const GemmShape shape{512, 1024, 256};
+  const auto first = [&](const std::string& name) {
+    const Schedule operations = operations_of(named(name), shape, node_of(4));
+    return std::get<GemmShape>(operations[places_of<GemmShape>(operations).front()].work);
+  };
+  EXPECT_EQ(first("gemm_8_row_pieces"), (GemmShape{512, 128, 256}));
+  EXPECT_EQ(first("gemm_64_row_pieces"), (GemmShape{512, 16, 256}));
+  EXPECT_EQ(first("gemm_8_k_pieces"), (GemmShape{512, 1024, 32}));
+  EXPECT_EQ(first("shard_overlap"), (GemmShape{512, 256, 256})) << "the GPU's own quarter";
+  EXPECT_EQ(first("finer_hetero_fused_1d"), (GemmShape{512, 256, 256}));
+  EXPECT_EQ(first("finer_uniform_fused_1d"), (GemmShape{512, 128, 256})) << "an eighth of every shard";
+  EXPECT_EQ(first("finer_uniform_fused_2d"), (GemmShape{512, 1024, 32}));
+  EXPECT_EQ(first("scatter_finer_uniform_fused_2d"), (GemmShape{64, 1024, 256})) << "an eighth of the features";
+}
+
+// 1022 tokens are 255.5 for each of 4 GPUs; whole pieces of them can be had where no shards are.
+TEST(DependentSchedules, NeedEqualShardsWhereTheyCutShards) {
+  const GemmShape shape{512, 1022, 256};
+  EXPECT_EQ(why_impossible(named("shard_overlap"), shape, node_of(4)),
+            "1022 tokens (n) do not lie on 4 GPUs in equal shards: multiples of 4 are accepted");
+  for (const DependentSchedule& schedule : all_dependent_schedules()) {
+    const bool whole = schedule.collective == Collective::none || to_string(schedule) == "serial_rccl";
+    EXPECT_EQ(why_impossible(schedule, shape, node_of(4)).empty(), whole) << to_string(schedule);
+    EXPECT_EQ(why_impossible(schedule, shape, node_of(2)), "") << to_string(schedule);
+  }
+}
+
+// 24 tokens of each of 2 GPUs in 8 pieces are 3 each; 20 are 2, 3, 2, 3 and so on; 3 are a piece of one each.
+TEST(DependentSchedules, CutWholeTokens) {
+  const auto tokens = [](std::int64_t shard) {
+    std::vector<std::int64_t> found;
+    const Schedule operations = operations_of(named("finer_uniform_fused_1d"), {64, 2 * shard, 64}, node_of(2));
+    for (const std::size_t place : places_of<GemmShape>(operations)) {
+      found.push_back(std::get<GemmShape>(operations[place].work).n / 2);
+    }
+    return found;
+  };
+  EXPECT_THAT(tokens(24), testing::ElementsAre(3, 3, 3, 3, 3, 3, 3, 3));
+  EXPECT_THAT(tokens(20), testing::ElementsAre(2, 3, 2, 3, 2, 3, 2, 3));
+  EXPECT_THAT(tokens(3), testing::ElementsAre(1, 1, 1));
+}
+
+// What holds of every schedule, whatever the shape: of tokens that lie on the GPUs in equal shards.
+struct Case {
+  DependentSchedule schedule;
+  GemmShape shape;
+  int gpus;
+  Schedule operations;
+};
+
+Case any_case() {
+  const auto all = all_dependent_schedules();
+  const DependentSchedule schedule = *rc::gen::elementOf(std::vector(all.begin(), all.end()));
+  const int gpus = *rc::gen::element(2, 3, 4, 8);
+  const auto extent = [](std::int64_t below) { return *rc::gen::inRange<std::int64_t>(1, below); };
+  const GemmShape shape{
+      extent(1000),
+      gpus * *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(1, 20), rc::gen::inRange<std::int64_t>(1, 5000)),
+      *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(1, 20), rc::gen::inRange<std::int64_t>(1, 5000))};
+  return {schedule, shape, gpus, operations_of(schedule, shape, node_of(gpus))};
+}
+
+double whole_bytes(const Case& one) {
+  return (one.schedule.collective == Collective::scatter ? scattered_bytes(one.shape) : gathered_bytes(one.shape))
+      .value();
+}
+
+RC_GTEST_PROP(DependentSchedulesProperty, MultiplyAllOfItOnce, ()) {
+  const Case one = any_case();
+  double flops = 0.0;
+  for (const std::size_t place : places_of<GemmShape>(one.operations)) {
+    const auto& piece = std::get<GemmShape>(one.operations[place].work);
+    RC_ASSERT(piece.m > 0 && piece.n > 0 && piece.k > 0);
+    flops += piece.flops().value();  // whole numbers below 2^53: exact
+  }
+  RC_ASSERT(flops == one.shape.flops().value());
+}
+
+RC_GTEST_PROP(DependentSchedulesProperty, MoveEveryShardOnceBetweenEveryTwoGpus, ()) {
+  const Case one = any_case();
+  RC_PRE(one.schedule.collective != Collective::none);
+  std::set<std::size_t> all;
+  for (std::size_t place = 0; place < one.operations.size(); ++place) all.insert(place);
+  const double whole = whole_bytes(one);
+  if (one.schedule.backend == models::Backend::rccl) {
+    RC_ASSERT(by_collectives(one.operations, all) == whole);
+    return;
+  }
+  const auto bytes = copied(one.operations, all);
+  RC_ASSERT(bytes.size() == static_cast<std::size_t>(one.gpus - 1));
+  for (const auto& [peer, sum] : bytes) {
+    RC_ASSERT(peer != 0);
+    RC_ASSERT(sum == whole / one.gpus);
+  }
+}
+
+RC_GTEST_PROP(DependentSchedulesProperty, CopyWholeBytes, ()) {
+  const Case one = any_case();
+  for (const std::size_t place : places_of<models::SdmaCopySpec>(one.operations)) {
+    const double bytes = std::get<models::SdmaCopySpec>(one.operations[place].work).bytes.value();
+    RC_ASSERT(bytes >= 1.0 && bytes == std::floor(bytes));
+  }
+}
+
+RC_GTEST_PROP(DependentSchedulesProperty, WaitForEarlierOperationsOnly, ()) {
+  const Case one = any_case();
+  for (std::size_t place = 0; place < one.operations.size(); ++place) {
+    for (const std::size_t earlier : one.operations[place].after) RC_ASSERT(earlier < place);
+  }
+}
+
+RC_GTEST_PROP(DependentSchedulesProperty, MultiplyOnlyWhatHasArrived, ()) {
+  const Case one = any_case();
+  RC_PRE(one.schedule.collective == Collective::gather);
+  const double shard = whole_bytes(one) / one.gpus;
+  double multiplied = 0.0;  // bytes of B
+  for (const std::size_t place : places_of<GemmShape>(one.operations)) {
+    const auto& piece = std::get<GemmShape>(one.operations[place].work);
+    multiplied += gathered_bytes({1, piece.n, piece.k}).value();
+    const std::set<std::size_t> earlier = before(one.operations, place);
+    // The own shard, and what came from others; of what a collective brought the GPU had its own part.
+    double there = shard + by_collectives(one.operations, earlier) * (one.gpus - 1) / one.gpus;
+    for (const auto& [peer, sum] : copied(one.operations, earlier)) there += sum;
+    RC_ASSERT(multiplied <= there + 1e-6 * shard);
+  }
+}
+
+// What leaves a GPU was multiplied before: bytes of C that went to others or into collectives, over all shards.
+RC_GTEST_PROP(DependentSchedulesProperty, ScatterOnlyWhatWasMultiplied, ()) {
+  const Case one = any_case();
+  RC_PRE(one.schedule.collective == Collective::scatter);
+  double left = 0.0;
+  for (std::size_t place = 0; place < one.operations.size(); ++place) {
+    const Work& work = one.operations[place].work;
+    if (std::holds_alternative<GemmShape>(work)) continue;
+    if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&work)) left += copy->bytes.value();
+    if (const auto* const collective = std::get_if<models::CollectiveSpec>(&work)) left += collective->bytes.value();
+    double multiplied = 0.0;
+    for (const std::size_t earlier : before(one.operations, place)) {
+      const auto* const piece = std::get_if<GemmShape>(&one.operations[earlier].work);
+      if (piece != nullptr) multiplied += scattered_bytes(*piece).value();
+    }
+    if (one.schedule.backend == models::Backend::rccl) RC_ASSERT(left <= multiplied);
+    if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&work)) RC_ASSERT(copy->bytes.value() <= multiplied);
+    if (std::holds_alternative<models::ElementwiseSpec>(work))
+      RC_ASSERT(multiplied == scattered_bytes(one.shape).value());
+  }
+}
+
+RC_GTEST_PROP(DependentSchedulesProperty, RunOneGemmAtATimeAndOneCopyFromEachPeer, ()) {
+  const Case one = any_case();
+  std::map<std::string, std::size_t> last;  // of each stream
+  for (std::size_t place = 0; place < one.operations.size(); ++place) {
+    const Operation& operation = one.operations[place];
+    const auto earlier = last.find(operation.stream);
+    if (earlier != last.end()) RC_ASSERT(std::ranges::count(operation.after, earlier->second) == 1);
+    last[operation.stream] = place;
+  }
+}
+
+}  // namespace
+}  // namespace c3sim::study
