@@ -23,13 +23,14 @@ class Labels {
 
   // Makes measurements of named runs that a line tells of, and leaves the others out.
   void apply(Reading& reading) const;
+  // What a run of that name in that file was, or null.
+  const study::Trial* trial_of(const std::string& file, const std::string& name) const;
 
  private:
   struct Label {
     std::string file, name;
     study::Trial trial;
   };
-  const study::Trial* trial_of(const std::string& file, const std::string& name) const;
 
   std::vector<Label> labels_;
 };

@@ -87,6 +87,8 @@ class Request {
   // The folder of "out"; empty without it, or where this process is not the one that writes.
   std::filesystem::path out_folder() const { return leaves_out_folder_ ? "" : text("out"); }
   void leave_out_folder() { leaves_out_folder_ = true; }
+  // Of a command that has read an option of its own, which others mean something else by.
+  void take(std::string_view option) { given_.erase(std::string(option)); }
 
   const Progress& progress() const { return listener_.progress; }
   void warn(std::string_view sentence) const {

@@ -21,7 +21,7 @@ std::vector<study::Command> all_commands() {
   return {study::c3_command(),     study::gemm_command(), study::collective_command(), study::copy_command(),
           study::kernel_command(), study::step_command(), study::run_command(),        study::schema_command(),
           study::sweep_command(),  tune_command(),        study::platform_command(),   read_command(),
-          calibrate_command(),     validate_command()};
+          replay_command(),        calibrate_command(),   validate_command()};
 }
 
 std::vector<study::Option> validation_options() {

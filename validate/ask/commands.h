@@ -13,6 +13,7 @@ namespace c3sim::validate {
 study::Command validate_command();
 study::Command calibrate_command();
 study::Command read_command();
+study::Command replay_command();
 study::Command tune_command();
 
 // Every command of c3sim, in the order of its help.

@@ -1,4 +1,10 @@
+#include <algorithm>
+#include <iterator>
+
 #include "calibrate/measurement_files.h"
+#include "calibrate/replay/kineto.h"
+#include "calibrate/replay/profile_report.h"
+#include "sim/config/measurement_text.h"
 #include "validate/ask/commands.h"
 #include "validate/suite_data.h"
 
@@ -21,6 +27,28 @@ constexpr auto read_examples =
     "The exit code is 2 where a file is not there or no measurement is left; rows that are at fault are warnings "
     "otherwise.";
 
+// Before all else what each profiler's trace says of its GPU. Returns whether there is any.
+bool add_profiles(const calibrate::MeasurementFiles& files, const std::vector<std::filesystem::path>& paths,
+                  study::Results& results) {
+  std::vector<study::NamedTable> tables;
+  for (const std::filesystem::path& path : paths) {
+    const auto reading = std::ranges::find(files.readings, path.filename().string(), &calibrate::Reading::name);
+    if (reading == files.readings.end() || reading->format != "PyTorch profiler") continue;
+    try {
+      const calibrate::Profile profile =
+          calibrate::read_kineto(sim::read_measurement_text(path), path.string(), calibrate::Labels::beside(path));
+      for (study::NamedTable& table : calibrate::profile_tables(profile)) tables.push_back(std::move(table));
+      for (std::string& warning : calibrate::profile_warnings(profile)) results.warnings.push_back(std::move(warning));
+    } catch (const sim::ConfigError&) {
+      // Without work on a GPU, which the reading of measurements has said already.
+    }
+  }
+  const bool tells = !tables.empty();
+  results.tables.insert(results.tables.begin(), std::make_move_iterator(tables.begin()),
+                        std::make_move_iterator(tables.end()));
+  return tells;
+}
+
 study::Results answer_read(study::Request& request) {
   study::Arguments arguments;
   const Library library = library_of(request, arguments);
@@ -31,8 +59,10 @@ study::Results answer_read(study::Request& request) {
   const calibrate::MeasurementFiles files =
       calibrate::read_measurement_files(reader_of_everything(library), paths,
                                         [&](const auto& reading) { return screened_for(reading, library, asked, {}); });
-  if (!files.is_usable()) request.fault_behind({"FILE", "", "no measurement is left that can be used"});
-  return calibrate::report(files, request.says("rows"));
+  study::Results results = calibrate::report(files, request.says("rows"));
+  const bool tells = add_profiles(files, paths, results);
+  if (!tells && !files.is_usable()) request.fault_behind({"FILE", "", "no measurement is left that can be used"});
+  return results;
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// What a model of a machine says of the collectives of a trace: how long each takes alone, and by how much it and the
+// computation beside it slow each other down.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/replay/profile.h"
+#include "study/run/testbed.h"
+
+namespace c3sim::calibrate {
+
+// How collectives are to be carried out.
+struct ByWhat {
+  models::Backend backend = models::Backend::rccl;
+  std::optional<int> channels{};
+};
+
+// Beside matrix products, and beside kernels that stream through memory.
+enum class Beside { matrix, memory };
+inline constexpr std::size_t besides = 2;
+
+struct Tenant {
+  std::optional<sim::Time> alone{};              // of the collective; nothing where it cannot be simulated
+  std::array<double, besides> slows{1.0, 1.0};   // the time of such kernels beside it over that alone
+  std::array<double, besides> slowed{1.0, 1.0};  // its own beside such kernels
+};
+
+// Answers each question once. Slowdowns are those of a pair of equal length: the collective, of the next power of two
+// of bytes from 64 MiB up, where times are long against launches, and one kernel beside it.
+class Contention {
+ public:
+  Contention(study::Testbed& testbed, ByWhat by_what) : testbed_(testbed), by_what_(by_what) {}
+
+  const Tenant& tenant(const models::CollectiveSpec& collective);
+  // A kernel of that sort that takes as long alone.
+  study::Work company(Beside beside, sim::Time length);
+  // Whether the machine carries the collective out so.
+  bool can(models::CollectiveSpec collective, models::Backend backend) const;
+  const models::PlatformSpec& platform() const { return testbed_.platform(); }
+  // Collectives that are not carried out as asked for, but by the library's kernels, and why.
+  const std::map<std::string, std::size_t>& by_library() const { return by_library_; }
+
+ private:
+  // As it is carried out; nothing where it cannot be.
+  std::optional<models::CollectiveSpec> carried_out(const models::CollectiveSpec& collective);
+  void add_slowdowns(const models::CollectiveSpec& collective, Tenant& tenant);
+
+  study::Testbed& testbed_;
+  ByWhat by_what_;
+  std::map<models::CollectiveSpec, Tenant> tenants_;
+  std::map<models::CollectiveSpec, Tenant> pairs_;  // by the collective of the pair
+  std::map<std::string, std::size_t> by_library_;
+};
+
+}  // namespace c3sim::calibrate

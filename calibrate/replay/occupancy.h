@@ -1,0 +1,48 @@
+// How a GPU spends its time: busy, computing, communicating, both at once, or idle, and what ends its idle gaps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/replay/profile.h"
+
+namespace c3sim::calibrate {
+
+struct Stretch {
+  sim::Time begin{0}, end{0};
+  bool communicates = false;
+};
+
+// All lengths of unions: what runs twice at once counts once.
+struct Occupancy {
+  sim::Time span{0};  // from the first begin to the last end
+  sim::Time busy{0}, compute{0}, communication{0};
+  sim::Time overlapped{0};  // communication beside compute
+  sim::Time exposed() const { return communication - overlapped; }
+  sim::Time idle() const { return span - busy; }
+};
+Occupancy occupancy_of(std::span<const Stretch> stretches);
+// When there was communication, and no compute beside it.
+std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches);
+
+// Work of a step on one GPU; of a trace without steps all of it.
+struct StepWork {
+  std::string name;
+  std::int64_t device = 0;
+  std::vector<std::size_t> work;  // places in Profile::work, by begin
+};
+// Work belongs to the step within which it was launched; where nobody knows the launch, within which it began. What is
+// in none is left out.
+std::vector<StepWork> steps_of(const Profile& profile);
+
+struct IdleGap {
+  sim::Time begin{0}, end{0};
+  std::size_t ended_by = 0;  // place in Profile::work
+  bool by_host = false;      // what ended it was launched only after the gap had begun
+};
+std::vector<IdleGap> idle_gaps(const Profile& profile, const StepWork& step);
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,119 @@
+#include "calibrate/replay/profile_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibrate/readers/log_text.h"
+#include "calibrate/replay/occupancy.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+using sim::to_microseconds;
+
+sim::Time gaps_of_host(const Profile& profile, const StepWork& step) {
+  sim::Time all{0};
+  for (const IdleGap& gap : idle_gaps(profile, step)) all += gap.by_host ? gap.end - gap.begin : sim::Time(0);
+  return all;
+}
+
+study::ResultTable step_table(const Profile& profile, const std::vector<StepWork>& steps) {
+  study::ResultTable table({{"file", "file", "", 2, false},
+                            {"step", "step", ""},
+                            {"gpu", "GPU", ""},
+                            {"span_us", "first to last", "us", 1},
+                            {"busy_us", "busy", "us", 1},
+                            {"compute_us", "compute", "us", 1},
+                            {"communication_us", "communication", "us", 1},
+                            {"exposed_us", "exposed", "us", 1},
+                            {"overlapped_us", "overlapped", "us", 1},
+                            {"idle_us", "idle", "us", 1},
+                            {"host_gaps_us", "for the host", "us", 1}});
+  for (const StepWork& step : steps) {
+    std::vector<Stretch> stretches;
+    for (const std::size_t place : step.work) {
+      const ProfiledWork& work = profile.work[place];
+      stretches.push_back({work.begin, work.end, work.kind == WorkKind::collective});
+    }
+    const Occupancy all = occupancy_of(stretches);
+    table.add_row({profile.file, step.name, step.device, to_microseconds(all.span), to_microseconds(all.busy),
+                   to_microseconds(all.compute), to_microseconds(all.communication), to_microseconds(all.exposed()),
+                   to_microseconds(all.overlapped), to_microseconds(all.idle()),
+                   to_microseconds(gaps_of_host(profile, step))});
+  }
+  return table;
+}
+
+std::string why_ended(const Profile& profile, const IdleGap& gap) {
+  const ProfiledWork& work = profile.work[gap.ended_by];
+  if (!work.launch) return "its launch is not in the trace";
+  const HostCall& call = profile.calls[*work.launch];
+  const std::string ago = sim::to_string(work.begin - call.begin);
+  return gap.by_host ? fmt::format("the host launched it {} before it began", ago)
+                     : fmt::format("launched {} before it began, it waited", ago);
+}
+
+study::ResultTable gap_table(const Profile& profile, const std::vector<StepWork>& steps) {
+  constexpr std::size_t most = 5;
+  study::ResultTable table({{"file", "file", "", 2, false},
+                            {"step", "step", ""},
+                            {"gpu", "GPU", ""},
+                            {"begin_us", "begins at", "us", 1},
+                            {"gap_us", "idle", "us", 1},
+                            {"ended_by", "ended by", ""},
+                            {"why", "why then", ""}});
+  struct Found {
+    const StepWork* step;
+    IdleGap gap;
+  };
+  std::vector<Found> found;
+  for (const StepWork& step : steps) {
+    for (const IdleGap& gap : idle_gaps(profile, step)) found.push_back({&step, gap});
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(), [](const Found& one) { return one.gap.end - one.gap.begin; });
+  for (std::size_t i = 0; i < std::min(most, found.size()); ++i) {
+    const auto& [step, gap] = found[i];
+    const ProfiledWork& work = profile.work[gap.ended_by];
+    table.add_row({profile.file, step->name, step->device, to_microseconds(gap.begin - profile.begin()),
+                   to_microseconds(gap.end - gap.begin),
+                   fmt::format("{} on stream {}", printable(work.name), profile.streams[work.stream].stream),
+                   why_ended(profile, gap)});
+  }
+  return table;
+}
+
+study::ResultTable misunderstood_table(const Profile& profile) {
+  study::ResultTable table({{"file", "file", "", 2, false},
+                            {"why", "what is not understood", ""},
+                            {"events", "events", ""},
+                            {"time_us", "which took", "us", 1}});
+  for (const auto& [why, what] : profile.misunderstood) {
+    table.add_row({profile.file, why, static_cast<std::int64_t>(what.events),
+                   what.time > sim::Time(0) ? study::Cell(to_microseconds(what.time)) : study::Cell()});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<study::NamedTable> profile_tables(const Profile& profile) {
+  const std::vector<StepWork> steps = steps_of(profile);
+  std::vector<study::NamedTable> tables{
+      {"steps", profile.file + ": what its GPU did", step_table(profile, steps)},
+      {"idle_gaps", profile.file + ": the longest idle gaps, and what ended them", gap_table(profile, steps)},
+      {"not_understood", profile.file + ": what a replay cannot use", misunderstood_table(profile)}};
+  for (study::NamedTable& table : tables) table.in_text = !table.table.rows().empty();
+  return tables;
+}
+
+std::vector<std::string> profile_warnings(const Profile& profile) {
+  std::vector<std::string> warnings;
+  if (!profile.cut_off.empty()) {
+    warnings.push_back(fmt::format("{}: {}: what comes before is counted", profile.file, profile.cut_off));
+  }
+  return warnings;
+}
+
+}  // namespace c3sim::calibrate

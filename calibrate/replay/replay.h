@@ -1,0 +1,51 @@
+// Plays a profiled run again. What computes keeps the time that it would take alone: what collectives beside it cost
+// it, by the model, is taken out of its traced time and put back by what runs beside it now. A collective is waiting,
+// which stays, and then moving data, which is simulated. Everything begins when what it waits for has ended, as
+// promptly as it did in the trace.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "calibrate/replay/contention.h"
+#include "calibrate/replay/dependencies.h"
+#include "calibrate/replay/occupancy.h"
+
+namespace c3sim::calibrate {
+
+// A piece of a run: computation, a collective's wait for other GPUs, its data on the move, a whole collective of which
+// too little is known, or anything else, such as the return of a call.
+enum class PieceKind { matrix, memory, other, waiting, moving, unknown };
+struct Piece {
+  PieceKind kind = PieceKind::other;
+  std::optional<std::size_t> work{};        // place in Profile::work
+  std::optional<std::size_t> collective{};  // of `moving`: place in Run::collectives
+  sim::Time begin{0}, end{0};               // as traced
+  sim::Time alone{0};                       // what it would take with nothing beside it
+  std::vector<After> after{};               // places of pieces
+  bool communicates() const {
+    return kind == PieceKind::waiting || kind == PieceKind::moving || kind == PieceKind::unknown;
+  }
+};
+
+// The run as traced, taken apart by what a model says of the machine that it ran on.
+struct Run {
+  std::vector<Piece> pieces;
+  std::vector<models::CollectiveSpec> collectives;  // each once
+  sim::Time unexplained{0};  // of collectives, in all: waits for other GPUs, and what the model does not know
+  sim::Time beyond{0};       // in all: what the model gives collectives beyond their traced times
+};
+Run take_apart(const Profile& profile, const Dependencies& dependencies, Contention& traced);
+
+struct Without {
+  bool communication = false;  // collectives take no time
+  bool waits = false;          // they do not wait for other GPUs, and the model is right
+};
+struct Played {
+  sim::Time begin{0}, end{0};
+};
+// By piece. The order of events follows from times, and among equals from the order of pieces.
+std::vector<Played> play(const Run& run, Contention& contention, Without without = {});
+
+}  // namespace c3sim::calibrate

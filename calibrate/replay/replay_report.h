@@ -1,0 +1,22 @@
+// A trace played again, as an answer: what was traced, what the model makes of it unchanged, and what of it with other
+// collectives or on another machine.
+#pragma once
+
+#include "calibrate/replay/replay.h"
+#include "study/report/results.h"
+
+namespace c3sim::calibrate {
+
+// `before`: the machine of the trace; `after`: what is asked about. Tables "results" (the whole, from the first work on
+// a GPU to the last), "steps", and "parts" (of the time of a GPU, traced, replayed and predicted); a chart has the
+// timelines one above the other.
+study::Results replay_results(const Profile& profile, Contention& before, Contention& after,
+                              bool without_communication);
+
+// The time of the whole as traced, and as the model plays it.
+struct Met {
+  sim::Time measured{0}, replayed{0};
+};
+Met play_unchanged(const Profile& profile, Contention& contention);
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,146 @@
+// Whole traces of PyTorch's profiler.
+#include "calibrate/replay/kineto.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibrate/replay/occupancy.h"
+#include "sim/config/config_error.h"
+#include "tests/calibrate/replay/kineto_trace.h"
+
+namespace c3sim::calibrate {
+namespace {
+
+using std::chrono::microseconds;
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::UnorderedElementsAre;
+
+// Dates of real traces have 13 digits before the point and three behind it: 0.042 us less than a double would hold to.
+TEST(Kineto, KeepsDatesToTheNanosecond) {
+  Trace trace;
+  trace.other(R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","ts":4532153844257.578,"dur":29.341,)"
+              R"("args":{"correlation":21}})");
+  trace.other(R"({"ph":"X","cat":"kernel","name":"nvjet_x","ts":4532153844285.042,"dur":9.888,)"
+              R"("args":{"device":0,"stream":7,"correlation":21}})");
+  const Profile profile = trace.read();
+  ASSERT_EQ(profile.work.size(), 1u);
+  EXPECT_EQ(profile.work[0].begin - profile.calls[0].begin, sim::Time(27'464'000));  // ...285.042 - ...257.578
+  EXPECT_EQ(profile.work[0].end - profile.work[0].begin, sim::Time(9'888'000));
+  EXPECT_EQ(profile.work[0].kind, WorkKind::matrix);
+  EXPECT_EQ(profile.work[0].launch, std::optional<std::size_t>(0));
+  EXPECT_EQ(profile.gpu, "AMD Instinct MI300X");
+  EXPECT_EQ(profile.ranks, std::optional<int>(8));
+}
+
+// 8 GPUs that gather 1024 elements of two bytes.
+TEST(Kineto, KnowsACollectiveByItsArguments) {
+  const Profile profile = Trace().all_gather(4, 10, 20, 0, 1024).read();
+  ASSERT_TRUE(profile.work[0].collective);
+  EXPECT_EQ(profile.work[0].collective->bytes, sim::Bytes(2048.0));
+  EXPECT_EQ(profile.work[0].collective->gpus, 8);
+}
+
+TEST(Kineto, CountsWhatItDoesNotUnderstandWithItsTime) {
+  Trace trace;
+  trace.kernel("gemm", 7, 0, 5);
+  trace.kernel("ncclDevKernel_AllReduce", 7, 10, 3);
+  trace.kernel("ncclDevKernel_AllReduce", 7, 20, 4, 0,
+               R"(,"Collective name":"allreduce","In msg nelems":8,"Out msg nelems":8,"Group size":8,"dtype":"Posit")");
+  trace.kernel("ncclDevKernel_SendRecv", 7, 30, 5, 0,
+               R"(,"Collective name":"send","In msg nelems":8,"Out msg nelems":8,"Group size":8,"dtype":"Half")");
+  trace.other(R"({"ph":"X","cat":"kernel","name":"k","ts":40,"dur":-1,"args":{"device":0,"stream":7}})");
+  trace.other(R"({"ph":"X","cat":"kernel","name":"k","ts":50,"dur":2,"args":{"device":0}})");
+  const Profile profile = trace.read();
+  EXPECT_EQ(profile.work.size(), 4u);
+  const auto& why = profile.misunderstood;
+  EXPECT_THAT(
+      why,
+      UnorderedElementsAre(
+          Key("a collective that is not simulated: its size is not in the trace, nor in a list labels.csv beside it"),
+          Key("a collective that is not simulated: Posit is no known type"),
+          Key("a collective that is not simulated: send has no model"),
+          Key("its time is none: ts and dur in microseconds are accepted"),
+          Key("work on a GPU without its device and stream"),
+          Key("work on a GPU whose launch is not in the trace: it keeps its time")));
+  EXPECT_EQ(why.at("a collective that is not simulated: Posit is no known type").time, microseconds(4));
+}
+
+// The clock of the GPU is behind that of the host.
+TEST(Kineto, LeavesALaunchOutThatComesAfterItsWork) {
+  const Profile profile = Trace().call("hipLaunchKernel", 100, 5, 1).kernel("gemm", 0, 90, 20, 1).read();
+  EXPECT_FALSE(profile.work[0].launch);
+  EXPECT_EQ(profile.misunderstood.size(), 1u);
+}
+
+TEST(Kineto, ReadsATraceThatWasCutOffAsFarAsItGoes) {
+  const std::string text = Trace().kernel("gemm", 0, 10, 20).kernel("gemm", 0, 40, 20).text();
+  const Profile profile = read_kineto(text.substr(0, text.size() - 20), "t.json");
+  EXPECT_EQ(profile.work.size(), 1u);
+  EXPECT_THAT(profile.cut_off, HasSubstr("cut off"));
+}
+
+TEST(Kineto, RefusesATraceWithoutWorkOnAGpu) {
+  for (const std::string& text : {Trace().text(), std::string("{"), std::string(R"({"traceEvents":7})"),
+                                  Trace().call("hipLaunchKernel", 0, 1, 1).text()}) {
+    try {
+      static_cast<void>(read_kineto(text, "t.json"));
+      FAIL() << text;
+    } catch (const sim::ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("no work on a GPU: events of the category kernel are accepted"));
+    }
+  }
+}
+
+// Compute from 0 to 10 and from 20 to 30, communication from 5 to 25: 10 beside compute, 10 exposed; busy for 30 of 40
+// when a copy ends it at 40 after 10 of nothing.
+TEST(Occupancy, PartsCommunicationByWhatRunsBesideIt) {
+  const std::vector<Stretch> stretches{{microseconds(0), microseconds(10), false},
+                                       {microseconds(5), microseconds(25), true},
+                                       {microseconds(20), microseconds(30), false},
+                                       {microseconds(39), microseconds(40), false}};
+  const Occupancy all = occupancy_of(stretches);
+  EXPECT_EQ(all.span, microseconds(40));
+  EXPECT_EQ(all.compute, microseconds(21));
+  EXPECT_EQ(all.communication, microseconds(20));
+  EXPECT_EQ(all.overlapped, microseconds(10));
+  EXPECT_EQ(all.exposed(), microseconds(10));
+  EXPECT_EQ(all.idle(), microseconds(9));
+  const std::vector<Stretch> exposed = exposed_communication(stretches);
+  ASSERT_EQ(exposed.size(), 1u);
+  EXPECT_EQ(exposed[0].begin, microseconds(10));
+  EXPECT_EQ(exposed[0].end, microseconds(20));
+}
+
+// The first gap ends as soon as the host has launched, the second one long after that.
+TEST(Occupancy, TellsGapsOfTheHostFromOthers) {
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 5, 10, 1);
+  trace.call("hipLaunchKernel", 50, 1, 2).kernel("gemm", 0, 55, 10, 2);
+  trace.call("hipLaunchKernel", 52, 1, 3).kernel("gemm", 0, 100, 10, 3);
+  const Profile profile = trace.read();
+  const std::vector<IdleGap> gaps = idle_gaps(profile, steps_of(profile).at(0));
+  ASSERT_EQ(gaps.size(), 2u);
+  EXPECT_EQ(gaps[0].end - gaps[0].begin, microseconds(40));
+  EXPECT_TRUE(gaps[0].by_host);
+  EXPECT_FALSE(gaps[1].by_host);
+}
+
+// Work belongs to the step that launched it, though it runs when the next one has begun.
+TEST(Occupancy, CountsWorkForTheStepThatLaunchedIt) {
+  Trace trace;
+  for (const int step : {0, 1}) {
+    trace.other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":100}})", step,
+                            100 * step));
+  }
+  trace.call("hipLaunchKernel", 90, 5, 1).kernel("gemm", 0, 120, 10, 1);
+  trace.call("hipLaunchKernel", 150, 5, 2).kernel("gemm", 0, 160, 10, 2);
+  const Profile profile = trace.read();
+  const std::vector<StepWork> steps = steps_of(profile);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].name, "ProfilerStep#0");
+  EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
+}
+
+}  // namespace
+}  // namespace c3sim::calibrate

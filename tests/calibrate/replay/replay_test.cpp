@@ -1,0 +1,170 @@
+// Traces played again.
+#include "calibrate/replay/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "calibrate/replay/replay_report.h"
+#include "sim/config/measurement_text.h"
+#include "study/run/platform_file.h"
+#include "tests/calibrate/replay/kineto_trace.h"
+#include "tests/config_folders.h"
+
+namespace c3sim::calibrate {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
+
+study::Testbed testbed_of(const std::string& name, const std::vector<std::string>& assignments = {}) {
+  return study::Testbed(study::read_platform(study::find_platform(name, "test", folders), assignments, folders).spec);
+}
+
+sim::Time end_of(const std::vector<Played>& played) {
+  sim::Time end = sim::Time::min();
+  for (const Played& one : played) end = std::max(end, one.end);
+  return end;
+}
+
+sim::Time beside(sim::Time one, sim::Time other) { return one > other ? one - other : other - one; }
+
+// Of times that a double has multiplied and divided a few times.
+constexpr sim::Time rounding = nanoseconds(1);
+
+// A GEMM, then a collective on another stream, then a GEMM that the event behind the collective lets begin.
+Trace chain() {
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 10, 100, 1);
+  trace.call("hipLaunchKernel", 2, 1, 2).all_gather(4, 113, 1000, 2, 1 << 24);
+  trace.call("hipLaunchKernel", 4, 1, 3).kernel("gemm", 0, 1117, 100, 3);
+  return trace;
+}
+
+// The GPU stands still for 3 and 4 us, and for the collective: 1207 us from the first begin to the last end.
+TEST(Replay, KeepsAnUnchangedRunAsItWas) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  const Profile profile = chain().read();
+  const Dependencies dependencies = dependencies_of(profile);
+  EXPECT_EQ(dependencies.by_time, 2u);
+  const Met met = play_unchanged(profile, contention);
+  EXPECT_EQ(met.measured, microseconds(1207));
+  EXPECT_LE(beside(met.replayed, met.measured), rounding);
+}
+
+// What is left of it are the GEMMs and how promptly they begin: 100 + 3 + 0 + 4 + 100.
+TEST(Replay, TakesCommunicationOutOfAChain) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  const Profile profile = chain().read();
+  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  const auto played = play(run, contention, {.communication = true});
+  EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(207)), rounding);
+}
+
+// 32 MiB take the model less than a millisecond: the rest is waiting, and gone without waits.
+TEST(Replay, TellsWaitingFromMovingData) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  const Profile profile = chain().read();
+  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  ASSERT_EQ(run.collectives.size(), 1u);
+  const sim::Time alone = *contention.tenant(run.collectives[0]).alone;
+  ASSERT_LT(alone, sim::Time(microseconds(1000)));
+  EXPECT_LE(beside(run.unexplained, microseconds(1000) - alone), rounding);
+  const auto played = play(run, contention, {.waits = true});
+  EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(207) + alone), rounding);
+}
+
+// A GEMM that a collective is beside all the time, which moves data all the time: alone it would take its traced time
+// over the model's slowdown, and takes that where there is no communication.
+TEST(Replay, TakesOutOfComputeWhatOverlapCostIt) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).all_gather(4, 10, 400, 1, 1L << 28);
+  trace.call("hipLaunchKernel", 2, 1, 2).kernel("gemm", 0, 10, 400, 2);
+  const Profile profile = trace.read();
+  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  const Tenant& tenant = contention.tenant(run.collectives.at(0));
+  ASSERT_GT(*tenant.alone, sim::Time(microseconds(400)));  // half a GB over links of 50 GB/s
+  ASSERT_GT(tenant.slows[0], 1.0);
+  EXPECT_GT(run.beyond, sim::Time(0));
+  const auto played = play(run, contention, {.communication = true});
+  const auto alone = sim::Time(static_cast<std::int64_t>(4e8 / tenant.slows[0]));
+  EXPECT_LE(beside(end_of(played), profile.begin() + alone), rounding);
+}
+
+// The host waits for the GPU and then launches, 20 us after it knows: shorter work moves what it launches forward.
+TEST(Replay, MovesWhatAHostLaunchesBehindSynchronisation) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).all_gather(4, 10, 900, 1, 1 << 24);
+  trace.call("hipDeviceSynchronize", 5, 910, 2);  // returns at 915, 5 us behind the end
+  trace.call("hipLaunchKernel", 935, 1, 3).kernel("gemm", 0, 942, 50, 3);
+  const Profile profile = trace.read();
+  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  // 5 us to know of it, 20 of the host, 7 to begin, 50.
+  const auto played = play(run, contention, {.communication = true});
+  EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(82)), rounding);
+}
+
+// The event was recorded behind the first kernel of stream 4: the GEMM waits for that, though the second one, which
+// it does not wait for, ended just before it began.
+TEST(Dependencies, FollowEventsThatTheTraceTells) {
+  Trace trace;
+  trace.call("cudaLaunchKernel", 0, 1, 1).kernel("copy", 4, 10, 100, 1);
+  trace.call("cudaEventRecord", 2, 1, 2);
+  trace.call("cudaLaunchKernel", 4, 1, 3).kernel("copy", 4, 111, 3, 3);
+  trace.call("cudaStreamWaitEvent", 6, 1, 4);
+  trace.other(R"({"ph":"X","cat":"cuda_sync","name":"Stream Wait Event","ts":6,"dur":1,"args":{"device":0,"stream":7,)"
+              R"("correlation":4,"wait_on_stream":4,"wait_on_cuda_event_record_corr_id":2}})");
+  trace.call("cudaLaunchKernel", 8, 1, 5).kernel("gemm", 7, 115, 50, 5);
+  const Profile profile = trace.read();
+  EXPECT_EQ(profile.unnamed_waits, 0u);
+  const Dependencies dependencies = dependencies_of(profile);
+  EXPECT_EQ(dependencies.by_time, 0u);
+  const Node& gemm = dependencies.nodes.back();
+  ASSERT_EQ(gemm.after.size(), 2u);  // its launch, and the event
+  EXPECT_EQ(dependencies.nodes[gemm.after[1].node].work, std::optional<std::size_t>(0));
+  EXPECT_EQ(gemm.after[1].lag, sim::Time(microseconds(5)));
+}
+
+Profile shipped(const std::string& file) {
+  const std::string path = std::string(C3SIM_SOURCE_DIR "/validate/reference/") + file;
+  return read_kineto(sim::read_measurement_text(path), path);
+}
+
+// Issue: within 3 % of the traced time, from the first kernel to the last.
+void expect_within(const std::string& file, const std::string& platform, const std::vector<std::string>& assignments) {
+  study::Testbed testbed = testbed_of(platform, assignments);
+  Contention contention(testbed, {});
+  const Met met = play_unchanged(shipped(file), contention);
+  EXPECT_LE(std::abs(sim::to_seconds(met.replayed) / sim::to_seconds(met.measured) - 1.0), 0.03) << file;
+}
+
+TEST(Replay, MeetsShippedTracesWithinThreePercent) {
+  const std::string h200 = "h200_workloads/traces/";
+  for (const char* const name : {"bert_large_adam_bert_large_1gpu_32x128_128_bf16",
+                                 "fsdp_llama8b_2gpu_1x2048_2048_bf16", "local_llama8b_1gpu_1x2048_2048_bf16",
+                                 "tp_decode_llama8b_2gpu_8x1_1024_bf16", "tp_prefill_llama8b_2gpu_1x2048_2048_bf16"}) {
+    expect_within(h200 + name + ".json.gz", "h200", {"gpus=2"});
+  }
+  expect_within("traces/mi300x_8gpu_resnet_ddp_rank0.json.gz", "mi300x", {});
+}
+
+// The same with nothing of the collectives' traced times in it but when they were asked for.
+TEST(Replay, MeetsAShardedStepWithSimulatedCollectivesAloneWithinThreePercent) {
+  study::Testbed testbed = testbed_of("h200", {"gpus=2"});
+  Contention contention(testbed, {});
+  const Profile profile = shipped("h200_workloads/traces/fsdp_llama8b_2gpu_1x2048_2048_bf16.json.gz");
+  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  const sim::Time simulated = end_of(play(run, contention, {.waits = true})) - profile.begin();
+  const sim::Time traced = profile.end() - profile.begin();
+  EXPECT_LE(std::abs(sim::to_seconds(simulated) / sim::to_seconds(traced) - 1.0), 0.03);
+}
+
+}  // namespace
+}  // namespace c3sim::calibrate

@@ -1,0 +1,71 @@
+// c3sim replay.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
+
+namespace c3sim::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+const std::string sharded = std::string(C3SIM_SOURCE_DIR) +
+                            "/validate/reference/h200_workloads/traces/fsdp_llama8b_2gpu_1x2048_2048_bf16.json.gz";
+
+TEST(ReplayCommand, AnswersWithTracedReplayedAndPredictedTimes) {
+  const Answer answer = run_cli({"replay", sharded, "--collectives", "sdma", "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const json whole = json::parse(answer.out);
+  EXPECT_EQ(whole["platform"], "h200");
+  const json& row = whole["results"].at(0);
+  EXPECT_NEAR(row["measured_us"].get<double>(), 132633.8, 0.1);  // its last end less its first begin
+  EXPECT_LT(row["predicted_us"].get<double>(), row["replayed_us"].get<double>());
+  for (const char* const key : {"trace", "exposed_us", "overlapped_us", "simulated_us", "without_waits_us"}) {
+    EXPECT_TRUE(row.contains(key)) << key;
+  }
+}
+
+TEST(ReplayCommand, WithoutCommunicationExposesNone) {
+  const Answer answer = run_cli({"replay", sharded, "--without", "communication", "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const json row = json::parse(answer.out)["results"].at(0);
+  EXPECT_EQ(row["exposed_us"].get<double>(), 0.0);
+  EXPECT_LT(row["predicted_us"].get<double>(), row["replayed_us"].get<double>());
+}
+
+TEST(ReplayCommand, TellsAllThatIsWrongWithItsOptions) {
+  const Answer answer = run_cli({"replay", sharded, "--collectives", "ring", "--without", "noise", "--channels", "0"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, HasSubstr("--collectives: 'ring' is not known"));
+  EXPECT_THAT(answer.err, HasSubstr("--without: 'noise' is not known: communication is accepted"));
+  EXPECT_THAT(answer.err, HasSubstr("--channels: '0': a whole number from 1 to 4096 is accepted"));
+}
+
+TEST(ReplayCommand, RefusesTracesThatAreCutOffOrOfNoKnownGpu) {
+  const std::string kernel = R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2,"args":{"device":0,"stream":7}})";
+  const std::string cut = written("cut.json", R"({"traceEvents":[)" + kernel + ",{").string();
+  EXPECT_THAT(run_cli({"replay", cut}).err, HasSubstr("cut off, or damaged: a whole trace can be played again"));
+  const std::string unknown = written("unknown.json", R"({"traceEvents":[)" + kernel + "]}").string();
+  const Answer answer = run_cli({"replay", unknown});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err,
+              HasSubstr("unknown.json names no GPU, after which no platform is called: say with --platform"));
+  EXPECT_EQ(run_cli({"replay", unknown, "--platform", "mi300x"}).code, ExitCode::fine);
+}
+
+TEST(ReadCommand, TellsOfATraceFirstWhatItsGpuDid) {
+  const Answer answer = run_cli({"read", sharded, "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const json step = json::parse(answer.out)["steps"].at(0);
+  const double communication = step["exposed_us"].get<double>() + step["overlapped_us"].get<double>();
+  EXPECT_NEAR(step["communication_us"].get<double>(), communication, 1e-6);
+  const double whole = step["busy_us"].get<double>() + step["idle_us"].get<double>();
+  EXPECT_NEAR(step["span_us"].get<double>(), whole, 1e-6);
+}
+
+}  // namespace
+}  // namespace c3sim::cli
