@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -138,7 +139,9 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream)
       release_(node.simulator(), "the turn of " + to_string(spec), 0) {
   const GpuSpec& gpu = node.spec().gpu;
   const int cus = gpu.memory.xcds * stream_.mask.cus(gpu.cus_per_xcd);
-  resident_ = std::min<std::int64_t>(tiles_, gpu.slots(cus, plan_gemm(gpu, spec.gemm).kernel.workgroup));
+  const GemmPlan plan = plan_gemm(gpu, spec.gemm);
+  const auto resident = static_cast<double>(std::min<std::int64_t>(tiles_, gpu.slots(cus, plan.kernel.workgroup)));
+  storing_ = static_cast<std::int64_t>(std::ceil(resident * plan.around));
   for (const int index : node.all_simulated()) add_side(index);
 }
 
@@ -227,7 +230,10 @@ Stream FusedGemm::stream_on(Side& side) {
   if (!spec_.gathers()) {
     stream.progress = [this](const KernelProgress& progress) { retire(progress); };
     stream.fence = trigger_.fence;
-    stream.adds_result = spec_.path == FusedPath::ring && spec_.kind == CollectiveKind::reduce_scatter;
+    const double others = node_.gpus() - 1;
+    const bool on_ring = spec_.path == FusedPath::ring;
+    stream.adds_result = on_ring && spec_.kind == CollectiveKind::reduce_scatter;
+    if (spec_.stores) stream.stored_elsewhere = (on_ring ? 1.0 : others) / node_.gpus();
     return stream;
   }
   const auto groups = static_cast<std::int64_t>(side.pieces.size());
@@ -297,12 +303,13 @@ void FusedGemm::retire(const KernelProgress& progress) {
     }
   }
   if (progress.done < progress.all) return;
+  side.kernel_ended = true;
   for (Piece& piece : side.pieces) notify(piece, std::exchange(piece.withheld, 0));
 }
 
 void FusedGemm::count(Side& side, Piece& piece, std::int64_t more) {
-  if (trigger_.entries > 0 && entries_used(side) > trigger_.entries) piece.untracked = true;
-  if (trigger_.at_end || piece.untracked) {
+  if (trigger_.entries > 0 && piece.arrived == 0 && entries_used(side) > trigger_.entries) piece.untracked = true;
+  if (!side.kernel_ended && (trigger_.at_end || piece.untracked)) {
     piece.withheld += more;
   } else {
     notify(piece, more);
@@ -315,11 +322,12 @@ void FusedGemm::notify(Piece& piece, std::int64_t more) {
   simulator.schedule(simulator.now() + trigger_.notice, [word = piece.word.get(), more] { word->add(more); });
 }
 
-// Tiles that are being computed, and those of which only this GPU's part or only what arrives is there.
+// Tiles that are being stored, and those that wait for what arrives. What arrives before finds an entry or is held back
+// by its sender until the tile is stored here: that this holds up the sender's engine is left out.
 std::int64_t FusedGemm::entries_used(const Side& side) const {
-  std::int64_t used = resident_;
+  std::int64_t used = storing_;
   for (const Piece& piece : side.pieces) {
-    if (piece.passes_on) used += piece.arrived > 0 ? piece.tiles - piece.own : piece.own;
+    if (piece.passes_on && piece.arrived == 0) used += piece.own;
   }
   return used;
 }
@@ -328,7 +336,7 @@ void FusedGemm::arrive(int gpu, const FusedTransfer& transfer) {
   Side& side = this->side(gpu);
   Piece& piece = side.pieces[static_cast<std::size_t>(transfer.there)];
   ++piece.arrived;
-  if (piece.passes_on) count(side, piece, 1);
+  if (piece.passes_on) notify(piece, 1);
   if (spec_.gathers() && piece.arrived == piece.due) {
     const sim::Time notice = trigger_.at_end ? sim::Time::zero() : trigger_.notice;
     node_.simulator().schedule(node_.simulator().now() + notice, [word = side.gathered.get()] { word->add(1); });

@@ -93,6 +93,7 @@ class FusedGemm {
     int gpu = 0;
     // In the order of their tiles; of what is gathered those that arrive, the pieces of a round together.
     std::vector<Piece> pieces;
+    bool kernel_ended = false;
     std::unique_ptr<MemoryWord> gathered;  // how many of these are there
     std::unique_ptr<sim::Latch> arrivals;
     std::vector<std::unique_ptr<CompletionSignal>> completions;
@@ -117,8 +118,8 @@ class FusedGemm {
   FusedSpec spec_;
   Stream stream_;
   Trigger trigger_;
-  std::int64_t tiles_;     // of the GEMM
-  std::int64_t resident_;  // workgroups that compute at once
+  std::int64_t tiles_;    // of the GEMM
+  std::int64_t storing_;  // of those that are computed at once, which are being stored
   std::vector<FusedTransfer> transfers_;
   std::deque<std::pair<int, const FusedTransfer*>> arrivals_;  // that engines tell of: where, of what
   MemoryWord release_;                                         // what is gathered may be sent

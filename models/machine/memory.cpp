@@ -81,8 +81,9 @@ bool Memory::arbitrate() const {
   const sim::ResourceId communication = network_.part(static_cast<std::size_t>(Tenant::sdma), hbm());
   const double whole = spec_.hbm_rate.value();
   const double taken = network_.load(compute) / whole;
-  const double room = spec_.arbitration == Arbitration::fixed ? spec_.arbitration_threshold - taken : 1.0 - 2.0 * taken;
-  const double share = std::max(room, spec_.arbitration_floor);
+  const double intensity = spec_.arbitration == Arbitration::fixed ? 1.0 : taken;
+  const double threshold = 1.0 - intensity * (1.0 - spec_.arbitration_threshold);
+  const double share = std::max(threshold - taken, spec_.arbitration_floor);
   constexpr double as_before = 1e-3;
   if (std::abs(share - network_.capacity(communication) / whole) <= as_before) return false;
   network_.set_capacity(communication, share * whole);

@@ -52,7 +52,8 @@ struct Stream {
   ProgressListener progress = {};  // told wave by wave; may be empty
   PolledWord polled = {};
   sim::Time fence{0};  // that a workgroup stays on its CU after its last store, until others see what it has stored
-  bool adds_result = false;  // a GEMM's stores are added to what is in memory, by the memory
+  bool adds_result = false;       // a GEMM's stores are added to what is in memory, by the memory
+  double stored_elsewhere = 0.0;  // of a GEMM's result, the share that others account for: it is stored at other GPUs
 };
 
 }  // namespace c3sim::models

@@ -26,7 +26,7 @@ struct MemoryLevel {
 enum class Arbitration {
   off,       // in proportion to what is under way
   fixed,     // of `arbitration_threshold`
-  adaptive,  // as much stays free as compute takes, whose demand comes in bursts
+  adaptive,  // from all, where compute takes nothing, down to `arbitration_threshold`, where it takes all
 };
 // Where the operands of stores that update are added up: nowhere, at the Infinity Cache, in HBM.
 enum class NearMemory { none, infinity_cache, hbm };

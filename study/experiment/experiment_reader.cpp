@@ -301,7 +301,8 @@ void ExperimentReader::read_operation(sim::Section& section) {
 void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits) {
   sim::Section asked = section.section("dependent");
   const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
-  const auto schedules = choices_of(all_dependent_schedules());
+  auto schedules = choices_of(all_dependent_schedules());
+  for (const auto& triggered : choices_of(triggered_schedules())) schedules.push_back(triggered);
   const auto schedule = asked.choice<DependentSchedule>("schedule", schedules);
   if (!asked.is_sound("gemm")) return;
   if (!shape.ok()) return asked.fault("gemm", shape.error);

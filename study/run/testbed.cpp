@@ -85,7 +85,10 @@ bool is_alike(const models::CollectiveSpec& spec, const models::PlatformSpec& pl
 bool is_alike(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
   return copy.everywhere && platform.host.threads == models::HostThreads::per_gpu;
 }
-bool is_alike(const models::FusedSpec&, const models::PlatformSpec&) { return true; }
+// Of a mesh's links a ring uses one way only, and acknowledgements go the other.
+bool is_alike(const models::FusedSpec& spec, const models::PlatformSpec& platform) {
+  return spec.path == models::FusedPath::direct || platform.fabric.topology == models::Topology::fabric_switch;
+}
 bool is_alike(const models::SdmaPacketList&, const models::PlatformSpec&) { return false; }
 bool is_alike(const models::RemoteKernelSpec&, const models::PlatformSpec&) { return false; }
 
