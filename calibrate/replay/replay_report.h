@@ -10,8 +10,14 @@ namespace c3sim::calibrate {
 // `before`: the machine of the trace; `after`: what is asked about. Tables "results" (the whole, from the first work on
 // a GPU to the last), "steps", and "parts" (of the time of a GPU, traced, replayed and predicted); a chart has the
 // timelines one above the other.
+struct ReplayOptions {
+  bool without_communication = false;
+  int split = 1;  // see split()
+};
 study::Results replay_results(const Profile& profile, Contention& before, Contention& after,
-                              bool without_communication);
+                              const ReplayOptions& options = {});
+// Of these its predicted time alone.
+sim::Time predicted_time(const Profile& profile, Contention& before, Contention& after, const ReplayOptions& options);
 
 // The time of the whole as traced, and as the model plays it.
 struct Met {

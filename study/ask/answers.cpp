@@ -31,14 +31,9 @@ void add_means(ResultTable& table, std::span<const Means> means) {
 
 constexpr double microsecond = 1e-6;
 
-struct NamedTime {
-  std::string key;
-  std::string heading;
-};
+}  // namespace
 
-// Of each time its interval, for people in one column and for programs in two.
-void add_intervals(ResultTable& table, std::span<const Intervals> intervals,
-                   const std::vector<NamedTime>& times = {{"time", "time"}}) {
+void add_intervals(ResultTable& table, std::span<const Intervals> intervals, const std::vector<NamedTime>& times) {
   if (intervals.empty()) return;
   for (std::size_t i = 0; i < times.size(); ++i) {
     std::vector<Cell> spans;
@@ -60,6 +55,8 @@ void add_intervals(ResultTable& table, std::span<const Intervals> intervals,
     table.add_column({times[i].key + "_p95_us", times[i].heading + " p95", "us", 2, false}, std::move(highs));
   }
 }
+
+namespace {
 
 // What runs at once was not fitted to, whatever it is made of.
 Fidelity fidelity_of_row(const C3Result& result, const models::PlatformSpec& platform) {
