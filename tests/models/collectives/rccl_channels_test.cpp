@@ -60,7 +60,8 @@ TEST(RcclLoop, HandlesTheOwnPartAsWell) {
 }
 
 // A step for each other GPU, of an all-reduce two: with 1 us each 3 and 6 us on 4 GPUs.
-// The 6 channels that there are, at a 36th: a loop takes twice as long; a direct exchange, whose channels wait for none, does not.
+// All 6 channels, at a 36th: a loop takes twice as long; one of a direct exchange, whose channels wait for none, does
+// not.
 TEST(RcclLoop, TakesLongerTheMoreChannelsARingHas) {
   sim::Simulator simulator;
   PlatformSpec platform = round_platform();
