@@ -311,6 +311,14 @@ study::Trial read_step(FieldReader& fields) {
   return trial;
 }
 
+study::Trial read_replay(FieldReader& fields) {
+  study::ReplayTrial trial;
+  trial.trace = fields.word("trace");
+  if (fields.has("collective")) trial.collective = fields.choice("collective", study::collective_choices());
+  trial.simulated = fields.flag("simulated");
+  return trial;
+}
+
 struct Kind {
   std::string_view name;
   std::vector<std::string_view> fields;
@@ -329,6 +337,7 @@ const std::vector<Kind>& kinds() {
         "host_threads"},
        read_collective},
       {"copy", {"from", "to", "bytes", "engine", "submit", "copies"}, read_copy},
+      {"replay", {"trace", "collective", "simulated"}, read_replay},
       {"fan_out",
        {"peers", "bytes"},
        [](FieldReader& fields) {

@@ -285,7 +285,20 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
 
 Met play_unchanged(const Profile& profile, Contention& contention) {
   const Run run = take_apart(profile, dependencies_of(profile), contention);
-  return {occupancy_of(as_traced(run)).span, occupancy_of({"replayed", &run, play(run, contention)}).span};
+  const Version simulated{"simulated", &run, play(run, contention, {.waits = true})};
+  Met met{.measured = occupancy_of(as_traced(run)).span,
+          .replayed = occupancy_of({"replayed", &run, play(run, contention)}).span,
+          .simulated = occupancy_of(simulated).span};
+  std::map<models::CollectiveKind, std::vector<double>> times;
+  for (std::size_t i = 0; i < run.pieces.size(); ++i) {
+    const Piece& piece = run.pieces[i];
+    if (!piece.collective || !piece.beside_compute) continue;
+    const sim::Time time = simulated.played[i].end - simulated.played[i].begin;
+    times[run.collectives[*piece.collective].kind].push_back(sim::to_seconds(time).value());
+  }
+  for (auto& [kind, all] : times)
+    met.collectives[kind] = sim::to_time(sim::Seconds(percentiles_of(std::move(all)).median));
+  return met;
 }
 
 sim::Time predicted_time(const Profile& profile, Contention& before, Contention& after, const ReplayOptions& options) {

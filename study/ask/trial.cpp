@@ -391,6 +391,7 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
                                     [&](const StepTrial& step) { return observe(testbed, step); },
+                                    [](const ReplayTrial&) { return Figures{}; },
                                     [&](const auto&) { return of_schedule(testbed, trial, asked); }},
                     trial);
 }

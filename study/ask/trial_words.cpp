@@ -96,6 +96,12 @@ std::string words(const StreamAndCopiesTrial& trial) {
 
 std::string words(const StepTrial& trial) { return to_string(trial); }
 
+std::string words(const ReplayTrial& trial) {
+  std::string text = "replay of " + trial.trace.substr(trial.trace.rfind('/') + 1);
+  if (trial.collective) text += fmt::format(": {}", models::to_string(*trial.collective));
+  return text + (trial.simulated ? ", collectives as simulated" : ", unchanged");
+}
+
 template <class Question>
 std::string said(std::string_view command, const Question& question) {
   return command_line(command, options_of<Question>(), spelled(question));
@@ -184,7 +190,8 @@ std::string_view kind_of(const Trial& trial) {
                                                                            "dependent",
                                                                            "stream beside a collective",
                                                                            "stream beside copies",
-                                                                           "step"};
+                                                                           "step",
+                                                                           "replay"};
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);

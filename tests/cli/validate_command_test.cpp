@@ -62,7 +62,7 @@ TEST_F(ValidateCommand, ListsSuites) {
   std::vector<std::string> names;
   for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
   EXPECT_THAT(names, testing::ElementsAre("conccl", "copies", "ficco", "gemm", "gfx950", "h200", "latte", "links",
-                                          "memory", "overlap", "power", "rccl", "shots", "steps"));
+                                          "memory", "overlap", "power", "rccl", "replay", "shots", "steps"));
 }
 
 TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {
