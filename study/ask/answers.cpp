@@ -190,7 +190,7 @@ Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& 
                      {"completion_us", "completion", "us", 2, phases_in_text},
                      {"fidelity", "fidelity", ""},
                      {"GBps", "rate", "GB/s"},
-                     for_programs("copies"),
+                     for_programs("blocks"),
                      for_programs("submit")});
   std::vector<NamedRun> runs;
   for (const CopyResult& result : answer.results) {

@@ -64,7 +64,7 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
                           "gpus", "engines", "host_threads", "graph", "fidelity"));
   EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
               ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
-                          "fidelity", "GBps"));
+                          "fidelity", "GBps", "blocks", "submit"));
 }
 
 // A GEMM of 8192^3 that is launched first keeps every CU from a small all-gather, and CUs kept from it cost it more

@@ -93,10 +93,11 @@ TEST(TrialKinds, TellCollectivesApartByWhatMovesTheData) {
 
 TEST(TrialKinds, HaveNamesOfTheirOwn) {
   std::set<std::string_view> kinds;
-  for (const Trial& trial : {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}),
-                             Trial(CollectiveTrial{}), Trial(CopyTrial{}), Trial(FanOutTrial{}), Trial(RemoteTrial{}),
-                             Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(C3Trial{}), Trial(DependentTrial{}),
-                             Trial(StreamAndCollectiveTrial{}), Trial(StreamAndCopiesTrial{}), Trial(StepTrial{})}) {
+  for (const Trial& trial :
+       {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
+        Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(C3Trial{}),
+        Trial(DependentTrial{}), Trial(StreamAndCollectiveTrial{}), Trial(StreamAndCopiesTrial{}), Trial(StepTrial{}),
+        Trial(ReplayTrial{})}) {
     kinds.insert(kind_of(trial));
   }
   EXPECT_EQ(kinds.size(), std::variant_size_v<Trial>);
