@@ -38,7 +38,11 @@ sim::Task<> work(Host& host, int gpu, sim::Time duration, sim::Time& end) {
   end = host.simulator().now();
 }
 sim::Task<> launch(Host& host, int gpu, bool graph, sim::Time& end) {
-  co_await host.launch_collective(gpu, graph);
+  if (graph) {
+    co_await host.launch_collective(gpu, graph);
+  } else {
+    co_await host.launch_kernel(gpu);
+  }
   end = host.simulator().now();
 }
 sim::Task<> write_command(Host& host, std::int64_t packets, sim::Time& end) {
