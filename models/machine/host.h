@@ -28,7 +28,8 @@ class Host {
   // order in which they were launched, from rest as in any other case.
   sim::Task<> launch_kernel(int gpu) { return launch(gpu, spec_.kernel_launch, "launch kernel"); }
   sim::Task<> launch_collective(int gpu, bool graph) {
-    return launch(gpu, graph ? spec_.graph_launch : spec_.collective_launch, graph ? "launch graph" : "launch kernel");
+    return graph ? launch(gpu, spec_.graph_launch, "launch graph")
+                 : launch(gpu, spec_.kernel_launch + spec_.collective_launch, "launch kernel");
   }
   // From the end of a kernel of `gpu` until the waiting thread knows. Occupies nobody.
   sim::Task<> notice_kernel_end(int gpu);

@@ -39,7 +39,7 @@ struct HostSpec {
   SubmissionCosts submission;
   sim::Time interrupt_latency{0};     // from the interrupt message to the woken thread
   sim::Time kernel_launch{0};         // thread time of launching one kernel
-  sim::Time collective_launch{0};     // the same of a collective's
+  sim::Time collective_launch{0};     // what it takes beyond that to launch a collective's
   sim::Time graph_launch{0};          // of either, from a captured graph
   sim::Time framework_call{0};        // thread time of an operation that a framework launches, kernel_launch within
   sim::Time framework_collective{0};  // the same of a collective's call

@@ -14,7 +14,7 @@ namespace {
 sim::Time launch_of(const Work& work, const models::HostSpec& host, bool at_rest) {
   const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
   sim::Time launch = host.kernel_launch;
-  if (collective) launch = collective->graph ? host.graph_launch : host.collective_launch;
+  if (collective) launch = collective->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
   return at_rest && host.protocol == models::Protocol::shot ? launch + host.wake_up : launch;
 }
 

@@ -225,7 +225,8 @@ StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, StepQues
 
 models::PlatformSpec launching(models::PlatformSpec platform, bool graph) {
   platform.host.kernel_launch = graph ? sim::Time(0) : platform.host.framework_call;
-  platform.host.collective_launch = graph ? sim::Time(0) : platform.host.framework_collective;
+  platform.host.collective_launch =
+      graph ? sim::Time(0) : std::max(sim::Time(0), platform.host.framework_collective - platform.host.framework_call);
   platform.host.graph_launch = sim::Time(0);
   return platform;
 }

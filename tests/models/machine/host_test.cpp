@@ -38,11 +38,7 @@ sim::Task<> work(Host& host, int gpu, sim::Time duration, sim::Time& end) {
   end = host.simulator().now();
 }
 sim::Task<> launch(Host& host, int gpu, bool graph, sim::Time& end) {
-  if (graph) {
-    co_await host.launch_collective(gpu, graph);
-  } else {
-    co_await host.launch_kernel(gpu);
-  }
+  co_await host.launch_collective(gpu, graph);
   end = host.simulator().now();
 }
 sim::Task<> write_command(Host& host, std::int64_t packets, sim::Time& end) {

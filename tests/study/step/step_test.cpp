@@ -146,13 +146,16 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   question.layers = 3;
   const Platform platform = mi300x();
   const std::vector<ElementwiseOperator> operators = read_operators(folders);
-  const double step = us(ask(platform.spec, question, operators).time);
-  sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
-  read_machine(config);
-  Testbed testbed(launching(platform.spec, true));
-  const Experiment experiment = read_experiment(config, testbed);
-  const double makespan = *measure(testbed, experiment).at("makespan_us");
-  EXPECT_NEAR(makespan, step + us(platform.spec.host.kernel_notice), 1e-3 * step);
+  for (const bool graph : {true, false}) {
+    question.graph = graph;
+    const double step = us(ask(platform.spec, question, operators).time);
+    sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
+    const ExperimentMachine machine = read_machine(config);
+    Testbed testbed(mi300x(machine.assignments).spec);
+    const Experiment experiment = read_experiment(config, testbed);
+    const double makespan = *measure(testbed, experiment).at("makespan_us");
+    EXPECT_NEAR(makespan, step + us(platform.spec.host.kernel_notice), 1e-3 * step);
+  }
 }
 
 // The best of each kind is no slower than any one of them for all.
