@@ -80,8 +80,12 @@ steps() {
   local question="step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph"
   # shellcheck disable=SC2086 # words
   printf '```\n$ c3sim %s\n%s\n' "$question" "$($c3sim $question)"
-  # shellcheck disable=SC2086 # words
-  printf '$ c3sim %s --collectives sdma\n%s\n...\n```\n' "$question" "$($c3sim $question --collectives sdma | head -2)"
+  local way
+  for way in "sdma --prelaunch" one_shot; do
+    # shellcheck disable=SC2086 # words
+    printf '$ c3sim %s --collectives %s\n%s\n...\n' "$question" "$way" "$($c3sim $question --collectives $way | head -2)"
+  done
+  printf '```\n'
 }
 
 # Every parameter of kind fitted of the platforms that have any, but what a fit says of itself.

@@ -58,8 +58,10 @@ HostSpec HostSpec::read(sim::Section section) {
   spec.submission = SubmissionCosts::read(section);
   spec.interrupt_latency = section.time("interrupt_latency", limits::latency);
   spec.kernel_launch = section.time("kernel_launch", limits::latency);
+  spec.collective_launch = section.time("collective_launch", limits::latency);
   spec.graph_launch = section.time("graph_launch", limits::latency);
   spec.framework_call = section.time("framework_call", limits::latency, spec.kernel_launch);
+  spec.framework_collective = section.time("framework_collective", limits::latency, spec.framework_call);
   spec.wake_up = section.time("wake_up", limits::latency);
   spec.kernel_notice = section.time("kernel_notice", limits::latency);
   spec.copies = CopyCallsSpec::read(section.section("copies"));

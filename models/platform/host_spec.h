@@ -56,12 +56,14 @@ struct HostSpec {
   HostWait wait = HostWait::polling;
   Protocol protocol = Protocol::steady;
   SubmissionCosts submission;
-  sim::Time interrupt_latency{0};  // from the interrupt message to the woken thread
-  sim::Time kernel_launch{0};      // thread time of launching one kernel
-  sim::Time graph_launch{0};       // the same from a captured graph
-  sim::Time framework_call{0};     // thread time of an operation that a framework launches, kernel_launch within
-  sim::Time wake_up{0};            // how much later a kernel starts that finds its GPU at rest
-  sim::Time kernel_notice{0};      // from the end of a kernel to a thread that knows of it
+  sim::Time interrupt_latency{0};     // from the interrupt message to the woken thread
+  sim::Time kernel_launch{0};         // thread time of launching one kernel
+  sim::Time collective_launch{0};     // what it takes beyond that to launch a collective's
+  sim::Time graph_launch{0};          // of either, from a captured graph
+  sim::Time framework_call{0};        // thread time of an operation that a framework launches, kernel_launch within
+  sim::Time framework_collective{0};  // the same of a collective's call
+  sim::Time wake_up{0};               // how much later a kernel starts that finds its GPU at rest
+  sim::Time kernel_notice{0};         // from the end of a kernel to a thread that knows of it
   CopyCallsSpec copies;
 
   // What a kernel takes beside itself, from its launch until the host knows of its end.

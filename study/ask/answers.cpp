@@ -119,6 +119,11 @@ Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& pl
   }
   ResultTable table = c3_table(answer.results);
   add_means(table, answer.means);
+  std::vector<Cell> energies;
+  for (std::size_t i = 0; i < answer.means.size(); ++i) {
+    energies.emplace_back((answer.means[i].power * sim::to_seconds(answer.results[i].makespan)).value());
+  }
+  if (!energies.empty()) table.add_column({"energy_J", "energy", "J", 3, false}, std::move(energies));
   std::vector<Cell> fidelities;
   for (const C3Result& result : answer.results)
     fidelities.emplace_back(std::string(to_string(fidelity_of_row(result, platform))));

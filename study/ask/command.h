@@ -9,6 +9,7 @@
 
 #include "study/ask/option.h"
 #include "study/ask/request.h"
+#include "study/step/step_question.h"
 
 namespace c3sim::study {
 
@@ -25,6 +26,9 @@ struct Command {
   // The option as it was typed is none.
   std::string unknown(const std::string& typed) const;
 };
+
+// The step that the options of c3sim step ask for, with its model. What is missing or no value `arguments` gathers.
+StepQuestion read_step(const Request& request, Arguments& arguments);
 
 Command c3_command();
 Command gemm_command();

@@ -351,12 +351,14 @@ Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std:
 namespace {
 
 sim::Bytes bytes_of(const models::ElementwiseSpec& kernel) { return kernel.bytes(); }
+sim::Bytes bytes_of(const models::AttentionShape& kernel) { return kernel.read() + kernel.written(); }
 sim::Bytes bytes_of(const models::RemoteKernelSpec& kernel) {
   return static_cast<double>(kernel.peers.size()) * kernel.bytes;
 }
 
 // The kernel on so many CUs: a mask of every GPU's, or a workgroup on each.
-KernelResult on_cus(models::ElementwiseSpec kernel, int cus, const models::PlatformSpec& platform) {
+template <class Local>
+KernelResult on_cus(const Local& kernel, int cus, const models::PlatformSpec& platform) {
   return {kernel, cus, bytes_of(kernel), {}, only(kernel, first_cus(platform, cus))};
 }
 KernelResult on_cus(models::RemoteKernelSpec kernel, int cus, const models::PlatformSpec&) {
@@ -373,13 +375,14 @@ std::vector<int> cus_of(const KernelQuestion& question, const models::PlatformSp
 std::vector<sim::Fault> faults_of(const KernelQuestion& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
   const models::PlatformSpec& platform = testbed.platform();
-  const bool local = std::holds_alternative<models::ElementwiseSpec>(question.kernel);
+  const bool remote = std::holds_alternative<models::RemoteKernelSpec>(question.kernel);
+  const bool attention = std::holds_alternative<models::AttentionShape>(question.kernel);
   for (const int cus : cus_of(question, platform)) {
-    if (local) add(faults, "cus", why_no_mask(platform, cus));
+    if (!remote) add(faults, "cus", why_no_mask(platform, cus));
     if (!faults.empty()) return faults;
     const KernelResult asked =
         std::visit([&](const auto& kernel) { return on_cus(kernel, cus, platform); }, question.kernel);
-    add(faults, local ? "read" : "peers", testbed.why_impossible(asked.kernel));
+    add(faults, remote ? "peers" : attention ? "heads" : "read", testbed.why_impossible(asked.kernel));
   }
   return faults;
 }

@@ -154,7 +154,9 @@ std::string command(const CollectiveTrial& trial) {
   return said("collective", question);
 }
 
-std::string command(const StepTrial& trial) { return command_of(trial); }
+std::string command(const StepTrial& trial) {
+  return said("step", StepWords{trial.question, trial.question.model.name});
+}
 
 std::string command(const CopyTrial& trial) {
   return said("copy", CopyQuestion{.copy = trial.spec, .sizes = {trial.spec.bytes}, .phases = true});

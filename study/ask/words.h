@@ -33,6 +33,9 @@ struct Word {
 struct KernelWords {
   std::string read, write, flops;
   std::string operator_name, elements, element;
+  models::AttentionShape attention{.kv_heads = 0, .head_dim = 128};
+  std::int64_t context = 0;
+  bool bidirectional = false;
   std::string gpu, peers, bytes, access = "store";
   std::vector<int> cus;
 };
