@@ -53,6 +53,9 @@ std::string to_string(const StepTrial& trial) {
   std::string text = fmt::format("{} of {}, {} x {} tokens", to_string(question.phase), question.model.name,
                                  question.batch, question.tokens);
   if (question.context > 0) text += fmt::format(", {} cached", question.context);
+  if (question.decoding > 0) {
+    text += fmt::format(", beside {} x 1, {} cached", question.decoding, question.decoding_context);
+  }
   if (question.layers) text += fmt::format(", {} layers", *question.layers);
   text += parallelism(question, ", {} {}");
   if (question.shard == Shard::full) text += ", sharded";
@@ -71,6 +74,9 @@ std::string command_of(const StepTrial& trial) {
   std::string text = fmt::format("step --model {} --phase {} --batch {} --tokens {}", question.model.name,
                                  to_string(question.phase), question.batch, question.tokens);
   if (question.context > 0) text += fmt::format(" --context {}", question.context);
+  if (question.decoding > 0) {
+    text += fmt::format(" --decoding {} --decoding-context {}", question.decoding, question.decoding_context);
+  }
   if (question.layers) text += fmt::format(" --layers {}", *question.layers);
   text += parallelism(question, " --{} {}");
   if (question.shard == Shard::full) text += " --shard full";

@@ -38,11 +38,14 @@ struct StepQuestion {
   std::int64_t batch = 1;    // sequences of each data-parallel replica
   std::int64_t tokens = 1;   // new ones of each sequence
   std::int64_t context = 0;  // cached ones of each sequence
-  int tp = 1;                // GPUs that share out each product
-  int ep = 1;                // GPUs that share out the experts
-  int dp = 1;                // replicas of these, each with sequences of its own
-  int cp = 1;                // GPUs that share out a sequence, and groups of GPUs that share out layers:
-  int pp = 1;                // not described, other numbers are faults
+  // Beside a prefill, in the same step: sequences that have a new token each, and the cached ones of each of these.
+  std::int64_t decoding = 0;
+  std::int64_t decoding_context = 0;
+  int tp = 1;  // GPUs that share out each product
+  int ep = 1;  // GPUs that share out the experts
+  int dp = 1;  // replicas of these, each with sequences of its own
+  int cp = 1;  // GPUs that share out a sequence, and groups of GPUs that share out layers:
+  int pp = 1;  // not described, other numbers are faults
   Shard shard = Shard::none;
   models::Dtype dtype = models::Dtype::bf16;
   bool graph = false;  // launched from a captured graph; else op by op by the host
@@ -61,7 +64,7 @@ struct StepQuestion {
   // Automatic mixed precision (PyTorch's autocast): weights and the stream between layers are in single precision, each
   // product reads its input and its weights cast to the format that it multiplies in.
   bool mixes() const { return phase == Phase::train && shard == Shard::none && size_of(dtype) < single_precision; }
-  std::int64_t new_tokens() const { return batch * tokens; }  // of a replica
+  std::int64_t new_tokens() const { return batch * tokens + decoding; }  // of a replica
 };
 
 }  // namespace c3sim::study

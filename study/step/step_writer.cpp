@@ -56,6 +56,11 @@ void StepWriter::attention(const std::string& name, bool backward) {
   shape.backward = backward;
   shape.dtype = question_.dtype;
   add(name, Kind::attention, shape);
+  if (question_.decoding == 0) return;
+  shape.batch = question_.decoding;
+  shape.queries = 1;
+  shape.keys = question_.decoding_context + 1;
+  add(name + "_decoding", Kind::attention, shape);
 }
 
 void StepWriter::operate(const std::string& name, Kind kind, const std::string& operation, double elements,

@@ -9,6 +9,7 @@
 #include "study/ask/answers.h"
 #include "study/ask/words.h"
 #include "study/experiment/experiment_reader.h"
+#include "study/serve/serve.h"
 
 namespace c3sim::study {
 
@@ -17,7 +18,7 @@ namespace {
 constexpr auto makespan_key = "makespan_us";
 
 // A plain question, that none of its words has been told.
-using PlainQuestion = std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion>;
+using PlainQuestion = std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion, ServeQuestion>;
 PlainQuestion untold(Ask ask) {
   switch (ask) {
     case Ask::gemm:
@@ -26,6 +27,8 @@ PlainQuestion untold(Ask ask) {
       return CollectiveQuestion{};
     case Ask::copy:
       return CopyQuestion{};
+    case Ask::serve:
+      return ServeQuestion{};
     default:
       return C3Question{};
   }
@@ -110,12 +113,12 @@ bool is_quantity(const ResultTable& table, std::size_t column) {
 }  // namespace
 
 std::string_view to_string(Ask ask) {
-  constexpr std::array<std::string_view, 5> names{"c3", "gemm", "collective", "copy", "run"};
+  constexpr std::array<std::string_view, 6> names{"c3", "gemm", "collective", "copy", "serve", "run"};
   return names[static_cast<std::size_t>(ask)];
 }
 
 std::span<const Ask> all_asks() {
-  static constexpr std::array asks{Ask::c3, Ask::gemm, Ask::collective, Ask::copy, Ask::run};
+  static constexpr std::array asks{Ask::c3, Ask::gemm, Ask::collective, Ask::copy, Ask::serve, Ask::run};
   return asks;
 }
 

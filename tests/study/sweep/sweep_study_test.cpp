@@ -386,7 +386,7 @@ TEST(SweepStudy, AnUnknownQuestionIsTheOnlyFaultThatItMakes) {
   text.replace(text.find("ask: collective"), 15, "ask: colective ");
   EXPECT_EQ(
       fault_of_study(text),
-      "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, run; did you mean 'collective'?");
+      "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, serve, run; did you mean 'collective'?");
 }
 
 TEST(SweepStudy, EmptyStudiesAndImpossibleOnesAreRefused) {
