@@ -185,6 +185,8 @@ study::Trial read_copy(FieldReader& fields) {
   spec.to = fields.device("to");
   spec.bytes = fields.bytes();
   spec.engine = fields.integer("engine", 0);
+  if (fields.has("submit")) spec.submit = fields.choice("submit", study::submission_choices());
+  spec.copies = fields.integer("copies", 1).value_or(1);
   return study::CopyTrial{spec};
 }
 
@@ -326,7 +328,7 @@ const std::vector<Kind>& kinds() {
        {"collective", "bytes", "backend", "gpus", "variant", "prelaunch", "engines", "cus", "channels", "graph",
         "host_threads"},
        read_collective},
-      {"copy", {"from", "to", "bytes", "engine"}, read_copy},
+      {"copy", {"from", "to", "bytes", "engine", "submit", "copies"}, read_copy},
       {"fan_out",
        {"peers", "bytes"},
        [](FieldReader& fields) {

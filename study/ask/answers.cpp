@@ -192,7 +192,9 @@ Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& 
                      {"copy_us", "copy", "us", 2, phases_in_text},
                      {"completion_us", "completion", "us", 2, phases_in_text},
                      {"fidelity", "fidelity", ""},
-                     {"GBps", "rate", "GB/s"}});
+                     {"GBps", "rate", "GB/s"},
+                     for_programs("copies"),
+                     for_programs("submit")});
   std::vector<NamedRun> runs;
   for (const CopyResult& result : answer.results) {
     const models::SdmaCopyPhases& phases = result.phases;
@@ -200,7 +202,9 @@ Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& 
                    sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
                    sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
                    sim::to_microseconds(phases.completion), std::string(to_string(fidelity_of(result.copy, platform))),
-                   (result.copy.bytes / sim::to_seconds(phases.total())).value() * 1e-9});
+                   (result.copy.all_bytes() / sim::to_seconds(phases.total())).value() * 1e-9,
+                   std::int64_t{result.copy.copies},
+                   result.copy.submit ? Cell(std::string(models::to_string(*result.copy.submit))) : Cell()});
     runs.push_back({sim::to_string(result.copy.bytes), result.schedule});
   }
   add_intervals(table, answer.intervals);

@@ -22,6 +22,13 @@ using models::SdmaVariant;
 
 Schedule only(Work work, models::CuMask mask = {}) { return {operation_of(std::move(work), mask, "0")}; }
 
+// Several blocks are asked for one by one unless the question says otherwise.
+models::SdmaCopySpec copy_of(const CopyQuestion& question) {
+  models::SdmaCopySpec copy = question.copy;
+  if (copy.copies > 1 && !copy.submit) copy.submit = models::Submission::each;
+  return copy;
+}
+
 void add(std::vector<sim::Fault>& faults, std::string_view option, std::string what) {
   if (!what.empty()) faults.push_back({std::string(option), {}, std::move(what)});
 }
@@ -179,7 +186,7 @@ std::vector<sim::Fault> faults_of(const CollectiveQuestion& question, const Test
 
 std::vector<sim::Fault> faults_of(const CopyQuestion& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
-  models::SdmaCopySpec copy = question.copy;
+  models::SdmaCopySpec copy = copy_of(question);
   for (const sim::Bytes size : question.sizes) {
     copy.bytes = size;
     add(faults, "to", testbed.why_impossible(copy));
@@ -256,7 +263,7 @@ Answer<CollectiveResult> ask(Testbed& testbed, const CollectiveQuestion& questio
 
 Answer<CopyResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress) {
   require(question, testbed);
-  return run_copies(testbed, question.copy, question.sizes, progress);
+  return run_copies(testbed, copy_of(question), question.sizes, progress);
 }
 
 Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progress& progress) {
@@ -316,7 +323,7 @@ Answer<CopyResult> run_copies(Testbed& testbed, models::SdmaCopySpec copy, std::
     Schedule schedule = only(copy);
     const models::SdmaCopyPhases phases = testbed.run(schedule).operations.front().phases.value();
     answer.results.push_back({copy, phases, std::move(schedule)});
-    largest = std::max(largest, size);
+    largest = std::max(largest, copy.all_bytes());
     if (progress) progress(answer.results.size(), sizes.size());
   }
   warn_beyond_capacity(answer.warnings, largest, testbed);

@@ -162,7 +162,7 @@ void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models
   figures[Figure::copy_share] = share(phases.copy);
   figures[Figure::completion_share] = share(phases.completion);
   // While the engine moves bytes: what benchmarks call its rate.
-  figures[Figure::rate] = (copy.bytes / sim::to_seconds(phases.copy)).value();
+  figures[Figure::rate] = (copy.all_bytes() / sim::to_seconds(phases.copy)).value();
 }
 
 void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& trial, const std::set<Figure>& asked,

@@ -204,7 +204,7 @@ double size_of(const Trial& trial) {
   return std::visit(
       sim::Overloaded{[](const GemmTrial& gemm) { return gemm.shape.flops().value(); },
                       [](const CollectiveTrial& collective) { return collective.spec.bytes.value(); },
-                      [](const CopyTrial& copy) { return copy.spec.bytes.value(); },
+                      [](const CopyTrial& copy) { return copy.spec.all_bytes().value(); },
                       [](const FanOutTrial& fan_out) { return fan_out.bytes.value(); },
                       [](const RemoteTrial& remote) { return remote.bytes.value(); },
                       [](const StreamTrial& stream) { return stream.bytes.value(); },

@@ -128,6 +128,11 @@ const Words<CopyQuestion>& words_of(const CopyQuestion&) {
       {"bytes", [](auto& q) { return value_of(q.sizes); }, "Sizes and ranges, separated by commas", always},
       {"engine", [](auto& q) { return count_of(q.copy.engine, 0, last_engine, "N"); },
        "Engine of the source (the recommended one unless given)"},
+      {"copies", [](auto& q) { return whole_of(q.copy.copies, 1, models::most_blocks); },
+       "Blocks of so many bytes each, scattered, that a runtime is asked to copy (1 unless given)"},
+      {"submit", [](auto& q) { return value_of(q.copy.submit, submission_choices()); },
+       "How it is asked: a call for each block in one stream, a batch in one call, a captured graph, or a kernel that "
+       "gathers them (each, of several; of one, packets written by hand)"},
       {"phases", [](auto& q) { return value_of(q.phases); },
        "Show the four phases in tables; CSV and JSON always have them"},
   };

@@ -61,8 +61,8 @@ TEST_F(ValidateCommand, ListsSuites) {
   const json report = json::parse(answer.out);
   std::vector<std::string> names;
   for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
-  EXPECT_THAT(names, testing::ElementsAre("conccl", "ficco", "gemm", "gfx950", "h200", "latte", "links", "memory",
-                                          "overlap", "power", "rccl", "shots", "steps"));
+  EXPECT_THAT(names, testing::ElementsAre("conccl", "copies", "ficco", "gemm", "gfx950", "h200", "latte", "links",
+                                          "memory", "overlap", "power", "rccl", "shots", "steps"));
 }
 
 TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {

@@ -384,9 +384,9 @@ axes:
 TEST(SweepStudy, AnUnknownQuestionIsTheOnlyFaultThatItMakes) {
   std::string text = collective_study;
   text.replace(text.find("ask: collective"), 15, "ask: colective ");
-  EXPECT_EQ(
-      fault_of_study(text),
-      "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, serve, run; did you mean 'collective'?");
+  EXPECT_EQ(fault_of_study(text),
+            "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, serve, run; did you mean "
+            "'collective'?");
 }
 
 TEST(SweepStudy, EmptyStudiesAndImpossibleOnesAreRefused) {
