@@ -78,7 +78,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "them; a kernel that gathers them; commands for engines behind one another, or lying ready; or one copy of a "
        "single piece"},
       {"store", [](auto& q) { return value_of(q.store, choices_of<Store>(all_stores)); },
-       "Whose memory keeps beginnings (host unless given)"},
+       "Whose memory keeps beginnings, from the start those that are drawn (host unless given)"},
       {"store_size", [](auto& q) { return value_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
       {"waits", [](auto& q) { return value_of(q.waits, choices_of<Waits>(all_waits)); },
        "Who waits for a fetch: the request alone, or the next batch (request unless given)"},
@@ -231,10 +231,12 @@ Results answer_serve(Request& request) {
   arguments.check();
   config.finish();
 
+  // Of each point so many batches, some hundreds of the study.
+  const std::size_t simulated = std::clamp<std::size_t>(200 / study.size(), 1, 24);
   std::vector<ServedPoint> points;
   std::vector<ServeResult> results;
   for (std::size_t point = 0; point < study.size(); ++point) {
-    points.push_back({study.labels(point), machine.ask(study.question(point))});
+    points.push_back({study.labels(point), machine.ask(study.question(point), simulated)});
     results.push_back(points.back().result);
     if (request.progress()) request.progress()(point + 1, study.size());
   }

@@ -9,18 +9,56 @@ BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens
   return {2 * question.layer_count(), features * size_of(question.dtype)};
 }
 
-FetchTimes::FetchTimes(const models::PlatformSpec& platform, Fetch fetch, Store store, BlockCopies copies)
-    : testbed_(platform), fetch_(fetch), store_(store), copies_(copies) {}
+namespace {
 
-double FetchTimes::seconds(std::int64_t blocks) {
-  const auto [found, is_new] = points_.try_emplace(blocks);
-  if (!is_new) return found->second;
+models::Submission submission_of(Fetch fetch) {
+  switch (fetch) {
+    case Fetch::batch:
+    case Fetch::back_to_back:
+    case Fetch::prelaunched:
+      return models::Submission::batch;
+    case Fetch::graph:
+      return models::Submission::graph;
+    case Fetch::kernel:
+      return models::Submission::kernel;
+    default:
+      return models::Submission::each;
+  }
+}
+
+// A machine whose runtime does what a way of fetching needs.
+models::PlatformSpec runtime_for(models::PlatformSpec platform, Fetch fetch) {
+  models::CopyCallsSpec& calls = platform.host.copies;
+  if (fetch == Fetch::back_to_back || fetch == Fetch::prelaunched) {
+    calls.batch_packs = true;
+    calls.kernels_up_to = sim::Bytes(0.0);
+  }
+  if (fetch == Fetch::prelaunched) calls.call = calls.start = sim::Time(0);
+  return platform;
+}
+
+}  // namespace
+
+FetchTimes::FetchTimes(const models::PlatformSpec& platform, Fetch fetch, Store store, BlockCopies copies)
+    : testbed_(runtime_for(platform, fetch)), fetch_(fetch), store_(store), copies_(copies) {}
+
+models::SdmaCopySpec FetchTimes::copy_of(std::int64_t blocks) const {
   models::SdmaCopySpec copy;
   copy.from = store_ == Store::host ? models::host_device : 1;
   copy.to = 0;
+  copy.submit = submission_of(fetch_);
+  copy.copies = blocks * copies_.of_block;
   copy.bytes = copies_.bytes;
-  const double count = static_cast<double>(blocks * copies_.of_block);
-  found->second = count * sim::to_seconds(testbed_.alone(copy)).value();
+  if (fetch_ == Fetch::single) {
+    copy.bytes = copy.all_bytes();
+    copy.copies = 1;
+  }
+  return copy;
+}
+
+double FetchTimes::seconds(std::int64_t blocks) {
+  const auto [found, is_new] = points_.try_emplace(blocks);
+  if (is_new) found->second = sim::to_seconds(testbed_.alone(copy_of(blocks))).value();
   return found->second;
 }
 

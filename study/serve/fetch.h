@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "study/run/testbed.h"
 #include "study/serve/serve_question.h"
@@ -25,8 +26,11 @@ class FetchTimes {
   FetchTimes(const models::PlatformSpec& platform, Fetch fetch, Store store, BlockCopies copies);
 
   sim::Time of(std::int64_t blocks);
+  // Why this platform cannot fetch so; empty where it can.
+  std::string why_impossible() const { return testbed_.why_impossible(copy_of(1)); }
 
  private:
+  models::SdmaCopySpec copy_of(std::int64_t blocks) const;
   double seconds(std::int64_t blocks);
 
   Testbed testbed_;

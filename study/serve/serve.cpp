@@ -15,8 +15,6 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::size_t drawn_batches = 24;
-
 // The steps of the groups of GPUs that a question has, the last of which ends requests.
 std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
   std::vector<StepQuestion> steps{question.step};
@@ -52,12 +50,12 @@ std::int64_t longest_request(const ServeQuestion& question, const models::Platfo
 // As many as fit of all batches, each as likely (reservoir sampling).
 class DrawnBatches {
  public:
-  explicit DrawnBatches(std::int64_t seed) : generator_(static_cast<std::uint64_t>(seed)) {}
+  DrawnBatches(std::int64_t seed, std::size_t most) : generator_(static_cast<std::uint64_t>(seed)), most_(most) {}
   void see(const Batch& batch, std::size_t group) {
-    const std::uint64_t place = ++seen_ <= drawn_batches ? seen_ - 1 : generator_() % seen_;
+    const std::uint64_t place = ++seen_ <= most_ ? seen_ - 1 : generator_() % seen_;
     if (place < batches_.size()) {
       batches_[place] = {batch, group};
-    } else if (batches_.size() < drawn_batches) {
+    } else if (batches_.size() < most_) {
       batches_.emplace_back(batch, group);
     }
   }
@@ -65,6 +63,7 @@ class DrawnBatches {
 
  private:
   std::mt19937_64 generator_;
+  std::size_t most_;
   std::uint64_t seen_ = 0;
   std::vector<std::pair<Batch, std::size_t>> batches_;
 };
@@ -120,6 +119,12 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) const {
                       "a kernel that fetches takes the place of a batch: batch is accepted, which waits until it has "
                       "ended"});
   }
+  if (question.fetch != Fetch::none && faults.empty()) {
+    const std::string why =
+        FetchTimes(platform_, question.fetch, question.store, block_copies(question.step, question.block))
+            .why_impossible();
+    if (!why.empty()) faults.push_back({"fetch", "", why});
+  }
   if (faults.empty()) check_lengths(question, platform_, faults);
   return faults;
 }
@@ -136,7 +141,7 @@ FetchTimes& ServeMachine::fetch_times(Fetch fetch, Store store, const BlockCopie
   return *times;
 }
 
-ServeResult ServeMachine::ask(ServeQuestion question) {
+ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   if (std::vector<sim::Fault> faults = faults_of(question); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
@@ -155,6 +160,8 @@ ServeResult ServeMachine::ask(ServeQuestion question) {
                   .keeps = question.keep,
                   .fetches = question.fetch != Fetch::none && groups.empty() && question.reuse > 0.0,
                   .batch_waits = question.waits == Waits::batch};
+    if (question.trace.empty()) group.spec.stored = question.prefixes;
+    group.spec.stored_tokens = question.prefix;
     group.costs = [&of = *times.back()](const Batch& batch) { return of.cost(batch); };
     const BlockCopies copies = block_copies(step, question.block);
     const sim::Bytes of_block = static_cast<double>(copies.of_block * step.gpus()) * copies.bytes;
@@ -168,7 +175,7 @@ ServeResult ServeMachine::ask(ServeQuestion question) {
   const std::int64_t longest = longest_request(question, platform_);
   const std::unique_ptr<RequestSource> source =
       question.trace.empty() ? drawn_requests(question, longest) : traced_requests(question.trace, longest);
-  DrawnBatches drawn(question.seed);
+  DrawnBatches drawn(question.seed, simulated);
   ServeResult result;
   result.served = serve(*source, groups, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
   for (const auto& [batch, group] : drawn.batches()) {

@@ -40,8 +40,9 @@ class ServeMachine {
   // What contradicts itself or has no room, each with the word that says it. Reads the model: throws sim::ConfigError
   // where there is none.
   std::vector<sim::Fault> faults_of(ServeQuestion question) const;
-  // Throws sim::ConfigError with the question's faults, or those of the file of requests that it names.
-  ServeResult ask(ServeQuestion question);
+  // So many of the batches are simulated themselves, to tell how far off others are. Throws sim::ConfigError with the
+  // question's faults, or those of the file of requests that it names.
+  ServeResult ask(ServeQuestion question, std::size_t simulated = 24);
 
  private:
   BatchTimes& batch_times(const StepQuestion& step, std::int64_t budget);

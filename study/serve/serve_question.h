@@ -30,11 +30,11 @@ std::string_view to_string(Store store);
 std::string_view to_string(Waits waits);
 
 struct ServeQuestion {
-  std::string model;
+  std::string model{};
   StepQuestion step{};  // the parallelism, format and collectives of every batch; the rest of it follows from requests
   int apart = 0;  // other GPUs, that compute prompts alone, in groups as those that decode; 0: the same GPUs do both
 
-  std::string trace;  // a file of requests; empty: they are drawn
+  std::string trace{};  // a file of requests; empty: they are drawn
   Arrivals arrivals = Arrivals::poisson;
   double rate = 1.0;       // requests a second
   std::int64_t burst = 1;  // requests that arrive together

@@ -13,7 +13,13 @@ Server::Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Incoming
       fetch_time_(std::move(fetch_time)),
       incoming_(std::move(incoming)),
       events_(std::move(events)),
-      cache_(spec.blocks) {}
+      cache_(spec.blocks) {
+  const std::int64_t blocks = spec_.stored_tokens / spec_.block;
+  for (std::int64_t prefix = 0; prefix < spec_.stored && blocks > 0; ++prefix) {
+    if (store_.all_blocks() + blocks > spec_.store_blocks) break;
+    store_.use(prefix, blocks);
+  }
+}
 
 std::int64_t Server::beginning(const ServeRequest& request) const {
   return request.prefix < 0 ? 0 : std::min(request.prefix_tokens, request.prompt - 1) / spec_.block * spec_.block;
@@ -26,7 +32,9 @@ const Sequence* Server::head() {
 
 std::optional<sim::Time> Server::next() {
   std::optional<sim::Time> earliest;
-  const auto at = [&](sim::Time time) { earliest = std::min(earliest.value_or(time), std::max(now_, time)); };
+  const auto at = [&](sim::Time time) {
+    earliest = std::min(earliest.value_or(sim::Time::max()), std::max(now_, time));
+  };
   for (const Sequence& sequence : running_) {
     if (sequence.fetched == 0) return now_;
     at(sequence.ready);
@@ -57,6 +65,7 @@ void Server::step() {
 }
 
 void Server::pass_until(sim::Time time) {
+  SIM_CHECK(time >= now_);
   counts_.block_seconds += static_cast<double>(cache_.used()) * sim::to_seconds(time - now_).value();
   now_ = time;
 }

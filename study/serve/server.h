@@ -43,6 +43,9 @@ struct ServerSpec {
   bool fetches = false;      // beginnings from the store
   bool batch_waits = false;  // for fetches
   std::int64_t store_blocks = 0;
+  // Beginnings that the store has from the start, of so many tokens each, as far as it has room.
+  std::int64_t stored = 0;
+  std::int64_t stored_tokens = 0;
 };
 
 struct ServerCounts {
