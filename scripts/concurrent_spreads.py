@@ -4,9 +4,11 @@
   scripts/concurrent_spreads.py overlap h200      # four numbers for each suite, and how many values they hold
 
 Of every measured time of an operation that ran beside others, and of every makespan beside channels, it asks for the
-least spread with which the 90 % interval would hold it, beyond what parameters and isolated work explain (a run with
-concurrent_spread of 0). The spread of a kind is the conformal quantile of these: the ceil(0.9 (n + 1))-th of n. Each table
-is then left out in turn, and the spread of the others held against it. Predictions do not change: only intervals do.
+least spread with which the 90 % interval would hold it: beyond what parameters and isolated work explain (a run with
+concurrent_spread of 0), and as far as a spread widens that interval (the same with a spread of a tenth), since what ran
+beside others for part of its time has part of it (less than half tells nothing). The spread of a kind is the conformal quantile of these: the
+ceil(0.9 (n + 1))-th of n. Each table is then left out in turn, and the spread of the others held against it. Predictions
+do not change: only intervals do.
 """
 
 import csv
@@ -19,16 +21,19 @@ from collections import defaultdict
 
 root = pathlib.Path(__file__).resolve().parent.parent
 half_width_90 = 1.645  # standard deviations
+tried_spread = 0.1
+least_share = 0.5
 kinds = ["kernels_beside_channels", "kernels_beside_engines", "channels_beside_kernels", "engines_beside_kernels"]
 
 
-def cases(suite):
-    zeros = [word for kind in kinds for word in ("--set", f"concurrent_spread.{kind}=0")]
-    command = [root / "build/release/c3sim", "validate", suite, "--uncertainty", "40", "--format", "csv", *zeros]
+def cases(suite, spread):
+    """By name, with intervals that have this spread of all kinds."""
+    words = [word for kind in kinds for word in ("--set", f"concurrent_spread.{kind}={spread}")]
+    command = [root / "build/release/c3sim", "validate", suite, "--uncertainty", "40", "--format", "csv", *words]
     answer = subprocess.run(command, capture_output=True, text=True)
     if answer.returncode == 2:
         sys.exit(answer.stderr)
-    return csv.DictReader(io.StringIO(answer.stdout.split("\n\n")[0]))
+    return {case["case"]: case for case in csv.DictReader(io.StringIO(answer.stdout.split("\n\n")[0]))}
 
 
 def kind_of(case):
@@ -42,11 +47,17 @@ def kind_of(case):
     return None
 
 
-def needed(case):
-    """The spread that this case asks for."""
+def deviation(case):
+    """Of the logarithm, as the interval has it."""
+    return math.log(float(case["interval_high"]) / float(case["interval_low"])) / 2 / half_width_90
+
+
+def needed(case, wider):
+    """The spread that this case asks for, or None where it tells nothing."""
+    share = math.sqrt(max(0.0, deviation(wider) ** 2 - deviation(case) ** 2)) / tried_spread
     off = abs(math.log(float(case["measured"]) / float(case["predicted"]))) / half_width_90
-    known = math.log(float(case["interval_high"]) / float(case["interval_low"])) / 2 / half_width_90
-    return math.sqrt(max(0.0, off * off - known * known))
+    unexplained = math.sqrt(max(0.0, off * off - deviation(case) ** 2))
+    return unexplained / share if share >= least_share else None
 
 
 def quantile(values):
@@ -57,13 +68,16 @@ def quantile(values):
 def main(suites):
     for suite in suites:
         by_kind = defaultdict(lambda: defaultdict(list))
-        for case in cases(suite):
+        wider = cases(suite, tried_spread)
+        for name, case in cases(suite, 0).items():
             kind = kind_of(case)
             if kind is None or case["role"] != "predict" or not case["interval_low"]:
                 continue
             if not case["trial"].startswith(("c3_", "conccl")):
                 continue
-            by_kind[kind][case["case"].split("/")[1].split(":")[0]].append(needed(case))
+            spread = needed(case, wider[name])
+            if spread is not None:
+                by_kind[kind][case["case"].split("/")[1].split(":")[0]].append(spread)
         for kind in kinds:
             tables = by_kind[kind]
             everything = [value for values in tables.values() for value in values]

@@ -23,10 +23,11 @@ calibrate::Reader reader_of_forms(const Library& library) {
 }
 
 calibrate::Reader reader_of_everything(const Library& library) {
-  calibrate::Reader reader = reader_of_forms(library);
-  for (Suite& suite : read_suites(library.suites, reader)) {
+  const calibrate::Reader forms = reader_of_forms(library);
+  calibrate::Reader reader = forms;
+  for (Suite& suite : read_suites(library.suites, forms)) {
     for (SuiteTable& table : suite.tables) {
-      if (reader.table(table.format.name) == nullptr) reader.add(std::move(table.format));
+      if (forms.table(table.format.name) == nullptr) reader.add(std::move(table.format));
     }
   }
   return reader;

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 
-#include "calibrate/fit/latin_hypercube.h"
 #include "sim/check.h"
+#include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::calibrate {
 
@@ -212,8 +213,13 @@ Solution robust_fit(const Residuals& residuals, std::span<const FitRow> rows, Po
 Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRow> rows, std::size_t unknowns,
                                std::size_t solved_starts) {
   SIM_CHECK(rows.size() >= unknowns && unknowns > 0);
-  std::vector<Point> starts = latin_hypercube(std::max(2 * unknowns + 2, solved_starts), unknowns);
-  starts.insert(starts.begin(), Point(unknowns, 0.5));
+  const std::size_t drawn = std::max(2 * unknowns + 2, solved_starts);
+  const study::LatinHypercube hypercube(drawn, 1);
+  std::vector<Point> starts(1 + drawn, Point(unknowns, 0.5));
+  for (std::size_t unknown = 0; unknown < unknowns; ++unknown) {
+    const std::vector<double> numbers = hypercube.dimension(std::to_string(unknown));
+    for (std::size_t start = 0; start < drawn; ++start) starts[1 + start][unknown] = numbers[start];
+  }
   const std::vector<std::vector<double>> at = residuals(starts);
   const std::vector<std::size_t> sizes = sizes_of_kinds(rows);
   std::vector<double> costs;

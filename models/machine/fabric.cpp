@@ -56,7 +56,8 @@ Route Fabric::route(int from, int to) const {
 }
 
 void Fabric::add(UsageList& usages, int from, int to, double bytes) const {
-  for (const Route::Hop& hop : route(from, to).all()) {
+  const Route way = route(from, to);
+  for (const Route::Hop& hop : way.all()) {
     usages.add(hop.resource, hop.back ? bytes * spec_.reverse_share : bytes);
   }
 }

@@ -27,7 +27,8 @@ std::vector<Column> serve_columns() {
   for (const Latency& latency : latencies) {
     columns.push_back({fmt::format("{}_mean_ms", latency.key), latency.heading, "ms", 1});
     for (const auto& [name, share] : quantiles) {
-      columns.push_back({fmt::format("{}_{}_ms", latency.key, name), name, "ms", 1});
+      const bool in_text = share != 0.9 && (share != 0.5 || latency.of == &Served::first_token);
+      columns.push_back({fmt::format("{}_{}_ms", latency.key, name), name, "ms", 1, in_text});
     }
   }
   const std::vector<Column> others{{"requests_per_s", "requests", "1/s", 2},
@@ -35,7 +36,7 @@ std::vector<Column> serve_columns() {
                                    {"joules_per_token", "energy", "J/token", 2},
                                    {"busy_percent", "busy", "%", 0},
                                    {"cache_percent", "cache", "%", 0},
-                                   {"cache_most_percent", "most", "%", 0},
+                                   {"cache_most_percent", "most", "%", 0, false},
                                    {"reused_percent", "reused", "%", 0},
                                    {"preempted", "preempted", ""},
                                    {"requests", "requests", "", 0, false},

@@ -56,7 +56,8 @@ double Ensemble::error_alone(const Member& member, const Work& work) const {
   return factor_of(spread.relative, hypercube_.dimension("error of " + spread.of)[member.draw]);
 }
 
-// Beside others for a share of its time, so much of its logarithm.
+// Beside others for a share of its time, so much of its logarithm. Kernels and channels beside each other share CUs,
+// caches and memory: what the model misses of that is one number, and slows both.
 double Ensemble::error_beside(const Member& member, const Work& work, const Company& company) const {
   const models::ConcurrentSpread& spread = member.platform.concurrent_spread;
   const auto error = [&](const char* who, double relative, double share) {
@@ -66,10 +67,10 @@ double Ensemble::error_beside(const Member& member, const Work& work, const Comp
   switch (doer_of(work)) {
     case Doer::gemm:
     case Doer::kernel:
-      return error("error of kernels beside channels", spread.kernels_beside_channels, company.channels) *
+      return error("error of sharing CUs", spread.kernels_beside_channels, company.channels) *
              error("error of kernels beside engines", spread.kernels_beside_engines, company.engines);
     case Doer::channels:
-      return error("error of channels beside kernels", spread.channels_beside_kernels, company.kernels);
+      return error("error of sharing CUs", spread.channels_beside_kernels, company.kernels);
     case Doer::engines:
       return error("error of engines beside kernels", spread.engines_beside_kernels, company.kernels);
     case Doer::host:

@@ -64,7 +64,7 @@ for file in usr/bin/c3sim usr/bin/c3sim-measure usr/share/c3sim/configs/platform
   grep -q " \./$file\$" program.txt || fail "the package lacks $file"
 done
 dpkg-deb --contents "$build"/packages/c3sim-dev_*.deb >development.txt
-grep -q ' \./usr/include/c3sim/study/strategy.h$' development.txt || fail "c3sim-dev lacks headers"
+grep -q ' \./usr/include/c3sim/study/c3/strategy.h$' development.txt || fail "c3sim-dev lacks headers"
 if [ -d "$packages/c3sim" ]; then
   python=$(ls "$build"/packages/python3-c3sim_*.deb)
   depends=$(dpkg-deb --field "$python" Depends)
