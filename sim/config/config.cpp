@@ -373,8 +373,12 @@ Config::Base Config::take_base(std::string_view key) {
   } else if (leaf) {
     reading_->fault(leaf->value->position, path, "the name of a file is due here");
   }
-  std::erase_if(reading_->root.entries, [&](const ConfigEntry& other) { return other.key == path; });
+  leave_out(key);
   return base;
+}
+
+void Config::leave_out(std::string_view key) {
+  std::erase_if(reading_->root.entries, [key](const ConfigEntry& entry) { return entry.key == key; });
 }
 
 void Config::stand_on(const Config& under) {

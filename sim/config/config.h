@@ -56,6 +56,10 @@ class Config {
   // `prefix` is put before the path, and `option` is what people gave the assignment with.
   void set(std::string_view assignment, std::string_view prefix = "", std::string_view option = "--set");
 
+  // Takes what stands under a key at the top out of the tree, for readers that know it already. Call it before anything
+  // is read.
+  void leave_out(std::string_view key);
+
   // From now on $(...) in a value is an expression (sim/config/expression.h) over what variables() has: the values of
   // the section under `key`, where there is one, and what the reader binds. Call it behind set().
   void declare_parameters(std::string_view key);
