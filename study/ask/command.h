@@ -36,6 +36,7 @@ Command collective_command();
 Command copy_command();
 Command kernel_command();
 Command step_command();
+Command serve_command();
 Command run_command();
 Command schema_command();
 Command platform_command();

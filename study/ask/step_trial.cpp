@@ -33,6 +33,9 @@ std::string to_string(const StepTrial& trial) {
   std::string text = fmt::format("{} of {}, {} x {} tokens", to_string(question.phase), question.model.name,
                                  question.batch, question.tokens);
   if (question.context > 0) text += fmt::format(", {} cached", question.context);
+  if (question.decoding > 0) {
+    text += fmt::format(", beside {} x 1, {} cached", question.decoding, question.decoding_context);
+  }
   if (question.layers) text += fmt::format(", {} layers", *question.layers);
   text += parallelism(question);
   if (question.shard == Shard::full) text += ", sharded";

@@ -10,6 +10,7 @@
 #include "study/ask/option.h"
 #include "study/ask/questions.h"
 #include "study/ask/value.h"
+#include "study/serve/serve_question.h"
 #include "study/step/step_question.h"
 
 namespace c3sim::study {
@@ -54,6 +55,7 @@ const Words<CopyQuestion>& words_of(const CopyQuestion& question);
 const Words<KernelWords>& words_of(const KernelWords& question);
 const Words<C3Question>& words_of(const C3Question& question);
 const Words<StepWords>& words_of(const StepWords& question);
+const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/ask/serve_command.cpp
 
 template <class Question>
 std::vector<Option> options_of() {

@@ -71,6 +71,18 @@ void check_phase(const StepQuestion& question, Faults& faults) {
   if (question.half != Half::both && !question.layers) {
     faults.add("half", "a whole step has both halves: --layers is accepted beside it");
   }
+  if (question.phase != Phase::prefill && question.decoding > 0) {
+    faults.add("decoding", "sequences decode beside a prefill: --phase prefill is accepted");
+  }
+  if (question.decoding_context > 0 && question.decoding == 0) {
+    faults.add("decoding_context", "no sequence decodes beside the prefill: --decoding is accepted");
+  }
+  if (question.model.positions > 0 && question.decoding_context >= question.model.positions) {
+    faults.add("decoding_context",
+               fmt::format("{} cached tokens and a new one are more than the {} that {} knows the "
+                           "place of",
+                           question.decoding_context, question.model.positions, question.model.name));
+  }
   if (question.phase == Phase::train && question.context > 0) faults.add("context", "training has no cached tokens");
   const std::int64_t length = question.context + question.tokens;
   if (question.model.positions > 0 && length > question.model.positions) {

@@ -19,7 +19,7 @@ namespace {
 // Rows of the head's product: in decode and prefill the last token of a sequence tells the next, training scores all or
 // a share of them.
 std::int64_t scored_tokens(const StepQuestion& question) {
-  if (question.phase != Phase::train) return question.batch;
+  if (question.phase != Phase::train) return question.batch + question.decoding;
   const double share = question.model.scored * static_cast<double>(question.new_tokens()) / question.cp;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(share)));
 }

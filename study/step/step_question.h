@@ -45,6 +45,9 @@ struct StepQuestion {
   std::int64_t batch = 1;    // sequences of each data-parallel replica
   std::int64_t tokens = 1;   // new ones of each sequence
   std::int64_t context = 0;  // cached ones of each sequence
+  // Beside a prefill, in the same step: sequences that have a new token each, and the cached ones of each of these.
+  std::int64_t decoding = 0;
+  std::int64_t decoding_context = 0;
   int tp = 1;                // GPUs that share out each product
   int ep = 1;                // GPUs that share out the experts
   int dp = 1;                // replicas of these, each with sequences of its own
@@ -80,7 +83,7 @@ struct StepQuestion {
   bool mixes() const { return phase == Phase::train && shard == Shard::none && size_of(dtype) < single_precision; }
   // Embeddings give it so; layers alone are given the format of the products.
   bool wide_stream() const { return mixes() && !layers; }
-  std::int64_t new_tokens() const { return batch * tokens; }  // of a replica
+  std::int64_t new_tokens() const { return batch * tokens + decoding; }  // of a replica
 };
 
 }  // namespace c3sim::study

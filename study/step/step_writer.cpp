@@ -65,6 +65,11 @@ void StepWriter::attention(const std::string& name, bool backward) {
     if (shape.causal) shape.keys = question_.context + shape.queries;
   }
   add(name, Kind::attention, shape);
+  if (question_.decoding == 0) return;
+  shape.batch = question_.decoding;
+  shape.queries = 1;
+  shape.keys = question_.decoding_context + 1;
+  add(name + "_decoding", Kind::attention, shape);
 }
 
 void StepWriter::operate(const std::string& name, Kind kind, const std::string& operation, double elements,

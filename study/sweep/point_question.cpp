@@ -10,6 +10,7 @@
 #include "study/ask/answers.h"
 #include "study/ask/words.h"
 #include "study/experiment/experiment_reader.h"
+#include "study/serve/serve.h"
 #include "study/step/step.h"
 #include "study/work/config_folders.h"
 
@@ -20,7 +21,8 @@ namespace {
 constexpr auto makespan_key = "makespan_us";
 
 // A plain question, that none of its words has been told.
-using PlainQuestion = std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion, StepWords>;
+using PlainQuestion =
+    std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion, StepWords, ServeQuestion>;
 PlainQuestion untold(Ask ask) {
   switch (ask) {
     case Ask::gemm:
@@ -31,6 +33,8 @@ PlainQuestion untold(Ask ask) {
       return CopyQuestion{};
     case Ask::step:
       return StepWords{};
+    case Ask::serve:
+      return ServeQuestion{};
     default:
       return C3Question{};
   }
@@ -124,12 +128,12 @@ bool is_quantity(const ResultTable& table, std::size_t column) {
 }  // namespace
 
 std::string_view to_string(Ask ask) {
-  constexpr std::array<std::string_view, 6> names{"c3", "gemm", "collective", "copy", "step", "run"};
+  constexpr std::array<std::string_view, 7> names{"c3", "gemm", "collective", "copy", "step", "serve", "run"};
   return names[static_cast<std::size_t>(ask)];
 }
 
 std::span<const Ask> all_asks() {
-  static constexpr std::array asks{Ask::c3, Ask::gemm, Ask::collective, Ask::copy, Ask::step, Ask::run};
+  static constexpr std::array asks{Ask::c3, Ask::gemm, Ask::collective, Ask::copy, Ask::step, Ask::serve, Ask::run};
   return asks;
 }
 

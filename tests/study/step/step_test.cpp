@@ -61,6 +61,32 @@ TEST(Step, OfDecodingReadsWeightsAndCache) {
   EXPECT_LT(time, 10.0 * least);
 }
 
+// Beside a prompt of 512 tokens, 32 sequences that decode make products of 544, and attention of both: of the prompt as
+// without them, and of them as where they decode alone.
+TEST(Step, DecodesBesideAPrefill) {
+  StepQuestion decode = decode_of("llama3-8b", 1, 32);
+  decode.layers = 4;
+  StepQuestion prefill = decode;
+  prefill.phase = Phase::prefill;
+  prefill.batch = 1;
+  prefill.tokens = 512;
+  prefill.context = 0;
+  StepQuestion mixed = prefill;
+  mixed.decoding = 32;
+  mixed.decoding_context = 1024;
+  const auto attention = [](const StepResult& result) {
+    return us(result.by_kind[static_cast<std::size_t>(Kind::attention)]);
+  };
+  const StepResult both = ask_mi300x(mixed);
+  EXPECT_NEAR(attention(both), attention(ask_mi300x(prefill)) + attention(ask_mi300x(decode)), 0.02 * attention(both));
+  EXPECT_EQ(both.question.new_tokens(), 544);
+  EXPECT_LT(us(both.time), us(ask_mi300x(prefill).time) + us(ask_mi300x(decode).time));
+  decode.decoding = 1;
+  EXPECT_THAT(faults_of(decode, mi300x().spec), Contains(Field(&sim::Fault::where, "decoding")));
+  prefill.decoding_context = 5;
+  EXPECT_THAT(faults_of(prefill, mi300x().spec), Contains(Field(&sim::Fault::where, "decoding_context")));
+}
+
 // Each layer is like the one before: what four layers tell of the fifth holds for the twentieth.
 TEST(Step, OfManyLayersFollowsFromTheirPeriod) {
   for (const int tp : {1, 8}) {

@@ -413,7 +413,7 @@ TEST(SweepStudy, AnUnknownQuestionIsTheOnlyFaultThatItMakes) {
   std::string text = collective_study;
   text.replace(text.find("ask: collective"), 15, "ask: colective ");
   EXPECT_EQ(fault_of_study(text),
-            "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, step, run; did you mean "
+            "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, step, serve, run; did you mean "
             "'collective'?");
 }
 
