@@ -44,6 +44,7 @@ Size extent_of(const study::Trial& trial) {
                       [](const study::StreamAndCopiesTrial& copies) { return extent_of(copies.bytes); },
                       [](const C3Trial& c3) { return extent_of(c3.scenario.bytes); },
                       [](const DependentTrial& dependent) { return extent_of(dependent.shape); },
+                      [](const FusedTrial& fused) { return extent_of(fused.spec.gemm); },
                       [](const auto&) { return Size{}; }},
       trial);
 }

@@ -65,6 +65,11 @@ std::vector<ResourceId> ResourceNetwork::whole_resources() const {
   return found;
 }
 
+ResourceId ResourceNetwork::part(std::size_t tenant, ResourceId resource) const {
+  const Division* const division = division_of(resource);
+  return division != nullptr ? division->part_of(tenant) : resource;
+}
+
 double ResourceNetwork::load_of(std::size_t tenant, ResourceId resource) const {
   const Division* const division = division_of(resource);
   return load(division != nullptr && division->apart.load ? division->part_of(tenant) : resource);

@@ -60,6 +60,8 @@ class ResourceNetwork {
   ResourceId add_resource(ResourceSpec spec, const Apart& apart);
   // What a tenant's part is a part of; any other resource is whole.
   ResourceId whole(ResourceId resource) const;
+  // The tenant's part of a resource that is apart; any other is whole.
+  ResourceId part(std::size_t tenant, ResourceId resource) const;
   // What the tenant asks of a resource whose load is apart; of any other, what all do.
   double load_of(std::size_t tenant, ResourceId resource) const;
   void set_capacity(ResourceId resource, double units_per_second);

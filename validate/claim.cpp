@@ -14,8 +14,8 @@ namespace c3sim::validate {
 namespace {
 
 using Predict = ClaimValues (*)(const ClaimInputs&);
-constexpr std::array<std::pair<std::string_view, Predict>, 3> predictors{
-    {{"conccl", conccl_claims}, {"ficco", ficco_claims}, {"latte", latte_claims}}};
+constexpr std::array<std::pair<std::string_view, Predict>, 4> predictors{
+    {{"conccl", conccl_claims}, {"ficco", ficco_claims}, {"latte", latte_claims}, {"t3", t3_claims}}};
 
 std::string suite_of(const Claim& claim) { return claim.id.substr(0, claim.id.find('.')); }
 

@@ -49,11 +49,12 @@ using ClaimValues = std::map<std::string, std::vector<double>>;
 ClaimValues conccl_claims(const ClaimInputs& inputs);
 ClaimValues ficco_claims(const ClaimInputs& inputs);
 ClaimValues latte_claims(const ClaimInputs& inputs);
+ClaimValues t3_claims(const ClaimInputs& inputs);
 
 // The suites of claims that something predicts.
 std::vector<std::string> predicted_claim_suites();
 
-// Fills in what is predicted of each claim of the named suites of claims, "conccl", "ficco" or "latte"; drops the
+// Fills in what is predicted of each claim of the named suites of claims, "conccl", "ficco", "latte" or "t3"; drops the
 // others.
 std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> suites,
                                   const ClaimInputs& inputs);

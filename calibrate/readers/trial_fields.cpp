@@ -274,6 +274,20 @@ study::Trial read_dependent(FieldReader& fields) {
   return trial;
 }
 
+study::Trial read_fused(FieldReader& fields) {
+  study::FusedTrial trial;
+  trial.spec.gemm = fields.gemm();
+  trial.spec.gemm.dtype = fields.choice<models::Dtype>("dtype", study::dtype_choices(), models::Dtype::bf16);
+  trial.spec.kind = fields.choice("kind", study::collective_choices());
+  trial.gathered = trial.spec.kind == models::CollectiveKind::all_reduce;
+  if (trial.gathered) trial.spec.kind = models::CollectiveKind::reduce_scatter;
+  if (fields.has("path")) trial.spec.path = fields.choice("path", study::fused_path_choices());
+  trial.spec.trigger = fields.choice("trigger", study::trigger_choices());
+  if (fields.has("stores")) trial.spec.stores = fields.flag("stores");
+  if (fields.has("pieces")) trial.spec.pieces = fields.integer("pieces", 1).value_or(1);
+  return trial;
+}
+
 // Of the first folder of configurations that has the model.
 study::ModelSpec read_step_model(FieldReader& fields) {
   if (!fields.has("model")) {
@@ -356,6 +370,7 @@ const std::vector<Kind>& kinds() {
         "variant", "prelaunch"},
        read_c3},
       {"dependent", {"gemm", "dtype", "schedule"}, read_dependent},
+      {"fused", {"gemm", "dtype", "kind", "path", "trigger", "stores", "pieces"}, read_fused},
       {"step",
        {"model",     "phase",       "layers",  "half",      "batch", "tokens", "context",   "tp",
         "ep",        "dp",          "cp",      "shard",     "dtype", "graph",  "optimizer", "forward",

@@ -14,7 +14,7 @@ namespace c3sim::calibrate {
 using Fields = std::map<std::string, std::string, std::less<>>;
 
 // The kinds: rest, empty_kernel, gemm, collective, copy, fan_out, remote, stream, load, c3, dependent,
-// step,
+// fused, step,
 // stream_beside_collective, copies_in_a_row.
 std::span<const std::string_view> trial_kinds();
 // The fields that a kind may have; it must be one of trial_kinds().

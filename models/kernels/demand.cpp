@@ -12,7 +12,8 @@ namespace {
 
 void add_memory(UsageList& usages, const Memory& memory, const MemoryDemand& demand, double busiest_share) {
   if (demand.l2 > 0.0) memory.add_from_xcds(usages, busiest_share, demand.l2, demand.beyond_l2);
-  if (demand.below_l2.reads + demand.below_l2.writes > 0.0) memory.add_below_l2(usages, demand.below_l2);
+  if (demand.below_l2.reads + demand.below_l2.writes + demand.below_l2.updates > 0.0)
+    memory.add_below_l2(usages, demand.below_l2);
 }
 
 void add_peer(UsageList& usages, Node& node, int gpu, const PeerDemand& peer) {

@@ -1,5 +1,6 @@
 #include "models/kernels/gemm.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "models/kernels/gemm_traffic.h"
@@ -25,8 +26,15 @@ bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
 namespace {
 
 // Progress counts in operations.
-Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Footing& footing) {
-  const GemmTraffic traffic = model.on(footing);
+Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Stream& stream, const Footing& footing) {
+  GemmTraffic traffic = model.on(footing);
+  if (stream.adds_result || stream.stored_elsewhere > 0.0) {
+    // No cache keeps what memory adds to, nor what is not stored here: what hits is read.
+    Traffic& beyond = traffic.beyond_l2;
+    beyond.cache_hits = std::min(1.0, beyond.cache_hits * (beyond.reads + beyond.writes) / beyond.reads);
+    beyond.writes *= 1.0 - stream.stored_elsewhere;
+    if (stream.adds_result) std::swap(beyond.writes, beyond.updates);
+  }
   Demand demand;
   demand.own = {traffic.l2 * model.plan().l2_conflicts, traffic.beyond_l2, {}};
   demand.in_flight = model.plan().in_flight;
@@ -73,7 +81,7 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   const double rate = plan.efficiency * gpu.peak_flops(shape.dtype);
   kernel.l2_fill = sim::BytesPerSecond(rate * model.undisturbed().beyond_l2_bytes());
   kernel.cache_fill = sim::BytesPerSecond(rate * model.undisturbed().hbm_bytes());
-  kernel.demand = [model, &gpu](int, const Footing& footing) { return demand_of(model, gpu, footing); };
+  kernel.demand = [model, &gpu, stream](int, const Footing& footing) { return demand_of(model, gpu, stream, footing); };
   return kernel;
 }
 

@@ -54,6 +54,12 @@ std::vector<Cohort::Placement> Cohort::placements() const {
   return all;
 }
 
+int Cohort::last_workgroup() const {
+  int last = 0;
+  for (const Run& run : runs) last = std::max(last, run.at(run.count - 1).workgroup);
+  return last;
+}
+
 double Cohort::busiest_share() const {
   return static_cast<double>(*std::max_element(per_xcd.begin(), per_xcd.end())) / static_cast<double>(size());
 }
@@ -281,8 +287,9 @@ void Dispatcher::add_room(const KernelSpec& kernel, const Cohort::Run& run, cons
 sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
   const Stream& stream = queue.kernel.stream;
   co_await simulator_.delay(spec_.workgroup_launch);
-  if (stream.polled.word != nullptr) co_await poll(queue);
+  if (stream.polled.word != nullptr) co_await poll(queue, cohort);
   co_await queue.body(cohort);
+  if (stream.fence > sim::Time::zero()) co_await simulator_.delay(stream.fence);
   retire(queue, cohort);
   queue.unfinished -= cohort.size();
   if (stream.progress) {
@@ -292,9 +299,9 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
   if (queue.unfinished == 0) queue.done.open();
 }
 
-sim::Task<> Dispatcher::poll(const Queue& queue) {
+sim::Task<> Dispatcher::poll(const Queue& queue, const Cohort& cohort) {
   const PolledWord polled = queue.kernel.stream.polled;
-  co_await polled.word->wait(polled.until, queue.kernel.name);
+  co_await polled.word->wait(polled.condition_of(cohort.last_workgroup()), queue.kernel.name);
   co_await simulator_.delay(polled.read);
 }
 

@@ -50,7 +50,7 @@ class Dispatcher {
   void add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
   // Its workgroups hold their CUs meanwhile.
-  sim::Task<> poll(const Queue& queue);
+  sim::Task<> poll(const Queue& queue, const Cohort& cohort);
   void retire(Queue& queue, const Cohort& cohort);
 
   sim::Simulator& simulator_;

@@ -18,6 +18,9 @@ Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vec
       governor_(spec.power, network, memory_, without.has(Mechanism::clock) ? std::vector<sim::ResourceId>() : links,
                 Tenant::gemm) {
   network.add_regulator([this] { return governor_.regulate(); });
+  if (spec.memory.arbitration != Arbitration::off && !without.has(Mechanism::hbm)) {
+    network.add_regulator([this] { return memory_.arbitrate(); });
+  }
   if (!without.has(Mechanism::clock)) return;
   rccl_governor_.emplace(spec.power, network, memory_, std::move(links), Tenant::rccl);
   network.add_regulator([this] { return rccl_governor_->regulate(); });

@@ -52,6 +52,7 @@ struct Cohort {
 
   int size() const;
   std::vector<Placement> placements() const;
+  int last_workgroup() const;
   // The share of the workgroups that sits on the XCD with most of them.
   double busiest_share() const;
 };

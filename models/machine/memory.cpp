@@ -1,5 +1,6 @@
 #include "models/machine/memory.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -8,6 +9,9 @@
 namespace c3sim::models {
 
 namespace {
+
+// By Tenant.
+const std::vector<std::size_t> compute_and_communication{0, 1, 1, 0, 1};
 
 ResourceKind kind_of(const MemoryLevel& level) {
   if (level.mechanism == Mechanism::l2) return ResourceKind::l2;
@@ -28,6 +32,13 @@ sim::ResourceNetwork::Apart apart_below_l2(const MemorySpec& spec, ResourceKind 
   if (channels > 0.0) {
     level.bandwidth = true;
     level.share = {1.0 - channels, channels, channels};
+  }
+  if (kind == ResourceKind::hbm && spec.arbitration != Arbitration::off && !level.bandwidth) {
+    level.bandwidth = true;
+    level.latency = true;
+    level.part = compute_and_communication;
+    level.share = {1.0 - spec.arbitration_floor, 1.0};
+    return level;
   }
   if (channels > 0.0 || spec.collectives_first) {
     level.part = {0, 1, 2, 0, 0};  // by Tenant
@@ -55,6 +66,40 @@ Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std:
                           apart_here);
   }
   for (const Level& level : below_l2()) latency_path_.push_back(level.resource);
+  if (spec.near_memory != NearMemory::none) {
+    adders_ = add_resource(network, ResourceKind::adders, name + ".adders", spec.update_rate * spec.hbm_rate.value());
+  }
+  if (spec.metered) {
+    const double boundless = 1e3 * spec.hbm_rate.value();
+    meters_ = {add_resource(network, ResourceKind::meter, name + ".hbm.reads", boundless),
+               add_resource(network, ResourceKind::meter, name + ".hbm.writes", boundless)};
+  }
+}
+
+bool Memory::arbitrate() const {
+  const sim::ResourceId compute = network_.part(static_cast<std::size_t>(Tenant::gemm), hbm());
+  const sim::ResourceId communication = network_.part(static_cast<std::size_t>(Tenant::sdma), hbm());
+  const double whole = spec_.hbm_rate.value();
+  const double taken = network_.load(compute) / whole;
+  const double intensity = spec_.arbitration == Arbitration::fixed ? 1.0 : taken;
+  const double threshold = 1.0 - intensity * (1.0 - spec_.arbitration_threshold);
+  const double share = std::max(threshold - taken, spec_.arbitration_floor);
+  constexpr double as_before = 1e-3;
+  if (std::abs(share - network_.capacity(communication) / whole) <= as_before) return false;
+  network_.set_capacity(communication, share * whole);
+  return true;
+}
+
+MovedBytes Memory::moved() const {
+  MovedBytes moved;
+  moved.l2 = network_.served(l2());
+  if (spec_.has_cache()) moved.cache = network_.served(levels_[1].resource);
+  if (meters_) {
+    moved.hbm_reads = network_.served(meters_->reads);
+    moved.hbm_writes = network_.served(meters_->writes);
+  }
+  if (adders_) moved.updates = network_.served(*adders_);
+  return moved;
 }
 
 void Memory::set_clock(double share) const {
@@ -82,16 +127,28 @@ sim::Bytes Memory::dirty_in_l2(sim::Bytes stored) const {
 
 void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
   for (const Level& level : below_l2()) {
-    if (level.resource != hbm()) usages.add(level.resource, traffic.reads + traffic.writes);
+    if (level.resource != hbm()) usages.add(level.resource, traffic.reads + traffic.writes + traffic.updates);
   }
   const double misses = 1.0 - traffic.cache_hits;
-  usages.add(hbm(), misses * (traffic.reads / spec_.hbm_read_efficiency + traffic.writes / spec_.hbm_write_efficiency));
+  double reads = misses * traffic.reads;
+  double writes = misses * traffic.writes;
+  if (traffic.updates > 0.0) {
+    usages.add(adders_.value(), traffic.updates);
+    // Where the cache adds, what misses it is read and written back; lines that HBM updates are in no cache.
+    const bool in_cache = spec_.near_memory == NearMemory::infinity_cache;
+    reads += in_cache ? misses * traffic.updates : 0.0;
+    writes += in_cache ? misses * traffic.updates : traffic.updates;
+  }
+  usages.add(hbm(), reads / spec_.hbm_read_efficiency + writes / spec_.hbm_write_efficiency);
+  if (!meters_) return;
+  usages.add(meters_->reads, reads);
+  usages.add(meters_->writes, writes);
 }
 
 void Memory::add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const {
   const double unevenness = busiest_share * spec_.xcds;
   usages.add(l2(), unevenness * l2_bytes);
-  usages.add(ports_, unevenness * (beyond.reads + beyond.writes));
+  usages.add(ports_, unevenness * (beyond.reads + beyond.writes + beyond.updates));
   add_below_l2(usages, beyond);
 }
 

@@ -4,6 +4,7 @@
 // kernel that sits on some XCDs only pays for the busiest one.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,12 +16,23 @@
 
 namespace c3sim::models {
 
+// What one GPU's memory system has moved so far.
+struct MovedBytes {
+  double l2 = 0.0;
+  double cache = 0.0;
+  double hbm_reads = 0.0;
+  double hbm_writes = 0.0;  // updates among them
+  double updates = 0.0;
+  double links = 0.0;  // over its links, both ways
+};
+
 // Bytes that one unit of progress moves at a point of the hierarchy.
 struct Traffic {
   double reads = 0.0;
   double writes = 0.0;
   double cache_hits = 0.0;  // share of these bytes that never come to HBM: the Infinity Cache serves or absorbs
                             // them or, in a machine without, an L2 does; 0..1
+  double updates = 0.0;     // stores that the memory itself adds to what is there
 };
 
 class Memory {
@@ -42,6 +54,13 @@ class Memory {
   // The weight of a collective in the sharing of bandwidth: its bytes in flight, or more where memories serve
   // collectives first.
   double collective_weight(double in_flight) const;
+
+  // Lets communication have what compute leaves, as the platform arbitrates; whether that is another share than before.
+  bool arbitrate() const;
+  // Of a memory that is metered.
+  MovedBytes moved() const;
+  // The adders near memory; none where there are no such.
+  std::optional<sim::ResourceId> adders() const { return adders_; }
 
   // A load that misses the L2s, in an idle memory.
   sim::Time latency(double cache_hits) const;
@@ -69,6 +88,11 @@ class Memory {
   std::vector<Level> levels_;
   std::vector<sim::ResourceId> latency_path_;
   sim::ResourceId ports_;
+  std::optional<sim::ResourceId> adders_;
+  struct Meters {
+    sim::ResourceId reads, writes;
+  };
+  std::optional<Meters> meters_;
 };
 
 }  // namespace c3sim::models

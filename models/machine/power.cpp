@@ -63,6 +63,7 @@ sim::Watts PowerGovernor::traffic_power() const {
   for (const Memory::Level& level : memory_.levels()) {
     sum += watts(level.resource, spec_.energy_at(level.spec.mechanism));
   }
+  if (memory_.adders()) sum += watts(*memory_.adders(), spec_.update_energy);
   for (const auto link : links_) sum += watts(link, spec_.link_energy);
   if (links_carry() || network_.simulator().now() < awake_until_) sum += spec_.links_awake;
   return sum;

@@ -24,6 +24,10 @@ std::string_view to_string(ResourceKind kind) {
       return "engine payload rate";
     case ResourceKind::pulls:
       return "turns of pulls";
+    case ResourceKind::adders:
+      return "adders near memory";
+    case ResourceKind::meter:
+      return "meter";
   }
   return "";
 }
@@ -43,6 +47,8 @@ std::optional<Mechanism> mechanism_of(ResourceKind kind) {
       return Mechanism::link;
     case ResourceKind::engine:
     case ResourceKind::pulls:
+    case ResourceKind::adders:
+    case ResourceKind::meter:
       return std::nullopt;
   }
   return std::nullopt;

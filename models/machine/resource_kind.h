@@ -22,6 +22,8 @@ enum class ResourceKind : std::uint32_t {
   host_link,
   engine,
   pulls,
+  adders,
+  meter,
 };
 
 std::string_view to_string(ResourceKind kind);  // for people: "Infinity Cache"

@@ -28,6 +28,16 @@ struct PolledWord {
   MemoryWord* word = nullptr;  // null: there is none
   Condition until{};
   sim::Time read{0};
+  // Where pieces of an operand arrive one after the other: so many workgroups need none of them, and then one more for
+  // every so many; the word counts pieces. 0: all workgroups wait for the condition.
+  int first = 0;
+  int each = 0;
+
+  // What a cohort waits for whose last workgroup this is.
+  Condition condition_of(int workgroup) const {
+    if (each == 0) return until;
+    return {Comparison::at_least, workgroup < first ? 0 : 1 + (workgroup - first) / each};
+  }
 };
 
 struct Stream {
@@ -41,6 +51,9 @@ struct Stream {
   sim::Gate* ended = nullptr;
   ProgressListener progress = {};  // told wave by wave; may be empty
   PolledWord polled = {};
+  sim::Time fence{0};  // that a workgroup stays on its CU after its last store, until others see what it has stored
+  bool adds_result = false;       // a GEMM's stores are added to what is in memory, by the memory
+  double stored_elsewhere = 0.0;  // of a GEMM's result, the share that others account for: it is stored at other GPUs
 };
 
 }  // namespace c3sim::models

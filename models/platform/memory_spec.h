@@ -1,6 +1,7 @@
 // What the memory system of one GPU can hold and move.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,23 @@ struct MemoryLevel {
   std::string_view name;  // "Infinity Cache"
   sim::BytesPerSecond rate;
   sim::Time latency{0};  // that it adds to a load which comes to it, unloaded
+};
+
+// Who is served first at HBM. Compute first: communication has what compute leaves of a share of the bandwidth, which
+// stands for the threshold on the queue's occupancy below which it is let in (T3, arXiv 2401.16677), and never less
+// than a floor.
+enum class Arbitration {
+  off,       // in proportion to what is under way
+  fixed,     // of `arbitration_threshold`
+  adaptive,  // from all, where compute takes nothing, down to `arbitration_threshold`, where it takes all
+};
+// Where the operands of stores that update are added up: nowhere, at the Infinity Cache, in HBM.
+enum class NearMemory { none, infinity_cache, hbm };
+
+// At the memory controllers: counts what of a tile has been stored.
+struct TrackerSpec {
+  std::int64_t entries = 0;  // tiles that it can follow at once
+  sim::Time latency{0};      // from the last store to an engine that may begin
 };
 
 struct MemorySpec {
@@ -38,6 +56,13 @@ struct MemorySpec {
   // What other machines could do (ConCCL, section VII-A):
   double collective_channels = 0.0;  // share of Infinity Cache and HBM set apart for collectives; 0: all for all
   bool collectives_first = false;    // requests of collectives overtake those of GEMMs
+  Arbitration arbitration = Arbitration::off;
+  double arbitration_threshold = 1.0;  // share of HBM up to which communication is let in
+  double arbitration_floor = 0.0;      // share of HBM that it always has
+  NearMemory near_memory = NearMemory::none;
+  double update_rate = 0.0;  // bytes added up near memory per second, over HBM's peak rate
+  TrackerSpec tracker;
+  bool metered = false;  // bytes read from and written to HBM are counted; in no file: a question, not a machine
 
   bool has_cache() const { return cache_capacity > sim::Bytes(0.0); }
   // From the CUs on: the L2s, the Infinity Cache if there is one, HBM.

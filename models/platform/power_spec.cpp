@@ -36,6 +36,7 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.hbm_energy = section.energy_per_byte("hbm_energy", limits::energy_per_byte);
   spec.links_awake = section.power("links_awake", limits::power);
   spec.links_awake_for = section.time("links_awake_for", awake_times);
+  spec.update_energy = section.energy_per_byte("update_energy", limits::energy_per_byte, sim::JoulesPerByte(0.0));
   spec.link_energy = section.energy_per_byte("link_energy", limits::energy_per_byte);
   spec.lowest_clock = section.frequency("lowest_clock", limits::clock);
   spec.highest_clock = section.frequency("highest_clock", limits::clock);

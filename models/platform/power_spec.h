@@ -28,6 +28,7 @@ struct PowerSpec {
   sim::JoulesPerByte l2_energy;
   sim::JoulesPerByte cache_energy;
   sim::JoulesPerByte hbm_energy;
+  sim::JoulesPerByte update_energy{};  // of a byte that memory adds to another, beside those of its level
   // Of a byte at that level of the memory.
   sim::JoulesPerByte energy_at(Mechanism level) const {
     return level == Mechanism::l2 ? l2_energy : level == Mechanism::infinity_cache ? cache_energy : hbm_energy;

@@ -10,9 +10,9 @@ SdmaDataPath::SdmaDataPath(const SdmaSpec& spec, std::span<Memory* const> memori
                            const Fabric& fabric)
     : spec_(spec), memories_(memories.begin(), memories.end()), pulls_(pulls.begin(), pulls.end()), fabric_(fabric) {}
 
-void SdmaDataPath::add_memory(UsageList& usages, int device, double reads, double writes, double cache_hits) const {
+void SdmaDataPath::add_memory(UsageList& usages, int device, const Traffic& traffic) const {
   if (device == host_device) return;  // host memory is never the tightest resource
-  memories_[static_cast<std::size_t>(device)]->add_below_l2(usages, {reads, writes, cache_hits});
+  memories_[static_cast<std::size_t>(device)]->add_below_l2(usages, traffic);
 }
 
 sim::Time SdmaDataPath::memory_latency(int device) const {
@@ -48,6 +48,7 @@ double SdmaDataPath::engine_cost(const TransferCommand& transfer, const Engine& 
   const double penalty = recommended ? 1.0 : host ? spec_.host_direction_penalty : spec_.affinity_penalty;
   switch (transfer.kind) {
     case TransferKind::copy:
+    case TransferKind::update:
       return penalty * written * (written > 1.0 ? spec_.broadcast_cost : 1.0);
     case TransferKind::swap:
       return penalty * 2.0 * spec_.swap_cost;
@@ -76,7 +77,8 @@ void SdmaDataPath::leave(const TransferCommand& transfer, const Engine& engine) 
 sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const Engine& engine) const {
   const int source = transfer.source.device;
   const bool both_ways = transfer.kind == TransferKind::swap;
-  const bool reads_destination = transfer.kind != TransferKind::copy;
+  const bool updates = transfer.kind == TransferKind::update;
+  const bool reads_destination = transfer.kind != TransferKind::copy && !updates;
   UsageList usages;
   usages.add(engine.payload, engine_cost(transfer, engine));
   if (is_pull(transfer, engine)) {
@@ -85,9 +87,10 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
     }
   }
   const double found = 1.0 - 1.0 / transfer.readers;  // what another engine has read before
-  add_memory(usages, source, 1.0, both_ways ? 1.0 : 0.0, std::max(spec_.cache_hits, found));
+  add_memory(usages, source, {1.0, both_ways ? 1.0 : 0.0, std::max(spec_.cache_hits, found)});
   for (const BufferRange& destination : transfer.destinations) {
-    add_memory(usages, destination.device, reads_destination ? 1.0 : 0.0, 1.0, spec_.cache_hits);
+    const Traffic written{reads_destination ? 1.0 : 0.0, updates ? 0.0 : 1.0, spec_.cache_hits, updates ? 1.0 : 0.0};
+    add_memory(usages, destination.device, written);
     fabric_.add(usages, source, destination.device, 1.0);
     if (both_ways) fabric_.add(usages, destination.device, source, 1.0);
   }

@@ -35,7 +35,7 @@ class SdmaDataPath {
  private:
   static bool is_pull(const TransferCommand& transfer, const Engine& engine);
   PullService& pulls_of(int gpu) const { return *pulls_[static_cast<std::size_t>(gpu)]; }
-  void add_memory(UsageList& usages, int device, double reads, double writes, double cache_hits) const;
+  void add_memory(UsageList& usages, int device, const Traffic& traffic) const;
   sim::Time memory_latency(int device) const;
   // Hops that a byte makes one after the other: there and back for a write or a remote read, both for a swap.
   sim::Time travel(const TransferCommand& transfer) const;

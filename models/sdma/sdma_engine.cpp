@@ -114,7 +114,7 @@ sim::Task<> SdmaEngine::start_transfer(ServedQueue& served, QueuedCommand queued
 }
 
 sim::Task<> SdmaEngine::stream(ServedQueue& served, QueuedCommand queued) {
-  const auto& transfer = std::get<TransferCommand>(queued.command);
+  auto& transfer = std::get<TransferCommand>(queued.command);
   if (spec_.l2_writeback && transfer.source.device != host_device) {
     sim::OpenStep writeback(simulator_);
     co_await simulator_.delay(spec_.l2_writeback_time);
@@ -133,14 +133,16 @@ sim::Task<> SdmaEngine::stream(ServedQueue& served, QueuedCommand queued) {
   end(acknowledgement, served, "acknowledgement", queued);
   if (transfer.times != nullptr) transfer.times->note_finished(simulator_.now());
   if (transfer.ledger != nullptr) book_delivery(transfer, *transfer.ledger);
+  transfer.written();
   served.transfers_under_way.add(-1);
 }
 
 sim::Task<> SdmaEngine::poll(ServedQueue& served, const QueuedCommand& queued) {
   const auto& command = std::get<PollCommand>(queued.command);
   if (command.reached != nullptr) command.reached->count_down();
-  const sim::Time out = read_latency() / 2;  // a read sees the word half way, and the result travels back
-  const sim::Time back = read_latency() - out;
+  const sim::Time look = command.told ? sim::Time::zero() : read_latency();
+  const sim::Time out = look / 2;  // a read sees the word half way, and the result travels back
+  const sim::Time back = look - out;
   sim::OpenStep read(simulator_);
   co_await simulator_.delay(out);
   if (command.word->meets(command.condition)) {
@@ -153,7 +155,7 @@ sim::Task<> SdmaEngine::poll(ServedQueue& served, const QueuedCommand& queued) {
                               ": value " + to_string(command.condition) + " in word";
   // Reads that find nothing are not simulated one by one: only the first that can find the word changed is.
   const sim::Time first_look = simulator_.now();
-  const sim::Time period = std::max(read_latency() + spec_.poll_interval, sim::Time(1));
+  const sim::Time period = std::max(command.told ? look : look + spec_.poll_interval, sim::Time(1));
   while (!command.word->meets(command.condition)) {
     co_await command.word->wait(command.condition, waiting);
     read = sim::OpenStep(simulator_);

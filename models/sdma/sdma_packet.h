@@ -10,6 +10,7 @@
 #include "models/machine/delivery_ledger.h"
 #include "models/machine/memory_word.h"
 #include "models/platform/sdma_spec.h"
+#include "sim/event_action.h"
 #include "sim/gate.h"
 
 namespace c3sim::models {
@@ -27,6 +28,7 @@ enum class TransferKind {
   copy,    // COPY_LINEAR: the source to the destination; with several destinations a broadcast
   swap,    // SWAP_LINEAR: source and destination exchange their bytes in place
   reduce,  // COPY_LINEAR of a future engine: the source is added to the destination, in the memory of the engine's GPU
+  update,  // COPY_LINEAR whose writes the destination's memory adds to what is there
 };
 
 // One transfer of any size. Above the packet limit it stands for as many packets as it takes: they run alike, one
@@ -40,6 +42,7 @@ struct TransferCommand {
   std::uint32_t operation = 0;            // whose it is: see ActivityTag
   // Engines that read the same source side by side: HBM is read once for all, the others find it in a cache.
   int readers = 1;
+  sim::EventAction written{};  // what happens once all is written and acknowledged
 };
 // Enters what the transfer has written.
 void book_delivery(const TransferCommand& transfer, DeliveryLedger& ledger);
@@ -48,6 +51,7 @@ struct PollCommand {  // POLL_REGMEM: the queue waits until the word meets the c
   MemoryWord* word;
   Condition condition;
   sim::Latch* reached = nullptr;  // counted down when the engine starts polling
+  bool told = false;              // whoever writes the word tells the engine, which reads nothing itself
 };
 struct AtomicCommand {  // ATOMIC ADD64, once the transfers before it are done
   MemoryWord* word;

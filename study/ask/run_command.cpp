@@ -5,6 +5,7 @@
 #include "study/c3/c3_study_file.h"
 #include "study/c3/c3_study_tables.h"
 #include "study/c3/finer_grain.h"
+#include "study/c3/sublayer_study.h"
 #include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {
@@ -66,6 +67,19 @@ Results answer_finer_grain(const Request& request, sim::Config& config, Testbed&
                              platform.spec.name);
 }
 
+Results answer_sublayers(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+                         int jobs) {
+  resolve_parameters(config, platform.spec);
+  const SublayerStudy study = read_sublayer_study(config.root(), testbed);
+  config.finish();
+  if (request.says("check")) {
+    return nothing_ran(platform, fmt::format("{}: {} sub-layers by {} schedules", study.name, study.sublayers.size(),
+                                             study.strategies.size() + 1));
+  }
+  return sublayer_results(study, run_sublayer_study(platform.spec, study, request.progress(), jobs),
+                          platform.spec.name);
+}
+
 Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed) {
   if (request.says("sensitivity")) {
     throw sim::ConfigError(
@@ -92,7 +106,8 @@ Results answer_run(Request& request) {
   Results results = holds_c3_study(config.root()) ? answer_c3_study(request, config, testbed, platform, jobs)
                     : holds_finer_grain_study(config.root())
                         ? answer_finer_grain(request, config, testbed, platform, jobs)
-                        : answer_experiment_file(request, config, testbed);
+                    : holds_sublayer_study(config.root()) ? answer_sublayers(request, config, testbed, platform, jobs)
+                                                          : answer_experiment_file(request, config, testbed);
   results.files.push_back({"experiment.yaml", config.resolved()});
   return request.finish(testbed, platform, std::move(results));
 }

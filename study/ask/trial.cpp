@@ -56,6 +56,17 @@ Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpe
   return schedule;
 }
 
+Schedule schedule_of_fused(const FusedTrial& trial, const models::PlatformSpec& platform) {
+  Schedule schedule{operation_of(trial.spec)};
+  if (!trial.gathered) return schedule;
+  models::CollectiveSpec gather = models::collective_of(trial.spec, platform.gpus);
+  gather.kind = models::CollectiveKind::all_gather;
+  gather.backend = models::Backend::sdma;
+  schedule.push_back(operation_of(gather));
+  schedule.back().after = {0};
+  return schedule;
+}
+
 // What the testbed is to play; empty for trials that are no schedule.
 Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
   return std::visit(
@@ -77,6 +88,7 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
           [&](const StreamAndCollectiveTrial& both) { return study::schedule_of(both, platform); },
           [&](const RemoteTrial& remote) { return schedule_of_kernels(remote, platform); },
           [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
+          [&](const FusedTrial& fused) { return schedule_of_fused(fused, platform); },
           [](const auto&) { return Schedule{}; }},
       trial);
 }
@@ -85,6 +97,14 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
 void add_means(Figures& figures, const PowerMeter& meter, sim::Seconds time) {
   figures[Figure::power] = meter.mean_power(time).value();
   figures[Figure::clock] = meter.mean_clock(time).value();
+}
+
+Figures of_fused(Testbed& testbed, const FusedTrial& trial) {
+  const Timeline& timeline = testbed.run(schedule_of_fused(trial, testbed.platform()));
+  const Span& fused = timeline.operations.front();
+  return {{Figure::time, sim::to_seconds(timeline.makespan()).value()},
+          {Figure::gemm_time, sim::to_seconds(*fused.gemm_end - fused.start).value()},
+          {Figure::collective_time, sim::to_seconds(fused.end - *fused.gemm_end).value()}};
 }
 
 Figures of_rest(const models::PlatformSpec& platform) {
@@ -353,7 +373,8 @@ bool is_concurrent(const Trial& trial) {
   const auto* const step = std::get_if<StepTrial>(&trial);
   if (step != nullptr) return step->question.gpus() > 1;
   return std::holds_alternative<C3Trial>(trial) || std::holds_alternative<DependentTrial>(trial) ||
-         std::holds_alternative<StreamAndCollectiveTrial>(trial) || (copies != nullptr && copies->stream);
+         std::holds_alternative<FusedTrial>(trial) || std::holds_alternative<StreamAndCollectiveTrial>(trial) ||
+         (copies != nullptr && copies->stream);
 }
 
 std::string why_impossible(const Testbed& testbed, const Trial& trial) {
@@ -392,6 +413,7 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
                                     [&](const StepTrial& step) { return observe(testbed, step); },
                                     [](const ReplayTrial&) { return Figures{}; },
+                                    [&](const FusedTrial& fused) { return of_fused(testbed, fused); },
                                     [&](const auto&) { return of_schedule(testbed, trial, asked); }},
                     trial);
 }

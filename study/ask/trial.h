@@ -115,9 +115,17 @@ struct ReplayTrial {
   auto operator<=>(const ReplayTrial&) const = default;
 };
 
+// A GEMM fused with the collective that it feeds or that feeds it. gemm_time is the GEMM's, collective_time what is
+// left of the collective then.
+struct FusedTrial {
+  models::FusedSpec spec;
+  bool gathered = false;  // what it has reduced and scattered is then gathered by engines: an all-reduce
+  auto operator<=>(const FusedTrial&) const = default;
+};
+
 using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
                            StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
-                           StreamAndCopiesTrial, StepTrial, ReplayTrial>;
+                           StreamAndCopiesTrial, StepTrial, ReplayTrial, FusedTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);

@@ -79,6 +79,7 @@ std::string words(const C3Trial& trial) {
   return text;
 }
 
+std::string words(const FusedTrial& trial) { return to_string(trial.spec) + (trial.gathered ? ", then gathered" : ""); }
 std::string words(const DependentTrial& trial) {
   return fmt::format("{} gemm {}", to_string(trial.schedule), models::to_string(trial.shape));
 }
@@ -193,7 +194,8 @@ std::string_view kind_of(const Trial& trial) {
                                                                            "stream beside a collective",
                                                                            "stream beside copies",
                                                                            "step",
-                                                                           "replay"};
+                                                                           "replay",
+                                                                           "fused"};
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
@@ -221,6 +223,7 @@ double size_of(const Trial& trial) {
                       [](const C3Trial& c3) { return c3.scenario.bytes.value(); },
                       [](const StreamAndCollectiveTrial& both) { return both.collective.bytes.value(); },
                       [](const StreamAndCopiesTrial& copies) { return copies.bytes.value(); },
+                      [](const FusedTrial& fused) { return fused.spec.gemm.flops().value(); },
                       [](const DependentTrial& dependent) { return gathered_bytes(dependent.shape).value(); },
                       [](const auto&) { return 0.0; }},
       trial);

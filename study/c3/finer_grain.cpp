@@ -99,6 +99,7 @@ std::vector<DependentSchedule> read_schedules(sim::Section& root) {
   }
   std::vector<std::string> names = root.texts("schedules");
   if (names == std::vector<std::string>{"all"}) names = known;
+  for (const DependentSchedule& schedule : triggered_schedules()) known.emplace_back(to_string(schedule));
   std::vector<DependentSchedule> schedules;
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end()) {

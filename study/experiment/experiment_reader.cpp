@@ -81,6 +81,16 @@ Operation whole_of(const GraphNode& node, const Testbed& testbed) {
   return whole;
 }
 
+// What is fused, one behind the other.
+Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
+  const auto* const fused = std::get_if<models::FusedSpec>(&node.operation.work);
+  if (fused == nullptr) return {whole_of(node, testbed)};
+  const models::CollectiveSpec collective = models::collective_of(*fused, testbed.platform().gpus);
+  Schedule whole{operation_of(fused->gemm), operation_of(collective)};
+  if (fused->gathers()) std::swap(whole[0], whole[1]);
+  return whole;
+}
+
 sim::NamedValue number(std::int64_t value) { return sim::Amount{static_cast<double>(value), {}}; }
 
 std::vector<std::int64_t> count_to(std::int64_t count) {
@@ -278,7 +288,7 @@ void ExperimentReader::read_operation(sim::Section& section) {
   node.piece = read_pieces(section);
   if (std::string reason = why_uncut(work, node.piece); !reason.empty()) return section.fault("pieces", reason);
   node.whole = experiment_.wholes.size();
-  experiment_.wholes.push_back({whole_of(node, testbed_)});
+  experiment_.wholes.push_back(wholes_of(node, testbed_));
   for (std::int64_t i = 0; i < node.piece.count; ++i) {
     if (i > 0 && !count_one(section)) return;
     node.piece.index = i;
@@ -291,7 +301,8 @@ void ExperimentReader::read_operation(sim::Section& section) {
 void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits) {
   sim::Section asked = section.section("dependent");
   const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
-  const auto schedules = choices_of(all_dependent_schedules());
+  auto schedules = choices_of(all_dependent_schedules());
+  for (const auto& triggered : choices_of(triggered_schedules())) schedules.push_back(triggered);
   const auto schedule = asked.choice<DependentSchedule>("schedule", schedules);
   if (!asked.is_sound("gemm")) return;
   if (!shape.ok()) return asked.fault("gemm", shape.error);

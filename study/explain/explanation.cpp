@@ -35,6 +35,10 @@ constexpr std::size_t index(Worker worker) { return static_cast<std::size_t>(wor
 Worker worker_of(const Work& work, models::Tenant tenant) {
   return std::visit(
       sim::Overloaded{[](const models::GemmShape&) { return Worker::gemm; },
+                      [&](const models::FusedSpec&) {
+                        if (tenant == models::Tenant::gemm) return Worker::gemm;
+                        return tenant == models::Tenant::sdma ? Worker::sdma : Worker::remote;
+                      },
                       [&](const models::CollectiveSpec& spec) {
                         if (tenant == models::Tenant::sdma) return Worker::sdma;
                         const bool by_library =

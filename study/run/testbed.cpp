@@ -27,6 +27,7 @@ models::HostThreads host_threads(const models::PlatformSpec& platform, const Sch
     if (spec && spec->host_threads) return *spec->host_threads;
     const auto* copy = std::get_if<models::SdmaCopySpec>(&operation.work);
     if (copy && copy->host_threads) return *copy->host_threads;
+    if (std::holds_alternative<models::FusedSpec>(operation.work)) return models::HostThreads::per_gpu;
   }
   return platform.host.threads;
 }
@@ -86,6 +87,10 @@ bool is_alike(const models::CollectiveSpec& spec, const models::PlatformSpec& pl
 bool is_alike(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
   return copy.everywhere && platform.host.threads == models::HostThreads::per_gpu;
 }
+// Of a mesh's links a ring uses one way only, and acknowledgements go the other.
+bool is_alike(const models::FusedSpec& spec, const models::PlatformSpec& platform) {
+  return spec.path == models::FusedPath::direct || platform.fabric.topology == models::Topology::fabric_switch;
+}
 bool is_alike(const models::SdmaPacketList&, const models::PlatformSpec&) { return false; }
 bool is_alike(const models::RemoteKernelSpec&, const models::PlatformSpec&) { return false; }
 
@@ -134,6 +139,8 @@ class Play {
       turns_.emplace_back(simulator_, "the turn of " + operation.name, 0);
       const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
       collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
+      const auto* fused = std::get_if<models::FusedSpec>(&operation.work);
+      fused_.push_back(fused ? std::make_unique<models::FusedGemm>(node_, *fused, stream(place)) : nullptr);
     }
     timeline_.operations.resize(schedule.size());
     timeline_.ceiling = brought.ceiling;
@@ -148,6 +155,10 @@ class Play {
     }
     if (rounds_differ(platform_)) simulator_.spawn("the end of a round", look_at_governors());
     simulator_.run();
+    if (platform_.gpu.memory.metered) {
+      timeline_.moved = node_.gpu(0).memory().moved();
+      for (const sim::ResourceId port : node_.fabric().ports(0)) timeline_.moved->links += node_.network().served(port);
+    }
     timeline_.unsettled = node_.network().effort().unconverged + node_.network().unregulated();
     return timeline_;
   }
@@ -216,6 +227,9 @@ class Play {
     for (const auto& collective : collectives_) {
       if (collective) co_await collective->prepare();
     }
+    for (const auto& fused : fused_) {
+      if (fused) co_await fused->prepare();
+    }
     origin_ = simulator_.now();
     if (attach_) attach_(node_, origin_);
     prepared_.open();
@@ -273,6 +287,10 @@ class Play {
     return models::run_gemm(node_, shape, stream(place), schedule_[place].gpus);
   }
   sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_[place]->run(); }
+  sim::Task<> carry_out(const models::FusedSpec&, std::size_t place) {
+    co_await fused_[place]->run();
+    timeline_.operations[place].gemm_end = fused_[place]->gemm_ended() - origin_;
+  }
   sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
     if (copy.submit == models::Submission::kernel) {
       timeline_.operations[place].phases = co_await models::run_gather_kernel(node_, copy, stream(place));
@@ -336,6 +354,7 @@ class Play {
   models::Node node_;
   models::NamedWords words_;                                         // of packets written by hand
   std::vector<std::unique_ptr<models::CollectiveRun>> collectives_;  // by place; null for other work
+  std::vector<std::unique_ptr<models::FusedGemm>> fused_;            // likewise
   sim::Gate prepared_;
   // By place: it may begin; its GPUs are done with it; the host knows.
   std::deque<sim::Gate> ready_, ended_, known_;
@@ -368,6 +387,11 @@ std::string reason_against(const models::GemmShape& shape, const models::Node& n
 
 std::string reason_against(const models::CollectiveSpec& spec, const models::Node& node) {
   return models::why_impossible(spec, node);
+}
+
+std::string reason_against(const models::FusedSpec& spec, const models::Node& node) {
+  const std::string of_gemm = reason_against(spec.gemm, node);
+  return of_gemm.empty() ? models::why_impossible(spec, node.spec()) : of_gemm;
 }
 
 std::string reason_against(const models::SdmaCopySpec& copy, const models::Node& node) {

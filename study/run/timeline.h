@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/machine/memory.h"
 #include "models/machine/power_limit_loop.h"
 #include "models/sdma/sdma_copy.h"
 #include "sim/units.h"
@@ -16,6 +17,7 @@ struct Span {
   sim::Time start{0};
   sim::Time end{0};
   std::optional<models::SdmaCopyPhases> phases;  // of copies
+  std::optional<sim::Time> gemm_end{};           // within it, of a GEMM that is fused with a collective
 };
 
 struct Timeline {
@@ -26,8 +28,9 @@ struct Timeline {
   // they remembered when the run began.
   std::optional<sim::Hertz> ceiling;
   std::vector<models::PowerLimitLoop::State> governors;
-  sim::Time makespan() const;      // the latest end
-  sim::Time time_of_last() const;  // from its start to its end
+  std::optional<models::MovedBytes> moved{};  // by one GPU, where its memory is metered
+  sim::Time makespan() const;                 // the latest end
+  sim::Time time_of_last() const;             // from its start to its end
 };
 
 }  // namespace c3sim::study

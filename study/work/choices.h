@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
+#include "models/collectives/fused_gemm.h"
 #include "models/kernels/remote_kernel.h"
 #include "models/platform/interference.h"
 #include "models/sdma/sdma_copy.h"
@@ -47,6 +48,16 @@ inline std::vector<Choice<models::RemoteAccess>> remote_access_choices() {
 }
 inline std::vector<Choice<models::Submission>> submission_choices() {
   return choices_of<models::Submission>(models::all_submissions);
+}
+inline std::vector<Choice<models::FusedPath>> fused_path_choices() {
+  return choices_of<models::FusedPath>(std::array{models::FusedPath::direct, models::FusedPath::ring});
+}
+inline std::vector<Choice<models::TriggerChoice>> trigger_choices() {
+  std::vector<Choice<models::TriggerChoice>> choices;
+  for (std::size_t place = 0; place < models::trigger_policies().size(); ++place) {
+    choices.emplace_back(models::trigger_policies()[place].name, models::TriggerChoice{place});
+  }
+  return choices;
 }
 inline std::vector<Choice<models::HostThreads>> host_thread_choices() {
   return choices_of<models::HostThreads>(std::array{models::HostThreads::one, models::HostThreads::per_gpu});

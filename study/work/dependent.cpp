@@ -24,6 +24,7 @@ constexpr std::int64_t pieces_of_a_shard = 8;  // as measured and as FiCCO has i
 struct Catalogue {
   std::vector<DependentSchedule> schedules;
   std::vector<std::string> names;
+  std::size_t untriggered = 0;  // those before the triggered ones
 
   void add(std::string name, const DependentSchedule& schedule) {
     names.push_back(std::move(name));
@@ -39,6 +40,23 @@ struct Catalogue {
         add(fmt::format("{}finer_{}_{}_{}", prefix, own_shard_apart ? "hetero" : "uniform", fused ? "fused" : "unfused",
                         axis == CutAxis::tokens ? "1d" : "2d"),
             schedule);
+      }
+    }
+  }
+  void add_triggered(const std::string& prefix, DependentSchedule schedule) {
+    schedule.grain = Grain::triggered;
+    const bool scatters = schedule.collective == Collective::scatter;
+    for (std::size_t place = 0; place < models::trigger_policies().size(); ++place) {
+      schedule.trigger = {place};
+      for (const models::FusedPath path : {models::FusedPath::direct, models::FusedPath::ring}) {
+        for (const bool stores : {false, true}) {
+          if (stores && !scatters) continue;
+          schedule.path = path;
+          schedule.stores = stores;
+          add(fmt::format("{}by_{}{}{}", prefix, models::to_string(schedule.trigger),
+                          path == models::FusedPath::ring ? "_ring" : "", stores ? "_stores" : ""),
+              schedule);
+        }
       }
     }
   }
@@ -62,12 +80,27 @@ Catalogue make_catalogue() {
     all.add_finer(prefix + "rccl_", by_kernels, false);
     if (collective == Collective::gather) all.add_finer(prefix + "rccl_", by_kernels, true);
   }
+  all.untriggered = all.schedules.size();
+  for (const Collective collective : {Collective::gather, Collective::scatter}) {
+    all.add_triggered(collective == Collective::scatter ? "scatter_" : "",
+                      {.collective = collective, .backend = Backend::sdma});
+  }
   return all;
 }
 
 const Catalogue& catalogue() {
   static const Catalogue all = make_catalogue();
   return all;
+}
+
+models::FusedSpec fused_of(const DependentSchedule& schedule, const GemmShape& shape) {
+  const bool gathers = schedule.collective == Collective::gather;
+  return {.gemm = shape,
+          .kind = gathers ? models::CollectiveKind::all_gather : models::CollectiveKind::reduce_scatter,
+          .path = schedule.path,
+          .trigger = schedule.trigger,
+          .stores = schedule.stores,
+          .pieces = pieces_of_a_shard};
 }
 
 // A schedule while it is being written down.
@@ -92,6 +125,7 @@ class Plan {
   void reduce(Places after);
 
   void gemm_in_pieces();
+  void trigger_pieces();
   void gather_in_one_go();
   void gather_shards();
   void gather_pieces();
@@ -181,6 +215,8 @@ void Plan::gemm_in_pieces() {
     multiply(piece);
   }
 }
+
+void Plan::trigger_pieces() { add("compute", fused_of(asked_, shape_), {}); }
 
 void Plan::gather_in_one_go() {
   Places arrivals;
@@ -279,6 +315,8 @@ Schedule Plan::write() && {
   const bool gathers = asked_.collective == Collective::gather;
   if (asked_.collective == Collective::none) {
     gemm_in_pieces();
+  } else if (asked_.grain == Grain::triggered) {
+    trigger_pieces();
   } else if (asked_.grain == Grain::serial) {
     gathers ? gather_in_one_go() : scatter_in_one_go();
   } else if (asked_.grain == Grain::shard) {
@@ -302,7 +340,12 @@ std::string_view to_string(const DependentSchedule& schedule) {
   return all.names[static_cast<std::size_t>(known - all.schedules.begin())];
 }
 
-std::span<const DependentSchedule> all_dependent_schedules() { return catalogue().schedules; }
+std::span<const DependentSchedule> all_dependent_schedules() {
+  return std::span(catalogue().schedules).first(catalogue().untriggered);
+}
+std::span<const DependentSchedule> triggered_schedules() {
+  return std::span(catalogue().schedules).subspan(catalogue().untriggered);
+}
 
 const DependentSchedule& dependent_schedule(std::string_view name) {
   const Catalogue& all = catalogue();
@@ -316,6 +359,7 @@ sim::Bytes scattered_bytes(const models::GemmShape& shape) { return elements(sha
 
 std::string why_impossible(const DependentSchedule& schedule, const GemmShape& shape,
                            const models::PlatformSpec& platform) {
+  if (schedule.grain == Grain::triggered) return models::why_impossible(fused_of(schedule, shape), platform);
   const bool in_shards = schedule.collective == Collective::scatter ||
                          (schedule.collective == Collective::gather &&
                           (schedule.grain != Grain::serial || schedule.backend == Backend::sdma));

@@ -21,23 +21,31 @@ namespace c3sim::study {
 
 struct DependentSchedule {
   enum class Collective { none, gather, scatter };  // none: the GEMM alone, in `pieces`
-  enum class Grain { serial, shard, finer };        // finer: every shard in 8 pieces; step s has piece s of all of them
+  // finer: every shard in 8 pieces; step s has piece s of all of them. triggered: likewise, but by one GEMM, whose
+  // pieces travel as they are complete (models/collectives/fused_gemm.h).
+  enum class Grain { serial, shard, finer, triggered };
 
   Collective collective = Collective::gather;
   Grain grain = Grain::serial;
   models::Backend backend = models::Backend::rccl;
-  bool own_shard_apart = false;    // hetero: multiplied first (gather) or last (scatter); else uniform
-  bool fused = true;               // one GEMM per step, or one per peer and step
-  CutAxis axis = CutAxis::tokens;  // 1d, or 2d: pieces of k where they are gathered, of m where they are scattered
-  std::int64_t pieces = 1;         // of the GEMM alone
+  bool own_shard_apart = false;     // hetero: multiplied first (gather) or last (scatter); else uniform
+  bool fused = true;                // one GEMM per step, or one per peer and step
+  CutAxis axis = CutAxis::tokens;   // 1d, or 2d: pieces of k where they are gathered, of m where they are scattered
+  std::int64_t pieces = 1;          // of the GEMM alone
+  models::TriggerChoice trigger{};  // of what is triggered, likewise the following
+  models::FusedPath path = models::FusedPath::direct;
+  bool stores = false;
 
   auto operator<=>(const DependentSchedule&) const = default;
 };
 
-// "finer_hetero_fused_1d" by copy engines, "rccl_finer_uniform_fused_2d", "scatter_serial_sdma", "gemm_8_row_pieces".
+// "finer_hetero_fused_1d" by copy engines, "scatter_by_flag", "scatter_by_tracker_ring_stores",
+// "rccl_finer_uniform_fused_2d", "scatter_serial_sdma", "gemm_8_row_pieces".
 std::string_view to_string(const DependentSchedule& schedule);
-// All that have a name. RCCL moves whole shards or pieces of all of them at once; what is scattered by its kernels has
-// no shard apart.
+// Those that are triggered, for which a machine may lack what they need.
+std::span<const DependentSchedule> triggered_schedules();
+// All others that have a name. RCCL moves whole shards or pieces of all of them at once; what is scattered by its
+// kernels has no shard apart.
 std::span<const DependentSchedule> all_dependent_schedules();
 // The one of that name, which there is.
 const DependentSchedule& dependent_schedule(std::string_view name);

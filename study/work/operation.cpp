@@ -46,6 +46,8 @@ std::string words(const models::RemoteKernelSpec& spec) { return "kernel: " + mo
 
 std::string words(const models::AttentionShape& shape) { return models::to_string(shape); }
 
+std::string words(const models::FusedSpec& spec) { return models::to_string(spec); }
+
 std::string words(const DelaySpec& spec) { return "delay of " + sim::to_string(spec.time); }
 
 std::string words(const HostWorkSpec& spec) { return "host work of " + sim::to_string(spec.time); }
@@ -62,7 +64,8 @@ std::string name_of(models::Backend backend) {
 
 bool uses_links(const Work& work) {
   return std::holds_alternative<models::CollectiveSpec>(work) || std::holds_alternative<models::SdmaCopySpec>(work) ||
-         std::holds_alternative<models::SdmaPacketList>(work) || std::holds_alternative<models::RemoteKernelSpec>(work);
+         std::holds_alternative<models::SdmaPacketList>(work) ||
+         std::holds_alternative<models::RemoteKernelSpec>(work) || std::holds_alternative<models::FusedSpec>(work);
 }
 
 bool waits_for_others(const Work& work) { return std::holds_alternative<models::SdmaPacketList>(work); }
@@ -70,6 +73,7 @@ bool waits_for_others(const Work& work) { return std::holds_alternative<models::
 Doer doer_of(const Work& work) {
   return std::visit(
       sim::Overloaded{[](const models::GemmShape&) { return Doer::gemm; },
+                      [](const models::FusedSpec&) { return Doer::gemm; },
                       [](const models::CollectiveSpec& spec) {
                         return models::by_kernels(spec.backend) ? Doer::channels : Doer::engines;
                       },

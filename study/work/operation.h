@@ -1,6 +1,6 @@
 // What a node can be asked to do: a GEMM, attention or an element-wise kernel on GPUs, a collective over them, one copy
-// by an SDMA engine, packets for one, a kernel that reaches into other GPUs, work of the host, or nothing for a while;
-// and when each piece of it may start.
+// by an SDMA engine, packets for one, a kernel that reaches into other GPUs, a GEMM fused with a collective, work of
+// the host, or nothing for a while; and when each piece of it may start.
 #pragma once
 
 #include <compare>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
+#include "models/collectives/fused_gemm.h"
 #include "models/kernels/attention.h"
 #include "models/kernels/elementwise.h"
 #include "models/kernels/remote_kernel.h"
@@ -36,14 +37,15 @@ struct HostWorkSpec {
   auto operator<=>(const HostWorkSpec&) const = default;
 };
 
-using Work =
-    std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList,
-                 models::ElementwiseSpec, models::RemoteKernelSpec, DelaySpec, HostWorkSpec, models::AttentionShape>;
+using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::SdmaCopySpec, models::SdmaPacketList,
+                          models::ElementwiseSpec, models::RemoteKernelSpec, DelaySpec, HostWorkSpec,
+                          models::AttentionShape, models::FusedSpec>;
 
 // Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
 bool is_kernel(const Work& work);
 
 // By what work is done: a GEMM, a collective's channels, copy engines, another kernel, or nothing on a GPU.
+// What is fused is the GEMM's.
 enum class Doer { gemm, channels, engines, kernel, host };
 Doer doer_of(const Work& work);
 

@@ -166,9 +166,21 @@ models::RemoteKernelSpec read_remote(sim::Section section, const models::Platfor
   return spec;
 }
 
+models::FusedSpec read_fused(sim::Section section) {
+  models::FusedSpec spec;
+  spec.gemm = read_gemm(section);
+  spec.kind =
+      section.choice<models::CollectiveKind>("kind", collective_choices(), models::CollectiveKind::reduce_scatter);
+  spec.path = section.choice<models::FusedPath>("path", fused_path_choices(), models::FusedPath::direct);
+  spec.trigger = section.choice<models::TriggerChoice>("trigger", trigger_choices());
+  spec.stores = section.flag("stores", false);
+  spec.pieces = section.integer("pieces", 1, 1024, 1);
+  return spec;
+}
+
 // As in Work.
-constexpr std::array<const char*, 9> kinds_of_work{"gemm",   "collective", "copy", "packets",  "kernel",
-                                                   "remote", "delay",      "host", "attention"};
+constexpr std::array<const char*, 10> kinds_of_work{"gemm",   "collective", "copy", "packets",   "kernel",
+                                                    "remote", "delay",      "host", "attention", "fused"};
 constexpr sim::Limits<sim::Time> pauses{sim::Time(0), sim::Time(3'600'000'000'000'000)};  // an hour
 
 }  // namespace
@@ -179,13 +191,14 @@ Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
   if (kinds != 1) {
     operation.fault("name",
                     "an operation has exactly one of the keys gemm, attention, collective, copy, packets, kernel, "
-                    "remote, dependent, delay and host");
+                    "remote, fused, dependent, delay and host");
   }
   if (operation.has("packets")) return read_packets(operation.section("packets"), platform);
   if (operation.has("collective")) return read_collective(operation.section("collective"), platform);
   if (operation.has("copy")) return read_copy(operation.section("copy"), platform);
   if (operation.has("kernel")) return read_kernel(operation.section("kernel"));
   if (operation.has("remote")) return read_remote(operation.section("remote"), platform);
+  if (operation.has("fused")) return read_fused(operation.section("fused"));
   if (operation.has("delay")) return DelaySpec{operation.time("delay", pauses)};
   if (operation.has("host")) return HostWorkSpec{operation.time("host", pauses)};
   if (operation.has("attention")) return read_attention(operation.section("attention"));
@@ -203,7 +216,7 @@ bool uses_cus(const Work& work, const models::PlatformSpec& platform) {
           [&](const models::CollectiveSpec& spec) { return models::kernel_part(spec, platform.gpu.sdma).has_value(); },
           [](const models::GemmShape&) { return true; }, [](const models::ElementwiseSpec&) { return true; },
           [](const models::AttentionShape&) { return true; }, [](const models::RemoteKernelSpec&) { return true; },
-          [](const auto&) { return false; }},
+          [](const models::FusedSpec&) { return true; }, [](const auto&) { return false; }},
       work);
 }
 

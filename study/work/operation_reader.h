@@ -12,7 +12,8 @@ namespace c3sim::study {
 
 inline constexpr sim::Limits<sim::Bytes> array_sizes{sim::Bytes(1.0), largest_array};
 
-// The work under the one key that names its kind: gemm, collective, copy, packets, kernel, remote, delay or host.
+// The work under the one key that names its kind: gemm, collective, copy, packets, kernel, remote, fused, delay or
+// host.
 Work read_work(sim::Section operation, const models::PlatformSpec& platform);
 // That key.
 const char* kind_key(const Work& work);

@@ -66,6 +66,21 @@ TEST(MemoryPolicy, ChannelsSetApartAreThereForCollectivesAlone) {
   EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 200.0, 1e-6);
 }
 
+// Compute first: a GEMM has what it asks for, less the floor of a twentieth, and communication what a threshold of 80 %
+// leaves: of 1000 GB/s of bus that reads fill to 80 %, 950 and 50; alone, 800 of 1000 on the bus, which carry 640.
+TEST(MemoryPolicy, ArbitrationServesComputeFirstAndKeepsAFloor) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.arbitration = Arbitration::fixed;
+  platform.gpu.memory.arbitration_threshold = 0.8;
+  platform.gpu.memory.arbitration_floor = 0.05;
+  const Rates both = rates_of_readers(platform, 1.0, 1000.0);
+  EXPECT_NEAR(both.gemm, 0.95 * 800.0, 1e-3);
+  EXPECT_NEAR(both.collective, 0.05 * 800.0, 1e-3);
+  EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 0.8 * 800.0, 1.0);
+  platform.gpu.memory.arbitration = Arbitration::adaptive;
+  EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 800.0, 1.0);
+}
+
 // What is set apart is kept from all other tenants alike, who share the rest. In a machine in which tenants do not
 // share HBM each has all of its 800 GB/s.
 TEST(MemoryPolicy, OtherKernelsAreTenantsBesideGemms) {

@@ -73,6 +73,10 @@ TEST(TrialWords, SayWhatIsNotAsUsual) {
   EXPECT_THAT(to_string(Trial(pair)), testing::EndsWith("without barriers by swap prelaunched"));
   EXPECT_EQ(to_string(Trial(DependentTrial{{64, 128, 256}, dependent_schedule("shard_overlap")})),
             "shard_overlap gemm 64x128x256");
+  FusedTrial fused{{.gemm = {64, 128, 256}, .trigger = models::trigger_named("flag"), .pieces = 2}};
+  fused.gathered = true;
+  EXPECT_EQ(to_string(Trial(fused)),
+            "gemm 64x128x256 fused with direct reduce_scatter, flag, 2 pieces a shard, then gathered");
 }
 
 TEST(TrialWords, CallAllGpusOfThePlatformAll) {
@@ -97,7 +101,7 @@ TEST(TrialKinds, HaveNamesOfTheirOwn) {
        {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
         Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(C3Trial{}),
         Trial(DependentTrial{}), Trial(StreamAndCollectiveTrial{}), Trial(StreamAndCopiesTrial{}), Trial(StepTrial{}),
-        Trial(ReplayTrial{})}) {
+        Trial(ReplayTrial{}), Trial(FusedTrial{})}) {
     kinds.insert(kind_of(trial));
   }
   EXPECT_EQ(kinds.size(), std::variant_size_v<Trial>);

@@ -11,6 +11,7 @@
 #include "sim/config/config_error.h"
 #include "study/c3/c3_study_file.h"
 #include "study/c3/finer_grain.h"
+#include "study/c3/sublayer_study.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
@@ -147,7 +148,8 @@ TEST(ShippedExperiments, AreRead) {
     sim::Config config = experiment_config(entry.path());
     set_parameters(config, {});
     read_machine(config);
-    if (holds_c3_study(config.root()) || holds_finer_grain_study(config.root())) continue;
+    const sim::Section root = config.root();
+    if (holds_c3_study(root) || holds_finer_grain_study(root) || holds_sublayer_study(root)) continue;
     EXPECT_FALSE(read_experiment(config, testbed).graph.nodes().empty()) << entry.path();
     ++read;
   }

@@ -232,10 +232,22 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperator) {
   EXPECT_THAT(said("operator: add, elements: 8, read: 1B"), HasSubstr("read: unknown key"));
 }
 
+TEST_F(ExperimentTest, SaysWhatIsWrongWithAFusedGemm) {
+  const auto said = [this](const std::string& fused) {
+    return faults("  - {name: a, stream: s, fused: {" + fused + "}}\n");
+  };
+  EXPECT_THAT(said("gemm: 4096x8192x4096, trigger: traker"), HasSubstr("did you mean 'tracker'?"));
+  EXPECT_THAT(said("gemm: 4096x8192x4096"), HasSubstr("trigger: is missing"));
+  EXPECT_THAT(
+      said("gemm: 4096x8192x4096, trigger: flag, pieces: 3"),
+      HasSubstr("test.yaml:4:26: operations[0].fused: 8192 tokens (n) do not divide into 8 shards of 3 pieces"));
+  EXPECT_THAT(said("gemm: 4096x8192x4096, trigger: tracker, path: ring"), HasSubstr("gpu.memory.near_memory hbm"));
+}
+
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
               HasSubstr("exactly one of the keys gemm, attention, collective, copy, packets, kernel, remote, "
-                        "dependent, delay and host"));
+                        "fused, dependent, delay and host"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}}\n"),
               HasSubstr("exactly one of the keys"));
   EXPECT_THAT(faults("  - {name: a, stream: s, gemm: 8192x8192}\n"),

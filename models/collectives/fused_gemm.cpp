@@ -1,0 +1,367 @@
+#include "models/collectives/fused_gemm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "models/kernels/elementwise.h"
+#include "models/kernels/gemm.h"
+#include "models/machine/activity_tag.h"
+#include "models/platform/device.h"
+
+namespace c3sim::models {
+
+namespace {
+
+constexpr std::int64_t nothing = -1;
+constexpr std::int64_t its_turn_is_there = 1;
+
+std::int64_t portion_of(std::int64_t whole, std::int64_t count, std::int64_t index) {
+  return whole * (index + 1) / count - whole * index / count;
+}
+
+std::int64_t tiles_of(const GpuSpec& gpu, const GemmShape& shape) { return plan_gemm(gpu, shape).pieces(); }
+
+// Of a shard: products of fewer than 16 bits are added up and kept in 16.
+sim::Bytes shard_bytes(const FusedSpec& spec, int gpus) {
+  const double tokens = static_cast<double>(spec.gemm.n / gpus);
+  const double element = spec.gathers() ? spec.gemm.element() : std::max(spec.gemm.element(), GemmShape::element_bytes);
+  return sim::Bytes(tokens * static_cast<double>(spec.gathers() ? spec.gemm.k : spec.gemm.m) * element);
+}
+
+// What each GPU sends, in order for each peer.
+std::vector<FusedTransfer> ring_transfers(const FusedSpec& spec, std::int64_t gpus) {
+  std::vector<FusedTransfer> transfers;
+  for (std::int64_t hop = 0; hop + 1 < gpus; ++hop) {
+    for (std::int64_t piece = 0; piece < spec.pieces; ++piece) {
+      const std::int64_t here = hop * spec.pieces + piece;
+      const std::int64_t next = here + spec.pieces;
+      if (spec.gathers()) {
+        transfers.push_back({hop == 0 ? nothing : here - spec.pieces, 1, here, hop > 0});
+      } else {
+        transfers.push_back({here, 1, next, hop > 0});
+      }
+    }
+  }
+  return transfers;
+}
+
+std::vector<FusedTransfer> direct_transfers(const FusedSpec& spec, std::int64_t gpus) {
+  std::vector<FusedTransfer> transfers;
+  for (std::int64_t round = 0; round < spec.pieces; ++round) {
+    for (std::int64_t distance = 1; distance < gpus; ++distance) {
+      if (spec.gathers()) {
+        transfers.push_back({nothing, static_cast<int>(distance), round, false});
+      } else {
+        const std::int64_t first = round * gpus;
+        transfers.push_back({first + distance - 1, static_cast<int>(distance), first + gpus - 1, false});
+      }
+    }
+  }
+  return transfers;
+}
+
+}  // namespace
+
+std::string_view to_string(FusedPath path) { return path == FusedPath::ring ? "ring" : "direct"; }
+
+std::string to_string(const FusedSpec& spec) {
+  return fmt::format("gemm {} fused with {} {}, {}{}, {} pieces a shard", to_string(spec.gemm), to_string(spec.path),
+                     to_string(spec.kind), to_string(spec.trigger), spec.stores ? ", stored by it" : "", spec.pieces);
+}
+
+CollectiveSpec collective_of(const FusedSpec& spec, int gpus) {
+  CollectiveSpec collective;
+  collective.kind = spec.kind;
+  collective.bytes = shard_bytes(spec, gpus) * static_cast<double>(gpus);
+  collective.gpus = gpus;
+  collective.host_threads = HostThreads::per_gpu;
+  return collective;
+}
+
+std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform) {
+  const int gpus = platform.gpus;
+  const bool reduces = spec.kind == CollectiveKind::reduce_scatter;
+  if (!spec.gathers() && !reduces && spec.kind != CollectiveKind::all_to_all) {
+    return "a GEMM is fused with the all_gather that feeds it, or with a reduce_scatter or an all_to_all of its result";
+  }
+  if (gpus < 2) return "pieces travel between GPUs: at least two are accepted";
+  if (spec.path == FusedPath::ring && spec.kind == CollectiveKind::all_to_all) {
+    return "an all_to_all is exchanged directly: path: direct is accepted";
+  }
+  const bool adds = platform.gpu.memory.near_memory != NearMemory::none;
+  if (spec.path == FusedPath::ring && reduces && !adds) {
+    return "on a ring each memory adds what passes: gpu.memory.near_memory hbm or infinity_cache is accepted, or path: "
+           "direct";
+  }
+  if (spec.stores && spec.gathers()) return "what is gathered is no GEMM's result: stores: false is accepted";
+  const std::int64_t shard = spec.gemm.n / gpus;
+  if (spec.gemm.n % (gpus * spec.pieces) != 0) {
+    return fmt::format("{} tokens (n) do not divide into {} shards of {} pieces: multiples of {} are accepted",
+                       spec.gemm.n, gpus, spec.pieces, gpus * spec.pieces);
+  }
+  const std::int64_t tiles = tiles_of(platform.gpu, spec.gemm);
+  if (tiles < gpus * spec.pieces) {
+    return fmt::format(
+        "{} tiles of the GEMM cannot be had in {} pieces of {} shards ({} tokens each): {} pieces are "
+        "accepted, or a larger product",
+        tiles, spec.pieces, gpus, shard, std::max<std::int64_t>(1, tiles / gpus));
+  }
+  const SdmaSpec& sdma = platform.gpu.sdma;
+  const int queues = std::max(1, (sdma.engines - sdma.host_engines) * sdma.queues_per_engine);
+  const int programs = spec.path == FusedPath::ring ? 1 : (gpus - 2 + queues) / queues;
+  TransferCommand transfer;
+  transfer.source.bytes = shard_bytes(spec, gpus) / static_cast<double>(spec.pieces);
+  transfer.destinations.emplace_back();
+  const std::int64_t each = spec.pieces * (spec.path == FusedPath::ring ? gpus - 1 : 1);
+  const sim::Bytes queued = static_cast<double>(programs) *
+                            (static_cast<double>(each) * (sdma.packets.poll + ring_bytes(transfer, sdma.packets)) +
+                             sdma.packets.atomic + sdma.packets.trap);
+  if (queued <= sdma.ring) return {};
+  return fmt::format(
+      "an engine has {} of packets queued beforehand, but a ring holds {}: fewer pieces or a larger "
+      "gpu.sdma.ring are accepted",
+      sim::to_string(queued), sim::to_string(sdma.ring));
+}
+
+FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream)
+    : node_(node),
+      spec_(spec),
+      stream_(std::move(stream)),
+      trigger_(policy_of(spec.trigger).on(node.spec())),
+      tiles_(tiles_of(node.spec().gpu, spec.gemm)),
+      transfers_(spec.path == FusedPath::ring ? ring_transfers(spec, node.gpus())
+                                              : direct_transfers(spec, node.gpus())),
+      release_(node.simulator(), "the turn of " + to_string(spec), 0) {
+  const GpuSpec& gpu = node.spec().gpu;
+  const int cus = gpu.memory.xcds * stream_.mask.cus(gpu.cus_per_xcd);
+  const GemmPlan plan = plan_gemm(gpu, spec.gemm);
+  const auto resident = static_cast<double>(std::min<std::int64_t>(tiles_, gpu.slots(cus, plan.kernel.workgroup)));
+  storing_ = static_cast<std::int64_t>(std::ceil(resident * plan.around));
+  for (const int index : node.all_simulated()) add_side(index);
+}
+
+void FusedGemm::add_side(int gpu) {
+  sim::Simulator& simulator = node_.simulator();
+  auto side = std::make_unique<Side>();
+  side->gpu = gpu;
+  const std::int64_t shards = node_.gpus();
+  const std::int64_t count = !spec_.gathers()                ? shards * spec_.pieces
+                             : spec_.path == FusedPath::ring ? (shards - 1) * spec_.pieces
+                                                             : spec_.pieces;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Piece& piece = side->pieces.emplace_back();
+    if (!spec_.gathers()) piece.tiles = portion_of(tiles_, count, i);
+    piece.word = std::make_unique<MemoryWord>(
+        simulator, fmt::format("piece {} of {} of {} on {}", i, count, to_string(spec_), device_name(gpu)), 0);
+  }
+  for (const FusedTransfer& transfer : transfers_) {
+    ++side->pieces[static_cast<std::size_t>(transfer.there)].due;
+    if (transfer.arrives_first) side->pieces[static_cast<std::size_t>(transfer.piece)].passes_on = true;
+  }
+  side->gathered = std::make_unique<MemoryWord>(simulator, "pieces gathered on " + device_name(gpu), 0);
+  side->arrivals = std::make_unique<sim::Latch>(simulator, "all pieces for " + device_name(gpu), transfers_.size());
+  sides_.push_back(std::move(side));
+}
+
+TransferCommand FusedGemm::command_of(int gpu, const FusedTransfer& transfer) {
+  const int peer = (gpu + transfer.distance) % node_.gpus();
+  const bool reduces = spec_.kind == CollectiveKind::reduce_scatter;
+  const bool adds = node_.spec().gpu.memory.near_memory != NearMemory::none;
+  TransferCommand command;
+  command.kind = reduces && adds ? TransferKind::update : TransferKind::copy;
+  command.source = {gpu, 0, sim::Bytes(0.0), shard_bytes(spec_, node_.gpus()) / static_cast<double>(spec_.pieces)};
+  command.destinations = {{peer, 0, sim::Bytes(0.0), command.source.bytes}};
+  command.operation = stream_.operation;
+  return command;
+}
+
+bool FusedGemm::is_stored(const FusedTransfer& transfer) const { return spec_.stores && !transfer.arrives_first; }
+
+sim::Task<> FusedGemm::prepare() {
+  for (const auto& side : sides_) {
+    std::map<int, int> used_queues;
+    for (int distance = 1; distance < node_.gpus(); ++distance) {
+      co_await queue_commands(*side, distance, used_queues);
+    }
+  }
+}
+
+// The commands for one peer.
+sim::Task<> FusedGemm::queue_commands(Side& side, int distance, std::map<int, int>& used_queues) {
+  SdmaComplex& complex = *node_.copy_engines()[static_cast<std::size_t>(side.gpu)];
+  const int peer = (side.gpu + distance) % node_.gpus();
+  const int engine = complex.spec().recommended_engine(side.gpu, peer);
+  std::vector<SdmaCommand> commands;
+  for (const FusedTransfer& transfer : transfers_) {
+    if (transfer.distance != distance || is_stored(transfer)) continue;
+    if (transfer.piece == nothing) {
+      commands.emplace_back(PollCommand{&release_, {Comparison::equal, its_turn_is_there}, nullptr, true});
+    } else {
+      const Piece& piece = side.pieces[static_cast<std::size_t>(transfer.piece)];
+      const Condition complete{Comparison::at_least, piece.tiles + (transfer.arrives_first ? 1 : 0)};
+      commands.emplace_back(PollCommand{piece.word.get(), complete, nullptr, trigger_.told});
+    }
+    TransferCommand command = command_of(side.gpu, transfer);
+    command.written = [this, arrival = &arrivals_.emplace_back(peer, &transfer)] {
+      arrive(arrival->first, *arrival->second);
+    };
+    commands.emplace_back(std::move(command));
+  }
+  if (commands.empty()) co_return;
+  const std::string name = complex.engine(engine).name();
+  side.completions.push_back(std::make_unique<CompletionSignal>(node_.host(), complex, name));
+  side.completions.back()->append_to(commands);
+  SdmaQueue& queue = complex.engine(engine).queue(used_queues[engine]++ % complex.spec().queues_per_engine);
+  SubmittingThread& thread = complex.submitter(node_.host());
+  co_await queue.writer().acquire();
+  for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
+  co_await queue.ring_doorbell(thread, complex.doorbell_latency());
+  queue.writer().release();
+}
+
+Stream FusedGemm::stream_on(Side& side) {
+  Stream stream = stream_;
+  stream.ended = nullptr;  // the GPU is not done with all of it when the kernel is
+  if (!spec_.gathers()) {
+    stream.progress = [this](const KernelProgress& progress) { retire(progress); };
+    stream.fence = trigger_.fence;
+    const double others = node_.gpus() - 1;
+    const bool on_ring = spec_.path == FusedPath::ring;
+    stream.adds_result = on_ring && spec_.kind == CollectiveKind::reduce_scatter;
+    if (spec_.stores) stream.stored_elsewhere = (on_ring ? 1.0 : others) / node_.gpus();
+    return stream;
+  }
+  const auto groups = static_cast<std::int64_t>(side.pieces.size());
+  stream.polled.word = side.gathered.get();
+  stream.polled.until = {Comparison::at_least, groups};
+  if (trigger_.at_end) return stream;
+  const std::int64_t own = tiles_ / node_.gpus();
+  stream.polled.first = static_cast<int>(own);
+  stream.polled.each = static_cast<int>((tiles_ - own + groups - 1) / groups);
+  if (!trigger_.told) stream.polled.read = node_.spec().gpu.sdma.gpu_read_latency;
+  return stream;
+}
+
+sim::Task<> FusedGemm::run_kernel_on(Side& side, sim::Latch& ended) {
+  std::vector<int> gpus(1, side.gpu);
+  co_await run_gemm(node_, spec_.gemm, stream_on(side), std::move(gpus));
+  ended.count_down();
+}
+
+sim::Task<> FusedGemm::see_completions(Side& side, sim::Latch& seen) {
+  co_await side.arrivals->wait();
+  for (const auto& completion : side.completions) co_await completion->see();
+  seen.count_down();
+}
+
+sim::Task<> FusedGemm::run() {
+  sim::Simulator& simulator = node_.simulator();
+  sim::Latch ended(simulator, "the end of a fused GEMM on all GPUs", sides_.size());
+  sim::Latch seen(simulator, "all pieces on all GPUs", sides_.size());
+  for (const auto& side : sides_) {
+    simulator.spawn("fused gemm on " + device_name(side->gpu), run_kernel_on(*side, ended));
+    simulator.spawn("pieces of " + device_name(side->gpu), see_completions(*side, seen));
+  }
+  if (stream_.ready != nullptr) co_await stream_.ready->wait();
+  release_.write(its_turn_is_there);
+  co_await ended.wait();
+  gemm_ended_ = simulator.now();
+  co_await seen.wait();
+  const bool adds = node_.spec().gpu.memory.near_memory != NearMemory::none;
+  if (spec_.kind != CollectiveKind::reduce_scatter || adds) co_return;
+  const sim::Bytes shard = shard_bytes(spec_, node_.gpus());
+  const double sums = shard.value() / GemmShape::element_bytes * (node_.gpus() - 1);
+  Stream stream = stream_;
+  stream.ready = nullptr;
+  stream.ended = nullptr;
+  const ElementwiseSpec sum{shard * static_cast<double>(node_.gpus()), shard, sim::Flops(sums)};
+  co_await run_elementwise(node_, sum, stream);
+}
+
+// Tiles are counted to their pieces in the order in which workgroups are placed: they retire in that order but for the
+// last of them.
+void FusedGemm::retire(const KernelProgress& progress) {
+  Side& side = this->side(progress.gpu);
+  const std::int64_t done = tiles_ * progress.done / progress.all;
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < side.pieces.size(); ++i) {
+    Piece& piece = side.pieces[i];
+    const std::int64_t own = std::clamp<std::int64_t>(done - before, 0, piece.tiles);
+    before += piece.tiles;
+    const std::int64_t more = own - piece.own;
+    if (more == 0) continue;
+    piece.own = own;
+    count(side, piece, more);
+    for (const FusedTransfer& transfer : transfers_) {
+      if (transfer.piece != static_cast<std::int64_t>(i) || !is_stored(transfer)) continue;
+      node_.simulator().spawn("stores of " + device_name(side.gpu), store(side, transfer, more));
+    }
+  }
+  if (progress.done < progress.all) return;
+  side.kernel_ended = true;
+  for (Piece& piece : side.pieces) notify(piece, std::exchange(piece.withheld, 0));
+}
+
+void FusedGemm::count(Side& side, Piece& piece, std::int64_t more) {
+  if (trigger_.entries > 0 && piece.arrived == 0 && entries_used(side) > trigger_.entries) piece.untracked = true;
+  if (!side.kernel_ended && (trigger_.at_end || piece.untracked)) {
+    piece.withheld += more;
+  } else {
+    notify(piece, more);
+  }
+}
+
+void FusedGemm::notify(Piece& piece, std::int64_t more) {
+  if (more == 0) return;
+  sim::Simulator& simulator = node_.simulator();
+  simulator.schedule(simulator.now() + trigger_.notice, [word = piece.word.get(), more] { word->add(more); });
+}
+
+// Tiles that are being stored, and those that wait for what arrives. What arrives before finds an entry or is held back
+// by its sender until the tile is stored here: that this holds up the sender's engine is left out.
+std::int64_t FusedGemm::entries_used(const Side& side) const {
+  std::int64_t used = storing_;
+  for (const Piece& piece : side.pieces) {
+    if (piece.passes_on && piece.arrived == 0) used += piece.own;
+  }
+  return used;
+}
+
+void FusedGemm::arrive(int gpu, const FusedTransfer& transfer) {
+  Side& side = this->side(gpu);
+  Piece& piece = side.pieces[static_cast<std::size_t>(transfer.there)];
+  ++piece.arrived;
+  if (piece.passes_on) notify(piece, 1);
+  if (spec_.gathers() && piece.arrived == piece.due) {
+    const sim::Time notice = trigger_.at_end ? sim::Time::zero() : trigger_.notice;
+    node_.simulator().schedule(node_.simulator().now() + notice, [word = side.gathered.get()] { word->add(1); });
+  }
+  side.arrivals->count_down();
+}
+
+// What the GEMM stores into the peer's memory when tiles end. Its stores are posted: they hold no CU.
+sim::Task<> FusedGemm::store(Side& side, FusedTransfer transfer, std::int64_t tiles) {
+  const TransferCommand command = command_of(side.gpu, transfer);
+  Piece& piece = side.pieces[static_cast<std::size_t>(transfer.piece)];
+  const int peer = command.destinations.front().device;
+  const bool updates = command.kind == TransferKind::update;
+  UsageList usages;
+  node_.fabric().add(usages, side.gpu, peer, 1.0);
+  node_.gpu(peer).memory().add_below_l2(usages, {0.0, updates ? 0.0 : 1.0, 0.0, updates ? 1.0 : 0.0});
+  sim::ActivitySpec activity;
+  activity.tag = ActivityTag{stream_.operation, Tenant::remote}.packed();
+  activity.amount = command.source.bytes.value() * static_cast<double>(tiles) / static_cast<double>(piece.tiles);
+  activity.usages = std::move(usages).take();
+  activity.weight = node_.spec().gpu.sdma.bytes_in_flight.value();
+  co_await node_.network().run(std::move(activity));
+  co_await node_.simulator().delay(node_.fabric().route(side.gpu, peer).latency);
+  piece.stored += tiles;
+  if (piece.stored == piece.tiles) arrive(peer, transfer);
+}
+
+}  // namespace c3sim::models

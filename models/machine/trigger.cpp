@@ -1,0 +1,51 @@
+#include "models/machine/trigger.h"
+
+#include <algorithm>
+#include <array>
+
+#include "models/platform/platform_spec.h"
+#include "sim/check.h"
+
+namespace c3sim::models {
+
+namespace {
+
+// Today, without a word from within the kernel: the next command in the stream begins behind it.
+Trigger at_kernel_end(const PlatformSpec&) { return {.at_end = true}; }
+
+// Today, from within: each workgroup makes its stores visible and adds to a word that the engine polls.
+Trigger by_flag(const PlatformSpec& platform) {
+  return {.fence = platform.shots.fence_latency, .notice = platform.gpu.sdma.gpu_submission.word_write};
+}
+
+// Likewise, but the workgroup that comes last writes the engine's command and rings for it, as libraries do whose
+// kernels put (rocSHMEM, MORI).
+Trigger by_doorbell(const PlatformSpec& platform) {
+  const SdmaSpec& sdma = platform.gpu.sdma;
+  const SubmissionCosts& costs = sdma.gpu_submission;
+  return {.fence = platform.shots.fence_latency,
+          .notice = costs.command_write + costs.packet_write + costs.doorbell + sdma.gpu_doorbell_latency,
+          .told = true};
+}
+
+// T3 (arXiv 2401.16677): a table at the memory controllers counts what is stored of each tile, and its last store marks
+// an engine's command, queued beforehand, as one that may begin.
+Trigger by_tracker(const PlatformSpec& platform) {
+  const TrackerSpec& tracker = platform.gpu.memory.tracker;
+  return {.notice = tracker.latency, .told = true, .entries = tracker.entries};
+}
+
+constexpr std::array<TriggerPolicy, 4> policies{
+    {{"kernel_end", at_kernel_end}, {"flag", by_flag}, {"doorbell", by_doorbell}, {"tracker", by_tracker}}};
+
+}  // namespace
+
+std::span<const TriggerPolicy> trigger_policies() { return policies; }
+
+TriggerChoice trigger_named(std::string_view name) {
+  const auto named = std::ranges::find(policies, name, &TriggerPolicy::name);
+  SIM_CHECK(named != policies.end() && "a name of a policy");
+  return {static_cast<std::size_t>(named - policies.begin())};
+}
+
+}  // namespace c3sim::models

@@ -1,0 +1,184 @@
+// A GEMM and its collective as one: nothing is lost or gained but by what a trigger costs and a memory can add.
+#include "models/collectives/fused_gemm.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "models/collectives/collective.h"
+#include "models/kernels/gemm.h"
+#include "tests/models/model_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+const std::vector<std::string> with_adders{"gpus=4", "host.threads=per_gpu", "gpu.memory.near_memory=hbm",
+                                           "gpu.memory.tracker.entries=100000"};
+
+PlatformSpec four_gpus(const std::vector<std::string>& more = {}) {
+  std::vector<std::string> assignments = with_adders;
+  assignments.insert(assignments.end(), more.begin(), more.end());
+  PlatformSpec platform = mi300x(assignments);
+  platform.gpu.memory.metered = true;
+  return platform;
+}
+
+FusedSpec fused_spec(const std::string& trigger, FusedPath path = FusedPath::direct, std::int64_t pieces = 4) {
+  return {.gemm = {4096, 8192, 4096}, .path = path, .trigger = trigger_named(trigger), .pieces = pieces};
+}
+
+struct SeenOfFused {
+  sim::Time time{0};
+  sim::Time gemm{0};
+  MovedBytes moved{};
+};
+
+sim::Task<> prepare_and_run_fused(Node& node, FusedGemm& fused, SeenOfFused& seen) {
+  co_await fused.prepare();
+  const sim::Time start = node.simulator().now();
+  co_await fused.run();
+  seen.time = node.simulator().now() - start;
+  seen.gemm = fused.gemm_ended() - start;
+}
+
+SeenOfFused run_fused(const PlatformSpec& platform, const FusedSpec& spec, Symmetry symmetry = Symmetry::all_alike) {
+  EXPECT_EQ(why_impossible(spec, platform), "");
+  sim::Simulator simulator;
+  Node node(simulator, platform, symmetry);
+  FusedGemm fused(node, spec, {});
+  SeenOfFused seen;
+  simulator.spawn("fused", prepare_and_run_fused(node, fused, seen));
+  simulator.run();
+  seen.moved = node.gpu(0).memory().moved();
+  return seen;
+}
+
+sim::Time time_of_gemm_alone(const PlatformSpec& platform, const GemmShape& shape) {
+  sim::Simulator simulator;
+  Node node(simulator, platform, Symmetry::all_alike);
+  simulator.spawn("gemm", run_gemm(node, shape));
+  simulator.run();
+  return simulator.now();
+}
+
+// Every GPU does the same: one that stands for all sees what each of them sees, whichever it is. Of a ring it would see
+// acknowledgements on the links that it sends over: here there are none.
+TEST(FusedGemms, OneGpuStandsForAll) {
+  for (const FusedPath path : {FusedPath::direct, FusedPath::ring}) {
+    const PlatformSpec platform = four_gpus({"fabric.reverse_share=0"});
+    const SeenOfFused one = run_fused(platform, fused_spec("tracker", path));
+    const SeenOfFused all = run_fused(platform, fused_spec("tracker", path), Symmetry::none);
+    EXPECT_NEAR(sim::to_microseconds(one.time), sim::to_microseconds(all.time), 0.01) << to_string(path);
+    EXPECT_NEAR(one.moved.updates, all.moved.updates, 1.0) << to_string(path);
+  }
+}
+
+// What triggers earlier ends no later but for what it costs itself: here a notice a piece, of at most 32 in a row.
+RC_GTEST_PROP(FusedGemms, ATrackerIsNoSlowerThanTheKernelsEndButForItsNotices, ()) {
+  const auto path = *rc::gen::element(FusedPath::direct, FusedPath::ring);
+  FusedSpec spec = fused_spec("tracker", path, std::int64_t{1} << *rc::gen::inRange(0, 4));
+  spec.gemm = {1024L * *rc::gen::inRange(1, 5), 4096L * *rc::gen::inRange(1, 3), 512L * *rc::gen::inRange(1, 9)};
+  spec.stores = *rc::gen::inRange(0, 2) == 1;
+  FusedSpec at_end = spec;
+  at_end.trigger = trigger_named("kernel_end");
+  const PlatformSpec platform = four_gpus();
+  const sim::Time cost = 32 * platform.gpu.memory.tracker.latency;
+  RC_ASSERT(run_fused(platform, spec).time <= run_fused(platform, at_end).time + cost);
+}
+
+// Of an array of S on 4 GPUs each sends 3 shards of S/4; whoever receives them with_adders them.
+RC_GTEST_PROP(FusedGemms, EachGpuAddsWhatTheOthersSendIt, ()) {
+  FusedSpec spec = fused_spec("tracker", FusedPath::direct, std::int64_t{1} << *rc::gen::inRange(0, 5));
+  spec.gemm.m = 512L * *rc::gen::inRange(2, 9);
+  const double array = 2.0 * static_cast<double>(spec.gemm.m * spec.gemm.n);
+  RC_ASSERT(std::abs(run_fused(four_gpus(), spec).moved.updates / (0.75 * array) - 1.0) < 1e-6);
+}
+
+// With memory that with_adders, nothing is put aside and read again.
+TEST(FusedGemms, AddingNearMemoryMovesNoMoreBytes) {
+  const SeenOfFused with = run_fused(four_gpus(), fused_spec("flag"));
+  const SeenOfFused without = run_fused(four_gpus({"gpu.memory.near_memory=none"}), fused_spec("flag"));
+  EXPECT_LT(with.moved.hbm_reads, without.moved.hbm_reads);
+  EXPECT_LE(with.moved.hbm_writes, without.moved.hbm_writes * (1.0 + 1e-9));
+}
+
+// Pieces that take no time to travel leave the GEMM and what comes behind its last of two waves: two fifths of the
+// pieces are read, set up and noticed, some 30 us.
+TEST(FusedGemms, WithInfiniteLinksTakeAsLongAsTheGemm) {
+  const PlatformSpec platform = four_gpus({"fabric.link_rate=100000 GB/s", "gpu.sdma.payload_rate=100000 GB/s",
+                                           "gpu.memory.update_rate=100", "gpu.sdma.bytes_in_flight=1 GiB"});
+  const FusedSpec spec = fused_spec("tracker", FusedPath::direct, 16);
+  const double alone = sim::to_microseconds(time_of_gemm_alone(platform, spec.gemm));
+  EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), alone, 40.0);
+}
+
+// A product of one multiplication an element is stored in no time beside 3 shards of 64 MiB over links of 1 GB/s.
+TEST(FusedGemms, OfNoWorkTakeAsLongAsTheExchange) {
+  FusedSpec spec = fused_spec("tracker");
+  spec.gemm = {16384, 8192, 1};
+  const PlatformSpec platform = four_gpus({"fabric.link_rate=1 GB/s", "fabric.reverse_share=0"});
+  const double link_us = 16384.0 * 2048.0 * 2.0 / 1e9 * 1e6;
+  EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), link_us, 0.02 * link_us);
+}
+
+// What a flag costs the GEMM beside what pieces under way cost it is a fence for each wave of its workgroups.
+TEST(FusedGemms, PayAFenceAWaveForFlags) {
+  const PlatformSpec platform = four_gpus();
+  const FusedSpec spec = fused_spec("flag");
+  const GemmPlan plan = plan_gemm(platform.gpu, spec.gemm);
+  const double slots = platform.gpu.slots(platform.gpu.cus(), plan.kernel.workgroup);
+  const double waves = std::ceil(static_cast<double>(plan.pieces()) / slots);
+  const double more =
+      sim::to_microseconds(run_fused(platform, spec).gemm - run_fused(platform, fused_spec("tracker")).gemm);
+  EXPECT_NEAR(more, waves * sim::to_microseconds(platform.shots.fence_latency), 0.3 * more);
+}
+
+// A table without an entry for each tile that is being stored follows none in time.
+TEST(FusedGemms, ATrackerOfTooFewEntriesIsAsLateAsTheKernelsEnd) {
+  const FusedSpec spec = fused_spec("tracker");
+  const PlatformSpec wide = four_gpus();
+  const PlatformSpec narrow = four_gpus({"gpu.memory.tracker.entries=1"});
+  const sim::Time at_end = run_fused(wide, fused_spec("kernel_end")).time;
+  EXPECT_LT(run_fused(wide, spec).time, 0.95 * at_end);
+  EXPECT_NEAR(sim::to_microseconds(run_fused(narrow, spec).time), sim::to_microseconds(at_end), 5.0);
+}
+
+// What is gathered feeds the GEMM piece by piece: less than one behind the other.
+TEST(FusedGemms, BeginWithThePiecesThatAreThere) {
+  FusedSpec spec = fused_spec("flag");
+  spec.kind = CollectiveKind::all_gather;
+  FusedSpec at_end = spec;
+  at_end.trigger = trigger_named("kernel_end");
+  const PlatformSpec platform = four_gpus();
+  for (const FusedPath path : {FusedPath::direct, FusedPath::ring}) {
+    spec.path = at_end.path = path;
+    EXPECT_LT(run_fused(platform, spec).time, 0.98 * run_fused(platform, at_end).time) << to_string(path);
+  }
+}
+
+TEST(FusedGemms, SayWhyTheyAreImpossible) {
+  const auto why = [](const PlatformSpec& platform, const FusedSpec& spec) { return why_impossible(spec, platform); };
+  FusedSpec spec = fused_spec("flag", FusedPath::ring);
+  EXPECT_NE(why(mi300x(), spec).find("gpu.memory.near_memory hbm"), std::string::npos);
+  spec.path = FusedPath::direct;
+  spec.pieces = 3;
+  EXPECT_NE(why(mi300x(), spec).find("multiples of 24 are accepted"), std::string::npos);
+  spec.pieces = 1024;
+  EXPECT_NE(why(mi300x(), spec).find("tiles of the GEMM cannot be had"), std::string::npos);
+  spec = fused_spec("flag", FusedPath::ring);
+  spec.kind = CollectiveKind::all_to_all;
+  EXPECT_NE(why(four_gpus(), spec).find("path: direct"), std::string::npos);
+  spec.kind = CollectiveKind::broadcast;
+  EXPECT_NE(why(four_gpus(), spec).find("all_gather that feeds it"), std::string::npos);
+  spec.kind = CollectiveKind::all_gather;
+  spec.stores = true;
+  EXPECT_NE(why(four_gpus(), spec).find("stores: false"), std::string::npos);
+  spec = fused_spec("flag", FusedPath::direct, 16);
+  EXPECT_NE(why(four_gpus({"gpu.sdma.ring=512 B"}), spec).find("larger gpu.sdma.ring"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace c3sim::models

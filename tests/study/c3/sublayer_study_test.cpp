@@ -1,0 +1,87 @@
+#include "study/c3/sublayer_study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/config/config.h"
+#include "study/experiment/experiment_reader.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+const models::PlatformSpec& t3_machine() {
+  static const models::PlatformSpec platform =
+      read_platform(C3SIM_SOURCE_DIR "/configs/platforms/t3.yaml", {}, folders).spec;
+  return platform;
+}
+
+std::string study_text(const std::string& fused, const std::string& tokens = "[4096]") {
+  return "name: t3\ntokens: " + tokens +
+         "\nmodels: {small: {hidden: 3072, gpus: [8]}, big: {hidden: 12288, gpus: [32], large: true}}\n"
+         "sublayers: {projection: 1, second_product: 4}\nfused: {plain: {" +
+         fused + "}}\ncus_apart: [8]\npublished: {source: nobody, metrics: {plain_geomean: 1.2}}\n";
+}
+constexpr auto as_t3 = "trigger: tracker, path: ring, stores: true, tiles: 16, near_memory: hbm";
+
+SublayerStudy study_of(const std::string& text) {
+  sim::Config config = sim::Config::from_text(text, "t3.yaml");
+  set_parameters(config, {});
+  const Testbed testbed(t3_machine());
+  SublayerStudy study = read_sublayer_study(config.root(), testbed);
+  config.finish();
+  return study;
+}
+
+// What overlaps takes no less than the longer of the two, but for the host's calls between operations that it saves;
+// with GEMM, reduce-scatter and all-gather of equal length ideal overlap gains 3 over 2.
+TEST(SublayerStudies, FusedSchedulesAreBoundByIdealOverlap) {
+  const SublayerStudy study = study_of(study_text(as_t3));
+  for (const SublayerResult& one : run_sublayer_study(t3_machine(), study)) {
+    EXPECT_LE(one.ideal_speedup(), 1.5 + 1e-9);
+    EXPECT_LE(one.speedup(one.fused.front().time), 1.01 * one.ideal_speedup()) << one.sublayer.name;
+    EXPECT_GT(one.speedup(one.fused.front().time), 1.0) << one.sublayer.name;
+  }
+}
+
+// Seven of eight parts of an array of 2 T H bytes arrive at each GPU's neighbour, who adds them; its own GEMM stores
+// seven of eight as updates, too.
+TEST(SublayerStudies, MoveAndAddTheBytesOfARing) {
+  const SublayerStudy study = study_of(study_text(as_t3));
+  for (const SublayerResult& one : run_sublayer_study(t3_machine(), study)) {
+    const double array = 2.0 * 4096.0 * static_cast<double>(one.sublayer.hidden);
+    const double others = 1.0 - 1.0 / one.sublayer.gpus;
+    EXPECT_NEAR(one.fused.front().moved.updates / (2.0 * others * array), 1.0, 1e-3);
+    EXPECT_LT(one.fused.front().moved.hbm_reads + one.fused.front().moved.hbm_writes,
+              one.moved.hbm_reads + one.moved.hbm_writes);
+  }
+}
+
+TEST(SublayerStudies, DoNotDependOnThreads) {
+  const SublayerStudy study = study_of(study_text(as_t3));
+  const auto once = run_sublayer_study(t3_machine(), study, {}, 1);
+  const auto again = run_sublayer_study(t3_machine(), study, {}, 3);
+  ASSERT_EQ(once.size(), 4U);
+  for (std::size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].fused.front().time, again[i].fused.front().time);
+}
+
+TEST(SublayerStudies, SayWhatIsWrongWithAFile) {
+  const auto said = [](const std::string& text) {
+    try {
+      study_of(text);
+    } catch (const sim::ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(said(study_text("trigger: tracker, path: ring, tiles: 16")),
+              testing::HasSubstr("gpu.memory.near_memory hbm"));
+  EXPECT_THAT(said(study_text(as_t3, "[4097]")), testing::HasSubstr("4097 tokens (n) do not divide"));
+  EXPECT_THAT(said(study_text(as_t3, "[]")), testing::HasSubstr("at least one number of tokens"));
+  EXPECT_THAT(said(study_text("trigger: trakcer, tiles: 16")), testing::HasSubstr("did you mean 'tracker'?"));
+}
+
+}  // namespace
+}  // namespace c3sim::study
