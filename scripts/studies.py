@@ -36,6 +36,14 @@ def markdown(rows, columns):
 
 def page(name, answer):
     about, *sentences = answer["notes"]
+    inputs = ""
+    if "inputs" in answer:  # parameters of the platform among the axes
+        columns = ["parameter", "today", "kind", "range", "asked", "source"]
+        inputs = f"""
+What was varied, and what is known of it today:
+
+{markdown(answer["inputs"], columns)}
+"""
     command = f"c3sim sweep configs/studies/{name}.yaml --out out/{name}"
     return f"""<!-- made by scripts/studies.py -->
 # {about}
@@ -47,11 +55,7 @@ def page(name, answer):
 {chr(10).join("- " + sentence for sentence in sentences)}
 
 {markdown(answer["best"], ["case", "objective", "value", "unit", "choice"])}
-
-What was varied, and what is known of it today:
-
-{markdown(answer["inputs"], ["parameter", "today", "kind", "range", "asked", "source"])}
-"""
+{inputs}"""
 
 
 def ask(study, folder):

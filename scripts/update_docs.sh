@@ -80,8 +80,19 @@ steps() {
   local question="step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph"
   # shellcheck disable=SC2086 # words
   printf '```\n$ c3sim %s\n%s\n' "$question" "$($c3sim $question)"
+  local way
+  for way in "sdma --prelaunch" one_shot; do
+    # shellcheck disable=SC2086 # words
+    printf '$ c3sim %s --collectives %s\n%s\n...\n' "$question" "$way" "$($c3sim $question --collectives $way | head -2)"
+  done
+  printf '```\n'
+}
+
+# Requests over time, with cached prefixes and without.
+serving() {
+  local question="serve configs/serve/llama_70b_prefixes.yaml --rate 2,4,6"
   # shellcheck disable=SC2086 # words
-  printf '$ c3sim %s --collectives sdma\n%s\n...\n```\n' "$question" "$($c3sim $question --collectives sdma | head -2)"
+  printf '```\n$ c3sim %s --out out/serve\n%s\n```\n' "$question" "$($c3sim $question)"
 }
 
 # Every parameter of kind fitted of the platforms that have any, but what a fit says of itself.
@@ -124,6 +135,7 @@ engines >"$made/engines"
 tuner >"$made/tuner"
 ficco >"$made/ficco"
 steps >"$made/steps"
+serving >"$made/serving"
 fitted >"$made/fitted"
 scripts/claims_by_mechanism.py conccl >"$made/claims"
 for table in "Where the time went" "Why operations are slower"; do
@@ -148,6 +160,7 @@ fill "$made/README.md" engines
 fill "$made/README.md" tuner
 fill "$made/README.md" ficco
 fill "$made/README.md" steps
+fill "$made/README.md" serving
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes
 fill "$made/conccl.md" claims

@@ -6,6 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "calibrate/replay/kineto.h"
+#include "calibrate/replay/replay_report.h"
+#include "sim/config/measurement_text.h"
 #include "study/uncertainty/quantile.h"
 
 namespace c3sim::validate {
@@ -42,10 +45,28 @@ std::vector<Batch> batches_of(const std::map<study::Trial, std::set<study::Figur
   return batches;
 }
 
+Outcome play_again(study::Testbed& testbed, const study::ReplayTrial& trial) {
+  const calibrate::Profile profile = calibrate::read_kineto(sim::read_measurement_text(trial.trace), trial.trace,
+                                                            calibrate::Labels::beside(trial.trace));
+  calibrate::Contention contention(testbed, {});
+  const calibrate::Met met = calibrate::play_unchanged(profile, contention);
+  sim::Time time = trial.simulated ? met.simulated : met.replayed;
+  if (trial.collective) {
+    const auto known = met.collectives.find(*trial.collective);
+    if (known == met.collectives.end()) return {{}, "the trace has none beside computation"};
+    time = known->second;
+  }
+  return {{{study::Figure::time, sim::to_seconds(time).value()}}, {}};
+}
+
 std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   std::vector<Outcome> outcomes;
   for (const auto& [trial, figures] : batch) {
     Outcome outcome;
+    if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) {
+      outcomes.push_back(play_again(testbed, *replay));
+      continue;
+    }
     outcome.why_not = study::why_impossible(testbed, trial);
     if (outcome.why_not.empty()) outcome.figures = study::observe(testbed, trial, figures);
     outcomes.push_back(std::move(outcome));

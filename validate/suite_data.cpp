@@ -33,6 +33,13 @@ calibrate::Reader reader_of_everything(const Library& library) {
   return reader;
 }
 
+void locate_traces(calibrate::Reading& reading, const std::filesystem::path& table) {
+  for (calibrate::Measurement& one : reading.measurements) {
+    auto* const replay = std::get_if<study::ReplayTrial>(&one.trial);
+    if (replay != nullptr) replay->trace = (table.parent_path() / replay->trace).string();
+  }
+}
+
 std::vector<Suite> suites_named(const Library& library, std::span<const std::string> names,
                                 const calibrate::Reader& reader) {
   std::vector<Suite> suites = read_suites(library.suites, reader);
@@ -64,6 +71,7 @@ std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::
     }
     for (const SuiteTable& table : suite.tables) {
       readings.push_back(reader.read_as(table.format, library.reference / table.file));
+      locate_traces(readings.back(), library.reference / table.file);
       if (!readings.back().faults.empty()) throw sim::ConfigError(readings.back().faults);
     }
   }

@@ -1,6 +1,7 @@
 // The suites there are, and the measurements behind them.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::
 // The suites of these names, all where there are none. Throws sim::ConfigError for an unknown name, with the nearest.
 std::vector<Suite> suites_named(const Library& library, std::span<const std::string> names,
                                 const calibrate::Reader& reader);
+
+// Names the traces of trials where they are: beside the table that names them.
+void locate_traces(calibrate::Reading& reading, const std::filesystem::path& table);
 
 // Reads logs, and tables in the forms of the folder of formats; lookups find the tables of reference data.
 calibrate::Reader reader_of_forms(const Library& library);

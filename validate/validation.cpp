@@ -193,6 +193,7 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
     for (const SuiteTable& table : suite.tables) files.emplace_back(table.file);
     for (const SuiteTable& table : suite.tables) {
       calibrate::Reading reading = reader.read_as(table.format, library.reference / table.file);
+      locate_traces(reading, library.reference / table.file);
       if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
       if (has_namesake(files, table.file)) name_by_path(reading, table.file);
       const bool own = !table.platform.empty() && !options.platform;

@@ -185,6 +185,8 @@ study::Trial read_copy(FieldReader& fields) {
   spec.to = fields.device("to");
   spec.bytes = fields.bytes();
   spec.engine = fields.integer("engine", 0);
+  if (fields.has("submit")) spec.submit = fields.choice("submit", study::submission_choices());
+  spec.copies = fields.integer("copies", 1).value_or(1);
   return study::CopyTrial{spec};
 }
 
@@ -312,14 +314,27 @@ study::Trial read_step(FieldReader& fields) {
   question.tp = fields.integer("tp", 1).value_or(1);
   question.ep = fields.integer("ep", 1).value_or(1);
   question.dp = fields.integer("dp", 1).value_or(1);
+  question.cp = fields.integer("cp", 1).value_or(1);
+  question.half = fields.choice<study::Half>("half", study::half_choices(), study::Half::both);
   question.shard = fields.choice<study::Shard>("shard", study::shard_choices(), study::Shard::none);
   question.dtype = fields.choice<models::Dtype>("dtype", study::dtype_choices(), models::Dtype::bf16);
   question.graph = fields.flag("graph");
   question.optimizer = fields.choice<study::Optimizer>("optimizer", study::optimizer_choices(), study::Optimizer::none);
   question.forward = fields.flag("forward");
   question.recompute = fields.flag("recompute");
-  question.collectives = fields.choice<models::Backend>("collectives", study::backend_choices(), models::Backend::rccl);
+  question.collectives = fields.choice<study::Carrier>("collectives", study::carrier_choices(), models::Backend::rccl);
+  question.variant = fields.choice<models::SdmaVariant>("variant", study::variant_choices(), models::SdmaVariant::pcpy);
+  question.prelaunch = fields.flag("prelaunch");
+  question.pause = fields.time("pause");
   if (fields.has("kind")) trial.kind = fields.choice("kind", study::kind_choices());
+  return trial;
+}
+
+study::Trial read_replay(FieldReader& fields) {
+  study::ReplayTrial trial;
+  trial.trace = fields.word("trace");
+  if (fields.has("collective")) trial.collective = fields.choice("collective", study::collective_choices());
+  trial.simulated = fields.flag("simulated");
   return trial;
 }
 
@@ -340,7 +355,8 @@ const std::vector<Kind>& kinds() {
        {"collective", "bytes", "backend", "gpus", "variant", "prelaunch", "engines", "cus", "channels", "graph",
         "host_threads"},
        read_collective},
-      {"copy", {"from", "to", "bytes", "engine"}, read_copy},
+      {"copy", {"from", "to", "bytes", "engine", "submit", "copies"}, read_copy},
+      {"replay", {"trace", "collective", "simulated"}, read_replay},
       {"fan_out",
        {"peers", "bytes"},
        [](FieldReader& fields) {
@@ -356,8 +372,9 @@ const std::vector<Kind>& kinds() {
       {"dependent", {"gemm", "dtype", "schedule"}, read_dependent},
       {"fused", {"gemm", "dtype", "kind", "path", "trigger", "stores", "pieces"}, read_fused},
       {"step",
-       {"model", "phase", "layers", "batch", "tokens", "context", "tp", "ep", "dp", "shard", "dtype", "graph",
-        "optimizer", "forward", "recompute", "collectives", "kind"},
+       {"model",     "phase",       "layers",  "half",      "batch", "tokens", "context",   "tp",
+        "ep",        "dp",          "cp",      "shard",     "dtype", "graph",  "optimizer", "forward",
+        "recompute", "collectives", "variant", "prelaunch", "pause", "kind"},
        read_step},
       {"stream_beside_collective",
        {"read", "written", "workgroups", "stream_bytes", "collective", "bytes", "backend", "gpus", "variant",

@@ -27,7 +27,8 @@ double slowdown_of(const study::Span& one, const study::Span& other, sim::Time a
 std::optional<models::CollectiveSpec> Contention::carried_out(const models::CollectiveSpec& collective) {
   models::CollectiveSpec asked = collective;
   asked.backend = by_what_.backend;
-  if (models::by_kernels(asked.backend)) asked.channels = by_what_.channels;
+  if (!models::by_kernels(asked.backend) || !by_what_.channels_as_traced) asked.channels.reset();
+  if (models::by_kernels(asked.backend) && by_what_.channels) asked.channels = by_what_.channels;
   const std::string why_not = testbed_.why_impossible(asked);
   if (why_not.empty()) return asked;
   ++by_library_[why_not];
@@ -37,6 +38,7 @@ std::optional<models::CollectiveSpec> Contention::carried_out(const models::Coll
 
 bool Contention::can(models::CollectiveSpec collective, models::Backend backend) const {
   collective.backend = backend;
+  if (!models::by_kernels(backend)) collective.channels.reset();
   return testbed_.why_impossible(collective).empty();
 }
 

@@ -17,6 +17,7 @@ namespace c3sim::calibrate {
 struct ByWhat {
   models::Backend backend = models::Backend::rccl;
   std::optional<int> channels{};
+  bool channels_as_traced = true;  // where none are asked for; else as the library has it
 };
 
 // Beside matrix products, and beside kernels that stream through memory.

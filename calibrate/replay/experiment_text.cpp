@@ -72,10 +72,12 @@ class Writer {
     if (piece.kind == PieceKind::moving) {
       flush(stream_of(i));
       const models::CollectiveSpec& spec = run_.collectives[*piece.collective];
+      const models::Backend backend = machine_.can(spec, backend_) ? backend_ : models::Backend::rccl;
       write(stream_of(i), "collective",
-            fmt::format("collective: {{kind: {}, bytes: {}, gpus: {}, backend: {}}}", models::to_string(spec.kind),
-                        sim::to_string(spec.bytes), spec.gpus,
-                        models::to_string(machine_.can(spec, backend_) ? backend_ : models::Backend::rccl)));
+            fmt::format(
+                "collective: {{kind: {}, bytes: {}, gpus: {}, backend: {}{}}}", models::to_string(spec.kind),
+                sim::to_string(spec.bytes), spec.gpus, models::to_string(backend),
+                spec.channels && models::by_kernels(backend) ? fmt::format(", channels: {}", *spec.channels) : ""));
     } else {
       (piece.kind == PieceKind::matrix   ? stream.matrix
        : piece.kind == PieceKind::memory ? stream.memory

@@ -42,6 +42,7 @@ enum class Field {
   out_elements,
   group,
   type,
+  grid,
   count
 };
 struct FieldName {
@@ -65,7 +66,8 @@ constexpr std::array field_names{FieldName{"ph", Field::phase, false},
                                  FieldName{"In msg nelems", Field::in_elements, true},
                                  FieldName{"Out msg nelems", Field::out_elements, true},
                                  FieldName{"Group size", Field::group, true},
-                                 FieldName{"dtype", Field::type, true}};
+                                 FieldName{"dtype", Field::type, true},
+                                 FieldName{"grid", Field::grid, true}};
 
 class Event {
  public:
@@ -93,7 +95,7 @@ class Handler final : public Json::json_sax_t {
   using Take = std::function<void(const Event&)>;
   explicit Handler(Take take) : take_(std::move(take)) {}
 
-  std::string gpu, ranks, error;
+  std::string gpu, rank, ranks, error;
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -113,11 +115,12 @@ class Handler final : public Json::json_sax_t {
   }
   bool start_array(std::size_t) override {
     ++depth_;
-    field_ = Field::count;
+    if (field_ != Field::grid) field_ = Field::count;  // of which the first counts
     return true;
   }
   bool end_array() override {
     --depth_;
+    field_ = Field::count;
     return true;
   }
   bool key(string_t& name) override {
@@ -150,6 +153,8 @@ class Handler final : public Json::json_sax_t {
       gpu = text;
     } else if (part_ == "distributedInfo" && depth_ == 2 && inner_ == "world_size") {
       ranks = text;
+    } else if (part_ == "distributedInfo" && depth_ == 2 && inner_ == "rank") {
+      rank = text;
     }
     return true;
   }
@@ -235,6 +240,7 @@ class Gatherer {
   void name_collective(ProfiledWork& work, const TorchWork& known);
   void join_launches();
   void join_waits();
+  void count_overlaps();
 
   const Labels& labels_;
   Profile profile_;
@@ -244,6 +250,7 @@ class Gatherer {
   std::vector<std::pair<HostCall, std::int64_t>> calls_;  // and their correlation
   std::unordered_map<std::int64_t, Call> by_correlation_;
   std::vector<std::int64_t> externals_;                      // by work
+  std::vector<std::optional<std::int64_t>> grids_;           // by work: workgroups, of which a channel is one
   std::unordered_map<std::int64_t, TorchWork> collectives_;  // by "External id" of their operators
   std::vector<Waiting> waits_;
 };
@@ -313,6 +320,7 @@ void Gatherer::take_work(const Event& event) {
     name_collective(work, *collective_of(record_of(event)));
   }
   externals_.push_back(event.integer(Field::external).value_or(0));
+  grids_.push_back(event.integer(Field::grid));
 }
 
 void Gatherer::take_call(const Event& event) {
@@ -401,33 +409,45 @@ void Gatherer::join_waits() {
   profile_.unnamed_waits -= std::min(profile_.unnamed_waits, waits_.size());
 }
 
+// A stream does one thing after the other, but for the moment that a kernel is let in early.
+void Gatherer::count_overlaps() {
+  constexpr sim::Time let_in = std::chrono::microseconds(20);
+  std::vector<sim::Time> busy_until(profile_.streams.size(), sim::Time::min());
+  for (const ProfiledWork& work : profile_.work) {
+    sim::Time& until = busy_until[work.stream];
+    if (until > work.begin + let_in) {
+      misunderstand(
+          "work that begins while its own stream is busy: two GPUs under one id, or a clock that ran backwards",
+          std::min(until, work.end) - work.begin);
+    }
+    until = std::max(until, work.end);
+  }
+}
+
 Profile Gatherer::finish(const Handler& handler) && {
   profile_.gpu = printable(handler.gpu);
   profile_.cut_off = handler.error;
   const sim::Parsed<std::int64_t> ranks = parse_printed_integer(handler.ranks);
   if (ranks.error.empty() && ranks.value > 0 && ranks.value <= 4096) profile_.ranks = static_cast<int>(ranks.value);
+  const sim::Parsed<std::int64_t> rank = parse_printed_integer(handler.rank);
+  if (rank.error.empty() && rank.value >= 0 && rank.value < 4096) profile_.rank = static_cast<int>(rank.value);
   join_launches();
   join_waits();
+  for (std::size_t i = 0; i < grids_.size(); ++i) {
+    const bool is_count = grids_[i] && *grids_[i] >= 1 && *grids_[i] <= models::most_channels;
+    if (profile_.work[i].collective && is_count) profile_.work[i].collective->channels = static_cast<int>(*grids_[i]);
+  }
   for (const ProfiledWork& work : profile_.work) {
     if (work.kind == WorkKind::collective && !work.collective)
       misunderstand("a collective that is not simulated: " + work.why_unknown, work.end - work.begin);
   }
   std::ranges::stable_sort(profile_.work, {}, &ProfiledWork::begin);
   std::ranges::stable_sort(profile_.steps, {}, &ProfiledStep::begin);
+  count_overlaps();
   return std::move(profile_);
 }
 
 }  // namespace
-
-std::string ProfiledStream::name() const { return fmt::format("gpu{} stream {}", device, stream); }
-
-sim::Time Profile::begin() const { return work.empty() ? sim::Time(0) : work.front().begin; }
-
-sim::Time Profile::end() const {
-  sim::Time end = begin();
-  for (const ProfiledWork& one : work) end = std::max(end, one.end);
-  return end;
-}
 
 Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels) {
   Gatherer gatherer(name, labels);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct ProfiledWork {
   // Of a collective: what it is, or why nobody knows.
   std::optional<models::CollectiveSpec> collective{};
   std::string why_unknown{};
+  // The least time of it among all ranks whose traces are at hand: the last to come waits for none (tell_waits).
+  std::optional<sim::Time> least{};
 };
 
 struct ProfiledStream {
@@ -68,6 +71,7 @@ struct Profile {
   std::string file;          // without folders
   std::string gpu;           // as the trace names it; empty: it does not
   std::optional<int> ranks;  // of the program
+  std::optional<int> rank;   // whose trace it is
   std::vector<ProfiledStream> streams;
   std::vector<ProfiledWork> work;   // by begin
   std::vector<HostCall> calls;      // by begin
@@ -81,5 +85,10 @@ struct Profile {
   sim::Time begin() const;
   sim::Time end() const;
 };
+
+// From the traces of several ranks of one run, what each of their collectives takes without waits: those alike are the
+// same in the order in which they came. Sorts that some rank ran more often than another are counted in `misunderstood`
+// and left as they are. Throws sim::ConfigError where two traces are of one rank.
+void tell_waits(std::span<Profile> profiles);
 
 }  // namespace c3sim::calibrate

@@ -68,6 +68,12 @@ std::vector<Computing> computing(const Profile& profile) {
   return all;
 }
 
+bool computes_between(const std::vector<Computing>& all, sim::Time begin, sim::Time end) {
+  auto at = std::prev(std::ranges::lower_bound(all, end, {}, &Computing::since));
+  while (!at->matrix && !at->memory && at->since > begin) --at;
+  return at->matrix || at->memory;
+}
+
 // When a collective that ended at `end` began to move data, if that takes `alone` with nothing beside it.
 sim::Time began_to_move(const std::vector<Computing>& beside, const Tenant& tenant, sim::Time begin, sim::Time end) {
   double left = static_cast<double>(tenant.alone->count());
@@ -202,6 +208,78 @@ class Player {
   sim::Time now_{0};
 };
 
+// Pieces of a run, some of them cut into parts.
+class Cutting {
+ public:
+  Cutting(const Run& run, const std::vector<bool>& is_cut, std::size_t count)
+      : run_(run), is_cut_(is_cut), count_(count), first_(run.pieces.size()) {}
+
+  Run cut() && {
+    result_.unexplained = run_.unexplained;
+    result_.beyond = run_.beyond;
+    for (models::CollectiveSpec one : run_.collectives) {
+      result_.collectives.push_back(one);
+      one.bytes = one.bytes / static_cast<double>(count_);
+      result_.collectives.push_back(one);
+    }
+    for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
+      first_[i] = result_.pieces.size();
+      for (std::size_t part = 0; part < parts_of(i); ++part) add(i, part);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::size_t parts_of(std::size_t piece) const { return is_cut_[piece] ? count_ : 1; }
+  std::size_t last(std::size_t piece) const { return first_[piece] + parts_of(piece) - 1; }
+  bool moves(std::size_t piece) const { return run_.pieces[piece].kind == PieceKind::moving; }
+
+  void add(std::size_t i, std::size_t part) {
+    const Piece& whole = run_.pieces[i];
+    const auto parts = static_cast<std::int64_t>(parts_of(i));
+    const auto at = [&](std::size_t n) {
+      return whole.begin + static_cast<std::int64_t>(n) * (whole.end - whole.begin) / parts;
+    };
+    Piece piece = whole;
+    piece.begin = at(part);
+    piece.end = at(part + 1);
+    piece.alone = whole.alone / parts;
+    if (piece.collective) piece.collective = 2 * *whole.collective + (parts > 1 ? 1 : 0);
+    piece.after.clear();
+    if (part > 0) piece.after.push_back({result_.pieces.size() - 1});
+    // The wait before a collective is for the first part of what it sends, its data then part by part.
+    if (moves(i)) add_sources(i - 1, part, piece.after);
+    for (const After& after : whole.after) add_after(i, part, after, piece.after);
+    result_.pieces.push_back(std::move(piece));
+  }
+
+  void add_sources(std::size_t wait, std::size_t part, std::vector<After>& after) const {
+    for (const After& one : run_.pieces[wait].after) {
+      if (part > 0 && !one.of_begin && is_cut_[one.node]) after.push_back({first_[one.node] + part, one.lag});
+    }
+  }
+
+  void add_after(std::size_t i, std::size_t part, const After& one, std::vector<After>& after) const {
+    if (one.of_begin || run_.pieces[i].kind == PieceKind::waiting) {
+      after.push_back({first_[one.node], one.lag, one.of_begin});
+    } else if (is_cut_[i] && moves(one.node) && !moves(i)) {
+      after.push_back({first_[one.node] + part, one.lag});
+      // What computes does so one after the other, as its stream had it.
+      for (const After& before : run_.pieces[one.node - 1].after) {
+        if (part == 0 && !before.of_begin) after.push_back({last(before.node)});
+      }
+    } else if (part == 0) {
+      after.push_back({last(one.node), one.lag});
+    }
+  }
+
+  const Run& run_;
+  const std::vector<bool>& is_cut_;
+  std::size_t count_;
+  std::vector<std::size_t> first_;  // part of each piece
+  Run result_;
+};
+
 }  // namespace
 
 Run take_apart(const Profile& profile, const Dependencies& dependencies, Contention& traced) {
@@ -222,10 +300,12 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
     if (tenant != nullptr && tenant->alone) {
       const auto [at, is_new] = known.try_emplace(*work->collective, run.collectives.size());
       if (is_new) run.collectives.push_back(*work->collective);
-      const sim::Time moves = began_to_move(beside, *tenant, node.begin, node.end);
+      const sim::Time moves = work->least ? std::max(node.begin, node.end - *work->least)
+                                          : began_to_move(beside, *tenant, node.begin, node.end);
       Piece moving = piece;
       moving.kind = PieceKind::moving;
       moving.collective = at->second;
+      moving.beside_compute = computes_between(beside, moves, node.end);
       piece.kind = PieceKind::waiting;
       moving.begin = piece.end = moves;
       moving.after = {{run.pieces.size(), sim::Time(0)}};
@@ -242,6 +322,32 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
     if (piece.collective) run.beyond += std::max(sim::Time(0), *tenants[*piece.collective]->alone - piece.alone);
   }
   return run;
+}
+
+Run split(const Run& run, int count) {
+  if (count <= 1) return run;
+  const std::size_t pieces = run.pieces.size();
+  const auto computes = [&](std::size_t i) {
+    return run.pieces[i].kind == PieceKind::matrix || run.pieces[i].kind == PieceKind::memory;
+  };
+  std::vector<bool> is_cut(pieces, false);
+  const auto waits_at_end = [&](std::size_t i, const auto& visit) {
+    for (const After& after : run.pieces[i].after) {
+      if (!after.of_begin) visit(after.node);
+    }
+  };
+  // Behind a collective's data, and before its wait for other GPUs.
+  for (std::size_t i = 0; i < pieces; ++i) {
+    if (run.pieces[i].kind == PieceKind::moving) {
+      is_cut[i] = true;
+      waits_at_end(i - 1, [&](std::size_t before) { is_cut[before] = is_cut[before] || computes(before); });
+    } else if (computes(i)) {
+      waits_at_end(i, [&](std::size_t before) {
+        if (run.pieces[before].kind == PieceKind::moving) is_cut[i] = true;
+      });
+    }
+  }
+  return Cutting(run, is_cut, static_cast<std::size_t>(count)).cut();
 }
 
 std::vector<Played> play(const Run& run, Contention& contention, Without without) {

@@ -21,6 +21,7 @@ struct Piece {
   PieceKind kind = PieceKind::other;
   std::optional<std::size_t> work{};        // place in Profile::work
   std::optional<std::size_t> collective{};  // of `moving`: place in Run::collectives
+  bool beside_compute = false;              // of `moving`, as traced
   sim::Time begin{0}, end{0};               // as traced
   sim::Time alone{0};                       // what it would take with nothing beside it
   std::vector<After> after{};               // places of pieces
@@ -37,6 +38,11 @@ struct Run {
   sim::Time beyond{0};       // in all: what the model gives collectives beyond their traced times
 };
 Run take_apart(const Profile& profile, const Dependencies& dependencies, Contention& traced);
+
+// The same at a finer grain: each collective, what computes just before it and waits for nothing of its own, and what
+// computes behind it are cut into so many parts, each of which waits for the part of the same number before it. Parts
+// of computation take their share of its time.
+Run split(const Run& run, int count);
 
 struct Without {
   bool communication = false;  // collectives take no time

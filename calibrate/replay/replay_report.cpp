@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
+#include <optional>
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/repeated_runs.h"
@@ -18,49 +20,42 @@ using sim::to_microseconds;
 // The pieces of a run at the times that they had or would have.
 struct Version {
   std::string name;
+  const Run* run;
   std::vector<Played> played;  // by piece
 };
 
 Version as_traced(const Run& run) {
-  Version traced{"traced", {}};
+  Version traced{"traced", &run, {}};
   for (const Piece& piece : run.pieces) traced.played.push_back({piece.begin, piece.end});
   return traced;
 }
 
-// Of the pieces of this work, or of all.
-using OfPieces = std::vector<std::size_t>;
-std::vector<OfPieces> pieces_of_steps(const Profile& profile, const Run& run, const std::vector<StepWork>& steps) {
-  std::vector<OfPieces> of_work(profile.work.size());
-  for (std::size_t i = 0; i < run.pieces.size(); ++i) {
-    if (run.pieces[i].work) of_work[*run.pieces[i].work].push_back(i);
-  }
-  std::vector<OfPieces> all;
-  for (const StepWork& step : steps) {
-    OfPieces& pieces = all.emplace_back();
-    for (const std::size_t work : step.work) pieces.insert(pieces.end(), of_work[work].begin(), of_work[work].end());
-  }
-  return all;
-}
-
-OfPieces pieces_of_all(const Run& run) {
-  OfPieces pieces;
-  for (std::size_t i = 0; i < run.pieces.size(); ++i) {
-    if (run.pieces[i].work) pieces.push_back(i);
-  }
-  return pieces;
-}
-
-std::vector<Stretch> stretches_of(const Run& run, const Version& version, const OfPieces& pieces) {
+std::vector<Stretch> stretches_of(const Version& version) {
   std::vector<Stretch> stretches;
-  for (const std::size_t piece : pieces) {
-    const Played& played = version.played[piece];
-    stretches.push_back({played.begin, played.end, run.pieces[piece].communicates()});
+  for (std::size_t i = 0; i < version.played.size(); ++i) {
+    const Piece& piece = version.run->pieces[i];
+    if (piece.work) stretches.push_back({version.played[i].begin, version.played[i].end, piece.communicates()});
   }
   return stretches;
 }
 
-Occupancy occupancy_of(const Run& run, const Version& version, const OfPieces& pieces) {
-  return occupancy_of(stretches_of(run, version, pieces));
+Occupancy occupancy_of(const Version& version) { return occupancy_of(stretches_of(version)); }
+
+// Of each step.
+std::vector<Occupancy> occupancies_of(const Version& version, const std::vector<StepWork>& steps, std::size_t works) {
+  std::vector<std::optional<std::size_t>> step_of(works);
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    for (const std::size_t work : steps[step].work) step_of[work] = step;
+  }
+  std::vector<std::vector<Stretch>> stretches(steps.size());
+  for (std::size_t i = 0; i < version.played.size(); ++i) {
+    const Piece& piece = version.run->pieces[i];
+    if (!piece.work || !step_of[*piece.work]) continue;
+    stretches[*step_of[*piece.work]].push_back({version.played[i].begin, version.played[i].end, piece.communicates()});
+  }
+  std::vector<Occupancy> all;
+  for (const std::vector<Stretch>& one : stretches) all.push_back(occupancy_of(one));
+  return all;
 }
 
 std::vector<study::Column> columns_of_times() {
@@ -73,47 +68,48 @@ std::vector<study::Column> columns_of_times() {
 
 struct Versions {
   Version traced, replayed, predicted;
-  std::vector<study::Cell> cells(const Run& run, const OfPieces& pieces) const {
-    const Occupancy after = occupancy_of(run, predicted, pieces);
-    return {to_microseconds(occupancy_of(run, traced, pieces).span),
-            to_microseconds(occupancy_of(run, replayed, pieces).span), to_microseconds(after.span),
-            to_microseconds(after.exposed()), to_microseconds(after.overlapped)};
-  }
 };
 
-study::ResultTable whole_table(const Profile& profile, const Run& run, const Versions& versions,
-                               const Version& simulated, const Version& without_waits) {
+std::vector<study::Cell> cells_of(const Occupancy& traced, const Occupancy& replayed, const Occupancy& predicted) {
+  return {to_microseconds(traced.span), to_microseconds(replayed.span), to_microseconds(predicted.span),
+          to_microseconds(predicted.exposed()), to_microseconds(predicted.overlapped)};
+}
+
+study::ResultTable whole_table(const Profile& profile, const Versions& versions, const Version& simulated,
+                               const Version& without_waits) {
   std::vector<study::Column> columns{{"trace", "trace", ""}};
-  const std::vector<study::Column> times = columns_of_times();
-  columns.insert(columns.end(), times.begin(), times.end());
+  std::ranges::move(columns_of_times(), std::back_inserter(columns));
   columns.push_back({"simulated_us", "replayed without waits", "us", 1});
   columns.push_back({"without_waits_us", "predicted without waits", "us", 1});
   study::ResultTable table(std::move(columns));
-  const OfPieces all = pieces_of_all(run);
   std::vector<study::Cell> cells{profile.file};
-  for (study::Cell& cell : versions.cells(run, all)) cells.push_back(std::move(cell));
-  cells.emplace_back(to_microseconds(occupancy_of(run, simulated, all).span));
-  cells.emplace_back(to_microseconds(occupancy_of(run, without_waits, all).span));
+  std::ranges::move(
+      cells_of(occupancy_of(versions.traced), occupancy_of(versions.replayed), occupancy_of(versions.predicted)),
+      std::back_inserter(cells));
+  cells.emplace_back(to_microseconds(occupancy_of(simulated).span));
+  cells.emplace_back(to_microseconds(occupancy_of(without_waits).span));
   table.add_row(std::move(cells));
   return table;
 }
 
-study::ResultTable step_table(const Profile& profile, const Run& run, const Versions& versions) {
+study::ResultTable step_table(const Profile& profile, const Versions& versions) {
   std::vector<study::Column> columns{{"step", "step", ""}, {"gpu", "GPU", ""}};
-  const std::vector<study::Column> times = columns_of_times();
-  columns.insert(columns.end(), times.begin(), times.end());
+  std::ranges::move(columns_of_times(), std::back_inserter(columns));
   study::ResultTable table(std::move(columns));
   const std::vector<StepWork> steps = steps_of(profile);
-  const std::vector<OfPieces> pieces = pieces_of_steps(profile, run, steps);
+  const auto occupancies = [&](const Version& version) { return occupancies_of(version, steps, profile.work.size()); };
+  const std::vector<Occupancy> traced = occupancies(versions.traced);
+  const std::vector<Occupancy> replayed = occupancies(versions.replayed);
+  const std::vector<Occupancy> predicted = occupancies(versions.predicted);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::vector<study::Cell> cells{steps[i].name, steps[i].device};
-    for (study::Cell& cell : versions.cells(run, pieces[i])) cells.push_back(std::move(cell));
+    std::ranges::move(cells_of(traced[i], replayed[i], predicted[i]), std::back_inserter(cells));
     table.add_row(std::move(cells));
   }
   return table;
 }
 
-study::ResultTable part_table(const Run& run, const Versions& versions) {
+study::ResultTable part_table(const Versions& versions) {
   study::ResultTable table({{"version", "", ""},
                             {"span_us", "first to last", "us", 1},
                             {"compute_us", "compute", "us", 1},
@@ -122,7 +118,7 @@ study::ResultTable part_table(const Run& run, const Versions& versions) {
                             {"overlapped_us", "overlapped", "us", 1},
                             {"idle_us", "idle", "us", 1}});
   for (const Version* const one : {&versions.traced, &versions.replayed, &versions.predicted}) {
-    const Occupancy all = occupancy_of(run, *one, pieces_of_all(run));
+    const Occupancy all = occupancy_of(*one);
     table.add_row({one->name, to_microseconds(all.span), to_microseconds(all.compute),
                    to_microseconds(all.communication), to_microseconds(all.exposed()), to_microseconds(all.overlapped),
                    to_microseconds(all.idle())});
@@ -137,10 +133,11 @@ study::ResultTable collective_table(const Profile& profile, const Run& run, cons
                             {"count", "count", ""},
                             {"traced_us", "traced, median", "us", 1},
                             {"least_us", "least", "us", 1},
+                            {"last_us", "of the last rank, median", "us", 1},
                             {"simulated_us", "simulated, median", "us", 1},
                             {"alone_us", "simulated alone", "us", 1}});
   struct Times {
-    std::vector<double> traced, simulated;
+    std::vector<double> traced, simulated, last;
   };
   std::vector<Times> times(run.collectives.size());
   for (std::size_t i = 0; i < run.pieces.size(); ++i) {
@@ -148,20 +145,37 @@ study::ResultTable collective_table(const Profile& profile, const Run& run, cons
     if (!piece.collective) continue;
     const ProfiledWork& work = profile.work[*piece.work];
     times[*piece.collective].traced.push_back(to_microseconds(work.end - work.begin));
+    if (work.least) times[*piece.collective].last.push_back(to_microseconds(*work.least));
     times[*piece.collective].simulated.push_back(to_microseconds(simulated.played[i].end - simulated.played[i].begin));
   }
   for (std::size_t i = 0; i < times.size(); ++i) {
     const Percentiles traced = percentiles_of(times[i].traced);
     table.add_row({study::to_string(study::Work(run.collectives[i])), static_cast<std::int64_t>(times[i].traced.size()),
-                   traced.median, *std::ranges::min_element(times[i].traced), percentiles_of(times[i].simulated).median,
+                   traced.median, *std::ranges::min_element(times[i].traced),
+                   times[i].last.empty() ? study::Cell() : percentiles_of(times[i].last).median,
+                   percentiles_of(times[i].simulated).median,
                    to_microseconds(*before.tenant(run.collectives[i]).alone)});
   }
   return table;
 }
 
+// How far off collectives beside compute are simulated of which other ranks tell the time without waits.
+std::optional<Percentiles> errors_without_waits(const Profile& profile, const Run& run, const Version& simulated) {
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < run.pieces.size(); ++i) {
+    const Piece& piece = run.pieces[i];
+    if (!piece.collective || !piece.beside_compute || !profile.work[*piece.work].least) continue;
+    const Played& played = simulated.played[i];
+    const sim::Seconds least = sim::to_seconds(*profile.work[*piece.work].least);
+    errors.push_back(100.0 * std::abs(sim::to_seconds(played.end - played.begin) / least - 1.0));
+  }
+  if (errors.empty()) return {};
+  return percentiles_of(std::move(errors));
+}
+
 // One row per stream and version. Pieces of a kind that follow each other closely are one bar: of thousands of kernels
 // nobody would see the gaps.
-study::TimelineChart timeline(const Profile& profile, const Run& run, const Versions& versions) {
+study::TimelineChart timeline(const Profile& profile, const Versions& versions) {
   study::TimelineChart chart{.id = "timeline", .title = "Streams over time, traced and predicted"};
   chart.series = {"matrix products",      "other kernels",           "copies to and from the host",
                   "collective, waiting",  "collective, moving data", "collective, as traced",
@@ -182,12 +196,11 @@ study::TimelineChart timeline(const Profile& profile, const Run& run, const Vers
       const std::string name = several ? stream.name() : fmt::format("stream {}", stream.stream);
       rows.push_back({fmt::format("{}: {}", version->name, name), {}});
     }
-    const OfPieces pieces = pieces_of_all(run);
-    const double apart = to_microseconds(occupancy_of(run, *version, pieces).span) / shares;
-    for (const std::size_t i : pieces) {
-      const Piece& piece = run.pieces[i];
+    const double apart = to_microseconds(occupancy_of(*version).span) / shares;
+    for (std::size_t i = 0; i < version->played.size(); ++i) {
+      const Piece& piece = version->run->pieces[i];
       const Played& played = version->played[i];
-      if (played.end <= played.begin) continue;
+      if (!piece.work || played.end <= played.begin) continue;
       const ProfiledWork& work = profile.work[*piece.work];
       std::vector<study::TimelineBar>& bars = rows[work.stream].bars;
       const double begin = to_microseconds(played.begin - zero);
@@ -200,7 +213,7 @@ study::TimelineChart timeline(const Profile& profile, const Run& run, const Vers
       }
     }
     study::TimelineRow& exposed = rows.emplace_back(study::TimelineRow{version->name + ": exposed", {}});
-    for (const Stretch& one : exposed_communication(stretches_of(run, *version, pieces))) {
+    for (const Stretch& one : exposed_communication(stretches_of(*version))) {
       const double begin = to_microseconds(one.begin - zero);
       exposed.bars.push_back({begin, to_microseconds(one.end - zero), chart.series.size() - 1, "exposed"});
     }
@@ -219,10 +232,9 @@ std::string beyond(sim::Time part, sim::Time whole) {
 
 std::vector<std::string> notes_of(const Profile& profile, const Run& run, const Dependencies& dependencies,
                                   const Versions& versions, const Contention& after) {
-  const OfPieces all = pieces_of_all(run);
-  const sim::Time measured = occupancy_of(run, versions.traced, all).span;
-  const sim::Time replayed = occupancy_of(run, versions.replayed, all).span;
-  const sim::Time predicted = occupancy_of(run, versions.predicted, all).span;
+  const sim::Time measured = occupancy_of(versions.traced).span;
+  const sim::Time replayed = occupancy_of(versions.replayed).span;
+  const sim::Time predicted = occupancy_of(versions.predicted).span;
   std::vector<std::string> notes{
       fmt::format("Played again unchanged, it is {} off its traced time; what is asked about is {} off that.",
                   beyond(replayed, measured), beyond(predicted, replayed))};
@@ -273,31 +285,56 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
 
 Met play_unchanged(const Profile& profile, Contention& contention) {
   const Run run = take_apart(profile, dependencies_of(profile), contention);
-  const OfPieces all = pieces_of_all(run);
-  return {occupancy_of(run, as_traced(run), all).span,
-          occupancy_of(run, {"replayed", play(run, contention)}, all).span};
+  const Version simulated{"simulated", &run, play(run, contention, {.waits = true})};
+  Met met{.measured = occupancy_of(as_traced(run)).span,
+          .replayed = occupancy_of({"replayed", &run, play(run, contention)}).span,
+          .simulated = occupancy_of(simulated).span};
+  std::map<models::CollectiveKind, std::vector<double>> times;
+  for (std::size_t i = 0; i < run.pieces.size(); ++i) {
+    const Piece& piece = run.pieces[i];
+    if (!piece.collective || !piece.beside_compute) continue;
+    const sim::Time time = simulated.played[i].end - simulated.played[i].begin;
+    times[run.collectives[*piece.collective].kind].push_back(sim::to_seconds(time).value());
+  }
+  for (auto& [kind, all] : times)
+    met.collectives[kind] = sim::to_time(sim::Seconds(percentiles_of(std::move(all)).median));
+  return met;
+}
+
+sim::Time predicted_time(const Profile& profile, Contention& before, Contention& after, const ReplayOptions& options) {
+  const Run run = take_apart(profile, dependencies_of(profile), before);
+  const Run cut = split(run, options.split);
+  return occupancy_of({"predicted", &cut, play(cut, after, {.communication = options.without_communication})}).span;
 }
 
 study::Results replay_results(const Profile& profile, Contention& before, Contention& after,
-                              bool without_communication) {
+                              const ReplayOptions& options) {
   const Dependencies dependencies = dependencies_of(profile);
   const Run run = take_apart(profile, dependencies, before);
+  const Run cut = split(run, options.split);
+  const bool none = options.without_communication;
   const Versions versions{as_traced(run),
-                          {"replayed", play(run, before)},
-                          {"predicted", play(run, after, {.communication = without_communication})}};
-  const Version simulated{"simulated", play(run, before, {.waits = true})};
-  const Version without_waits{"without waits", play(run, after, {without_communication, true})};
+                          {"replayed", &run, play(run, before)},
+                          {"predicted", &cut, play(cut, after, {.communication = none})}};
+  const Version simulated{"simulated", &run, play(run, before, {.waits = true})};
+  const Version without_waits{"without waits", &cut, play(cut, after, {none, true})};
   study::Results results;
   results.title = profile.file;
-  results.tables.push_back({"results", "", whole_table(profile, run, versions, simulated, without_waits)});
-  results.tables.push_back({"parts", "What its GPUs do", part_table(run, versions)});
+  results.tables.push_back({"results", "", whole_table(profile, versions, simulated, without_waits)});
+  results.tables.push_back({"parts", "What its GPUs do", part_table(versions)});
   if (!run.collectives.empty()) {
     results.tables.push_back(
         {"collectives", "Collectives, by sort", collective_table(profile, run, simulated, before)});
   }
-  if (!profile.steps.empty()) results.tables.push_back({"steps", "Steps", step_table(profile, run, versions)});
-  results.charts.push_back(timeline(profile, run, versions));
+  if (!profile.steps.empty()) results.tables.push_back({"steps", "Steps", step_table(profile, versions)});
+  results.charts.push_back(timeline(profile, versions));
   results.notes = notes_of(profile, run, dependencies, versions, after);
+  if (const std::optional<Percentiles> errors = errors_without_waits(profile, run, simulated)) {
+    results.notes.push_back(
+        fmt::format("Collectives beside compute are simulated {:.1f} % off in the median ({:.1f} at "
+                    "the 90th percentile), without the waits that other ranks' traces tell apart.",
+                    errors->median, errors->high));
+  }
   return results;
 }
 

@@ -92,7 +92,7 @@ sim::Task<> KernelCollective::run() {
 }
 
 sim::Task<> KernelCollective::run_on(int gpu) {
-  co_await node_.host().launch_kernel(gpu, spec_.graph);
+  co_await node_.host().launch_collective(gpu, spec_.graph);
   if (stream_.ready != nullptr) {
     co_await stream_.ready->wait();
     const bool in_graph_of_library = spec_.graph && spec_.backend == Backend::rccl;

@@ -10,6 +10,12 @@
 namespace c3sim::models {
 namespace {
 
+// Channels side by side wait for each other, whatever of a link they load.
+sim::Time latency_of_loop(const RcclSpec& library, double crowding, int channels) {
+  const double crowd = 1.0 + crowding * channels * channels;
+  return sim::to_time(crowd * sim::to_seconds(library.workgroup_latency));
+}
+
 // The protocols' times in an idle node.
 class Tuner {
  public:
@@ -67,7 +73,8 @@ sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double ch
     full = std::min(full, protocol.link_efficiency / (spec_.gpus - 1) * fabric.reads_in_flight / round_trip);
   }
   const sim::Bytes under_way = channels / dealing_.loop_bytes * library.workgroup_in_flight;
-  const sim::Seconds loop = sim::to_seconds(library.workgroup_latency + 2 * memory);
+  const sim::Seconds loop =
+      sim::to_seconds(latency_of_loop(library, dealing_.crowding, std::min(channels_, slots_)) + 2 * memory);
   double load = 0.0;  // the highest that the channels make
   for (double step = 0.5; step > 1e-6; step *= 0.5) {
     if (under_way / (loop + link.at(load + step)) >= (load + step) * full) load += step;
@@ -76,7 +83,8 @@ sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double ch
 }
 
 // One unit is a byte of payload.
-Demand demand_of(const RcclSpec& library, CollectiveKind kind, const RcclProtocolSpec& protocol, double loop_bytes) {
+Demand demand_of(const RcclSpec& library, CollectiveKind kind, const RcclProtocolSpec& protocol,
+                 const ChannelDealing& dealing, int channels) {
   const RcclCollectiveSpec& collective = library.collective(kind);
   const double hits = collective.buffer_share;
   Demand demand;
@@ -91,9 +99,9 @@ Demand demand_of(const RcclSpec& library, CollectiveKind kind, const RcclProtoco
                  {collective.receiver_reads, collective.receiver_writes, hits},
                  {0.0, 1.0, hits}};
   demand.in_flight = library.workgroup_in_flight;
-  demand.bytes_per_unit = loop_bytes;
+  demand.bytes_per_unit = dealing.loop_bytes;
   demand.waits = true;
-  demand.step_latency = library.workgroup_latency;
+  demand.step_latency = latency_of_loop(library, dealing.crowding, channels);
   demand.cycles = library.loop_cycles;
   return demand;
 }
@@ -113,7 +121,7 @@ ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask
   program.fills = {bytes, bytes * (1.0 - collective.buffer_share)};
   ChannelStep& step = program.steps.emplace_back();
   step.latency = tuner.latency_of(protocol);
-  step.demand = demand_of(library, spec.kind, protocol, dealing.loop_bytes);
+  step.demand = demand_of(library, spec.kind, protocol, dealing, program.channels);
   step.transfers = std::move(dealing.transfers);
   for (int from = 0; from < std::min(spec.gpus, node.simulated()); ++from) {
     for (int to = 0; to < spec.gpus; ++to) {

@@ -14,6 +14,7 @@ class Node;
 
 // How an algorithm deals data and channels to the links.
 struct ChannelDealing {
+  double crowding = 0.0;    // see RcclSpec
   double hops = 0.0;        // that wait for each other before data flows at full rate
   double loop_bytes = 0.0;  // that the copy loop of a channel handles per byte of payload
   // The link that takes longest.

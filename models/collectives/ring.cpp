@@ -71,6 +71,7 @@ ChannelProgram ring(Node& node, const CollectiveSpec& spec, const CuMask& mask) 
   ChannelDealing dealing;
   dealing.hops = collective.steps_per_peer * (spec.gpus - 1);
   dealing.loop_bytes = collective.loop_bytes * parts_per_arrival(spec.kind, spec.gpus);
+  dealing.crowding = node.spec().rccl.crowding;
   dealing.busiest = rings.busiest_link(node.spec().fabric.reverse_share);
   for (int from = 0; from < std::min(spec.gpus, node.simulated()); ++from) {
     for (int to = 0; to < spec.gpus; ++to) {

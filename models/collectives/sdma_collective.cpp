@@ -119,9 +119,11 @@ SdmaQueue& SdmaCollective::queue_of(const QueuedProgram& queued) {
 
 sim::Task<> SdmaCollective::prepare() {
   if (!spec_.prelaunch) co_return;
+  const bool comes_first = std::ranges::all_of(
+      steps_.front().programs, [this](const QueuedProgram& queued) { return queue_of(queued).empty(); });
   for (Step& step : steps_) co_await submit(step);
-  // Later steps may share queues with the first one, and then wait behind it.
-  co_await steps_.front().polling->wait();
+  // Later steps may share queues with the first one, and this one with other collectives, and then wait behind them.
+  if (comes_first) co_await steps_.front().polling->wait();
 }
 
 sim::Task<sim::Time> SdmaCollective::run() {

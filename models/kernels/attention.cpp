@@ -65,7 +65,9 @@ double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
   const double scores_of_step = count(spec.tile_queries, spec.tile_keys);
   const double products = (shape.backward ? 5.0 : 2.0) * 2.0 * scores_of_step * static_cast<double>(shape.head_dim);
   const double vector = scores_of_step * (shape.backward ? spec.backward_flops : spec.score_flops);
-  return products / (precision.flops_per_cycle_per_cu * spec.efficiency) + vector / gpu.vector_flops_per_cycle_per_cu;
+  const bool by_vectors = precision.flops_per_cycle_per_cu <= gpu.vector_flops_per_cycle_per_cu;
+  const double efficiency = by_vectors ? spec.vector_efficiency : spec.efficiency;
+  return products / (precision.flops_per_cycle_per_cu * efficiency) + vector / gpu.vector_flops_per_cycle_per_cu;
 }
 
 // Progress counts in cycles of a CU. Keys and values come from the L2, where tiles of one head share them.

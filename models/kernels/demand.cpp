@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "models/node.h"
+#include "models/platform/device.h"
 
 namespace c3sim::models {
 
@@ -16,6 +17,10 @@ void add_memory(UsageList& usages, const Memory& memory, const MemoryDemand& dem
 }
 
 void add_peer(UsageList& usages, Node& node, int gpu, const PeerDemand& peer) {
+  if (peer.gpu == host_device) {
+    node.fabric().add(usages, peer.pulled ? host_device : gpu, peer.pulled ? gpu : host_device, peer.link_bytes);
+    return;
+  }
   const Memory& memory = node.gpu(peer.gpu).memory();
   Fabric& fabric = node.fabric();
   if (peer.pulled) {
@@ -40,7 +45,8 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
   UsageList usages;
   if (demand.peer) add_peer(usages, node, gpu, *demand.peer);
   add_memory(usages, own, demand.own, portion.busiest_share);
-  if (demand.peer) {
+  const bool to_gpu = demand.peer && demand.peer->gpu != host_device;
+  if (to_gpu) {
     const Memory& there = node.gpu(demand.peer->gpu).memory();
     add_memory(usages, there, demand.peer->memory, there.evenly_spread());
   }
@@ -62,7 +68,7 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
     path += own.latency(0.0);
     activity.latency_path = own.latency_path();
   }
-  if (demand.peer) {
+  if (to_gpu && demand.waits_for_peer) {
     const Memory& there = node.gpu(demand.peer->gpu).memory();
     std::ranges::copy(there.latency_path(), std::back_inserter(activity.latency_path));
     path += there.latency(0.0);

@@ -31,9 +31,9 @@ struct MemoryDemand {
   Traffic below_l2;   // what comes from elsewhere and does not see them
 };
 
-// What goes to or comes from another GPU.
+// What goes to or comes from another GPU, or the host, whose memory is never the tightest.
 struct PeerDemand {
-  int gpu = 0;
+  int gpu = 0;  // or host_device
   double link_bytes = 0.0;
   bool pulled = false;          // read from there, rather than written there
   double reads_that_hit = 0.0;  // of what is pulled: the share that the peer's Infinity Cache answers
@@ -50,7 +50,8 @@ struct Demand {
   // Little's law: whether progress waits for what is under way, for `step_latency` and the loaded latency of the
   // memories.
   bool waits = false;
-  bool waits_for_own = true;  // for the GPU's own memory as well; not where it only takes what comes from a peer
+  bool waits_for_own = true;   // for the GPU's own memory as well; not where it only takes what comes from a peer
+  bool waits_for_peer = true;  // likewise; not where stores are posted
   sim::Time step_latency{0};
   double cycles = 0.0;  // of all that while nothing else is under way, the share that is cycles of the engine clock
   // Units of progress that a CU can do in a cycle of the engine clock; 0: nothing that counts in cycles bounds it.

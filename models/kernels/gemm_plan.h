@@ -28,7 +28,7 @@ struct GemmPlan {
   std::optional<GemmProfile> profile;
 
   // A piece is a tile, or what one of the workgroups that split its contraction does of it.
-  std::int64_t pieces() const { return tiles_m * tiles_n * kernel.split_k; }
+  std::int64_t pieces() const { return shape.products * tiles_m * tiles_n * kernel.split_k; }
   double piece_k() const { return static_cast<double>(shape.k) / kernel.split_k; }
   double piece_flops() const;     // of a full tile, padding included
   double piece_writes() const;    // bytes of the result

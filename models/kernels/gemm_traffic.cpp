@@ -24,9 +24,13 @@ double block_extent(const GemmPlan& plan, double tiles) {
 }
 
 // The same of `residents` workgroups. Those that split a contraction read different parts of the panels; those of one
-// CU run apart, so that what one reads the other has read long ago, or will.
+// CU run apart, so that what one reads the other has read long ago, or will. Several products share nothing.
 double panel_extent(const GemmPlan& plan, double residents, double per_cu) {
-  const double apart = std::min(plan.kernel.split_k * per_cu, residents);
+  double apart = plan.kernel.split_k * per_cu;
+  if (plan.shape.products > 1) {
+    apart = std::max(apart, residents / static_cast<double>(plan.tiles_m * plan.tiles_n));
+  }
+  apart = std::min(apart, residents);
   return apart * block_extent(plan, residents / apart);
 }
 

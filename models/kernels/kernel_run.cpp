@@ -196,7 +196,7 @@ struct Progress {
 };
 
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
-  co_await node.host().launch_kernel(gpu, false);
+  co_await node.host().launch_kernel(gpu);
   const Stream& stream = launch.kernel.shape.stream;
   if (stream.ready != nullptr) co_await stream.ready->wait();
   sim::OpenStep step(node.simulator());

@@ -24,16 +24,15 @@ SubmittingThread& Host::thread_of(int gpu) {
   return *threads_[spec_.threads == HostThreads::one ? 0 : static_cast<std::size_t>(gpu)];
 }
 
-sim::Task<> Host::launch_kernel(int gpu, bool graph) {
+sim::Task<> Host::launch(int gpu, sim::Time time, const char* what) {
   SubmittingThread& launcher = *launchers_[static_cast<std::size_t>(gpu)];
   Activity& activity = activity_[static_cast<std::size_t>(gpu)];
   const sim::Time asked = simulator_.now();
   const bool at_rest = activity.kernels == 0 && (!activity.last_end || asked - *activity.last_end >= spec_.wake_up);
   ++activity.kernels;
-  const sim::Time launch = graph ? spec_.graph_launch : spec_.kernel_launch;
-  const SubmittingThread::Occupation launching{graph ? "launch graph" : "launch kernel", {}};
+  const SubmittingThread::Occupation launching{what, {}};
   const SubmittingThread::Occupation waking{"wake up", {}};
-  co_await launcher.work_and_sleep(launch, launching, at_rest ? spec_.wake_up : sim::Time::zero(), waking);
+  co_await launcher.work_and_sleep(time, launching, at_rest ? spec_.wake_up : sim::Time::zero(), waking);
 }
 
 sim::Task<> Host::notice_kernel_end(int gpu) {

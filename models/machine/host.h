@@ -26,7 +26,11 @@ class Host {
   // Launches a kernel, alone or as all of a captured graph: occupies the launcher of `gpu`, ends when the command left
   // it and, where the GPU was at rest, that is awake. Until then the launcher sleeps, so that kernels start in the
   // order in which they were launched, from rest as in any other case.
-  sim::Task<> launch_kernel(int gpu, bool graph);
+  sim::Task<> launch_kernel(int gpu) { return launch(gpu, spec_.kernel_launch, "launch kernel"); }
+  sim::Task<> launch_collective(int gpu, bool graph) {
+    return graph ? launch(gpu, spec_.graph_launch, "launch graph")
+                 : launch(gpu, spec_.kernel_launch + spec_.collective_launch, "launch kernel");
+  }
   // From the end of a kernel of `gpu` until the waiting thread knows. Occupies nobody.
   sim::Task<> notice_kernel_end(int gpu);
   // Waits for the word in the way the host waits for engines.
@@ -35,6 +39,8 @@ class Host {
   sim::Simulator& simulator() { return simulator_; }
 
  private:
+  sim::Task<> launch(int gpu, sim::Time time, const char* what);
+
   sim::Simulator& simulator_;
   HostSpec spec_;
   std::vector<std::unique_ptr<SubmittingThread>> threads_;

@@ -9,6 +9,7 @@ AttentionSpec AttentionSpec::read(sim::Section section) {
   spec.tile_queries = static_cast<int>(section.integer("tile_queries", 16, 1024));
   spec.tile_keys = static_cast<int>(section.integer("tile_keys", 16, 1024));
   spec.efficiency = section.number("efficiency", 0.01, 1.0);
+  spec.vector_efficiency = section.number("vector_efficiency", 0.01, 1.0, spec.efficiency);
   spec.score_flops = section.number("score_flops", 0.0, 1000.0);
   spec.backward_flops = section.number("backward_flops", 0.0, 1000.0);
   spec.tile_cycles = section.number("tile_cycles", 0.0, 1e6);

@@ -8,9 +8,10 @@
 namespace c3sim::models {
 
 struct AttentionSpec {
-  int tile_queries = 0;      // of a workgroup's tile
-  int tile_keys = 0;         // that it takes in a step
-  double efficiency = 0.0;   // share of the matrix peak that its products reach
+  int tile_queries = 0;            // of a workgroup's tile
+  int tile_keys = 0;               // that it takes in a step
+  double efficiency = 0.0;         // share of the matrix peak that its products reach
+  double vector_efficiency = 0.0;  // the same in a format that only vector units multiply
   double score_flops = 0.0;  // vector operations for each score, forward: scale, maximum, exponential, sum, conversion
   double backward_flops = 0.0;  // the same of the gradient
   double tile_cycles = 0.0;     // of a tile beside its steps: first loads, division by the sums, output

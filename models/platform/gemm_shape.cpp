@@ -12,18 +12,19 @@ namespace {
 double product(std::int64_t a, std::int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
 }  // namespace
 
-sim::Flops GemmShape::flops() const { return sim::Flops(2.0 * product(m, n) * static_cast<double>(k)); }
+sim::Flops GemmShape::flops() const { return sim::Flops(2.0 * product(m, n) * product(k, products)); }
 
 sim::Bytes GemmShape::operand_bytes() const {
-  return sim::Bytes(element() * static_cast<double>(k) * static_cast<double>(m + n));
+  return sim::Bytes(element() * product(k, products) * static_cast<double>(m + n));
 }
 
 sim::Bytes GemmShape::compulsory_bytes() const {
-  return sim::Bytes(element() * (product(m, k) + product(k, n) + product(m, n)));
+  return sim::Bytes(element() * static_cast<double>(products) * (product(m, k) + product(k, n) + product(m, n)));
 }
 
 std::string to_string(const GemmShape& shape) {
-  const std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+  std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+  if (shape.products > 1) extents += fmt::format("x{}", shape.products);
   return shape.dtype == Dtype::bf16 ? extents : fmt::format("{} {}", extents, to_string(shape.dtype));
 }
 
@@ -36,10 +37,11 @@ ParsedGemmShape parse_gemm_shape(std::string_view text) {
                     text.substr(0, 80), GemmShape::largest_extent);
     return parsed;
   };
-  std::array<std::int64_t*, 3> extents{&parsed.shape.m, &parsed.shape.n, &parsed.shape.k};
+  std::array<std::int64_t*, 4> extents{&parsed.shape.m, &parsed.shape.n, &parsed.shape.k, &parsed.shape.products};
   const char* at = text.data();
   const char* const end = text.data() + text.size();
   for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (i == 3 && at == end) break;
     if (i > 0 && (at == end || *at++ != 'x')) return fail();
     const auto [rest, error] = std::from_chars(at, end, *extents[i]);
     if (error != std::errc{} || *extents[i] < 1 || *extents[i] > GemmShape::largest_extent) return fail();

@@ -16,26 +16,27 @@ struct GemmShape {
   std::int64_t n = 0;
   std::int64_t k = 0;
   Dtype dtype = Dtype::bf16;
+  std::int64_t products = 1;  // so many alike in one kernel, each of operands of its own: batched, or grouped
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
   static constexpr double element_bytes = 2.0;  // of bf16 and fp16
 
   double element() const { return size_of(dtype).value(); }  // bytes
-  sim::Flops flops() const;
-  sim::Bytes operand_bytes() const;  // A and B
+  sim::Flops flops() const;                                  // of all products, as all here
+  sim::Bytes operand_bytes() const;                          // A and B
   // Bytes that any schedule must move: A and B read once, C written once.
   sim::Bytes compulsory_bytes() const;
   auto operator<=>(const GemmShape&) const = default;
 };
 
-std::string to_string(const GemmShape& shape);  // "8192x57344x8192", "4096x4096x1024 fp32"
+std::string to_string(const GemmShape& shape);  // "8192x57344x8192", "4096x4096x1024x8 fp32"
 
 struct ParsedGemmShape {
   GemmShape shape;
   std::string error;  // empty when parsed; else one sentence naming what would be accepted
   bool ok() const { return error.empty(); }
 };
-// Reads "MxNxK": three whole numbers from 1 to 2^24 each (so that no count overflows).
+// Reads "MxNxK", or "MxNxKxPRODUCTS": whole numbers from 1 to 2^24 each (so that no count overflows).
 ParsedGemmShape parse_gemm_shape(std::string_view text);
 
 }  // namespace c3sim::models

@@ -19,6 +19,23 @@ SubmissionCosts SubmissionCosts::read(sim::Section section) {
   return costs;
 }
 
+CopyCallsSpec CopyCallsSpec::read(sim::Section section) {
+  CopyCallsSpec copies;
+  copies.call = section.time("call", limits::latency);
+  copies.start = section.time("start", limits::latency);
+  copies.order_from_host = section.time("order_from_host", limits::latency);
+  copies.order_to_host = section.time("order_to_host", limits::latency);
+  copies.order_of_peers = section.time("order_of_peers", limits::latency);
+  copies.batch_packs = section.flag("batch_packs");
+  copies.host_rate = section.rate("host_rate", limits::rate);
+  copies.both_ways_rate = section.rate("both_ways_rate", limits::rate);
+  copies.kernels_up_to = section.bytes("kernels_up_to", {sim::Bytes(0.0), sim::Bytes(1 << 30)});
+  copies.kernel_order = section.time("kernel_order", limits::latency);
+  copies.kernel_batch_order = section.time("kernel_batch_order", limits::latency);
+  copies.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
+  return copies;
+}
+
 std::string_view to_string(HostThreads threads) { return threads == HostThreads::one ? "one" : "per_gpu"; }
 
 std::string_view to_string(Protocol protocol) {
@@ -41,10 +58,13 @@ HostSpec HostSpec::read(sim::Section section) {
   spec.submission = SubmissionCosts::read(section);
   spec.interrupt_latency = section.time("interrupt_latency", limits::latency);
   spec.kernel_launch = section.time("kernel_launch", limits::latency);
+  spec.collective_launch = section.time("collective_launch", limits::latency);
   spec.graph_launch = section.time("graph_launch", limits::latency);
   spec.framework_call = section.time("framework_call", limits::latency, spec.kernel_launch);
+  spec.framework_collective = section.time("framework_collective", limits::latency, spec.framework_call);
   spec.wake_up = section.time("wake_up", limits::latency);
   spec.kernel_notice = section.time("kernel_notice", limits::latency);
+  spec.copies = CopyCallsSpec::read(section.section("copies"));
   return spec;
 }
 

@@ -20,6 +20,25 @@ struct SubmissionCosts {
   static SubmissionCosts read(sim::Section section);
 };
 
+// What the calls of a runtime charge that copy blocks, scattered in memory, to or from the host (pinned) or a peer.
+struct CopyCallsSpec {
+  sim::Time call{0};   // thread time of one
+  sim::Time start{0};  // from a call to its first data, the call within
+  // From the end of a copy to the data of the next, where each waits for the one before: by the end that is the host.
+  sim::Time order_from_host{0};
+  sim::Time order_to_host{0};
+  sim::Time order_of_peers{0};
+  bool batch_packs = false;            // a call for many writes their packets one behind the other; else it loops
+  sim::BytesPerSecond host_rate;       // of one block to or from the host
+  sim::BytesPerSecond both_ways_rate;  // of one engine that copies to and from the host at once
+  sim::Bytes kernels_up_to;            // blocks for each of which the runtime launches a kernel of its own instead
+  sim::Time kernel_order{0};           // from one of these to the next
+  sim::Time kernel_batch_order{0};     // the same within one call for many
+  sim::Bytes workgroup_in_flight;      // of a kernel that gathers, a workgroup for each block
+
+  static CopyCallsSpec read(sim::Section section);
+};
+
 enum class HostThreads { one, per_gpu };     // one thread loops over all GPUs, or each GPU has its own
 enum class HostWait { polling, interrupt };  // how a thread learns that an engine has finished
 
@@ -37,12 +56,15 @@ struct HostSpec {
   HostWait wait = HostWait::polling;
   Protocol protocol = Protocol::steady;
   SubmissionCosts submission;
-  sim::Time interrupt_latency{0};  // from the interrupt message to the woken thread
-  sim::Time kernel_launch{0};      // thread time of launching one kernel
-  sim::Time graph_launch{0};       // the same from a captured graph
-  sim::Time framework_call{0};     // thread time of an operation that a framework launches, kernel_launch within
-  sim::Time wake_up{0};            // how much later a kernel starts that finds its GPU at rest
-  sim::Time kernel_notice{0};      // from the end of a kernel to a thread that knows of it
+  sim::Time interrupt_latency{0};     // from the interrupt message to the woken thread
+  sim::Time kernel_launch{0};         // thread time of launching one kernel
+  sim::Time collective_launch{0};     // what it takes beyond that to launch a collective's
+  sim::Time graph_launch{0};          // of either, from a captured graph
+  sim::Time framework_call{0};        // thread time of an operation that a framework launches, kernel_launch within
+  sim::Time framework_collective{0};  // the same of a collective's call
+  sim::Time wake_up{0};               // how much later a kernel starts that finds its GPU at rest
+  sim::Time kernel_notice{0};         // from the end of a kernel to a thread that knows of it
+  CopyCallsSpec copies;
 
   // What a kernel takes beside itself, from its launch until the host knows of its end.
   sim::Time around_kernel() const { return kernel_launch + kernel_notice; }

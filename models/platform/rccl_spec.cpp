@@ -79,6 +79,7 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   spec.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
   spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
   spec.graph_gap = section.time("graph_gap", limits::latency, sim::Time(0));
+  spec.crowding = section.number("crowding", 0.0, 1.0);
   spec.loop_cycles = section.number("loop_cycles", 0.0, 1.0);
   sim::Section protocols = section.section("protocols");
   for (std::size_t i = 0; i < rccl_protocol_names.size(); ++i) {

@@ -54,6 +54,7 @@ struct RcclSpec {
   sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight
   sim::Time workgroup_latency{0};                 // a step of its copy loop beyond the memories: issue, fabric, flags
   sim::Time graph_gap{0};    // from the end of the kernels before it in a captured graph to the start of its own
+  double crowding = 0.0;     // of workgroup_latency: what it grows by, in a ring, for the square of its channels
   double loop_cycles = 0.0;  // of the unloaded time of a channel's loop, the share that follows the engine clock
 
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {

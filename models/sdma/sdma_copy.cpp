@@ -47,11 +47,14 @@ std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int g
     return "a copy that every GPU makes is described as GPU 0 makes it with another GPU, on the recommended engine";
   }
   if (spec.bytes < sim::Bytes(1.0)) return "a copy moves at least one byte";
+  if (!spec.submit && spec.copies != 1) return "blocks are copied by a runtime: each, batch, graph or kernel";
+  if (spec.submit && (spec.pull || spec.everywhere)) return "a runtime's copies of blocks are pushed, by one GPU";
+  if (spec.submit == Submission::kernel && spec.engine) return "a kernel that gathers blocks uses no engine";
   if (spec.engine && (*spec.engine < 0 || *spec.engine >= sdma.engines)) {
     return "the engines of a GPU are 0 to " + std::to_string(sdma.engines - 1) + ", there is no " +
            std::to_string(*spec.engine);
   }
-  return why_too_often(spec, sdma);
+  return spec.submit ? std::string() : why_too_often(spec, sdma);
 }
 
 sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,

@@ -1,15 +1,25 @@
 // One copy by an SDMA engine, phase by phase, from the host's first instruction to its knowledge of the completion.
 #pragma once
 
+#include <array>
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "models/machine/host.h"
 #include "models/sdma/sdma_complex.h"
 
 namespace c3sim::models {
+
+// How a runtime is asked for copies of blocks: a call for each, in one stream; one call for all; a captured graph of
+// them; or a kernel that gathers them, a workgroup for each.
+enum class Submission { each, batch, graph, kernel };
+inline constexpr std::array all_submissions{Submission::each, Submission::batch, Submission::graph, Submission::kernel};
+inline constexpr std::int64_t most_blocks = 1 << 24;
+std::string_view to_string(Submission submission);  // "each"
 
 // At least one of its ends is a GPU, whose engine copies: the one that it comes from, where that is a GPU, or see
 // `pull`.
@@ -21,6 +31,10 @@ struct SdmaCopySpec {
   bool pull = false;            // by an engine of the GPU that it goes to, instead of the one that it comes from
   bool everywhere = false;      // from and to are those of GPU 0, and every GPU does the same with the peer as far on
   std::optional<HostThreads> host_threads{};  // of a schedule with it, instead of the platform's
+  std::optional<Submission> submit{};         // through a runtime (models/sdma/block_copies.h); none: by hand
+  std::int64_t copies = 1;                    // blocks of `bytes` each, of a runtime
+
+  sim::Bytes all_bytes() const { return static_cast<double>(copies) * bytes; }
 
   auto operator<=>(const SdmaCopySpec&) const = default;
 };

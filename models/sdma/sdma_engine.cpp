@@ -46,6 +46,17 @@ SdmaQueue& SdmaEngine::queue(int number) {
   return served->queue;
 }
 
+sim::Task<> SdmaEngine::run_blocks(TransferCommand blocks, sim::BytesPerSecond cap, double share) {
+  sim::OpenStep data(simulator_);
+  sim::ActivitySpec activity = path_.activity(blocks, identity_);
+  activity.cap = cap.value();
+  for (sim::Usage& usage : activity.usages) {
+    if (usage.resource == identity_.payload) usage.coefficient *= share;
+  }
+  co_await network_.run(std::move(activity));
+  data.end(name_, "data", "blocks");
+}
+
 void SdmaEngine::end(sim::OpenStep& step, const ServedQueue& served, std::string_view kind,
                      const QueuedCommand& queued) {
   if (step.recorded()) step.end(served.queue.name(), kind, queued.words());

@@ -27,6 +27,8 @@ class SdmaEngine {
   const std::string& name() const { return name_; }
   int queues() const { return static_cast<int>(queues_.size()); }
   SdmaQueue& queue(int number);
+  // Blocks of a runtime, which run alike, as one flow of at most `cap`; of the engine a byte takes `share`.
+  sim::Task<> run_blocks(TransferCommand blocks, sim::BytesPerSecond cap, double share);
   sim::ResourceNetwork::ResourceId payload() const { return identity_.payload; }
   sim::Simulator& simulator() { return simulator_; }
 

@@ -51,6 +51,7 @@ class SdmaQueue {
 
   sim::Simulator& simulator() { return simulator_; }
   const std::string& name() const { return name_; }
+  bool empty() const { return free() == ring_; }
   sim::Bytes free() const { return sim::Bytes(static_cast<double>(room_.available())); }
 
  private:

@@ -31,14 +31,9 @@ void add_means(ResultTable& table, std::span<const Means> means) {
 
 constexpr double microsecond = 1e-6;
 
-struct NamedTime {
-  std::string key;
-  std::string heading;
-};
+}  // namespace
 
-// Of each time its interval, for people in one column and for programs in two.
-void add_intervals(ResultTable& table, std::span<const Intervals> intervals,
-                   const std::vector<NamedTime>& times = {{"time", "time"}}) {
+void add_intervals(ResultTable& table, std::span<const Intervals> intervals, const std::vector<NamedTime>& times) {
   if (intervals.empty()) return;
   for (std::size_t i = 0; i < times.size(); ++i) {
     std::vector<Cell> spans;
@@ -60,6 +55,8 @@ void add_intervals(ResultTable& table, std::span<const Intervals> intervals,
     table.add_column({times[i].key + "_p95_us", times[i].heading + " p95", "us", 2, false}, std::move(highs));
   }
 }
+
+namespace {
 
 // What runs at once was not fitted to, whatever it is made of.
 Fidelity fidelity_of_row(const C3Result& result, const models::PlatformSpec& platform) {
@@ -122,6 +119,11 @@ Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& pl
   }
   ResultTable table = c3_table(answer.results);
   add_means(table, answer.means);
+  std::vector<Cell> energies;
+  for (std::size_t i = 0; i < answer.means.size(); ++i) {
+    energies.emplace_back((answer.means[i].power * sim::to_seconds(answer.results[i].makespan)).value());
+  }
+  if (!energies.empty()) table.add_column({"energy_J", "energy", "J", 3, false}, std::move(energies));
   std::vector<Cell> fidelities;
   for (const C3Result& result : answer.results)
     fidelities.emplace_back(std::string(to_string(fidelity_of_row(result, platform))));
@@ -192,7 +194,9 @@ Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& 
                      {"copy_us", "copy", "us", 2, phases_in_text},
                      {"completion_us", "completion", "us", 2, phases_in_text},
                      {"fidelity", "fidelity", ""},
-                     {"GBps", "rate", "GB/s"}});
+                     {"GBps", "rate", "GB/s"},
+                     for_programs("blocks"),
+                     for_programs("submit")});
   std::vector<NamedRun> runs;
   for (const CopyResult& result : answer.results) {
     const models::SdmaCopyPhases& phases = result.phases;
@@ -200,7 +204,9 @@ Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& 
                    sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
                    sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
                    sim::to_microseconds(phases.completion), std::string(to_string(fidelity_of(result.copy, platform))),
-                   (result.copy.bytes / sim::to_seconds(phases.total())).value() * 1e-9});
+                   (result.copy.all_bytes() / sim::to_seconds(phases.total())).value() * 1e-9,
+                   std::int64_t{result.copy.copies},
+                   result.copy.submit ? Cell(std::string(models::to_string(*result.copy.submit))) : Cell()});
     runs.push_back({sim::to_string(result.copy.bytes), result.schedule});
   }
   add_intervals(table, answer.intervals);

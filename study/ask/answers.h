@@ -16,4 +16,14 @@ Results to_tables(const Answer<CollectiveResult>& answer, const models::Platform
 // Text shows the phases only if asked to.
 Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text = false);
 Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform);
+
+// A column of times, as programs and as people call it.
+struct NamedTime {
+  std::string key;
+  std::string heading;
+};
+// Of each time and row its interval, for people in one column and for programs in two; nothing where there are none.
+void add_intervals(ResultTable& table, std::span<const Intervals> intervals,
+                   const std::vector<NamedTime>& times = {{"time", "time"}});
+
 }  // namespace c3sim::study

@@ -9,6 +9,7 @@
 
 #include "study/ask/option.h"
 #include "study/ask/request.h"
+#include "study/step/step_question.h"
 
 namespace c3sim::study {
 
@@ -26,12 +27,16 @@ struct Command {
   std::string unknown(const std::string& typed) const;
 };
 
+// The step that the options of c3sim step ask for, with its model. What is missing or no value `arguments` gathers.
+StepQuestion read_step(const Request& request, Arguments& arguments);
+
 Command c3_command();
 Command gemm_command();
 Command collective_command();
 Command copy_command();
 Command kernel_command();
 Command step_command();
+Command serve_command();
 Command run_command();
 Command schema_command();
 Command platform_command();

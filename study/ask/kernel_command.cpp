@@ -14,6 +14,8 @@ constexpr auto kernel_examples =
     "  c3sim kernel --read 2GiB --write 1GiB                     on every GPU; two arrays are read, one is written\n"
     "  c3sim kernel --read 2GiB --write 1GiB --flops 5e11 --cus 304,152\n"
     "  c3sim kernel --operator swiglu --elements 8192x28672\n"
+    "  c3sim kernel --operator attention --heads 8 --kv-heads 1 --batch 64 --context 4096      decoding\n"
+    "  c3sim kernel --operator attention --heads 32 --tokens 4096 --gradient\n"
     "  c3sim kernel --gpu gpu0 --peers gpu1,gpu2 --bytes 64MiB --access load\n"
     "Times are in microseconds, launch included; operations are vector operations in single precision, on each GPU.";
 
@@ -42,6 +44,19 @@ models::ElementwiseSpec named_operator(const KernelWords& asked, Arguments& argu
   }
   const sim::Bytes element = asked.element.empty() ? usual_element : arguments.size("--element", asked.element);
   return found == nullptr ? models::ElementwiseSpec{} : kernel_of(*found, elements, element);
+}
+
+constexpr std::string_view attention_name = "attention";
+
+models::AttentionShape attention_of(const KernelWords& asked, const Given& given, Arguments& arguments) {
+  models::AttentionShape shape = asked.attention;
+  if (given.count("heads") == 0) arguments.fault("--heads", "is missing: heads of queries");
+  if (!asked.elements.empty())
+    arguments.fault("--elements", "is of other operators: attention has --tokens and --heads");
+  if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
+  shape.keys = asked.context + shape.queries;
+  shape.causal = !asked.bidirectional;
+  return shape;
 }
 
 models::RemoteKernelSpec remote_kernel(const KernelWords& asked, Arguments& arguments,
@@ -76,7 +91,9 @@ Results answer_kernel(Request& request) {
   const Platform platform = request.platform(arguments);
   arguments.check();
   KernelQuestion question;
-  if (remote) {
+  if (asked.operator_name == attention_name) {
+    question.kernel = attention_of(asked, request.given(), arguments);
+  } else if (remote) {
     question.kernel = remote_kernel(asked, arguments, platform.spec);
   } else {
     question.kernel = named ? named_operator(asked, arguments) : elementwise(asked, arguments);

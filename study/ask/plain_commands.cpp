@@ -49,6 +49,7 @@ constexpr auto copy_examples =
     "Examples:\n"
     "  c3sim copy --from gpu0 --to gpu1 --bytes 64MiB --phases\n"
     "  c3sim copy --from gpu0 --to gpu1 --bytes 1KiB:64MiB:x2 --engine 4 --format csv\n"
+    "  c3sim copy --from host --to gpu0 --bytes 4KiB:1MiB:x4 --copies 1024 --submit batch\n"
     "Times are in microseconds: control (the host writes packets and rings the doorbell), schedule (the engine "
     "fetches\n"
     "and decodes), copy, completion (the signal travels to the host, which sees it).";

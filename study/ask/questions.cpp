@@ -22,6 +22,13 @@ using models::SdmaVariant;
 
 Schedule only(Work work, models::CuMask mask = {}) { return {operation_of(std::move(work), mask, "0")}; }
 
+// Several blocks are asked for one by one unless the question says otherwise.
+models::SdmaCopySpec copy_of(const CopyQuestion& question) {
+  models::SdmaCopySpec copy = question.copy;
+  if (copy.copies > 1 && !copy.submit) copy.submit = models::Submission::each;
+  return copy;
+}
+
 void add(std::vector<sim::Fault>& faults, std::string_view option, std::string what) {
   if (!what.empty()) faults.push_back({std::string(option), {}, std::move(what)});
 }
@@ -179,7 +186,7 @@ std::vector<sim::Fault> faults_of(const CollectiveQuestion& question, const Test
 
 std::vector<sim::Fault> faults_of(const CopyQuestion& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
-  models::SdmaCopySpec copy = question.copy;
+  models::SdmaCopySpec copy = copy_of(question);
   for (const sim::Bytes size : question.sizes) {
     copy.bytes = size;
     add(faults, "to", testbed.why_impossible(copy));
@@ -256,7 +263,7 @@ Answer<CollectiveResult> ask(Testbed& testbed, const CollectiveQuestion& questio
 
 Answer<CopyResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress) {
   require(question, testbed);
-  return run_copies(testbed, question.copy, question.sizes, progress);
+  return run_copies(testbed, copy_of(question), question.sizes, progress);
 }
 
 Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progress& progress) {
@@ -316,7 +323,7 @@ Answer<CopyResult> run_copies(Testbed& testbed, models::SdmaCopySpec copy, std::
     Schedule schedule = only(copy);
     const models::SdmaCopyPhases phases = testbed.run(schedule).operations.front().phases.value();
     answer.results.push_back({copy, phases, std::move(schedule)});
-    largest = std::max(largest, size);
+    largest = std::max(largest, copy.all_bytes());
     if (progress) progress(answer.results.size(), sizes.size());
   }
   warn_beyond_capacity(answer.warnings, largest, testbed);
@@ -344,12 +351,14 @@ Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std:
 namespace {
 
 sim::Bytes bytes_of(const models::ElementwiseSpec& kernel) { return kernel.bytes(); }
+sim::Bytes bytes_of(const models::AttentionShape& kernel) { return kernel.read() + kernel.written(); }
 sim::Bytes bytes_of(const models::RemoteKernelSpec& kernel) {
   return static_cast<double>(kernel.peers.size()) * kernel.bytes;
 }
 
 // The kernel on so many CUs: a mask of every GPU's, or a workgroup on each.
-KernelResult on_cus(models::ElementwiseSpec kernel, int cus, const models::PlatformSpec& platform) {
+template <class Local>
+KernelResult on_cus(const Local& kernel, int cus, const models::PlatformSpec& platform) {
   return {kernel, cus, bytes_of(kernel), {}, only(kernel, first_cus(platform, cus))};
 }
 KernelResult on_cus(models::RemoteKernelSpec kernel, int cus, const models::PlatformSpec&) {
@@ -366,13 +375,14 @@ std::vector<int> cus_of(const KernelQuestion& question, const models::PlatformSp
 std::vector<sim::Fault> faults_of(const KernelQuestion& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
   const models::PlatformSpec& platform = testbed.platform();
-  const bool local = std::holds_alternative<models::ElementwiseSpec>(question.kernel);
+  const bool remote = std::holds_alternative<models::RemoteKernelSpec>(question.kernel);
+  const bool attention = std::holds_alternative<models::AttentionShape>(question.kernel);
   for (const int cus : cus_of(question, platform)) {
-    if (local) add(faults, "cus", why_no_mask(platform, cus));
+    if (!remote) add(faults, "cus", why_no_mask(platform, cus));
     if (!faults.empty()) return faults;
     const KernelResult asked =
         std::visit([&](const auto& kernel) { return on_cus(kernel, cus, platform); }, question.kernel);
-    add(faults, local ? "read" : "peers", testbed.why_impossible(asked.kernel));
+    add(faults, remote ? "peers" : attention ? "heads" : "read", testbed.why_impossible(asked.kernel));
   }
   return faults;
 }

@@ -71,9 +71,10 @@ struct CopyResult {
   Schedule schedule;  // what was run
 };
 
-// How long does a kernel take alone that streams through memory on every GPU, or that reaches from one into others?
+// How long does a kernel take alone that streams through memory on every GPU, attention there, or one that reaches from
+// one GPU into others?
 struct KernelQuestion {
-  std::variant<models::ElementwiseSpec, models::RemoteKernelSpec> kernel;
+  std::variant<models::ElementwiseSpec, models::AttentionShape, models::RemoteKernelSpec> kernel;
   std::vector<int> cus{};  // of each GPU that it runs on, each count a result of its own; empty: all of them
 };
 struct KernelResult {

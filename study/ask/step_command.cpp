@@ -24,16 +24,10 @@ constexpr auto step_examples =
 
 Results answer_step(Request& request) {
   Arguments arguments;
-  StepWords asked;
-  read_words(asked, request.given(), arguments, nullptr);
-  StepQuestion& question = asked.question;
-  if (!request.says("tokens") && question.phase != Phase::decode) {
-    arguments.fault("--tokens", "is missing: how many new tokens a sequence has");
-  }
   const std::filesystem::path written = request.text("write");
   request.check_output(arguments, "--write", written);
+  const StepQuestion question = read_step(request, arguments);
   const Platform platform = request.platform(arguments);
-  question.model = read_model(asked.model, config_folders());
   arguments.check_with(faults_of(question, platform.spec));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   if (!written.empty()) sim::write_file(written, experiment_text(question, platform.spec, operators));
@@ -42,6 +36,16 @@ Results answer_step(Request& request) {
 }
 
 }  // namespace
+
+StepQuestion read_step(const Request& request, Arguments& arguments) {
+  StepWords asked;
+  read_words(asked, request.given(), arguments, nullptr);
+  if (!request.says("tokens") && asked.question.phase != Phase::decode) {
+    arguments.fault("--tokens", "is missing: how many new tokens a sequence has");
+  }
+  if (!asked.model.empty()) asked.question.model = read_model(asked.model, config_folders());
+  return asked.question;
+}
 
 Command step_command() {
   return {"step", "Predict a whole step of a model: decode, prefill or training", step_examples,

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <numeric>
-#include <variant>
 #include <vector>
 
-#include "sim/overloaded.h"
-#include "study/c3/heuristic.h"
 #include "study/step/step.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
+#include "study/step/step_limits.h"
 #include "study/work/config_folders.h"
 #include "study/work/operators.h"
 
@@ -19,31 +17,13 @@ namespace c3sim::study {
 
 namespace {
 
-std::string parallelism(const StepQuestion& question, const char* form) {
+std::string parallelism(const StepQuestion& question) {
   std::string text;
-  for (const auto& [name, gpus] : {std::pair("tp", question.tp), {"ep", question.ep}, {"dp", question.dp}}) {
-    if (gpus > 1) text += fmt::format(fmt::runtime(form), name, gpus);
+  for (const auto& [name, gpus] :
+       {std::pair("tp", question.tp), {"ep", question.ep}, {"dp", question.dp}, {"cp", question.cp}}) {
+    if (gpus > 1) text += fmt::format(", {} {}", name, gpus);
   }
   return text;
-}
-
-// The longer of the operations at peak and the bytes at peak.
-sim::Seconds at_peak(const Work& work, const models::PlatformSpec& platform) {
-  const models::GpuSpec& gpu = platform.gpu;
-  const auto longer = [&](sim::Flops flops, double peak, sim::Bytes bytes) {
-    return std::max(sim::Seconds(flops.value() / peak), bytes / gpu.memory.hbm_rate);
-  };
-  return std::visit(
-      sim::Overloaded{[&](const models::GemmShape& shape) {
-                        return longer(shape.flops(), gpu.peak_flops(shape.dtype), shape.compulsory_bytes());
-                      },
-                      [&](const models::AttentionShape& shape) {
-                        return longer(shape.flops(), gpu.peak_flops(shape.dtype), shape.read() + shape.written());
-                      },
-                      [&](const models::ElementwiseSpec& spec) { return spec.bytes() / gpu.memory.hbm_rate; },
-                      [&](const models::CollectiveSpec& spec) { return roofline(spec, platform); },
-                      [](const auto&) { return sim::Seconds(0.0); }},
-      work);
 }
 
 }  // namespace
@@ -53,35 +33,23 @@ std::string to_string(const StepTrial& trial) {
   std::string text = fmt::format("{} of {}, {} x {} tokens", to_string(question.phase), question.model.name,
                                  question.batch, question.tokens);
   if (question.context > 0) text += fmt::format(", {} cached", question.context);
+  if (question.decoding > 0) {
+    text += fmt::format(", beside {} x 1, {} cached", question.decoding, question.decoding_context);
+  }
   if (question.layers) text += fmt::format(", {} layers", *question.layers);
-  text += parallelism(question, ", {} {}");
+  text += parallelism(question);
   if (question.shard == Shard::full) text += ", sharded";
   if (question.dtype != models::Dtype::bf16) text += fmt::format(", {}", models::to_string(question.dtype));
   if (question.optimizer != Optimizer::none) text += fmt::format(", {}", to_string(question.optimizer));
   if (question.forward) text += ", forward";
   if (question.recompute) text += ", recomputed";
-  if (question.collectives != models::Backend::rccl)
-    text += fmt::format(", {}", models::to_string(question.collectives));
+  if (question.half != Half::both) text += fmt::format(", {} half", to_string(question.half));
+  if (question.collectives != models::Backend::rccl) {
+    text += fmt::format(", {}", question.collectives ? models::to_string(*question.collectives) : "auto");
+  }
+  if (question.prelaunch) text += ", prelaunched";
   text += question.graph ? ", from a graph" : ", op by op";
   return trial.kind ? fmt::format("{} kernels of {}", to_string(*trial.kind), text) : text;
-}
-
-std::string command_of(const StepTrial& trial) {
-  const StepQuestion& question = trial.question;
-  std::string text = fmt::format("step --model {} --phase {} --batch {} --tokens {}", question.model.name,
-                                 to_string(question.phase), question.batch, question.tokens);
-  if (question.context > 0) text += fmt::format(" --context {}", question.context);
-  if (question.layers) text += fmt::format(" --layers {}", *question.layers);
-  text += parallelism(question, " --{} {}");
-  if (question.shard == Shard::full) text += " --shard full";
-  if (question.dtype != models::Dtype::bf16) text += fmt::format(" --dtype {}", models::to_string(question.dtype));
-  if (question.optimizer != Optimizer::none) text += fmt::format(" --optimizer {}", to_string(question.optimizer));
-  if (question.forward) text += " --forward";
-  if (question.recompute) text += " --recompute";
-  if (question.collectives != models::Backend::rccl) {
-    text += fmt::format(" --collectives {}", models::to_string(question.collectives));
-  }
-  return question.graph ? text + " --graph" : text;
 }
 
 std::string why_impossible(const Testbed& testbed, const StepTrial& trial) {
@@ -107,7 +75,7 @@ StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platfo
   for (const StepBlock& block : step_blocks(question, operators, question.layer_count())) {
     const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers));
     for (const StepOperation& one : block.operations) {
-      (communicates(one.kind) ? sums.communication : sums.compute) += times * at_peak(one.work, platform);
+      (communicates(one.kind) ? sums.communication : sums.compute) += times * limits_of(one.work, platform).longest();
     }
   }
   return sums;

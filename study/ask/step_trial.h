@@ -18,8 +18,7 @@ struct StepTrial {
   auto operator<=>(const StepTrial&) const = default;
 };
 
-std::string to_string(const StepTrial& trial);   // "decode of llama3-8b, 8 x 1 tokens, 1024 cached, 4 layers, tp 2"
-std::string command_of(const StepTrial& trial);  // "step --model llama3-8b --phase decode ..."
+std::string to_string(const StepTrial& trial);  // "decode of llama3-8b, 8 x 1 tokens, 1024 cached, 4 layers, tp 2"
 
 // Why the testbed's platform cannot run it: the first of its faults; empty if it can.
 std::string why_impossible(const Testbed& testbed, const StepTrial& trial);

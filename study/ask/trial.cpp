@@ -182,7 +182,7 @@ void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models
   figures[Figure::copy_share] = share(phases.copy);
   figures[Figure::completion_share] = share(phases.completion);
   // While the engine moves bytes: what benchmarks call its rate.
-  figures[Figure::rate] = (copy.bytes / sim::to_seconds(phases.copy)).value();
+  figures[Figure::rate] = (copy.all_bytes() / sim::to_seconds(phases.copy)).value();
 }
 
 void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& trial, const std::set<Figure>& asked,
@@ -412,6 +412,7 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
                                     [&](const StepTrial& step) { return observe(testbed, step); },
+                                    [](const ReplayTrial&) { return Figures{}; },
                                     [&](const FusedTrial& fused) { return of_fused(testbed, fused); },
                                     [&](const auto&) { return of_schedule(testbed, trial, asked); }},
                     trial);

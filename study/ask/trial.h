@@ -106,6 +106,15 @@ struct DependentTrial {
   auto operator<=>(const DependentTrial&) const = default;
 };
 
+// A profiled run played again as it was, or with collectives that take no longer than they are simulated. What it did
+// is in its trace: whoever reads such files observes it (validate/evaluation.h), no testbed does.
+struct ReplayTrial {
+  std::string trace;                                   // its file
+  std::optional<models::CollectiveKind> collective{};  // the median of its collectives of that kind; none: the whole
+  bool simulated = false;
+  auto operator<=>(const ReplayTrial&) const = default;
+};
+
 // A GEMM fused with the collective that it feeds or that feeds it. gemm_time is the GEMM's, collective_time what is
 // left of the collective then.
 struct FusedTrial {
@@ -116,7 +125,7 @@ struct FusedTrial {
 
 using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
                            StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
-                           StreamAndCopiesTrial, StepTrial, FusedTrial>;
+                           StreamAndCopiesTrial, StepTrial, ReplayTrial, FusedTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);

@@ -97,6 +97,12 @@ std::string words(const StreamAndCopiesTrial& trial) {
 
 std::string words(const StepTrial& trial) { return to_string(trial); }
 
+std::string words(const ReplayTrial& trial) {
+  std::string text = "replay of " + trial.trace.substr(trial.trace.rfind('/') + 1);
+  if (trial.collective) text += fmt::format(": {}", models::to_string(*trial.collective));
+  return text + (trial.simulated ? ", collectives as simulated" : ", unchanged");
+}
+
 template <class Question>
 std::string said(std::string_view command, const Question& question) {
   return command_line(command, options_of<Question>(), spelled(question));
@@ -149,7 +155,9 @@ std::string command(const CollectiveTrial& trial) {
   return said("collective", question);
 }
 
-std::string command(const StepTrial& trial) { return command_of(trial); }
+std::string command(const StepTrial& trial) {
+  return said("step", StepWords{trial.question, trial.question.model.name});
+}
 
 std::string command(const CopyTrial& trial) {
   return said("copy", CopyQuestion{.copy = trial.spec, .sizes = {trial.spec.bytes}, .phases = true});
@@ -186,6 +194,7 @@ std::string_view kind_of(const Trial& trial) {
                                                                            "stream beside a collective",
                                                                            "stream beside copies",
                                                                            "step",
+                                                                           "replay",
                                                                            "fused"};
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
@@ -206,7 +215,7 @@ double size_of(const Trial& trial) {
   return std::visit(
       sim::Overloaded{[](const GemmTrial& gemm) { return gemm.shape.flops().value(); },
                       [](const CollectiveTrial& collective) { return collective.spec.bytes.value(); },
-                      [](const CopyTrial& copy) { return copy.spec.bytes.value(); },
+                      [](const CopyTrial& copy) { return copy.spec.all_bytes().value(); },
                       [](const FanOutTrial& fan_out) { return fan_out.bytes.value(); },
                       [](const RemoteTrial& remote) { return remote.bytes.value(); },
                       [](const StreamTrial& stream) { return stream.bytes.value(); },

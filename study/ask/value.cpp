@@ -76,6 +76,12 @@ Value whole(Number& number, int low, int high) {
 }
 }  // namespace
 
+Value number_of(double& number, double low, double high) {
+  return {"NUMBER",
+          [&number, low, high](const Reading& in) { number = in.arguments.number(in.option, in.text, low, high); },
+          [&number] { return fmt::format("{}", number); }};
+}
+
 Value whole_of(int& number, int low, int high) { return whole(number, low, high); }
 Value whole_of(std::int64_t& number, int low, int high) { return whole(number, low, high); }
 

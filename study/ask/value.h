@@ -44,6 +44,7 @@ Value value_of(sim::Time& time);
 Value value_of(bool& flag);
 Value word_of(std::string& word, std::string form);
 Value device_of(int& device);
+Value number_of(double& number, double low, double high);
 // A whole number that the platform does not bound.
 Value whole_of(int& number, int low, int high);
 Value whole_of(std::int64_t& number, int low, int high);

@@ -10,6 +10,7 @@
 #include "study/ask/option.h"
 #include "study/ask/questions.h"
 #include "study/ask/value.h"
+#include "study/serve/serve_question.h"
 #include "study/step/step_question.h"
 
 namespace c3sim::study {
@@ -33,6 +34,9 @@ struct Word {
 struct KernelWords {
   std::string read, write, flops;
   std::string operator_name, elements, element;
+  models::AttentionShape attention{.kv_heads = 0, .head_dim = 128};
+  std::int64_t context = 0;
+  bool bidirectional = false;
   std::string gpu, peers, bytes, access = "store";
   std::vector<int> cus;
 };
@@ -51,6 +55,7 @@ const Words<CopyQuestion>& words_of(const CopyQuestion& question);
 const Words<KernelWords>& words_of(const KernelWords& question);
 const Words<C3Question>& words_of(const C3Question& question);
 const Words<StepWords>& words_of(const StepWords& question);
+const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/ask/serve_command.cpp
 
 template <class Question>
 std::vector<Option> options_of() {

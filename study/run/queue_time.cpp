@@ -13,7 +13,8 @@ namespace {
 // From the call that launches a kernel, by a host that has nothing else to do, to when the kernel may begin.
 sim::Time launch_of(const Work& work, const models::HostSpec& host, bool at_rest) {
   const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-  const sim::Time launch = collective && collective->graph ? host.graph_launch : host.kernel_launch;
+  sim::Time launch = host.kernel_launch;
+  if (collective) launch = collective->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
   return at_rest && host.protocol == models::Protocol::shot ? launch + host.wake_up : launch;
 }
 

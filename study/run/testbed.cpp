@@ -8,8 +8,10 @@
 #include <tuple>
 
 #include "models/collectives/algorithm.h"
+#include "models/kernels/gather_kernel.h"
 #include "models/kernels/gemm.h"
 #include "models/node.h"
+#include "models/sdma/block_copies.h"
 #include "sim/gate.h"
 #include "sim/simulator.h"
 #include "study/run/steady_clock.h"
@@ -290,6 +292,15 @@ class Play {
     timeline_.operations[place].gemm_end = fused_[place]->gemm_ended() - origin_;
   }
   sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
+    if (copy.submit == models::Submission::kernel) {
+      timeline_.operations[place].phases = co_await models::run_gather_kernel(node_, copy, stream(place));
+      co_return;
+    }
+    if (copy.submit) {
+      timeline_.operations[place].phases =
+          co_await models::run_block_copies(node_.host(), node_.copy_engines(), node_.fabric(), copy, tag(place));
+      co_return;
+    }
     if (!copy.everywhere) {
       const models::SdmaCopyPhases phases =
           co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place));

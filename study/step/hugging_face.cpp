@@ -81,9 +81,9 @@ constexpr std::array<std::string_view, 62> ignored{"architectures",
                                                    "add_cross_attention"};
 
 // The object, read key by key; what is wrong is gathered.
-class Reading {
+class ConfigJson {
  public:
-  Reading(const Json& object, std::string file) : object_(object), file_(std::move(file)) {}
+  ConfigJson(const Json& object, std::string file) : object_(object), file_(std::move(file)) {}
 
   std::int64_t integer(std::string_view key, std::optional<std::int64_t> fallback = {}) {
     const Json* const value = find(key, !fallback.has_value());
@@ -145,7 +145,7 @@ class Reading {
 };
 
 // As in class XConfig of each in transformers/models/X/configuration_X.py, defaults included.
-ModelSpec read_llama(Reading& keys, std::string_view type) {
+ModelSpec read_llama(ConfigJson& keys, std::string_view type) {
   ModelSpec model;
   model.hidden = keys.integer("hidden_size");
   model.layers = keys.integer("num_hidden_layers");
@@ -167,14 +167,14 @@ ModelSpec read_llama(Reading& keys, std::string_view type) {
   return model;
 }
 
-Feed feed_of(Reading& keys, std::string_view key, const std::string& act) {
+Feed feed_of(ConfigJson& keys, std::string_view key, const std::string& act) {
   if (act == "relu") return Feed::relu;
   if (!act.starts_with("gelu"))
     keys.fault(key, "'" + act.substr(0, 60) + "' is not accepted: gelu, gelu_new or relu is");
   return Feed::gelu;
 }
 
-ModelSpec read_gpt2(Reading& keys) {
+ModelSpec read_gpt2(ConfigJson& keys) {
   ModelSpec model;
   model.hidden = keys.integer("n_embd");
   model.layers = keys.integer("n_layer");
@@ -191,7 +191,7 @@ ModelSpec read_gpt2(Reading& keys) {
   return model;
 }
 
-ModelSpec read_bert(Reading& keys) {
+ModelSpec read_bert(ConfigJson& keys) {
   ModelSpec model;
   model.hidden = keys.integer("hidden_size");
   model.layers = keys.integer("num_hidden_layers");
@@ -217,7 +217,7 @@ ModelSpec read_bert(Reading& keys) {
 ModelSpec read_hugging_face(std::string_view text, const std::string& file) {
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) throw sim::ConfigError({{file, "", "is no JSON object: a config.json is accepted"}});
-  Reading keys(object, file);
+  ConfigJson keys(object, file);
   const std::string type = keys.text("model_type");
   ModelSpec model;
   if (type == "gpt2") {

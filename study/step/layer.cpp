@@ -1,6 +1,15 @@
 #include "study/step/layer.h"
 
+#include <algorithm>
+
 namespace c3sim::study {
+
+Experts experts_of(const StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const std::int64_t copies = writer.tokens() * model.experts_used;
+  const std::int64_t busy = std::min(model.experts / writer.question().ep, copies);
+  return {copies, busy, (copies + busy - 1) / busy};
+}
 
 namespace {
 
@@ -10,7 +19,9 @@ class Forward {
       : writer_(writer), model_(writer.model()), prefix_(prefix), tokens_(writer.tokens()) {}
 
   void write() {
-    attention_half();
+    const Half half = writer_.question().half;
+    if (half != Half::feed_forward) attention_half();
+    if (half == Half::attention) return;
     if (model_.experts == 0) {
       feed_forward();
     } else {
@@ -20,10 +31,22 @@ class Forward {
 
  private:
   std::string name(const std::string& of) const { return prefix_ + of; }
-  sim::Bytes stream_element() const { return writer_.question().mixes() ? sim::Bytes(4.0) : writer_.element(); }
   const char* norm() const { return model_.norm == Norm::rms ? "rmsnorm" : "layernorm"; }
   void normalise(const std::string& of) {
-    writer_.operate(name(of), Kind::norm, norm(), elements_of(tokens_, model_.hidden), stream_element());
+    const double elements = elements_of(tokens_, model_.hidden);
+    if (!writer_.composes_norms()) {
+      writer_.operate(name(of), Kind::norm, norm(), elements, writer_.stream_element());
+      return;
+    }
+    writer_.operate(name(of + "_cast_up"), Kind::elementwise, "cast_up", elements);
+    writer_.operate(name(of + "_square"), Kind::elementwise, "scale", elements, single_precision);
+    writer_.operate(name(of + "_mean"), Kind::elementwise, "column_sums", elements, single_precision);
+    for (const char* const of_rows : {"_epsilon", "_root"}) {
+      writer_.operate(name(of + of_rows), Kind::elementwise, "scale", elements_of(tokens_, 1), single_precision);
+    }
+    for (const char* const by : {"", "_weights"}) {
+      writer_.operate(name(of + by), Kind::elementwise, "mul_broadcast", elements, single_precision);
+    }
   }
   // The product, and before it what casts its operands.
   void product(const std::string& of, std::int64_t out, std::int64_t in) {
@@ -42,7 +65,7 @@ class Forward {
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
       writer_.operate(name(of + "_dropout"), Kind::elementwise, "dropout", elements);
     }
-    writer_.operate(name(of + "_residual"), Kind::elementwise, writer_.question().mixes() ? "add_mixed" : "add",
+    writer_.operate(name(of + "_residual"), Kind::elementwise, writer_.question().wide_stream() ? "add_mixed" : "add",
                     elements);
   }
 
@@ -56,47 +79,49 @@ class Forward {
         writer_.operate(name(cached), Kind::elementwise, "copy_strided", elements_of(tokens_, kv));
       }
     }
+    share_keys();
     writer_.attention(name("attention"), false);
     product("out", model_.hidden, queries);
     add_up("out");
   }
 
-  void activate(double elements, const std::string& of) {
+  // Keys and values of the parts of a sequence that other GPUs have.
+  void share_keys() {
+    const double elements = 2.0 * elements_of(writer_.question().new_tokens(), writer_.kv_features());
+    writer_.collective(name("keys_all_gather"), models::CollectiveKind::all_gather, elements * writer_.element(),
+                       writer_.question().cp);
+  }
+
+  void activate(double elements) {
     if (model_.feed == Feed::swiglu) {
-      writer_.operate(name(of + "gate"), Kind::elementwise, "silu_strided", elements);
-      writer_.operate(name(of + "gated"), Kind::elementwise, "mul_strided", elements);
+      writer_.operate(name("gate"), Kind::elementwise, "silu_strided", elements);
+      writer_.operate(name("gated"), Kind::elementwise, "mul_strided", elements);
     } else {
-      writer_.operate(name(of + "activation"), Kind::elementwise, model_.feed == Feed::gelu ? "gelu" : "relu",
-                      elements);
+      writer_.operate(name("activation"), Kind::elementwise, model_.feed == Feed::gelu ? "gelu" : "relu", elements);
     }
   }
 
   void feed_forward() {
     normalise("ffn_norm");
     product("up", writer_.share(model_.first_ffn()), model_.hidden);
-    activate(elements_of(tokens_, writer_.share(model_.ffn)), "");
+    activate(elements_of(tokens_, writer_.share(model_.ffn)));
     product("down", model_.hidden, writer_.share(model_.ffn));
     add_up("down");
   }
 
-  // Tokens go to the GPUs of their experts and come back, to each in even parts.
+  // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
   void experts() {
     const StepQuestion& question = writer_.question();
-    const std::int64_t copies = tokens_ * model_.experts_used;
-    const double elements = elements_of(copies, model_.hidden);
+    const Experts experts = experts_of(writer_);
+    const double elements = elements_of(experts.copies, model_.hidden);
     normalise("ffn_norm");
     writer_.gemm(name("router"), model_.experts, model_.hidden, tokens_);
-    writer_.operate(name("router_softmax"), Kind::softmax, "softmax", elements_of(tokens_, model_.experts));
+    writer_.operate(name("router_choice"), Kind::softmax, "route", elements_of(tokens_, model_.experts));
     writer_.operate(name("permute"), Kind::copy, "copy", elements);
     writer_.collective(name("dispatch"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
-    const std::int64_t own = model_.experts / question.ep;
-    const std::int64_t each = std::max<std::int64_t>(1, copies * question.ep / model_.experts);
-    for (std::int64_t expert = 0; expert < own; ++expert) {
-      const std::string of = "expert" + std::to_string(expert) + "_";
-      writer_.gemm(name(of + "up"), writer_.share(model_.first_ffn()), model_.hidden, each);
-      activate(elements_of(each, writer_.share(model_.ffn)), of);
-      writer_.gemm(name(of + "down"), model_.hidden, writer_.share(model_.ffn), each);
-    }
+    writer_.gemm(name("up"), writer_.share(model_.first_ffn()), model_.hidden, experts.tokens, experts.busy);
+    activate(elements_of(experts.copies, writer_.share(model_.ffn)));
+    writer_.gemm(name("down"), model_.hidden, writer_.share(model_.ffn), experts.tokens, experts.busy);
     writer_.collective(name("combine"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
     writer_.operate(name("unpermute"), Kind::elementwise, "add", elements);
     add_up("down");

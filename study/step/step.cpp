@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "sim/config/config_error.h"
 #include "study/run/power_meter.h"
+#include "study/run/queue_time.h"
 #include "study/run/testbed.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
@@ -46,6 +48,7 @@ struct Seen {
   double communication = 0.0;
   double exposed = 0.0;
   std::array<double, kinds> by_kind{};
+  std::map<std::string, StepShare> operations;
   double energy = 0.0;  // joules
   double cycles = 0.0;  // of the engine clock
   double flops = 0.0;
@@ -57,6 +60,14 @@ struct Seen {
     visit(a.communication, b.communication);
     visit(a.exposed, b.exposed);
     for (std::size_t kind = 0; kind < kinds; ++kind) visit(a.by_kind[kind], b.by_kind[kind]);
+    for (auto& [name, share] : a.operations) {
+      const StepShare& other = b.operations.at(name);
+      visit(share.count, other.count);
+      visit(share.time, other.time);
+      visit(share.limits.arithmetic, other.limits.arithmetic);
+      visit(share.limits.memory, other.limits.memory);
+      visit(share.limits.links, other.limits.links);
+    }
     visit(a.energy, b.energy);
     visit(a.cycles, b.cycles);
     visit(a.flops, b.flops);
@@ -72,35 +83,47 @@ class StepRun {
         from_graph_(launching(platform, true)),
         op_by_op_(launching(platform, false)) {}
 
+  // With its launches, and so many layers.
+  double time(std::int64_t layers) {
+    return look(question_, question_.graph ? from_graph_ : op_by_op_, layers, Looks::at_time).time;
+  }
   Seen look(std::int64_t layers) {
     StepQuestion graph_question = question_;
     graph_question.graph = true;
-    Seen seen = look(graph_question, from_graph_, layers);
+    Seen seen = look(graph_question, from_graph_, layers, Looks::at_all);
     if (question_.graph) return seen;
-    const Seen launched = look(question_, op_by_op_, layers);
+    const Seen launched = look(question_, op_by_op_, layers, Looks::at_all);
     seen.time = launched.time;
     seen.energy = launched.energy;
     seen.cycles = launched.cycles;
     return seen;
   }
-  Schedule schedule(std::int64_t layers) const {
-    return graph_of(step_blocks(question_, operators_, layers), from_graph_.platform().gpus).schedule();
+  // So many layers, as launched.
+  void show(std::int64_t layers, StepResult& result) {
+    Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
+    result.graph = graph_of(step_blocks(question_, operators_, layers), testbed.platform().gpus);
+    const Schedule schedule = result.graph.schedule();
+    result.spans = on_queues(schedule, testbed.run(schedule), testbed.platform());
   }
   std::vector<std::string> warnings() const { return (question_.graph ? from_graph_ : op_by_op_).warnings(); }
 
  private:
-  Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers) {
+  enum class Looks { at_time, at_all };
+  Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Looks looks) {
     const std::vector<StepBlock> blocks = step_blocks(question, operators_, layers);
-    const OperationGraph graph = graph_of(blocks, testbed.platform().gpus);
+    const OperationGraph graph = graph_of(blocks, testbed.platform().gpus, question.pause);
     const Schedule schedule = graph.schedule();
     require_possible(testbed, schedule);
     const Timeline& timeline = testbed.run(schedule);
-    Seen seen = tell(blocks, graph, timeline, testbed.platform().host.kernel_notice);
+    Seen seen = tell(blocks, graph, timeline, testbed.platform());
+    const double pause = sim::to_seconds(question.pause).value();
+    const sim::Seconds time(seen.time);
+    seen.time -= pause;
+    if (looks == Looks::at_time) return seen;
     PowerMeter meter;
     testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-    const sim::Seconds time(seen.time);
-    seen.energy = (meter.mean_power(time) * time).value();
-    seen.cycles = meter.mean_clock(time) * time;
+    seen.energy = (meter.mean_power(time) * sim::Seconds(seen.time)).value();
+    seen.cycles = meter.mean_clock(time) * sim::Seconds(seen.time);
     return seen;
   }
 
@@ -115,7 +138,8 @@ class StepRun {
 
   // A span ends when the host knows of it, `notice` after its kernels.
   static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
-                   sim::Time notice) {
+                   const models::PlatformSpec& platform) {
+    const sim::Time notice = platform.host.kernel_notice;
     std::map<std::string, Kind> kind_of;
     for (const StepBlock& block : blocks) {
       for (const StepOperation& one : block.operations) kind_of[one.name] = one.kind;
@@ -125,10 +149,17 @@ class StepRun {
     std::vector<Busy> communication;
     for (std::size_t place = 0; place < graph.nodes().size(); ++place) {
       const GraphNode& node = graph.nodes()[place];
+      if (node.listed == pause_name) continue;
       const Kind kind = kind_of.at(node.listed);
       const Span& span = timeline.operations[place];
       const sim::Time end = is_kernel(node.operation.work) ? span.end - notice : span.end;
       seen.by_kind[static_cast<std::size_t>(kind)] += sim::to_seconds(end - span.start).value();
+      StepShare& share = seen.operations[node.listed];
+      share.kind = kind;
+      share.work = to_string(node.operation.work);
+      share.count += 1.0;
+      share.time += sim::to_seconds(end - span.start).value();
+      share.limits += limits_of(node.operation.work, platform);
       (communicates(kind) ? communication : compute).emplace_back(span.start, end);
       seen.time = std::max(seen.time, sim::to_seconds(end).value());
       const bool again = node.listed.starts_with("again_");
@@ -154,10 +185,48 @@ class StepRun {
   Testbed op_by_op_;
 };
 
+bool is_possible(const models::PlatformSpec& platform, const StepQuestion& question,
+                 std::span<const ElementwiseOperator> operators) {
+  const Testbed testbed(platform);
+  for (const StepBlock& block : step_blocks(question, operators, 1)) {
+    for (const StepOperation& one : block.operations) {
+      if (!testbed.why_impossible(one.work).empty()) return false;
+    }
+  }
+  return true;
+}
+
+// What each kind of collective is best carried by: one kind after the other by what makes the step fastest.
+StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, StepQuestion question,
+                                  std::span<const ElementwiseOperator> operators) {
+  const std::int64_t few = std::min<std::int64_t>(2, question.layer_count());
+  std::set<models::CollectiveKind> kinds_of_step;
+  for (const StepBlock& block : step_blocks(question, operators, 1)) {
+    for (const StepOperation& one : block.operations) {
+      if (const auto* spec = std::get_if<models::CollectiveSpec>(&one.work)) kinds_of_step.insert(spec->kind);
+    }
+  }
+  double fastest = StepRun(platform, question, operators).time(few);
+  for (const models::CollectiveKind kind : kinds_of_step) {
+    for (const models::BackendAbilities& backend : models::backends()) {
+      if (std::ranges::count(backend.kinds, kind) == 0) continue;
+      StepQuestion other = question;
+      other.chosen[kind] = backend.backend;
+      if (!is_possible(platform, other, operators)) continue;
+      const double time = StepRun(platform, other, operators).time(few);
+      if (time <= fastest) question.chosen[kind] = backend.backend;
+      fastest = std::min(fastest, time);
+    }
+  }
+  return question;
+}
+
 }  // namespace
 
 models::PlatformSpec launching(models::PlatformSpec platform, bool graph) {
   platform.host.kernel_launch = graph ? sim::Time(0) : platform.host.framework_call;
+  platform.host.collective_launch =
+      graph ? sim::Time(0) : std::max(sim::Time(0), platform.host.framework_collective - platform.host.framework_call);
   platform.host.graph_launch = sim::Time(0);
   return platform;
 }
@@ -172,17 +241,17 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   if (std::vector<sim::Fault> faults = faults_of(question, platform); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
-  StepRun run(platform, question, operators);
+  StepResult result;
+  result.question = question.collectives ? question : with_chosen_carriers(platform, question, operators);
+  StepRun run(platform, result.question, operators);
   const std::int64_t layers = question.layer_count();
   const std::int64_t few = std::min(layers, simulated);
   Seen seen = run.look(few);
   if (few < layers) {
     const double more = static_cast<double>(layers - few);
     Seen::each(seen, run.look(few - 1),
-               [more](double& of_few, double of_one_less) { of_few += more * (of_few - of_one_less); });
+               [more](auto& of_few, auto of_one_less) { of_few = of_few + more * (of_few - of_one_less); });
   }
-  StepResult result;
-  result.question = question;
   const auto time = [](double seconds) { return sim::to_time(sim::Seconds(seconds)); };
   result.time = time(seen.time);
   result.compute = time(seen.compute);
@@ -194,7 +263,8 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.flops = sim::Flops(seen.flops);
   result.memory = memory_of(question);
   result.warnings = run.warnings();
-  result.schedule = run.schedule(few);
+  result.operations = std::move(seen.operations);
+  run.show(few, result);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,12 +10,24 @@
 #include "models/platform/platform_spec.h"
 #include "sim/units.h"
 #include "study/report/results.h"
+#include "study/run/timeline.h"
+#include "study/step/step_limits.h"
 #include "study/step/step_memory.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
+#include "study/work/operation_graph.h"
 #include "study/work/operators.h"
 
 namespace c3sim::study {
+
+// All of a name: the same in every layer.
+struct StepShare {
+  Kind kind{};
+  std::string work;
+  double count = 0.0;
+  double time = 0.0;  // seconds
+  Limits limits;
+};
 
 struct StepResult {
   StepQuestion question;
@@ -30,7 +43,10 @@ struct StepResult {
   sim::Flops flops;                        // of products and attention on one GPU, as the model has them
   StepMemory memory;
   std::vector<std::string> warnings;
-  Schedule schedule;  // of the layers that were simulated
+  std::map<std::string, StepShare> operations;  // by name
+  // Of the layers that were simulated, when each operation ran.
+  OperationGraph graph;
+  std::vector<Span> spans;
 
   sim::Time overlapped() const { return communication - exposed; }
   sim::Joules energy() const { return power * sim::to_seconds(time); }
@@ -43,8 +59,9 @@ models::PlatformSpec launching(models::PlatformSpec platform, bool graph);
 
 // Throws sim::ConfigError with the question's faults, if it has any. Layers that repeat are simulated until their
 // period shows: `simulated` says how many there are at least, all where there are no more.
+inline constexpr std::int64_t simulated_layers = 4;
 StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
-               std::span<const ElementwiseOperator> operators, std::int64_t simulated = 4);
+               std::span<const ElementwiseOperator> operators, std::int64_t simulated = simulated_layers);
 
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform);
 

@@ -32,7 +32,10 @@ std::string words(const models::ElementwiseSpec& spec) {
 }
 
 std::string words(const models::CollectiveSpec& spec) {
-  const char* const how = spec.host_threads ? ", host_threads: per_gpu" : "";
+  std::string how = spec.host_threads ? ", host_threads: per_gpu" : "";
+  if (spec.backend == models::Backend::sdma) {
+    how += fmt::format(", variant: {}, prelaunch: {}", to_string(spec.variant), spec.prelaunch);
+  }
   return fmt::format("collective: {{kind: {}, bytes: {}, backend: {}, gpus: {}{}{}}}", to_string(spec.kind),
                      bytes_text(spec.bytes), to_string(spec.backend), spec.gpus, how,
                      spec.graph ? ", graph: true" : "");
@@ -59,8 +62,9 @@ std::string line_of(const StepOperation& one) {
 }
 
 std::string launch_text(const models::PlatformSpec& platform, bool graph) {
-  const sim::Time launch = graph ? sim::Time(0) : platform.host.framework_call;
-  return fmt::format("set: [host.kernel_launch={:g}us, host.graph_launch=0us]\n", sim::to_microseconds(launch));
+  const models::PlatformSpec as = launching(platform, graph);
+  return fmt::format("set: [host.kernel_launch={:g}us, host.collective_launch={:g}us, host.graph_launch=0us]\n",
+                     sim::to_microseconds(as.host.kernel_launch), sim::to_microseconds(as.host.collective_launch));
 }
 
 }  // namespace

@@ -38,21 +38,23 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
     faults.require_divisor("ep", question.ep, model.experts, "experts");
   }
   if (platform.gpus % question.gpus() != 0) {
-    faults.add("tp", fmt::format("{} x {} x {} (--tp, --ep and --dp) are {} GPUs: a divisor of the {} of the node is "
-                                 "accepted",
-                                 question.tp, question.ep, question.dp, question.gpus(), platform.gpus));
+    faults.add("tp",
+               fmt::format("{} x {} x {} x {} (--tp, --ep, --dp and --cp) are {} GPUs: a divisor of the {} of the "
+                           "node is accepted",
+                           question.tp, question.ep, question.dp, question.cp, question.gpus(), platform.gpus));
   }
-  for (const auto& [name, gpus] : {std::pair("cp", question.cp), std::pair("pp", question.pp)}) {
-    if (gpus != 1) faults.add(name, fmt::format("{}: steps have no such parallelism yet: 1 is accepted", gpus));
+  if (question.pp != 1) faults.add("pp", fmt::format("{}: steps have no pipeline yet: 1 is accepted", question.pp));
+  if (question.cp > 1 && question.phase == Phase::decode) {
+    faults.add("cp", "decode has no sequence to share out: 1 is accepted");
+  } else if (question.cp > 1 && question.tokens % (2 * question.cp) != 0) {
+    faults.add("cp", fmt::format("{} GPUs have two even parts of {} tokens each: a multiple of {} tokens is accepted",
+                                 question.cp, question.tokens, 2 * question.cp));
   }
-  if (question.shard == Shard::full && question.dp == 1) {
+  if (question.shard == Shard::full && question.replicas() == 1) {
     faults.add("shard", "full shares weights out over replicas: --dp of at least 2 is accepted");
   }
   if (question.shard == Shard::full && question.phase != Phase::train) {
     faults.add("shard", "full is of training: --phase train is accepted");
-  }
-  if (question.trains() && model.experts > 0) {
-    faults.add("phase", "the gradient of experts is not described: --forward, decode and prefill are accepted");
   }
 }
 
@@ -62,6 +64,24 @@ void check_phase(const StepQuestion& question, Faults& faults) {
   }
   if (question.phase == Phase::decode && question.tokens > 4) {
     faults.add("tokens", fmt::format("decode has 1 to 4 new tokens a sequence, not {}", question.tokens));
+  }
+  if (question.half != Half::both && question.phase == Phase::train) {
+    faults.add("half", "training is of whole layers: both is accepted");
+  }
+  if (question.half != Half::both && !question.layers) {
+    faults.add("half", "a whole step has both halves: --layers is accepted beside it");
+  }
+  if (question.phase != Phase::prefill && question.decoding > 0) {
+    faults.add("decoding", "sequences decode beside a prefill: --phase prefill is accepted");
+  }
+  if (question.decoding_context > 0 && question.decoding == 0) {
+    faults.add("decoding_context", "no sequence decodes beside the prefill: --decoding is accepted");
+  }
+  if (question.model.positions > 0 && question.decoding_context >= question.model.positions) {
+    faults.add("decoding_context",
+               fmt::format("{} cached tokens and a new one are more than the {} that {} knows the "
+                           "place of",
+                           question.decoding_context, question.model.positions, question.model.name));
   }
   if (question.phase == Phase::train && question.context > 0) faults.add("context", "training has no cached tokens");
   const std::int64_t length = question.context + question.tokens;

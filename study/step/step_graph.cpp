@@ -19,15 +19,15 @@ namespace {
 // Rows of the head's product: in decode and prefill the last token of a sequence tells the next, training scores all or
 // a share of them.
 std::int64_t scored_tokens(const StepQuestion& question) {
-  if (question.phase != Phase::train) return question.batch;
-  const double share = question.model.scored * static_cast<double>(question.new_tokens());
+  if (question.phase != Phase::train) return question.batch + question.decoding;
+  const double share = question.model.scored * static_cast<double>(question.new_tokens()) / question.cp;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(share)));
 }
 
 void write_embedding(StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const double elements = static_cast<double>(writer.tokens()) * static_cast<double>(model.hidden);
-  writer.operate("embedding", Kind::embedding, "copy", elements);
+  writer.operate("embedding", Kind::embedding, "embedding", elements);
   if (model.position == Positions::learned) writer.operate("positions", Kind::elementwise, "add", elements);
 }
 
@@ -66,7 +66,7 @@ void write_embedding_gradient(StepWriter& writer) {
   const double elements = static_cast<double>(writer.tokens()) * static_cast<double>(model.hidden);
   writer.operate("embedding_zero", Kind::embedding, "fill",
                  static_cast<double>(model.vocabulary) * static_cast<double>(model.hidden), sim::Bytes(4.0));
-  writer.operate("embedding_gradient", Kind::embedding, "add", elements, sim::Bytes(4.0));
+  writer.operate("embedding_gradient", Kind::embedding, "embedding_gradient", elements, sim::Bytes(4.0));
 }
 
 }  // namespace
@@ -81,6 +81,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
       blocks.push_back({repeats, std::move(written)});
     }
   };
+  if (whole) write_end_gather(writer);
   if (whole) write_embedding(writer);
   block(0);
   if (question.shard == Shard::full) write_gather(writer, "");
@@ -97,17 +98,23 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   write_reduction(writer);
   block(layers);
   if (whole) write_embedding_gradient(writer);
+  if (whole) write_end_reduction(writer);
   block(0);
   write_update(writer, layers);
   block(0);
   return blocks;
 }
 
-OperationGraph graph_of(std::span<const StepBlock> blocks, int gpus) {
+OperationGraph graph_of(std::span<const StepBlock> blocks, int gpus, sim::Time pause) {
   std::vector<int> all(static_cast<std::size_t>(gpus));
   for (int gpu = 0; gpu < gpus; ++gpu) all[static_cast<std::size_t>(gpu)] = gpu;
   OperationGraph graph;
   std::size_t whole = 0;
+  if (pause > sim::Time(0)) {
+    Operation waiting = operation_of(HostWorkSpec{pause});
+    waiting.name = pause_name;
+    graph.add({std::move(waiting), pause_name, {}, {}, all, whole++}, {});
+  }
   for (const StepBlock& block : blocks) {
     for (std::int64_t layer = 0; layer < std::max<std::int64_t>(1, block.layers); ++layer) {
       for (const StepOperation& one : block.operations) {

@@ -17,7 +17,8 @@ namespace c3sim::study {
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                    std::int64_t layers);
 
-// Expanded, on a node of so many GPUs; resolved.
-OperationGraph graph_of(std::span<const StepBlock> blocks, int gpus);
+// Expanded, on a node of so many GPUs; resolved. Before it hosts pause, which is an operation of that name.
+inline constexpr auto pause_name = "pause";
+OperationGraph graph_of(std::span<const StepBlock> blocks, int gpus, sim::Time pause = {});
 
 }  // namespace c3sim::study

@@ -17,7 +17,7 @@ double kept_by_layer(const StepQuestion& question) {
   const double attention = static_cast<double>(2 * model.query_features() + 2 * model.kv_features());
   const double ffn = static_cast<double>(model.first_ffn() + (model.feed == Feed::swiglu ? 2 : 1) * model.ffn);
   const double used = model.experts == 0 ? 1.0 : static_cast<double>(model.experts_used);
-  return 4.0 * hidden + (attention + used * ffn) / question.tp;
+  return (4.0 * hidden + (attention + used * ffn) / question.tp) / question.cp;
 }
 
 sim::Bytes activations_of(const StepQuestion& question) {
@@ -50,7 +50,7 @@ double end_weights(const StepQuestion& question) {
 StepMemory memory_of(const StepQuestion& question) {
   const double layers = static_cast<double>(question.layer_count());
   const double weights = layers * layer_weights(question) + end_weights(question);
-  const double shards = question.shard == Shard::full ? question.dp : 1;
+  const double shards = question.shard == Shard::full ? question.replicas() : 1;
   const sim::Bytes element = size_of(question.dtype);
   StepMemory memory;
   // Automatic mixed precision keeps weights in single precision, and casts them product by product; shards are gathered
@@ -64,9 +64,11 @@ StepMemory memory_of(const StepQuestion& question) {
   }
   memory.activations = activations_of(question);
   if (question.phase != Phase::train) {
-    const double cached = static_cast<double>(question.batch) * static_cast<double>(question.context + question.tokens);
+    const double cached =
+        static_cast<double>(question.batch) * static_cast<double>(question.context + question.tokens) +
+        static_cast<double>(question.decoding) * static_cast<double>(question.decoding_context + 1);
     const double features = 2.0 * static_cast<double>(question.kv_heads() * question.model.head_dim);
-    memory.cache = layers * cached * features * element;
+    memory.cache = layers * cached / question.cp * features * element;
   }
   return memory;
 }

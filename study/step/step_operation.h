@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ inline std::vector<Choice<Kind>> kind_choices() {
   }
   return choices;
 }
+// None of kinds that do not communicate.
+std::optional<models::CollectiveKind> collective_of(Kind kind);
 inline bool communicates(Kind kind) { return kind >= Kind::all_reduce; }
 
 struct StepOperation {

@@ -5,6 +5,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -21,15 +22,21 @@ enum class Shard { none, full };  // of weights, gradients and states over data-
 inline constexpr std::array all_shards{Shard::none, Shard::full};
 enum class Optimizer { none, adam, lamb };
 inline constexpr std::array all_optimizers{Optimizer::none, Optimizer::adam, Optimizer::lamb};
+enum class Half { both, attention, feed_forward };  // of a layer
+inline constexpr std::array all_halves{Half::both, Half::attention, Half::feed_forward};
 
 inline constexpr sim::Bytes single_precision{4.0};  // of weights that are updated, gradients and states
 
 std::string_view to_string(Phase phase);
 std::string_view to_string(Shard shard);
 std::string_view to_string(Optimizer optimizer);
+std::string_view to_string(Half half);
 inline std::vector<Choice<Phase>> phase_choices() { return choices_of<Phase>(all_phases); }
 inline std::vector<Choice<Shard>> shard_choices() { return choices_of<Shard>(all_shards); }
 inline std::vector<Choice<Optimizer>> optimizer_choices() { return choices_of<Optimizer>(all_optimizers); }
+inline std::vector<Choice<Half>> half_choices() { return choices_of<Half>(all_halves); }
+using Carrier = std::optional<models::Backend>;
+std::vector<Choice<Carrier>> carrier_choices();  // backends, and "auto" for none of them
 
 struct StepQuestion {
   ModelSpec model;
@@ -38,22 +45,35 @@ struct StepQuestion {
   std::int64_t batch = 1;    // sequences of each data-parallel replica
   std::int64_t tokens = 1;   // new ones of each sequence
   std::int64_t context = 0;  // cached ones of each sequence
+  // Beside a prefill, in the same step: sequences that have a new token each, and the cached ones of each of these.
+  std::int64_t decoding = 0;
+  std::int64_t decoding_context = 0;
   int tp = 1;                // GPUs that share out each product
   int ep = 1;                // GPUs that share out the experts
   int dp = 1;                // replicas of these, each with sequences of its own
-  int cp = 1;                // GPUs that share out a sequence, and groups of GPUs that share out layers:
-  int pp = 1;                // not described, other numbers are faults
+  int cp = 1;                // GPUs that share out each sequence
+  int pp = 1;                // groups of GPUs that share out layers: not described, other numbers are faults
   Shard shard = Shard::none;
   models::Dtype dtype = models::Dtype::bf16;
   bool graph = false;  // launched from a captured graph; else op by op by the host
   Optimizer optimizer = Optimizer::none;
   bool forward = false;    // of training: no gradients
   bool recompute = false;  // of training: activations of a layer are computed again before its gradient
-  models::Backend collectives = models::Backend::rccl;
+  Half half = Half::both;  // of each layer
+  // What moves data between GPUs, where it can; none: of each kind of collective what makes the step fastest, kept
+  // here.
+  Carrier collectives = models::Backend::rccl;
+  std::map<models::CollectiveKind, models::Backend> chosen{};
+  models::SdmaVariant variant = models::SdmaVariant::pcpy;  // on engines, of the collectives that have it
+  bool prelaunch = false;                                   // likewise: commands are queued before the step
+  sim::Time pause{0};                                       // of the hosts before each step, as between barriers
 
   auto operator<=>(const StepQuestion&) const = default;
 
-  int gpus() const { return tp * ep * dp; }
+  int gpus() const { return tp * ep * dp * cp; }
+  // GPUs that have the same weights.
+  int replicas() const { return dp * cp; }
+  models::Backend carrier_of(models::CollectiveKind kind) const;
   // Heads of keys and values on a GPU: one at least, of which several GPUs then hold the same.
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
   std::int64_t layer_count() const { return layers ? *layers : model.layers; }
@@ -61,7 +81,9 @@ struct StepQuestion {
   // Automatic mixed precision (PyTorch's autocast): weights and the stream between layers are in single precision, each
   // product reads its input and its weights cast to the format that it multiplies in.
   bool mixes() const { return phase == Phase::train && shard == Shard::none && size_of(dtype) < single_precision; }
-  std::int64_t new_tokens() const { return batch * tokens; }  // of a replica
+  // Embeddings give it so; layers alone are given the format of the products.
+  bool wide_stream() const { return mixes() && !layers; }
+  std::int64_t new_tokens() const { return batch * tokens + decoding; }  // of a replica
 };
 
 }  // namespace c3sim::study

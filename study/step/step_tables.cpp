@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "study/report/experiment_charts.h"
 #include "study/step/step.h"
 
 namespace c3sim::study {
@@ -62,15 +67,86 @@ ResultTable answer_of(const StepResult& result, const models::PlatformSpec& plat
   return table;
 }
 
+// The longest at peak of one resource, as a share of the time.
+double share_of_peak(const Limits& limits, double seconds) {
+  return seconds > 0.0 ? percent * limits.longest().value() / seconds : 0.0;
+}
+
 ResultTable kinds_of(const StepResult& result) {
-  ResultTable table({{"kind", "kind", ""}, {"time_us", "time", "us", 1}, {"share_percent", "of the step", "%", 1}});
+  ResultTable table({{"kind", "kind", ""},
+                     {"time_us", "time", "us", 1},
+                     {"share_percent", "of the step", "%", 1},
+                     {"bound", "bound by", ""},
+                     {"peak_percent", "of its peak", "%", 0}});
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const sim::Time time = result.by_kind[kind];
     if (time == sim::Time(0)) continue;
+    Limits limits;
+    for (const auto& [name, share] : result.operations) {
+      if (share.kind == static_cast<Kind>(kind)) limits += share.limits;
+    }
+    const sim::Seconds seconds = sim::to_seconds(time);
     table.add_row({std::string(to_string(static_cast<Kind>(kind))), sim::to_microseconds(time),
-                   percent * (sim::to_seconds(time) / sim::to_seconds(result.time))});
+                   percent * (seconds / sim::to_seconds(result.time)), bound_of(limits, seconds),
+                   share_of_peak(limits, seconds.value())});
   }
   return table;
+}
+
+// The ten dearest.
+ResultTable operations_of(const StepResult& result) {
+  constexpr std::size_t most = 10;
+  constexpr double microseconds = 1e6;
+  std::vector<std::pair<std::string, StepShare>> dear(result.operations.begin(), result.operations.end());
+  std::ranges::stable_sort(dear, std::greater<>(), [](const auto& one) { return one.second.time; });
+  dear.resize(std::min(most, dear.size()));
+  ResultTable table({{"operation", "operation", ""},
+                     {"work", "work", ""},
+                     {"count", "times", "", 0},
+                     {"time_us", "time", "us", 1},
+                     {"share_percent", "of the step", "%", 1},
+                     {"bound", "bound by", ""},
+                     {"peak_percent", "of its peak", "%", 0}});
+  for (const auto& [name, share] : dear) {
+    table.add_row({name, share.work, share.count, microseconds * share.time,
+                   percent * share.time / sim::to_seconds(result.time).value(),
+                   bound_of(share.limits, sim::Seconds(share.time)), share_of_peak(share.limits, share.time)});
+  }
+  return table;
+}
+
+// A bar for each kind of kernel.
+BarChart kind_chart(const StepResult& result) {
+  BarChart chart{.id = "kinds_us",
+                 .title = "Kernels of one GPU by kind",
+                 .value_axis = "time of all of a kind [us]",
+                 .series = {"time"}};
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    if (result.by_kind[kind] == sim::Time(0)) continue;
+    chart.bars.push_back(
+        {std::string(to_string(static_cast<Kind>(kind))), {sim::to_microseconds(result.by_kind[kind])}});
+  }
+  return chart;
+}
+
+TimelineChart timeline_of(const StepResult& result, const models::PlatformSpec& platform) {
+  TimelineChart chart = stream_chart(result.graph, result.spans, platform.gpus);
+  if (result.question.layer_count() > simulated_layers) {
+    chart.caption += fmt::format(" Of the {} layers the first {}: the others are like them.",
+                                 result.question.layer_count(), simulated_layers);
+  }
+  return chart;
+}
+
+// Who carries which collectives, in words.
+std::string carriers_of(const StepResult& result) {
+  std::string text;
+  for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all}) {
+    if (result.by_kind[static_cast<std::size_t>(kind)] == sim::Time(0)) continue;
+    text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", to_string(kind),
+                        models::to_string(result.question.carrier_of(*collective_of(kind))));
+  }
+  return text;
 }
 
 }  // namespace
@@ -78,9 +154,15 @@ ResultTable kinds_of(const StepResult& result) {
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform) {
   Results results{platform.name, {}, result.warnings, {}};
   results.tables.push_back({"results", "", answer_of(result, platform)});
-  results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result), true, {}, true});
-  results.runs.push_back({std::string(to_string(result.question.phase)), result.schedule});
+  results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result), true, {kind_chart(result)}, true});
+  results.tables.push_back({"operations", "The dearest operations", operations_of(result), false, {}, true});
+  results.runs.push_back({std::string(to_string(result.question.phase)), result.graph.schedule()});
+  results.charts.push_back(timeline_of(result, platform));
+  results.title = fmt::format("A step of {}: {}", result.question.model.name, to_string(result.question.phase));
   results.notes.push_back(fmt::format("Of one GPU: {}.", to_string(result.memory)));
+  if (std::string carriers = carriers_of(result); !carriers.empty()) {
+    results.notes.push_back(fmt::format("Between GPUs: {}.", carriers));
+  }
   results.notes.push_back(
       "Energy and power are of one GPU; kernels of several streams overlap, so that their times may "
       "sum up to more than the step.");

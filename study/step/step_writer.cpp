@@ -28,20 +28,24 @@ void StepWriter::add(const std::string& name, Kind kind, Work work) {
   operations_.push_back({name, kind, std::move(work), compute_stream});
 }
 
-void StepWriter::product(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k) {
-  add(name, Kind::gemm, models::GemmShape{m, n, k, question_.dtype});
+void StepWriter::product(const std::string& name, models::GemmShape shape) {
+  shape.dtype = question_.dtype;
+  add(name, Kind::gemm, shape);
 }
 
-void StepWriter::gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
-  product(name, out, tokens, in);
+void StepWriter::gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                      std::int64_t products) {
+  product(name, {.m = out, .n = tokens, .k = in, .products = products});
 }
 
-void StepWriter::weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
-  product(name, out, in, tokens);
+void StepWriter::weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                                 std::int64_t products) {
+  product(name, {.m = out, .n = in, .k = tokens, .products = products});
 }
 
-void StepWriter::input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
-  product(name, in, tokens, out);
+void StepWriter::input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                                std::int64_t products) {
+  product(name, {.m = in, .n = tokens, .k = out, .products = products});
 }
 
 void StepWriter::attention(const std::string& name, bool backward) {
@@ -55,7 +59,17 @@ void StepWriter::attention(const std::string& name, bool backward) {
   shape.causal = model().causal;
   shape.backward = backward;
   shape.dtype = question_.dtype;
+  if (question_.cp > 1) {
+    shape.queries /= 2 * question_.cp;
+    add(name + "_end", Kind::attention, shape);
+    if (shape.causal) shape.keys = question_.context + shape.queries;
+  }
   add(name, Kind::attention, shape);
+  if (question_.decoding == 0) return;
+  shape.batch = question_.decoding;
+  shape.queries = 1;
+  shape.keys = question_.decoding_context + 1;
+  add(name + "_decoding", Kind::attention, shape);
 }
 
 void StepWriter::operate(const std::string& name, Kind kind, const std::string& operation, double elements,
@@ -75,15 +89,16 @@ void StepWriter::collective(const std::string& name, models::CollectiveKind kind
   if (gpus == 1) return;
   models::CollectiveSpec spec;
   spec.kind = kind;
-  // Engines of today do not add: what only adds up stays with kernels.
-  const bool adds = kind == models::CollectiveKind::reduce_scatter;
-  spec.backend = adds ? models::Backend::rccl : question_.collectives;
+  spec.backend = question_.carrier_of(kind);
   spec.bytes = bytes;
   spec.gpus = gpus;
-  if (spec.backend == models::Backend::rccl) {
+  if (models::by_kernels(spec.backend)) {
     spec.graph = question_.graph;
   } else {
     spec.host_threads = models::HostThreads::per_gpu;
+    const std::vector<models::CollectiveKind>& kinds = models::plan_of(question_.variant).kinds;
+    if (std::ranges::count(kinds, kind) > 0) spec.variant = question_.variant;
+    spec.prelaunch = question_.prelaunch;
   }
   operations_.push_back({name, kind_of(kind), spec, stream});
 }

@@ -26,17 +26,27 @@ class StepWriter {
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
-  std::int64_t tokens() const { return question_.new_tokens(); }
+  std::int64_t tokens() const { return question_.new_tokens() / question_.cp; }  // of a GPU
+  // Of the stream between layers.
+  sim::Bytes stream_element() const { return question_.wide_stream() ? single_precision : element(); }
+  // Whether norms are what PyTorch makes of them where their weights are in another format than what they norm: kernel
+  // by kernel, in single precision.
+  bool composes_norms() const { return question_.mixes() && !question_.wide_stream() && model().norm == Norm::rms; }
   // Of a GPU: its share of features that tensor parallelism shares out.
   std::int64_t share(std::int64_t features) const { return features / question_.tp; }
   // Features of its keys, and of its values: of one head at least, of which several GPUs then hold the same.
   std::int64_t kv_features() const { return question_.kv_heads() * model().head_dim; }
   sim::Bytes element() const { return size_of(question_.dtype); }
-  // What a product of a batch of tokens has for each of them: features out of features, both of one GPU.
-  void gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens);
+  // What a product of a batch of tokens has for each of them: features out of features, both of one GPU; so many
+  // products in one kernel.
+  void gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens, std::int64_t products = 1);
   // Its gradients: that of the weights, and that of what it had been given.
-  void weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens);
-  void input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens);
+  void weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                       std::int64_t products = 1);
+  void input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                      std::int64_t products = 1);
+  // Of a sequence that GPUs share out each has a part near its start and one near its end, which together see as much
+  // as any two such parts: two kernels.
   void attention(const std::string& name, bool backward);
   // An operator of configs/operators.yaml; `element`: of its arrays, that of the question unless given.
   void operate(const std::string& name, Kind kind, const std::string& operation, double elements,
@@ -52,7 +62,7 @@ class StepWriter {
 
  private:
   void add(const std::string& name, Kind kind, Work work);
-  void product(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k);
+  void product(const std::string& name, models::GemmShape shape);
 
   const StepQuestion& question_;
   std::span<const ElementwiseOperator> operators_;

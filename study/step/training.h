@@ -18,6 +18,11 @@ void write_backward(StepWriter& writer);
 // fully sharded, else all-reduced in buckets as they come.
 void write_reduction(StepWriter& writer);
 
+// The same of the weights of embedding and head, where they are sharded: they stay gathered. And of their gradients,
+// which come last.
+void write_end_gather(StepWriter& writer);
+void write_end_reduction(StepWriter& writer);
+
 // The update of the weights of so many layers, and of the rest where the step has it.
 void write_update(StepWriter& writer, std::int64_t layers);
 

@@ -6,9 +6,13 @@
 #include <array>
 
 #include "sim/config/nearest_name.h"
+#include "sim/overloaded.h"
 #include "study/ask/answers.h"
 #include "study/ask/words.h"
 #include "study/experiment/experiment_reader.h"
+#include "study/serve/serve.h"
+#include "study/step/step.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
@@ -17,7 +21,8 @@ namespace {
 constexpr auto makespan_key = "makespan_us";
 
 // A plain question, that none of its words has been told.
-using PlainQuestion = std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion>;
+using PlainQuestion =
+    std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion, StepWords, ServeQuestion>;
 PlainQuestion untold(Ask ask) {
   switch (ask) {
     case Ask::gemm:
@@ -26,6 +31,10 @@ PlainQuestion untold(Ask ask) {
       return CollectiveQuestion{};
     case Ask::copy:
       return CopyQuestion{};
+    case Ask::step:
+      return StepWords{};
+    case Ask::serve:
+      return ServeQuestion{};
     default:
       return C3Question{};
   }
@@ -98,6 +107,15 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
   return {testbed.platform().name, {{"results", "", std::move(table)}}, testbed.warnings(), {}};
 }
 
+// The step's own figures, by kind of kernel among them.
+Results answer_step(const models::PlatformSpec& platform, const StepWords& words) {
+  StepQuestion question = words.question;
+  question.model = read_model(words.model, config_folders());
+  Results results = to_tables(study::ask(platform, question, read_operators(config_folders())), platform);
+  results.tables.erase(results.tables.begin() + 1, results.tables.end());
+  return results;
+}
+
 bool is_quantity(const ResultTable& table, std::size_t column) {
   const Column& known = table.columns()[column];
   if (known.key == "fidelity") return true;
@@ -110,12 +128,12 @@ bool is_quantity(const ResultTable& table, std::size_t column) {
 }  // namespace
 
 std::string_view to_string(Ask ask) {
-  constexpr std::array<std::string_view, 5> names{"c3", "gemm", "collective", "copy", "run"};
+  constexpr std::array<std::string_view, 7> names{"c3", "gemm", "collective", "copy", "step", "serve", "run"};
   return names[static_cast<std::size_t>(ask)];
 }
 
 std::span<const Ask> all_asks() {
-  static constexpr std::array asks{Ask::c3, Ask::gemm, Ask::collective, Ask::copy, Ask::run};
+  static constexpr std::array asks{Ask::c3, Ask::gemm, Ask::collective, Ask::copy, Ask::step, Ask::serve, Ask::run};
   return asks;
 }
 
@@ -150,8 +168,10 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
   for (const Assignment& word : words) {
     if (std::string fault = tell(question, word); !fault.empty()) throw sim::ConfigError({{word.name, "", fault}});
   }
-  return std::visit([&](const auto& plain) { return to_tables(study::ask(testbed, plain), testbed.platform()); },
-                    question);
+  return std::visit(
+      sim::Overloaded{[&](const auto& plain) { return to_tables(study::ask(testbed, plain), testbed.platform()); },
+                      [&](const StepWords& words_of_step) { return answer_step(testbed.platform(), words_of_step); }},
+      question);
 }
 
 PointQuestion::Quantities PointQuestion::quantities_of(const Results& results) const {

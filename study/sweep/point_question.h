@@ -18,7 +18,7 @@
 
 namespace c3sim::study {
 
-enum class Ask { c3, gemm, collective, copy, run };
+enum class Ask { c3, gemm, collective, copy, step, serve, run };
 std::string_view to_string(Ask ask);
 std::span<const Ask> all_asks();
 

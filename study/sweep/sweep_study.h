@@ -3,7 +3,7 @@
 //   name: sdma_engines
 //   about: How many SDMA engines are worth having?
 //   platform: mi300x
-//   ask: collective                        # c3, gemm, collective, copy; run: with `experiment: FILE`
+//   ask: collective                        # c3, gemm, collective, copy, serve; run: with `experiment: FILE`
 //   axes:
 //     - {of: gpu.sdma.engines, values: [4, 6, 9, 16, 32, 64]}
 //     - {of: collective, value: all_gather}

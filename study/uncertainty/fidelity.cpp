@@ -75,7 +75,7 @@ std::string_view to_string(Fidelity fidelity) {
 std::string fitted_name_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
   const bool recommended = !copy.engine || *copy.engine == platform.gpu.sdma.recommended_engine(copy.from, copy.to);
   const bool between_gpus = copy.from != models::host_device && copy.to != models::host_device;
-  return recommended && between_gpus ? std::string(copies) : "";
+  return recommended && between_gpus && !copy.submit ? std::string(copies) : "";
 }
 
 std::string fitted_name_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform) {

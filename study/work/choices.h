@@ -11,6 +11,7 @@
 #include "models/collectives/fused_gemm.h"
 #include "models/kernels/remote_kernel.h"
 #include "models/platform/interference.h"
+#include "models/sdma/sdma_copy.h"
 
 namespace c3sim::study {
 
@@ -44,6 +45,9 @@ inline std::vector<Choice<models::SdmaVariant>> variant_choices() {
 inline std::vector<Choice<models::RemoteAccess>> remote_access_choices() {
   using enum models::RemoteAccess;
   return choices_of<models::RemoteAccess>(std::array{store, uncached_store, load});
+}
+inline std::vector<Choice<models::Submission>> submission_choices() {
+  return choices_of<models::Submission>(models::all_submissions);
 }
 inline std::vector<Choice<models::FusedPath>> fused_path_choices() {
   return choices_of<models::FusedPath>(std::array{models::FusedPath::direct, models::FusedPath::ring});

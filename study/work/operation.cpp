@@ -34,6 +34,7 @@ std::string words(const models::SdmaCopySpec& copy) {
   if (copy.pull) text += " pulled";
   if (copy.everywhere) text += ", likewise on every GPU";
   if (copy.engine) text += fmt::format(" by engine {}", *copy.engine);
+  if (copy.submit) text += fmt::format(", {} blocks by {}", copy.copies, models::to_string(*copy.submit));
   return text;
 }
 

@@ -67,11 +67,21 @@ models::CollectiveSpec read_collective(sim::Section section, const models::Platf
 
 models::SdmaCopySpec read_copy(sim::Section section, const models::PlatformSpec& platform) {
   models::SdmaCopySpec copy;
-  copy.from = static_cast<int>(section.integer("from", 0, platform.gpus - 1));
-  copy.to = static_cast<int>(section.integer("to", 0, platform.gpus - 1));
+  const auto device = [&](const char* key) {
+    if (section.has(key) && section.text(key) == "host") return models::host_device;
+    return static_cast<int>(section.integer(key, 0, platform.gpus - 1));
+  };
+  copy.from = device("from");
+  copy.to = device("to");
   copy.bytes = section.bytes("bytes", array_sizes);
   copy.pull = section.flag("pull", false);
   if (section.has("engine")) copy.engine = static_cast<int>(section.integer("engine", 0, 1'000'000));
+  if (section.has("copies")) copy.copies = section.integer("copies", 1, models::most_blocks);
+  if (section.has("submit")) {
+    copy.submit = section.choice<models::Submission>("submit", submission_choices());
+  } else if (section.has("copies")) {
+    copy.submit = models::Submission::each;
+  }
   return copy;
 }
 

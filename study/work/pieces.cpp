@@ -21,13 +21,17 @@ double units_of(const Work& work, CutAxis axis) {
                         return static_cast<double>(axis == CutAxis::tokens ? shape.n : shape.k);
                       },
                       [](const models::CollectiveSpec& spec) { return spec.bytes.value() / spec.gpus; },
-                      [](const models::SdmaCopySpec& copy) { return copy.bytes.value(); },
+                      [](const models::SdmaCopySpec& copy) {
+                        return copy.submit ? static_cast<double>(copy.copies) : copy.bytes.value();
+                      },
                       [](const models::ElementwiseSpec& spec) { return std::max(spec.read, spec.written).value(); },
                       [](const auto&) { return 0.0; }},
       work);
 }
 
 std::string unit_of(const Work& work, CutAxis axis) {
+  const auto* const copy = std::get_if<models::SdmaCopySpec>(&work);
+  if (copy != nullptr && copy->submit) return "blocks";
   if (!std::holds_alternative<models::GemmShape>(work)) return "bytes for each GPU";
   return axis == CutAxis::tokens ? "tokens (n)" : "steps of the contraction (k)";
 }
@@ -58,7 +62,11 @@ Work piece_of(const Work& work, const Piece& piece) {
                                       return spec;
                                     },
                                     [&](models::SdmaCopySpec copy) -> Work {
-                                      copy.bytes = bytes_of_piece(copy.bytes, piece);
+                                      if (copy.submit) {
+                                        copy.copies = piece_of(copy.copies, piece.count, piece.index);
+                                      } else {
+                                        copy.bytes = bytes_of_piece(copy.bytes, piece);
+                                      }
                                       return copy;
                                     },
                                     [&](models::ElementwiseSpec spec) -> Work {

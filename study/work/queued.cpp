@@ -8,7 +8,11 @@ namespace c3sim::study {
 
 namespace {
 
-bool is_copy(const Operation& operation) { return std::holds_alternative<models::SdmaCopySpec>(operation.work); }
+// A copy whose commands a queue may hold before its turn; a runtime's calls are made in theirs.
+bool is_copy(const Operation& operation) {
+  const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work);
+  return copy != nullptr && !copy->submit;
+}
 
 }  // namespace
 

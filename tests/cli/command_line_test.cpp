@@ -351,7 +351,7 @@ TEST(CommandLineFaults, UnknownWordsGetTheNearestName) {
 }
 
 TEST(CommandLineFaults, AbsurdShapesSizesAndCounts) {
-  for (const char* const shape : {"8192", "8192x8192", "0x1x1", "-1x1x1", "1x1x1x1", "1.5x1x1", "axbxc", "",
+  for (const char* const shape : {"8192", "8192x8192", "0x1x1", "-1x1x1", "1x1x1x1x1", "1.5x1x1", "axbxc", "",
                                   "99999999999999999999x1x1", "16777217x1x1", "8192X8192X8192"}) {
     expect_fault({"gemm", "--gemm", shape}, "--gemm");
   }

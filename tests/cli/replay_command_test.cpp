@@ -37,6 +37,30 @@ TEST(ReplayCommand, WithoutCommunicationExposesNone) {
   EXPECT_LT(row["predicted_us"].get<double>(), row["replayed_us"].get<double>());
 }
 
+TEST(ReplayCommand, PlaysSeveralRanksAndHoldsPredictionsInIntervals) {
+  const auto rank = [](int number, double duration) {
+    const std::string arguments = R"("Collective name":"allreduce","In msg nelems":1048576,"Out msg nelems":1048576,)"
+                                  R"("Group size":2,"dtype":"Float","grid":[24,1,1])";
+    const std::string text =
+        R"({"deviceProperties":[{"name":"NVIDIA H200"}],"distributedInfo":{"world_size":2,"rank":)" +
+        std::to_string(number) + R"(},"traceEvents":[{"ph":"X","cat":"kernel","name":"nccl","ts":5,)" + R"("dur":)" +
+        std::to_string(duration) + R"(,"args":{"device":0,"stream":7,)" + arguments + "}}]}";
+    return written("rank" + std::to_string(number) + ".json", text).string();
+  };
+  const std::string first = rank(0, 300.0);
+  const std::string second = rank(1, 50.0);
+  const Answer answer = run_cli({"replay", first, second, "--platform", "h200", "--set",
+                                 "rccl.workgroup_in_flight=600 KB", "--uncertainty", "20", "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const json whole = json::parse(answer.out);
+  ASSERT_EQ(whole["results"].size(), 2u);
+  EXPECT_NEAR(whole["collectives"].at(0)["last_us"].get<double>(), 50.0, 1e-6);
+  const json& row = whole["results"].at(0);
+  EXPECT_LE(row["predicted_p5_us"].get<double>(), row["predicted_us"].get<double>() * 1.05);
+  EXPECT_LE(row["predicted_p5_us"].get<double>(), row["predicted_p95_us"].get<double>());
+  EXPECT_EQ(run_cli({"replay", first, first}).code, ExitCode::users_fault);
+}
+
 TEST(ReplayCommand, TellsAllThatIsWrongWithItsOptions) {
   const Answer answer = run_cli({"replay", sharded, "--collectives", "ring", "--without", "noise", "--channels", "0"});
   EXPECT_EQ(answer.code, ExitCode::users_fault);

@@ -61,8 +61,9 @@ TEST_F(ValidateCommand, ListsSuites) {
   const json report = json::parse(answer.out);
   std::vector<std::string> names;
   for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
-  EXPECT_THAT(names, testing::ElementsAre("conccl", "ficco", "fused", "gemm", "gfx950", "h200", "latte", "links",
-                                          "memory", "overlap", "power", "rccl", "shots", "steps", "t3"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("conccl", "copies", "ficco", "fused", "gemm", "gfx950", "h200", "latte", "links",
+                                   "memory", "overlap", "power", "rccl", "replay", "shots", "steps", "t3"));
 }
 
 TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {
@@ -161,8 +162,9 @@ TEST_F(ValidateCommand, TellsAHundredFaultsAndCountsTheRest) {
 
 TEST_F(ValidateCommand, RefusesASuiteThatItDoesNotKnow) {
   expect_fault({"rcl"}, "SUITE|FILE: 'rcl' is no suite and no file; did you mean 'rccl'?");
-  expect_fault({"xyz"},
-               "known are: conccl, ficco, fused, gemm, gfx950, h200, latte, links, memory, overlap, power, rccl");
+  expect_fault(
+      {"xyz"},
+      "known are: conccl, copies, ficco, fused, gemm, gfx950, h200, latte, links, memory, overlap, power, rccl");
   expect_fault({"power", written("in.csv", runs + good)}, "suites or files are accepted, not both at once");
 }
 

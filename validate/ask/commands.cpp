@@ -18,10 +18,12 @@ study::Platform read_named(const std::string& name, const std::vector<std::strin
 }  // namespace
 
 std::vector<study::Command> all_commands() {
-  return {study::c3_command(),     study::gemm_command(), study::collective_command(), study::copy_command(),
-          study::kernel_command(), study::step_command(), study::run_command(),        study::schema_command(),
-          study::sweep_command(),  tune_command(),        study::platform_command(),   read_command(),
-          replay_command(),        calibrate_command(),   validate_command()};
+  return {study::c3_command(),    study::gemm_command(),   study::collective_command(),
+          study::copy_command(),  study::kernel_command(), study::step_command(),
+          study::serve_command(), study::run_command(),    study::schema_command(),
+          study::sweep_command(), tune_command(),          study::platform_command(),
+          read_command(),         replay_command(),        calibrate_command(),
+          validate_command()};
 }
 
 std::vector<study::Option> validation_options() {

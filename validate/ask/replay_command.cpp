@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+
+#include "calibrate/measurement_files.h"
 #include "calibrate/readers/screen.h"
 #include "calibrate/replay/experiment_text.h"
 #include "calibrate/replay/kineto.h"
@@ -7,6 +11,8 @@
 #include "calibrate/replay/replay_report.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/output_file.h"
+#include "study/ask/answers.h"
+#include "study/run/parallel.h"
 #include "study/work/choices.h"
 #include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
@@ -21,6 +27,8 @@ constexpr auto replay_examples =
     "  c3sim replay trace.json --collectives sdma          its collectives on copy engines instead\n"
     "  c3sim replay trace.json --channels 16 --set fabric.link_rate='64 GB/s'\n"
     "  c3sim replay trace.json --without communication     how fast it could be\n"
+    "  c3sim replay rank0.json rank1.json                  of several ranks, whose last to come tells what waiting is\n"
+    "  c3sim replay trace.json --split 4                   collectives and what computes around them in four parts\n"
     "  c3sim replay trace.json --collectives sdma --out out/replay       with a page of both timelines\n"
     "Read are traces of PyTorch's profiler (export_chrome_trace), compressed by gzip or not. Computation keeps its "
     "traced\n"
@@ -31,7 +39,7 @@ constexpr auto replay_examples =
 
 struct Replaying {
   calibrate::ByWhat by_what;
-  bool without_communication = false;
+  calibrate::ReplayOptions options;
 };
 
 Replaying replaying_of(const study::Request& request, study::Arguments& arguments) {
@@ -50,7 +58,9 @@ Replaying replaying_of(const study::Request& request, study::Arguments& argument
     arguments.fault("--without",
                     study::in_quotes(request.text("without")) + " is not known: communication is accepted");
   }
-  asked.without_communication = request.says("without");
+  asked.options.without_communication = request.says("without");
+  constexpr int most_parts = 256;
+  if (request.says("split")) asked.options.split = arguments.integer("--split", request.text("split"), 1, most_parts);
   return asked;
 }
 
@@ -77,35 +87,108 @@ std::string traced_platform(const calibrate::Profile& profile, const std::option
                                        profile.file, named)}});
 }
 
-study::Results answer_replay(study::Request& request) {
-  study::Arguments arguments;
-  const std::filesystem::path file = request.text("file");
-  request.reads(file);
-  const Replaying asked = replaying_of(request, arguments);
-  request.take("without");  // elsewhere, mechanisms of interference
-  if (request.says("write")) request.check_output(arguments, "--write", request.text("write"));
-  arguments.check();
-  const calibrate::Profile profile = read_profile(file);
+std::vector<calibrate::Profile> read_profiles(const std::vector<std::filesystem::path>& files) {
+  std::vector<calibrate::Profile> profiles;
+  for (const std::filesystem::path& file : files) {
+    profiles.push_back(read_profile(file));
+    if (profiles.back().gpu == profiles.front().gpu) continue;
+    throw sim::ConfigError(
+        {{file.string(), "", "of another GPU than " + profiles.front().file + ": ranks of one run are accepted"}});
+  }
+  calibrate::tell_waits(profiles);
+  return profiles;
+}
+
+// What is asked about, on which machines.
+struct Machines {
+  study::Platform platform;  // that is asked about
+  study::Platform traced;
+  bool same = false;
+};
+
+// Where the predicted time lies, on the machines that the platform may be.
+study::Intervals interval_of(const calibrate::Profile& profile, const Machines& machines, const Replaying& asked,
+                             const study::Ensemble& ensemble, int jobs) {
+  std::vector<double> times(ensemble.size());
+  study::for_each_index(
+      ensemble.size(),
+      [&](std::size_t index) {
+        const std::unique_ptr<study::Testbed> drawn = ensemble.member(index);
+        study::Testbed own(machines.traced.spec);
+        calibrate::Contention before(machines.same ? *drawn : own, {});
+        calibrate::Contention after(*drawn, asked.by_what);
+        times[index] = sim::to_seconds(calibrate::predicted_time(profile, before, after, asked.options)).value();
+      },
+      {}, jobs);
+  return {study::interval_of(std::move(times))};
+}
+
+// Rows of the traces one behind the other; the picture is of the first.
+void append(study::Results& all, study::Results one) {
+  if (all.tables.empty()) {
+    all = std::move(one);
+    return;
+  }
+  for (study::NamedTable& table : one.tables) {
+    const auto known = std::ranges::find(all.tables, table.key, &study::NamedTable::key);
+    if (known == all.tables.end()) {
+      all.tables.push_back(std::move(table));
+    } else {
+      for (const std::vector<study::Cell>& row : table.table.rows()) known->table.add_row(row);
+    }
+  }
+  for (std::string& note : one.notes) all.notes.push_back(std::move(note));
+}
+
+Machines machines_of(study::Request& request, study::Arguments& arguments, const calibrate::Profile& profile) {
   const std::string own = traced_platform(profile, request.platform_name());
   std::vector<std::string> node;
   if (profile.ranks) node.push_back(fmt::format("gpus={}", *profile.ranks));
-  const study::Platform platform = request.platform(arguments, own, {}, node);
   const std::vector<std::filesystem::path> folders = study::config_folders();
-  const study::Platform traced = study::read_platform(study::find_platform(own, "--platform", folders), node, folders);
+  Machines machines{.platform = request.platform(arguments, own, {}, node),
+                    .traced = study::read_platform(study::find_platform(own, "--platform", folders), node, folders)};
+  machines.same = !request.says("set") && machines.platform.spec.name == machines.traced.spec.name;
+  return machines;
+}
 
-  study::Testbed traced_testbed(traced.spec);
-  study::Testbed testbed(platform.spec);
+study::Results answer_replay(study::Request& request) {
+  study::Arguments arguments;
+  const std::vector<std::filesystem::path> files = request.files("file");
+  calibrate::require_files(files);
+  for (const std::filesystem::path& file : files) request.reads(file);
+  Replaying asked = replaying_of(request, arguments);
+  request.take("without");  // elsewhere, mechanisms of interference
+  const bool writes = request.says("write");
+  if (writes) request.check_output(arguments, "--write", request.text("write"));
+  const std::optional<study::Sampling> sampling = request.sampling(arguments);
+  const int jobs = request.jobs(arguments);
+  arguments.check();
+  const std::vector<calibrate::Profile> profiles = read_profiles(files);
+  const Machines machines = machines_of(request, arguments, profiles.front());
+  asked.by_what.channels_as_traced = machines.platform.spec.name == machines.traced.spec.name;
+
+  study::Testbed traced_testbed(machines.traced.spec);
+  study::Testbed testbed(machines.platform.spec);
   calibrate::Contention before(traced_testbed, {});
   calibrate::Contention after(testbed, asked.by_what);
-  if (request.says("write")) {
-    const auto run = calibrate::take_apart(profile, calibrate::dependencies_of(profile), before);
+  if (writes) {
+    const calibrate::Profile& first = profiles.front();
+    const auto run = calibrate::take_apart(first, calibrate::dependencies_of(first), before);
     sim::OutputFile written(request.text("write"));
-    written.stream() << calibrate::experiment_text(profile, run, before, asked.by_what.backend);
+    written.stream() << calibrate::experiment_text(first, run, before, asked.by_what.backend);
     written.commit();
   }
-  study::Results results = calibrate::replay_results(profile, before, after, asked.without_communication);
-  results.platform = platform.spec.name;
-  return request.finish(platform, std::move(results));
+  study::Results results;
+  std::vector<study::Intervals> intervals;
+  std::optional<study::Ensemble> ensemble;
+  if (sampling) ensemble.emplace(machines.platform, *sampling, jobs, request.progress());
+  for (const calibrate::Profile& profile : profiles) {
+    append(results, calibrate::replay_results(profile, before, after, asked.options));
+    if (ensemble) intervals.push_back(interval_of(profile, machines, asked, *ensemble, jobs));
+  }
+  study::add_intervals(results.tables.front().table, intervals, {{"predicted", "predicted"}});
+  results.platform = machines.platform.spec.name;
+  return request.finish(machines.platform, std::move(results));
 }
 
 }  // namespace
@@ -115,13 +198,17 @@ study::Command replay_command() {
   using study::Said;
   return {"replay", "Play a profiler's trace again: as it was, and with another way to communicate", replay_examples,
           std::vector<Option>{
-              {"file", "TRACE", "Trace of PyTorch's profiler, .json or .json.gz", Said::in_place, true},
+              {"file", "TRACE...",
+               "Traces of PyTorch's profiler, .json or .json.gz: one, or those of several ranks of a run",
+               Said::all_in_place, true},
               {"collectives", study::names_of(study::backend_choices()),
                "What carries out its collectives instead (rccl unless given: the library's kernels)"},
               {"channels", "COUNT", "Workgroups of each of their kernels, instead of the library's choice"},
+              {"split", "COUNT",
+               "Cut each collective, what computes before it and what computes behind it into so many parts"},
               {"without", "communication", "Leave something out: with no communication it cannot be faster"},
               {"write", "FILE", "Write the trace as an experiment for c3sim run, to be edited"}} +
-              study::platform_options(),
+              study::platform_options() + study::uncertainty_options(),
           answer_replay};
 }
 

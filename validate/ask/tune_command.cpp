@@ -6,9 +6,12 @@
 #include <map>
 
 #include "calibrate/measurement_files.h"
+#include "study/ask/words.h"
+#include "study/tune/step_tuning.h"
 #include "study/tune/tuning_file.h"
 #include "study/tune/tuning_results.h"
 #include "study/work/choices.h"
+#include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 #include "validate/suite_data.h"
 
@@ -22,6 +25,7 @@ constexpr auto tune_examples =
     "out/tuned\n"
     "  c3sim tune configs/tuning/llm_layers.yaml --out out/llm\n"
     "  c3sim tune --collective all_reduce,all_gather --out out/rccl       # out/rccl/rccl_tuner_gfx942.csv\n"
+    "  c3sim tune --step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph\n"
     "  c3sim tune mine.yaml --measured all_gather.log,pairs.csv --out out/mine\n"
     "Of every pair: launch order, channels, CUs kept for the collective, or engines, their variant and whether their\n"
     "commands are queued beforehand. The folder gets decisions.yaml and decisions.h (rules on static sizes), a file "
@@ -206,7 +210,30 @@ study::Results answer_on(study::Request& request, study::TuningQuestion question
   return request.finish(platform, std::move(results));
 }
 
+// The options of c3sim step; none of them is needed where no step is asked for.
+std::vector<study::Option> step_options() {
+  std::vector<study::Option> options = study::options_of<study::StepWords>();
+  for (study::Option& option : options) {
+    option.required = false;
+    option.help = "--step: " + option.help;
+  }
+  return options;
+}
+
+study::Results answer_step(study::Request& request) {
+  study::Arguments arguments;
+  const study::Platform platform = request.platform(arguments);
+  for (const char* const needed : {"model", "phase"}) {
+    if (!request.says(needed)) arguments.fault(fmt::format("--{}", needed), "is missing: --step asks for a step of it");
+  }
+  const study::StepQuestion question = study::read_step(request, arguments);
+  arguments.check();
+  const std::vector<study::ElementwiseOperator> operators = study::read_operators(study::config_folders());
+  return request.finish(platform, study::to_tables(study::tune(platform.spec, question, operators), platform.spec));
+}
+
 study::Results answer_tune(study::Request& request) {
+  if (request.says("step")) return answer_step(request);
   study::Arguments arguments;
   const std::filesystem::path named = request.text("file");
   const bool by_file = !named.empty();
@@ -245,11 +272,13 @@ study::Command tune_command() {
                "other decisions are of pairs that do not depend on each other",
                study::Said::alone},
               {"error", "PERCENT", "Percent within which two predictions do not tell who is faster (5 unless given)"},
+              {"step", "", "How the GPUs of a whole step share out its model, and what carries its collectives",
+               study::Said::alone},
               {"measured", "FILE",
                "Measurements, in any form that c3sim read knows: of pairs they stand for predictions, of isolated "
                "work they correct them",
                study::Said::listed}} +
-              study::platform_options() + study::jobs_option(),
+              step_options() + study::platform_options() + study::jobs_option(),
           answer_tune};
 }
 

@@ -92,6 +92,66 @@ TEST(Kineto, RefusesATraceWithoutWorkOnAGpu) {
   }
 }
 
+// A channel is a workgroup of the kernel.
+TEST(Kineto, HasAsManyChannelsAsTheKernelHasWorkgroups) {
+  const auto channels_with = [](const std::string& grid) {
+    const std::string arguments = R"(,"Collective name":"allreduce","In msg nelems":8,"Out msg nelems":8,)"
+                                  R"("Group size":2,"dtype":"Float","grid":)" +
+                                  grid;
+    return Trace().kernel("ncclDevKernel_AllReduce", 2, 10, 5, 0, arguments).read().work.at(0).collective->channels;
+  };
+  EXPECT_EQ(channels_with("[24, 1, 1]"), 24);
+  EXPECT_EQ(channels_with("[0, 7, 1]"), std::nullopt);
+  EXPECT_EQ(channels_with("[]"), std::nullopt);
+  EXPECT_EQ(channels_with(R"(["many"])"), std::nullopt);
+}
+
+// Kernels of a stream may overlap for a moment, not for 40 us.
+TEST(Kineto, CountsWorkOnAStreamThatIsBusy) {
+  const Profile profile =
+      Trace().kernel("a", 0, 0, 100).kernel("b", 0, 95, 100).kernel("c", 0, 150, 60).kernel("d", 1, 100, 60).read();
+  const auto& counted = profile.misunderstood.at(
+      "work that begins while its own stream is busy: two GPUs under one id, or a clock that ran backwards");
+  EXPECT_EQ(counted.events, 1u);
+  EXPECT_EQ(counted.time, microseconds(45));
+}
+
+Profile of_rank(int rank, const std::vector<double>& durations) {
+  Trace trace;
+  double begin = 0.0;
+  for (const double duration : durations) {
+    trace.all_gather(2, begin, duration, 0, 1 << 20);
+    begin += 1000.0;
+  }
+  Profile profile = trace.read();
+  profile.rank = rank;
+  return profile;
+}
+
+TEST(RanksOfARun, TheLastToComeTellsTheTimeWithoutWaits) {
+  std::vector<Profile> profiles{of_rank(0, {100, 40}), of_rank(1, {60, 90})};
+  tell_waits(profiles);
+  for (const Profile& profile : profiles) {
+    EXPECT_EQ(profile.work[0].least, sim::Time(microseconds(60)));
+    EXPECT_EQ(profile.work[1].least, sim::Time(microseconds(40)));
+  }
+}
+
+TEST(RanksOfARun, ThatRanACollectiveMoreOftenTellNothing) {
+  std::vector<Profile> profiles{of_rank(0, {100, 40}), of_rank(1, {60})};
+  tell_waits(profiles);
+  EXPECT_FALSE(profiles[0].work[0].least);
+  EXPECT_EQ(profiles[0]
+                .misunderstood.at("collectives of which another rank ran more or fewer: waits are not told apart")
+                .events,
+            2u);
+}
+
+TEST(RanksOfARun, AreDifferentOnes) {
+  std::vector<Profile> profiles{of_rank(3, {100}), of_rank(3, {60})};
+  EXPECT_THROW(tell_waits(profiles), sim::ConfigError);
+}
+
 // Compute from 0 to 10 and from 20 to 30, communication from 5 to 25: 10 beside compute, 10 exposed; busy for 30 of 40
 // when a copy ends it at 40 after 10 of nothing.
 TEST(Occupancy, PartsCommunicationByWhatRunsBesideIt) {

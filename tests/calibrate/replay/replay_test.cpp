@@ -63,6 +63,25 @@ TEST(Replay, TakesCommunicationOutOfAChain) {
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(207)), rounding);
 }
 
+// In two parts of 50 us each: the second half of the first GEMM hides the collective's first half, or the other way
+// round, and so do the second GEMM's first half and the collective's second.
+TEST(Replay, SplitsACollectiveAndWhatComputesAroundIt) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  const Profile profile = chain().read();
+  const auto whole = take_apart(profile, dependencies_of(profile), contention);
+  const auto halves = split(whole, 2);
+  const auto moving = [](const Piece& piece) { return piece.kind == PieceKind::moving; };
+  EXPECT_EQ(std::ranges::count_if(halves.pieces, moving), 2);
+  EXPECT_EQ(halves.pieces.size(), whole.pieces.size() + 3);
+  EXPECT_EQ(2.0 * halves.collectives.at(1).bytes, whole.collectives.at(0).bytes);
+  const auto without = [&](const auto& run) { return end_of(play(run, contention, {.waits = true})); };
+  EXPECT_LT(without(halves), without(whole));
+  // What computes still takes 200 us and never runs twice at once.
+  EXPECT_LE(profile.begin() + microseconds(200), without(split(whole, 64)));
+  EXPECT_EQ(split(whole, 1).pieces.size(), whole.pieces.size());
+}
+
 // 32 MiB take the model less than a millisecond: the rest is waiting, and gone without waits.
 TEST(Replay, TellsWaitingFromMovingData) {
   study::Testbed testbed = testbed_of("mi300x");

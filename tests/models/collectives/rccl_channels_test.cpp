@@ -60,6 +60,26 @@ TEST(RcclLoop, HandlesTheOwnPartAsWell) {
 }
 
 // A step for each other GPU, of an all-reduce two: with 1 us each 3 and 6 us on 4 GPUs.
+// All 6 channels, at a 36th: a loop takes twice as long; one of a direct exchange, whose channels wait for none, does
+// not.
+TEST(RcclLoop, TakesLongerTheMoreChannelsARingHas) {
+  sim::Simulator simulator;
+  PlatformSpec platform = round_platform();
+  platform.rccl.workgroup_latency = 2_us;
+  platform.rccl.crowding = 1.0 / 36.0;
+  Node node(simulator, platform);
+  const auto latency = [&node](CollectiveKind kind) {
+    CollectiveSpec spec;
+    spec.kind = kind;
+    spec.gpus = 4;
+    spec.bytes = sim::Bytes(1e6);
+    spec.channels = 6;
+    return channel_program(node, spec, {}).steps.front().demand.step_latency;
+  };
+  EXPECT_EQ(latency(CollectiveKind::all_gather), 4_us);
+  EXPECT_EQ(latency(CollectiveKind::all_to_all), 2_us);
+}
+
 TEST(RcclSteps, GoWithTheNumberOfGpus) {
   sim::Simulator simulator;
   PlatformSpec platform = round_platform();

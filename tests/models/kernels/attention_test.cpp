@@ -23,7 +23,7 @@ PlatformSpec with_attention() {
   platform.gpu.vector_flops_per_cycle_per_cu = 100.0;
   AttentionSpec& spec = platform.gpu.attention.emplace();
   spec.tile_queries = spec.tile_keys = 128;
-  spec.efficiency = 0.5;
+  spec.efficiency = spec.vector_efficiency = 0.5;
   spec.score_flops = 10.0;
   spec.backward_flops = 30.0;
   spec.tile_cycles = tile_cycles;
@@ -53,6 +53,16 @@ double as_us(double cycles) { return cycles / 1000.0; }
 // Eight tiles on eight CUs, of two steps each.
 TEST(Attention, TakesTheStepsOfItsTiles) {
   EXPECT_NEAR(microseconds(square(4, 256, false)), as_us(2 * step_cycles + tile_cycles), 1e-2);
+}
+
+// With vector units as fast as matrix units all of a step is its products: at half the efficiency it takes twice as
+// long.
+TEST(Attention, ByVectorUnitsHasAnEfficiencyOfItsOwn) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.vector_flops_per_cycle_per_cu = 1e12;
+  const double half = microseconds(square(4, 256, false), platform) - as_us(tile_cycles);
+  platform.gpu.attention->vector_efficiency = 0.25;
+  EXPECT_NEAR(microseconds(square(4, 256, false), platform) - as_us(tile_cycles), 2.0 * half, 1e-2);
 }
 
 // Of two tiles the first queries' sees half of the keys. With four heads each CU has one tile, the longest of two

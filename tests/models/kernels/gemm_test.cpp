@@ -66,6 +66,16 @@ TEST(GemmPlan, TheKernelOfTheNearestTunedSizeIsTaken) {
   EXPECT_FALSE(plan_with(spec, {7, 5, 2}).tuned);
 }
 
+// Eight CUs, a tile of 128x128 for each of eight products: as long as one alone, and each reads panels of its own.
+TEST(Gemm, OfSeveralProductsFillsTheGpuWithAllOfThem) {
+  const GemmOutcome one = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000});
+  const GemmOutcome eight = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000, .products = 8});
+  const GemmOutcome sixteen = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000, .products = 16});
+  EXPECT_NEAR(eight.us, one.us, 0.05 * one.us);
+  EXPECT_NEAR(sixteen.us, 2.0 * eight.us, 0.05 * eight.us);
+  EXPECT_NEAR(eight.beyond_l2_bytes, 8.0 * one.beyond_l2_bytes, 1.0);
+}
+
 // Eight CUs. Nine tiles of 128x128 are two waves; five of 128x256 are one of twice the time, and four of those as well.
 TEST(GemmPlan, ALibraryMayTakeTheKernelOfLeastModelledTime) {
   GemmSpec spec = round_gemm();

@@ -38,7 +38,7 @@ sim::Task<> work(Host& host, int gpu, sim::Time duration, sim::Time& end) {
   end = host.simulator().now();
 }
 sim::Task<> launch(Host& host, int gpu, bool graph, sim::Time& end) {
-  co_await host.launch_kernel(gpu, graph);
+  co_await host.launch_collective(gpu, graph);
   end = host.simulator().now();
 }
 sim::Task<> write_command(Host& host, std::int64_t packets, sim::Time& end) {
@@ -167,7 +167,7 @@ sim::Task<> kernels_after(Host& host, std::vector<sim::Time> pauses, std::vector
   for (const sim::Time pause : pauses) {
     co_await host.simulator().delay(pause);
     const sim::Time start = host.simulator().now();
-    co_await host.launch_kernel(0, false);
+    co_await host.launch_kernel(0);
     co_await host.notice_kernel_end(0);
     durations.push_back(host.simulator().now() - start);
   }

@@ -30,6 +30,9 @@ TEST(GemmShapeText, IsReadAndWrittenAsMxNxK) {
 }
 
 TEST(GemmShapeText, ExtentsFromOneToTheLargestAreAccepted) {
+  EXPECT_EQ(parse_gemm_shape("64x32x16x8").shape.products, 8);
+  EXPECT_EQ(parse_gemm_shape("64x32x16x8").shape.flops(), 8.0 * parse_gemm_shape("64x32x16").shape.flops());
+  EXPECT_FALSE(parse_gemm_shape("64x32x16x8x2").ok());
   EXPECT_TRUE(parse_gemm_shape("1x1x1").ok());
   EXPECT_TRUE(parse_gemm_shape("16777216x16777216x16777216").ok());
   EXPECT_FALSE(parse_gemm_shape("16777217x1x1").ok());
@@ -44,7 +47,7 @@ TEST(GemmShapeText, AnErrorQuotesTheTextAndSaysWhatIsAccepted) {
 
 class GemmShapeFault : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Texts, GemmShapeFault,
-                         ::testing::Values("", "x", "8", "8x8", "8x8x", "8x8x8x", "8x8x8x8", "-8x8x8", "+8x8x8",
+                         ::testing::Values("", "x", "8", "8x8", "8x8x", "8x8x8x", "8x8x8x8x8", "-8x8x8", "+8x8x8",
                                            " 8x8x8", "8x8x8 ", "8X8X8", "8.0x8x8", "8ex8x8", "0x10x8x8",
                                            "99999999999999999999x1x1"));
 TEST_P(GemmShapeFault, IsRefused) { EXPECT_FALSE(parse_gemm_shape(GetParam()).ok()) << GetParam(); }

@@ -56,7 +56,7 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
               ElementsAre("scenario", "gemm", "collective", "bytes", "strategy", "makespan_us", "speedup",
                           "ideal_speedup", "fraction_of_ideal", "gemm_us", "collective_us", "isolated_gemm_us",
                           "isolated_collective_us", "collective_alone_us", "serial_us", "chosen", "reserved_cus",
-                          "gemm_start_us", "collective_start_us", "clock_MHz", "power_W", "fidelity"));
+                          "gemm_start_us", "collective_start_us", "clock_MHz", "power_W", "energy_J", "fidelity"));
   EXPECT_THAT(keys_of(answer_gemm(testbed_, {1024, 1024, 1024}, std::array{304})),
               ElementsAre("gemm", "cus", "time_us", "tflops", "clock_MHz", "power_W", "fidelity"));
   EXPECT_THAT(keys_of(answer_collectives(testbed_, std::array{all_gather(1_MiB)})),
@@ -64,7 +64,7 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
                           "gpus", "engines", "host_threads", "graph", "fidelity"));
   EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
               ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
-                          "fidelity", "GBps"));
+                          "fidelity", "GBps", "blocks", "submit"));
 }
 
 // A GEMM of 8192^3 that is launched first keeps every CU from a small all-gather, and CUs kept from it cost it more

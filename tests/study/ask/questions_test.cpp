@@ -36,6 +36,17 @@ TEST_F(QuestionsTest, AGemmIsAskedOnAllCusUnlessCountsAreGiven) {
   EXPECT_EQ(fewer.results[1].time, all.results[0].time);
 }
 
+TEST_F(QuestionsTest, AttentionIsAKernelOnAnyCus) {
+  models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
+  const Answer<KernelResult> answer = ask(testbed_, KernelQuestion{shape, {304, 8}});
+  ASSERT_THAT(answer.results, SizeIs(2));
+  EXPECT_EQ(answer.results[0].time, testbed_.alone(shape));
+  EXPECT_GT(answer.results[1].time, answer.results[0].time);
+  EXPECT_EQ(answer.results[0].bytes, shape.read() + shape.written());
+  shape.kv_heads = 3;
+  EXPECT_THAT(faults_of(KernelQuestion{shape}, testbed_), ElementsAre(Field(&sim::Fault::where, "heads")));
+}
+
 // On links that have just carried data, and with caches that hold other things; the collective itself is not timed.
 TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
   const models::GemmShape shape{8192, 8192, 8192};

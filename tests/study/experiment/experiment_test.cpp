@@ -206,6 +206,20 @@ TEST_F(ExperimentTest, KernelsAreConfinedToCusAndCopiesAreNot) {
   EXPECT_THAT(faults("  - {name: a, stream: s, priority: urgent, gemm: 1x1x1}\n"), HasSubstr("low, normal, high"));
 }
 
+// Of a runtime's calls for blocks only the engine and the link are busy meanwhile: a product beside them hides them.
+TEST_F(ExperimentTest, BlocksFromTheHostComeBesideAProduct) {
+  const auto makespan = [this](const std::string& operations) {
+    const Experiment experiment = read("name: test\nplatform: mi300x\noperations:\n" + operations);
+    return sim::to_microseconds(testbed_.run(experiment.graph.schedule()).makespan());
+  };
+  const std::string product = "  - {name: a, stream: s, gemm: 8192x8192x8192}\n";
+  const std::string fetch =
+      "  - {name: b, stream: t, copy: {from: host, to: 0, bytes: 32KiB, copies: 64, submit: each}}\n";
+  const double alone = makespan(product);
+  EXPECT_GT(makespan(fetch), 64 * 9.14);
+  EXPECT_LT(makespan(product + fetch), 1.05 * std::max(alone, makespan(fetch)));
+}
+
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperator) {
   const auto said = [this](const std::string& kernel) {
     return faults("  - {name: a, stream: s, kernel: {" + kernel + "}}\n");

@@ -61,6 +61,32 @@ TEST(Step, OfDecodingReadsWeightsAndCache) {
   EXPECT_LT(time, 10.0 * least);
 }
 
+// Beside a prompt of 512 tokens, 32 sequences that decode make products of 544, and attention of both: of the prompt as
+// without them, and of them as where they decode alone.
+TEST(Step, DecodesBesideAPrefill) {
+  StepQuestion decode = decode_of("llama3-8b", 1, 32);
+  decode.layers = 4;
+  StepQuestion prefill = decode;
+  prefill.phase = Phase::prefill;
+  prefill.batch = 1;
+  prefill.tokens = 512;
+  prefill.context = 0;
+  StepQuestion mixed = prefill;
+  mixed.decoding = 32;
+  mixed.decoding_context = 1024;
+  const auto attention = [](const StepResult& result) {
+    return us(result.by_kind[static_cast<std::size_t>(Kind::attention)]);
+  };
+  const StepResult both = ask_mi300x(mixed);
+  EXPECT_NEAR(attention(both), attention(ask_mi300x(prefill)) + attention(ask_mi300x(decode)), 0.02 * attention(both));
+  EXPECT_EQ(both.question.new_tokens(), 544);
+  EXPECT_LT(us(both.time), us(ask_mi300x(prefill).time) + us(ask_mi300x(decode).time));
+  decode.decoding = 1;
+  EXPECT_THAT(faults_of(decode, mi300x().spec), Contains(Field(&sim::Fault::where, "decoding")));
+  prefill.decoding_context = 5;
+  EXPECT_THAT(faults_of(prefill, mi300x().spec), Contains(Field(&sim::Fault::where, "decoding_context")));
+}
+
 // Each layer is like the one before: what four layers tell of the fifth holds for the twentieth.
 TEST(Step, OfManyLayersFollowsFromTheirPeriod) {
   for (const int tp : {1, 8}) {
@@ -146,13 +172,93 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   question.layers = 3;
   const Platform platform = mi300x();
   const std::vector<ElementwiseOperator> operators = read_operators(folders);
-  const double step = us(ask(platform.spec, question, operators).time);
-  sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
-  read_machine(config);
-  Testbed testbed(launching(platform.spec, true));
-  const Experiment experiment = read_experiment(config, testbed);
-  const double makespan = *measure(testbed, experiment).at("makespan_us");
-  EXPECT_NEAR(makespan, step + us(platform.spec.host.kernel_notice), 1e-3 * step);
+  for (const bool graph : {true, false}) {
+    question.graph = graph;
+    const double step = us(ask(platform.spec, question, operators).time);
+    sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
+    const ExperimentMachine machine = read_machine(config);
+    Testbed testbed(mi300x(machine.assignments).spec);
+    const Experiment experiment = read_experiment(config, testbed);
+    const double makespan = *measure(testbed, experiment).at("makespan_us");
+    EXPECT_NEAR(makespan, step + us(platform.spec.host.kernel_notice), 1e-3 * step);
+  }
+}
+
+// The best of each kind is no slower than any one of them for all.
+TEST(Step, TakesTheBestCarrierWhereItIsAskedTo) {
+  StepQuestion question = decode_of("llama3-8b", 8, 8);
+  question.layers = 4;
+  question.collectives = std::nullopt;
+  const sim::Time best = ask_mi300x(question).time;
+  for (const models::BackendAbilities& backend : models::backends()) {
+    question.collectives = backend.backend;
+    EXPECT_LE(best, ask_mi300x(question).time) << backend.name;
+  }
+}
+
+// What hosts of engines do for a collective is done before the step, but for a word for each and what they notice.
+TEST(Step, OfQueuedCommandsIsFaster) {
+  StepQuestion question = decode_of("llama3-8b", 8, 8);
+  question.layers = 4;
+  question.collectives = models::Backend::sdma;
+  const sim::Time each = ask_mi300x(question).time;
+  question.prelaunch = true;
+  EXPECT_LT(ask_mi300x(question).time, each);
+}
+
+// Each GPU has an eighth of the tokens of every product, and the pairs of parts of a sequence see as much as any.
+TEST(Step, OfASharedOutSequenceSharesOutItsOperations) {
+  StepQuestion question = decode_of("llama3-8b", 1, 1);
+  question.layers = 4;
+  question.phase = Phase::prefill;
+  question.context = 0;
+  question.tokens = 32768;
+  const StepResult one = ask_mi300x(question);
+  question.cp = 8;
+  const StepResult eight = ask_mi300x(question);
+  EXPECT_NEAR(eight.flops.value(), one.flops.value() / 8.0, 1e-3 * one.flops.value());
+  EXPECT_GT(eight.by_kind[static_cast<std::size_t>(Kind::all_gather)], sim::Time(0));
+}
+
+// Two of eight experts are busy for one token, all of them for 64; each reads its weights once.
+TEST(Step, ReadsTheWeightsOfBusyExpertsAlone) {
+  StepQuestion question = decode_of("mixtral-8x7b", 1, 1);
+  question.layers = 1;
+  question.half = Half::feed_forward;
+  const double one = us(ask_mi300x(question).time);
+  question.batch = 64;
+  EXPECT_NEAR(us(ask_mi300x(question).time) / one, 4.0, 1.2);
+}
+
+// Both gradients of the products of experts, as of others.
+TEST(Step, OfExpertsHasGradients) {
+  StepQuestion question = training_of("mixtral-8x7b", 2, 1024);
+  const double both = ask_mi300x(question).flops.value();
+  question.forward = true;
+  EXPECT_NEAR(both / ask_mi300x(question).flops.value(), 3.0, 0.1);
+}
+
+// The mean of board power, which the governor of the H200 holds, has the pause in it.
+TEST(Step, BehindAPauseHasAHigherClock) {
+  StepQuestion question = training_of("llama3-8b", 4, 4096);
+  question.forward = true;
+  const auto on_h200 = [](const StepQuestion& one) { return ask(h200().spec, one, read_operators(folders)); };
+  const StepResult again = on_h200(question);
+  question.pause = again.time;
+  const StepResult rested = on_h200(question);
+  EXPECT_LT(rested.time, again.time);
+  EXPECT_GT(rested.time, again.time / 2);
+  EXPECT_GT(rested.clock, again.clock);
+}
+
+TEST(Step, TellsWhatBoundsItsKinds) {
+  const StepResult result = ask_mi300x(decode_of("llama3-8b", 1, 8));
+  const StepShare& attention = result.operations.at("attention");
+  EXPECT_EQ(bound_of(attention.limits, sim::Seconds(attention.time)), "HBM");
+  EXPECT_NEAR(attention.count, 32.0, 1e-6);
+  double sum = 0.0;
+  for (const auto& [name, share] : result.operations) sum += share.time;
+  EXPECT_NEAR(sum * 1e6, us(result.time), 1e-3 * us(result.time));
 }
 
 // 64 sequences of 4097 tokens, 80 layers of one head of 128 for keys and one for values on each of 8 GPUs.
@@ -183,6 +289,11 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   question.ep = 2;
   EXPECT_THAT(faults(question), says("ep", "has no experts"));
   question = decode_of("llama3-8b", 1, 1);
+  question.cp = 2;
+  EXPECT_THAT(faults(question), says("cp", "decode has no sequence to share out"));
+  question = decode_of("llama3-8b", 1, 1);
+  question.half = Half::attention;
+  EXPECT_THAT(faults(question), says("half", "--layers is accepted"));
   question.pp = 2;
   EXPECT_THAT(faults(question), says("pp", "1 is accepted"));
   question = training_of("llama3-8b", 4, 1024);

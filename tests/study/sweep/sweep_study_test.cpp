@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "study/ask/answers.h"
+#include "study/step/step.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_results.h"
 #include "tests/study/test_platform.h"
@@ -101,6 +102,33 @@ TEST(SweepStudy, APointIsAnsweredAsTheSameQuestionIs) {
   // Points are (4, 1MiB), (4, 64MiB), (9, 1MiB), (9, 64MiB) ...
   EXPECT_EQ(column_of(results.tables[0].table, "time_us")[3],
             Cell(sim::to_microseconds(ask(testbed, question).results.front().time)));
+}
+
+TEST(SweepStudy, AStepIsAskedByItsOptions) {
+  Read asked;
+  read(asked, R"(name: steps
+about: Which?
+ask: step
+axes:
+  - {of: model, value: llama3-8b}
+  - {of: phase, value: decode}
+  - {of: layers, value: 2}
+  - {of: graph, value: yes}
+  - {of: context, value: 1024}
+  - {of: tp, values: [1, 3, 8]}
+objectives: [{minimize: time_us}]
+)");
+  const Results results = results_of(asked, 1);
+  StepQuestion question;
+  question.model = read_model("llama3-8b", folders);
+  question.layers = 2;
+  question.graph = true;
+  question.context = 1024;
+  question.tp = 8;
+  const StepResult alone = ask(asked.platform.spec, question, read_operators(folders));
+  // 32 heads are not shared out by three GPUs: that point is impossible, which is an answer, too.
+  EXPECT_THAT(column_of(results.tables[0].table, "time_us"), Contains(Cell(sim::to_microseconds(alone.time))));
+  EXPECT_EQ(results.tables[0].table.rows().size(), 3u);
 }
 
 TEST(SweepStudy, ResultsAreTheSameBytesForAnyNumberOfThreads) {
@@ -384,9 +412,9 @@ axes:
 TEST(SweepStudy, AnUnknownQuestionIsTheOnlyFaultThatItMakes) {
   std::string text = collective_study;
   text.replace(text.find("ask: collective"), 15, "ask: colective ");
-  EXPECT_EQ(
-      fault_of_study(text),
-      "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, run; did you mean 'collective'?");
+  EXPECT_EQ(fault_of_study(text),
+            "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, step, serve, run; did you mean "
+            "'collective'?");
 }
 
 TEST(SweepStudy, EmptyStudiesAndImpossibleOnesAreRefused) {

@@ -1,0 +1,67 @@
+#include "calibrate/replay/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sim/config/config_error.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+// By sort, each in the order in which they began.
+using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
+Collectives collectives_of(Profile& profile) {
+  Collectives all;
+  for (ProfiledWork& work : profile.work) {
+    if (work.collective) all[*work.collective].push_back(&work);
+  }
+  return all;
+}
+
+void require_different_ranks(std::span<const Profile> profiles) {
+  std::set<int> ranks;
+  for (const Profile& one : profiles) {
+    if (one.rank && !ranks.insert(*one.rank).second)
+      throw sim::ConfigError({{one.file, "", fmt::format("another trace is of rank {}, too", *one.rank)}});
+  }
+}
+
+}  // namespace
+
+std::string ProfiledStream::name() const { return fmt::format("gpu{} stream {}", device, stream); }
+
+sim::Time Profile::begin() const { return work.empty() ? sim::Time(0) : work.front().begin; }
+
+sim::Time Profile::end() const {
+  sim::Time end = begin();
+  for (const ProfiledWork& one : work) end = std::max(end, one.end);
+  return end;
+}
+
+void tell_waits(std::span<Profile> profiles) {
+  if (profiles.size() < 2) return;
+  require_different_ranks(profiles);
+  std::vector<Collectives> all;
+  for (Profile& profile : profiles) all.push_back(collectives_of(profile));
+  for (const auto& [spec, first] : all.front()) {
+    const auto of_rank = [&spec = spec](Collectives& one) -> std::vector<ProfiledWork*>& { return one[spec]; };
+    const bool match =
+        std::ranges::all_of(all, [&](Collectives& one) { return of_rank(one).size() == all.front().at(spec).size(); });
+    if (!match) {
+      profiles.front()
+          .misunderstood["collectives of which another rank ran more or fewer: waits are not told apart"]
+          .events += first.size();
+      continue;
+    }
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      sim::Time least = sim::Time::max();
+      for (Collectives& one : all) least = std::min(least, of_rank(one)[i]->end - of_rank(one)[i]->begin);
+      for (Collectives& one : all) of_rank(one)[i]->least = least;
+    }
+  }
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "sim/config/config.h"
+#include "study/ask/command.h"
+#include "study/ask/serve_study.h"
+#include "study/ask/words.h"
+#include "study/serve/serve.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr auto serve_examples =
+    "Examples:\n"
+    "  c3sim serve configs/serve/llama_70b_prefixes.yaml --out out/serve     # out/serve/page.html has the curves\n"
+    "  c3sim serve mine.yaml --rate 1,2,4,8 --fetch back_to_back\n"
+    "  c3sim serve mine.yaml --trace requests.csv --format json\n"
+    "The file has any of the options by their names (store_size of --store-size), each with a value or a list of them, "
+    "and\n"
+    "cases, a list of names with options; all that they span is served. What the command line says stands instead.\n"
+    "Times are from the arrival of a request (first token, whole) or of each token behind the first; energy is of all "
+    "GPUs.";
+
+}  // namespace
+
+const Words<ServeQuestion>& words_of(const ServeQuestion&) {
+  using enum Needed;
+  constexpr int most = 1 << 30;
+  constexpr int most_gpus = 64;
+  constexpr double most_rate = 1e6;
+  static const Words<ServeQuestion> words{
+      {"model", [](auto& q) { return word_of(q.model, "NAME|FILE"); },
+       "Name in configs/models, a file like those, or a config.json of Hugging Face", at_points},
+      {"dtype", [](auto& q) { return value_of(q.step.dtype, dtype_choices()); },
+       "Format of products and cache (bf16 unless given)"},
+      {"tp", [](auto& q) { return whole_of(q.step.tp, 1, most_gpus); },
+       "GPUs that share out each product (1 unless given)"},
+      {"ep", [](auto& q) { return whole_of(q.step.ep, 1, most_gpus); },
+       "GPUs that share out the experts (1 unless given)"},
+      {"collectives", [](auto& q) { return value_of(q.step.collectives, backend_choices()); },
+       "What moves data between GPUs in a batch (rccl unless given)"},
+      {"apart", [](auto& q) { return whole_of(q.apart, 0, most_gpus); },
+       "Other GPUs that compute prompts and hand over what they cache (0, the same GPUs do both, unless given)"},
+      {"trace", [](auto& q) { return word_of(q.trace, "FILE"); },
+       "Requests, in CSV: arrival_s, prompt_tokens, output_tokens and, of prompts that begin alike, prefix and "
+       "prefix_tokens (drawn unless given)"},
+      {"arrivals", [](auto& q) { return value_of(q.arrivals, choices_of<Arrivals>(all_arrivals)); },
+       "How requests are drawn to arrive (poisson unless given)"},
+      {"requests", [](auto& q) { return whole_of(q.requests, 1, most); }, "Requests (1000 unless given)"},
+      {"seed", [](auto& q) { return whole_of(q.seed, 0, most); }, "What they are drawn from (1 unless given)"},
+      {"burst", [](auto& q) { return whole_of(q.burst, 1, most); }, "Requests that arrive together (1 unless given)"},
+      {"prompt", [](auto& q) { return whole_of(q.prompt, 1, most); }, "Tokens of a prompt, mean (1024 unless given)"},
+      {"output", [](auto& q) { return whole_of(q.output, 1, most); }, "Tokens of an output, mean (128 unless given)"},
+      {"spread", [](auto& q) { return number_of(q.spread, 0.0, 10.0); },
+       "Standard deviation of both over their mean, log-normal (0 unless given)"},
+      {"reuse", [](auto& q) { return number_of(q.reuse, 0.0, 1.0); },
+       "Share of requests whose prompt begins as others do (0 unless given)"},
+      {"prefix", [](auto& q) { return whole_of(q.prefix, 0, most); }, "Tokens of such a beginning"},
+      {"prefixes", [](auto& q) { return whole_of(q.prefixes, 1, most); }, "Beginnings, all as likely (1 unless given)"},
+      {"budget", [](auto& q) { return whole_of(q.budget, 1, 1 << 20); }, "Tokens of a batch (8192 unless given)"},
+      {"sequences", [](auto& q) { return whole_of(q.sequences, 1, 1 << 20); },
+       "Sequences that are served at once (256 unless given)"},
+      {"block", [](auto& q) { return whole_of(q.block, 1, 1 << 20); },
+       "Tokens of a block of the cache (16 unless given)"},
+      {"memory", [](auto& q) { return number_of(q.memory, 0.01, 1.0); },
+       "Share of a GPU's memory for weights, activations and cache (0.9 unless given)"},
+      {"pause", [](auto& q) { return value_of(q.pause); },
+       "Of the GPUs between two batches, while the host schedules (0s unless given)"},
+      {"keep", [](auto& q) { return value_of(q.keep); },
+       "Beginnings stay in the GPUs' cache while nobody else needs the room"},
+      {"fetch", [](auto& q) { return value_of(q.fetch, choices_of<Fetch>(all_fetches)); },
+       "How cached blocks come to the GPUs: computed again (none, unless given); a call for each, one for all or a "
+       "graph of "
+       "them; a kernel that gathers them; commands for engines behind one another, or lying ready; or one copy of a "
+       "single piece"},
+      {"store", [](auto& q) { return value_of(q.store, choices_of<Store>(all_stores)); },
+       "Whose memory keeps beginnings, from the start those that are drawn (host unless given)"},
+      {"store_size", [](auto& q) { return value_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
+      {"waits", [](auto& q) { return value_of(q.waits, choices_of<Waits>(all_waits)); },
+       "Who waits for a fetch: the request alone, or the next batch (request unless given)"},
+      {"rate", [](auto& q) { return number_of(q.rate, 1e-6, most_rate); }, "Requests a second (1 unless given)"},
+  };
+  return words;
+}
+
+namespace {
+
+constexpr auto load = "rate";  // what curves are drawn over
+
+struct ServedPoint {
+  std::vector<std::string> labels;
+  ServeResult result;
+};
+
+std::vector<std::size_t> varying(const ServeStudy& study) {
+  std::vector<std::size_t> places;
+  for (std::size_t a = 0; a < study.axes().size(); ++a) {
+    if (study.axes()[a].alternatives.size() > 1) places.push_back(a);
+  }
+  return places;
+}
+
+// The labels of a point but for that of one axis.
+std::string name_of(const ServeStudy& study, const ServedPoint& point, std::string_view but) {
+  std::string name;
+  for (const std::size_t a : varying(study)) {
+    if (study.axes()[a].name != but) name += (name.empty() ? "" : ", ") + point.labels[a];
+  }
+  return name;
+}
+
+ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
+  std::vector<Column> columns;
+  for (const std::size_t a : varying(study)) columns.push_back({study.axes()[a].name, study.axes()[a].name, ""});
+  const std::vector<Column> answers = serve_columns();
+  columns.insert(columns.end(), answers.begin(), answers.end());
+  ResultTable table(std::move(columns));
+  for (const ServedPoint& point : points) {
+    std::vector<Cell> cells;
+    for (const std::size_t a : varying(study)) cells.emplace_back(point.labels[a]);
+    const std::vector<Cell> answer = serve_cells(point.result);
+    cells.insert(cells.end(), answer.begin(), answer.end());
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
+  std::vector<Chart> charts;
+  const auto is_load = [](const ServeAxis& axis) { return axis.name == load && axis.alternatives.size() > 1; };
+  if (std::ranges::none_of(study.axes(), is_load)) return charts;
+  const std::vector<Column> columns = serve_columns();
+  for (const auto& [key, logarithmic] :
+       {std::pair("ttft_mean_ms", true), {"ttft_p99_ms", true}, {"tpot_mean_ms", false}, {"tokens_per_s", false}}) {
+    const auto column = std::ranges::find(columns, key, &Column::key);
+    const auto place = static_cast<std::size_t>(column - columns.begin());
+    ScatterChart chart{.id = std::string(key) + "_by_load",
+                       .title = fmt::format("{} over load", key),
+                       .x = {"requests", "1/s"},
+                       .y = {key, column->unit, logarithmic},
+                       .joined = true};
+    for (const ServedPoint& point : points) {
+      const std::string name = name_of(study, point, load);
+      auto series = std::ranges::find(chart.series, name, &ScatterSeries::name);
+      if (series == chart.series.end()) series = chart.series.insert(series, {name, {}});
+      const Cell cell = serve_cells(point.result)[place];
+      const auto* const value = std::get_if<double>(&cell);
+      if (value != nullptr) series->points.push_back({point.result.question.rate, *value, name});
+    }
+    charts.emplace_back(std::move(chart));
+  }
+  return charts;
+}
+
+double per_second_of(const Latencies& times) { return 1.0 / sim::to_seconds(times.mean()).value(); }
+
+// What each case gains over the first one, at its best: by the times of both, or tokens a second.
+std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
+  const ServeAxis& cases = study.axes().front();
+  if (cases.name != "case" || cases.alternatives.size() < 2) return {};
+  struct Gain {
+    const char* key;
+    const char* heading;
+    double (*of)(const Served& served);  // the more, the better
+  };
+  constexpr Gain gains[] = {
+      {"ttft_gain", "first token", [](const Served& served) { return per_second_of(served.first_token); }},
+      {"e2e_gain", "whole", [](const Served& served) { return per_second_of(served.whole); }},
+      {"throughput_gain", "throughput", [](const Served& served) { return served.per_second(served.output_tokens); }}};
+  std::vector<Column> columns{{"case", "case", ""}};
+  for (const Gain& gain : gains) {
+    columns.push_back({gain.key, gain.heading, ""});
+    columns.push_back({std::string(gain.key) + "_at", "at", ""});
+  }
+  ResultTable table(std::move(columns));
+  const std::size_t of_case = points.size() / cases.alternatives.size();
+  for (std::size_t c = 1; c < cases.alternatives.size(); ++c) {
+    std::vector<Cell> cells{cases.alternatives[c].label};
+    for (const Gain& gain : gains) {
+      const auto at = [&](std::size_t p) {
+        return gain.of(points[c * of_case + p].result.served) / gain.of(points[p].result.served);
+      };
+      std::size_t best = 0;
+      for (std::size_t p = 1; p < of_case; ++p) best = at(p) > at(best) ? p : best;
+      cells.emplace_back(at(best));
+      cells.emplace_back(name_of(study, points[best], "case"));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+// All faults of all points, each once, where the reader finds what they are about.
+void check(ServeStudy& study, const ServeMachine& machine) {
+  std::map<std::string, std::string> told;
+  for (std::size_t point = 0; point < study.size(); ++point) {
+    std::vector<sim::Fault> faults;
+    try {
+      faults = machine.faults_of(study.question(point));
+    } catch (const sim::ConfigError& error) {
+      faults = error.faults();
+      if (faults.front().where == "--model") faults.front().where = "model";
+    }
+    for (const sim::Fault& fault : faults) {
+      if (!told.try_emplace(fault.where, fault.what).second) continue;
+      study.fault(fault.where, fault.what);
+    }
+  }
+}
+
+Results answer_serve(Request& request) {
+  Arguments arguments;
+  const std::filesystem::path file = request.text("file");
+  request.reads(file);
+  request.check_output_folder(arguments, "--out", request.out_folder(), {"study.yaml"});
+  arguments.check();
+  sim::Config config = sim::Config::from_file(file);
+  sim::Section root = config.root();
+  const std::string name = root.text("name");
+  const std::string about = root.text("about", name);
+  const Platform platform = request.platform(arguments, root.text("platform", "mi300x"));
+  ServeStudy study(root, request.given(), file, arguments);
+  arguments.check();
+  config.check();
+  ServeMachine machine(platform.spec);
+  check(study, machine);
+  arguments.check();
+  config.finish();
+
+  // Of each point so many batches, some hundreds of the study.
+  const std::size_t simulated = std::clamp<std::size_t>(200 / study.size(), 1, 24);
+  std::vector<ServedPoint> points;
+  std::vector<ServeResult> results;
+  for (std::size_t point = 0; point < study.size(); ++point) {
+    points.push_back({study.labels(point), machine.ask(study.question(point), simulated)});
+    results.push_back(points.back().result);
+    if (request.progress()) request.progress()(point + 1, study.size());
+  }
+  Results answer{platform.spec.name, {}, {}, {}};
+  answer.title = about;
+  answer.tables.push_back({"results", "", table_of(study, points), true, curves_of(study, points)});
+  if (std::optional<ResultTable> gains = gains_of(study, points)) {
+    answer.tables.push_back({"gains",
+                             fmt::format("At its best, over {}", study.axes().front().alternatives.front().label),
+                             std::move(*gains),
+                             true,
+                             {},
+                             true});
+  }
+  answer.notes = serve_notes(results);
+  answer.files.push_back({"study.yaml", config.resolved()});
+  return request.finish(platform, std::move(answer));
+}
+
+}  // namespace
+
+Command serve_command() {
+  return {"serve", "Serve requests over time by a model: latencies, throughput, energy", serve_examples,
+          std::vector<Option>{{"file", "FILE", "Study, in YAML", Said::in_place, true}} + options_of<ServeQuestion>() +
+              platform_options(),
+          answer_serve};
+}
+
+}  // namespace c3sim::study

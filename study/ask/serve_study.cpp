@@ -1,0 +1,105 @@
+#include "study/ask/serve_study.h"
+
+#include "study/ask/words.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr auto cases = "case";
+
+std::vector<std::string> word_names() {
+  std::vector<std::string> names;
+  for (const Word<ServeQuestion>& word : words_of(ServeQuestion{})) names.emplace_back(word.name);
+  return names;
+}
+
+// What is wrong with a text for a word, by itself; empty where nothing is.
+std::string why_not(const std::string& word, const std::string& text) {
+  ServeQuestion question;
+  Arguments arguments;
+  read_words(question, Given{{word, {text}}}, arguments, nullptr);
+  return arguments.faults().empty() ? "" : arguments.faults().front().what;
+}
+
+}  // namespace
+
+ServeStudy::ServeStudy(sim::Section root, const Given& given, const std::filesystem::path& file, Arguments& arguments)
+    : root_(root), given_(given), folder_(file.parent_path()), arguments_(arguments) {
+  if (root_.has("cases")) read_cases();
+  for (const std::string& word : word_names()) read_axis(word);
+}
+
+void ServeStudy::read_cases() {
+  ServeAxis axis{cases, {}};
+  for (sim::Section& section : root_.list("cases")) {
+    ServeAlternative one{section.text("name"), {}};
+    for (const std::string& word : word_names()) {
+      if (!section.has(word)) continue;
+      one.words.emplace_back(word, placed(word, section.text(word)));
+      if (const std::string why = why_not(word, one.words.back().second); !why.empty()) section.fault(word, why);
+    }
+    axis.alternatives.push_back(std::move(one));
+  }
+  if (axis.alternatives.empty()) root_.fault("cases", "at least one case is needed");
+  axes_.push_back(std::move(axis));
+}
+
+void ServeStudy::read_axis(const std::string& word) {
+  std::vector<std::string> texts;
+  if (root_.has(word)) {
+    for (const std::string& text : root_.texts(word)) texts.push_back(placed(word, text));
+    if (texts.empty()) root_.fault(word, "at least one value is needed");
+  }
+  const auto said = given_.find(word);
+  if (said != given_.end()) {
+    texts.clear();
+    for (const std::string_view text : split(said->second.back(), ',')) texts.emplace_back(text);
+  }
+  ServeAxis axis{word, {}};
+  for (const std::string& text : texts) {
+    if (const std::string why = why_not(word, text); !why.empty()) fault(word, why);
+    axis.alternatives.push_back({text, {{word, text}}});
+  }
+  if (!texts.empty()) axes_.push_back(std::move(axis));
+}
+
+std::string ServeStudy::placed(const std::string& word, const std::string& text) const {
+  return word == "trace" ? (folder_ / text).string() : text;
+}
+
+void ServeStudy::fault(const std::string& word, const std::string& what) {
+  if (!given_.contains(word)) return root_.fault(word, what);
+  arguments_.fault(Option{.name = word, .form = {}, .help = {}}.typed(), what);
+}
+
+std::size_t ServeStudy::size() const {
+  std::size_t points = 1;
+  for (const ServeAxis& axis : axes_) points *= axis.alternatives.size();
+  return points;
+}
+
+const ServeAlternative& ServeStudy::alternative(std::size_t point, std::size_t axis) const {
+  for (std::size_t after = axis + 1; after < axes_.size(); ++after) point /= axes_[after].alternatives.size();
+  return axes_[axis].alternatives[point % axes_[axis].alternatives.size()];
+}
+
+std::vector<std::string> ServeStudy::labels(std::size_t point) const {
+  std::vector<std::string> labels;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) labels.push_back(alternative(point, axis).label);
+  return labels;
+}
+
+ServeQuestion ServeStudy::question(std::size_t point) const {
+  Given words;
+  for (std::size_t axis = axes_.size(); axis-- > 0;) {  // cases come first, and so last here
+    for (const auto& [word, text] : alternative(point, axis).words) words[word] = {text};
+  }
+  ServeQuestion question;
+  Arguments arguments;
+  read_words(question, words, arguments, nullptr);
+  arguments.check();
+  return question;
+}
+
+}  // namespace c3sim::study

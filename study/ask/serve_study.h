@@ -1,0 +1,65 @@
+// What `c3sim serve` is asked of: words of a ServeQuestion in a file, each with a value or a list of them, and cases,
+// which say several words at once. All that they span is a point each.
+//
+//   name: prefixes
+//   about: What do cached prefixes bring?
+//   platform: mi300x
+//   model: llama3-70b
+//   tp: 8
+//   rate: [1, 2, 4]
+//   cases:
+//     - {name: computed again}
+//     - {name: fetched, fetch: batch}
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/config_section.h"
+#include "study/ask/arguments.h"
+#include "study/ask/option.h"
+#include "study/serve/serve_question.h"
+
+namespace c3sim::study {
+
+struct ServeAlternative {
+  std::string label;
+  std::vector<std::pair<std::string, std::string>> words;  // and what they say
+};
+struct ServeAxis {
+  std::string name;  // a word, or "case"
+  std::vector<ServeAlternative> alternatives;
+};
+
+class ServeStudy {
+ public:
+  // `given`, what the command line says, stands instead of what the file does. What is wrong is recorded with `root`,
+  // or with `arguments`, of the command line. All of these outlive it.
+  ServeStudy(sim::Section root, const Given& given, const std::filesystem::path& file, Arguments& arguments);
+
+  const std::vector<ServeAxis>& axes() const { return axes_; }  // cases first, the rate last
+  std::size_t size() const;
+  // Of a point, the last axis changing fastest: a label for each axis, and its question, in which a case stands over
+  // what is said of all.
+  std::vector<std::string> labels(std::size_t point) const;
+  ServeQuestion question(std::size_t point) const;
+  // Records a fault of a word where it was said.
+  void fault(const std::string& word, const std::string& what);
+
+ private:
+  const ServeAlternative& alternative(std::size_t point, std::size_t axis) const;
+  void read_cases();
+  void read_axis(const std::string& word);
+  // Files lie beside the one that names them.
+  std::string placed(const std::string& word, const std::string& text) const;
+
+  sim::Section root_;
+  const Given& given_;
+  std::filesystem::path folder_;
+  Arguments& arguments_;
+  std::vector<ServeAxis> axes_;
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,72 @@
+#include "study/serve/fetch.h"
+
+#include <bit>
+
+namespace c3sim::study {
+
+BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens) {
+  const double features = static_cast<double>(block_tokens * question.kv_heads() * question.model.head_dim);
+  return {2 * question.layer_count(), features * size_of(question.dtype)};
+}
+
+namespace {
+
+models::Submission submission_of(Fetch fetch) {
+  switch (fetch) {
+    case Fetch::batch:
+    case Fetch::back_to_back:
+    case Fetch::prelaunched:
+      return models::Submission::batch;
+    case Fetch::graph:
+      return models::Submission::graph;
+    case Fetch::kernel:
+      return models::Submission::kernel;
+    default:
+      return models::Submission::each;
+  }
+}
+
+// A machine whose runtime does what a way of fetching needs.
+models::PlatformSpec runtime_for(models::PlatformSpec platform, Fetch fetch) {
+  models::CopyCallsSpec& calls = platform.host.copies;
+  if (fetch == Fetch::back_to_back || fetch == Fetch::prelaunched) {
+    calls.batch_packs = true;
+    calls.kernels_up_to = sim::Bytes(0.0);
+  }
+  if (fetch == Fetch::prelaunched) calls.call = calls.start = sim::Time(0);
+  return platform;
+}
+
+}  // namespace
+
+FetchTimes::FetchTimes(const models::PlatformSpec& platform, Fetch fetch, Store store, BlockCopies copies)
+    : testbed_(runtime_for(platform, fetch)), fetch_(fetch), store_(store), copies_(copies) {}
+
+models::SdmaCopySpec FetchTimes::copy_of(std::int64_t blocks) const {
+  models::SdmaCopySpec copy;
+  copy.from = store_ == Store::host ? models::host_device : 1;
+  copy.to = 0;
+  copy.submit = submission_of(fetch_);
+  copy.copies = blocks * copies_.of_block;
+  copy.bytes = copies_.bytes;
+  if (fetch_ == Fetch::single) {
+    copy.bytes = copy.all_bytes();
+    copy.copies = 1;
+  }
+  return copy;
+}
+
+double FetchTimes::seconds(std::int64_t blocks) {
+  const auto [found, is_new] = points_.try_emplace(blocks);
+  if (is_new) found->second = sim::to_seconds(testbed_.alone(copy_of(blocks))).value();
+  return found->second;
+}
+
+sim::Time FetchTimes::of(std::int64_t blocks) {
+  const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(blocks)));
+  const double beyond = static_cast<double>(blocks - below) / static_cast<double>(below);
+  const double low = seconds(below);
+  return sim::to_time(sim::Seconds(beyond == 0.0 ? low : low + beyond * (seconds(2 * below) - low)));
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,67 @@
+// A model that serves requests on one node: how long they wait for their tokens, how many the node serves, what it
+// draws.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "study/report/results.h"
+#include "study/serve/batch_times.h"
+#include "study/serve/fetch.h"
+#include "study/serve/serve_question.h"
+#include "study/serve/serving.h"
+
+namespace c3sim::study {
+
+struct ServeResult {
+  ServeQuestion question;  // with its model
+  Served served;
+  sim::Joules energy;        // of all GPUs, while they wait, too
+  double cache_use = 0.0;    // share of the blocks of the group that ends requests, mean over time
+  double most_in_use = 0.0;  // the same at its most
+  std::int64_t cache_tokens = 0;
+  // Of batches drawn from all that were computed, simulated themselves: how far off interpolating is, as a share.
+  std::vector<double> errors;
+
+  double busy() const;    // share of the time that GPUs computed
+  double reused() const;  // share of the tokens of prompts that were not computed
+  double mean_error() const;
+  double largest_error() const;
+};
+
+// The machine that questions are asked of: what a batch and a fetch take is kept from one to the next.
+class ServeMachine {
+ public:
+  explicit ServeMachine(const models::PlatformSpec& platform);
+
+  // What contradicts itself or has no room, each with the word that says it. Reads the model: throws sim::ConfigError
+  // where there is none.
+  std::vector<sim::Fault> faults_of(ServeQuestion question) const;
+  // So many of the batches are simulated themselves, to tell how far off others are. Throws sim::ConfigError with the
+  // question's faults, or those of the file of requests that it names.
+  ServeResult ask(ServeQuestion question, std::size_t simulated = 24);
+
+ private:
+  BatchTimes& batch_times(const StepQuestion& step, std::int64_t budget);
+  FetchTimes& fetch_times(Fetch fetch, Store store, const BlockCopies& copies);
+
+  const models::PlatformSpec& platform_;
+  std::vector<ElementwiseOperator> operators_;
+  std::map<std::pair<StepQuestion, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
+  std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
+};
+
+// The same of one question, on a machine of its own.
+ServeResult ask(const Testbed& testbed, const ServeQuestion& question);
+Results to_tables(const ServeResult& result, const models::PlatformSpec& platform);
+
+// The columns of an answer, and its cells.
+std::vector<Column> serve_columns();
+std::vector<Cell> serve_cells(const ServeResult& result);
+// What a reader should know of these answers.
+std::vector<std::string> serve_notes(std::span<const ServeResult> results);
+
+}  // namespace c3sim::study

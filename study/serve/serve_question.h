@@ -1,0 +1,65 @@
+// What can be asked of a model that serves requests on one node.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "study/step/step_question.h"
+#include "study/work/choices.h"
+
+namespace c3sim::study {
+
+enum class Arrivals { poisson, even, at_once };
+inline constexpr std::array all_arrivals{Arrivals::poisson, Arrivals::even, Arrivals::at_once};
+// How cached blocks reach the GPUs: they do not and are computed again, or one of the ways that study/serve/fetch.h
+// knows; and from where.
+enum class Fetch { none, each, batch, graph, kernel, back_to_back, prelaunched, single };
+inline constexpr std::array all_fetches{Fetch::none,   Fetch::each,         Fetch::batch,       Fetch::graph,
+                                        Fetch::kernel, Fetch::back_to_back, Fetch::prelaunched, Fetch::single};
+enum class Store { host, peer };
+inline constexpr std::array all_stores{Store::host, Store::peer};
+enum class Waits { request, batch };  // who waits for a fetch
+inline constexpr std::array all_waits{Waits::request, Waits::batch};
+
+std::string_view to_string(Arrivals arrivals);
+std::string_view to_string(Fetch fetch);
+std::string_view to_string(Store store);
+std::string_view to_string(Waits waits);
+
+struct ServeQuestion {
+  std::string model{};
+  StepQuestion step{};  // the parallelism, format and collectives of every batch; the rest of it follows from requests
+  int apart = 0;  // other GPUs, that compute prompts alone, in groups as those that decode; 0: the same GPUs do both
+
+  std::string trace{};  // a file of requests; empty: they are drawn
+  Arrivals arrivals = Arrivals::poisson;
+  double rate = 1.0;       // requests a second
+  std::int64_t burst = 1;  // requests that arrive together
+  std::int64_t requests = 1000;
+  std::int64_t seed = 1;
+  std::int64_t prompt = 1024;  // tokens, means
+  std::int64_t output = 128;
+  double spread = 0.0;        // of both, log-normal: standard deviation over mean
+  double reuse = 0.0;         // share of requests whose prompt begins as others have: with one of so many
+  std::int64_t prefixes = 1;  // beginnings, all as likely, of so many
+  std::int64_t prefix = 0;    // tokens
+
+  std::int64_t budget = 8192;    // tokens of a batch
+  std::int64_t sequences = 256;  // that are served at once
+  std::int64_t block = 16;       // tokens of a block of the cache
+  double memory = 0.9;           // share of a GPU's memory that weights, activations and cache may take
+  sim::Time pause{0};            // of the GPUs between two batches, while the host schedules
+  bool keep = false;             // beginnings stay in the GPUs' cache while nobody else needs the room
+
+  Fetch fetch = Fetch::none;
+  Store store = Store::host;
+  sim::Bytes store_size{1e12};  // that holds beginnings, least recently used ones leaving first
+  Waits waits = Waits::request;
+
+  auto operator<=>(const ServeQuestion&) const = default;
+};
+
+}  // namespace c3sim::study

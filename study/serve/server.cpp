@@ -1,0 +1,247 @@
+#include "study/serve/server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/check.h"
+
+namespace c3sim::study {
+
+Server::Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Incoming incoming, ServerEvents events)
+    : spec_(spec),
+      costs_(std::move(costs)),
+      fetch_time_(std::move(fetch_time)),
+      incoming_(std::move(incoming)),
+      events_(std::move(events)),
+      cache_(spec.blocks) {
+  const std::int64_t blocks = spec_.stored_tokens / spec_.block;
+  for (std::int64_t prefix = 0; prefix < spec_.stored && blocks > 0; ++prefix) {
+    if (store_.all_blocks() + blocks > spec_.store_blocks) break;
+    store_.use(prefix, blocks);
+  }
+}
+
+std::int64_t Server::beginning(const ServeRequest& request) const {
+  return request.prefix < 0 ? 0 : std::min(request.prefix_tokens, request.prompt - 1) / spec_.block * spec_.block;
+}
+
+const Sequence* Server::head() {
+  if (!head_) head_ = incoming_();
+  return head_ ? &*head_ : nullptr;
+}
+
+std::optional<sim::Time> Server::next() {
+  std::optional<sim::Time> earliest;
+  const auto at = [&](sim::Time time) {
+    earliest = std::min(earliest.value_or(sim::Time::max()), std::max(now_, time));
+  };
+  for (const Sequence& sequence : running_) {
+    if (sequence.fetched == 0) return now_;
+    at(sequence.ready);
+  }
+  const bool has_place = static_cast<std::int64_t>(running_.size()) < spec_.sequences;
+  if (!has_place || blocked_) return earliest;
+  if (!preempted_.empty()) return now_;
+  if (const Sequence* const first = head()) at(first->ready);
+  return earliest;
+}
+
+void Server::step() {
+  pass_until(next().value_or(now_));
+  blocked_ = false;
+  land();
+  admit();
+  const Batch batch = compose();
+  if (batch.is_empty()) return;
+  const BatchCost cost = costs_(batch);
+  ++counts_.batches;
+  counts_.tokens += batch.tokens();
+  counts_.busy += cost.time;
+  counts_.energy += cost.energy;
+  if (events_.batch) events_.batch(batch);
+  pass_until(now_ + std::exchange(stall_, sim::Time(0)) + cost.time);
+  advance();
+  pass_until(now_ + spec_.pause);
+}
+
+void Server::pass_until(sim::Time time) {
+  SIM_CHECK(time >= now_);
+  counts_.block_seconds += static_cast<double>(cache_.used()) * sim::to_seconds(time - now_).value();
+  now_ = time;
+}
+
+// Sequences whose keys and values have come.
+void Server::land() {
+  for (Sequence& sequence : running_) {
+    if (sequence.fetched == 0 || sequence.ready > now_) continue;
+    cache(sequence, std::exchange(sequence.fetched, 0));
+    if (sequence.held_blocks > 0) events_.fetched(sequence, sequence.ready);
+    sequence.held_blocks = 0;
+  }
+}
+
+void Server::admit() {
+  while (static_cast<std::int64_t>(running_.size()) < spec_.sequences && !blocked_) {
+    const bool again = !preempted_.empty();
+    if (!again && (head() == nullptr || head_->ready > now_)) return;
+    Sequence sequence = again ? preempted_.front() : *head_;
+    blocked_ = !take_in(sequence);
+    if (blocked_) return;
+    running_.push_back(std::move(sequence));
+    if (again) {
+      preempted_.pop_front();
+    } else {
+      head_.reset();
+    }
+  }
+}
+
+// Gives it blocks for all that it has to compute, whether it finds its beginning or not.
+bool Server::take_in(Sequence& sequence) {
+  const ServeRequest& request = sequence.request;
+  const std::int64_t whole = blocks_of(request.prompt + sequence.made);
+  if (sequence.held_blocks > 0) {
+    if (!cache_.take(whole)) return false;
+    sequence.blocks = whole;
+    fetch(sequence, request.prompt);
+    return true;
+  }
+  const std::int64_t hit = std::min(beginning(request), cache_.prefixes().blocks(request.prefix) * spec_.block);
+  if (hit > 0) cache_.prefixes().pin(request.prefix);
+  const std::int64_t own = whole - hit / spec_.block;
+  if (!cache_.take(own)) {
+    if (hit > 0) cache_.prefixes().let_go(request.prefix);
+    return false;
+  }
+  sequence.blocks = own;
+  sequence.shared = sequence.cached = hit;
+  counts_.reused += hit;
+  if (hit > 0) {
+    cache_.prefixes().use(request.prefix, 0);
+  } else if (spec_.fetches && store_.has(request.prefix)) {
+    const std::int64_t stored = store_.blocks(request.prefix);
+    store_.use(request.prefix, stored);
+    fetch(sequence, std::min(beginning(request), stored * spec_.block));
+  }
+  return true;
+}
+
+void Server::fetch(Sequence& sequence, std::int64_t tokens) {
+  const sim::Time takes = fetch_time_(tokens);
+  counts_.fetched += tokens;
+  sequence.fetched = tokens;
+  if (spec_.batch_waits) {
+    stall_ += takes;
+    sequence.ready = now_;
+    return;
+  }
+  fetched_until_ = std::max(fetched_until_, now_) + takes;
+  sequence.ready = fetched_until_;
+}
+
+// Whether it has a block for the token that it gets, or, as it came last of all, has lost those that it had.
+bool Server::grow(std::size_t place) {
+  const auto lacks = [this, place] {
+    const Sequence& sequence = running_[place];
+    return blocks_of(sequence.request.prompt + sequence.made) - sequence.shared / spec_.block - sequence.blocks;
+  };
+  while (!cache_.take(std::max<std::int64_t>(0, lacks()))) {
+    preempt();
+    if (place == running_.size()) return false;
+  }
+  running_[place].blocks += std::max<std::int64_t>(0, lacks());
+  return true;
+}
+
+void Server::preempt() {
+  Sequence last = std::move(running_.back());
+  running_.pop_back();
+  if (last.held_blocks > 0) events_.fetched(last, now_);
+  free(last);
+  last.held_blocks = last.cached = last.fetched = last.blocks = last.shared = 0;
+  preempted_.push_front(std::move(last));
+  ++counts_.preempted;
+}
+
+Batch Server::compose() {
+  Batch batch;
+  shares_.assign(running_.size(), 0);
+  std::int64_t budget = spec_.budget;
+  for (std::size_t place = 0; place < running_.size() && budget > 0; ++place) {
+    if (!running_[place].decodes() || running_[place].fetched > 0 || !grow(place)) continue;
+    shares_[place] = 1;
+    --budget;
+    ++batch.decoding;
+    batch.decoding_context += running_[place].cached;
+  }
+  for (std::size_t place = 0; place < running_.size() && budget > 0; ++place) {
+    const Sequence& sequence = running_[place];
+    if (sequence.decodes() || sequence.fetched > 0) continue;
+    const std::int64_t tokens = std::min(budget, sequence.to_compute());
+    shares_[place] = tokens;
+    budget -= tokens;
+    ++batch.chunks;
+    batch.chunk_tokens += tokens;
+    batch.chunk_pairs +=
+        static_cast<double>(tokens) * (static_cast<double>(sequence.cached) + static_cast<double>(tokens) / 2.0);
+  }
+  counts_.most_blocks = std::max(counts_.most_blocks, cache_.used());
+  return batch;
+}
+
+void Server::advance() {
+  std::size_t stay = 0;
+  for (std::size_t place = 0; place < running_.size(); ++place) {
+    Sequence& sequence = running_[place];
+    if (shares_[place] > 0) cache(sequence, shares_[place]);
+    if (sequence.to_compute() == 0 && leaves_with_token(sequence)) continue;
+    if (stay != place) running_[stay] = std::move(sequence);
+    ++stay;
+  }
+  running_.resize(stay);
+}
+
+bool Server::leaves_with_token(Sequence& sequence) {
+  if (++sequence.made == 1) {
+    sequence.first_token = now_;
+    if (events_.first_token(sequence, now_)) return true;
+  }
+  if (sequence.made < sequence.request.output) return false;
+  events_.finished(sequence, now_);
+  free(sequence);
+  return true;
+}
+
+// So many more of its tokens are in the cache. Where its beginning is now complete, others may have it too.
+void Server::cache(Sequence& sequence, std::int64_t tokens) {
+  const std::int64_t begins = beginning(sequence.request);
+  const bool complete = sequence.cached < begins && begins <= sequence.cached + tokens;
+  sequence.cached += tokens;
+  if (!complete) return;
+  const std::int64_t prefix = sequence.request.prefix;
+  const std::int64_t blocks = begins / spec_.block;
+  if (spec_.keeps && sequence.shared == 0 && !cache_.prefixes().has(prefix)) {
+    cache_.keep(prefix, blocks);
+    sequence.blocks -= blocks;
+    sequence.shared = begins;
+  }
+  if (!spec_.fetches) return;
+  store_.use(prefix, blocks);
+  while (store_.all_blocks() > spec_.store_blocks && store_.drop() > 0) {
+  }
+}
+
+void Server::free(const Sequence& sequence) {
+  cache_.give(sequence.blocks);
+  if (sequence.shared > 0) cache_.prefixes().let_go(sequence.request.prefix);
+  blocked_ = false;
+}
+
+void Server::release(const Sequence& sequence, sim::Time at) {
+  if (at > now_) pass_until(at);
+  cache_.give(sequence.held_blocks);
+  if (sequence.holds_prefix) cache_.prefixes().let_go(sequence.request.prefix);
+  blocked_ = false;
+}
+
+}  // namespace c3sim::study

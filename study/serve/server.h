@@ -1,0 +1,129 @@
+// A group of GPUs that serves requests by continuous batching: in each batch every sequence whose prompt has been
+// computed gets a token, and prompts, first come first served, what is left of the budget of tokens (Kwon et al., arXiv
+// 2309.06180; Agrawal et al., arXiv 2403.02310). Where the cache is full, the sequence that came last loses its blocks
+// and is computed again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "study/serve/batch.h"
+#include "study/serve/block_cache.h"
+#include "study/serve/request_source.h"
+
+namespace c3sim::study {
+
+struct Sequence {
+  ServeRequest request;
+  sim::Time ready{0};  // when it comes, or when what is fetched for it will have come
+  sim::Time first_token{0};
+  std::int64_t made = 0;     // tokens of its output
+  std::int64_t cached = 0;   // tokens, of the prompt and of its output, whose keys and values the cache has
+  std::int64_t fetched = 0;  // tokens whose keys and values are on their way
+  std::int64_t blocks = 0;   // of its own
+  std::int64_t shared = 0;   // tokens of its beginning in blocks that others may use too
+  // In the cache of the group that computed its prompt, until they have been fetched.
+  std::int64_t held_blocks = 0;
+  bool holds_prefix = false;
+
+  std::int64_t to_compute() const { return request.prompt + made - cached; }
+  bool decodes() const { return made > 0 && to_compute() == 1; }
+};
+
+struct ServerSpec {
+  std::int64_t budget = 8192;
+  std::int64_t sequences = 256;
+  std::int64_t block = 16;   // tokens
+  std::int64_t blocks = 1;   // of the cache
+  sim::Time pause{0};        // between batches
+  bool keeps = false;        // beginnings
+  bool fetches = false;      // beginnings from the store
+  bool batch_waits = false;  // for fetches
+  std::int64_t store_blocks = 0;
+  // Beginnings that the store has from the start, of so many tokens each, as far as it has room.
+  std::int64_t stored = 0;
+  std::int64_t stored_tokens = 0;
+};
+
+struct ServerCounts {
+  std::int64_t batches = 0;
+  std::int64_t tokens = 0;   // computed
+  std::int64_t reused = 0;   // of beginnings that the cache had
+  std::int64_t fetched = 0;  // of beginnings and prompts that were fetched
+  std::int64_t preempted = 0;
+  std::int64_t most_blocks = 0;
+  double block_seconds = 0.0;  // blocks in use over time
+  sim::Time busy{0};           // with batches
+  sim::Joules energy;          // of batches
+};
+
+// Who is told of what a server does. A sequence with its first token leaves where `first_token` says so; its blocks are
+// held until release().
+struct ServerEvents {
+  std::function<bool(const Sequence& sequence, sim::Time at)> first_token;
+  std::function<void(const Sequence& sequence, sim::Time at)> finished;
+  std::function<void(const Sequence& sequence, sim::Time at)> fetched;  // from another group
+  std::function<void(const Batch& batch)> batch;
+};
+
+class Server {
+ public:
+  // What a fetch of so many tokens takes, by itself; they follow one another.
+  using FetchTime = std::function<sim::Time(std::int64_t tokens)>;
+  // The next sequence, that comes no earlier than the one before; asked for again where there was none yet.
+  using Incoming = std::function<std::optional<Sequence>()>;
+
+  Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Incoming incoming, ServerEvents events);
+
+  // When it can go on; nothing where it waits for somebody else, or is done.
+  std::optional<sim::Time> next();
+  // Goes on there: lets in who has come, and computes a batch if there is one.
+  void step();
+  // What is held for a sequence that has left, which others wait for.
+  void release(const Sequence& sequence, sim::Time at);
+
+  const ServerCounts& counts() const { return counts_; }
+  sim::Time now() const { return now_; }
+  // Whether no block is anybody's but those of beginnings that nobody holds.
+  bool is_empty() const { return running_.empty() && cache_.used() == cache_.kept(); }
+
+ private:
+  std::int64_t blocks_of(std::int64_t tokens) const { return (tokens + spec_.block - 1) / spec_.block; }
+  // Whole blocks of the beginning; the last token of a prompt is always computed, as it gives the first of the output.
+  std::int64_t beginning(const ServeRequest& request) const;
+  const Sequence* head();
+  void pass_until(sim::Time time);
+  void land();
+  void admit();
+  bool take_in(Sequence& sequence);
+  void fetch(Sequence& sequence, std::int64_t tokens);
+  bool grow(std::size_t place);
+  void preempt();
+  Batch compose();
+  void advance();
+  bool leaves_with_token(Sequence& sequence);
+  void cache(Sequence& sequence, std::int64_t tokens);
+  void free(const Sequence& sequence);
+
+  ServerSpec spec_;
+  BatchCosts costs_;
+  FetchTime fetch_time_;
+  Incoming incoming_;
+  ServerEvents events_;
+  BlockCache cache_;
+  Prefixes store_;
+  ServerCounts counts_;
+  std::optional<Sequence> head_;      // that has not been taken in
+  std::deque<Sequence> preempted_;    // who come before it
+  std::vector<Sequence> running_;     // in the order in which they were taken in
+  std::vector<std::int64_t> shares_;  // of each, tokens in this batch
+  sim::Time now_{0};
+  sim::Time fetched_until_{0};  // by all fetches so far
+  sim::Time stall_{0};          // that the next batch waits for fetches
+  bool blocked_ = false;        // the cache had no room for the next sequence
+};
+
+}  // namespace c3sim::study

@@ -1,0 +1,147 @@
+#include "study/tune/step_tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "sim/config/config_error.h"
+#include "study/step/step_faults.h"
+
+namespace c3sim::study {
+
+namespace {
+
+std::vector<int> divisors_of(int number) {
+  std::vector<int> divisors;
+  for (int divisor = 1; divisor <= number; ++divisor) {
+    if (number % divisor == 0) divisors.push_back(divisor);
+  }
+  return divisors;
+}
+
+// As many sequences in all: replicas share them out.
+std::vector<StepQuestion> splits_of(const StepQuestion& question) {
+  const std::int64_t sequences = question.batch * question.dp;
+  const int gpus = question.gpus();
+  std::vector<StepQuestion> splits;
+  for (const int tp : divisors_of(gpus)) {
+    for (const int ep : divisors_of(question.model.experts > 0 ? gpus / tp : 1)) {
+      for (const int cp : divisors_of(question.phase == Phase::decode ? 1 : gpus / tp / ep)) {
+        StepQuestion split = question;
+        split.tp = tp;
+        split.ep = ep;
+        split.cp = cp;
+        split.dp = gpus / (tp * ep * cp);
+        if (sequences % split.dp != 0) continue;
+        split.batch = sequences / split.dp;
+        if (split.replicas() == 1) split.shard = Shard::none;
+        splits.push_back(split);
+      }
+    }
+  }
+  return splits;
+}
+
+std::string split_of(const StepQuestion& question) {
+  std::string text;
+  for (const auto& [name, gpus] :
+       {std::pair("tp", question.tp), {"ep", question.ep}, {"dp", question.dp}, {"cp", question.cp}}) {
+    if (gpus > 1) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, gpus);
+  }
+  return text.empty() ? "one GPU" : text;
+}
+
+// The carriers that differ for this step, with and without commands queued beforehand.
+std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& split) {
+  std::vector<std::pair<std::string, StepQuestion>> ways;
+  const bool communicates =
+      split.tp * split.ep * split.cp > 1 || (split.dp > 1 && split.trains()) || split.shard == Shard::full;
+  if (!communicates) return {{"none", split}};
+  for (const auto& [name, carrier] : carrier_choices()) {
+    StepQuestion way = split;
+    way.collectives = carrier;
+    way.prelaunch = false;
+    ways.emplace_back(name, way);
+    if (carrier != models::Backend::sdma) continue;
+    way.prelaunch = true;
+    ways.emplace_back("sdma, prelaunched", way);
+  }
+  return ways;
+}
+
+// The fastest of the choices that a rule admits.
+void add_rule(StepTuning& tuning, std::string name, const std::function<bool(const StepChoice&)>& admits) {
+  const auto found = std::ranges::find_if(tuning.choices, admits);
+  if (found == tuning.choices.end()) return;
+  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
+  tuning.rules.push_back({std::move(name), static_cast<std::size_t>(found - tuning.choices.begin()),
+                          sim::to_seconds(found->result.time) / best - 1.0});
+}
+
+}  // namespace
+
+StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
+                std::span<const ElementwiseOperator> operators) {
+  StepTuning tuning;
+  for (const StepQuestion& split : splits_of(question)) {
+    for (const auto& [name, way] : carried(split)) {
+      if (!faults_of(way, platform).empty()) {
+        ++tuning.impossible;
+        continue;
+      }
+      try {
+        tuning.choices.push_back({split_of(way), name, ask(platform, way, operators)});
+      } catch (const sim::ConfigError&) {
+        ++tuning.impossible;  // such as commands that a ring has no room for
+      }
+    }
+  }
+  if (tuning.choices.empty()) throw sim::ConfigError(faults_of(question, platform));
+  std::ranges::stable_sort(tuning.choices, {}, [](const StepChoice& choice) { return choice.result.time; });
+  const std::string own = split_of(question);
+  const auto by = [](const std::string& name) {
+    return [name](const StepChoice& choice) { return choice.collectives == name; };
+  };
+  add_rule(tuning, fmt::format("{}, by rccl", own),
+           [&](const StepChoice& choice) { return choice.split == own && choice.collectives == "rccl"; });
+  add_rule(tuning, fmt::format("{}, by the best carrier", own),
+           [&](const StepChoice& choice) { return choice.split == own; });
+  for (const char* const name : {"rccl", "sdma", "one_shot"}) {
+    add_rule(tuning, fmt::format("the best split, by {}", name), by(name));
+  }
+  return tuning;
+}
+
+Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform) {
+  constexpr double percent = 100.0;
+  ResultTable choices({{"split", "split", ""},
+                       {"collectives", "collectives", ""},
+                       {"time_us", "time", "us", 1},
+                       {"tokens_per_s", "tokens", "1/s", 0},
+                       {"exposed_us", "exposed", "us", 1},
+                       {"energy_J", "energy of a GPU", "J", 3},
+                       {"memory_GB", "memory", "GB", 1},
+                       {"regret_percent", "regret", "%", 1}});
+  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
+  for (const auto& [split, collectives, result] : tuning.choices) {
+    choices.add_row({split, collectives, sim::to_microseconds(result.time), result.tokens_per_second(),
+                     sim::to_microseconds(result.exposed), result.energy().value(), result.memory.total().value() / 1e9,
+                     percent * (sim::to_seconds(result.time) / best - 1.0)});
+  }
+  ResultTable rules({{"rule", "rule", ""}, {"choice", "choice", ""}, {"regret_percent", "regret", "%", 1}});
+  for (const StepRule& rule : tuning.rules) {
+    const StepChoice& choice = tuning.choices[rule.choice];
+    rules.add_row({rule.name, fmt::format("{} by {}", choice.split, choice.collectives), percent * rule.regret});
+  }
+  Results results{platform.name, {{"results", "", std::move(choices)}}, {}, {}};
+  results.tables.push_back({"rules", "What simple rules lose", std::move(rules)});
+  results.notes.push_back(
+      fmt::format("{} ways were simulated; {} more the model, the machine or its memory do not "
+                  "allow.",
+                  tuning.choices.size(), tuning.impossible));
+  return results;
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,42 @@
+// What to choose for a whole step: how its GPUs share out the model, and what moves data between them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/platform/platform_spec.h"
+#include "study/report/results.h"
+#include "study/step/step.h"
+#include "study/work/operators.h"
+
+namespace c3sim::study {
+
+// A way to do the same step: the same GPUs, sequences and tokens.
+struct StepChoice {
+  std::string split;        // "tp 4, dp 2"
+  std::string collectives;  // "rccl", "sdma, prelaunched"
+  StepResult result;
+};
+
+// A rule that needs no simulation, and what it loses against the fastest.
+struct StepRule {
+  std::string name;
+  std::size_t choice = 0;  // by place
+  double regret = 0.0;     // share of the fastest time
+};
+
+struct StepTuning {
+  std::vector<StepChoice> choices;  // the fastest first
+  std::vector<StepRule> rules;
+  std::size_t impossible = 0;  // ways that the model, the platform or its memory do not allow
+};
+
+// Of every split of the question's GPUs over tensors, experts, replicas and sequences, and everything that may carry
+// its collectives. Throws sim::ConfigError where no way is possible: the question's own faults.
+StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
+                std::span<const ElementwiseOperator> operators);
+
+Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform);
+
+}  // namespace c3sim::study

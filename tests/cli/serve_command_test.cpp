@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
+
+namespace c3sim::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr auto study =
+    "name: s\n"
+    "model: llama3-8b\n"
+    "requests: 20\n"
+    "prompt: 512\n"
+    "output: 16\n"
+    "reuse: 1\n"
+    "prefix: 384\n"
+    "rate: [2, 8]\n"
+    "cases:\n"
+    "  - {name: again}\n"
+    "  - {name: fetched, fetch: back_to_back}\n";
+
+TEST(ServeCommand, ServesAllThatAStudySpans) {
+  const std::string file = written("serve.yaml", study);
+  const Answer answer = run_cli({"serve", file, "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const nlohmann::json json = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(json["results"].size(), 4u);
+  EXPECT_EQ(json["results"][0]["case"], "again");
+  EXPECT_EQ(json["results"][3]["rate"], "8");
+  EXPECT_EQ(json["results"][0]["reused_percent"], 0.0);
+  EXPECT_GT(json["results"][2]["reused_percent"], 0.0);
+  for (const char* key : {"ttft_mean_ms", "ttft_p50_ms", "ttft_p90_ms", "ttft_p99_ms", "tpot_p50_ms", "e2e_p99_ms",
+                          "tokens_per_s", "joules_per_token", "cache_percent"}) {
+    EXPECT_TRUE(json["results"][1][key].is_number()) << key;
+  }
+  EXPECT_EQ(json["gains"][0]["case"], "fetched");
+  // What the command line says stands instead of the file.
+  const Answer one = run_cli({"serve", file, "--rate", "2", "--requests", "5", "--format", "json"});
+  const nlohmann::json less = nlohmann::json::parse(one.out);
+  ASSERT_EQ(less["results"].size(), 2u);
+  EXPECT_EQ(less["results"][0]["requests"], 5);
+}
+
+std::string fault_of(const std::string& text, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words{"serve", written("serve.yaml", text)};
+  words.insert(words.end(), more.begin(), more.end());
+  const Answer answer = run_cli(words);
+  EXPECT_EQ(answer.code, ExitCode::users_fault) << answer.out;
+  return answer.err;
+}
+
+TEST(ServeCommand, SaysWhereTheStudyIsWrong) {
+  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\nrate: [1, fast]\nprompts: 12\n"),
+              AllOf(HasSubstr("serve.yaml:3:"), HasSubstr("'fast'")));
+  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\nprompts: 12\n"), HasSubstr("did you mean 'prompt'?"));
+  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\nprompt: 140000\n"),
+              AllOf(HasSubstr("serve.yaml:3:"), HasSubstr("more than the 131072")));
+  EXPECT_THAT(fault_of("name: s\nmodel: lama3-8b\n"), AllOf(HasSubstr("serve.yaml:2:"), HasSubstr("'lama3-8b'")));
+  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\n", {"--budget", "10"}), HasSubstr("--budget"));
+  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\ncases: [{name: a, fetch: by_hand}]\n"), HasSubstr("'by_hand'"));
+}
+
+TEST(ServeCommand, SaysWhichRequestIsWrong) {
+  written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n1,10,1\n0,10,1\n");
+  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\ntrace: requests.csv\n"),
+              AllOf(HasSubstr("requests.csv:3"), HasSubstr("arrival_s")));
+}
+
+TEST(ServeCommand, IsAQuestionOfSweeps) {
+  const std::string file = written("sweep.yaml",
+                                   "name: s\nask: serve\naxes:\n"
+                                   "  - {of: model, value: llama3-8b}\n  - {of: requests, value: 5}\n"
+                                   "  - {of: rate, values: [1, 2]}\n");
+  const Answer answer = run_cli({"sweep", file, "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("ttft_p99_ms"));
+}
+
+}  // namespace
+}  // namespace c3sim::cli

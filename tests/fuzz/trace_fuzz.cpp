@@ -1,0 +1,45 @@
+// Arbitrary bytes as a profiler's trace: it is read, whole or as far as it goes, or it is a ConfigError, and what is
+// read can be put in order and, unchanged, keeps its times.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "calibrate/replay/dependencies.h"
+#include "calibrate/replay/kineto.h"
+#include "calibrate/replay/occupancy.h"
+#include "calibrate/replay/profile_report.h"
+#include "calibrate/replay/replay.h"
+#include "sim/config/config_error.h"
+#include "tests/fuzz/mi300x_testbed.h"
+#include "tests/fuzz/require.h"
+
+using namespace c3sim;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  try {
+    const calibrate::Profile profile =
+        calibrate::read_kineto(std::string_view(reinterpret_cast<const char*>(bytes), size), "t.json");
+    for (const calibrate::ProfiledWork& work : profile.work) {
+      require(work.begin <= work.end && work.stream < profile.streams.size());
+      require(!work.launch || *work.launch < profile.calls.size());
+    }
+    require(profile.begin() <= profile.end());
+    static_cast<void>(calibrate::profile_tables(profile));
+    const calibrate::Dependencies dependencies = calibrate::dependencies_of(profile);
+    for (std::size_t i = 0; i < dependencies.nodes.size(); ++i) {
+      for (const calibrate::After& after : dependencies.nodes[i].after) require(after.node < i);
+    }
+    // Collectives are left out: what a simulation makes of them is no matter of the reader's.
+    calibrate::Profile plain = profile;
+    for (calibrate::ProfiledWork& work : plain.work) work.collective.reset();
+    static study::Testbed testbed(mi300x_testbed().platform());
+    calibrate::Contention contention(testbed, {});
+    const auto run = calibrate::take_apart(plain, dependencies, contention);
+    for (const calibrate::Played& one : calibrate::play(calibrate::split(run, 3), contention)) {
+      require(one.begin <= one.end);
+    }
+  } catch (const sim::ConfigError& error) {
+    require(!error.faults().empty());
+  }
+  return 0;
+}

@@ -1,0 +1,130 @@
+#include "study/serve/request_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "sim/config/config_error.h"
+#include "tests/text_file.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t no_bound = 1 << 20;
+
+std::vector<ServeRequest> all(RequestSource& source) {
+  std::vector<ServeRequest> requests;
+  while (const std::optional<ServeRequest> request = source.next()) requests.push_back(*request);
+  return requests;
+}
+
+std::vector<ServeRequest> drawn(const ServeQuestion& question, std::int64_t longest = no_bound) {
+  return all(*drawn_requests(question, longest));
+}
+
+double seconds(sim::Time time) { return sim::to_seconds(time).value(); }
+
+// 40,000 waits of a quarter of a second: the mean of as many exponential ones is within 1.5 % by three standard errors.
+TEST(Requests, ArriveAtTheirRate) {
+  ServeQuestion question{.rate = 4.0, .requests = 40'000};
+  EXPECT_NEAR(seconds(drawn(question).back().arrival), 10'000.0, 150.0);
+  question.arrivals = Arrivals::even;
+  EXPECT_NEAR(seconds(drawn(question).back().arrival), 10'000.0, 1e-6);
+  question.arrivals = Arrivals::at_once;
+  EXPECT_EQ(drawn(question).back().arrival, sim::Time(0));
+}
+
+TEST(Requests, OfABurstArriveTogetherAndNoMoreOften) {
+  const ServeQuestion question{.arrivals = Arrivals::even, .rate = 4.0, .burst = 8, .requests = 32};
+  const std::vector<ServeRequest> requests = drawn(question);
+  EXPECT_EQ(requests[0].arrival, requests[7].arrival);
+  EXPECT_NEAR(seconds(requests[8].arrival - requests[0].arrival), 2.0, 1e-9);
+}
+
+TEST(Requests, FollowFromTheSeedAlone) {
+  ServeQuestion question{.requests = 100, .spread = 0.5, .reuse = 0.5, .prefixes = 10, .prefix = 16};
+  const std::vector<ServeRequest> once = drawn(question);
+  EXPECT_EQ(once, drawn(question));
+  // At another rate the same prompts come at other times.
+  question.rate = 2.0;
+  const std::vector<ServeRequest> faster = drawn(question);
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    EXPECT_EQ(once[i].prompt, faster[i].prompt);
+    EXPECT_EQ(once[i].prefix, faster[i].prefix);
+    EXPECT_NEAR(seconds(once[i].arrival), 2.0 * seconds(faster[i].arrival), 1e-6);
+  }
+  question.seed = 2;
+  EXPECT_NE(once, drawn(question));
+}
+
+// Mean 1000 and standard deviation 500; of 20,000, three standard errors are 11.
+TEST(Requests, HaveLengthsOfTheSpreadThatIsAsked) {
+  double sum = 0.0, squares = 0.0;
+  const std::vector<ServeRequest> requests = drawn({.requests = 20'000, .prompt = 1000, .spread = 0.5});
+  for (const ServeRequest& request : requests) {
+    sum += static_cast<double>(request.prompt);
+    squares += static_cast<double>(request.prompt) * static_cast<double>(request.prompt);
+  }
+  const double mean = sum / 20'000.0;
+  EXPECT_NEAR(mean, 1000.0, 11.0);
+  EXPECT_NEAR(std::sqrt(squares / 20'000.0 - mean * mean), 500.0, 25.0);
+}
+
+TEST(Requests, HaveNoMoreTokensThanThereIsRoomFor) {
+  for (const ServeRequest& request : drawn({.requests = 1000, .prompt = 1000, .output = 100, .spread = 2.0}, 1200)) {
+    EXPECT_LE(request.prompt + request.output, 1200);
+    EXPECT_GE(request.output, 1);
+  }
+}
+
+std::vector<ServeRequest> traced(const std::string& text) {
+  return all(*traced_requests(c3sim::written("requests.csv", text), 8192));
+}
+
+std::string fault_of_trace(const std::string& text) {
+  try {
+    traced(text);
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Requests, AreReadFromAFile) {
+  const std::vector<ServeRequest> requests = traced(
+      "# of a day\n"
+      "arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n"
+      "0,100,10,,\r\n"
+      "1.5,4000,20,7,3000\n");
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 100, 10}));
+  EXPECT_EQ(requests[1], (ServeRequest{sim::to_time(sim::Seconds(1.5)), 4000, 20, 7, 3000}));
+}
+
+constexpr auto heading = "arrival_s,prompt_tokens,output_tokens\n";
+
+TEST(Requests, OfAFileAreRefusedWithTheirPlace) {
+  EXPECT_THAT(fault_of_trace(std::string(heading) + "1,10,1\n-2,10,1\n"),
+              AllOf(HasSubstr("requests.csv:3: arrival_s: '-2'"), HasSubstr("seconds from 0")));
+  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10,1\n1,10,1\n"),
+              AllOf(HasSubstr("requests.csv:3: arrival_s: 1 lies before"), HasSubstr("arrivals in order")));
+  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,9000,1\n"),
+              AllOf(HasSubstr("requests.csv:2: prompt_tokens: 9000 and 1"), HasSubstr("8192")));
+  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,1.5,1\n"), HasSubstr("requests.csv:2: prompt_tokens: '1.5'"));
+  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10,0\n"), HasSubstr("output_tokens: '0'"));
+  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10\n"), HasSubstr("2 cells where 3 columns are"));
+  EXPECT_THAT(fault_of_trace(heading), HasSubstr("has no request"));
+  EXPECT_THAT(fault_of_trace(""), HasSubstr("is empty"));
+  EXPECT_THAT(fault_of_trace("arrival_s,prompt_tokens\n"), HasSubstr("output_tokens: is due once"));
+  EXPECT_THAT(fault_of_trace("arrivals,prompt_tokens\n"), HasSubstr("did you mean 'arrival_s'?"));
+  EXPECT_THAT(fault_of_trace("arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n0,10,1,0,11\n"),
+              HasSubstr("prefix_tokens: 11 are more than the 10"));
+}
+
+}  // namespace
+}  // namespace c3sim::study

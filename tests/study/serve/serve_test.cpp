@@ -1,0 +1,170 @@
+#include "study/serve/serve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/config/config_error.h"
+#include "study/step/step.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const models::PlatformSpec& machine() {
+  static const Platform platform = mi300x();
+  return platform.spec;
+}
+
+StepQuestion llama_8b() {
+  StepQuestion question;
+  question.model = read_model("llama3-8b", folders);
+  return question;
+}
+
+class BatchTimesTest : public ::testing::Test {
+ protected:
+  const std::vector<ElementwiseOperator> operators_ = read_operators(folders);
+  BatchTimes times_{machine(), llama_8b(), operators_, 8192};
+};
+
+Batch decoding(std::int64_t sequences, std::int64_t context) {
+  return {.decoding = sequences, .decoding_context = sequences * context};
+}
+
+// Of one chunk with so many tokens behind others.
+Batch chunk(std::int64_t tokens, std::int64_t context) {
+  const auto count = static_cast<double>(tokens);
+  return {.chunks = 1, .chunk_tokens = tokens, .chunk_pairs = count * (static_cast<double>(context) + count / 2.0)};
+}
+
+TEST_F(BatchTimesTest, AreThoseOfStepsAtPointsOfTheGrid) {
+  for (const Batch& batch : {decoding(1, 1024), decoding(64, 4096), chunk(512, 0), chunk(2048, 1024)}) {
+    EXPECT_NEAR(times_.error(batch).value(), 0.0, 0.005) << batch.tokens();
+  }
+}
+
+// Also where sequences decode beside prompts, which is no point of the grid.
+TEST_F(BatchTimesTest, AreCloseToThoseOfStepsBetween) {
+  Batch mixed = chunk(1500, 700);
+  mixed.decoding = 37;
+  mixed.decoding_context = 37 * 1357;
+  for (const Batch& batch : {decoding(77, 1900), chunk(1234, 567), mixed}) {
+    EXPECT_NEAR(times_.error(batch).value(), 0.0, 0.06) << batch.tokens();
+  }
+}
+
+TEST_F(BatchTimesTest, GrowWithWhatIsComputed) {
+  EXPECT_LT(times_.cost(decoding(8, 512)).time, times_.cost(decoding(8, 4096)).time);
+  EXPECT_LT(times_.cost(chunk(512, 0)).time, times_.cost(chunk(1024, 0)).time);
+  EXPECT_LT(times_.cost(chunk(512, 0)).energy, times_.cost(chunk(512, 4096)).energy);
+}
+
+// Two chunks, of 100 tokens behind 50 and 300 behind none, have 100 * 100 + 300 * 150 pairs; two of 200 have as many
+// behind 55000 / 400 - 100 tokens.
+TEST_F(BatchTimesTest, HaveEqualChunksWithAsManyPairs) {
+  const StepQuestion step = step_of(llama_8b(), {.chunks = 2, .chunk_tokens = 400, .chunk_pairs = 55'000.0});
+  EXPECT_EQ(step.batch, 2);
+  EXPECT_EQ(step.tokens, 200);
+  EXPECT_EQ(step.context, 38);  // 37.5
+}
+
+ServeQuestion question_of(const std::string& model) {
+  ServeQuestion question;
+  question.model = model;
+  question.requests = 40;
+  question.rate = 2.0;
+  return question;
+}
+
+TEST(Serve, AnswersTheSameEachTime) {
+  ServeQuestion question = question_of("llama3-8b");
+  ServeMachine one(machine());
+  const ServeResult first = one.ask(question);
+  const ServeResult second = ServeMachine(machine()).ask(question);
+  EXPECT_EQ(serve_cells(first), serve_cells(second));
+  EXPECT_EQ(serve_cells(first), serve_cells(one.ask(question)));
+  EXPECT_EQ(first.served.requests, 40);
+  EXPECT_GT(first.busy(), 0.0);
+  EXPECT_LT(first.cache_use, first.most_in_use);
+}
+
+// Weights of 16 GB leave 157 of 90 % of 192 GiB... of which a token takes 131,072 bytes.
+TEST(Serve, GivesTheCacheWhatWeightsAndActivationsLeave) {
+  ServeQuestion question = question_of("llama3-8b");
+  const double room = machine().gpu.memory.hbm_capacity.value() * question.memory - 16.06e9;
+  const double tokens = static_cast<double>(ServeMachine(machine()).ask(question).cache_tokens);
+  EXPECT_NEAR(tokens, room / 131'072.0, 0.02 * tokens);
+}
+
+// A request by itself: its prompt is a step of prefill, and each token of its output one of decoding.
+TEST(Serve, OfOneRequestIsItsSteps) {
+  ServeQuestion question = question_of("llama3-8b");
+  question.requests = 1;
+  question.prompt = 2048;
+  question.output = 2;
+  const ServeResult result = ServeMachine(machine()).ask(question);
+  StepQuestion prefill = llama_8b();
+  prefill.phase = Phase::prefill;
+  prefill.tokens = 2048;
+  prefill.graph = true;
+  const double alone = sim::to_microseconds(study::ask(machine(), prefill, read_operators(folders)).time);
+  EXPECT_NEAR(sim::to_microseconds(result.served.first_token.mean()), alone, 0.01 * alone);
+}
+
+double fetched(Fetch fetch, std::int64_t blocks) {
+  StepQuestion step = llama_8b();
+  return sim::to_microseconds(FetchTimes(machine(), fetch, Store::host, block_copies(step, 16)).of(blocks));
+}
+
+// 64 copies of 32 KiB for each block of 16 tokens: in a loop 9.14 us and 32 KiB at 41.2 GB/s each (facts of
+// host_block_copies.csv), 163 ms for 4096 tokens; in one piece the link decides, 537 MB at some 41 to 56 GB/s.
+TEST(Fetch, TakesAsLongAsItsCopies) {
+  EXPECT_NEAR(fetched(Fetch::each, 256), 16'384 * (9.14 + 32'768 / 41.2e3), 0.02 * 162'800);
+  EXPECT_LT(fetched(Fetch::back_to_back, 256), 0.2 * fetched(Fetch::each, 256));
+  EXPECT_GT(fetched(Fetch::single, 256), 537e6 / 56e3);
+  EXPECT_LT(fetched(Fetch::single, 256), 537e6 / 41e3);
+  EXPECT_LE(fetched(Fetch::prelaunched, 1), fetched(Fetch::back_to_back, 1));
+}
+
+// Between counts that double, linear.
+TEST(Fetch, GrowsEvenlyWithBlocks) {
+  EXPECT_NEAR(fetched(Fetch::each, 96), (fetched(Fetch::each, 64) + fetched(Fetch::each, 128)) / 2.0, 1e-3);
+}
+
+std::string fault_of(ServeQuestion question) {
+  const std::vector<sim::Fault> faults = ServeMachine(machine()).faults_of(std::move(question));
+  return faults.empty() ? "none" : faults.front().where + ": " + faults.front().what;
+}
+
+TEST(Serve, RefusesWhatContradictsItselfOrHasNoRoom) {
+  ServeQuestion question = question_of("llama3-8b");
+  EXPECT_EQ(fault_of(question), "none");
+  question.prompt = 200'000;
+  EXPECT_THAT(fault_of(question), HasSubstr("prompt: 200000 tokens and 128 of output are more than the"));
+  question = question_of("llama3-8b");
+  question.reuse = 0.5;
+  EXPECT_THAT(fault_of(question), HasSubstr("prefix: prompts of 1024 tokens that begin as others do share 1 to 1024"));
+  question.prefix = 512;
+  question.fetch = Fetch::kernel;
+  EXPECT_THAT(fault_of(question), HasSubstr("waits: a kernel that fetches"));
+  question.budget = 100;
+  question.waits = Waits::batch;
+  EXPECT_THAT(fault_of(question), HasSubstr("budget: 100 tokens of a batch are fewer than the 256 sequences"));
+  question = question_of("llama3-8b");
+  question.apart = 8;
+  EXPECT_THAT(fault_of(question),
+              HasSubstr("apart: 8 GPUs that compute prompts and 1 that decode are more than the 8"));
+  question.apart = 4;
+  EXPECT_THAT(fault_of(question), HasSubstr("fetch: GPUs that compute prompts hand over"));
+  EXPECT_THAT(fault_of(question_of("llama3-405b")), HasSubstr("GB are needed of a GPU's"));
+}
+
+TEST(Serve, ReadsItsModelByName) {
+  EXPECT_THROW(ServeMachine(machine()).faults_of(question_of("lama3-8b")), sim::ConfigError);
+}
+
+}  // namespace
+}  // namespace c3sim::study

@@ -1,0 +1,212 @@
+#include "study/serve/serving.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+namespace c3sim::study {
+namespace {
+
+using sim::operator""_us;
+
+// Requests that a test has listed.
+class Listed : public RequestSource {
+ public:
+  explicit Listed(std::vector<ServeRequest> requests) : requests_(std::move(requests)) {}
+  std::optional<ServeRequest> next() override {
+    return next_ == requests_.size() ? std::nullopt : std::optional(requests_[next_++]);
+  }
+
+ private:
+  std::vector<ServeRequest> requests_;
+  std::size_t next_ = 0;
+};
+
+// A batch takes 10 us and 1 us for each of its tokens.
+BatchCost by_tokens(const Batch& batch) { return {10_us + batch.tokens() * 1_us, sim::Joules(1.0)}; }
+
+ServingGroup group_of(ServerSpec spec) {
+  return {spec, by_tokens, [](std::int64_t tokens) { return tokens * 2_us; }};
+}
+
+Served served(std::vector<ServeRequest> requests, ServerSpec spec) {
+  Listed source(std::move(requests));
+  return serve(source, {group_of(spec)});
+}
+
+double microseconds(sim::Time time) { return sim::to_microseconds(time); }
+
+// A budget of 256 tokens cuts a prompt of 1000 into four: 4 * 10 + 1000 us, and nine tokens more take 11 us each.
+TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
+  const Served one = served({{5_us, 1000, 10}}, {.budget = 256, .blocks = 100});
+  EXPECT_EQ(one.groups[0].batches, 4 + 9);
+  EXPECT_NEAR(microseconds(one.first_token.mean()), 1040.0, 1e-6);
+  EXPECT_NEAR(microseconds(one.per_token.mean()), 11.0, 1e-6);
+  EXPECT_NEAR(microseconds(one.whole.mean()), 1040.0 + 99.0, 1e-6);
+  EXPECT_EQ(one.begin, 5_us);
+  EXPECT_EQ(one.end, 5_us + 1139_us);
+  EXPECT_EQ(one.groups[0].energy, sim::Joules(13.0));
+}
+
+// While the second's prompt is computed in chunks of 9, the first goes on beside it, a token a batch of 20 us.
+TEST(Serving, ComputesPromptsBesideTokens) {
+  const Served two = served({{0_us, 10, 100}, {15_us, 90, 1}}, {.budget = 10, .blocks = 100});
+  // 10 + 10 us for the first; ten batches of 1 and 9 tokens for the second, which came within that.
+  EXPECT_NEAR(microseconds(two.first_token.quantile(1.0)), 20.0 + 10 * 20.0 - 15.0, 0.2);
+  EXPECT_EQ(two.groups[0].tokens, 10 + 99 + 90);
+}
+
+// The second has no room beside the first, and waits until that has ended: 40 tokens and seven batches of one.
+TEST(Serving, WaitsForRoomInTheCache) {
+  const Served two = served({{0_us, 40, 8}, {0_us, 16, 1}}, {.block = 16, .blocks = 3});
+  EXPECT_EQ(two.groups[0].preempted, 0);
+  const double first = 50.0 + 7 * 11.0;
+  EXPECT_NEAR(microseconds(two.whole.mean()), (first + first + 26.0) / 2.0, 1e-6);
+}
+
+// Both begin with a block each of three; the first takes the third for its second token, and for its second the later
+// one finds none: it is computed again when the first has ended.
+TEST(Serving, ComputesAgainWhoLostItsBlocks) {
+  const Served two = served({{0_us, 16, 16}, {0_us, 16, 16}}, {.block = 16, .blocks = 3});
+  EXPECT_EQ(two.groups[0].preempted, 1);
+  EXPECT_EQ(two.requests, 2);
+  // 16 tokens and the first of its output once more; but for the newest, output tokens are computed as they come.
+  EXPECT_EQ(two.groups[0].tokens, 2 * (16 + 15) + 16);
+}
+
+std::vector<ServeRequest> alike(std::int64_t count, sim::Time apart) {
+  std::vector<ServeRequest> requests;
+  for (std::int64_t i = 0; i < count; ++i) requests.push_back({i * apart, 64, 2, 7, 48});
+  return requests;
+}
+
+TEST(Serving, KeepsBeginningsWhileThereIsRoom) {
+  const Served kept = served(alike(10, 1'000_us), {.block = 16, .blocks = 100, .keeps = true});
+  EXPECT_EQ(kept.groups[0].reused, 9 * 48);
+  EXPECT_EQ(kept.groups[0].tokens, 64 + 9 * 16 + 10);
+  // Nothing of it is there any more where each needs all the room.
+  const Served dropped = served({{0_us, 64, 1, 7, 48}, {1'000_us, 80, 1}, {2'000_us, 64, 1, 7, 48}},
+                                {.block = 16, .blocks = 5, .keeps = true});
+  EXPECT_EQ(dropped.groups[0].reused, 0);
+}
+
+// Three blocks of beginning take 96 us to come; then 16 tokens are left to compute.
+TEST(Serving, FetchesBeginningsFromTheStore) {
+  ServerSpec spec{.block = 16, .blocks = 100, .fetches = true, .store_blocks = 3};
+  const Served fetched = served(alike(2, 1'000_us), spec);
+  EXPECT_EQ(fetched.groups[0].fetched, 48);
+  EXPECT_NEAR(microseconds(fetched.first_token.mean()), (74.0 + 96.0 + 26.0) / 2.0, 1e-6);
+  // Those that come at once are fetched one behind the other, or, where batches wait, all before the next of them.
+  std::vector<ServeRequest> requests = alike(3, 0_us);
+  requests[0].arrival = 0_us;
+  for (std::size_t i = 1; i < 3; ++i) requests[i].arrival = 1'000_us;
+  EXPECT_NEAR(microseconds(served(requests, spec).first_token.quantile(1.0)), 96.0 + 96.0 + 26.0, 0.3);
+  spec.batch_waits = true;
+  EXPECT_NEAR(microseconds(served(requests, spec).first_token.quantile(0.5)), 96.0 + 96.0 + 42.0, 0.3);
+  // With the beginning stored beforehand the first has it, too.
+  spec.stored = 8;
+  spec.stored_tokens = 48;
+  EXPECT_EQ(served(alike(2, 1'000_us), spec).groups[0].fetched, 48);  // of beginnings 0 to 7 there is room for one
+  spec.store_blocks = 24;
+  EXPECT_EQ(served(alike(2, 1'000_us), spec).groups[0].fetched, 2 * 48);
+  // A store without room for them has none.
+  spec.store_blocks = 2;
+  EXPECT_EQ(served(requests, spec).groups[0].fetched, 0);
+}
+
+// Apart, a prompt of 1000 that comes beside does not hold tokens up; it is handed over in 63 blocks of 16.
+TEST(Serving, ApartComputesPromptsOnOtherGpus) {
+  const std::vector<ServeRequest> requests{{0_us, 16, 100}, {100_us, 1000, 2}};
+  Listed source(requests);
+  const ServingGroup group = group_of({.block = 16, .blocks = 200});
+  const Served apart = serve(source, {group, group});
+  EXPECT_EQ(apart.requests, 2);
+  EXPECT_EQ(apart.groups[0].tokens, 1016);
+  EXPECT_EQ(apart.groups[1].tokens, 99 + 1);
+  EXPECT_EQ(apart.groups[1].fetched, 1016);
+  // The first: 26 us, handed over in 32, then 11 us a token, but for that which both get in one batch of 12.
+  EXPECT_NEAR(microseconds(apart.per_token.quantile(0.5)), (32.0 + 99 * 11.0) / 99.0, 0.2);
+  EXPECT_GT(microseconds(served(requests, group.spec).per_token.quantile(1.0)), 20.0);
+}
+
+// One at a time, of one batch each.
+Served one_by_one(const ServeQuestion& question, BatchCosts costs) {
+  const std::unique_ptr<RequestSource> source = drawn_requests(question, 1 << 20);
+  return serve(*source, {{{.budget = 1 << 20, .sequences = 1, .blocks = 1 << 20}, std::move(costs), {}}});
+}
+
+// M/D/1: requests wait s * load / (2 * (1 - load)) (Pollaczek and Khinchine).
+TEST(Serving, WaitsAsPollaczekAndKhinchineSayOfEqualRequests) {
+  for (const double load : {0.3, 0.6, 0.8}) {
+    const ServeQuestion question{.rate = load * 1000.0, .requests = 2'000'000, .prompt = 100, .output = 1};
+    const Served queue = one_by_one(question, [](const Batch&) { return BatchCost{1000_us, {}}; });
+    const double wait = microseconds(queue.first_token.mean()) - 1000.0;
+    const double expected = 1000.0 * load / (2.0 * (1.0 - load));
+    EXPECT_NEAR(wait, expected, 0.01 * expected) << load;
+  }
+}
+
+// M/G/1: rate * mean of squares / (2 * (1 - load)). Prompts of mean 1000 tokens, of a microsecond each, and a spread of
+// 0.7: the mean of squares is (1 + 0.49) * 1000^2.
+TEST(Serving, WaitsAsPollaczekAndKhinchineSayOfUnequalRequests) {
+  for (const double load : {0.3, 0.6}) {
+    const ServeQuestion question{
+        .rate = load * 1000.0, .requests = 3'000'000, .prompt = 1000, .output = 1, .spread = 0.7};
+    const Served queue = one_by_one(question, [](const Batch& batch) { return BatchCost{batch.tokens() * 1_us, {}}; });
+    const double wait = microseconds(queue.first_token.mean()) - 1000.0;
+    const double expected = 1000.0 * load * 1.49 / (2.0 * (1.0 - load));
+    EXPECT_NEAR(wait, expected, 0.01 * expected) << load;
+  }
+}
+
+// Every request ends, every block is free in the end (serve() checks it), and each token but the last of an output is
+// computed, found or fetched once, and again only where a sequence lost its blocks.
+RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
+  ServeQuestion question;
+  question.requests = *rc::gen::inRange<std::int64_t>(1, 200);
+  question.rate = *rc::gen::element(100.0, 10'000.0, 1e6);
+  question.burst = *rc::gen::inRange<std::int64_t>(1, 10);
+  question.prompt = *rc::gen::inRange<std::int64_t>(1, 300);
+  question.output = *rc::gen::inRange<std::int64_t>(1, 60);
+  question.spread = *rc::gen::element(0.0, 0.5, 2.0);
+  question.reuse = *rc::gen::element(0.0, 0.5, 1.0);
+  question.prefixes = *rc::gen::inRange<std::int64_t>(1, 8);
+  question.prefix = *rc::gen::inRange<std::int64_t>(1, question.prompt + 1);
+  ServerSpec spec;
+  spec.sequences = *rc::gen::inRange<std::int64_t>(1, 40);
+  spec.budget = spec.sequences + *rc::gen::inRange<std::int64_t>(0, 300);
+  spec.block = *rc::gen::element<std::int64_t>(1, 16, 64);
+  spec.blocks = *rc::gen::inRange<std::int64_t>(500 / spec.block + 1, 4000 / spec.block + 2);
+  spec.keeps = *rc::gen::arbitrary<bool>();
+  spec.fetches = *rc::gen::arbitrary<bool>();
+  spec.batch_waits = *rc::gen::arbitrary<bool>();
+  spec.store_blocks = *rc::gen::inRange<std::int64_t>(0, 100);
+  const bool apart = *rc::gen::arbitrary<bool>();
+
+  const auto run = [&] {
+    const std::unique_ptr<RequestSource> source = drawn_requests(question, spec.blocks * spec.block);
+    std::vector<ServingGroup> groups{group_of(spec)};
+    if (apart) groups.push_back(group_of(spec));
+    return serve(*source, groups);
+  };
+  const Served all = run();
+  RC_ASSERT(all.requests == question.requests);
+  std::int64_t known = 0, preempted = 0;
+  for (const ServerCounts& counts : all.groups) {
+    known += counts.tokens + counts.reused + (apart && &counts == &all.groups.back() ? 0 : counts.fetched);
+    preempted += counts.preempted;
+    RC_ASSERT(counts.most_blocks <= spec.blocks);
+  }
+  const std::int64_t due = all.prompt_tokens + all.output_tokens - all.requests;
+  const bool once = preempted > 0 ? known >= due : known == due;
+  RC_ASSERT(once);
+  // Once more, the same.
+  const Served again = run();
+  RC_ASSERT(again.end == all.end);
+  RC_ASSERT(again.whole.mean() == all.whole.mean());
+}
+
+}  // namespace
+}  // namespace c3sim::study
