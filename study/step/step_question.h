@@ -48,11 +48,11 @@ struct StepQuestion {
   // Beside a prefill, in the same step: sequences that have a new token each, and the cached ones of each of these.
   std::int64_t decoding = 0;
   std::int64_t decoding_context = 0;
-  int tp = 1;                // GPUs that share out each product
-  int ep = 1;                // GPUs that share out the experts
-  int dp = 1;                // replicas of these, each with sequences of its own
-  int cp = 1;                // GPUs that share out each sequence
-  int pp = 1;                // groups of GPUs that share out layers: not described, other numbers are faults
+  int tp = 1;  // GPUs that share out each product
+  int ep = 1;  // GPUs that share out the experts
+  int dp = 1;  // replicas of these, each with sequences of its own
+  int cp = 1;  // GPUs that share out each sequence
+  int pp = 1;  // groups of GPUs that share out layers: not described, other numbers are faults
   Shard shard = Shard::none;
   models::Dtype dtype = models::Dtype::bf16;
   bool graph = false;  // launched from a captured graph; else op by op by the host
