@@ -39,8 +39,7 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   std::vector<std::string> warnings;
   warnings.reserve(faults.size());
   for (const sim::Fault& warning : faults) warnings.push_back(warning.where + ": " + warning.what);
-  // Assignments say nothing of what the file was fitted to.
-  for (const char* of_the_fit : {"fitted_to", "correlations"}) unread.leave_out(of_the_fit);
+  unread.leave_out("correlations");  // further assignments change none
   return {std::move(spec),   std::move(unread),   config.parameters(),
           config.resolved(), std::move(warnings), {config_folders.begin(), config_folders.end()},
           std::move(kernels)};
@@ -63,7 +62,6 @@ models::PlatformSpec reassign(const Platform& platform, std::span<const std::str
   sim::Config config = platform.config;
   for (const std::string& assignment : assignments) config.set(assignment);
   models::PlatformSpec spec = models::PlatformSpec::read(config, platform.kernels);
-  spec.fitted_to = platform.spec.fitted_to;
   spec.correlations = platform.spec.correlations;
   Beside asked = platform.asked;
   const auto sets_protocol = [](const std::string& assignment) { return assignment.starts_with("host.protocol="); };

@@ -22,9 +22,8 @@ struct Beside {
 
 // A platform as asked for, with what the person who asked may want to see of it.
 struct Platform {
-  const models::PlatformSpec spec;  // const, as what beside() is not told of reassign() cannot know
-  sim::Config
-      config;  // with the assignments, not yet read: copies take further ones; without what a fit says of itself
+  const models::PlatformSpec spec;                    // const, as what beside() is not told of reassign() cannot know
+  sim::Config config;                                 // not yet read, for further assignments; without correlations
   std::vector<sim::Parameter> parameters;             // as read, assignments included
   std::string resolved;                               // one file of all that it stands on, with the assignments in it
   std::vector<std::string> warnings;                  // assignments that leave the range of their parameter

@@ -224,10 +224,10 @@ TEST(NeededColumns, AreCalledCellAndColumnWhereNoTableIsWide) {
 TEST(FaultsOfAForm, NameTheKindOfTrialThatWasMeant) {
   EXPECT_EQ(faults_of_form("rows:\n  - {trial: gem, see: {time: '{t}us'}}\n"),
             "f.yaml:2:6: rows[0].trial: 'gem' is no trial; did you mean 'gemm'?");
-  EXPECT_EQ(faults_of_form("rows:\n  - {trial: training, with: {cus: 8}, see: {time: '{t}us'}}\n"),
-            "f.yaml:2:6: rows[0].trial: 'training' is no trial; known are: rest, empty_kernel, gemm, collective, copy, "
-            "replay, "
-            "fan_out, remote, stream, load, c3, dependent, step, stream_beside_collective, copies_in_a_row");
+  EXPECT_EQ(
+      faults_of_form("rows:\n  - {trial: training, with: {cus: 8}, see: {time: '{t}us'}}\n"),
+      "f.yaml:2:6: rows[0].trial: 'training' is no trial; known are: rest, empty_kernel, gemm, collective, copy, "
+      "replay, fan_out, remote, stream, load, c3, dependent, fused, step, stream_beside_collective, copies_in_a_row");
   EXPECT_EQ(faults_of_form("rows:\n  - {see: {time: '{t}us'}}\n"), "f.yaml:2:5: rows[0].trial: is missing");
 }
 
