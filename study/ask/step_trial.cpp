@@ -47,7 +47,9 @@ std::string to_string(const StepTrial& trial) {
   if (question.collectives != models::Backend::rccl) {
     text += fmt::format(", {}", question.collectives ? models::to_string(*question.collectives) : "auto");
   }
+  if (question.variant != models::SdmaVariant::pcpy) text += fmt::format(", {}", models::to_string(question.variant));
   if (question.prelaunch) text += ", prelaunched";
+  if (question.pause > sim::Time(0)) text += fmt::format(", behind a pause of {}", sim::to_string(question.pause));
   text += question.graph ? ", from a graph" : ", op by op";
   return trial.kind ? fmt::format("{} kernels of {}", to_string(*trial.kind), text) : text;
 }
