@@ -48,8 +48,8 @@ void tell_waits(std::span<Profile> profiles) {
   for (Profile& profile : profiles) all.push_back(collectives_of(profile));
   for (const auto& [spec, first] : all.front()) {
     const auto of_rank = [&spec = spec](Collectives& one) -> std::vector<ProfiledWork*>& { return one[spec]; };
-    const bool match =
-        std::ranges::all_of(all, [&](Collectives& one) { return of_rank(one).size() == all.front().at(spec).size(); });
+    const std::size_t runs = first.size();
+    const bool match = std::ranges::all_of(all, [&](Collectives& one) { return of_rank(one).size() == runs; });
     if (!match) {
       profiles.front()
           .misunderstood["collectives of which another rank ran more or fewer: waits are not told apart"]
