@@ -87,15 +87,18 @@ std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std
 
 void add_intervals(std::vector<Claim>& claims, std::span<const std::string> suites, const study::Ensemble& ensemble,
                    const std::filesystem::path& experiments, std::span<const Case> cases, int jobs) {
+  std::vector<Claim> unanswered = claims;
+  for (Claim& claim : unanswered) claim.predicted.clear();
   std::vector<std::vector<Claim>> drawn(ensemble.size());
   study::for_each_index(
       drawn.size(),
       [&](std::size_t index) {
         const std::unique_ptr<study::Testbed> member = ensemble.member(index);
-        drawn[index] = predict_claims(claims, suites, {*member, experiments, cases});
+        drawn[index] = predict_claims(unanswered, suites, {*member, experiments, cases, true});
       },
       {}, jobs);
   for (std::size_t i = 0; i < claims.size(); ++i) {
+    if (!drawn.empty() && drawn.front()[i].predicted.empty()) continue;
     for (std::size_t value = 0; value < claims[i].predicted.size(); ++value) {
       std::vector<double> values;
       std::ranges::transform(drawn, std::back_inserter(values),

@@ -42,6 +42,7 @@ struct ClaimInputs {
   study::Testbed& testbed;
   std::filesystem::path experiments;
   std::span<const Case> cases;
+  bool drawn = false;  // one machine of an ensemble: claims that take seconds are left out
 };
 
 // By id: one value, or the lowest and the highest.
@@ -60,7 +61,7 @@ std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std
                                   const ClaimInputs& inputs);
 
 // Fills in where each predicted value lies among those of the ensemble's machines. Cases are not drawn: claims that
-// follow from these alone have no interval.
+// follow from these alone have no interval, nor have those that take seconds.
 void add_intervals(std::vector<Claim>& claims, std::span<const std::string> suites, const study::Ensemble& ensemble,
                    const std::filesystem::path& experiments, std::span<const Case> cases, int jobs);
 

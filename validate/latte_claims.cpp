@@ -158,7 +158,7 @@ ClaimValues latte_claims(const ClaimInputs& inputs) {
   ClaimValues values;
   add_times(values, testbed);
   values["latte.power.large"] = {power_saved(testbed)};
-  add_inference(values, inputs);
+  if (!inputs.drawn) add_inference(values, inputs);
   add_tables(values, inputs.cases);
   return values;
 }
