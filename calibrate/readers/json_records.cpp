@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/config/config_text.h"
+
 namespace c3sim::calibrate {
 
 namespace {
@@ -187,8 +189,7 @@ std::string_view JsonRecord::text(std::string_view key) const {
 }
 
 std::optional<JsonFault> read_json_records(std::string_view text, const std::function<void(const JsonRecord&)>& take) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = sim::without_byte_order_mark(text);
   Place place{.text = text};
   const auto skip_between = [&place] {
     constexpr std::string_view between = " \t\r\n,";

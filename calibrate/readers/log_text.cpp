@@ -46,10 +46,7 @@ sim::Parsed<T> parse_printed(std::string_view text, sim::Parsed<T> (*parse)(std:
 
 }  // namespace
 
-LogLines::LogLines(std::string_view text) : rest_(text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
-}
+LogLines::LogLines(std::string_view text) : rest_(sim::without_byte_order_mark(text)) {}
 
 bool LogLines::next() {
   if (rest_.empty()) return false;

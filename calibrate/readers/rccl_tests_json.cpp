@@ -8,6 +8,7 @@
 
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/rccl_test.h"
+#include "sim/config/config_text.h"
 
 namespace c3sim::calibrate {
 
@@ -212,8 +213,7 @@ void JsonReader::record_results() {
 }  // namespace
 
 bool is_rccl_tests_json(std::string_view text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = sim::without_byte_order_mark(text);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || (text[begin] != '{' && text[begin] != '[')) return false;
   const auto holds = [text](std::string_view key) { return text.find(key) != std::string_view::npos; };

@@ -12,6 +12,7 @@
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/torch_operator.h"
 #include "calibrate/readers/trace_runs.h"
+#include "sim/config/config_text.h"
 
 namespace c3sim::calibrate {
 
@@ -167,8 +168,7 @@ void TorchReader::record_alone() {
 }  // namespace
 
 bool is_torch_trace(std::string_view text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = sim::without_byte_order_mark(text);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text[begin] != '{') return false;
   return text.find("\"traceEvents\"") != std::string_view::npos;

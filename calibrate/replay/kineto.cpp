@@ -17,6 +17,7 @@
 #include "calibrate/readers/torch_operator.h"
 #include "calibrate/replay/work_kind.h"
 #include "sim/config/config_error.h"
+#include "sim/config/config_text.h"
 
 namespace c3sim::calibrate {
 
@@ -452,8 +453,7 @@ Profile Gatherer::finish(const Handler& handler) && {
 Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels) {
   Gatherer gatherer(name, labels);
   Handler handler([&gatherer](const Event& event) { gatherer.take(event); });
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = sim::without_byte_order_mark(text);
   Json::sax_parse(text.begin(), text.end(), &handler);
   Profile profile = std::move(gatherer).finish(handler);
   if (profile.work.empty()) {

@@ -1,20 +1,8 @@
 #include "models/platform/memory_spec.h"
 
-#include <array>
-#include <utility>
-
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
-
-namespace {
-
-constexpr std::array<std::pair<std::string_view, Arbitration>, 3> arbitrations{
-    {{"off", Arbitration::off}, {"fixed", Arbitration::fixed}, {"adaptive", Arbitration::adaptive}}};
-constexpr std::array<std::pair<std::string_view, NearMemory>, 3> adders{
-    {{"none", NearMemory::none}, {"infinity_cache", NearMemory::infinity_cache}, {"hbm", NearMemory::hbm}}};
-
-}  // namespace
 
 std::vector<MemoryLevel> MemorySpec::levels() const {
   std::vector<MemoryLevel> levels{{Mechanism::l2, "l2", "L2", xcds * l2_rate, sim::Time(0)}};
@@ -50,10 +38,10 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.queueing_factor = section.number("queueing_factor", 0.0, 100.0);
   spec.collective_channels = section.number("collective_channels", 0.0, 0.99);
   spec.collectives_first = section.flag("collectives_first");
-  spec.arbitration = section.choice<Arbitration>("arbitration", arbitrations, Arbitration::off);
+  spec.arbitration = section.choice<Arbitration>("arbitration", arbitration_names, Arbitration::off);
   spec.arbitration_threshold = section.number("arbitration_threshold", 0.05, 1.0, 1.0);
   spec.arbitration_floor = section.number("arbitration_floor", 0.001, 0.5, 0.05);
-  spec.near_memory = section.choice<NearMemory>("near_memory", adders, NearMemory::none);
+  spec.near_memory = section.choice<NearMemory>("near_memory", near_memory_names, NearMemory::none);
   if (spec.near_memory == NearMemory::infinity_cache && !spec.has_cache()) {
     section.fault("near_memory", "this GPU has no Infinity Cache: none and hbm are accepted");
   }

@@ -1,8 +1,10 @@
 // What the memory system of one GPU can hold and move.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/platform/interference.h"
@@ -30,6 +32,11 @@ enum class Arbitration {
 };
 // Where the operands of stores that update are added up: nowhere, at the Infinity Cache, in HBM.
 enum class NearMemory { none, infinity_cache, hbm };
+
+inline constexpr std::array<std::pair<std::string_view, Arbitration>, 3> arbitration_names{
+    {{"off", Arbitration::off}, {"fixed", Arbitration::fixed}, {"adaptive", Arbitration::adaptive}}};
+inline constexpr std::array<std::pair<std::string_view, NearMemory>, 3> near_memory_names{
+    {{"none", NearMemory::none}, {"infinity_cache", NearMemory::infinity_cache}, {"hbm", NearMemory::hbm}}};
 
 // At the memory controllers: counts what of a tile has been stored.
 struct TrackerSpec {

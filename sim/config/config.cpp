@@ -327,8 +327,7 @@ Config Config::from_text(std::string_view text, std::string name, Sources source
   auto reading = std::make_unique<ConfigReading>();
   reading->names = {std::move(name)};
   reading->sources = sources;
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   reading->root = parse_yaml(*reading, text, 0, "");
   reading->throw_faults();
   if (reading->root.kind != Kind::map) {

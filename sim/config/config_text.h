@@ -38,6 +38,9 @@ bool is_name(std::string_view text);
 // Without the blanks around it.
 std::string_view trimmed(std::string_view text);
 
+// Without the mark that some editors put before UTF-8.
+std::string_view without_byte_order_mark(std::string_view text);
+
 template <class T>
 struct Parsed {
   T value{};

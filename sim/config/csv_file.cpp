@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/config/config_text.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 
@@ -28,8 +29,7 @@ CsvFile CsvFile::from_file(const std::filesystem::path& path) {
 
 CsvFile CsvFile::from_text(std::string_view text, std::string name) {
   CsvFile file(std::move(name));
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   if (const auto bad = check_characters(text)) file.fault_at(bad->line, bad->column, "", bad->what);
   file.check();
   CsvLexer lexer(text);

@@ -6,10 +6,7 @@
 
 namespace c3sim::sim {
 
-CsvLexer::CsvLexer(std::string_view text) : text_(text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text_.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
-}
+CsvLexer::CsvLexer(std::string_view text) : text_(without_byte_order_mark(text)) {}
 
 // From where the one before it ended.
 void CsvLexer::begin_line() {

@@ -195,7 +195,7 @@ std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<S
 }
 
 // All faults of all points, each once, where the reader finds what they are about.
-void check(ServeStudy& study, const ServeMachine& machine) {
+void check(ServeStudy& study, ServeMachine& machine) {
   std::map<std::string, std::string> told;
   for (std::size_t point = 0; point < study.size(); ++point) {
     std::vector<sim::Fault> faults;

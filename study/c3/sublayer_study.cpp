@@ -20,13 +20,6 @@ namespace {
 using models::Backend;
 using models::CollectiveKind;
 
-constexpr std::array<Choice<models::NearMemory>, 3> adders{{{"none", models::NearMemory::none},
-                                                            {"infinity_cache", models::NearMemory::infinity_cache},
-                                                            {"hbm", models::NearMemory::hbm}}};
-constexpr std::array<Choice<models::Arbitration>, 3> arbitrations{{{"off", models::Arbitration::off},
-                                                                   {"fixed", models::Arbitration::fixed},
-                                                                   {"adaptive", models::Arbitration::adaptive}}};
-
 models::PlatformSpec node_of(models::PlatformSpec platform, int gpus) {
   platform.gpus = platform.fabric.gpus = platform.gpu.sdma.gpus = gpus;
   if (platform.gpu.sdma.engine_map.size() < static_cast<std::size_t>(gpus)) platform.gpu.sdma.engine_map.clear();
@@ -118,7 +111,7 @@ class SublayerRun {
   SublayerResult result_;
 };
 
-// The geometric mean, or nothing of nothing.
+// Of at least one ratio.
 struct RatioMeans {
   double logs = 0.0;
   double most = 0.0;
@@ -179,8 +172,10 @@ std::vector<FusedStrategy> read_fused_strategies(sim::Section section) {
     strategy.fused.path = one.choice<models::FusedPath>("path", fused_path_choices(), models::FusedPath::direct);
     strategy.fused.stores = one.flag("stores", false);
     strategy.tiles = one.integer("tiles", 1, 1 << 20);
-    strategy.near_memory = one.choice<models::NearMemory>("near_memory", adders, models::NearMemory::none);
-    strategy.arbitration = one.choice<models::Arbitration>("arbitration", arbitrations, models::Arbitration::off);
+    strategy.near_memory =
+        one.choice<models::NearMemory>("near_memory", models::near_memory_names, models::NearMemory::none);
+    strategy.arbitration =
+        one.choice<models::Arbitration>("arbitration", models::arbitration_names, models::Arbitration::off);
   }
   return strategies;
 }

@@ -37,8 +37,8 @@ class Drawn : public RequestSource {
     request.arrival = sim::to_time(sim::Seconds(arrival_));
     request.prompt = length(question_.prompt);
     request.output = length(question_.output);
-    if (share(lengths_) < question_.reuse) {
-      request.prefix = static_cast<std::int64_t>(share(lengths_) * static_cast<double>(question_.prefixes));
+    if (between_0_and_1(lengths_) < question_.reuse) {
+      request.prefix = static_cast<std::int64_t>(between_0_and_1(lengths_) * static_cast<double>(question_.prefixes));
       request.prefix_tokens = question_.prefix;
       request.prompt = std::max(request.prompt, question_.prefix);
     }
@@ -48,14 +48,11 @@ class Drawn : public RequestSource {
   }
 
  private:
-  // Above 0 and below 1.
-  static double share(std::mt19937_64& generator) { return (static_cast<double>(generator() >> 12) + 0.5) * 0x1p-52; }
-
   // Seconds to the next arrival, of as many requests as a burst has.
   double wait() {
     if (question_.arrivals == Arrivals::at_once) return 0.0;
     const double mean = static_cast<double>(question_.burst) / question_.rate;
-    return question_.arrivals == Arrivals::even ? mean : -std::log(share(times_)) * mean;
+    return question_.arrivals == Arrivals::even ? mean : -std::log(between_0_and_1(times_)) * mean;
   }
 
   std::int64_t length(std::int64_t mean) {
@@ -63,7 +60,8 @@ class Drawn : public RequestSource {
     if (question_.spread == 0.0) return mean;
     // Of a log-normal of mean 1 whose standard deviation is the spread.
     const double variance = std::log1p(question_.spread * question_.spread);
-    const double drawn = of_mean * std::exp(std::sqrt(variance) * normal_quantile(share(lengths_)) - variance / 2.0);
+    const double drawn =
+        of_mean * std::exp(std::sqrt(variance) * normal_quantile(between_0_and_1(lengths_)) - variance / 2.0);
     return std::max<std::int64_t>(1, std::llround(std::min(drawn, static_cast<double>(longest_))));
   }
 

@@ -96,8 +96,14 @@ void check_lengths(const ServeQuestion& question, const models::PlatformSpec& pl
 ServeMachine::ServeMachine(const models::PlatformSpec& platform)
     : platform_(platform), operators_(read_operators(config_folders())) {}
 
-std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) const {
-  question.step.model = read_model(question.model, config_folders());
+const ModelSpec& ServeMachine::model(const std::string& name) {
+  const auto known = models_.find(name);
+  return known != models_.end() ? known->second
+                                : models_.emplace(name, read_model(name, config_folders())).first->second;
+}
+
+std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
+  question.step.model = model(question.model);
   std::vector<sim::Fault> faults;
   for (StepQuestion step : steps_of(question)) {
     for (sim::Fault& fault : study::faults_of(step, platform_)) {
@@ -121,8 +127,7 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) const {
   }
   if (question.fetch != Fetch::none && faults.empty()) {
     const std::string why =
-        FetchTimes(platform_, question.fetch, question.store, block_copies(question.step, question.block))
-            .why_impossible();
+        fetch_times(question.fetch, question.store, block_copies(question.step, question.block)).why_impossible();
     if (!why.empty()) faults.push_back({"fetch", "", why});
   }
   if (faults.empty()) check_lengths(question, platform_, faults);
@@ -145,7 +150,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   if (std::vector<sim::Fault> faults = faults_of(question); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
-  question.step.model = read_model(question.model, config_folders());
+  question.step.model = model(question.model);
   const std::vector<StepQuestion> steps = steps_of(question);
   std::vector<ServingGroup> groups;
   std::vector<BatchTimes*> times;

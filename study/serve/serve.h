@@ -32,24 +32,26 @@ struct ServeResult {
   double largest_error() const;
 };
 
-// The machine that questions are asked of: what a batch and a fetch take is kept from one to the next.
+// The machine that questions are asked of: models, and what a batch and a fetch take, are kept from one to the next.
 class ServeMachine {
  public:
   explicit ServeMachine(const models::PlatformSpec& platform);
 
   // What contradicts itself or has no room, each with the word that says it. Reads the model: throws sim::ConfigError
   // where there is none.
-  std::vector<sim::Fault> faults_of(ServeQuestion question) const;
+  std::vector<sim::Fault> faults_of(ServeQuestion question);
   // So many of the batches are simulated themselves, to tell how far off others are. Throws sim::ConfigError with the
   // question's faults, or those of the file of requests that it names.
   ServeResult ask(ServeQuestion question, std::size_t simulated = 24);
 
  private:
+  const ModelSpec& model(const std::string& name);
   BatchTimes& batch_times(const StepQuestion& step, std::int64_t budget);
   FetchTimes& fetch_times(Fetch fetch, Store store, const BlockCopies& copies);
 
   const models::PlatformSpec& platform_;
   std::vector<ElementwiseOperator> operators_;
+  std::map<std::string, ModelSpec> models_;
   std::map<std::pair<StepQuestion, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <numeric>
-#include <random>
 #include <utility>
 
 namespace c3sim::study {
@@ -20,9 +19,6 @@ std::mt19937_64 generator_of(std::uint64_t seed, std::string_view name) {
   std::seed_seq sequence(words.begin(), words.end());
   return std::mt19937_64(sequence);
 }
-
-// Above 0 and below 1: the middle of one of 2^52 equal parts.
-double between_0_and_1(std::mt19937_64& generator) { return (static_cast<double>(generator() >> 12) + 0.5) * 0x1p-52; }
 
 // Normal scores of the columns, one in each.
 Eigen::MatrixXd scores_of(const std::vector<std::vector<double>>& columns) {
@@ -50,6 +46,8 @@ void reorder(std::vector<double>& numbers, const Eigen::VectorXd& scores) {
 }
 
 }  // namespace
+
+double between_0_and_1(std::mt19937_64& generator) { return (static_cast<double>(generator() >> 12) + 0.5) * 0x1p-52; }
 
 std::vector<double> LatinHypercube::dimension(std::string_view name) const {
   std::mt19937_64 generator = generator_of(seed_, name);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,9 @@ class LatinHypercube {
   std::size_t draws_;
   std::uint64_t seed_;
 };
+
+// Above 0 and below 1: the middle of one of 2^52 equal parts.
+double between_0_and_1(std::mt19937_64& generator);
 
 // Puts the numbers of each column into another order, so that the normal scores of the columns correlate nearly as the
 // matrix (positive definite, 1 on the diagonal) says; the numbers, and with them the strata, stay. The order is that of
