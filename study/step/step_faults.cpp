@@ -67,6 +67,10 @@ void check_phase(const StepQuestion& question, Faults& faults) {
   if (question.half != Half::both && question.phase == Phase::train) {
     faults.add("half", "training is of whole layers: both is accepted");
   }
+  if (question.half == Half::experts && question.model.experts == 0) {
+    faults.add("half",
+               fmt::format("{} has no experts: both, attention and feed_forward are accepted", question.model.name));
+  }
   if (question.half != Half::both && !question.layers) {
     faults.add("half", "a whole step has both halves: --layers is accepted beside it");
   }

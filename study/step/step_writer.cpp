@@ -81,7 +81,9 @@ void StepWriter::operate(const std::string& name, Kind kind, const std::string& 
           "has no operator '" + operation + "', which steps need" + operator_hint(operators_, operation)}});
   }
   const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
-  add(name, kind, kernel_of(*found, count, element.value_or(this->element())));
+  models::ElementwiseSpec spec = kernel_of(*found, count, element.value_or(this->element()));
+  spec.strided = spec.strided && tokens() > 1;  // a part of a single row lies in one piece
+  add(name, kind, spec);
 }
 
 void StepWriter::collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
