@@ -74,11 +74,13 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
                             split.shard == Shard::full;
   if (!communicates) return {{"none", split}};
   for (const auto& [name, carrier] : carrier_choices()) {
+    const bool sends = carrier == models::Backend::rccl || carrier == models::Backend::sdma;
+    if (split.pp > 1 && !sends) continue;
     StepQuestion way = split;
     way.collectives = carrier;
     way.prelaunch = false;
     ways.emplace_back(name, way);
-    if (carrier != models::Backend::sdma) continue;
+    if (carrier != models::Backend::sdma || split.pp > 1) continue;
     way.prelaunch = true;
     ways.emplace_back("sdma, prelaunched", way);
   }

@@ -404,7 +404,7 @@ TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
   question.context = 0;
   EXPECT_THAT(faults_of(question, mi300x().spec), IsEmpty());
   std::vector<std::int64_t> words;
-  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1)) {
+  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1, mi300x().spec)) {
     for (const StepOperation& operation : block.operations) {
       if (operation.name == "head") words.push_back(std::get<models::GemmShape>(operation.work).m);
     }
