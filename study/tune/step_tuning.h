@@ -33,7 +33,8 @@ struct StepTuning {
 };
 
 // Of every split of the question's GPUs over tensors, experts, replicas and sequences, or over stages of a pipeline,
-// everything that may carry its collectives, and pieces that a prefill's products may gather and reduce. Throws sim::ConfigError where no way is possible: the question's own faults.
+// everything that may carry its collectives, and pieces that a prefill's products may gather and reduce. Throws
+// sim::ConfigError where no way is possible: the question's own faults.
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
                 std::span<const ElementwiseOperator> operators);
 
