@@ -60,7 +60,7 @@ void StepWriter::attention(const std::string& name, bool backward) {
   shape.backward = backward;
   shape.dtype = question_.dtype;
   if (question_.cp > 1) {
-    shape.queries /= 2 * question_.cp;
+    shape.queries /= 2L * question_.cp;
     add(name + "_end", Kind::attention, shape);
     if (shape.causal) shape.keys = question_.context + shape.queries;
   }
@@ -98,8 +98,8 @@ void StepWriter::collective(const std::string& name, models::CollectiveKind kind
     spec.graph = question_.graph;
   } else {
     spec.host_threads = models::HostThreads::per_gpu;
-    const std::vector<models::CollectiveKind>& kinds = models::plan_of(question_.variant).kinds;
-    if (std::ranges::count(kinds, kind) > 0) spec.variant = question_.variant;
+    const std::vector<models::CollectiveKind>& has = models::plan_of(question_.variant).kinds;
+    if (std::ranges::count(has, kind) > 0) spec.variant = question_.variant;
     spec.prelaunch = question_.prelaunch;
   }
   operations_.push_back({name, kind_of(kind), spec, stream});

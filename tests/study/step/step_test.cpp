@@ -12,6 +12,7 @@
 #include "study/experiment/experiment_reader.h"
 #include "study/step/pipeline.h"
 #include "study/step/step_faults.h"
+#include "study/step/step_graph.h"
 #include "study/work/operators.h"
 #include "tests/study/test_platform.h"
 
@@ -19,6 +20,7 @@ namespace c3sim::study {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -392,6 +394,22 @@ TEST(StepMemory, HoldsWeightsAndCache) {
   EXPECT_NEAR(memory.cache.value(), 64.0 * 4097 * 80 * 2 * 128 * 2, 1.0);
   EXPECT_NEAR(memory.weights.value(), 70.55e9 * 2 / 8, 0.01e9);
   EXPECT_EQ(memory.states.value(), 0.0);
+}
+
+// 30,522 words are 7630.5 for each of four GPUs: the head has 7631 of them.
+TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
+  StepQuestion question = decode_of("bert-large", 4, 2);
+  question.phase = Phase::prefill;
+  question.tokens = 128;
+  question.context = 0;
+  EXPECT_THAT(faults_of(question, mi300x().spec), IsEmpty());
+  std::vector<std::int64_t> words;
+  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1)) {
+    for (const StepOperation& operation : block.operations) {
+      if (operation.name == "head") words.push_back(std::get<models::GemmShape>(operation.work).m);
+    }
+  }
+  EXPECT_THAT(words, ElementsAre(7631));
 }
 
 std::vector<sim::Fault> faults(const StepQuestion& question) { return faults_of(question, mi300x().spec); }
