@@ -209,7 +209,7 @@ void assign_leaf(ConfigReading& reading, ConfigNode& leaf, ConfigNode value, Con
     parameter.position = leaf.position;
     leaf = std::move(parameter);
   }
-  std::erase_if(leaf.entries, [](const ConfigEntry& part) { return is_of_its_value(part.key); });
+  std::erase_if(leaf.entries, [](const ConfigEntry& part) { return part.is_of_its_value(); });
   put(leaf, "value", std::move(value));
   put(leaf, "source", ConfigNode::scalar(reading.assignments.back(), position));
   put(leaf, "kind", ConfigNode::scalar("what_if", position));

@@ -97,7 +97,7 @@ ConfigNode merged_parameter(ConfigNode over, const ConfigNode& under, const Name
     over.entries.push_back({"source", position, ConfigNode::scalar(std::move(source), position)});
   }
   for (const ConfigEntry& entry : under.entries) {
-    if (is_another_value && is_of_its_value(entry.key)) continue;
+    if (is_another_value && entry.is_of_its_value()) continue;
     if (over.find(entry.key) == nullptr) over.entries.push_back(entry);
   }
   return over;

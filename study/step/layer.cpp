@@ -20,9 +20,11 @@ class Forward {
 
   void write() {
     const Half half = writer_.question().half;
-    if (half != Half::feed_forward) attention_half();
+    if (half == Half::both || half == Half::attention) attention_half();
     if (half == Half::attention) return;
-    if (model_.experts == 0) {
+    if (half == Half::experts) {
+      exchange_and_multiply();
+    } else if (model_.experts == 0) {
       feed_forward();
     } else {
       experts();
@@ -109,22 +111,27 @@ class Forward {
     add_up("down");
   }
 
-  // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
   void experts() {
-    const StepQuestion& question = writer_.question();
-    const Experts experts = experts_of(writer_);
-    const double elements = elements_of(experts.copies, model_.hidden);
+    const double elements = elements_of(experts_of(writer_).copies, model_.hidden);
     normalise("ffn_norm");
     writer_.gemm(name("router"), model_.experts, model_.hidden, tokens_);
     writer_.operate(name("router_choice"), Kind::softmax, "route", elements_of(tokens_, model_.experts));
     writer_.operate(name("permute"), Kind::copy, "copy", elements);
+    exchange_and_multiply();
+    writer_.operate(name("unpermute"), Kind::elementwise, "add", elements);
+    add_up("down");
+  }
+
+  // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
+  void exchange_and_multiply() {
+    const StepQuestion& question = writer_.question();
+    const Experts experts = experts_of(writer_);
+    const double elements = elements_of(experts.copies, model_.hidden);
     writer_.collective(name("dispatch"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
     writer_.gemm(name("up"), writer_.share(model_.first_ffn()), model_.hidden, experts.tokens, experts.busy);
     activate(elements_of(experts.copies, writer_.share(model_.ffn)));
     writer_.gemm(name("down"), model_.hidden, writer_.share(model_.ffn), experts.tokens, experts.busy);
     writer_.collective(name("combine"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
-    writer_.operate(name("unpermute"), Kind::elementwise, "add", elements);
-    add_up("down");
   }
 
   StepWriter& writer_;

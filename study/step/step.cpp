@@ -115,10 +115,9 @@ class StepRun {
     const Schedule schedule = graph.schedule();
     require_possible(testbed, schedule);
     const Timeline& timeline = testbed.run(schedule);
-    Seen seen = tell(blocks, graph, timeline, testbed.platform());
-    const double pause = sim::to_seconds(question.pause).value();
+    Seen seen = tell(blocks, graph, timeline, testbed.platform(), question.pause);
     const sim::Seconds time(seen.time);
-    seen.time -= pause;
+    seen.time -= sim::to_seconds(question.pause).value();
     if (looks == Looks::at_time) return seen;
     PowerMeter meter;
     testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
@@ -136,9 +135,9 @@ class StepRun {
     if (!faults.empty()) throw sim::ConfigError(std::move(faults));
   }
 
-  // A span ends when the host knows of it, `notice` after its kernels.
+  // A span ends when the host knows of it, `notice` after its kernels; none begins before the hosts have paused.
   static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
-                   const models::PlatformSpec& platform) {
+                   const models::PlatformSpec& platform, sim::Time pause) {
     const sim::Time notice = platform.host.kernel_notice;
     std::map<std::string, Kind> kind_of;
     for (const StepBlock& block : blocks) {
@@ -152,15 +151,16 @@ class StepRun {
       if (node.listed == pause_name) continue;
       const Kind kind = kind_of.at(node.listed);
       const Span& span = timeline.operations[place];
+      const sim::Time start = std::max(span.start, pause);
       const sim::Time end = is_kernel(node.operation.work) ? span.end - notice : span.end;
-      seen.by_kind[static_cast<std::size_t>(kind)] += sim::to_seconds(end - span.start).value();
+      seen.by_kind[static_cast<std::size_t>(kind)] += sim::to_seconds(end - start).value();
       StepShare& share = seen.operations[node.listed];
       share.kind = kind;
       share.work = to_string(node.operation.work);
       share.count += 1.0;
-      share.time += sim::to_seconds(end - span.start).value();
+      share.time += sim::to_seconds(end - start).value();
       share.limits += limits_of(node.operation.work, platform);
-      (communicates(kind) ? communication : compute).emplace_back(span.start, end);
+      (communicates(kind) ? communication : compute).emplace_back(start, end);
       seen.time = std::max(seen.time, sim::to_seconds(end).value());
       const bool again = node.listed.starts_with("again_");
       if (const auto* gemm = std::get_if<models::GemmShape>(&node.operation.work); gemm && !again) {
@@ -228,6 +228,7 @@ models::PlatformSpec launching(models::PlatformSpec platform, bool graph) {
   platform.host.collective_launch =
       graph ? sim::Time(0) : std::max(sim::Time(0), platform.host.framework_collective - platform.host.framework_call);
   platform.host.graph_launch = sim::Time(0);
+  platform.host.kernel_gap = graph ? sim::Time(0) : platform.host.framework_gap;
   return platform;
 }
 

@@ -27,8 +27,8 @@ std::string words(const models::AttentionShape& shape) {
 }
 
 std::string words(const models::ElementwiseSpec& spec) {
-  return fmt::format("kernel: {{read: {}, write: {}, flops: {:.0f}, reduces: {}}}", bytes_text(spec.read),
-                     bytes_text(spec.written), spec.flops.value(), spec.reduces);
+  return fmt::format("kernel: {{read: {}, write: {}, flops: {:.0f}, reduces: {}, strided: {}}}", bytes_text(spec.read),
+                     bytes_text(spec.written), spec.flops.value(), spec.reduces, spec.strided);
 }
 
 std::string words(const models::CollectiveSpec& spec) {
@@ -63,8 +63,11 @@ std::string line_of(const StepOperation& one) {
 
 std::string launch_text(const models::PlatformSpec& platform, bool graph) {
   const models::PlatformSpec as = launching(platform, graph);
-  return fmt::format("set: [host.kernel_launch={:g}us, host.collective_launch={:g}us, host.graph_launch=0us]\n",
-                     sim::to_microseconds(as.host.kernel_launch), sim::to_microseconds(as.host.collective_launch));
+  return fmt::format(
+      "set: [host.kernel_launch={:g}us, host.collective_launch={:g}us, host.graph_launch=0us, "
+      "host.kernel_gap={:g}us]\n",
+      sim::to_microseconds(as.host.kernel_launch), sim::to_microseconds(as.host.collective_launch),
+      sim::to_microseconds(as.host.kernel_gap));
 }
 
 }  // namespace

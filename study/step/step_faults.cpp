@@ -31,7 +31,6 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
     faults.require_divisor("tp", question.tp, model.kv_heads, "heads of keys and values");
   }
   faults.require_divisor("tp", question.tp, model.ffn, "features of the feed-forward half");
-  if (!question.layers) faults.require_divisor("tp", question.tp, model.vocabulary, "words");
   if (question.ep > 1 && model.experts == 0) {
     faults.add("ep", fmt::format("{} has no experts to share out: 1 is accepted", model.name));
   } else if (question.ep > 1) {
@@ -46,9 +45,9 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
   if (question.pp != 1) faults.add("pp", fmt::format("{}: steps have no pipeline yet: 1 is accepted", question.pp));
   if (question.cp > 1 && question.phase == Phase::decode) {
     faults.add("cp", "decode has no sequence to share out: 1 is accepted");
-  } else if (question.cp > 1 && question.tokens % (2 * question.cp) != 0) {
+  } else if (question.cp > 1 && question.tokens % (2L * question.cp) != 0) {
     faults.add("cp", fmt::format("{} GPUs have two even parts of {} tokens each: a multiple of {} tokens is accepted",
-                                 question.cp, question.tokens, 2 * question.cp));
+                                 question.cp, question.tokens, 2L * question.cp));
   }
   if (question.shard == Shard::full && question.replicas() == 1) {
     faults.add("shard", "full shares weights out over replicas: --dp of at least 2 is accepted");
@@ -67,6 +66,10 @@ void check_phase(const StepQuestion& question, Faults& faults) {
   }
   if (question.half != Half::both && question.phase == Phase::train) {
     faults.add("half", "training is of whole layers: both is accepted");
+  }
+  if (question.half == Half::experts && question.model.experts == 0) {
+    faults.add("half",
+               fmt::format("{} has no experts: both, attention and feed_forward are accepted", question.model.name));
   }
   if (question.half != Half::both && !question.layers) {
     faults.add("half", "a whole step has both halves: --layers is accepted beside it");

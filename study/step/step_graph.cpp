@@ -34,14 +34,13 @@ void write_embedding(StepWriter& writer) {
 void write_head(StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const std::int64_t rows = scored_tokens(writer.question());
-  const std::int64_t words = writer.share(model.vocabulary);
+  const std::int64_t words = writer.words();
   const double scores = static_cast<double>(rows) * static_cast<double>(words);
   writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
                  static_cast<double>(rows) * static_cast<double>(model.hidden));
   writer.gemm("head", words, model.hidden, rows);
   writer.collective("head_all_gather", models::CollectiveKind::all_gather,
-                    static_cast<double>(rows) * static_cast<double>(model.vocabulary) * writer.element(),
-                    writer.question().tp);
+                    scores * writer.question().tp * writer.element(), writer.question().tp);
   if (writer.question().phase == Phase::train) {
     writer.operate("head_cast", Kind::copy, "cast_up", scores);
     writer.operate("loss", Kind::softmax, "cross_entropy", scores, sim::Bytes(4.0));
@@ -53,7 +52,7 @@ void write_head(StepWriter& writer) {
 void write_head_gradient(StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const std::int64_t rows = scored_tokens(writer.question());
-  const std::int64_t words = writer.share(model.vocabulary);
+  const std::int64_t words = writer.words();
   const double scores = static_cast<double>(rows) * static_cast<double>(words);
   writer.operate("loss_gradient", Kind::softmax, "cross_entropy_backward", scores, sim::Bytes(4.0));
   writer.operate("head_gradient_cast", Kind::copy, "cast_down", scores);

@@ -22,8 +22,8 @@ enum class Shard { none, full };  // of weights, gradients and states over data-
 inline constexpr std::array all_shards{Shard::none, Shard::full};
 enum class Optimizer { none, adam, lamb };
 inline constexpr std::array all_optimizers{Optimizer::none, Optimizer::adam, Optimizer::lamb};
-enum class Half { both, attention, feed_forward };  // of a layer
-inline constexpr std::array all_halves{Half::both, Half::attention, Half::feed_forward};
+enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only
+inline constexpr std::array all_halves{Half::both, Half::attention, Half::feed_forward, Half::experts};
 
 inline constexpr sim::Bytes single_precision{4.0};  // of weights that are updated, gradients and states
 

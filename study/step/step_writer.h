@@ -32,8 +32,10 @@ class StepWriter {
   // Whether norms are what PyTorch makes of them where their weights are in another format than what they norm: kernel
   // by kernel, in single precision.
   bool composes_norms() const { return question_.mixes() && !question_.wide_stream() && model().norm == Norm::rms; }
-  // Of a GPU: its share of features that tensor parallelism shares out.
+  // Of a GPU: its share of features that tensor parallelism shares out evenly.
   std::int64_t share(std::int64_t features) const { return features / question_.tp; }
+  // Of a GPU: its words of a vocabulary, which is filled up where it does not come out even, as frameworks do.
+  std::int64_t words() const { return (model().vocabulary + question_.tp - 1) / question_.tp; }
   // Features of its keys, and of its values: of one head at least, of which several GPUs then hold the same.
   std::int64_t kv_features() const { return question_.kv_heads() * model().head_dim; }
   sim::Bytes element() const { return size_of(question_.dtype); }

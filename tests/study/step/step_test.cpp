@@ -11,6 +11,7 @@
 #include "study/experiment/experiment.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/step/step_faults.h"
+#include "study/step/step_graph.h"
 #include "study/work/operators.h"
 #include "tests/study/test_platform.h"
 
@@ -18,6 +19,7 @@ namespace c3sim::study {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -159,6 +161,23 @@ TEST(Step, LaunchedOpByOpWaitsForItsHost) {
   EXPECT_LT(result.compute, result.time);
 }
 
+// Ten thousand tokens keep the GPU busy, so that the host is ahead: kernels, 11 a layer without a cache, lie apart by
+// gaps.
+TEST(Step, LaunchedOpByOpHasGapsBetweenItsKernels) {
+  StepQuestion question = decode_of("llama3-8b", 1, 1);
+  question.phase = Phase::prefill;
+  question.layers = 4;
+  question.context = 0;
+  question.tokens = 10000;
+  question.graph = false;
+  models::PlatformSpec platform = mi300x().spec;
+  const auto time = [&] { return us(ask(platform, question, read_operators(folders)).time); };
+  platform.host.framework_gap = sim::Time(0);
+  const double dense = time();
+  platform.host.framework_gap = sim::to_time(sim::Seconds(10e-6));
+  EXPECT_NEAR(time() - dense, 10.0 * (4 * 11 - 1), 0.2 * 10.0 * 4 * 11);
+}
+
 TEST(Step, IsFasterOnMoreGpusAndDrawsNoMoreThanItsCap) {
   const StepResult one = ask_mi300x(decode_of("llama3-8b", 1, 32));
   const StepResult eight = ask_mi300x(decode_of("llama3-8b", 8, 32));
@@ -230,6 +249,19 @@ TEST(Step, ReadsTheWeightsOfBusyExpertsAlone) {
   EXPECT_NEAR(us(ask_mi300x(question).time) / one, 4.0, 1.2);
 }
 
+// Beside the two products, their activation (two kernels) and two exchanges a layer has a norm, the router and its
+// choice, what brings copies of tokens together and takes them apart, and a sum.
+TEST(Step, OfExpertsAloneHasWhatTheyDo) {
+  StepQuestion question = decode_of("mixtral-8x7b", 1, 64);
+  question.layers = 1;
+  question.ep = 8;
+  question.half = Half::feed_forward;
+  const std::size_t all = ask_mi300x(question).operations.size();
+  question.half = Half::experts;
+  EXPECT_EQ(ask_mi300x(question).operations.size(), 6U);
+  EXPECT_EQ(all, 12U);
+}
+
 // Both gradients of the products of experts, as of others.
 TEST(Step, OfExpertsHasGradients) {
   StepQuestion question = training_of("mixtral-8x7b", 2, 1024);
@@ -249,6 +281,7 @@ TEST(Step, BehindAPauseHasAHigherClock) {
   EXPECT_LT(rested.time, again.time);
   EXPECT_GT(rested.time, again.time / 2);
   EXPECT_GT(rested.clock, again.clock);
+  EXPECT_LE(rested.compute, rested.time);  // the pause is nobody's
 }
 
 TEST(Step, TellsWhatBoundsItsKinds) {
@@ -269,6 +302,22 @@ TEST(StepMemory, HoldsWeightsAndCache) {
   EXPECT_NEAR(memory.cache.value(), 64.0 * 4097 * 80 * 2 * 128 * 2, 1.0);
   EXPECT_NEAR(memory.weights.value(), 70.55e9 * 2 / 8, 0.01e9);
   EXPECT_EQ(memory.states.value(), 0.0);
+}
+
+// 30,522 words are 7630.5 for each of four GPUs: the head has 7631 of them.
+TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
+  StepQuestion question = decode_of("bert-large", 4, 2);
+  question.phase = Phase::prefill;
+  question.tokens = 128;
+  question.context = 0;
+  EXPECT_THAT(faults_of(question, mi300x().spec), IsEmpty());
+  std::vector<std::int64_t> words;
+  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1)) {
+    for (const StepOperation& operation : block.operations) {
+      if (operation.name == "head") words.push_back(std::get<models::GemmShape>(operation.work).m);
+    }
+  }
+  EXPECT_THAT(words, ElementsAre(7631));
 }
 
 std::vector<sim::Fault> faults(const StepQuestion& question) { return faults_of(question, mi300x().spec); }
@@ -294,6 +343,8 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   question = decode_of("llama3-8b", 1, 1);
   question.half = Half::attention;
   EXPECT_THAT(faults(question), says("half", "--layers is accepted"));
+  question.half = Half::experts;
+  EXPECT_THAT(faults(question), says("half", "llama3-8b has no experts"));
   question.pp = 2;
   EXPECT_THAT(faults(question), says("pp", "1 is accepted"));
   question = training_of("llama3-8b", 4, 1024);
