@@ -153,7 +153,9 @@ ConfigNode merged(ConfigNode over, const ConfigNode& under, const NamePosition& 
 }
 
 std::string path_of(std::string_view parent, std::string_view key) {
-  std::string path(parent);
+  std::string path;
+  path.reserve(parent.size() + 1 + key.size());
+  path += parent;
   if (!path.empty()) path += '.';
   return path += key;
 }

@@ -22,7 +22,7 @@ Value prelaunch_of(std::vector<bool>& prelaunch) {
   const std::vector<Choice<std::vector<bool>>> ways{{"no", {false}}, {yes, {true}}, {"both", {false, true}}};
   Value value = value_of(prelaunch, ways);
   value.read = [&prelaunch, ways](const Reading& in) {
-    const std::vector<Choice<std::vector<bool>>> at_a_point{{"no", {}}, {yes, {true}}};
+    const std::vector<Choice<std::vector<bool>>> at_a_point{{"no", {}}, {yes, {true}}, {"false", {}}, {"true", {true}}};
     prelaunch = in.arguments.choice(in.option, in.text, in.one ? at_a_point : ways);
   };
   value.said = Said::maybe_alone;
