@@ -1,19 +1,27 @@
-// The kernel and memory copy traces that rocprofv3 writes as CSV (--kernel-trace, --memory-copy-trace): a row per
-// dispatch or copy, with Start_Timestamp and End_Timestamp in nanoseconds. Neither says what a kernel computed or how
-// many bytes were copied: runs are told by name (measurement.h, NamedRuns), those that were alone on their GPU.
+// The traces that rocprofv3 writes as CSV: a row per dispatch (--kernel-trace), copy (--memory-copy-trace) or call of
+// the runtime (--hip-trace), with Start_Timestamp and End_Timestamp in nanoseconds of one clock. None says what a
+// kernel computed or how many bytes were copied: runs are told by name (measurement.h, NamedRuns), but for those that a
+// list of labels knows.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "calibrate/readers/labels.h"
 #include "calibrate/readers/measurement.h"
 
 namespace c3sim::calibrate {
 
 bool is_rocprof_kernel_trace(std::string_view text);
-Reading read_rocprof_kernel_trace(std::string_view text, const std::string& name);
-
 bool is_rocprof_copy_trace(std::string_view text);
-Reading read_rocprof_copy_trace(std::string_view text, const std::string& name);
+bool is_rocprof_call_trace(std::string_view text);
+
+// A trace of kernels or copies by itself; labels are those beside it.
+Reading read_rocprof_trace(std::string_view text, const std::string& path);
+
+// Traces of one run together, called as the first. Rows at fault are counted in `misunderstood`. Throws
+// sim::ConfigError where there is no work on a GPU.
+Profile read_rocprof_run(std::span<const std::string> texts, const std::string& path, const Labels& labels);
 
 }  // namespace c3sim::calibrate
