@@ -291,7 +291,10 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
       profiles.push_back(read_kineto(text, file.string(), Labels::beside(file)));
     }
   }
-  if (!of_rocprof.empty()) profiles.push_back(read_rocprof_run(of_rocprof, first.string(), Labels::beside(first)));
+  if (of_rocprof.empty()) return profiles;
+  LogReading log(first.string());
+  const std::vector<std::string_view> texts(of_rocprof.begin(), of_rocprof.end());
+  profiles.push_back(read_rocprof_run(texts, log, Labels::beside(first)));
   return profiles;
 }
 
@@ -303,6 +306,19 @@ Reading read_torch_trace(std::string_view text, const std::string& path) {
     reading.faults = error.faults();
     return reading;
   }
+}
+
+Reading read_rocprof_trace(std::string_view text, const std::string& path) {
+  LogReading log(path);
+  Reading reading;
+  try {
+    reading = reading_of(read_rocprof_run({&text, 1}, log, Labels::beside(path)), path);
+  } catch (const sim::ConfigError&) {
+    log.fault({}, "", "no work on a GPU: rows of dispatches or copies are accepted below their columns");
+  }
+  const Reading told = std::move(log).take();
+  reading.faults.insert(reading.faults.begin(), told.faults.begin(), told.faults.end());
+  return reading;
 }
 
 }  // namespace c3sim::calibrate

@@ -9,7 +9,6 @@
 
 #include "calibrate/readers/csv_log.h"
 #include "calibrate/readers/kineto.h"
-#include "calibrate/readers/profile_reading.h"
 
 namespace c3sim::calibrate {
 
@@ -176,34 +175,14 @@ bool is_rocprof_call_trace(std::string_view text) {
   return CsvLog::has_columns(text, {"Domain", "Function", "Start_Timestamp"});
 }
 
-Reading read_rocprof_trace(std::string_view text, const std::string& path) {
-  LogReading log(path);
+Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& log, const Labels& labels) {
   Agents agents;
-  Reading reading;
-  try {
-    reading = reading_of(profile_of(path, Labels::beside(path),
-                                    [&](const Take& take) {
-                                      read_rows(text, log, agents, take);
-                                      return KinetoHead{};
-                                    }),
-                         path);
-  } catch (const sim::ConfigError&) {
-    log.fault({}, "", "no work on a GPU: rows of dispatches or copies are accepted below their columns");
-  }
-  Reading told = std::move(log).take();
-  reading.faults.insert(reading.faults.begin(), told.faults.begin(), told.faults.end());
-  return reading;
-}
-
-Profile read_rocprof_run(std::span<const std::string> texts, const std::string& path, const Labels& labels) {
-  LogReading log(path);
-  Agents agents;
-  Profile profile = profile_of(path, labels, [&](const Take& take) {
-    for (const std::string& text : texts) read_rows(text, log, agents, take);
+  const std::size_t before = log.faults();
+  Profile profile = profile_of(log.name(), labels, [&](const Take& take) {
+    for (const std::string_view text : texts) read_rows(text, log, agents, take);
     return KinetoHead{};
   });
-  const Reading told = std::move(log).take();
-  for (std::size_t i = 0; i < told.faults.size(); ++i)
+  for (std::size_t i = before; i < log.faults(); ++i)
     profile.misunderstood["rows at fault, which c3sim read shows"].add(0, sim::Time(0));
   return profile;
 }

@@ -5,11 +5,10 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "calibrate/readers/labels.h"
-#include "calibrate/readers/measurement.h"
+#include "calibrate/readers/log_reading.h"
 
 namespace c3sim::calibrate {
 
@@ -17,11 +16,8 @@ bool is_rocprof_kernel_trace(std::string_view text);
 bool is_rocprof_copy_trace(std::string_view text);
 bool is_rocprof_call_trace(std::string_view text);
 
-// A trace of kernels or copies by itself; labels are those beside it.
-Reading read_rocprof_trace(std::string_view text, const std::string& path);
-
-// Traces of one run together, called as the first. Rows at fault are counted in `misunderstood`. Throws
-// sim::ConfigError where there is no work on a GPU.
-Profile read_rocprof_run(std::span<const std::string> texts, const std::string& path, const Labels& labels);
+// Traces of one run together, called as `log` is. Rows at fault are recorded there, and counted in `misunderstood`.
+// Throws sim::ConfigError where there is no work on a GPU.
+Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& log, const Labels& labels);
 
 }  // namespace c3sim::calibrate

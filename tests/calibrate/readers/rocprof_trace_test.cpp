@@ -128,8 +128,9 @@ TEST(RocprofRun, IsWhatAllItsTracesTell) {
   const std::string calls =
       "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
       "HIP_RUNTIME_API,hipLaunchKernel,1,1,7,1000000000,1000001000\n";
-  const std::vector<std::string> texts{kernels, copies, calls};
-  const Profile profile = read_rocprof_run(texts, "kernel_trace.csv", {});
+  const std::vector<std::string_view> texts{kernels, copies, calls};
+  LogReading log("kernel_trace.csv");
+  const Profile profile = read_rocprof_run(texts, log, {});
   ASSERT_EQ(profile.work.size(), 3u);
   EXPECT_EQ(profile.streams[profile.work[0].stream].name(), "gpu4 stream 1");
   EXPECT_EQ(profile.work[0].kind, WorkKind::host_copy);
@@ -140,7 +141,8 @@ TEST(RocprofRun, IsWhatAllItsTracesTell) {
   ASSERT_TRUE(profile.work[1].launch);
   EXPECT_EQ(profile.work[1].begin - profile.calls[*profile.work[1].launch].begin, std::chrono::nanoseconds(5000));
   EXPECT_EQ(profile.misunderstood.at("rows at fault, which c3sim read shows").events, 1u);
-  EXPECT_THROW(static_cast<void>(read_rocprof_run(std::vector{calls}, "hip_api_trace.csv", {})), sim::ConfigError);
+  EXPECT_EQ(log.faults(), 1u);
+  EXPECT_THROW(static_cast<void>(read_rocprof_run(std::vector<std::string_view>{calls}, log, {})), sim::ConfigError);
 }
 
 TEST(RocprofTrace, SurvivesDamage) {
