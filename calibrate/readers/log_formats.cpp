@@ -1,17 +1,11 @@
+#include "calibrate/readers/log_formats.h"
+
 #include <array>
 
-#include "calibrate/readers/babel_stream.h"
-#include "calibrate/readers/hipblaslt_bench.h"
 #include "calibrate/readers/kineto.h"
 #include "calibrate/readers/profile_reading.h"
-#include "calibrate/readers/rccl_tests_json.h"
-#include "calibrate/readers/rccl_tests_text.h"
 #include "calibrate/readers/reader.h"
-#include "calibrate/readers/rocblas_bench.h"
-#include "calibrate/readers/rocprof_counters.h"
 #include "calibrate/readers/rocprof_trace.h"
-#include "calibrate/readers/transfer_bench_csv.h"
-#include "calibrate/readers/transfer_bench_text.h"
 
 namespace c3sim::calibrate {
 
