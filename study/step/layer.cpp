@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "study/step/fine_grain.h"
+
 namespace c3sim::study {
 
 Experts experts_of(const StepWriter& writer) {
@@ -35,7 +37,7 @@ class Forward {
   std::string name(const std::string& of) const { return prefix_ + of; }
   const char* norm() const { return model_.norm == Norm::rms ? "rmsnorm" : "layernorm"; }
   void normalise(const std::string& of) {
-    const double elements = elements_of(tokens_, model_.hidden);
+    const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
     if (!writer_.composes_norms()) {
       writer_.operate(name(of), Kind::norm, norm(), elements, writer_.stream_element());
       return;
@@ -58,17 +60,26 @@ class Forward {
         writer_.operate(name(of + "_cast"), Kind::copy, "cast_down", elements_of(tokens_, in));
       }
     }
-    writer_.gemm(name(of), out, in, tokens_);
+    if (!writer_.question().pieces) {
+      writer_.gemm(name(of), out, in, tokens_);
+    } else if (of == "out" || of == "down") {
+      write_scattered_product(writer_, name(of), out, in);
+    } else {
+      write_gathered_product(writer_, name(of), out, in);
+    }
   }
   void add_up(const std::string& of) {
-    const double elements = elements_of(tokens_, model_.hidden);
-    writer_.collective(name(of + "_all_reduce"), models::CollectiveKind::all_reduce, elements * writer_.element(),
-                       writer_.question().tp);
+    const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
+    if (!writer_.question().pieces) {
+      writer_.collective(name(of + "_all_reduce"), models::CollectiveKind::all_reduce, elements * writer_.element(),
+                         writer_.question().tp);
+    }
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
       writer_.operate(name(of + "_dropout"), Kind::elementwise, "dropout", elements);
     }
     writer_.operate(name(of + "_residual"), Kind::elementwise, writer_.question().wide_stream() ? "add_mixed" : "add",
                     elements);
+    if (writer_.question().pieces) wait_for_pieces(writer_, name(of));
   }
 
   void attention_half() {

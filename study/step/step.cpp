@@ -40,6 +40,19 @@ sim::Time length(const std::vector<Busy>& united) {
   return sum;
 }
 
+// What an operation of a graph is of a step.
+struct Listed {
+  std::string name;
+  Kind kind{};
+  const StepBlock* block = nullptr;
+};
+
+// When a GPU was at work.
+struct Lanes {
+  std::vector<Busy> compute;
+  std::vector<Busy> communication;
+};
+
 // What a run of some layers shows. All of it grows with the number of layers by as much for each, once there are
 // enough.
 struct Seen {
@@ -52,6 +65,22 @@ struct Seen {
   double energy = 0.0;  // joules
   double cycles = 0.0;  // of the engine clock
   double flops = 0.0;
+
+  // An operation that took so long, of which one GPU has such a share.
+  void count(const Listed& one, const Work& work, double seconds, double share, const models::PlatformSpec& platform) {
+    by_kind[static_cast<std::size_t>(one.kind)] += share * seconds;
+    StepShare& all = operations[one.name];
+    all.kind = one.kind;
+    all.work = to_string(work);
+    all.count += share;
+    all.time += share * seconds;
+    Limits limits = limits_of(work, platform);
+    limits *= share;
+    all.limits += limits;
+    if (one.name.starts_with("again_")) return;
+    if (const auto* gemm = std::get_if<models::GemmShape>(&work)) flops += share * gemm->flops().value();
+    if (const auto* shape = std::get_if<models::AttentionShape>(&work)) flops += share * shape->flops().value();
+  }
 
   template <class Visit>
   static void each(Seen& a, const Seen& b, const Visit& visit) {
@@ -101,7 +130,7 @@ class StepRun {
   // So many layers, as launched.
   void show(std::int64_t layers, StepResult& result) {
     Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
-    result.graph = graph_of(step_blocks(question_, operators_, layers), testbed.platform().gpus);
+    result.graph = graph_of(step_blocks(question_, operators_, layers, testbed.platform()), testbed.platform().gpus);
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed.run(schedule), testbed.platform());
   }
@@ -110,12 +139,12 @@ class StepRun {
  private:
   enum class Looks { at_time, at_all };
   Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Looks looks) {
-    const std::vector<StepBlock> blocks = step_blocks(question, operators_, layers);
+    const std::vector<StepBlock> blocks = step_blocks(question, operators_, layers, testbed.platform());
     const OperationGraph graph = graph_of(blocks, testbed.platform().gpus, question.pause);
     const Schedule schedule = graph.schedule();
     require_possible(testbed, schedule);
     const Timeline& timeline = testbed.run(schedule);
-    Seen seen = tell(blocks, graph, timeline, testbed.platform(), question.pause);
+    Seen seen = tell(blocks, graph, timeline, testbed.platform(), question);
     const sim::Seconds time(seen.time);
     seen.time -= sim::to_seconds(question.pause).value();
     if (looks == Looks::at_time) return seen;
@@ -135,47 +164,40 @@ class StepRun {
     if (!faults.empty()) throw sim::ConfigError(std::move(faults));
   }
 
-  // A span ends when the host knows of it, `notice` after its kernels; none begins before the hosts have paused.
+  // A span ends when the host knows of it, `notice` after its kernels; none begins before the hosts have paused. Of one
+  // GPU: where each has a stage of its own, of the mean one.
   static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
-                   const models::PlatformSpec& platform, sim::Time pause) {
-    const sim::Time notice = platform.host.kernel_notice;
-    std::map<std::string, Kind> kind_of;
+                   const models::PlatformSpec& platform, const StepQuestion& question) {
+    std::map<std::string, Listed> listed;
     for (const StepBlock& block : blocks) {
-      for (const StepOperation& one : block.operations) kind_of[one.name] = one.kind;
+      for (const StepOperation& one : block.operations) listed[one.name + block.suffix] = {one.name, one.kind, &block};
     }
     Seen seen;
-    std::vector<Busy> compute;
-    std::vector<Busy> communication;
+    std::vector<Lanes> lanes(static_cast<std::size_t>(question.pp));
+    const double share = 1.0 / question.pp;
     for (std::size_t place = 0; place < graph.nodes().size(); ++place) {
       const GraphNode& node = graph.nodes()[place];
       if (node.listed == pause_name) continue;
-      const Kind kind = kind_of.at(node.listed);
+      const Listed& one = listed.at(node.listed);
       const Span& span = timeline.operations[place];
-      const sim::Time start = std::max(span.start, pause);
-      const sim::Time end = is_kernel(node.operation.work) ? span.end - notice : span.end;
-      seen.by_kind[static_cast<std::size_t>(kind)] += sim::to_seconds(end - start).value();
-      StepShare& share = seen.operations[node.listed];
-      share.kind = kind;
-      share.work = to_string(node.operation.work);
-      share.count += 1.0;
-      share.time += sim::to_seconds(end - start).value();
-      share.limits += limits_of(node.operation.work, platform);
-      (communicates(kind) ? communication : compute).emplace_back(start, end);
-      seen.time = std::max(seen.time, sim::to_seconds(end).value());
-      const bool again = node.listed.starts_with("again_");
-      if (const auto* gemm = std::get_if<models::GemmShape>(&node.operation.work); gemm && !again) {
-        seen.flops += gemm->flops().value();
-      }
-      if (const auto* shape = std::get_if<models::AttentionShape>(&node.operation.work); shape && !again) {
-        seen.flops += shape->flops().value();
+      const sim::Time notice = is_kernel(node.operation.work) ? platform.host.kernel_notice : sim::Time(0);
+      const Busy busy{std::max(span.start, question.pause), span.end - notice};
+      seen.time = std::max(seen.time, sim::to_seconds(busy.second).value());
+      seen.count(one, node.operation.work, sim::to_seconds(busy.second - busy.first).value(), share, platform);
+      for (std::size_t gpu = 0; gpu < lanes.size(); ++gpu) {
+        const std::vector<int>& gpus = one.block->gpus;
+        if (!gpus.empty() && std::ranges::count(gpus, static_cast<int>(gpu)) == 0) continue;
+        (communicates(one.kind) ? lanes[gpu].communication : lanes[gpu].compute).push_back(busy);
       }
     }
-    std::vector<Busy> all = compute;
-    all.insert(all.end(), communication.begin(), communication.end());
-    const sim::Time busy = length(unite(compute));
-    seen.compute = sim::to_seconds(busy).value();
-    seen.communication = sim::to_seconds(length(unite(communication))).value();
-    seen.exposed = sim::to_seconds(length(unite(all)) - busy).value();
+    for (Lanes& gpu : lanes) {
+      std::vector<Busy> all = gpu.compute;
+      all.insert(all.end(), gpu.communication.begin(), gpu.communication.end());
+      const sim::Time busy = length(unite(std::move(gpu.compute)));
+      seen.compute += share * sim::to_seconds(busy).value();
+      seen.communication += share * sim::to_seconds(length(unite(std::move(gpu.communication)))).value();
+      seen.exposed += share * sim::to_seconds(length(unite(std::move(all))) - busy).value();
+    }
     return seen;
   }
 
@@ -188,7 +210,7 @@ class StepRun {
 bool is_possible(const models::PlatformSpec& platform, const StepQuestion& question,
                  std::span<const ElementwiseOperator> operators) {
   const Testbed testbed(platform);
-  for (const StepBlock& block : step_blocks(question, operators, 1)) {
+  for (const StepBlock& block : step_blocks(question, operators, 1, platform)) {
     for (const StepOperation& one : block.operations) {
       if (!testbed.why_impossible(one.work).empty()) return false;
     }
@@ -199,9 +221,9 @@ bool is_possible(const models::PlatformSpec& platform, const StepQuestion& quest
 // What each kind of collective is best carried by: one kind after the other by what makes the step fastest.
 StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, StepQuestion question,
                                   std::span<const ElementwiseOperator> operators) {
-  const std::int64_t few = std::min<std::int64_t>(2, question.layer_count());
+  const std::int64_t few = std::min<std::int64_t>(2, question.stage_layers());
   std::set<models::CollectiveKind> kinds_of_step;
-  for (const StepBlock& block : step_blocks(question, operators, 1)) {
+  for (const StepBlock& block : step_blocks(question, operators, 1, platform)) {
     for (const StepOperation& one : block.operations) {
       if (const auto* spec = std::get_if<models::CollectiveSpec>(&one.work)) kinds_of_step.insert(spec->kind);
     }
@@ -245,8 +267,8 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   StepResult result;
   result.question = question.collectives ? question : with_chosen_carriers(platform, question, operators);
   StepRun run(platform, result.question, operators);
-  const std::int64_t layers = question.layer_count();
-  const std::int64_t few = std::min(layers, simulated);
+  const std::int64_t layers = question.stage_layers();
+  const std::int64_t few = std::min(layers, question.pp > 1 ? layers_of_stage : simulated);
   Seen seen = run.look(few);
   if (few < layers) {
     const double more = static_cast<double>(layers - few);

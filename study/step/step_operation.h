@@ -26,9 +26,10 @@ enum class Kind {
   all_reduce,
   all_gather,
   reduce_scatter,
-  all_to_all
+  all_to_all,
+  send
 };
-inline constexpr std::size_t kinds = 12;
+inline constexpr std::size_t kinds = 13;
 std::string_view to_string(Kind kind);
 inline std::vector<Choice<Kind>> kind_choices() {
   std::vector<Choice<Kind>> choices;
@@ -52,6 +53,8 @@ struct StepOperation {
 struct StepBlock {
   std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it is none of layers, and runs once
   std::vector<StepOperation> operations;
+  std::string suffix{};     // of the names of its operations, where a step has several blocks of the same ones
+  std::vector<int> gpus{};  // that do it, or between which it is sent; empty: all
 };
 
 }  // namespace c3sim::study

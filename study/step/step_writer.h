@@ -34,6 +34,8 @@ class StepWriter {
   bool composes_norms() const { return question_.mixes() && !question_.wide_stream() && model().norm == Norm::rms; }
   // Of a GPU: its share of features that tensor parallelism shares out evenly.
   std::int64_t share(std::int64_t features) const { return features / question_.tp; }
+  // Tokens of a GPU between products: its share where GPUs that share out products share them out, else all.
+  double tokens_between() const { return static_cast<double>(tokens()) / (question_.pieces ? question_.tp : 1); }
   // Of a GPU: its words of a vocabulary, which is filled up where it does not come out even, as frameworks do.
   std::int64_t words() const { return (model().vocabulary + question_.tp - 1) / question_.tp; }
   // Features of its keys, and of its values: of one head at least, of which several GPUs then hold the same.
@@ -59,6 +61,8 @@ class StepWriter {
   // Where the last operation is queued, and what it waits for beside its stream.
   void queue_on(const std::string& stream) { operations_.back().stream = stream; }
   void wait(Wait wait) { operations_.back().after.push_back(std::move(wait)); }
+  void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // of those since take()
+  const std::string& last() const { return operations_.back().name; }
   // The operations since the last call.
   std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
 

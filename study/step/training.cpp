@@ -77,11 +77,11 @@ class Backward {
     }
   }
   void normalise(const std::string& of) {
-    if (mixes_) writer_.operate(of + "_cast_up", Kind::copy, "cast_up", stream_elements());
+    if (mixes_) writer_.operate(of + "_gradient_cast_up", Kind::copy, "cast_up", stream_elements());
     if (writer_.composes_norms()) {
       for (const auto& [name, operation] : composed_norm) {
         const bool of_rows = std::string_view(name).starts_with("row_");
-        writer_.operate(of + "_" + name, Kind::elementwise, operation,
+        writer_.operate(of + "_gradient_" + name, Kind::elementwise, operation,
                         of_rows ? elements_of(tokens_, 1) : stream_elements(), single_precision);
       }
       writer_.operate(of + "_cast_down", Kind::copy, "cast_down", stream_elements());
@@ -188,8 +188,12 @@ constexpr std::array<Pass, 9> adam_passes{{{"decay", "scale"},
                                            {"weights", "triad"},
                                            {"zero", "fill"}}};
 // LAMB (You et al., arXiv 1904.00962): the update is scaled by the norms of weights and update, tensor by tensor.
-constexpr std::array<Pass, 4> lamb_passes{
-    {{"weight_norm", "squares"}, {"update_norm", "squares"}, {"update_decay", "add"}, {"trust", "scale"}}};
+// What Adam adds to the weights is written apart for it, and added last.
+constexpr std::array<Pass, 5> lamb_passes{{{"weight_norm", "squares"},
+                                           {"update_norm", "squares"},
+                                           {"update_decay", "add"},
+                                           {"trust", "scale"},
+                                           {"apply", "add"}}};
 
 // The collectives that add up the gradients of a layer.
 std::vector<std::string> reductions(const StepQuestion& question) {
@@ -259,10 +263,10 @@ void write_end_reduction(StepWriter& writer) {
                     end_weights(question) * single_precision, question.replicas());
 }
 
-void write_update(StepWriter& writer, std::int64_t layers) {
+void write_update(StepWriter& writer, std::int64_t layers, double ends) {
   const StepQuestion& question = writer.question();
   if (question.optimizer == Optimizer::none) return;
-  const double all = static_cast<double>(layers) * layer_weights(question) + end_weights(question);
+  const double all = static_cast<double>(layers) * layer_weights(question) + ends * end_weights(question);
   const double own = question.shard == Shard::full ? all / question.replicas() : all;
   std::vector<Pass> passes(std::begin(adam_passes), std::end(adam_passes));
   if (question.optimizer == Optimizer::lamb) {

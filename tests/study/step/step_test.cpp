@@ -10,6 +10,7 @@
 #include "sim/config/config_error.h"
 #include "study/experiment/experiment.h"
 #include "study/experiment/experiment_reader.h"
+#include "study/step/pipeline.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
 #include "study/work/operators.h"
@@ -147,6 +148,86 @@ TEST(Step, OfTrainingDoesThreeTimesTheOperations) {
   EXPECT_NEAR(ask_mi300x(both).flops.value(), 3.0 * products + 0.5 * attention, 1e-6 * products);
 }
 
+StepQuestion prefill_of(const std::string& model, int layers, std::int64_t tokens) {
+  StepQuestion question = training_of(model, layers, tokens);
+  question.phase = Phase::prefill;
+  return question;
+}
+
+// The first stage of three has two micro-batches under way before the first gradient, the last one none.
+TEST(Pipeline, HasAGradientBehindEachForwardPass) {
+  const auto in_words = [](int stage, bool trains) {
+    std::string words;
+    for (const Turn& turn : turns_of(stage, 3, 4, trains))
+      words += (turn.forward ? "f" : "b") + std::to_string(turn.micro);
+    return words;
+  };
+  EXPECT_EQ(in_words(0, true), "f0f1f2b0f3b1b2b3");
+  EXPECT_EQ(in_words(2, true), "f0b0f1b1f2b2f3b3");
+  EXPECT_EQ(in_words(1, false), "f0f1f2f3");
+}
+
+// Of m micro-batches, f on a stage each, the last leaves p stages after (m + p - 1) f and the p - 1 sends of one of
+// them; a stage is at work for m f. Were sends free, (p - 1) / (m + p - 1) of the time were idle.
+TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
+  constexpr int stages = 4;
+  constexpr int micro = 6;
+  StepQuestion question = prefill_of("llama3-8b", 2 * stages, 2048);
+  question.batch = micro;
+  question.pp = stages;
+  question.micro = micro;
+  for (const models::Backend carrier : {models::Backend::rccl, models::Backend::sdma}) {
+    question.collectives = carrier;
+    const StepResult result = ask_mi300x(question);
+    const double turn = us(result.compute) / micro;
+    const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) * stages / (micro * (stages - 1));
+    EXPECT_NEAR(us(result.time), (micro + stages - 1) * turn + (stages - 1) * send, 0.02 * us(result.time));
+  }
+}
+
+// With gradients the same, but that each turn of the steady state may wait for what is sent both ways.
+TEST(Pipeline, OfTrainingIsIdleAsLong) {
+  constexpr int stages = 2;
+  constexpr int micro = 4;
+  StepQuestion question = training_of("llama3-8b", 2 * stages, 2048);
+  question.batch = micro;
+  question.pp = stages;
+  question.micro = micro;
+  const StepResult result = ask_mi300x(question);
+  const double busy = us(result.compute) / micro * (micro + stages - 1);
+  const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) / micro;
+  EXPECT_GT(us(result.time), 0.99 * busy);
+  EXPECT_LT(us(result.time), 1.01 * busy + 2.0 * send * (micro + stages - 1));
+}
+
+// Of a stage: a quarter of the layers, and the activations of as many micro-batches as there are stages.
+TEST(Pipeline, SharesOutWeightsAndHoldsMicroBatches) {
+  StepQuestion question = training_of("llama3-8b", 8, 2048);
+  question.batch = 8;
+  const StepMemory whole = memory_of(question);
+  question.pp = 4;
+  question.micro = 8;
+  const StepMemory stage = memory_of(question);
+  EXPECT_NEAR(stage.weights.value(), whole.weights.value() / 4.0, 1.0);
+  EXPECT_NEAR(stage.activations.value(), whole.activations.value() / 4.0 * 4.0 / 8.0, 1.0);
+}
+
+// As many operations in pieces as in one, and as many bytes; four pieces hide communication that one exposes.
+TEST(Step, InPiecesHidesWhatItGathers) {
+  StepQuestion question = prefill_of("llama3-70b", 2, 8192);
+  question.tp = 8;
+  question.collectives = models::Backend::sdma;
+  question.pieces = 1;
+  const StepResult one = ask_mi300x(question);
+  question.pieces = 4;
+  const StepResult four = ask_mi300x(question);
+  EXPECT_NEAR(four.flops.value(), one.flops.value(), 1e-9 * one.flops.value());
+  EXPECT_GT(us(one.exposed), 0.9 * us(one.communication));
+  EXPECT_LT(four.exposed, one.exposed);
+  EXPECT_LT(four.time, one.time);
+  EXPECT_NEAR(four.operations.at("up_gather_3").count, 2.0, 1e-9);
+}
+
 TEST(Step, LaunchedOpByOpWaitsForItsHost) {
   StepQuestion question = decode_of("llama3-8b", 1, 1);
   question.layers = 4;
@@ -187,12 +268,23 @@ TEST(Step, IsFasterOnMoreGpusAndDrawsNoMoreThanItsCap) {
 }
 
 TEST(Step, AsAnExperimentTakesAsLong) {
-  StepQuestion question = decode_of("llama3-8b", 8, 8);
-  question.layers = 3;
+  StepQuestion decode = decode_of("llama3-8b", 8, 8);
+  decode.layers = 3;
+  StepQuestion pipeline = training_of("llama3-8b", 4, 512);
+  pipeline.pp = 2;
+  pipeline.micro = 2;
+  pipeline.batch = 2;
+  StepQuestion in_pieces = prefill_of("llama3-8b", 2, 2048);
+  in_pieces.tp = 8;
+  in_pieces.pieces = 2;
   const Platform platform = mi300x();
   const std::vector<ElementwiseOperator> operators = read_operators(folders);
-  for (const bool graph : {true, false}) {
-    question.graph = graph;
+  const auto with = [&](StepQuestion one, bool graph) {
+    one.graph = graph;
+    return one;
+  };
+  for (const StepQuestion& question : {with(decode, true), with(decode, false), with(pipeline, true),
+                                       with(in_pieces, true), training_of("llama3-8b", 2, 512)}) {
     const double step = us(ask(platform.spec, question, operators).time);
     sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
     const ExperimentMachine machine = read_machine(config);
@@ -312,7 +404,7 @@ TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
   question.context = 0;
   EXPECT_THAT(faults_of(question, mi300x().spec), IsEmpty());
   std::vector<std::int64_t> words;
-  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1)) {
+  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1, mi300x().spec)) {
     for (const StepOperation& operation : block.operations) {
       if (operation.name == "head") words.push_back(std::get<models::GemmShape>(operation.work).m);
     }
@@ -345,8 +437,19 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   EXPECT_THAT(faults(question), says("half", "--layers is accepted"));
   question.half = Half::experts;
   EXPECT_THAT(faults(question), says("half", "llama3-8b has no experts"));
-  question.pp = 2;
-  EXPECT_THAT(faults(question), says("pp", "1 is accepted"));
+  question = decode_of("llama3-8b", 1, 6);
+  question.pp = 3;
+  EXPECT_THAT(faults(question), says("pp", "3 GPUs do not share 32 layers evenly"));
+  question.pp = 4;
+  question.micro = 4;
+  EXPECT_THAT(faults(question), says("micro", "4 micro-batches do not share 6 sequences evenly"));
+  question.tp = 2;
+  EXPECT_THAT(faults(question), says("pp", "--tp, --ep, --dp and --cp of 1 are accepted, not 2, 1, 1 and 1"));
+  question = decode_of("llama3-8b", 1, 1);
+  question.pieces = 4;
+  EXPECT_THAT(faults(question), says("pieces", "--phase prefill"));
+  EXPECT_THAT(faults(question), says("pieces", "--tp of at least 2"));
+  EXPECT_THAT(faults(question), says("pieces", "cannot be had of 1 tokens: 4 at least"));
   question = training_of("llama3-8b", 4, 1024);
   question.shard = Shard::full;
   EXPECT_THAT(faults(question), says("shard", "--dp of at least 2"));
