@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::size_t most_series = 8;  // that people can tell apart
 
+std::string id_of(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return text;
+}
+
 // The cases of a suite that can be drawn on logarithmic axes, by the unit that they are measured in.
 std::map<std::string, std::vector<const Case*>> by_unit(const Validation& validation, const std::string& suite) {
   std::map<std::string, std::vector<const Case*>> units;
@@ -64,9 +70,7 @@ study::Chart predicted_over_measured(const std::string& suite, const std::string
     to = std::max({to, one->measured / per_unit, *one->predicted / per_unit});
   }
   study::ScatterChart chart;
-  chart.id = fmt::format("{}_{}", suite, unit.empty() ? "ratio" : unit);
-  std::ranges::replace_if(
-      chart.id, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  chart.id = id_of(fmt::format("{}_{}", suite, unit.empty() ? "ratio" : unit));
   chart.title = unit.empty() ? "Predicted over measured, ratios" : fmt::format("Predicted over measured, {}", unit);
   chart.x = {.label = "measured", .unit = unit, .logarithmic = true};
   chart.y = {.label = "predicted", .unit = unit, .logarithmic = true};
@@ -85,9 +89,7 @@ study::Chart predicted_over_measured(const std::string& suite, const std::string
 study::Chart error_by_size(const std::string& suite, const std::vector<const Case*>& cases, const std::string& of,
                            const std::string& unit) {
   study::ScatterChart chart;
-  chart.id = fmt::format("{}_error_by_{}", suite, unit);
-  std::ranges::replace_if(
-      chart.id, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  chart.id = id_of(fmt::format("{}_error_by_{}", suite, unit));
   chart.title = fmt::format("Error by {}", of);
   chart.x = {.label = of, .unit = unit, .logarithmic = true};
   chart.y = {.label = "error", .unit = "%"};
@@ -137,9 +139,7 @@ const study::NamedTable* table_of(const study::Results& results, std::string_vie
 
 study::Section section_of(const Validation& validation, const study::Results& results, const Heading& heading,
                           const std::string& name) {
-  study::Section section{.id = "suite_" + name, .heading = heading.title};
-  std::ranges::replace_if(
-      section.id, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  study::Section section{.id = id_of("suite_" + name), .heading = heading.title};
   section.paragraphs = {fmt::format("{} Platform {}.", heading.question, heading.platform)};
   for (const char* const key : {"groups", "baselines", "choices", "left_out", "left_out_rows"}) {
     const study::NamedTable* const table = table_of(results, key);

@@ -46,70 +46,52 @@ std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
   return groups;
 }
 
-std::vector<Column> metric_columns(bool with_intervals) {
-  std::vector<Column> columns{{"cases", "cases", ""},
-                              {"not_predicted", "no prediction", ""},
-                              {"median_error_pct", "median", "%", 1},
-                              {"p90_error_pct", "p90", "%", 1},
-                              {"worst_error_pct", "worst", "%", 1},
-                              {"bias_pct", "bias", "%", 1},
-                              {"wmape_pct", "wMAPE", "%", 1},
-                              {"within_5_pct", "within 5", "%", 0},
-                              {"within_10_pct", "10", "%", 0},
-                              {"within_15_pct", "15", "%", 0},
-                              {"rank_correlation", "rank corr.", "", 2},
-                              {"within_noise", "within noise", ""},
-                              {"outside_band", "outside band", ""}};
-  if (!with_intervals) return columns;
-  columns.push_back({"with_interval", "with interval", ""});
-  columns.push_back({"within_interval", "within it", ""});
-  columns.push_back({"within_interval_pct", "within it", "%", 1});
-  return columns;
+struct Metric {
+  Column column;
+  Cell (*of)(const Metrics& metrics);
+};
+
+Cell of_predicted(const Metrics& metrics, double value) { return metrics.predicted > 0 ? Cell(value) : Cell(); }
+
+std::vector<Metric> metrics_shown(bool with_intervals) {
+  using M = const Metrics&;
+  std::vector<Metric> shown{
+      {{"cases", "cases", ""}, [](M m) { return count(m.cases); }},
+      {{"not_predicted", "no prediction", ""}, [](M m) { return count(m.cases - m.predicted); }},
+      {{"median_error_pct", "median", "%", 1}, [](M m) { return of_predicted(m, m.median * percent); }},
+      {{"p90_error_pct", "p90", "%", 1}, [](M m) { return of_predicted(m, m.p90 * percent); }},
+      {{"worst_error_pct", "worst", "%", 1}, [](M m) { return of_predicted(m, m.worst * percent); }},
+      {{"bias_pct", "bias", "%", 1}, [](M m) { return of_predicted(m, m.bias * percent); }},
+      {{"wmape_pct", "wMAPE", "%", 1}, [](M m) { return cell(m.wmape, percent); }},
+      {{"within_5_pct", "within 5", "%", 0}, [](M m) { return of_predicted(m, m.within_5 * percent); }},
+      {{"within_10_pct", "10", "%", 0}, [](M m) { return of_predicted(m, m.within_10 * percent); }},
+      {{"within_15_pct", "15", "%", 0}, [](M m) { return of_predicted(m, m.within_15 * percent); }},
+      {{"rank_correlation", "rank corr.", "", 2}, [](M m) { return cell(m.rank_correlation); }},
+      {{"within_noise", "within noise", ""}, [](M m) { return count(m.within_noise); }},
+      {{"outside_band", "outside band", ""}, [](M m) { return count(m.predicted - m.within_band); }}};
+  if (!with_intervals) return shown;
+  shown.push_back({{"with_interval", "with interval", ""}, [](M m) { return count(m.with_interval); }});
+  shown.push_back({{"within_interval", "within it", ""}, [](M m) { return count(m.within_interval); }});
+  shown.push_back({{"within_interval_pct", "within it", "%", 1}, [](M m) {
+                     return m.with_interval > 0 ? Cell(percent * share(m.within_interval, m.with_interval)) : Cell();
+                   }});
+  return shown;
 }
 
-void append_metrics(std::vector<Cell>& cells, const Metrics& metrics, bool with_intervals) {
-  const bool any = metrics.predicted > 0;
-  const auto figure = [any](double value, double scale) { return any ? Cell(value * scale) : Cell(); };
-  cells.push_back(count(metrics.cases));
-  cells.push_back(count(metrics.cases - metrics.predicted));
-  cells.push_back(figure(metrics.median, percent));
-  cells.push_back(figure(metrics.p90, percent));
-  cells.push_back(figure(metrics.worst, percent));
-  cells.push_back(figure(metrics.bias, percent));
-  cells.push_back(cell(metrics.wmape, percent));
-  cells.push_back(figure(metrics.within_5, percent));
-  cells.push_back(figure(metrics.within_10, percent));
-  cells.push_back(figure(metrics.within_15, percent));
-  cells.push_back(cell(metrics.rank_correlation));
-  cells.push_back(count(metrics.within_noise));
-  cells.push_back(count(metrics.predicted - metrics.within_band));
-  if (!with_intervals) return;
-  cells.push_back(count(metrics.with_interval));
-  cells.push_back(count(metrics.within_interval));
-  cells.push_back(metrics.with_interval > 0 ? Cell(percent * share(metrics.within_interval, metrics.with_interval))
-                                            : Cell());
-}
-
-ResultTable suite_table(const Validation& validation) {
-  std::vector<Column> columns{{"suite", "suite", ""}, {"role", "role", ""}};
-  std::ranges::copy(metric_columns(validation.uncertainty.has_value()), std::back_inserter(columns));
+// By suite and role, or also by group and figure.
+ResultTable table_of_groups(const Validation& validation, const std::vector<Group>& groups, bool by_figure) {
+  const std::vector<Metric> metrics = metrics_shown(validation.uncertainty.has_value());
+  std::vector<Column> columns{{"suite", "suite", ""}};
+  if (by_figure) columns.insert(columns.end(), {{"group", "group", ""}, {"figure", "figure", ""}});
+  columns.push_back({"role", "role", ""});
+  for (const Metric& metric : metrics) columns.push_back(metric.column);
   ResultTable table(columns);
-  for (const Group& group : groups_by_suite(validation)) {
-    std::vector<Cell> cells{group.suite, std::string(to_string(group.role))};
-    append_metrics(cells, metrics_of(group.cases), validation.uncertainty.has_value());
-    table.add_row(std::move(cells));
-  }
-  return table;
-}
-
-ResultTable group_table(const Validation& validation) {
-  std::vector<Column> columns{
-      {"suite", "suite", ""}, {"group", "group", ""}, {"figure", "figure", ""}, {"role", "role", ""}};
-  std::ranges::copy(metric_columns(validation.uncertainty.has_value()), std::back_inserter(columns));
-  ResultTable table(columns);
-  for (const Group& group : groups_by_figure(validation)) {
-    std::vector<Cell> cells{group.suite, group.name, group.figure, std::string(to_string(group.role))};
-    append_metrics(cells, metrics_of(group.cases), validation.uncertainty.has_value());
+  for (const Group& group : groups) {
+    std::vector<Cell> cells{group.suite};
+    if (by_figure) cells.insert(cells.end(), {group.name, group.figure});
+    cells.emplace_back(std::string(to_string(group.role)));
+    const Metrics all = metrics_of(group.cases);
+    for (const Metric& metric : metrics) cells.push_back(metric.of(all));
     table.add_row(std::move(cells));
   }
   return table;
@@ -461,8 +443,8 @@ study::Results report(const Validation& validation) {
     results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
   add("cases", "Cases", case_table(all, false, validation.uncertainty.has_value()), false);
-  add("suites", "Errors by suite", suite_table(validation));
-  add("groups", "Errors by group", group_table(validation), false);
+  add("suites", "Errors by suite", table_of_groups(validation, groups_by_suite(validation), false));
+  add("groups", "Errors by group", table_of_groups(validation, groups_by_figure(validation), true), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);
   add("choices", "Choices among measured alternatives", choice_table(validation));
   add("claims", "Claims of papers", claim_table(validation));

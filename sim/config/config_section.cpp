@@ -43,6 +43,18 @@ std::vector<T> read_list(NumberReader<T>& reader, const ConfigNode& node) {
   return numbers;
 }
 
+// Those of a leaf that is a list; none where anything is wrong with it.
+template <class T>
+std::vector<T> read_numbers(ConfigReading* reading, std::optional<ConfigLeaf> found, Limits<T> limits,
+                            const NumberForm<T>& form) {
+  if (!found) return {};
+  NumberReader<T> reader(*reading, *found, limits, form);
+  std::vector<T> numbers = read_list(reader, *found->value);
+  if (!reader.ok()) return {};
+  record(*reading, *found, form.unit);
+  return numbers;
+}
+
 // The limits of the numbers were ints already.
 std::vector<int> to_ints(const std::vector<std::int64_t>& numbers) { return {numbers.begin(), numbers.end()}; }
 
@@ -245,25 +257,11 @@ std::string Section::name(std::string_view key, std::optional<std::string> fallb
 }
 
 std::vector<double> Section::numbers(std::string_view key, double low, double high) {
-  std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
-  if (!found) return {};
-  const NumberForm<double> form = plain_form();
-  NumberReader<double> reader(*reading_, *found, {low, high}, form);
-  std::vector<double> numbers = read_list(reader, *found->value);
-  if (!reader.ok()) return {};
-  record(*reading_, *found, form.unit);
-  return numbers;
+  return read_numbers<double>(reading_, leaf(key, LeafRole::number, true), {low, high}, plain_form());
 }
 
 std::vector<int> Section::integers(std::string_view key, int low, int high) {
-  std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
-  if (!found) return {};
-  const NumberForm<std::int64_t> form = integer_form();
-  NumberReader<std::int64_t> reader(*reading_, *found, {low, high}, form);
-  const std::vector<std::int64_t> numbers = read_list(reader, *found->value);
-  if (!reader.ok()) return {};
-  record(*reading_, *found, form.unit);
-  return to_ints(numbers);
+  return to_ints(read_numbers<std::int64_t>(reading_, leaf(key, LeafRole::number, true), {low, high}, integer_form()));
 }
 
 std::vector<std::vector<int>> Section::integer_matrix(std::string_view key, int low, int high) {

@@ -31,8 +31,8 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
       columns_(study.columns()),
       points_(store.size() + store.failures()) {
   std::vector<std::size_t> places;
-  for (const Objective& objective : study.objectives) places.push_back(place_of(objective.of));
-  const std::size_t fidelity = place_of("fidelity");
+  for (const Objective& objective : study.objectives) places.push_back(place_of(columns_, objective.of));
+  const std::size_t fidelity = place_of(columns_, "fidelity");
   std::vector<SampleChart> samples;
   has_medians_ = points_ <= most_charted && (points_ > most_rows || study.points.is_drawn());
   for (const ChartAxes& axes : study.charts) {
@@ -76,10 +76,6 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
   }
 }
 
-std::size_t SweepResults::place_of(const std::string& key) const {
-  return static_cast<std::size_t>(std::ranges::find(columns_, key, &Column::key) - columns_.begin());
-}
-
 bool SweepResults::is_on_front(std::uint64_t index) const { return std::ranges::binary_search(on_fronts_, index); }
 
 // What a point chose of the axes that vary and are no cases.
@@ -96,7 +92,7 @@ std::string SweepResults::choice_of(std::uint64_t index) const {
 
 bool SweepResults::meets(const std::vector<Cell>& cells) const {
   return std::ranges::all_of(study_.constraints, [&](const Constraint& constraint) {
-    const std::optional<double> value = number_of(cells[place_of(constraint.of)]);
+    const std::optional<double> value = number_of(cells[place_of(columns_, constraint.of)]);
     return value && (!constraint.at_least || *value >= *constraint.at_least) &&
            (!constraint.at_most || *value <= *constraint.at_most);
   });
@@ -210,7 +206,7 @@ NamedTable SweepResults::best() const {
     for (std::size_t o = 0; o < study_.objectives.size(); ++o) {
       const auto best = std::ranges::min_element(front.members(), {}, [o](const auto& each) { return each.costs[o]; });
       const Objective& objective = study_.objectives[o];
-      const std::size_t place = place_of(objective.of);
+      const std::size_t place = place_of(columns_, objective.of);
       if (place + study_.quantities.size() < columns_.size()) continue;
       const Column& column = columns_[place];
       table.add_row({study_.name_of(which), (objective.minimize ? "least " : "greatest ") + column.heading,
@@ -226,7 +222,7 @@ std::map<SweepStudy::Case, std::map<std::string, double>> SweepResults::least_by
   const Objective& objective = study_.objectives.front();
   std::map<SweepStudy::Case, std::map<std::string, double>> least;
   for (const PointAnswer& answer : shown_) {
-    const std::optional<double> value = number_of(answer.cells[place_of(objective.of)]);
+    const std::optional<double> value = number_of(answer.cells[place_of(columns_, objective.of)]);
     if (!value || !answer.fault.empty() || !meets(answer.cells)) continue;
     const Point point = study_.points.point(answer.index);
     const double cost = objective.minimize ? *value : -*value;
@@ -271,7 +267,7 @@ std::string SweepResults::best_value(std::size_t axis) const {
 std::string SweepResults::gain_sentence() const {
   if (fronts_.empty() || points_ > most_rows) return {};
   const Objective& objective = study_.objectives.front();
-  const std::size_t place = place_of(objective.of);
+  const std::size_t place = place_of(columns_, objective.of);
   std::optional<double> least;
   std::optional<double> greatest;
   std::string first;

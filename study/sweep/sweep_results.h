@@ -39,7 +39,6 @@ class SweepResults {
   bool is_on_front(std::uint64_t index) const;
   std::vector<Cell> row_of(const PointAnswer& answer) const;
   std::vector<Column> row_columns() const;
-  std::size_t place_of(const std::string& key) const;
   std::string choice_of(std::uint64_t index) const;
 
   NamedTable table() const;

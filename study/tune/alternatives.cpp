@@ -51,6 +51,12 @@ std::string name_of(const PairChoice& choice) {
   return name;
 }
 
+std::optional<std::size_t> place_in(const std::vector<PairChoice>& choices, const PairChoice& choice) {
+  const auto found = std::ranges::find(choices, choice);
+  if (found == choices.end()) return {};
+  return static_cast<std::size_t>(found - choices.begin());
+}
+
 bool gathers(DependentSchedule::Collective collective) { return collective == DependentSchedule::Collective::gather; }
 
 }  // namespace
@@ -169,9 +175,7 @@ std::optional<std::size_t> PairAlternatives::by_strategy(Testbed& testbed, const
     case Strategy::c3_best:
       return {};  // searches, not choices
   }
-  const auto found = std::ranges::find(choices_, choice);
-  if (found == choices_.end()) return {};
-  return static_cast<std::size_t>(found - choices_.begin());
+  return place_in(choices_, choice);
 }
 
 C3Trial PairAlternatives::trial_of(const Sizes& sizes, std::size_t alternative) const {
@@ -213,9 +217,7 @@ std::optional<std::size_t> PairAlternatives::of_trial(const C3Trial& trial) cons
   } else {
     choice.collective.channels = scenario.channels;
   }
-  const auto found = std::ranges::find(choices_, choice);
-  if (found == choices_.end()) return {};
-  return static_cast<std::size_t>(found - choices_.begin());
+  return place_in(choices_, choice);
 }
 
 Schedule PairAlternatives::schedule_of(const Sizes& sizes, const PairChoice& choice,
