@@ -181,8 +181,8 @@ const Words<StepWords>& words_of(const StepWords&) {
       {"half", [](auto& q) { return value_of(q.question.half, half_choices()); },
        "Of --layers, one half alone (both unless given)"},
       {"collectives", [](auto& q) { return value_of(q.question.collectives, carrier_choices()); },
-       "What moves data between GPUs, where it can; auto: of each kind what makes the step fastest (rccl unless "
-       "given)"},
+       "What moves data between GPUs, where it can; t3: engines, and products whose results are added up over --tp are "
+       "fused with the reduce-scatter; auto: of each kind what makes the step fastest (rccl unless given)"},
       {"variant", [](auto& q) { return value_of(q.question.variant, variant_choices()); },
        "Variant of collectives on engines, of those that have it (pcpy unless given)"},
       {"prelaunch", [](auto& q) { return value_of(q.question.prelaunch); },

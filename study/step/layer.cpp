@@ -57,11 +57,11 @@ class Forward {
       }
     }
     writer_.gemm(name(of), out, in, tokens_);
+    if (of == "out" || of == "down") writer_.reduce_last();
   }
-  void add_up(const std::string& of) {
+  void add_up(const std::string& of, bool reduced = true) {
     const double elements = elements_of(tokens_, model_.hidden);
-    writer_.collective(name(of + "_all_reduce"), models::CollectiveKind::all_reduce, elements * writer_.element(),
-                       writer_.question().tp);
+    writer_.add_up(name(of), elements, reduced);
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
       writer_.operate(name(of + "_dropout"), Kind::elementwise, "dropout", elements);
     }
@@ -124,7 +124,7 @@ class Forward {
     writer_.gemm(name("down"), model_.hidden, writer_.share(model_.ffn), experts.tokens, experts.busy);
     writer_.collective(name("combine"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
     writer_.operate(name("unpermute"), Kind::elementwise, "add", elements);
-    add_up("down");
+    add_up("down", false);
   }
 
   StepWriter& writer_;

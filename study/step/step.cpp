@@ -53,6 +53,21 @@ struct Seen {
   double cycles = 0.0;  // of the engine clock
   double flops = 0.0;
 
+  void add(const StepPart& part, const models::PlatformSpec& platform) {
+    const double taken = sim::to_seconds(part.end - part.start).value();
+    by_kind[static_cast<std::size_t>(part.kind)] += taken;
+    StepShare& share = operations[part.name];
+    share.kind = part.kind;
+    share.work = to_string(part.work);
+    share.count += 1.0;
+    share.time += taken;
+    share.limits += limits_of(part.work, platform);
+    time = std::max(time, sim::to_seconds(part.end).value());
+    if (part.name.starts_with("again_")) return;
+    if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += gemm->flops().value();
+    if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += shape->flops().value();
+  }
+
   template <class Visit>
   static void each(Seen& a, const Seen& b, const Visit& visit) {
     visit(a.time, b.time);
@@ -101,7 +116,7 @@ class StepRun {
   // So many layers, as launched.
   void show(std::int64_t layers, StepResult& result) {
     Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
-    result.graph = graph_of(step_blocks(question_, operators_, layers), testbed.platform().gpus);
+    result.graph = graph_of(step_blocks(question_, testbed.platform(), operators_, layers), testbed.platform().gpus);
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed.run(schedule), testbed.platform());
   }
@@ -110,7 +125,7 @@ class StepRun {
  private:
   enum class Looks { at_time, at_all };
   Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Looks looks) {
-    const std::vector<StepBlock> blocks = step_blocks(question, operators_, layers);
+    const std::vector<StepBlock> blocks = step_blocks(question, testbed.platform(), operators_, layers);
     const OperationGraph graph = graph_of(blocks, testbed.platform().gpus, question.pause);
     const Schedule schedule = graph.schedule();
     require_possible(testbed, schedule);
@@ -131,18 +146,17 @@ class StepRun {
     std::vector<sim::Fault> faults;
     for (const Operation& operation : schedule) {
       const std::string why = testbed.why_impossible(operation.work);
-      if (!why.empty()) faults.push_back({"step", operation.name, why});
+      const bool is_new = std::ranges::find(faults, why, &sim::Fault::what) == faults.end();
+      if (!why.empty() && is_new) faults.push_back({"step", operation.name, why});
     }
     if (!faults.empty()) throw sim::ConfigError(std::move(faults));
   }
 
-  // A span ends when the host knows of it, `notice` after its kernels.
   static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
                    const models::PlatformSpec& platform) {
-    const sim::Time notice = platform.host.kernel_notice;
-    std::map<std::string, Kind> kind_of;
+    std::map<std::string, Kind> kinds_by_name;
     for (const StepBlock& block : blocks) {
-      for (const StepOperation& one : block.operations) kind_of[one.name] = one.kind;
+      for (const StepOperation& one : block.operations) kinds_by_name[one.name] = one.kind;
     }
     Seen seen;
     std::vector<Busy> compute;
@@ -150,24 +164,11 @@ class StepRun {
     for (std::size_t place = 0; place < graph.nodes().size(); ++place) {
       const GraphNode& node = graph.nodes()[place];
       if (node.listed == pause_name) continue;
-      const Kind kind = kind_of.at(node.listed);
-      const Span& span = timeline.operations[place];
-      const sim::Time end = is_kernel(node.operation.work) ? span.end - notice : span.end;
-      seen.by_kind[static_cast<std::size_t>(kind)] += sim::to_seconds(end - span.start).value();
-      StepShare& share = seen.operations[node.listed];
-      share.kind = kind;
-      share.work = to_string(node.operation.work);
-      share.count += 1.0;
-      share.time += sim::to_seconds(end - span.start).value();
-      share.limits += limits_of(node.operation.work, platform);
-      (communicates(kind) ? communication : compute).emplace_back(span.start, end);
-      seen.time = std::max(seen.time, sim::to_seconds(end).value());
-      const bool again = node.listed.starts_with("again_");
-      if (const auto* gemm = std::get_if<models::GemmShape>(&node.operation.work); gemm && !again) {
-        seen.flops += gemm->flops().value();
-      }
-      if (const auto* shape = std::get_if<models::AttentionShape>(&node.operation.work); shape && !again) {
-        seen.flops += shape->flops().value();
+      const Kind kind = kinds_by_name.at(node.listed);
+      for (const StepPart& part :
+           parts_of(node.listed, kind, node.operation.work, timeline.operations[place], platform)) {
+        seen.add(part, platform);
+        (communicates(part.kind) ? communication : compute).emplace_back(part.start, part.end);
       }
     }
     std::vector<Busy> all = compute;
@@ -188,7 +189,7 @@ class StepRun {
 bool is_possible(const models::PlatformSpec& platform, const StepQuestion& question,
                  std::span<const ElementwiseOperator> operators) {
   const Testbed testbed(platform);
-  for (const StepBlock& block : step_blocks(question, operators, 1)) {
+  for (const StepBlock& block : step_blocks(question, platform, operators, 1)) {
     for (const StepOperation& one : block.operations) {
       if (!testbed.why_impossible(one.work).empty()) return false;
     }
@@ -201,7 +202,7 @@ StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, StepQues
                                   std::span<const ElementwiseOperator> operators) {
   const std::int64_t few = std::min<std::int64_t>(2, question.layer_count());
   std::set<models::CollectiveKind> kinds_of_step;
-  for (const StepBlock& block : step_blocks(question, operators, 1)) {
+  for (const StepBlock& block : step_blocks(question, platform, operators, 1)) {
     for (const StepOperation& one : block.operations) {
       if (const auto* spec = std::get_if<models::CollectiveSpec>(&one.work)) kinds_of_step.insert(spec->kind);
     }
@@ -242,7 +243,7 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
     throw sim::ConfigError(std::move(faults));
   }
   StepResult result;
-  result.question = question.collectives ? question : with_chosen_carriers(platform, question, operators);
+  result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
   StepRun run(platform, result.question, operators);
   const std::int64_t layers = question.layer_count();
   const std::int64_t few = std::min(layers, simulated);

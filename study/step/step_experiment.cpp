@@ -41,6 +41,12 @@ std::string words(const models::CollectiveSpec& spec) {
                      spec.graph ? ", graph: true" : "");
 }
 
+std::string words(const models::FusedSpec& spec) {
+  return fmt::format("fused: {{{}, kind: {}, path: {}, trigger: {}, stores: {}, pieces: {}, gpus: {}}}",
+                     words(spec.gemm), to_string(spec.kind), to_string(spec.path), to_string(spec.trigger), spec.stores,
+                     spec.pieces, spec.gpus);
+}
+
 // What a wait is in a file: the name, and of a layer before its own "@layer-2". Of its own layer there is nothing to
 // say.
 std::string words(const Wait& wait) {
@@ -56,6 +62,7 @@ std::string line_of(const StepOperation& one) {
                                  [](const models::AttentionShape& shape) { return words(shape); },
                                  [](const models::ElementwiseSpec& spec) { return words(spec); },
                                  [](const models::CollectiveSpec& spec) { return words(spec); },
+                                 [](const models::FusedSpec& spec) { return words(spec); },
                                  [](const auto&) { return std::string(); }},  // a step has no other work
                  one.work);
   return fmt::format("{{name: {}, stream: {}, {}{}}}\n", one.name, one.stream, waits, work);
@@ -71,7 +78,7 @@ std::string launch_text(const models::PlatformSpec& platform, bool graph) {
 
 std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
                             std::span<const ElementwiseOperator> operators) {
-  const std::vector<StepBlock> blocks = step_blocks(question, operators, question.layer_count());
+  const std::vector<StepBlock> blocks = step_blocks(question, platform, operators, question.layer_count());
   std::string text =
       fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
                   question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,

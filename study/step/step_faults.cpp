@@ -43,6 +43,11 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
                            "node is accepted",
                            question.tp, question.ep, question.dp, question.cp, question.gpus(), platform.gpus));
   }
+  if (question.collectives.fuses && question.tp == 1) {
+    faults.add("collectives",
+               "t3 fuses products with the sums over the GPUs that share them out: --tp of at least 2 is "
+               "accepted");
+  }
   if (question.pp != 1) faults.add("pp", fmt::format("{}: steps have no pipeline yet: 1 is accepted", question.pp));
   if (question.cp > 1 && question.phase == Phase::decode) {
     faults.add("cp", "decode has no sequence to share out: 1 is accepted");

@@ -71,9 +71,9 @@ void write_embedding_gradient(StepWriter& writer) {
 
 }  // namespace
 
-std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                   std::int64_t layers) {
-  StepWriter writer(question, operators);
+std::vector<StepBlock> step_blocks(const StepQuestion& question, const models::PlatformSpec& platform,
+                                   std::span<const ElementwiseOperator> operators, std::int64_t layers) {
+  StepWriter writer(question, platform, operators);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;
   const auto block = [&](std::int64_t repeats) {

@@ -60,6 +60,7 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
       split.tp * split.ep * split.cp > 1 || (split.dp > 1 && split.trains()) || split.shard == Shard::full;
   if (!communicates) return {{"none", split}};
   for (const auto& [name, carrier] : carrier_choices()) {
+    if (carrier.fuses) continue;  // what no machine of today has is nothing to choose
     StepQuestion way = split;
     way.collectives = carrier;
     way.prelaunch = false;
