@@ -278,7 +278,7 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
       read.unreadable.insert(read.unreadable.end(), error.faults().begin(), error.faults().end());
     }
   }
-  take_least_of_ranks(read.readings);
+  tell_waits_of_ranks(read.readings);
   refuse_repeated_files(read.readings);
   return read;
 }

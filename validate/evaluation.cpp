@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "calibrate/replay/kineto.h"
+#include "calibrate/readers/kineto.h"
 #include "calibrate/replay/replay_report.h"
 #include "sim/config/measurement_text.h"
 #include "study/uncertainty/quantile.h"
@@ -45,11 +45,14 @@ std::vector<Batch> batches_of(const std::map<study::Trial, std::set<study::Figur
   return batches;
 }
 
-Outcome play_again(study::Testbed& testbed, const study::ReplayTrial& trial) {
-  const calibrate::Profile profile = calibrate::read_kineto(sim::read_measurement_text(trial.trace), trial.trace,
-                                                            calibrate::Labels::beside(trial.trace));
+calibrate::Met play_again(study::Testbed& testbed, const std::string& trace) {
+  const calibrate::Profile profile =
+      calibrate::read_kineto(sim::read_measurement_text(trace), trace, calibrate::Labels::beside(trace));
   calibrate::Contention contention(testbed, {});
-  const calibrate::Met met = calibrate::play_unchanged(profile, contention);
+  return calibrate::play_unchanged(profile, contention);
+}
+
+Outcome outcome_of(const calibrate::Met& met, const study::ReplayTrial& trial) {
   sim::Time time = trial.simulated ? met.simulated : met.replayed;
   if (trial.collective) {
     const auto known = met.collectives.find(*trial.collective);
@@ -61,10 +64,13 @@ Outcome play_again(study::Testbed& testbed, const study::ReplayTrial& trial) {
 
 std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   std::vector<Outcome> outcomes;
+  std::map<std::string, calibrate::Met> played;  // by trace
   for (const auto& [trial, figures] : batch) {
     Outcome outcome;
     if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) {
-      outcomes.push_back(play_again(testbed, *replay));
+      auto known = played.find(replay->trace);
+      if (known == played.end()) known = played.emplace(replay->trace, play_again(testbed, replay->trace)).first;
+      outcomes.push_back(outcome_of(known->second, *replay));
       continue;
     }
     outcome.why_not = study::why_impossible(testbed, trial);

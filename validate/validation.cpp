@@ -256,7 +256,7 @@ UserFiles readings_of(Validation& validation, const Library& library, std::span<
       validation.left_out.push_back({"", file.string(), "the whole file: " + error.faults().front().what, 0});
     }
   }
-  take_least_of_ranks(read.readings);
+  tell_waits_of_ranks(read.readings);
   return read;
 }
 

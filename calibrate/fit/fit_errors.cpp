@@ -52,10 +52,10 @@ double cost_of(const std::vector<double>& residuals, const std::vector<double>& 
 }
 
 // The cost over one unknown, all others fitted to it.
-class Profile {
+class LikelihoodProfile {
  public:
-  Profile(const Solution& solution, const Residuals& residuals, std::size_t unknown, const Eigen::MatrixXd& slopes,
-          const Eigen::MatrixXd& inverse)
+  LikelihoodProfile(const Solution& solution, const Residuals& residuals, std::size_t unknown,
+                    const Eigen::MatrixXd& slopes, const Eigen::MatrixXd& inverse)
       : solution_(solution), residuals_(residuals), unknown_(unknown), slopes_(slopes), inverse_(inverse) {}
 
   // Above that of the solution. The others follow along the ridge that slopes promise, then by steps of Gauss and
@@ -112,7 +112,7 @@ class Profile {
 
 // How far from `best`, towards `end`, the profile has risen to `height`; the whole way where it has not. Looked for
 // from `first` on, twice as far each time, then between the last two: the root of the rise is nearly a line.
-double distance_to(const Profile& profile, double best, double end, double height, double first) {
+double distance_to(const LikelihoodProfile& profile, double best, double end, double height, double first) {
   constexpr double close = 0.02;  // of the height: 1 % of the distance
   constexpr int most_looks = 5;
   const double way = std::abs(end - best);
@@ -145,7 +145,7 @@ double distance_to(const Profile& profile, double best, double end, double heigh
 }
 
 // Whether slopes tell how the cost rises on either side, as far as the range reaches.
-bool slopes_mislead(const Profile& profile, double best, double standard, double variance) {
+bool slopes_mislead(const LikelihoodProfile& profile, double best, double standard, double variance) {
   for (const double side : {-1.0, 1.0}) {
     const double value = std::clamp(best + side * 2.0 * standard, 0.0, 1.0);
     const double moved = std::abs(value - best);
@@ -182,7 +182,7 @@ FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::s
     error.at_limit = best < at_face || best > 1.0 - at_face;
     error.low = std::max(best - normal_95 * error.standard, 0.0);
     error.high = std::min(best + normal_95 * error.standard, 1.0);
-    const Profile profile(solution, residuals, i, slopes, inverse);
+    const LikelihoodProfile profile(solution, residuals, i, slopes, inverse);
     const bool known = inverse(at, at) > 0.0 && error.standard < 1.0;
     error.by_profile = known && (error.at_limit || slopes_mislead(profile, best, error.standard, inverse(at, at)));
     if (error.by_profile) {

@@ -1,5 +1,5 @@
-#include "calibrate/readers/babel_stream.h"
-
+// What BabelStream prints: the rates of its streams, as a table for people or, with --csv, as rows for programs. Rates
+// are those of the fastest of many runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibrate/readers/csv_log.h"
+#include "calibrate/readers/log_formats.h"
 
 namespace c3sim::calibrate {
 
@@ -226,24 +227,15 @@ class StreamCsvReader {
 
 }  // namespace
 
-bool is_babel_stream(std::string_view text) {
-  LogLines lines(text);
-  while (lines.next()) {
-    if (lines.line().text.size() <= longest_log_line && are_stream_heads(lines.line())) return true;
-  }
-  return false;
-}
+bool is_babel_stream(std::string_view text) { return has_line(text, are_stream_heads); }
 
 Reading read_babel_stream(std::string_view text, const std::string& name) {
   return StreamTableReader(text, name).read();
 }
 
 bool is_babel_stream_csv(std::string_view text) {
-  LogLines lines(text);
-  while (lines.next()) {
-    if (lines.line().text.starts_with("function,num_times,n_elements,sizeof,")) return true;
-  }
-  return false;
+  return has_line(text,
+                  [](const LogCell& line) { return line.text.starts_with("function,num_times,n_elements,sizeof,"); });
 }
 
 Reading read_babel_stream_csv(std::string_view text, const std::string& name) {

@@ -1,5 +1,4 @@
-#include "calibrate/readers/gemm_bench.h"
-
+// What rocblas-bench and hipblaslt-bench print of GEMMs: a line that names columns from transA on, below it the values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +9,35 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 
 namespace c3sim::calibrate {
 
 namespace {
+
+// What sets the one program apart from the other.
+struct GemmBench {
+  std::string_view program;  // "rocblas-bench"
+  std::string_view rate;     // its column of Gflop/s: "rocblas-Gflops"
+  std::string_view library;  // for people
+  // The assignment that makes a platform use the kernels of so transposed operands ("TN"); empty where none has them.
+  std::string_view (*kernels_of)(std::string_view layout);
+};
+
+// One table of tiles stands for all layouts: its efficiencies are of TN, and of what PyTorch calls.
+std::string_view hipblaslt_kernels(std::string_view) { return "gpu.gemm.library=hipblaslt"; }
+
+// As configs/platforms/mi300x.yaml names them, from tables that Tensile was tuned for.
+std::string_view rocblas_kernels(std::string_view layout) {
+  if (layout == "NN") return "gpu.gemm.library=rocblas";
+  if (layout == "NT") return "gpu.gemm.library=rocblas_nt";
+  if (layout == "TT") return "gpu.gemm.library=rocblas_tt";
+  return {};
+}
+
+constexpr GemmBench hipblaslt{"hipblaslt-bench", "hipblaslt-Gflops", "hipBLASLt", hipblaslt_kernels};
+constexpr GemmBench rocblas{"rocblas-bench", "rocblas-Gflops", "rocBLAS", rocblas_kernels};
 
 constexpr std::string_view modelled_type = "bf16_r";
 
@@ -208,20 +231,23 @@ void BenchReader::keep_winner() {
   }
 }
 
-}  // namespace
-
-bool is_gemm_bench(const GemmBench& bench, std::string_view text) {
-  LogLines lines(text);
-  while (lines.next()) {
-    if (lines.line().text.size() > longest_log_line) continue;
-    const LogCell line = without_device(trimmed(lines.line()));
-    if (are_gemm_heads(line) && line.text.find(bench.rate) != std::string_view::npos) return true;
-  }
-  return false;
+bool is_of(const GemmBench& bench, std::string_view text) {
+  return has_line(text, [&bench](const LogCell& any) {
+    const LogCell line = without_device(trimmed(any));
+    return are_gemm_heads(line) && line.text.find(bench.rate) != std::string_view::npos;
+  });
 }
 
-Reading read_gemm_bench(const GemmBench& bench, std::string_view text, const std::string& name) {
-  return BenchReader(bench, text, name).read();
+}  // namespace
+
+bool is_hipblaslt_bench(std::string_view text) { return is_of(hipblaslt, text); }
+Reading read_hipblaslt_bench(std::string_view text, const std::string& name) {
+  return BenchReader(hipblaslt, text, name).read();
+}
+
+bool is_rocblas_bench(std::string_view text) { return is_of(rocblas, text); }
+Reading read_rocblas_bench(std::string_view text, const std::string& name) {
+  return BenchReader(rocblas, text, name).read();
 }
 
 }  // namespace c3sim::calibrate

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "calibrate/readers/json_place.h"
 #include "sim/config/config_text.h"
 
 namespace c3sim::calibrate {
@@ -16,49 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// How far a text has been read.
-struct Place {
-  std::string_view text;
-  std::size_t at = 0;
-  std::size_t line_start = 0;
-  int line = 1;
-
-  void advance() {
-    if (text[at++] != '\n') return;
-    ++line;
-    line_start = at;
-  }
-  int column() const { return static_cast<int>(std::min(at - line_start, longest_log_line)) + 1; }
-};
-
-// Reads on from a place and moves it.
-class PlaceIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  explicit PlaceIterator(Place* place) : place_(place) {}  // null: the end of any text
-  reference operator*() const { return place_->text[place_->at]; }
-  PlaceIterator& operator++() {
-    place_->advance();
-    return *this;
-  }
-  bool operator==(const PlaceIterator& other) const { return is_end() == other.is_end(); }
-  bool operator!=(const PlaceIterator& other) const { return !(*this == other); }
-
- private:
-  bool is_end() const { return place_ == nullptr || place_->at == place_->text.size(); }
-
-  Place* place_;
-};
-
 // What the parser tells of a text.
 class Handler final : public Json::json_sax_t {
  public:
-  Handler(const Place& place, const std::function<void(const JsonRecord&)>& take) : place_(place), take_(take) {}
+  Handler(const JsonPlace& place, const std::function<void(const JsonRecord&)>& take) : place_(place), take_(take) {}
 
   bool null() override { return next_element(); }
   bool boolean(bool value) override { return add(value ? "true" : "false"); }
@@ -168,7 +129,7 @@ class Handler final : public Json::json_sax_t {
     return key;
   }
 
-  const Place& place_;
+  const JsonPlace& place_;
   const std::function<void(const JsonRecord&)>& take_;
   std::vector<Level> levels_;
   std::vector<JsonRecord> records_;  // that have begun
@@ -190,7 +151,7 @@ std::string_view JsonRecord::text(std::string_view key) const {
 
 std::optional<JsonFault> read_json_records(std::string_view text, const std::function<void(const JsonRecord&)>& take) {
   text = sim::without_byte_order_mark(text);
-  Place place{.text = text};
+  JsonPlace place{.text = text};
   const auto skip_between = [&place] {
     constexpr std::string_view between = " \t\r\n,";
     while (place.at < place.text.size() && between.find(place.text[place.at]) != std::string_view::npos)
@@ -199,8 +160,8 @@ std::optional<JsonFault> read_json_records(std::string_view text, const std::fun
   for (skip_between(); place.at < text.size(); skip_between()) {
     Handler handler(place, take);
     constexpr bool to_the_end = false;
-    const bool parsed = Json::sax_parse(PlaceIterator(&place), PlaceIterator(nullptr), &handler,
-                                        Json::input_format_t::json, to_the_end);
+    const bool parsed =
+        Json::sax_parse(JsonIterator(&place), JsonIterator(nullptr), &handler, Json::input_format_t::json, to_the_end);
     handler.give_up();
     if (!parsed) return handler.fault();
   }

@@ -1,16 +1,10 @@
+#include "calibrate/readers/log_formats.h"
+
 #include <array>
 
-#include "calibrate/readers/babel_stream.h"
-#include "calibrate/readers/hipblaslt_bench.h"
-#include "calibrate/readers/rccl_tests_json.h"
-#include "calibrate/readers/rccl_tests_text.h"
+#include "calibrate/readers/kineto.h"
+#include "calibrate/readers/profile_reading.h"
 #include "calibrate/readers/reader.h"
-#include "calibrate/readers/rocblas_bench.h"
-#include "calibrate/readers/rocprof_counters.h"
-#include "calibrate/readers/rocprof_trace.h"
-#include "calibrate/readers/torch_trace.h"
-#include "calibrate/readers/transfer_bench_csv.h"
-#include "calibrate/readers/transfer_bench_text.h"
 
 namespace c3sim::calibrate {
 
@@ -35,7 +29,7 @@ std::span<const LogFormat> log_formats() {
                 is_rocprof_copy_trace, read_rocprof_copy_trace},
       LogFormat{"rocprofv3 counters", "counters of kernels by name, from rocprofv3 --pmc", is_rocprof_counters,
                 read_rocprof_counters},
-      LogFormat{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_torch_trace,
+      LogFormat{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,
                 read_torch_trace}};
   return formats;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/measurement.h"
@@ -23,7 +24,7 @@ class LogReading {
   void add(Measurement measurement);  // all but its file is set
   void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
   void set_gpu(std::string_view name);  // the first that is not empty counts
-  void set_rank(int rank) { reading_.rank = rank; }
+  void set_profile(Profile profile) { reading_.profile = std::move(profile); }
 
   // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
   // people read it (study/ask/figure.h).

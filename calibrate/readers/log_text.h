@@ -44,6 +44,16 @@ class LogLines {
   bool is_ended_ = true;
 };
 
+// Whether a log has such a line.
+template <class IsSuch>
+bool has_line(std::string_view text, const IsSuch& is_such) {
+  LogLines lines(text);
+  while (lines.next()) {
+    if (lines.line().text.size() <= longest_log_line && is_such(lines.line())) return true;
+  }
+  return false;
+}
+
 // Without the blanks, tabs and carriage returns around it.
 LogCell trimmed(const LogCell& cell);
 // Without the escape sequences by which tools colour what they print (ECMA-48: CSI and OSC); lines stay what they are.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/readers/profile.h"
 #include "sim/config/config_error.h"
 #include "study/ask/trial.h"
 
@@ -35,6 +36,12 @@ struct Alone {
   std::optional<double> tiles{};
 };
 
+// One run of what a profiler saw beside or as a collective that may have waited for other ranks.
+struct TracedRun {
+  std::size_t collective = 0;  // place in Profile::work
+  double value = 0.0;          // of the first figure
+};
+
 struct Measurement {
   std::string file;   // without folders
   int line = 0;       // from 1; 0: of the file as a whole
@@ -46,6 +53,7 @@ struct Measurement {
   std::vector<Seen> seen;
   // Its time holds what its rank waited for others, of a trace of one rank: shown beside a prediction, never scored.
   bool holds_waits = false;
+  std::vector<TracedRun> runs{};     // of what holds waits, as far as a profile has them
   std::vector<study::Figure> asked;  // what such a row can tell, measured or not
   Alone alone;
   // Of measured alternatives among which one would choose: what the choice is about, and which one this is. Empty:
@@ -81,7 +89,7 @@ struct Reading {
   std::string format;               // what it was read as
   std::string platform;             // that it is read for, once that is known
   std::string gpu;                  // that it says it was measured on, in its own words; empty: it says nothing of it
-  std::optional<int> rank;          // whose trace it is, where it is one of several
+  std::optional<Profile> profile;   // of a profiler's trace, the whole of it
   std::vector<std::string> header;  // comments above a table: protocol and environment, where they were written down
   std::vector<std::string> alike;   // other forms that the table could have been read as
   std::vector<Measurement> measurements;

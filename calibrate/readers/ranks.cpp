@@ -4,60 +4,72 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
+
+#include "calibrate/readers/repeated_runs.h"
 
 namespace c3sim::calibrate {
 
 namespace {
 
-struct Told {
-  int rank;
-  Measurement* measurement;
+bool came_last(const ProfiledWork& collective) { return collective.least && collective.length() == *collective.least; }
 
-  double time() const { return measurement->seen.front().value; }
-};
-
-using Collectives = std::map<std::pair<std::string, study::Trial>, std::vector<Told>>;  // by GPU and trial
-
-Collectives collectives_of(std::span<Reading> readings) {
-  Collectives collectives;
-  for (Reading& reading : readings) {
-    if (!reading.rank) continue;
-    for (Measurement& one : reading.measurements) {
-      if (one.holds_waits) collectives[{reading.gpu, one.trial}].push_back({*reading.rank, &one});
-    }
+// Whether what the rank waited for others is less than a hundredth of its run, of whose collectives all are known.
+bool hardly_waited(const Profile& profile) {
+  sim::Time waited{0};
+  for (const ProfiledWork& work : profile.work) {
+    if (work.kind != WorkKind::collective) continue;
+    if (!work.least) return false;
+    waited += work.length() - *work.least;
   }
-  return collectives;
+  constexpr int hardly = 100;
+  return hardly * waited < profile.end() - profile.begin();
+}
+
+// False where nothing is left of it.
+bool take_waits_out(Measurement& one, const Profile& profile, std::size_t ranks) {
+  if (one.runs.empty()) {
+    one.holds_waits = !hardly_waited(profile);
+    return true;
+  }
+  const auto& work = profile.work;
+  if (std::ranges::none_of(one.runs, [&](const TracedRun& run) { return work[run.collective].least.has_value(); }))
+    return true;
+  std::erase_if(one.runs, [&](const TracedRun& run) { return !came_last(work[run.collective]); });
+  if (one.runs.empty()) return false;
+  std::vector<double> values;
+  for (const TracedRun& run : one.runs) values.push_back(run.value);
+  const Percentiles seconds = percentiles_of(std::move(values));
+  Seen& seen = one.seen.front();
+  std::tie(seen.value, seen.low, seen.high) = std::tuple(seconds.median, seconds.low, seconds.high);
+  one.group += fmt::format(", last of {} ranks", ranks);
+  one.holds_waits = false;
+  return true;
 }
 
 }  // namespace
 
-void take_least_of_ranks(std::span<Reading> readings) {
-  std::set<const Measurement*> superseded;
-  for (const auto& [key, told] : collectives_of(readings)) {
-    std::set<int> ranks;
-    for (const Told& one : told) ranks.insert(one.rank);
-    if (ranks.size() < 2) continue;
-    const Told& least = *std::ranges::min_element(told, {}, &Told::time);
-    least.measurement->holds_waits = false;
-    least.measurement->group = fmt::format("profiler: collective, least of {} ranks", ranks.size());
-    for (const Told& one : told) {
-      if (one.measurement != least.measurement) superseded.insert(one.measurement);
-    }
-  }
+void tell_waits_of_ranks(std::span<Reading> readings) {
+  std::map<std::string, std::map<int, std::vector<Reading*>>> runs;  // by GPU and rank
   for (Reading& reading : readings) {
-    std::vector<Measurement> kept;
-    for (Measurement& one : reading.measurements) {
-      if (superseded.contains(&one)) {
-        reading.left_out.push_back({one.where(), "another rank waited less for the same collective"});
-      } else {
-        kept.push_back(std::move(one));
-      }
+    if (reading.profile && reading.profile->rank) runs[reading.gpu][*reading.profile->rank].push_back(&reading);
+  }
+  for (const auto& [gpu, ranks] : runs) {
+    const bool once = std::ranges::all_of(ranks, [](const auto& rank) { return rank.second.size() == 1; });
+    if (ranks.size() < 2 || !once) continue;
+    std::vector<Profile*> profiles;
+    for (const auto& [rank, own] : ranks) profiles.push_back(&*own.front()->profile);
+    tell_waits(profiles);
+    for (const auto& [rank, own] : ranks) {
+      Reading& reading = *own.front();
+      std::erase_if(reading.measurements, [&](Measurement& one) {
+        if (!one.holds_waits || take_waits_out(one, *reading.profile, ranks.size())) return false;
+        reading.left_out.push_back({one.where(), "its rank waited for another, whose trace tells it"});
+        return true;
+      });
     }
-    reading.measurements = std::move(kept);
   }
 }
 

@@ -7,8 +7,9 @@
 
 namespace c3sim::calibrate {
 
-// Of a collective that traces of several ranks of the same GPUs tell, the least of their times counts: who came last
-// waited for nobody. It holds no waits then; those of other ranks are left out.
-void take_least_of_ranks(std::span<Reading> readings);
+// Of the runs of a collective that traces of several ranks of the same GPUs tell, those count in the trace whose rank
+// came last and waited for nobody: of them are then the figures, which hold no waits. What a rank never came last to is
+// left out of its trace.
+void tell_waits_of_ranks(std::span<Reading> readings);
 
 }  // namespace c3sim::calibrate

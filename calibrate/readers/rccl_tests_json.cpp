@@ -1,5 +1,6 @@
-#include "calibrate/readers/rccl_tests_json.h"
-
+// The JSON that rccl-tests and nccl-tests write: one record per size with the times of both runs (nccl-tests, -J FILE:
+// size, out_of_place {time, nwrong}, in_place {...}, beside args, config and devices), or one per run (rccl-tests,
+// -Z json -x FILE: name, nodes, ranks, gpusPerRank, size, inPlace, time, wrong). Times in microseconds.
 #include <array>
 #include <map>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/readers/json_records.h"
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/rccl_test.h"
 #include "sim/config/config_text.h"
 

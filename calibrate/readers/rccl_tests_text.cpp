@@ -1,5 +1,5 @@
-#include "calibrate/readers/rccl_tests_text.h"
-
+// What all_reduce_perf and its siblings (rccl-tests, nccl-tests) print: comments that describe the test, a table with
+// the times of every size, and in between what MPI, the library and the shell had to say.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/rccl_test.h"
 
 namespace c3sim::calibrate {
@@ -240,14 +241,11 @@ void RcclTextReader::end_test() {
 }  // namespace
 
 bool is_rccl_tests_text(std::string_view text) {
-  LogLines lines(text);
-  while (lines.next()) {
-    if (lines.line().text.size() > longest_log_line) continue;
-    const LogCells words = comment_words(without_rank(lines.line()));
-    if (are_heads(words) && behind(words, "algbw") != nullptr) return true;
-    if (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr) return true;
-  }
-  return false;
+  return has_line(text, [](const LogCell& line) {
+    const LogCells words = comment_words(without_rank(line));
+    return (are_heads(words) && behind(words, "algbw") != nullptr) ||
+           (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr);
+  });
 }
 
 Reading read_rccl_tests_text(std::string_view text, const std::string& name) {

@@ -1,11 +1,13 @@
-#include "calibrate/readers/rocprof_counters.h"
-
+// The counters that rocprofv3 writes as CSV (--pmc): a row per dispatch and counter. Dispatches are serialised and
+// slowed down for counting, so that their times are not looked at; what a kernel computed is not said (measurement.h,
+// NamedRuns).
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "calibrate/readers/csv_log.h"
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/repeated_runs.h"
 
 namespace c3sim::calibrate {

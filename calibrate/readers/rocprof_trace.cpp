@@ -1,5 +1,6 @@
-#include "calibrate/readers/rocprof_trace.h"
-
+// The kernel and memory copy traces that rocprofv3 writes as CSV (--kernel-trace, --memory-copy-trace): a row per
+// dispatch or copy, with Start_Timestamp and End_Timestamp in nanoseconds. Neither says what a kernel computed or how
+// many bytes were copied: runs are told by name (measurement.h, NamedRuns), those that were alone on their GPU.
 #include <fmt/format.h>
 
 #include <map>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "calibrate/readers/csv_log.h"
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/trace_runs.h"
 
 namespace c3sim::calibrate {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "calibrate/readers/log_reading.h"
@@ -15,30 +15,28 @@ namespace c3sim::calibrate {
 
 namespace {
 
-std::vector<std::string_view> all_of(const JsonRecord& event, std::string_view key) {
-  std::vector<std::string_view> texts;
-  for (const JsonValue& value : event.values) {
-    if (value.key == key) texts.emplace_back(value.text);
-  }
-  return texts;
-}
+using Field = EventField;
+using models::Dtype;
+using models::GemmShape;
 
-std::optional<std::int64_t> count_of(const JsonRecord& event, std::string_view key) {
-  const JsonValue* const value = event.find(key);
-  if (value == nullptr) return {};
-  const sim::Parsed<std::int64_t> parsed = parse_printed_integer(value->text);
-  if (!parsed.error.empty() || parsed.value < 0) return {};
-  return parsed.value;
-}
-
-// Operators whose last operands with dimensions are two matrices, each perhaps behind the size of a batch.
+// Operators with two matrices among their operands, each perhaps behind the number of products.
 struct ProductOperator {
   std::string_view name;
   std::size_t dimensions;  // of each matrix
+  std::size_t first;       // operand that is one
 };
-constexpr std::array products{ProductOperator{"aten::mm", 2}, ProductOperator{"aten::addmm", 2},
-                              ProductOperator{"aten::bmm", 3}, ProductOperator{"aten::baddbmm", 3},
-                              ProductOperator{"aten::_scaled_mm", 2}};
+constexpr std::array products{ProductOperator{"aten::mm", 2, 0}, ProductOperator{"aten::addmm", 2, 1},
+                              ProductOperator{"aten::bmm", 3, 0}, ProductOperator{"aten::baddbmm", 3, 1},
+                              ProductOperator{"aten::_scaled_mm", 2, 0}};
+
+// As operators name the types of their operands, where that tells how they are multiplied: of floats it does not, which
+// may be of fp32 or tf32.
+constexpr std::array<std::pair<std::string_view, Dtype>, 6> dtypes{{{"c10::BFloat16", Dtype::bf16},
+                                                                    {"c10::Half", Dtype::fp16},
+                                                                    {"c10::Float8_e4m3fn", Dtype::fp8},
+                                                                    {"c10::Float8_e4m3fnuz", Dtype::fp8},
+                                                                    {"c10::Float8_e5m2", Dtype::fp8},
+                                                                    {"c10::Float8_e5m2fnuz", Dtype::fp8}}};
 
 // c10/core/ScalarType.h, as torch/csrc/distributed spells them.
 constexpr std::array<std::pair<std::string_view, int>, 14> bytes_of_types{{{"BFloat16", 2},
@@ -56,7 +54,22 @@ constexpr std::array<std::pair<std::string_view, int>, 14> bytes_of_types{{{"BFl
                                                                            {"Float8_e5m2", 1},
                                                                            {"Float8_e5m2fnuz", 1}}};
 
-TorchWork no_trial(std::string why) { return {{}, std::move(why)}; }
+KnownWork no_trial(std::string why) { return {{}, std::move(why)}; }
+
+// What stands before each separator.
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = text.find(separator); end != std::string_view::npos; end = text.find(separator)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return parts;
+}
+
+std::optional<std::int64_t> count_of(const KinetoEvent& event, Field field) {
+  const std::optional<std::int64_t> count = event.integer(field);
+  return count && *count >= 0 ? count : std::nullopt;
+}
 
 // "_allgather_base" is the operation "allgather" on one buffer.
 std::string operation_of(std::string_view name) {
@@ -69,57 +82,62 @@ std::string operation_of(std::string_view name) {
 }  // namespace
 
 // Rows of PyTorch are columns of BLAS: (M x K) (K x N) is asked for as the product of size N x M x K.
-std::optional<TorchWork> matrix_product_of(const JsonRecord& event) {
-  const JsonValue* const name = event.find("name");
-  if (name == nullptr) return {};
-  const auto* const product = std::ranges::find(products, name->text, &ProductOperator::name);
+std::optional<KnownWork> matrix_product_of(const KinetoEvent& event) {
+  const auto* const product = std::ranges::find(products, event[Field::name], &ProductOperator::name);
   if (product == products.end()) return {};
-  const std::vector<std::string_view> dims = all_of(event, "args.inputdims");
-  const std::vector<std::string_view> types = all_of(event, "args.inputtype");
-  const std::size_t needed = 2 * product->dimensions;
-  if (dims.size() < needed || types.empty()) {
+  const std::vector<std::string_view> operands = parts_of(event[Field::operand_dims], ';');
+  const std::vector<std::string_view> types = parts_of(event[Field::operand_types], ',');
+  if (operands.size() < product->first + 2 || types.size() < product->first + 2) {
     return no_trial(fmt::format("{} without the shapes of its operands: record_shapes=True of the profiler is accepted",
                                 product->name));
   }
-  for (const std::string_view type : types) {
-    if (type.empty() || type == "Scalar" || type == "c10::BFloat16") continue;
-    return no_trial(fmt::format("{} of {}: GEMMs of bf16 have a model", product->name, printable(type)));
-  }
-  std::vector<int> sizes;
-  for (const std::string_view dim : std::vector(dims.end() - static_cast<std::ptrdiff_t>(needed), dims.end())) {
-    constexpr std::int64_t longest_side = 1 << 24;
-    const sim::Parsed<std::int64_t> parsed = parse_printed_integer(dim);
-    if (!parsed.error.empty() || parsed.value < 1 || parsed.value > longest_side) {
-      return no_trial(fmt::format("{} of a side of {}", product->name, printable(dim)));
+  std::vector<std::int64_t> sides;  // of both
+  for (std::size_t operand = product->first; operand < product->first + 2; ++operand) {
+    const auto* const dtype = std::ranges::find(dtypes, types[operand], &std::pair<std::string_view, Dtype>::first);
+    if (dtype == dtypes.end() || types[operand] != types[product->first]) {
+      return no_trial(
+          fmt::format("{} of {}: GEMMs of bf16, fp16 and fp8 have a model", product->name, printable(types[operand])));
     }
-    sizes.push_back(static_cast<int>(parsed.value));
+    const std::vector<std::string_view> dims = parts_of(operands[operand], ',');
+    if (dims.size() != product->dimensions)
+      return no_trial(fmt::format("{} of operands of {} dimensions", product->name, dims.size()));
+    for (const std::string_view dim : dims) {
+      const sim::Parsed<std::int64_t> side = parse_printed_integer(dim);
+      if (!side.error.empty() || side.value < 1 || side.value > GemmShape::largest_extent)
+        return no_trial(fmt::format("{} of a side of {}", product->name, printable(dim)));
+      sides.push_back(side.value);
+    }
   }
-  const bool is_batched = product->dimensions == 3;
-  if (is_batched && (sizes[0] != 1 || sizes[3] != 1)) return no_trial("batched");
-  const std::size_t left = is_batched ? 1 : 0;
-  const std::size_t right = left + product->dimensions;
-  if (sizes[left + 1] != sizes[right]) return no_trial(fmt::format("{} of sides that do not fit", product->name));
-  return TorchWork{study::GemmTrial{{sizes[right + 1], sizes[left], sizes[right]}}, {}};
+  const std::size_t dimensions = product->dimensions;
+  const bool is_batched = dimensions == 3;
+  const std::int64_t m = sides[dimensions - 2];
+  const std::int64_t k = sides[dimensions - 1];
+  if (k != sides[2 * dimensions - 2] || (is_batched && sides[0] != sides[3]))
+    return no_trial(fmt::format("{} of sides that do not fit", product->name));
+  GemmShape shape{sides[2 * dimensions - 1], m, k};
+  shape.dtype = std::ranges::find(dtypes, types[product->first], &std::pair<std::string_view, Dtype>::first)->second;
+  if (is_batched) shape.products = sides[0];
+  return KnownWork{study::GemmTrial{shape}, {}};
 }
 
 // The array of one GPU is the larger of what goes in and what comes out, as rccl-tests has it (rccl_test.h).
-std::optional<TorchWork> collective_of(const JsonRecord& event) {
-  const JsonValue* const name = event.find("args.collectivename");
-  if (name == nullptr) return {};
-  const TestedCollective* const collective = collective_called(operation_of(name->text));
-  if (collective == nullptr || !collective->kind) return no_trial(printable(name->text) + " has no model");
-  const auto in = count_of(event, "args.inmsgnelems");
-  const auto out = count_of(event, "args.outmsgnelems");
-  const auto ranks = count_of(event, "args.groupsize");
-  const JsonValue* const type = event.find("args.dtype");
-  if (!in || !out || !ranks || type == nullptr) {
+std::optional<KnownWork> collective_of(const KinetoEvent& event) {
+  const std::string& name = event[Field::collective];
+  if (name.empty()) return {};
+  const TestedCollective* const collective = collective_called(operation_of(name));
+  if (collective == nullptr || !collective->kind) return no_trial(printable(name) + " has no model");
+  const auto in = count_of(event, Field::in_elements);
+  const auto out = count_of(event, Field::out_elements);
+  const auto ranks = count_of(event, Field::group);
+  const std::string& type = event[Field::type];
+  if (!in || !out || !ranks || type.empty()) {
     return no_trial(
         fmt::format("{} without its size: 'In msg nelems', 'Out msg nelems', 'dtype' and 'Group size' are "
                     "accepted",
-                    printable(name->text)));
+                    printable(name)));
   }
-  const auto* const bytes = std::ranges::find(bytes_of_types, type->text, &std::pair<std::string_view, int>::first);
-  if (bytes == bytes_of_types.end()) return no_trial(printable(type->text) + " is no known type");
+  const auto* const bytes = std::ranges::find(bytes_of_types, type, &std::pair<std::string_view, int>::first);
+  if (bytes == bytes_of_types.end()) return no_trial(printable(type) + " is no known type");
   if (*ranks < 2 || *ranks > most_units) return no_trial(fmt::format("a group of {}", *ranks));
   const sim::Bytes size(static_cast<double>(std::max(*in, *out)) * bytes->second);
   if (size.value() < 1.0 || size > study::largest_array) return no_trial("nothing, or too much, is moved");
@@ -127,7 +145,7 @@ std::optional<TorchWork> collective_of(const JsonRecord& event) {
   spec.kind = *collective->kind;
   spec.bytes = size;
   spec.gpus = static_cast<int>(*ranks);
-  return TorchWork{study::CollectiveTrial{spec}, {}};
+  return KnownWork{study::CollectiveTrial{spec}, {}};
 }
 
 }  // namespace c3sim::calibrate

@@ -2,21 +2,15 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
-#include "calibrate/readers/json_records.h"
-#include "study/ask/trial.h"
+#include "calibrate/readers/kineto_events.h"
+#include "calibrate/readers/profile.h"
 
 namespace c3sim::calibrate {
 
-struct TorchWork {
-  std::optional<study::Trial> trial{};
-  std::string why_not{};  // where there is none
-};
-
-// Of an operator that multiplies matrices (aten::mm, addmm, bmm, baddbmm); nothing of others.
-std::optional<TorchWork> matrix_product_of(const JsonRecord& event);
+// Of an operator that multiplies matrices (aten::mm, addmm, bmm, baddbmm, _scaled_mm); nothing of others.
+std::optional<KnownWork> matrix_product_of(const KinetoEvent& event);
 // Of a kernel or operator that records a collective's arguments; nothing of others.
-std::optional<TorchWork> collective_of(const JsonRecord& event);
+std::optional<KnownWork> collective_of(const KinetoEvent& event);
 
 }  // namespace c3sim::calibrate

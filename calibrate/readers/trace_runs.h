@@ -25,10 +25,12 @@ class TraceRuns {
     int line = 0;  // of the first that counts
     std::size_t runs = 0;
     Percentiles seconds;
-    double all = 0.0;  // seconds that all of them took
+    double all = 0.0;                 // seconds that all of them took
+    std::vector<std::size_t> places;  // of its runs, in the order in which they were added
   };
-  // Of every subject the runs that were alone; those that were not are left out with the reason.
-  std::vector<Alone> alone(LogReading& reading) const;
+  // Of every subject the runs that were alone; those that were not are left out with the reason, but for those of which
+  // something else is told (by place in the order in which they were added).
+  std::vector<Alone> alone(LogReading& reading, const std::vector<bool>& is_told = {}) const;
 
  private:
   struct Run {

@@ -1,5 +1,5 @@
-#include "calibrate/readers/transfer_bench_csv.h"
-
+// The rows that TransferBench writes with OUTPUT_TO_CSV=1, one per transfer (Test#, NumBytes, Src, Exe, Dst, CUs,
+// BW(GB/s) and others), beneath the settings of the run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/transfer.h"
 #include "sim/config/nearest_name.h"
 
@@ -137,13 +138,7 @@ void TransferCsvReader::end_test() {
 
 }  // namespace
 
-bool is_transfer_bench_csv(std::string_view text) {
-  LogLines lines(text);
-  while (lines.next()) {
-    if (lines.line().text.size() <= longest_log_line && are_transfer_heads(lines.line())) return true;
-  }
-  return false;
-}
+bool is_transfer_bench_csv(std::string_view text) { return has_line(text, are_transfer_heads); }
 
 Reading read_transfer_bench_csv(std::string_view text, const std::string& name) {
   return TransferCsvReader(text, name).read();

@@ -1,10 +1,11 @@
-#include "calibrate/readers/transfer_bench_text.h"
-
+// What TransferBench prints for people: the transfers of every test, and the tables of its presets p2p and a2a. Also
+// with OUTPUT_TO_CSV=1, where commas stand in place of the rules.
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/transfer_matrix.h"
 
 namespace c3sim::calibrate {
@@ -232,15 +233,12 @@ void TransferTextReader::end_test() {
 }  // namespace
 
 bool is_transfer_bench_text(std::string_view text) {
-  LogLines lines(text);
-  while (lines.next()) {
-    if (lines.line().text.size() > longest_log_line) continue;
-    const LogCell line = trimmed(without_rank(lines.line()));
-    if (line.text.starts_with('#')) continue;
+  return has_line(text, [](const LogCell& any) {
+    const LogCell line = trimmed(without_rank(any));
     const bool is_executor = line.text.starts_with("Executor") && holds(line, "GB/s");
-    if (is_transfer(line) || is_executor || holds(line, p2p_title) || holds(line, a2a_title)) return true;
-  }
-  return false;
+    return !line.text.starts_with('#') &&
+           (is_transfer(line) || is_executor || holds(line, p2p_title) || holds(line, a2a_title));
+  });
 }
 
 Reading read_transfer_bench_text(std::string_view text, const std::string& name) {

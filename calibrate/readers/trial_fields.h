@@ -2,9 +2,9 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "study/ask/trial.h"
 
@@ -13,12 +13,10 @@ namespace c3sim::calibrate {
 // Of one trial, by name, as written: {"gemm", "8192x8192x8192"}, {"cus", "240"}. What is not said is absent.
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-// The kinds: rest, empty_kernel, gemm, collective, copy, fan_out, remote, stream, load, c3, dependent,
-// fused, step,
-// stream_beside_collective, copies_in_a_row.
-std::span<const std::string_view> trial_kinds();
+// gemm, collective, copy, c3 and step have the words of the questions of these names (study/ask/words.cpp), and others.
+std::vector<std::string_view> trial_kinds();
 // The fields that a kind may have; it must be one of trial_kinds().
-std::span<const std::string_view> fields_of(std::string_view kind);
+std::vector<std::string_view> fields_of(std::string_view kind);
 
 struct FieldFault {
   std::string field;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/replay/profile.h"
+#include "calibrate/readers/profile.h"
 #include "study/run/testbed.h"
 
 namespace c3sim::calibrate {

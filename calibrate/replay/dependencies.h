@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "calibrate/replay/profile.h"
+#include "calibrate/readers/profile.h"
 
 namespace c3sim::calibrate {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/replay/profile.h"
+#include "calibrate/readers/profile.h"
 
 namespace c3sim::calibrate {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "calibrate/replay/profile.h"
+#include "calibrate/readers/profile.h"
 #include "study/report/results.h"
 
 namespace c3sim::calibrate {

@@ -31,7 +31,8 @@ std::int64_t tiles_of(const GpuSpec& gpu, const GemmShape& shape) { return plan_
 
 // Of a shard: products of fewer than 16 bits are added up and kept in 16.
 sim::Bytes shard_bytes(const FusedSpec& spec, int gpus) {
-  const double tokens = static_cast<double>(spec.gemm.n / gpus);
+  const std::int64_t tokens_each = spec.gemm.n / gpus;
+  const auto tokens = static_cast<double>(tokens_each);
   const double element = spec.gathers() ? spec.gemm.element() : std::max(spec.gemm.element(), GemmShape::element_bytes);
   return sim::Bytes(tokens * static_cast<double>(spec.gathers() ? spec.gemm.k : spec.gemm.m) * element);
 }

@@ -45,6 +45,7 @@ std::string to_string(const ElementwiseSpec& spec) {
   std::string text = fmt::format("{} read, {} written", sim::to_string(spec.read), sim::to_string(spec.written));
   if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
   if (spec.reduces) text += ", reduced";
+  if (spec.strided) text += ", strided";
   if (spec.workgroups > 0) text += fmt::format(", {} workgroups", spec.workgroups);
   return text;
 }
@@ -67,7 +68,8 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   kernel.shape.workgroups = counted ? spec.workgroups : gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
   kernel.shape.workgroup = counted ? part_of(gpu.cu) : gpu.cu;
   kernel.shape.stream = stream;
-  if (spec.reduces) kernel.start_up = gpu.streams.reduction;
+  if (spec.reduces) kernel.start_up += gpu.streams.reduction;
+  if (spec.strided) kernel.start_up += gpu.streams.indexing;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;
   kernel.follows_clock = spec.flops > sim::Flops(0.0);
   // Whatever it touches it fills.

@@ -117,12 +117,24 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan) {
   return start_up_cycles(gpu, plan.kernel) + rounds(gpu, plan) * plan.cycles;
 }
 
+// Columns of the narrowest tile that holds all of the product's. Of a wider one more would be padding, which takes room
+// in the CU from what is loaded, and energy.
+int widest_needed(std::span<const GemmKernelSpec> kernels, const GemmShape& shape) {
+  int widest = std::ranges::max(kernels, {}, &GemmKernelSpec::tile_n).tile_n;
+  for (const GemmKernelSpec& kernel : kernels) {
+    if (kernel.tile_n >= shape.n) widest = std::min(widest, kernel.tile_n);
+  }
+  return widest;
+}
+
 // Of these kernels, as tuned or, if the library does so and tiles leave CUs without work, with the contraction split
 // further.
 GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
                  double first_loads) {
   std::optional<GemmPlan> best;
+  const int widest = widest_needed(kernels, shape);
   for (GemmKernelSpec kernel : kernels) {
+    if (kernel.tile_n > widest) continue;
     const double longer = longer_than_modelled(gpu, kernel);
     const std::int64_t steps = ceil_divide(shape.k, kernel.depth);
     bool more_would_work = true;

@@ -198,7 +198,10 @@ struct Progress {
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
   co_await node.host().launch_kernel(gpu);
   const Stream& stream = launch.kernel.shape.stream;
-  if (stream.ready != nullptr) co_await stream.ready->wait();
+  if (stream.ready != nullptr && !stream.ready->is_open()) {
+    co_await stream.ready->wait();
+    co_await node.simulator().delay(node.spec().host.kernel_gap);
+  }
   sim::OpenStep step(node.simulator());
   co_await run_kernel(node, gpu, launch.kernel);
   if (launch.afterwards) co_await launch.afterwards();

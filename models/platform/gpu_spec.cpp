@@ -9,6 +9,7 @@ StreamSpec StreamSpec::read(sim::Section section) {
   spec.in_flight = section.bytes("in_flight", {sim::Bytes(1.0), sim::Bytes(16777216.0)});
   spec.latency = section.time("latency", limits::latency);
   spec.reduction = section.time("reduction", limits::latency, sim::Time(0));
+  spec.indexing = section.time("indexing", limits::latency, sim::Time(0));
   return spec;
 }
 

@@ -19,6 +19,7 @@ struct StreamSpec {
   sim::Bytes in_flight;    // by a CU full of their waves: read and not yet there, or written and on the way
   sim::Time latency{0};    // of a step of their loop, beside that of the memory
   sim::Time reduction{0};  // that a workgroup takes besides where it reduces rows before it writes them
+  sim::Time indexing{0};   // likewise where it works out the place of each element in parts of arrays
 
   static StreamSpec read(sim::Section section);
 };

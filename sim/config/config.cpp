@@ -282,6 +282,13 @@ void move_down(ConfigNode& node, int files) {
   }
 }
 
+void drop_sources(ConfigNode& node) {
+  const auto is_source = [](const ConfigEntry& part) { return part.key == "source" || part.key == "about"; };
+  if (node.is_parameter()) std::erase_if(node.entries, is_source);
+  for (ConfigNode& item : node.items) drop_sources(item);
+  for (ConfigEntry& entry : node.entries) drop_sources(entry.node);
+}
+
 void collect_parameters(const ConfigReading& reading, const ConfigNode& node,
                         std::vector<const Parameter*>& parameters) {
   for (const ConfigNode& item : node.items) collect_parameters(reading, item, parameters);
@@ -378,6 +385,11 @@ Config::Base Config::take_base(std::string_view key) {
 
 void Config::leave_out(std::string_view key) {
   std::erase_if(reading_->root.entries, [key](const ConfigEntry& entry) { return entry.key == key; });
+}
+
+void Config::leave_out_sources() {
+  reading_->sources = Sources::optional;
+  drop_sources(reading_->root);
 }
 
 void Config::stand_on(const Config& under) {

@@ -59,6 +59,8 @@ class Config {
   // Takes what stands under a key at the top out of the tree, for readers that know it already. Call it before anything
   // is read.
   void leave_out(std::string_view key);
+  // The same of the sources and explanations of all parameters, which then need none.
+  void leave_out_sources();
 
   // From now on $(...) in a value is an expression (sim/config/expression.h) over what variables() has: the values of
   // the section under `key`, where there is one, and what the reader binds. Call it behind set().

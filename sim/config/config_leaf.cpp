@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,11 +13,13 @@ namespace {
 
 using Kind = ConfigNode::Kind;
 
-// The keys and kinds of a parameter; vectors for the sake of name_hint.
-std::vector<std::string> parameter_keys() {
-  return {"value", "error", "source", "kind", "range", "alternatives", "about"};
+constexpr std::array<std::string_view, 7> parameter_keys{"value", "error",        "source", "kind",
+                                                         "range", "alternatives", "about"};
+constexpr std::array<std::string_view, 5> parameter_kinds{"data_sheet", "measured", "fitted", "assumed", "what_if"};
+
+std::string hint_of(std::string_view wanted, std::span<const std::string_view> known) {
+  return name_hint(wanted, std::vector<std::string>(known.begin(), known.end()));
 }
-std::vector<std::string> parameter_kinds() { return {"data_sheet", "measured", "fitted", "assumed", "what_if"}; }
 
 class LeafReader {
  public:
@@ -28,7 +31,7 @@ class LeafReader {
     leaf_.position = entry.position;
   }
 
-  std::optional<ConfigLeaf> read() {
+  std::optional<ConfigLeaf> read() && {
     if (entry_.node.kind == Kind::map) {
       read_parameter();
     } else {
@@ -36,7 +39,7 @@ class LeafReader {
     }
     if (failed_ || !evaluate()) return std::nullopt;
     leaf_.parameter.value = to_line(*leaf_.value);
-    return leaf_;
+    return std::move(leaf_);
   }
 
  private:
@@ -92,11 +95,9 @@ class LeafReader {
     if (!map.is_parameter()) {
       return fault(map.position, "a section where a value is due; a parameter is written {value: ..., source: ...}");
     }
-    const std::vector<std::string> keys = parameter_keys();
     for (const ConfigEntry& part : map.entries) {
-      if (std::ranges::find(keys, part.key) == keys.end()) {
-        fault(part.position, "unknown key '" + part.key + "' of a parameter" + name_hint(part.key, keys));
-      }
+      if (std::ranges::find(parameter_keys, part.key) != parameter_keys.end()) continue;
+      fault(part.position, "unknown key '" + part.key + "' of a parameter" + hint_of(part.key, parameter_keys));
     }
     const ConfigEntry& value = *map.find("value");
     read_value(value.position, value.node);
@@ -106,16 +107,16 @@ class LeafReader {
     read_range();
     read_error();
     read_alternatives();
-    for (const std::string key : {"source", "kind"}) {
-      if (needs_source() && map.find(key) == nullptr) fault(map.position, "the parameter has no " + key);
+    for (const char* const key : {"source", "kind"}) {
+      if (needs_source() && map.find(key) == nullptr) fault(map.position, std::string("the parameter has no ") + key);
     }
   }
 
-  void read_text(const std::string& key, std::string& text) {
+  void read_text(std::string_view key, std::string& text) {
     const ConfigEntry* part = entry_.node.find(key);
     if (part == nullptr) return;
     if (part->node.kind != Kind::scalar || part->node.text.empty()) {
-      return fault(part->position, key + " must be a text");
+      return fault(part->position, part->key + " must be a text");
     }
     text = part->node.text;
   }
@@ -123,9 +124,8 @@ class LeafReader {
   void read_kind() {
     std::string& kind = leaf_.parameter.kind;
     read_text("kind", kind);
-    const std::vector<std::string> kinds = parameter_kinds();
-    if (kind.empty() || std::ranges::find(kinds, kind) != kinds.end()) return;
-    fault(entry_.node.find("kind")->node.position, "unknown kind '" + kind + "'" + name_hint(kind, kinds));
+    if (kind.empty() || std::ranges::find(parameter_kinds, kind) != parameter_kinds.end()) return;
+    fault(entry_.node.find("kind")->node.position, "unknown kind '" + kind + "'" + hint_of(kind, parameter_kinds));
   }
 
   void read_range() {
@@ -209,7 +209,7 @@ void assign_leaf(ConfigReading& reading, ConfigNode& leaf, ConfigNode value, Con
     parameter.position = leaf.position;
     leaf = std::move(parameter);
   }
-  std::erase_if(leaf.entries, [](const ConfigEntry& part) { return is_of_its_value(part.key); });
+  std::erase_if(leaf.entries, [](const ConfigEntry& part) { return part.is_of_its_value(); });
   put(leaf, "value", std::move(value));
   put(leaf, "source", ConfigNode::scalar(reading.assignments.back(), position));
   put(leaf, "kind", ConfigNode::scalar("what_if", position));

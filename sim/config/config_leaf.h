@@ -26,9 +26,6 @@ struct ConfigLeaf {
 // values, never a null; whether it is the one or the other, and inside its range, is for the reader of its type.
 std::optional<ConfigLeaf> read_leaf(ConfigReading& reading, const ConfigEntry& entry, std::string path, LeafRole role);
 
-// Whether a key of a parameter says how certain its value is, and nothing of any other value.
-inline bool is_of_its_value(std::string_view key) { return key == "error" || key == "alternatives"; }
-
 // Turns the leaf into a parameter with this value, the kind what_if and, as its source, the assignment at `position`.
 void assign_leaf(ConfigReading& reading, ConfigNode& leaf, ConfigNode value, ConfigPosition position);
 

@@ -12,6 +12,7 @@ void check_keys(ConfigReading& reading, const ConfigNode& node, const std::strin
   for (std::size_t i = 0; i < node.items.size(); ++i) check_keys(reading, node.items[i], path_of(path, i));
   if (!node.entered) return;
   for (const ConfigEntry& entry : node.entries) {
+    if (entry.read && !entry.node.entered && entry.node.items.empty()) continue;
     const std::string entry_path = path_of(path, entry.key);
     if (entry.read) {
       check_keys(reading, entry.node, entry_path);

@@ -13,10 +13,10 @@ namespace {
 
 using Kind = ConfigNode::Kind;
 
-void record(ConfigReading& reading, const ConfigLeaf& leaf, std::string_view unit) {
-  Parameter parameter = leaf.parameter;
-  parameter.unit = unit;
-  reading.parameters.insert_or_assign(leaf.position, std::move(parameter));
+// The last that is done with a leaf.
+void record(ConfigReading& reading, ConfigLeaf& leaf, std::string_view unit) {
+  leaf.parameter.unit = unit;
+  reading.parameters.insert_or_assign(leaf.position, std::move(leaf.parameter));
 }
 
 // The text of a leaf that is to be one scalar; null after recording that it is a list.
@@ -126,7 +126,7 @@ std::vector<Section> Section::list(std::string_view key) {
 
 template <class T>
 T Section::number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, const NumberForm<T>& form) {
-  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, !fallback.has_value());
+  std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, !fallback.has_value());
   const T harmless = fallback.value_or(limits.low);
   if (!found || scalar_text(*reading_, *found) == nullptr) return harmless;
   NumberReader<T> reader(*reading_, *found, limits, form);
@@ -196,7 +196,7 @@ std::int64_t Section::integer(std::string_view key, std::int64_t low, std::int64
 std::size_t Section::choose(std::string_view key, const std::vector<std::string>& options, bool required,
                             std::size_t absent) {
   const std::size_t harmless = required ? 0 : absent;
-  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::option, required);
+  std::optional<ConfigLeaf> found = leaf(key, LeafRole::option, required);
   const std::string* const text = found ? scalar_text(*reading_, *found) : nullptr;
   if (text == nullptr) return harmless;
   const auto option = std::ranges::find(options, *text);
@@ -219,12 +219,13 @@ std::size_t Section::choose(std::string_view key, const std::vector<std::string>
 }
 
 bool Section::flag(std::string_view key, std::optional<bool> fallback) {
-  const std::size_t chosen = choose(key, {"false", "true"}, !fallback.has_value(), 2);
+  static const std::vector<std::string> words{"false", "true"};
+  const std::size_t chosen = choose(key, words, !fallback.has_value(), 2);
   return chosen == 2 ? *fallback : chosen == 1;
 }
 
 std::string Section::label(std::string_view key, std::optional<std::string> fallback, bool is_identifier) {
-  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, !fallback.has_value());
+  std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, !fallback.has_value());
   const std::string* const text = found ? scalar_text(*reading_, *found) : nullptr;
   if (text == nullptr) return fallback.value_or("");
   if (is_identifier && !is_name(*text)) {
@@ -244,7 +245,7 @@ std::string Section::name(std::string_view key, std::optional<std::string> fallb
 }
 
 std::vector<double> Section::numbers(std::string_view key, double low, double high) {
-  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
+  std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
   if (!found) return {};
   const NumberForm<double> form = plain_form();
   NumberReader<double> reader(*reading_, *found, {low, high}, form);
@@ -255,7 +256,7 @@ std::vector<double> Section::numbers(std::string_view key, double low, double hi
 }
 
 std::vector<int> Section::integers(std::string_view key, int low, int high) {
-  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
+  std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
   if (!found) return {};
   const NumberForm<std::int64_t> form = integer_form();
   NumberReader<std::int64_t> reader(*reading_, *found, {low, high}, form);
@@ -266,7 +267,7 @@ std::vector<int> Section::integers(std::string_view key, int low, int high) {
 }
 
 std::vector<std::vector<int>> Section::integer_matrix(std::string_view key, int low, int high) {
-  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
+  std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
   if (!found) return {};
   const NumberForm<std::int64_t> form = integer_form();
   NumberReader<std::int64_t> reader(*reading_, *found, {low, high}, form);
@@ -285,7 +286,7 @@ std::vector<std::vector<int>> Section::integer_matrix(std::string_view key, int 
 }
 
 std::vector<std::string> Section::names(std::string_view key) {
-  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
+  std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
   if (!found) return {};
   const auto fault = [&](const ConfigNode& node, std::string what) {
     reading_->fault(node.position, found->parameter.path, std::move(what));
@@ -303,11 +304,10 @@ std::vector<std::string> Section::names(std::string_view key) {
 }
 
 std::vector<std::string> Section::texts(std::string_view key) {
-  const std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
+  std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
   if (!found) return {};
-  record(*reading_, *found, "");
-  if (found->value->kind == Kind::scalar) return {found->value->text};
   std::vector<std::string> texts;
+  if (found->value->kind == Kind::scalar) texts.push_back(found->value->text);
   for (const ConfigNode& item : found->value->items) {
     if (item.kind == Kind::scalar) {
       texts.push_back(item.text);
@@ -315,6 +315,7 @@ std::vector<std::string> Section::texts(std::string_view key) {
       reading_->fault(item.position, found->parameter.path, "a single text is due here");
     }
   }
+  record(*reading_, *found, "");
   return texts;
 }
 

@@ -97,7 +97,7 @@ ConfigNode merged_parameter(ConfigNode over, const ConfigNode& under, const Name
     over.entries.push_back({"source", position, ConfigNode::scalar(std::move(source), position)});
   }
   for (const ConfigEntry& entry : under.entries) {
-    if (is_another_value && is_of_its_value(entry.key)) continue;
+    if (is_another_value && entry.is_of_its_value()) continue;
     if (over.find(entry.key) == nullptr) over.entries.push_back(entry);
   }
   return over;
@@ -153,7 +153,9 @@ ConfigNode merged(ConfigNode over, const ConfigNode& under, const NamePosition& 
 }
 
 std::string path_of(std::string_view parent, std::string_view key) {
-  std::string path(parent);
+  std::string path;
+  path.reserve(parent.size() + 1 + key.size());
+  path += parent;
   if (!path.empty()) path += '.';
   return path += key;
 }

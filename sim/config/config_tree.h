@@ -51,6 +51,9 @@ struct ConfigEntry {
   ConfigPosition position;  // of the key
   ConfigNode node;
   bool read = false;
+
+  // Of a parameter: it says how certain the value is, and nothing of any other value.
+  bool is_of_its_value() const { return key == "error" || key == "alternatives"; }
 };
 
 // Puts a tree over another: maps merge key by key, the keys of `over` first; all else is that of `over`. Over a

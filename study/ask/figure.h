@@ -14,7 +14,7 @@ namespace c3sim::study {
 
 enum class Figure {
   time,             // from the first launch until the host knows of the last end
-  kernel_time,      // of one kernel, without its launch and the notice of its end: what traces tell, and loops of GEMMs
+  kernel_time,      // of one kernel (of C3 the GEMM), without its launch and the notice of its end: of traces and loops
   gemm_time,        // of the GEMM of a C3 run, from its launch to its end, as events around it measure
   collective_time,  // of the collective of a C3 run, likewise; of a fused one, what is left when the GEMM has ended
   over_longer,      // time over that of the longer operation alone

@@ -9,7 +9,6 @@
 
 #include "sim/config/quantity_text.h"
 #include "study/c3/c3_study.h"
-#include "study/run/power_meter.h"
 #include "study/work/choices.h"
 #include "study/work/cu_partition.h"
 
@@ -230,14 +229,6 @@ std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& tes
 
 namespace {
 
-Means means_of(const Testbed& testbed, const Schedule& schedule, Between between = Between::nothing) {
-  PowerMeter meter;
-  const Timeline timeline = testbed.watch(
-      schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); }, nullptr, between);
-  const sim::Seconds time = sim::to_seconds(timeline.makespan());
-  return {meter.mean_clock(time), meter.mean_power(time)};
-}
-
 void warn_beyond_capacity(std::vector<std::string>& warnings, sim::Bytes arrays, const Testbed& testbed) {
   const sim::Bytes capacity = testbed.platform().gpu.memory.hbm_capacity;
   if (arrays <= capacity) return;
@@ -286,9 +277,9 @@ Answer<GemmResult> run_gemms(Testbed& testbed, const GemmQuestion& question, con
                           .before = question.before,
                           .collective = collective_before(question, testbed)};
     GemmResult result{question.gemm, cus, {}, schedule_of_gemm(trial, testbed.platform()), between_of(trial)};
-    result.time = testbed.run(result.schedule, result.between).time_of_last();
-    // A meter would see what came before, too.
-    if (result.schedule.size() == 1) answer.means.push_back(means_of(testbed, result.schedule, result.between));
+    const Timeline& run = testbed.run(result.schedule, result.between);
+    result.time = run.time_of_last();
+    if (result.schedule.size() == 1) answer.means.push_back(run.means);  // else also of what came before
     answer.results.push_back(std::move(result));
     if (progress) progress(answer.results.size(), counts.size());
   }
@@ -336,7 +327,7 @@ Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std:
   for (const Strategy strategy : strategies) attempts.push_back({scenario, strategy});
   Answer<C3Result> answer;
   answer.results = run_all(testbed, attempts, progress, jobs);
-  for (const C3Result& result : answer.results) answer.means.push_back(means_of(testbed, result.schedule));
+  for (const C3Result& result : answer.results) answer.means.push_back(means_of(testbed, result));
   answer.warnings = reservation_warnings(testbed, answer.results);
   std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
   warn_beyond_capacity(answer.warnings, scenario.gemm.compulsory_bytes() + scenario.bytes, testbed);

@@ -94,12 +94,6 @@ struct C3Question {
   int jobs = 1;                        // threads; the answer does not depend on it
 };
 
-// Of the first GPU, means from the first launch to the last end of a run.
-struct Means {
-  sim::Hertz clock;
-  sim::Watts power;
-};
-
 // Where the times of a result lie, in seconds: its time, or its makespan, its GEMM's and its collective's end. None
 // where the platform tells of no errors that they follow from.
 using Intervals = std::vector<std::optional<Interval>>;

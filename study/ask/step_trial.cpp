@@ -18,9 +18,13 @@ namespace c3sim::study {
 namespace {
 
 std::string parallelism(const StepQuestion& question) {
-  std::string text;
-  for (const auto& [name, gpus] :
-       {std::pair("tp", question.tp), {"ep", question.ep}, {"dp", question.dp}, {"cp", question.cp}}) {
+  std::string text = question.pieces ? fmt::format(", in {} pieces", *question.pieces) : "";
+  for (const auto& [name, gpus] : {std::pair("tp", question.tp),
+                                   {"ep", question.ep},
+                                   {"dp", question.dp},
+                                   {"cp", question.cp},
+                                   {"pp", question.pp},
+                                   {"micro", question.micro}}) {
     if (gpus > 1) text += fmt::format(", {} {}", name, gpus);
   }
   return text;
@@ -74,8 +78,8 @@ StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platfo
   StepRoofline sums;
   const StepQuestion& question = trial.question;
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  for (const StepBlock& block : step_blocks(question, platform, operators, question.layer_count())) {
-    const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers));
+  for (const StepBlock& block : step_blocks(question, operators, question.stage_layers(), platform)) {
+    const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers)) / question.pp;
     for (const StepOperation& one : block.operations) {
       for (const StepPart& part : parts_of(one.name, one.kind, one.work, {}, platform)) {
         (communicates(part.kind) ? sums.communication : sums.compute) +=

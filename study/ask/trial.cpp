@@ -93,10 +93,9 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
       trial);
 }
 
-// Power and clock of a trial that took so long.
-void add_means(Figures& figures, const PowerMeter& meter, sim::Seconds time) {
-  figures[Figure::power] = meter.mean_power(time).value();
-  figures[Figure::clock] = meter.mean_clock(time).value();
+void add_means(Figures& figures, sim::Watts power, sim::Hertz clock) {
+  figures[Figure::power] = power.value();
+  figures[Figure::clock] = clock.value();
 }
 
 Figures of_fused(Testbed& testbed, const FusedTrial& trial) {
@@ -113,7 +112,7 @@ Figures of_rest(const models::PlatformSpec& platform) {
   PowerMeter meter;
   meter.attach(node);
   Figures figures;
-  add_means(figures, meter, sim::Seconds(0.0));
+  add_means(figures, meter.mean_power(sim::Seconds(0.0)), meter.mean_clock(sim::Seconds(0.0)));
   return figures;
 }
 
@@ -129,6 +128,11 @@ Figures of_loads(const models::PlatformSpec& platform, const LoadTrial& trial) {
   return {{Figure::latency, (sim::to_seconds(memory.cache_latency) + (1.0 - hits) * beyond_cache).value()}};
 }
 
+sim::Seconds around_kernel(const models::PlatformSpec& platform) {
+  return sim::to_seconds(platform.host.around_kernel());
+}
+
+// Whose kernel is timed is the GEMM's.
 Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
   const C3Result result = run_strategy(testbed, trial.scenario, trial.strategy);
   const sim::Seconds time = sim::to_seconds(result.makespan);
@@ -137,20 +141,15 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
   const sim::Seconds longer = sim::to_seconds(std::max(result.isolated_gemm, result.collective_alone));
   Figures figures{{Figure::time, time.value()},
                   {Figure::gemm_time, gemm.value()},
+                  {Figure::kernel_time, (gemm - around_kernel(testbed.platform())).value()},
                   {Figure::collective_time, collective.value()},
                   {Figure::over_longer, time / longer},
                   {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)}};
   if (!metered) return figures;
-  Testbed& simulated = testbed.as_simulated();
-  const C3Result run = run_strategy(simulated, trial.scenario, trial.strategy);
-  PowerMeter meter;
-  simulated.watch(run.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-  add_means(figures, meter, sim::to_seconds(run.makespan));
+  const Means means =
+      means_of(testbed.as_simulated(), run_strategy(testbed.as_simulated(), trial.scenario, trial.strategy));
+  add_means(figures, means.power, means.clock);
   return figures;
-}
-
-sim::Seconds around_kernel(const models::PlatformSpec& platform) {
-  return sim::to_seconds(platform.host.around_kernel());
 }
 
 void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
@@ -287,7 +286,8 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   if (!metered) return figures;
   const sim::Time begin = run.operations[half - 1].end;
   meter.count_from(origin + begin);
-  add_means(figures, meter, sim::to_seconds(run.operations.back().end - begin));
+  const sim::Seconds half_run = sim::to_seconds(run.operations.back().end - begin);
+  add_means(figures, meter.mean_power(half_run), meter.mean_clock(half_run));
   return figures;
 }
 
@@ -301,25 +301,16 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
     if (gemm->nth) return of_nth(testbed, *gemm);
   }
   const Schedule schedule = schedule_of(trial, testbed.platform());
-  PowerMeter meter;
-  Timeline timeline;
-  sim::Hertz clock;
+  const Timeline& timeline = testbed.run(schedule, between);
   Figures figures;
-  if (metered) {
-    timeline = testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-    const sim::Seconds simulated = sim::to_seconds(timeline.makespan());
-    add_means(figures, meter, simulated);
-    clock = meter.clock_at_work(simulated, around_kernel(testbed.platform()));
-    timeline = testbed.with_factors(schedule, std::move(timeline));
-  } else {
-    timeline = testbed.run(schedule, between);
-  }
+  if (metered) add_means(figures, timeline.means.power, timeline.means.clock);
   const bool is_gemm = std::holds_alternative<GemmTrial>(trial);
   const sim::Seconds time = sim::to_seconds(is_gemm ? timeline.time_of_last() : timeline.makespan());
   figures[Figure::time] = time.value();
   if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
     add_gemm(figures, *gemm, testbed.platform(), time);
-    if (metered) figures[Figure::efficiency] = efficiency(*gemm, testbed.platform(), clock, time);
+    if (metered)
+      figures[Figure::efficiency] = efficiency(*gemm, testbed.platform(), timeline.means.clock_at_work, time);
     return figures;
   }
   if (is_one_kernel(trial)) figures[Figure::kernel_time] = (time - around_kernel(testbed.platform())).value();

@@ -9,9 +9,13 @@ namespace c3sim::study {
 
 namespace {
 
+constexpr int most_gpus = 64;
+
 int highest(const Reading& in, Highest high) {
   return in.platform == nullptr ? models::most_channels : high(*in.platform);
 }
+
+std::string sizes_accepted() { return fmt::format("1B to {} are accepted", sim::to_string(largest_array)); }
 
 }  // namespace
 
@@ -20,13 +24,17 @@ int all_cus(const models::PlatformSpec& platform) { return platform.gpu.cus(); }
 int all_gpus_of(const models::PlatformSpec& platform) { return platform.gpus; }
 
 Value value_of(models::GemmShape& shape) {
-  return {"MxNxK", [&shape](const Reading& in) { shape = in.arguments.gemm(in.option, in.text); },
-          [&shape] { return shape == models::GemmShape{} ? "" : models::to_string(shape); }};
+  return {.form = "MxNxK",
+          .read = [&shape](const Reading& in) { shape = in.arguments.gemm(in.option, in.text); },
+          .text = [&shape] { return shape == models::GemmShape{} ? "" : models::to_string(shape); },
+          .accepted = "MxNxK such as 8192x57344x8192 is accepted"};
 }
 
 Value value_of(sim::Bytes& size) {
-  return {"SIZE", [&size](const Reading& in) { size = in.arguments.size(in.option, in.text); },
-          [&size] { return size == sim::Bytes{} ? "" : sim::to_string(size); }};
+  return {.form = "SIZE",
+          .read = [&size](const Reading& in) { size = in.arguments.size(in.option, in.text); },
+          .text = [&size] { return size == sim::Bytes{} ? "" : sim::to_string(size); },
+          .accepted = sizes_accepted()};
 }
 
 Value value_of(std::vector<sim::Bytes>& sizes) {
@@ -42,7 +50,7 @@ Value value_of(std::vector<sim::Bytes>& sizes) {
     for (const sim::Bytes size : sizes) all.append(all.empty() ? "" : ",").append(sim::to_string(size));
     return all;
   };
-  return {"SIZE|LOW:HIGH:xFACTOR", read, text};
+  return {.form = "SIZE|LOW:HIGH:xFACTOR", .read = read, .text = text, .accepted = sizes_accepted()};
 }
 
 Value value_of(sim::Time& time) {
@@ -51,20 +59,28 @@ Value value_of(sim::Time& time) {
 }
 
 Value value_of(bool& flag) {
-  const std::vector<Choice<bool>> answers{{"no", false}, {yes, true}};
+  const std::vector<Choice<bool>> answers{{"no", false}, {yes, true}, {"false", false}, {"true", true}};
   return {"", [&flag, answers](const Reading& in) { flag = in.arguments.choice(in.option, in.text, answers); },
           [&flag] { return std::string(flag ? yes : ""); }, Said::alone};
 }
 
 Value word_of(std::string& word, std::string form) {
-  return {std::move(form), [&word](const Reading& in) { word = in.text; }, [&word] { return word; }};
+  const std::string accepted = form + " is accepted";
+  return {.form = std::move(form),
+          .read = [&word](const Reading& in) { word = in.text; },
+          .text = [&word] { return word; },
+          .accepted = accepted};
 }
 
 Value device_of(int& device) {
   const auto read = [&device](const Reading& in) {
-    device = in.arguments.device(in.option, in.text, highest(in, all_gpus_of));
+    device = in.arguments.device(in.option, in.text, in.platform == nullptr ? most_gpus : in.platform->gpus);
   };
-  return {.form = "gpuN|host", .read = read, .text = [&device] { return device_name(device); }, .of_platform = true};
+  return {.form = "gpuN|host",
+          .read = read,
+          .text = [&device] { return device_name(device); },
+          .of_platform = true,
+          .accepted = fmt::format("gpu0 to gpu{} and host are accepted", most_gpus - 1)};
 }
 
 namespace {

@@ -30,6 +30,7 @@ struct Value {
   std::string alone = {};      // Option::alone ...
   std::string otherwise = {};  // ... and Option::otherwise
   bool of_platform = false;    // its bounds are a platform's
+  std::string accepted = {};   // what is due where it is missing: "1B to 1TiB are accepted"; empty where the form says
 };
 
 using Highest = int (*)(const models::PlatformSpec&);

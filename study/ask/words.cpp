@@ -22,7 +22,7 @@ Value prelaunch_of(std::vector<bool>& prelaunch) {
   const std::vector<Choice<std::vector<bool>>> ways{{"no", {false}}, {yes, {true}}, {"both", {false, true}}};
   Value value = value_of(prelaunch, ways);
   value.read = [&prelaunch, ways](const Reading& in) {
-    const std::vector<Choice<std::vector<bool>>> at_a_point{{"no", {}}, {yes, {true}}};
+    const std::vector<Choice<std::vector<bool>>> at_a_point{{"no", {}}, {yes, {true}}, {"false", {}}, {"true", {true}}};
     prelaunch = in.arguments.choice(in.option, in.text, in.one ? at_a_point : ways);
   };
   value.said = Said::maybe_alone;
@@ -166,7 +166,10 @@ const Words<StepWords>& words_of(const StepWords&) {
        "Replicas with sequences of their own (1 unless given)"},
       {"cp", [](auto& q) { return whole_of(q.question.cp, 1, most_gpus); },
        "GPUs that share out each sequence (1 unless given)"},
-      {"pp", [](auto& q) { return whole_of(q.question.pp, 1, most_gpus); }, "Groups of GPUs that share out layers: 1"},
+      {"pp", [](auto& q) { return whole_of(q.question.pp, 1, most_gpus); },
+       "Stages of a pipeline, each a GPU with its share of the layers (1 unless given)"},
+      {"micro", [](auto& q) { return whole_of(q.question.micro, 1, most); },
+       "Micro-batches that the sequences are shared out to (1 unless given)"},
       {"shard", [](auto& q) { return value_of(q.question.shard, shard_choices()); },
        "What replicas share out: none, or weights, gradients and states (none unless given)"},
       {"dtype", [](auto& q) { return value_of(q.question.dtype, dtype_choices()); },
@@ -180,6 +183,9 @@ const Words<StepWords>& words_of(const StepWords&) {
        "Training computes a layer again before its gradient"},
       {"half", [](auto& q) { return value_of(q.question.half, half_choices()); },
        "Of --layers, one half alone (both unless given)"},
+      {"pieces", [](auto& q) { return count_of(q.question.pieces, 1, any_count); },
+       "Tensor-parallel products gather and reduce their tokens in so many pieces that overlap with them, as FiCCO has "
+       "it (all-reduces behind whole products unless given)"},
       {"collectives", [](auto& q) { return value_of(q.question.collectives, carrier_choices()); },
        "What moves data between GPUs, where it can; t3: engines, and products whose results are added up over --tp are "
        "fused with the reduce-scatter; auto: of each kind what makes the step fastest (rccl unless given)"},

@@ -67,6 +67,7 @@ void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPar
   result.collective_start = collective_span.start;
   result.collective = collective_span.end;
   result.makespan = timeline.makespan();
+  result.means = timeline.means;
 }
 
 // Without barriers a GPU is as likely to come first as last, and waits for half of what it might on average. Nobody has
@@ -178,6 +179,10 @@ C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strat
       return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, conccl_partition(testbed, scenario));
   }
   SIM_CHECK(false && "every strategy is handled");
+}
+
+Means means_of(const Testbed& testbed, const C3Result& result) {
+  return result.means ? *result.means : testbed.watch(result.schedule, {}).means;
 }
 
 std::vector<std::string> settling_warnings(std::span<const C3Result> results) {

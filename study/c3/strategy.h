@@ -19,7 +19,8 @@ struct C3Result {
   int reserved_cus = 0;                // per GPU, kept from the GEMM
   bool settled = true;  // how long GPUs wait for late ones; or the search for it was given up (Barrier::none)
 
-  Schedule schedule;  // what was run
+  Schedule schedule;             // what was run
+  std::optional<Means> means{};  // of that; none of what is the sum of others
 
   sim::Time makespan{0};
   sim::Time gemm_start{0};           // when it was launched within the run
@@ -46,6 +47,8 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
 
 // On a platform too small for any of cu_reservations, those that reserve CUs reserve none.
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);
+// Of what it has run, whether or not times were taken of it.
+Means means_of(const Testbed& testbed, const C3Result& result);
 // What c3_best is, of the results of all_kernel_strategies in that order.
 C3Result best_kernel_strategy(std::span<const C3Result> candidates);
 

@@ -348,7 +348,7 @@ ResultTable table_of_sublayers(const SublayerStudy& study, const std::vector<Sub
                           sim::to_microseconds(one.all_gather),
                           sim::to_microseconds(one.sequential),
                           one.ideal_speedup()};
-    for (const SublayerResult::Fused& fused : one.fused) row.push_back(one.speedup(fused.time));
+    for (const SublayerResult::Fused& fused : one.fused) row.emplace_back(one.speedup(fused.time));
     table.add_row(std::move(row));
   }
   return table;

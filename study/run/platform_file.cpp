@@ -39,7 +39,9 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   std::vector<std::string> warnings;
   warnings.reserve(faults.size());
   for (const sim::Fault& warning : faults) warnings.push_back(warning.where + ": " + warning.what);
-  unread.leave_out("correlations");  // further assignments change none
+  // Further assignments change none of these.
+  unread.leave_out("correlations");
+  unread.leave_out_sources();
   return {std::move(spec),   std::move(unread),   config.parameters(),
           config.resolved(), std::move(warnings), {config_folders.begin(), config_folders.end()},
           std::move(kernels)};

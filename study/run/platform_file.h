@@ -22,11 +22,11 @@ struct Beside {
 
 // A platform as asked for, with what the person who asked may want to see of it.
 struct Platform {
-  const models::PlatformSpec spec;                    // const, as what beside() is not told of reassign() cannot know
-  sim::Config config;                                 // not yet read, for further assignments; without correlations
-  std::vector<sim::Parameter> parameters;             // as read, assignments included
-  std::string resolved;                               // one file of all that it stands on, with the assignments in it
-  std::vector<std::string> warnings;                  // assignments that leave the range of their parameter
+  const models::PlatformSpec spec;         // const, as what beside() is not told of reassign() cannot know
+  sim::Config config;                      // not yet read, for further assignments; no correlations, no sources
+  std::vector<sim::Parameter> parameters;  // as read, assignments included
+  std::string resolved;                    // one file of all that it stands on, with the assignments in it
+  std::vector<std::string> warnings;       // assignments that leave the range of their parameter
   std::vector<std::filesystem::path> config_folders;  // it was read with
   models::GemmKernelTables kernels;                   // of its libraries, for all that is made of it
   Beside asked = {};

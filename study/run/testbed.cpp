@@ -17,6 +17,7 @@
 #include "models/sdma/block_copies.h"
 #include "sim/gate.h"
 #include "sim/simulator.h"
+#include "study/run/power_meter.h"
 #include "study/run/steady_clock.h"
 #include "study/work/queued.h"
 
@@ -166,6 +167,9 @@ class Play {
       for (const sim::ResourceId port : node_.fabric().ports(0)) timeline_.moved->links += node_.network().served(port);
     }
     timeline_.unsettled = node_.network().effort().unconverged + node_.network().unregulated();
+    const sim::Seconds time = sim::to_seconds(timeline_.makespan());
+    const sim::Seconds around_kernel = sim::to_seconds(platform_.host.around_kernel());
+    timeline_.means = {meter_.mean_clock(time), meter_.clock_at_work(time, around_kernel), meter_.mean_power(time)};
     return timeline_;
   }
 
@@ -237,6 +241,7 @@ class Play {
       if (fused) co_await fused->prepare();
     }
     origin_ = simulator_.now();
+    meter_.attach(node_);
     if (attach_) attach_(node_, origin_);
     prepared_.open();
   }
@@ -426,6 +431,7 @@ class Play {
   };
   std::map<std::size_t, RangeOfStores> stored_;  // by the place of who waits
   sim::Time origin_{0};
+  PowerMeter meter_;
   std::vector<models::PowerLimitLoop::State> governors_;
   std::deque<models::PowerRecord> records_;  // of simulated GPUs, where a mean is held under the cap
   Timeline timeline_;
@@ -531,6 +537,7 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
     }
     mean.unsettled += timeline.unsettled;
     mean.governors = timeline.governors;
+    mean.means = timeline.means;
     for (std::size_t place = 0; place < schedule.size(); ++place) {
       mean.operations[place].start += timeline.operations[place].start;
       mean.operations[place].end += timeline.operations[place].end;

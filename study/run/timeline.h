@@ -22,6 +22,13 @@ struct Span {
   std::optional<sim::Time> gemm_end{};
 };
 
+// Of the first GPU, over a run from its first launch to its last end, as simulated.
+struct Means {
+  sim::Hertz clock;
+  sim::Hertz clock_at_work;  // without what a host takes around a kernel
+  sim::Watts power;
+};
+
 struct Timeline {
   std::vector<Span> operations;  // by place in the schedule
   std::uint64_t unsettled = 0;   // instants at which the search for rates and clocks was given up
@@ -31,8 +38,9 @@ struct Timeline {
   std::optional<sim::Hertz> ceiling;
   std::vector<models::PowerLimitLoop::State> governors;
   std::optional<models::MovedBytes> moved{};  // by one GPU, where its memory is metered
-  sim::Time makespan() const;                 // the latest end
-  sim::Time time_of_last() const;             // from its start to its end
+  Means means{};
+  sim::Time makespan() const;      // the latest end
+  sim::Time time_of_last() const;  // from its start to its end
 };
 
 }  // namespace c3sim::study

@@ -160,7 +160,7 @@ class Traced : public RequestSource {
     const auto whole = [&numbers](std::size_t column) { return static_cast<std::int64_t>(numbers[column]); };
     const ServeRequest request{sim::to_time(sim::Seconds(numbers[0])), whole(1), whole(2), whole(3), whole(4)};
     if (request.arrival < last_) {
-      fail("arrival_s", fmt::format("{} lies before the request above, at {}: arrivals in order are accepted",
+      fail("arrival_s", fmt::format("{:.9g} lies before the request above, at {:.9g}: arrivals in order are accepted",
                                     numbers[0], sim::to_seconds(last_).value()));
     }
     last_ = request.arrival;

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "study/serve/serve.h"
 
 namespace c3sim::study {
@@ -15,10 +18,10 @@ struct Latency {
   const char* heading;
   Latencies Served::*of;
 };
-constexpr Latency latencies[] = {{"ttft", "first token", &Served::first_token},
-                                 {"tpot", "per token", &Served::per_token},
-                                 {"e2e", "whole", &Served::whole}};
-constexpr std::pair<const char*, double> quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
+constexpr std::array<Latency, 3> latencies{{{"ttft", "first token", &Served::first_token},
+                                            {"tpot", "per token", &Served::per_token},
+                                            {"e2e", "whole", &Served::whole}}};
+constexpr std::array<std::pair<const char*, double>, 3> quantiles{{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}};
 
 }  // namespace
 

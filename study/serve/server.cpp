@@ -87,7 +87,7 @@ void Server::admit() {
     Sequence sequence = again ? preempted_.front() : *head_;
     blocked_ = !take_in(sequence);
     if (blocked_) return;
-    running_.push_back(std::move(sequence));
+    running_.push_back(sequence);
     if (again) {
       preempted_.pop_front();
     } else {
@@ -154,12 +154,12 @@ bool Server::grow(std::size_t place) {
 }
 
 void Server::preempt() {
-  Sequence last = std::move(running_.back());
+  Sequence last = running_.back();
   running_.pop_back();
   if (last.held_blocks > 0) events_.fetched(last, now_);
   free(last);
   last.held_blocks = last.cached = last.fetched = last.blocks = last.shared = 0;
-  preempted_.push_front(std::move(last));
+  preempted_.push_front(last);
   ++counts_.preempted;
 }
 
@@ -195,7 +195,7 @@ void Server::advance() {
     Sequence& sequence = running_[place];
     if (shares_[place] > 0) cache(sequence, shares_[place]);
     if (sequence.to_compute() == 0 && leaves_with_token(sequence)) continue;
-    if (stay != place) running_[stay] = std::move(sequence);
+    if (stay != place) running_[stay] = sequence;
     ++stay;
   }
   running_.resize(stay);

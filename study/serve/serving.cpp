@@ -62,7 +62,7 @@ class Serving {
 
   std::optional<Sequence> handed_over() {
     if (handed_.empty()) return {};
-    Sequence sequence = std::move(handed_.front());
+    Sequence sequence = handed_.front();
     handed_.pop_front();
     return sequence;
   }

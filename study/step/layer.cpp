@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "study/step/fine_grain.h"
+
 namespace c3sim::study {
 
 Experts experts_of(const StepWriter& writer) {
@@ -20,9 +22,11 @@ class Forward {
 
   void write() {
     const Half half = writer_.question().half;
-    if (half != Half::feed_forward) attention_half();
+    if (half == Half::both || half == Half::attention) attention_half();
     if (half == Half::attention) return;
-    if (model_.experts == 0) {
+    if (half == Half::experts) {
+      exchange_and_multiply();
+    } else if (model_.experts == 0) {
       feed_forward();
     } else {
       experts();
@@ -33,7 +37,7 @@ class Forward {
   std::string name(const std::string& of) const { return prefix_ + of; }
   const char* norm() const { return model_.norm == Norm::rms ? "rmsnorm" : "layernorm"; }
   void normalise(const std::string& of) {
-    const double elements = elements_of(tokens_, model_.hidden);
+    const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
     if (!writer_.composes_norms()) {
       writer_.operate(name(of), Kind::norm, norm(), elements, writer_.stream_element());
       return;
@@ -56,17 +60,24 @@ class Forward {
         writer_.operate(name(of + "_cast"), Kind::copy, "cast_down", elements_of(tokens_, in));
       }
     }
-    writer_.gemm(name(of), out, in, tokens_);
-    if (of == "out" || of == "down") writer_.reduce_last();
+    if (!writer_.question().pieces) {
+      writer_.gemm(name(of), out, in, tokens_);
+      if (of == "out" || of == "down") writer_.reduce_last();
+    } else if (of == "out" || of == "down") {
+      write_scattered_product(writer_, name(of), out, in);
+    } else {
+      write_gathered_product(writer_, name(of), out, in);
+    }
   }
   void add_up(const std::string& of, bool reduced = true) {
-    const double elements = elements_of(tokens_, model_.hidden);
-    writer_.add_up(name(of), elements, reduced);
+    const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
+    if (!writer_.question().pieces) writer_.add_up(name(of), elements, reduced);
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
       writer_.operate(name(of + "_dropout"), Kind::elementwise, "dropout", elements);
     }
     writer_.operate(name(of + "_residual"), Kind::elementwise, writer_.question().wide_stream() ? "add_mixed" : "add",
                     elements);
+    if (writer_.question().pieces) wait_for_pieces(writer_, name(of));
   }
 
   void attention_half() {
@@ -109,22 +120,27 @@ class Forward {
     add_up("down");
   }
 
-  // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
   void experts() {
-    const StepQuestion& question = writer_.question();
-    const Experts experts = experts_of(writer_);
-    const double elements = elements_of(experts.copies, model_.hidden);
+    const double elements = elements_of(experts_of(writer_).copies, model_.hidden);
     normalise("ffn_norm");
     writer_.gemm(name("router"), model_.experts, model_.hidden, tokens_);
     writer_.operate(name("router_choice"), Kind::softmax, "route", elements_of(tokens_, model_.experts));
     writer_.operate(name("permute"), Kind::copy, "copy", elements);
+    exchange_and_multiply();
+    writer_.operate(name("unpermute"), Kind::elementwise, "add", elements);
+    add_up("down", false);
+  }
+
+  // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
+  void exchange_and_multiply() {
+    const StepQuestion& question = writer_.question();
+    const Experts experts = experts_of(writer_);
+    const double elements = elements_of(experts.copies, model_.hidden);
     writer_.collective(name("dispatch"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
     writer_.gemm(name("up"), writer_.share(model_.first_ffn()), model_.hidden, experts.tokens, experts.busy);
     activate(elements_of(experts.copies, writer_.share(model_.ffn)));
     writer_.gemm(name("down"), model_.hidden, writer_.share(model_.ffn), experts.tokens, experts.busy);
     writer_.collective(name("combine"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
-    writer_.operate(name("unpermute"), Kind::elementwise, "add", elements);
-    add_up("down", false);
   }
 
   StepWriter& writer_;

@@ -86,7 +86,7 @@ std::vector<std::string> contradictions(const ModelSpec& model) {
                                 model.experts_used, model.experts));
   }
   if (model.position == Positions::learned && model.positions == 0) {
-    found.push_back("learned positions are so many: positions is missing, a number from 1 is accepted");
+    found.emplace_back("learned positions are so many: positions is missing, a number from 1 is accepted");
   }
   return found;
 }

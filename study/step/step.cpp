@@ -40,6 +40,19 @@ sim::Time length(const std::vector<Busy>& united) {
   return sum;
 }
 
+// What an operation of a graph is of a step.
+struct Listed {
+  std::string name;
+  Kind kind{};
+  const StepBlock* block = nullptr;
+};
+
+// When a GPU was at work.
+struct Lanes {
+  std::vector<Busy> compute;
+  std::vector<Busy> communication;
+};
+
 // What a run of some layers shows. All of it grows with the number of layers by as much for each, once there are
 // enough.
 struct Seen {
@@ -53,19 +66,22 @@ struct Seen {
   double cycles = 0.0;  // of the engine clock
   double flops = 0.0;
 
-  void add(const StepPart& part, const models::PlatformSpec& platform) {
-    const double taken = sim::to_seconds(part.end - part.start).value();
-    by_kind[static_cast<std::size_t>(part.kind)] += taken;
-    StepShare& share = operations[part.name];
-    share.kind = part.kind;
-    share.work = to_string(part.work);
-    share.count += 1.0;
-    share.time += taken;
-    share.limits += limits_of(part.work, platform);
+  // An operation, or a part of one, of which one GPU has such a share.
+  void count(const StepPart& part, double share, const models::PlatformSpec& platform) {
+    const double seconds = sim::to_seconds(part.end - part.start).value();
+    by_kind[static_cast<std::size_t>(part.kind)] += share * seconds;
+    StepShare& all = operations[part.name];
+    all.kind = part.kind;
+    all.work = to_string(part.work);
+    all.count += share;
+    all.time += share * seconds;
+    Limits limits = limits_of(part.work, platform);
+    limits *= share;
+    all.limits += limits;
     time = std::max(time, sim::to_seconds(part.end).value());
     if (part.name.starts_with("again_")) return;
-    if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += gemm->flops().value();
-    if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += shape->flops().value();
+    if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += share * gemm->flops().value();
+    if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += share * shape->flops().value();
   }
 
   template <class Visit>
@@ -116,7 +132,7 @@ class StepRun {
   // So many layers, as launched.
   void show(std::int64_t layers, StepResult& result) {
     Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
-    result.graph = graph_of(step_blocks(question_, testbed.platform(), operators_, layers), testbed.platform().gpus);
+    result.graph = graph_of(step_blocks(question_, operators_, layers, testbed.platform()), testbed.platform().gpus);
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed.run(schedule), testbed.platform());
   }
@@ -125,15 +141,14 @@ class StepRun {
  private:
   enum class Looks { at_time, at_all };
   Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Looks looks) {
-    const std::vector<StepBlock> blocks = step_blocks(question, testbed.platform(), operators_, layers);
+    const std::vector<StepBlock> blocks = step_blocks(question, operators_, layers, testbed.platform());
     const OperationGraph graph = graph_of(blocks, testbed.platform().gpus, question.pause);
     const Schedule schedule = graph.schedule();
     require_possible(testbed, schedule);
     const Timeline& timeline = testbed.run(schedule);
-    Seen seen = tell(blocks, graph, timeline, testbed.platform());
-    const double pause = sim::to_seconds(question.pause).value();
+    Seen seen = tell(blocks, graph, timeline, testbed.platform(), question);
     const sim::Seconds time(seen.time);
-    seen.time -= pause;
+    seen.time -= sim::to_seconds(question.pause).value();
     if (looks == Looks::at_time) return seen;
     PowerMeter meter;
     testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
@@ -152,31 +167,38 @@ class StepRun {
     if (!faults.empty()) throw sim::ConfigError(std::move(faults));
   }
 
+  // None begins before the hosts have paused. Of one GPU: where each has a stage of its own, of the mean one.
   static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
-                   const models::PlatformSpec& platform) {
-    std::map<std::string, Kind> kinds_by_name;
+                   const models::PlatformSpec& platform, const StepQuestion& question) {
+    std::map<std::string, Listed> listed;
     for (const StepBlock& block : blocks) {
-      for (const StepOperation& one : block.operations) kinds_by_name[one.name] = one.kind;
+      for (const StepOperation& one : block.operations) listed[one.name + block.suffix] = {one.name, one.kind, &block};
     }
     Seen seen;
-    std::vector<Busy> compute;
-    std::vector<Busy> communication;
+    std::vector<Lanes> lanes(static_cast<std::size_t>(question.pp));
+    const double share = 1.0 / question.pp;
     for (std::size_t place = 0; place < graph.nodes().size(); ++place) {
       const GraphNode& node = graph.nodes()[place];
       if (node.listed == pause_name) continue;
-      const Kind kind = kinds_by_name.at(node.listed);
-      for (const StepPart& part :
-           parts_of(node.listed, kind, node.operation.work, timeline.operations[place], platform)) {
-        seen.add(part, platform);
-        (communicates(part.kind) ? communication : compute).emplace_back(part.start, part.end);
+      const Listed& one = listed.at(node.listed);
+      for (StepPart& part : parts_of(one.name, one.kind, node.operation.work, timeline.operations[place], platform)) {
+        part.start = std::max(part.start, question.pause);
+        seen.count(part, share, platform);
+        for (std::size_t gpu = 0; gpu < lanes.size(); ++gpu) {
+          const std::vector<int>& gpus = one.block->gpus;
+          if (!gpus.empty() && std::ranges::count(gpus, static_cast<int>(gpu)) == 0) continue;
+          (communicates(part.kind) ? lanes[gpu].communication : lanes[gpu].compute).emplace_back(part.start, part.end);
+        }
       }
     }
-    std::vector<Busy> all = compute;
-    all.insert(all.end(), communication.begin(), communication.end());
-    const sim::Time busy = length(unite(compute));
-    seen.compute = sim::to_seconds(busy).value();
-    seen.communication = sim::to_seconds(length(unite(communication))).value();
-    seen.exposed = sim::to_seconds(length(unite(all)) - busy).value();
+    for (Lanes& gpu : lanes) {
+      std::vector<Busy> all = gpu.compute;
+      all.insert(all.end(), gpu.communication.begin(), gpu.communication.end());
+      const sim::Time busy = length(unite(std::move(gpu.compute)));
+      seen.compute += share * sim::to_seconds(busy).value();
+      seen.communication += share * sim::to_seconds(length(unite(std::move(gpu.communication)))).value();
+      seen.exposed += share * sim::to_seconds(length(unite(std::move(all))) - busy).value();
+    }
     return seen;
   }
 
@@ -189,7 +211,7 @@ class StepRun {
 bool is_possible(const models::PlatformSpec& platform, const StepQuestion& question,
                  std::span<const ElementwiseOperator> operators) {
   const Testbed testbed(platform);
-  for (const StepBlock& block : step_blocks(question, platform, operators, 1)) {
+  for (const StepBlock& block : step_blocks(question, operators, 1, platform)) {
     for (const StepOperation& one : block.operations) {
       if (!testbed.why_impossible(one.work).empty()) return false;
     }
@@ -200,9 +222,9 @@ bool is_possible(const models::PlatformSpec& platform, const StepQuestion& quest
 // What each kind of collective is best carried by: one kind after the other by what makes the step fastest.
 StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, StepQuestion question,
                                   std::span<const ElementwiseOperator> operators) {
-  const std::int64_t few = std::min<std::int64_t>(2, question.layer_count());
+  const std::int64_t few = std::min<std::int64_t>(2, question.stage_layers());
   std::set<models::CollectiveKind> kinds_of_step;
-  for (const StepBlock& block : step_blocks(question, platform, operators, 1)) {
+  for (const StepBlock& block : step_blocks(question, operators, 1, platform)) {
     for (const StepOperation& one : block.operations) {
       if (const auto* spec = std::get_if<models::CollectiveSpec>(&one.work)) kinds_of_step.insert(spec->kind);
     }
@@ -229,6 +251,7 @@ models::PlatformSpec launching(models::PlatformSpec platform, bool graph) {
   platform.host.collective_launch =
       graph ? sim::Time(0) : std::max(sim::Time(0), platform.host.framework_collective - platform.host.framework_call);
   platform.host.graph_launch = sim::Time(0);
+  platform.host.kernel_gap = graph ? sim::Time(0) : platform.host.framework_gap;
   return platform;
 }
 
@@ -245,8 +268,8 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   StepResult result;
   result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
   StepRun run(platform, result.question, operators);
-  const std::int64_t layers = question.layer_count();
-  const std::int64_t few = std::min(layers, simulated);
+  const std::int64_t layers = question.stage_layers();
+  const std::int64_t few = std::min(layers, question.pp > 1 ? layers_of_stage : simulated);
   Seen seen = run.look(few);
   if (few < layers) {
     const double more = static_cast<double>(layers - few);

@@ -60,6 +60,7 @@ models::PlatformSpec launching(models::PlatformSpec platform, bool graph);
 // Throws sim::ConfigError with the question's faults, if it has any. Layers that repeat are simulated until their
 // period shows: `simulated` says how many there are at least, all where there are no more.
 inline constexpr std::int64_t simulated_layers = 4;
+inline constexpr std::int64_t layers_of_stage = 2;  // likewise of a pipeline's, all of whose stages are simulated
 StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
                std::span<const ElementwiseOperator> operators, std::int64_t simulated = simulated_layers);
 

@@ -27,8 +27,8 @@ std::string words(const models::AttentionShape& shape) {
 }
 
 std::string words(const models::ElementwiseSpec& spec) {
-  return fmt::format("kernel: {{read: {}, write: {}, flops: {:.0f}, reduces: {}}}", bytes_text(spec.read),
-                     bytes_text(spec.written), spec.flops.value(), spec.reduces);
+  return fmt::format("kernel: {{read: {}, write: {}, flops: {:.0f}, reduces: {}, strided: {}}}", bytes_text(spec.read),
+                     bytes_text(spec.written), spec.flops.value(), spec.reduces, spec.strided);
 }
 
 std::string words(const models::CollectiveSpec& spec) {
@@ -47,13 +47,23 @@ std::string words(const models::FusedSpec& spec) {
                      spec.pieces, spec.gpus);
 }
 
+std::string words(const models::SdmaCopySpec& copy) {
+  return fmt::format("copy: {{from: gpu{}, to: gpu{}, bytes: {}, host_threads: per_gpu}}", copy.from, copy.to,
+                     bytes_text(copy.bytes));
+}
+
+std::string words(const models::RemoteKernelSpec& spec) {
+  return fmt::format("remote: {{gpu: {}, peers: [{}], access: {}, bytes: {}, cus: {}}}", spec.gpu, spec.peers.front(),
+                     to_string(spec.access), bytes_text(spec.bytes), spec.workgroups);
+}
+
 // What a wait is in a file: the name, and of a layer before its own "@layer-2". Of its own layer there is nothing to
 // say.
 std::string words(const Wait& wait) {
   return wait.shift == 0 ? wait.on : fmt::format("{}@{}{:+}", wait.on, wait.index, wait.shift);
 }
 
-std::string line_of(const StepOperation& one) {
+std::string line_of(const StepOperation& one, const StepBlock& block) {
   std::string after;
   for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait);
   const std::string waits = after.empty() ? "" : fmt::format("after: [{}], ", after);
@@ -63,22 +73,29 @@ std::string line_of(const StepOperation& one) {
                                  [](const models::ElementwiseSpec& spec) { return words(spec); },
                                  [](const models::CollectiveSpec& spec) { return words(spec); },
                                  [](const models::FusedSpec& spec) { return words(spec); },
+                                 [](const models::SdmaCopySpec& copy) { return words(copy); },
+                                 [](const models::RemoteKernelSpec& spec) { return words(spec); },
                                  [](const auto&) { return std::string(); }},  // a step has no other work
                  one.work);
-  return fmt::format("{{name: {}, stream: {}, {}{}}}\n", one.name, one.stream, waits, work);
+  const bool placed = one.kind != Kind::send && !block.gpus.empty();
+  const std::string gpus = placed ? fmt::format("gpus: [{}], ", block.gpus.front()) : "";
+  return fmt::format("{{name: {}{}, stream: {}, {}{}{}}}\n", one.name, block.suffix, one.stream, gpus, waits, work);
 }
 
 std::string launch_text(const models::PlatformSpec& platform, bool graph) {
   const models::PlatformSpec as = launching(platform, graph);
-  return fmt::format("set: [host.kernel_launch={:g}us, host.collective_launch={:g}us, host.graph_launch=0us]\n",
-                     sim::to_microseconds(as.host.kernel_launch), sim::to_microseconds(as.host.collective_launch));
+  return fmt::format(
+      "set: [host.kernel_launch={:g}us, host.collective_launch={:g}us, host.graph_launch=0us, "
+      "host.kernel_gap={:g}us]\n",
+      sim::to_microseconds(as.host.kernel_launch), sim::to_microseconds(as.host.collective_launch),
+      sim::to_microseconds(as.host.kernel_gap));
 }
 
 }  // namespace
 
 std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
                             std::span<const ElementwiseOperator> operators) {
-  const std::vector<StepBlock> blocks = step_blocks(question, platform, operators, question.layer_count());
+  const std::vector<StepBlock> blocks = step_blocks(question, operators, question.stage_layers(), platform);
   std::string text =
       fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
                   question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
@@ -87,7 +104,8 @@ std::string experiment_text(const StepQuestion& question, const models::Platform
                       launch_text(platform, question.graph));
   for (const StepBlock& block : blocks) {
     if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
-    for (const StepOperation& one : block.operations) text += (block.layers > 0 ? "      - " : "  - ") + line_of(one);
+    for (const StepOperation& one : block.operations)
+      text += (block.layers > 0 ? "      - " : "  - ") + line_of(one, block);
   }
   return text;
 }

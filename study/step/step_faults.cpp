@@ -24,6 +24,38 @@ class Faults {
   std::vector<sim::Fault> faults_;
 };
 
+void check_pieces(const StepQuestion& question, Faults& faults) {
+  if (!question.pieces) return;
+  const bool dense = question.model.experts == 0 || question.half == Half::attention;
+  if (question.phase != Phase::prefill || question.cp > 1 || question.micro > 1 || !dense) {
+    faults.add("pieces",
+               "are of the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
+  }
+  if (question.collectives.fuses) {
+    faults.add("pieces", "t3 cuts what it reduces by itself: another of --collectives is accepted");
+  }
+  if (question.tp == 1) faults.add("pieces", "no GPUs share out a product: --tp of at least 2 is accepted");
+  if (const std::int64_t least = std::int64_t{*question.pieces} * question.tp; question.new_tokens() < least) {
+    faults.add("pieces", fmt::format("{} pieces of {} GPUs cannot be had of {} tokens: {} at least are accepted",
+                                     *question.pieces, question.tp, question.new_tokens(), least));
+  }
+}
+
+void check_pipeline(const StepQuestion& question, Faults& faults) {
+  if (question.pp == 1 && question.micro == 1) return;
+  faults.require_divisor("pp", question.pp, question.layer_count(), "layers");
+  if (question.batch % question.micro != 0) {
+    faults.add("micro", fmt::format("{} micro-batches do not share {} sequences evenly: a divisor is accepted",
+                                    question.micro, question.batch));
+  }
+  if (question.gpus() != question.pp) {
+    faults.add("pp", fmt::format("a stage is one GPU: beside --pp {} and --micro {} --tp, --ep, --dp and --cp of 1 are "
+                                 "accepted, not {}, {}, {} and {}",
+                                 question.pp, question.micro, question.tp, question.ep, question.dp, question.cp));
+  }
+  if (question.decoding > 0) faults.add("decoding", "micro-batches are alike: none decodes beside a prefill");
+}
+
 void check_parallelism(const StepQuestion& question, const models::PlatformSpec& platform, Faults& faults) {
   const ModelSpec& model = question.model;
   faults.require_divisor("tp", question.tp, model.heads, "heads");
@@ -31,29 +63,30 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
     faults.require_divisor("tp", question.tp, model.kv_heads, "heads of keys and values");
   }
   faults.require_divisor("tp", question.tp, model.ffn, "features of the feed-forward half");
-  if (!question.layers) faults.require_divisor("tp", question.tp, model.vocabulary, "words");
   if (question.ep > 1 && model.experts == 0) {
     faults.add("ep", fmt::format("{} has no experts to share out: 1 is accepted", model.name));
   } else if (question.ep > 1) {
     faults.require_divisor("ep", question.ep, model.experts, "experts");
   }
   if (platform.gpus % question.gpus() != 0) {
-    faults.add("tp",
-               fmt::format("{} x {} x {} x {} (--tp, --ep, --dp and --cp) are {} GPUs: a divisor of the {} of the "
-                           "node is accepted",
-                           question.tp, question.ep, question.dp, question.cp, question.gpus(), platform.gpus));
+    faults.add(
+        "tp",
+        fmt::format("{} x {} x {} x {} x {} (--tp, --ep, --dp, --cp and --pp) are {} GPUs: a divisor of the "
+                    "{} of the node is accepted",
+                    question.tp, question.ep, question.dp, question.cp, question.pp, question.gpus(), platform.gpus));
   }
   if (question.collectives.fuses && question.tp == 1) {
     faults.add("collectives",
                "t3 fuses products with the sums over the GPUs that share them out: --tp of at least 2 is "
                "accepted");
   }
-  if (question.pp != 1) faults.add("pp", fmt::format("{}: steps have no pipeline yet: 1 is accepted", question.pp));
+  check_pipeline(question, faults);
+  check_pieces(question, faults);
   if (question.cp > 1 && question.phase == Phase::decode) {
     faults.add("cp", "decode has no sequence to share out: 1 is accepted");
-  } else if (question.cp > 1 && question.tokens % (2 * question.cp) != 0) {
+  } else if (question.cp > 1 && question.tokens % (2L * question.cp) != 0) {
     faults.add("cp", fmt::format("{} GPUs have two even parts of {} tokens each: a multiple of {} tokens is accepted",
-                                 question.cp, question.tokens, 2 * question.cp));
+                                 question.cp, question.tokens, 2L * question.cp));
   }
   if (question.shard == Shard::full && question.replicas() == 1) {
     faults.add("shard", "full shares weights out over replicas: --dp of at least 2 is accepted");
@@ -72,6 +105,10 @@ void check_phase(const StepQuestion& question, Faults& faults) {
   }
   if (question.half != Half::both && question.phase == Phase::train) {
     faults.add("half", "training is of whole layers: both is accepted");
+  }
+  if (question.half == Half::experts && question.model.experts == 0) {
+    faults.add("half",
+               fmt::format("{} has no experts: both, attention and feed_forward are accepted", question.model.name));
   }
   if (question.half != Half::both && !question.layers) {
     faults.add("half", "a whole step has both halves: --layers is accepted beside it");

@@ -12,10 +12,10 @@
 
 namespace c3sim::study {
 
-// The step of a question that has no faults, with so many layers. Throws sim::ConfigError where the configurations lack
-// an operator.
-std::vector<StepBlock> step_blocks(const StepQuestion& question, const models::PlatformSpec& platform,
-                                   std::span<const ElementwiseOperator> operators, std::int64_t layers);
+// The step of a question that has no faults, with so many layers, of each stage. Throws sim::ConfigError where the
+// configurations lack an operator.
+std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                   std::int64_t layers, const models::PlatformSpec& platform);
 
 // Expanded, on a node of so many GPUs; resolved. Before it hosts pause, which is an operation of that name.
 inline constexpr auto pause_name = "pause";

@@ -30,6 +30,13 @@ Limits& Limits::operator+=(const Limits& more) {
   return *this;
 }
 
+Limits& Limits::operator*=(double share) {
+  arithmetic = share * arithmetic;
+  memory = share * memory;
+  links = share * links;
+  return *this;
+}
+
 Limits limits_of(const Work& work, const models::PlatformSpec& platform) {
   const models::GpuSpec& gpu = platform.gpu;
   const auto multiplying = [&](const auto& shape) {
@@ -47,6 +54,12 @@ Limits limits_of(const Work& work, const models::PlatformSpec& platform) {
                       },
                       [&](const models::CollectiveSpec& spec) {
                         return Limits{{}, {}, roofline(spec, platform)};
+                      },
+                      [&](const models::SdmaCopySpec& copy) {
+                        return Limits{{}, {}, copy.bytes / platform.fabric.link_rate};
+                      },
+                      [&](const models::RemoteKernelSpec& spec) {
+                        return Limits{{}, {}, spec.bytes / platform.fabric.link_rate};
                       },
                       [](const auto&) { return Limits{}; }},
       work);

@@ -17,6 +17,7 @@ struct Limits {
 
   sim::Seconds longest() const;
   Limits& operator+=(const Limits& more);
+  Limits& operator*=(double share);
 };
 
 Limits limits_of(const Work& work, const models::PlatformSpec& platform);

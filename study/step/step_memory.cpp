@@ -21,8 +21,10 @@ double kept_by_layer(const StepQuestion& question) {
 }
 
 sim::Bytes activations_of(const StepQuestion& question) {
-  const double tokens = static_cast<double>(question.new_tokens());
-  const double layers = static_cast<double>(question.layer_count());
+  // The first stage begins as many micro-batches as there are stages before the gradients of the first of them.
+  const double held = question.trains() ? std::min(question.pp, question.micro) : 1;
+  const double tokens = static_cast<double>(question.new_tokens()) / question.micro;
+  const double layers = held * static_cast<double>(question.stage_layers());
   const sim::Bytes element = size_of(question.dtype);
   const sim::Bytes of_layer = tokens * kept_by_layer(question) * element;
   const sim::Bytes stream = tokens * static_cast<double>(question.model.hidden) * element;
@@ -47,9 +49,11 @@ double end_weights(const StepQuestion& question) {
   return question.layers ? 0.0 : static_cast<double>(question.model.end_parameters()) / question.tp;
 }
 
+double end_share(const StepQuestion& question) { return question.pp == 1 || question.model.tied ? 1.0 : 0.5; }
+
 StepMemory memory_of(const StepQuestion& question) {
-  const double layers = static_cast<double>(question.layer_count());
-  const double weights = layers * layer_weights(question) + end_weights(question);
+  const double layers = static_cast<double>(question.stage_layers());
+  const double weights = layers * layer_weights(question) + end_share(question) * end_weights(question);
   const double shards = question.shard == Shard::full ? question.replicas() : 1;
   const sim::Bytes element = size_of(question.dtype);
   StepMemory memory;

@@ -22,6 +22,9 @@ struct StepMemory {
 double layer_weights(const StepQuestion& question);
 double end_weights(const StepQuestion& question);
 
+// Of these, what a stage has that begins or ends the model: embedding and head, or the one matrix that is both.
+double end_share(const StepQuestion& question);
+
 StepMemory memory_of(const StepQuestion& question);
 std::string to_string(const StepMemory& memory);  // "weights 16.1 GB, cache 17.2 GB"
 

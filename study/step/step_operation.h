@@ -27,9 +27,10 @@ enum class Kind {
   all_reduce,
   all_gather,
   reduce_scatter,
-  all_to_all
+  all_to_all,
+  send
 };
-inline constexpr std::size_t kinds = 12;
+inline constexpr std::size_t kinds = 13;
 std::string_view to_string(Kind kind);
 inline std::vector<Choice<Kind>> kind_choices() {
   std::vector<Choice<Kind>> choices;
@@ -65,6 +66,8 @@ std::vector<StepPart> parts_of(const std::string& name, Kind kind, const Work& w
 struct StepBlock {
   std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it is none of layers, and runs once
   std::vector<StepOperation> operations;
+  std::string suffix{};     // of the names of its operations, where a step has several blocks of the same ones
+  std::vector<int> gpus{};  // that do it, or between which it is sent; empty: all
 };
 
 }  // namespace c3sim::study

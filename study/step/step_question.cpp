@@ -18,7 +18,7 @@ std::string_view to_string(Optimizer optimizer) {
 }
 
 std::string_view to_string(Half half) {
-  constexpr std::array<std::string_view, 3> names{"both", "attention", "feed_forward"};
+  constexpr std::array<std::string_view, 4> names{"both", "attention", "feed_forward", "experts"};
   return names[static_cast<std::size_t>(half)];
 }
 

@@ -22,8 +22,8 @@ enum class Shard { none, full };  // of weights, gradients and states over data-
 inline constexpr std::array all_shards{Shard::none, Shard::full};
 enum class Optimizer { none, adam, lamb };
 inline constexpr std::array all_optimizers{Optimizer::none, Optimizer::adam, Optimizer::lamb};
-enum class Half { both, attention, feed_forward };  // of a layer
-inline constexpr std::array all_halves{Half::both, Half::attention, Half::feed_forward};
+enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only
+inline constexpr std::array all_halves{Half::both, Half::attention, Half::feed_forward, Half::experts};
 
 inline constexpr sim::Bytes single_precision{4.0};  // of weights that are updated, gradients and states
 
@@ -60,16 +60,20 @@ struct StepQuestion {
   // Beside a prefill, in the same step: sequences that have a new token each, and the cached ones of each of these.
   std::int64_t decoding = 0;
   std::int64_t decoding_context = 0;
-  int tp = 1;  // GPUs that share out each product
-  int ep = 1;  // GPUs that share out the experts
-  int dp = 1;  // replicas of these, each with sequences of its own
-  int cp = 1;  // GPUs that share out each sequence
-  int pp = 1;  // groups of GPUs that share out layers: not described, other numbers are faults
+  int tp = 1;     // GPUs that share out each product
+  int ep = 1;     // GPUs that share out the experts
+  int dp = 1;     // replicas of these, each with sequences of its own
+  int cp = 1;     // GPUs that share out each sequence
+  int pp = 1;     // stages, each a GPU with its share of the layers
+  int micro = 1;  // batches that the sequences are shared out to, one after the other
   Shard shard = Shard::none;
   models::Dtype dtype = models::Dtype::bf16;
   bool graph = false;  // launched from a captured graph; else op by op by the host
   Optimizer optimizer = Optimizer::none;
-  bool forward = false;    // of training: no gradients
+  bool forward = false;  // of training: no gradients
+  // GPUs that share out products share out tokens between them, too, and gather and reduce them in so many pieces;
+  // none: every GPU has all tokens, and products are added up by an all-reduce.
+  std::optional<int> pieces{};
   bool recompute = false;  // of training: activations of a layer are computed again before its gradient
   Half half = Half::both;  // of each layer
   Carrier collectives = models::Backend::rccl;                 // where it can
@@ -80,7 +84,7 @@ struct StepQuestion {
 
   auto operator<=>(const StepQuestion&) const = default;
 
-  int gpus() const { return tp * ep * dp * cp; }
+  int gpus() const { return tp * ep * dp * cp * pp; }
   // GPUs that have the same weights.
   int replicas() const { return dp * cp; }
   models::Backend carrier_of(models::CollectiveKind kind) const;
@@ -88,6 +92,7 @@ struct StepQuestion {
   // Heads of keys and values on a GPU: one at least, of which several GPUs then hold the same.
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
   std::int64_t layer_count() const { return layers ? *layers : model.layers; }
+  std::int64_t stage_layers() const { return layer_count() / pp; }
   bool trains() const { return phase == Phase::train && !forward; }
   // Automatic mixed precision (PyTorch's autocast): weights and the stream between layers are in single precision, each
   // product reads its input and its weights cast to the format that it multiplies in.

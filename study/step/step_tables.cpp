@@ -158,14 +158,14 @@ Results to_tables(const StepResult& result, const models::PlatformSpec& platform
   results.tables.push_back({"results", "", answer_of(result, platform)});
   results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result), true, {kind_chart(result)}, true});
   results.tables.push_back({"operations", "The dearest operations", operations_of(result), false, {}, true});
-  results.runs.push_back({std::string(to_string(result.question.phase)), result.graph.schedule()});
+  results.runs.emplace_back(std::string(to_string(result.question.phase)), result.graph.schedule());
   results.charts.push_back(timeline_of(result, platform));
   results.title = fmt::format("A step of {}: {}", result.question.model.name, to_string(result.question.phase));
   results.notes.push_back(fmt::format("Of one GPU: {}.", to_string(result.memory)));
   if (std::string carriers = carriers_of(result); !carriers.empty()) {
     results.notes.push_back(fmt::format("Between GPUs: {}.", carriers));
   }
-  results.notes.push_back(
+  results.notes.emplace_back(
       "Energy and power are of one GPU; kernels of several streams overlap, so that their times may "
       "sum up to more than the step.");
   return results;

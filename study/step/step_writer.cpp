@@ -56,7 +56,7 @@ void StepWriter::attention(const std::string& name, bool backward) {
   shape.backward = backward;
   shape.dtype = question_.dtype;
   if (question_.cp > 1) {
-    shape.queries /= 2 * question_.cp;
+    shape.queries /= 2L * question_.cp;
     add(name + "_end", Kind::attention, shape);
     if (shape.causal) shape.keys = question_.context + shape.queries;
   }
@@ -77,7 +77,9 @@ void StepWriter::operate(const std::string& name, Kind kind, const std::string& 
           "has no operator '" + operation + "', which steps need" + operator_hint(operators_, operation)}});
   }
   const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
-  add(name, kind, kernel_of(*found, count, element.value_or(this->element())));
+  models::ElementwiseSpec spec = kernel_of(*found, count, element.value_or(this->element()));
+  spec.strided = spec.strided && tokens() > 1;  // a part of a single row lies in one piece
+  add(name, kind, spec);
 }
 
 void StepWriter::collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
@@ -92,7 +94,8 @@ void StepWriter::collective(const std::string& name, models::CollectiveKind kind
     spec.graph = question_.graph;
   } else {
     spec.host_threads = models::HostThreads::per_gpu;
-    if (std::ranges::count(models::plan_of(question_.variant).kinds, kind) > 0) spec.variant = question_.variant;
+    const std::vector<models::CollectiveKind>& has = models::plan_of(question_.variant).kinds;
+    if (std::ranges::count(has, kind) > 0) spec.variant = question_.variant;
     spec.prelaunch = question_.prelaunch;
   }
   operations_.push_back({name, kind_of(kind), spec, stream});

@@ -22,9 +22,9 @@ inline double elements_of(std::int64_t rows, std::int64_t columns) {
 
 class StepWriter {
  public:
-  StepWriter(const StepQuestion& question, const models::PlatformSpec& platform,
-             std::span<const ElementwiseOperator> operators)
-      : question_(question), platform_(platform), operators_(operators) {}
+  StepWriter(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+             const models::PlatformSpec& platform)
+      : question_(question), operators_(operators), platform_(platform) {}
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
@@ -34,8 +34,12 @@ class StepWriter {
   // Whether norms are what PyTorch makes of them where their weights are in another format than what they norm: kernel
   // by kernel, in single precision.
   bool composes_norms() const { return question_.mixes() && !question_.wide_stream() && model().norm == Norm::rms; }
-  // Of a GPU: its share of features that tensor parallelism shares out.
+  // Of a GPU: its share of features that tensor parallelism shares out evenly.
   std::int64_t share(std::int64_t features) const { return features / question_.tp; }
+  // Tokens of a GPU between products: its share where GPUs that share out products share them out, else all.
+  double tokens_between() const { return static_cast<double>(tokens()) / (question_.pieces ? question_.tp : 1); }
+  // Of a GPU: its words of a vocabulary, which is filled up where it does not come out even, as frameworks do.
+  std::int64_t words() const { return (model().vocabulary + question_.tp - 1) / question_.tp; }
   // Features of its keys, and of its values: of one head at least, of which several GPUs then hold the same.
   std::int64_t kv_features() const { return question_.kv_heads() * model().head_dim; }
   sim::Bytes element() const { return size_of(question_.dtype); }
@@ -64,6 +68,8 @@ class StepWriter {
   // Where the last operation is queued, and what it waits for beside its stream.
   void queue_on(const std::string& stream) { operations_.back().stream = stream; }
   void wait(Wait wait) { operations_.back().after.push_back(std::move(wait)); }
+  void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // of those since take()
+  const std::string& last() const { return operations_.back().name; }
   // The operations since the last call.
   std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
 
@@ -72,8 +78,8 @@ class StepWriter {
   void product(const std::string& name, models::GemmShape shape);
 
   const StepQuestion& question_;
-  const models::PlatformSpec& platform_;
   std::span<const ElementwiseOperator> operators_;
+  const models::PlatformSpec& platform_;
   std::vector<StepOperation> operations_;
 };
 

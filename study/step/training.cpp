@@ -78,11 +78,11 @@ class Backward {
     }
   }
   void normalise(const std::string& of) {
-    if (mixes_) writer_.operate(of + "_cast_up", Kind::copy, "cast_up", stream_elements());
+    if (mixes_) writer_.operate(of + "_gradient_cast_up", Kind::copy, "cast_up", stream_elements());
     if (writer_.composes_norms()) {
       for (const auto& [name, operation] : composed_norm) {
         const bool of_rows = std::string_view(name).starts_with("row_");
-        writer_.operate(of + "_" + name, Kind::elementwise, operation,
+        writer_.operate(of + "_gradient_" + name, Kind::elementwise, operation,
                         of_rows ? elements_of(tokens_, 1) : stream_elements(), single_precision);
       }
       writer_.operate(of + "_cast_down", Kind::copy, "cast_down", stream_elements());
@@ -257,10 +257,10 @@ void write_end_reduction(StepWriter& writer) {
                     end_weights(question) * single_precision, question.replicas());
 }
 
-void write_update(StepWriter& writer, std::int64_t layers) {
+void write_update(StepWriter& writer, std::int64_t layers, double ends) {
   const StepQuestion& question = writer.question();
   if (question.optimizer == Optimizer::none) return;
-  const double all = static_cast<double>(layers) * layer_weights(question) + end_weights(question);
+  const double all = static_cast<double>(layers) * layer_weights(question) + ends * end_weights(question);
   const double own = question.shard == Shard::full ? all / question.replicas() : all;
   std::vector<Pass> passes(std::begin(adam_passes), std::end(adam_passes));
   if (question.optimizer == Optimizer::lamb) {

@@ -23,7 +23,7 @@ void write_reduction(StepWriter& writer);
 void write_end_gather(StepWriter& writer);
 void write_end_reduction(StepWriter& writer);
 
-// The update of the weights of so many layers, and of the rest where the step has it.
-void write_update(StepWriter& writer, std::int64_t layers);
+// The update of the weights of so many layers, and of so large a share of the rest where the step has it.
+void write_update(StepWriter& writer, std::int64_t layers, double ends = 1.0);
 
 }  // namespace c3sim::study

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -33,6 +34,9 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question) {
         split.tp = tp;
         split.ep = ep;
         split.cp = cp;
+        split.pp = 1;
+        split.micro = 1;
+        split.pieces.reset();
         split.dp = gpus / (tp * ep * cp);
         if (sequences % split.dp != 0) continue;
         split.batch = sequences / split.dp;
@@ -41,13 +45,23 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question) {
       }
     }
   }
+  // And as stages, a GPU each, with the question's micro-batches.
+  StepQuestion stages = question;
+  stages.tp = stages.ep = stages.cp = stages.dp = 1;
+  stages.pp = gpus;
+  stages.batch = sequences;
+  stages.shard = Shard::none;
+  if (gpus > 1) splits.push_back(stages);
   return splits;
 }
 
 std::string split_of(const StepQuestion& question) {
   std::string text;
-  for (const auto& [name, gpus] :
-       {std::pair("tp", question.tp), {"ep", question.ep}, {"dp", question.dp}, {"cp", question.cp}}) {
+  for (const auto& [name, gpus] : {std::pair("tp", question.tp),
+                                   {"ep", question.ep},
+                                   {"dp", question.dp},
+                                   {"cp", question.cp},
+                                   {"pp", question.pp}}) {
     if (gpus > 1) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, gpus);
   }
   return text.empty() ? "one GPU" : text;
@@ -56,8 +70,8 @@ std::string split_of(const StepQuestion& question) {
 // The carriers that differ for this step, with and without commands queued beforehand.
 std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& split) {
   std::vector<std::pair<std::string, StepQuestion>> ways;
-  const bool communicates =
-      split.tp * split.ep * split.cp > 1 || (split.dp > 1 && split.trains()) || split.shard == Shard::full;
+  const bool communicates = split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.dp > 1 && split.trains()) ||
+                            split.shard == Shard::full;
   if (!communicates) return {{"none", split}};
   for (const auto& [name, carrier] : carrier_choices()) {
     if (carrier.fuses) continue;  // what no machine of today has is nothing to choose
@@ -70,6 +84,19 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
     ways.emplace_back("sdma, prelaunched", way);
   }
   return ways;
+}
+
+// Tokens gathered and reduced whole or in pieces, instead of all-reduces.
+constexpr std::array pieces_tried{1, 2, 4, 8};
+void add_pieces(std::vector<std::pair<std::string, StepQuestion>>& ways) {
+  for (std::size_t whole = ways.size(); whole-- > 0;) {
+    if (ways[whole].second.tp == 1 || ways[whole].second.phase != Phase::prefill) continue;
+    for (const int pieces : pieces_tried) {
+      ways.push_back(ways[whole]);
+      ways.back().first += fmt::format(", in {}", pieces == 1 ? "one piece" : fmt::format("{} pieces", pieces));
+      ways.back().second.pieces = pieces;
+    }
+  }
 }
 
 // The fastest of the choices that a rule admits.
@@ -87,7 +114,9 @@ StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& questi
                 std::span<const ElementwiseOperator> operators) {
   StepTuning tuning;
   for (const StepQuestion& split : splits_of(question)) {
-    for (const auto& [name, way] : carried(split)) {
+    std::vector<std::pair<std::string, StepQuestion>> ways = carried(split);
+    add_pieces(ways);
+    for (const auto& [name, way] : ways) {
       if (!faults_of(way, platform).empty()) {
         ++tuning.impossible;
         continue;

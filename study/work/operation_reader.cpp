@@ -152,6 +152,7 @@ models::ElementwiseSpec read_kernel(sim::Section section) {
   spec.written = section.bytes("write", any_size, sim::Bytes(0.0));
   spec.flops = sim::Flops(section.number("flops", 0.0, 1e18, 0.0));
   spec.reduces = section.flag("reduces", false);
+  spec.strided = section.flag("strided", false);
   spec.workgroups = workgroups;
   return spec;
 }

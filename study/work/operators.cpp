@@ -16,8 +16,12 @@ constexpr double most_per_element = 1e6;
 
 models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element) {
   const double count = static_cast<double>(elements);
-  return {count * named.reads * element, count * named.writes * element, sim::Flops(count * named.flops), 0,
-          named.reduces};
+  return {count * named.reads * element,
+          count * named.writes * element,
+          sim::Flops(count * named.flops),
+          0,
+          named.reduces,
+          named.strided};
 }
 
 std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders) {
@@ -41,6 +45,7 @@ std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem:
     read.writes = row.number("writes", 0.0, most_per_element);
     read.flops = row.number("flops", 0.0, most_per_element);
     read.reduces = row.flag("reduces", false);
+    read.strided = row.flag("strided", false);
     row.text("about", "");
     if (read.reads + read.writes <= 0.0) row.fault("reads", "an operator reads or writes something");
     if (find_operator(std::span(operators).first(operators.size() - 1), read.name) != nullptr) {

@@ -21,6 +21,7 @@ struct ElementwiseOperator {
   double writes = 0.0;
   double flops = 0.0;
   bool reduces = false;  // rows to numbers that their elements wait for
+  bool strided = false;  // the place of each element is worked out
 };
 
 inline constexpr sim::Bytes usual_element{2.0};  // of bf16

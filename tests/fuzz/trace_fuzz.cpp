@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "calibrate/readers/kineto.h"
 #include "calibrate/replay/dependencies.h"
-#include "calibrate/replay/kineto.h"
 #include "calibrate/replay/occupancy.h"
 #include "calibrate/replay/profile_report.h"
 #include "calibrate/replay/replay.h"

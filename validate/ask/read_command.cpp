@@ -1,10 +1,7 @@
-#include <algorithm>
 #include <iterator>
 
 #include "calibrate/measurement_files.h"
-#include "calibrate/replay/kineto.h"
 #include "calibrate/replay/profile_report.h"
-#include "sim/config/measurement_text.h"
 #include "validate/ask/commands.h"
 #include "validate/suite_data.h"
 
@@ -28,20 +25,13 @@ constexpr auto read_examples =
     "otherwise.";
 
 // Before all else what each profiler's trace says of its GPU. Returns whether there is any.
-bool add_profiles(const calibrate::MeasurementFiles& files, const std::vector<std::filesystem::path>& paths,
-                  study::Results& results) {
+bool add_profiles(const calibrate::MeasurementFiles& files, study::Results& results) {
   std::vector<study::NamedTable> tables;
-  for (const std::filesystem::path& path : paths) {
-    const auto reading = std::ranges::find(files.readings, path.filename().string(), &calibrate::Reading::name);
-    if (reading == files.readings.end() || reading->format != "PyTorch profiler") continue;
-    try {
-      const calibrate::Profile profile =
-          calibrate::read_kineto(sim::read_measurement_text(path), path.string(), calibrate::Labels::beside(path));
-      for (study::NamedTable& table : calibrate::profile_tables(profile)) tables.push_back(std::move(table));
-      for (std::string& warning : calibrate::profile_warnings(profile)) results.warnings.push_back(std::move(warning));
-    } catch (const sim::ConfigError&) {
-      // Without work on a GPU, which the reading of measurements has said already.
-    }
+  for (const calibrate::Reading& reading : files.readings) {
+    if (!reading.profile) continue;
+    for (study::NamedTable& table : calibrate::profile_tables(*reading.profile)) tables.push_back(std::move(table));
+    for (std::string& warning : calibrate::profile_warnings(*reading.profile))
+      results.warnings.push_back(std::move(warning));
   }
   const bool tells = !tables.empty();
   results.tables.insert(results.tables.begin(), std::make_move_iterator(tables.begin()),
@@ -60,7 +50,7 @@ study::Results answer_read(study::Request& request) {
       calibrate::read_measurement_files(reader_of_everything(library), paths,
                                         [&](const auto& reading) { return screened_for(reading, library, asked, {}); });
   study::Results results = calibrate::report(files, request.says("rows"));
-  const bool tells = add_profiles(files, paths, results);
+  const bool tells = add_profiles(files, results);
   if (!tells && !files.is_usable()) request.fault_behind({"FILE", "", "no measurement is left that can be used"});
   return results;
 }

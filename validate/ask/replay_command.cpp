@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "calibrate/measurement_files.h"
+#include "calibrate/readers/kineto.h"
 #include "calibrate/readers/screen.h"
 #include "calibrate/replay/experiment_text.h"
-#include "calibrate/replay/kineto.h"
 #include "calibrate/replay/profile_report.h"
 #include "calibrate/replay/replay_report.h"
 #include "sim/config/measurement_text.h"
@@ -95,7 +95,9 @@ std::vector<calibrate::Profile> read_profiles(const std::vector<std::filesystem:
     throw sim::ConfigError(
         {{file.string(), "", "of another GPU than " + profiles.front().file + ": ranks of one run are accepted"}});
   }
-  calibrate::tell_waits(profiles);
+  std::vector<calibrate::Profile*> all;
+  for (calibrate::Profile& one : profiles) all.push_back(&one);
+  calibrate::tell_waits(all);
   return profiles;
 }
 

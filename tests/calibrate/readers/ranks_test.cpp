@@ -6,47 +6,47 @@
 
 #include <vector>
 
+#include "calibrate/readers/profile_reading.h"
+#include "tests/calibrate/readers/kineto_trace.h"
+
 namespace c3sim::calibrate {
 namespace {
 
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Reading trace(const std::string& name, std::optional<int> rank, double seconds, const std::string& gpu = "H200") {
-  Reading reading;
-  reading.name = name;
-  reading.gpu = gpu;
-  reading.rank = rank;
-  Measurement one;
-  one.file = name;
-  one.line = 7;
-  one.holds_waits = true;
-  models::CollectiveSpec spec;
-  spec.bytes = sim::Bytes(1e6);
-  one.trial = study::CollectiveTrial{spec};
-  one.seen = {{.figure = study::Figure::kernel_time, .value = seconds}};
-  reading.measurements = {one};
-  return reading;
+// All-gathers of 1 MiB by themselves.
+Reading trace(std::optional<int> rank, const std::vector<double>& durations, const std::string& gpu = "H200") {
+  Trace trace;
+  trace.gpu = gpu;
+  double begin = 0.0;
+  for (const double duration : durations) {
+    trace.all_gather(2, begin, duration, 0, 1 << 19);
+    begin += 1000.0;
+  }
+  Profile profile = trace.read();
+  profile.rank = rank;
+  return reading_of(std::move(profile), "t.json");
 }
 
-// Rank 1 came last: it waited for nobody.
-TEST(Ranks, LeastOfAllCounts) {
-  std::vector<Reading> readings{trace("r0.json", 0, 8e-3), trace("r1.json", 1, 2e-3), trace("r2.json", 2, 5e-3)};
-  take_least_of_ranks(readings);
-  EXPECT_THAT(readings[0].measurements, IsEmpty());
-  EXPECT_THAT(readings[2].measurements, IsEmpty());
+// Rank 1 came last to the first and the third, rank 0 to the second, rank 2 to none.
+TEST(Ranks, TheLastToComeTellsEachRun) {
+  std::vector<Reading> readings{trace(0, {80, 20, 70}), trace(1, {20, 90, 30}), trace(2, {50, 50, 50})};
+  tell_waits_of_ranks(readings);
+  ASSERT_THAT(readings[0].measurements, SizeIs(1));
   ASSERT_THAT(readings[1].measurements, SizeIs(1));
+  EXPECT_THAT(readings[2].measurements, SizeIs(0));
+  EXPECT_NEAR(readings[0].measurements[0].seen[0].value, 20e-6, 1e-12);
+  EXPECT_NEAR(readings[1].measurements[0].seen[0].value, 25e-6, 1e-12);  // the median of 20 and 30
   EXPECT_FALSE(readings[1].measurements[0].holds_waits);
-  EXPECT_EQ(readings[1].measurements[0].group, "profiler: collective, least of 3 ranks");
-  ASSERT_THAT(readings[0].left_out, SizeIs(1));
-  EXPECT_EQ(readings[0].left_out[0].where, "r0.json:7");
-  EXPECT_EQ(readings[0].left_out[0].why, "another rank waited less for the same collective");
+  EXPECT_EQ(readings[1].measurements[0].group, "profiler: collective by kernels, last of 3 ranks");
+  ASSERT_THAT(readings[2].left_out, SizeIs(1));
+  EXPECT_EQ(readings[2].left_out[0].why, "its rank waited for another, whose trace tells it");
 }
 
 TEST(Ranks, OneRankOrOthersMachinesTellNothingOfWaits) {
-  for (const Reading& other : {trace("b.json", 0, 2e-3), trace("b.json", {}, 2e-3), trace("b.json", 1, 2e-3, "A100")}) {
-    std::vector<Reading> readings{trace("a.json", 0, 8e-3), other};
-    take_least_of_ranks(readings);
+  for (const Reading& other : {trace(0, {20}), trace({}, {20}), trace(1, {20}, "A100"), trace(1, {20, 30})}) {
+    std::vector<Reading> readings{trace(0, {80}), other};
+    tell_waits_of_ranks(readings);
     for (const Reading& reading : readings) {
       ASSERT_THAT(reading.measurements, SizeIs(1));
       EXPECT_TRUE(reading.measurements[0].holds_waits);

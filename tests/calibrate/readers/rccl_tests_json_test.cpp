@@ -1,8 +1,7 @@
-#include "calibrate/readers/rccl_tests_json.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calibrate/readers/log_formats.h"
 #include "tests/calibrate/readers/log_sample.h"
 
 namespace c3sim::calibrate {

@@ -1,10 +1,9 @@
-#include "calibrate/readers/transfer_bench_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "calibrate/readers/log_formats.h"
 #include "tests/calibrate/readers/log_sample.h"
 
 namespace c3sim::calibrate {

@@ -7,7 +7,7 @@
 #include "sim/config/config_error.h"
 #include "study/run/platform_file.h"
 #include "study/run/queue_time.h"
-#include "tests/calibrate/replay/kineto_trace.h"
+#include "tests/calibrate/readers/kineto_trace.h"
 #include "tests/config_folders.h"
 
 namespace c3sim::calibrate {

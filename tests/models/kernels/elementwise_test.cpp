@@ -34,6 +34,15 @@ TEST(Elementwise, OfOneByteIsItsLaunch) {
   EXPECT_NEAR(microseconds(round_platform(), {sim::Bytes(1.0), sim::Bytes(0.0), {}}), around_us, 1e-3);
 }
 
+// However few elements there are, each place is worked out.
+TEST(Elementwise, OfPartsOfArraysWorksOutPlaces) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.streams.indexing = sim::to_time(sim::Seconds(3e-6));
+  ElementwiseSpec spec{sim::Bytes(1.0), sim::Bytes(0.0), {}};
+  spec.strided = true;
+  EXPECT_NEAR(microseconds(platform, spec), 3.0 + around_us, 1e-3);
+}
+
 // All CUs do 100 operations a cycle of 2 GHz: 1e12 of them take so long, however few bytes there are, and twice as long
 // on half of the CUs.
 TEST(Elementwise, IsBoundByItsVectorOperations) {

@@ -102,6 +102,21 @@ TEST_P(GemmShapes, AreNotFarAboveThePeaksWhereThereIsMuchToDo) {
   }
 }
 
+// Of kernels with tiles of 8, 64 and 256 columns the narrowest that holds all columns is the widest that is taken.
+TEST(GemmOfFewColumns, HasNoTileWiderThanItNeeds) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.gemm.library.by_modelled_time = true;
+  GemmKernelSpec kernel = platform.gpu.gemm.library.kernels.front();
+  platform.gpu.gemm.library.kernels.clear();
+  for (const int columns : {8, 64, 256}) {
+    kernel.tile_n = columns;
+    platform.gpu.gemm.library.kernels.push_back(kernel);
+  }
+  for (const auto& [columns, widest] : {std::pair{1, 8}, {8, 8}, {9, 64}, {100, 256}, {10000, 256}}) {
+    EXPECT_LE(plan_gemm(platform.gpu, {4096, columns, 4096}).kernel.tile_n, widest) << columns;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Libraries, GemmShapes, testing::Values("rocblas", "hipblaslt", "work_stealing", "persistent"));
 
 }  // namespace

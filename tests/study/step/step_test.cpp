@@ -10,7 +10,9 @@
 #include "sim/config/config_error.h"
 #include "study/experiment/experiment.h"
 #include "study/experiment/experiment_reader.h"
+#include "study/step/pipeline.h"
 #include "study/step/step_faults.h"
+#include "study/step/step_graph.h"
 #include "study/work/operators.h"
 #include "tests/study/test_platform.h"
 
@@ -18,6 +20,7 @@ namespace c3sim::study {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -145,6 +148,86 @@ TEST(Step, OfTrainingDoesThreeTimesTheOperations) {
   EXPECT_NEAR(ask_mi300x(both).flops.value(), 3.0 * products + 0.5 * attention, 1e-6 * products);
 }
 
+StepQuestion prefill_of(const std::string& model, int layers, std::int64_t tokens) {
+  StepQuestion question = training_of(model, layers, tokens);
+  question.phase = Phase::prefill;
+  return question;
+}
+
+// The first stage of three has two micro-batches under way before the first gradient, the last one none.
+TEST(Pipeline, HasAGradientBehindEachForwardPass) {
+  const auto in_words = [](int stage, bool trains) {
+    std::string words;
+    for (const Turn& turn : turns_of(stage, 3, 4, trains))
+      words += (turn.forward ? "f" : "b") + std::to_string(turn.micro);
+    return words;
+  };
+  EXPECT_EQ(in_words(0, true), "f0f1f2b0f3b1b2b3");
+  EXPECT_EQ(in_words(2, true), "f0b0f1b1f2b2f3b3");
+  EXPECT_EQ(in_words(1, false), "f0f1f2f3");
+}
+
+// Of m micro-batches, f on a stage each, the last leaves p stages after (m + p - 1) f and the p - 1 sends of one of
+// them; a stage is at work for m f. Were sends free, (p - 1) / (m + p - 1) of the time were idle.
+TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
+  constexpr int stages = 4;
+  constexpr int micro = 6;
+  StepQuestion question = prefill_of("llama3-8b", 2 * stages, 2048);
+  question.batch = micro;
+  question.pp = stages;
+  question.micro = micro;
+  for (const models::Backend carrier : {models::Backend::rccl, models::Backend::sdma}) {
+    question.collectives = carrier;
+    const StepResult result = ask_mi300x(question);
+    const double turn = us(result.compute) / micro;
+    const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) * stages / (micro * (stages - 1));
+    EXPECT_NEAR(us(result.time), (micro + stages - 1) * turn + (stages - 1) * send, 0.02 * us(result.time));
+  }
+}
+
+// With gradients the same, but that each turn of the steady state may wait for what is sent both ways.
+TEST(Pipeline, OfTrainingIsIdleAsLong) {
+  constexpr int stages = 2;
+  constexpr int micro = 4;
+  StepQuestion question = training_of("llama3-8b", 2 * stages, 2048);
+  question.batch = micro;
+  question.pp = stages;
+  question.micro = micro;
+  const StepResult result = ask_mi300x(question);
+  const double busy = us(result.compute) / micro * (micro + stages - 1);
+  const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) / micro;
+  EXPECT_GT(us(result.time), 0.99 * busy);
+  EXPECT_LT(us(result.time), 1.01 * busy + 2.0 * send * (micro + stages - 1));
+}
+
+// Of a stage: a quarter of the layers, and the activations of as many micro-batches as there are stages.
+TEST(Pipeline, SharesOutWeightsAndHoldsMicroBatches) {
+  StepQuestion question = training_of("llama3-8b", 8, 2048);
+  question.batch = 8;
+  const StepMemory whole = memory_of(question);
+  question.pp = 4;
+  question.micro = 8;
+  const StepMemory stage = memory_of(question);
+  EXPECT_NEAR(stage.weights.value(), whole.weights.value() / 4.0, 1.0);
+  EXPECT_NEAR(stage.activations.value(), whole.activations.value() / 4.0 * 4.0 / 8.0, 1.0);
+}
+
+// As many operations in pieces as in one, and as many bytes; four pieces hide communication that one exposes.
+TEST(Step, InPiecesHidesWhatItGathers) {
+  StepQuestion question = prefill_of("llama3-70b", 2, 8192);
+  question.tp = 8;
+  question.collectives = models::Backend::sdma;
+  question.pieces = 1;
+  const StepResult one = ask_mi300x(question);
+  question.pieces = 4;
+  const StepResult four = ask_mi300x(question);
+  EXPECT_NEAR(four.flops.value(), one.flops.value(), 1e-9 * one.flops.value());
+  EXPECT_GT(us(one.exposed), 0.9 * us(one.communication));
+  EXPECT_LT(four.exposed, one.exposed);
+  EXPECT_LT(four.time, one.time);
+  EXPECT_NEAR(four.operations.at("up_gather_3").count, 2.0, 1e-9);
+}
+
 TEST(Step, LaunchedOpByOpWaitsForItsHost) {
   StepQuestion question = decode_of("llama3-8b", 1, 1);
   question.layers = 4;
@@ -157,6 +240,23 @@ TEST(Step, LaunchedOpByOpWaitsForItsHost) {
   EXPECT_GE(us(result.time), host);
   EXPECT_LT(us(result.time), host + 100.0);
   EXPECT_LT(result.compute, result.time);
+}
+
+// Ten thousand tokens keep the GPU busy, so that the host is ahead: kernels, 11 a layer without a cache, lie apart by
+// gaps.
+TEST(Step, LaunchedOpByOpHasGapsBetweenItsKernels) {
+  StepQuestion question = decode_of("llama3-8b", 1, 1);
+  question.phase = Phase::prefill;
+  question.layers = 4;
+  question.context = 0;
+  question.tokens = 10000;
+  question.graph = false;
+  models::PlatformSpec platform = mi300x().spec;
+  const auto time = [&] { return us(ask(platform, question, read_operators(folders)).time); };
+  platform.host.framework_gap = sim::Time(0);
+  const double dense = time();
+  platform.host.framework_gap = sim::to_time(sim::Seconds(10e-6));
+  EXPECT_NEAR(time() - dense, 10.0 * (4 * 11 - 1), 0.2 * 10.0 * 4 * 11);
 }
 
 TEST(Step, IsFasterOnMoreGpusAndDrawsNoMoreThanItsCap) {
@@ -180,11 +280,25 @@ StepQuestion fused_prefill(int tp, std::int64_t tokens) {
 
 double us_of(const StepResult& result, Kind kind) { return us(result.by_kind[static_cast<std::size_t>(kind)]); }
 
-void expect_the_experiment_to_take_as_long(StepQuestion question) {
+TEST(Step, AsAnExperimentTakesAsLong) {
+  StepQuestion decode = decode_of("llama3-8b", 8, 8);
+  decode.layers = 3;
+  StepQuestion pipeline = training_of("llama3-8b", 4, 512);
+  pipeline.pp = 2;
+  pipeline.micro = 2;
+  pipeline.batch = 2;
+  StepQuestion in_pieces = prefill_of("llama3-8b", 2, 2048);
+  in_pieces.tp = 8;
+  in_pieces.pieces = 2;
   const Platform platform = mi300x();
   const std::vector<ElementwiseOperator> operators = read_operators(folders);
-  for (const bool graph : {true, false}) {
-    question.graph = graph;
+  const auto with = [&](StepQuestion one, bool graph) {
+    one.graph = graph;
+    return one;
+  };
+  for (const StepQuestion& question :
+       {with(decode, true), with(decode, false), with(pipeline, true), with(in_pieces, true),
+        with(fused_prefill(8, 2048), true), with(fused_prefill(4, 2048), false), training_of("llama3-8b", 2, 512)}) {
     const double step = us(ask(platform.spec, question, operators).time);
     sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
     const ExperimentMachine machine = read_machine(config);
@@ -193,14 +307,6 @@ void expect_the_experiment_to_take_as_long(StepQuestion question) {
     const double makespan = *measure(testbed, experiment).at("makespan_us");
     EXPECT_NEAR(makespan, step + us(platform.spec.host.kernel_notice), 1e-3 * step);
   }
-}
-
-TEST(Step, AsAnExperimentTakesAsLong) {
-  StepQuestion question = decode_of("llama3-8b", 8, 8);
-  question.layers = 3;
-  expect_the_experiment_to_take_as_long(question);
-  expect_the_experiment_to_take_as_long(fused_prefill(8, 2048));
-  expect_the_experiment_to_take_as_long(fused_prefill(4, 2048));
 }
 
 // What is computed is the same, whoever adds it up; of what is added up a part travels while it is computed.
@@ -271,6 +377,9 @@ std::string why_not(const StepQuestion& question) {
 TEST(Step, ThatCannotFuseSaysWhy) {
   EXPECT_THAT(why_not(fused_prefill(8, 1)), HasSubstr("out[0]: 1 tokens (n) do not divide into 8 shards of 1 pieces"));
   EXPECT_THAT(why_not(fused_prefill(1, 1024)), HasSubstr("--tp of at least 2 is accepted"));
+  StepQuestion question = fused_prefill(8, 1024);
+  question.pieces = 2;
+  EXPECT_THAT(why_not(question), HasSubstr("t3 cuts what it reduces by itself"));
 }
 
 // The best of each kind is no slower than any one of them for all.
@@ -319,6 +428,19 @@ TEST(Step, ReadsTheWeightsOfBusyExpertsAlone) {
   EXPECT_NEAR(us(ask_mi300x(question).time) / one, 4.0, 1.2);
 }
 
+// Beside the two products, their activation (two kernels) and two exchanges a layer has a norm, the router and its
+// choice, what brings copies of tokens together and takes them apart, and a sum.
+TEST(Step, OfExpertsAloneHasWhatTheyDo) {
+  StepQuestion question = decode_of("mixtral-8x7b", 1, 64);
+  question.layers = 1;
+  question.ep = 8;
+  question.half = Half::feed_forward;
+  const std::size_t all = ask_mi300x(question).operations.size();
+  question.half = Half::experts;
+  EXPECT_EQ(ask_mi300x(question).operations.size(), 6U);
+  EXPECT_EQ(all, 12U);
+}
+
 // Both gradients of the products of experts, as of others.
 TEST(Step, OfExpertsHasGradients) {
   StepQuestion question = training_of("mixtral-8x7b", 2, 1024);
@@ -338,6 +460,7 @@ TEST(Step, BehindAPauseHasAHigherClock) {
   EXPECT_LT(rested.time, again.time);
   EXPECT_GT(rested.time, again.time / 2);
   EXPECT_GT(rested.clock, again.clock);
+  EXPECT_LE(rested.compute, rested.time);  // the pause is nobody's
 }
 
 TEST(Step, TellsWhatBoundsItsKinds) {
@@ -358,6 +481,22 @@ TEST(StepMemory, HoldsWeightsAndCache) {
   EXPECT_NEAR(memory.cache.value(), 64.0 * 4097 * 80 * 2 * 128 * 2, 1.0);
   EXPECT_NEAR(memory.weights.value(), 70.55e9 * 2 / 8, 0.01e9);
   EXPECT_EQ(memory.states.value(), 0.0);
+}
+
+// 30,522 words are 7630.5 for each of four GPUs: the head has 7631 of them.
+TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
+  StepQuestion question = decode_of("bert-large", 4, 2);
+  question.phase = Phase::prefill;
+  question.tokens = 128;
+  question.context = 0;
+  EXPECT_THAT(faults_of(question, mi300x().spec), IsEmpty());
+  std::vector<std::int64_t> words;
+  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1, mi300x().spec)) {
+    for (const StepOperation& operation : block.operations) {
+      if (operation.name == "head") words.push_back(std::get<models::GemmShape>(operation.work).m);
+    }
+  }
+  EXPECT_THAT(words, ElementsAre(7631));
 }
 
 std::vector<sim::Fault> faults(const StepQuestion& question) { return faults_of(question, mi300x().spec); }
@@ -383,8 +522,21 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   question = decode_of("llama3-8b", 1, 1);
   question.half = Half::attention;
   EXPECT_THAT(faults(question), says("half", "--layers is accepted"));
-  question.pp = 2;
-  EXPECT_THAT(faults(question), says("pp", "1 is accepted"));
+  question.half = Half::experts;
+  EXPECT_THAT(faults(question), says("half", "llama3-8b has no experts"));
+  question = decode_of("llama3-8b", 1, 6);
+  question.pp = 3;
+  EXPECT_THAT(faults(question), says("pp", "3 GPUs do not share 32 layers evenly"));
+  question.pp = 4;
+  question.micro = 4;
+  EXPECT_THAT(faults(question), says("micro", "4 micro-batches do not share 6 sequences evenly"));
+  question.tp = 2;
+  EXPECT_THAT(faults(question), says("pp", "--tp, --ep, --dp and --cp of 1 are accepted, not 2, 1, 1 and 1"));
+  question = decode_of("llama3-8b", 1, 1);
+  question.pieces = 4;
+  EXPECT_THAT(faults(question), says("pieces", "--phase prefill"));
+  EXPECT_THAT(faults(question), says("pieces", "--tp of at least 2"));
+  EXPECT_THAT(faults(question), says("pieces", "cannot be had of 1 tokens: 4 at least"));
   question = training_of("llama3-8b", 4, 1024);
   question.shard = Shard::full;
   EXPECT_THAT(faults(question), says("shard", "--dp of at least 2"));

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/replay/kineto.h"
+#include "calibrate/readers/kineto.h"
 
 namespace c3sim::calibrate {
 

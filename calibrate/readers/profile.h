@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/collective.h"
 #include "sim/units.h"
+#include "study/ask/trial.h"
 
 namespace c3sim::calibrate {
 
@@ -19,8 +19,15 @@ namespace c3sim::calibrate {
 // a GPU its memory, copies to and from the host neither.
 enum class WorkKind { matrix, memory, host_copy, collective };
 
+// What an operator of the program says of its work: which trial it is, or why it is none.
+struct KnownWork {
+  std::optional<study::Trial> trial{};
+  std::string why_not{};  // where there is none
+};
+
 struct ProfiledWork {
   std::string name;
+  int line = 0;  // of the trace, where it stands
   WorkKind kind = WorkKind::memory;
   std::size_t stream = 0;  // place in Profile::streams
   sim::Time begin{0}, end{0};
@@ -29,8 +36,10 @@ struct ProfiledWork {
   // Of a collective: what it is, or why nobody knows.
   std::optional<models::CollectiveSpec> collective{};
   std::string why_unknown{};
+  std::optional<std::size_t> product{};  // place in Profile::products: several kernels may be one
   // The least time of it among all ranks whose traces are at hand: the last to come waits for none (tell_waits).
   std::optional<sim::Time> least{};
+  sim::Time length() const { return end - begin; }
 };
 
 struct ProfiledStream {
@@ -64,7 +73,13 @@ struct ProfiledStep {
 // Events that say nothing that can be used, by the reason.
 struct Misunderstood {
   std::size_t events = 0;
-  sim::Time time{0};  // that they took, as far as they say
+  int line = 0;          // of the first
+  sim::Time time{0};     // that they took, as far as they say
+  bool is_lost = false;  // they are no part of the profile
+  void add(int at_line, sim::Time took) {
+    if (events++ == 0) line = at_line;
+    time += took;
+  }
 };
 
 struct Profile {
@@ -74,6 +89,7 @@ struct Profile {
   std::optional<int> rank;   // whose trace it is
   std::vector<ProfiledStream> streams;
   std::vector<ProfiledWork> work;   // by begin
+  std::vector<KnownWork> products;  // of matrices, as operators say
   std::vector<HostCall> calls;      // by begin
   std::vector<StreamWait> waits;    // that the trace tells with their streams, by the call
   std::size_t unnamed_waits = 0;    // calls that make a stream wait, of which it does not tell the stream
@@ -89,6 +105,6 @@ struct Profile {
 // From the traces of several ranks of one run, what each of their collectives takes without waits: those alike are the
 // same in the order in which they came. Sorts that some rank ran more often than another are counted in `misunderstood`
 // and left as they are. Throws sim::ConfigError where two traces are of one rank.
-void tell_waits(std::span<Profile> profiles);
+void tell_waits(std::span<Profile* const> profiles);
 
 }  // namespace c3sim::calibrate

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "calibrate/replay/profile.h"
+#include "calibrate/readers/profile.h"
 
 namespace c3sim::calibrate {
 

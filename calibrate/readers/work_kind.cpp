@@ -1,4 +1,4 @@
-#include "calibrate/replay/work_kind.h"
+#include "calibrate/readers/work_kind.h"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
 // Whole traces of PyTorch's profiler.
-#include "calibrate/replay/kineto.h"
+#include "calibrate/readers/kineto.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "calibrate/replay/occupancy.h"
 #include "sim/config/config_error.h"
-#include "tests/calibrate/replay/kineto_trace.h"
+#include "tests/calibrate/readers/kineto_trace.h"
 
 namespace c3sim::calibrate {
 namespace {
@@ -130,7 +130,7 @@ Profile of_rank(int rank, const std::vector<double>& durations) {
 
 TEST(RanksOfARun, TheLastToComeTellsTheTimeWithoutWaits) {
   std::vector<Profile> profiles{of_rank(0, {100, 40}), of_rank(1, {60, 90})};
-  tell_waits(profiles);
+  tell_waits(std::vector{&profiles[0], &profiles[1]});
   for (const Profile& profile : profiles) {
     EXPECT_EQ(profile.work[0].least, sim::Time(microseconds(60)));
     EXPECT_EQ(profile.work[1].least, sim::Time(microseconds(40)));
@@ -139,7 +139,7 @@ TEST(RanksOfARun, TheLastToComeTellsTheTimeWithoutWaits) {
 
 TEST(RanksOfARun, ThatRanACollectiveMoreOftenTellNothing) {
   std::vector<Profile> profiles{of_rank(0, {100, 40}), of_rank(1, {60})};
-  tell_waits(profiles);
+  tell_waits(std::vector{&profiles[0], &profiles[1]});
   EXPECT_FALSE(profiles[0].work[0].least);
   EXPECT_EQ(profiles[0]
                 .misunderstood.at("collectives of which another rank ran more or fewer: waits are not told apart")
@@ -149,7 +149,7 @@ TEST(RanksOfARun, ThatRanACollectiveMoreOftenTellNothing) {
 
 TEST(RanksOfARun, AreDifferentOnes) {
   std::vector<Profile> profiles{of_rank(3, {100}), of_rank(3, {60})};
-  EXPECT_THROW(tell_waits(profiles), sim::ConfigError);
+  EXPECT_THROW(tell_waits(std::vector{&profiles[0], &profiles[1]}), sim::ConfigError);
 }
 
 // Compute from 0 to 10 and from 20 to 30, communication from 5 to 25: 10 beside compute, 10 exposed; busy for 30 of 40

@@ -1,4 +1,4 @@
-#include "calibrate/replay/profile.h"
+#include "calibrate/readers/profile.h"
 
 #include <fmt/format.h>
 
@@ -21,11 +21,11 @@ Collectives collectives_of(Profile& profile) {
   return all;
 }
 
-void require_different_ranks(std::span<const Profile> profiles) {
+void require_different_ranks(std::span<Profile* const> profiles) {
   std::set<int> ranks;
-  for (const Profile& one : profiles) {
-    if (one.rank && !ranks.insert(*one.rank).second)
-      throw sim::ConfigError({{one.file, "", fmt::format("another trace is of rank {}, too", *one.rank)}});
+  for (const Profile* const one : profiles) {
+    if (one->rank && !ranks.insert(*one->rank).second)
+      throw sim::ConfigError({{one->file, "", fmt::format("another trace is of rank {}, too", *one->rank)}});
   }
 }
 
@@ -41,24 +41,23 @@ sim::Time Profile::end() const {
   return end;
 }
 
-void tell_waits(std::span<Profile> profiles) {
+void tell_waits(std::span<Profile* const> profiles) {
   if (profiles.size() < 2) return;
   require_different_ranks(profiles);
   std::vector<Collectives> all;
-  for (Profile& profile : profiles) all.push_back(collectives_of(profile));
+  for (Profile* const profile : profiles) all.push_back(collectives_of(*profile));
   for (const auto& [spec, first] : all.front()) {
     const auto of_rank = [&spec = spec](Collectives& one) -> std::vector<ProfiledWork*>& { return one[spec]; };
     const std::size_t runs = first.size();
     const bool match = std::ranges::all_of(all, [&](Collectives& one) { return of_rank(one).size() == runs; });
     if (!match) {
-      profiles.front()
-          .misunderstood["collectives of which another rank ran more or fewer: waits are not told apart"]
-          .events += first.size();
+      constexpr auto why = "collectives of which another rank ran more or fewer: waits are not told apart";
+      for (const ProfiledWork* const one : first) profiles.front()->misunderstood[why].add(one->line, sim::Time(0));
       continue;
     }
     for (std::size_t i = 0; i < first.size(); ++i) {
       sim::Time least = sim::Time::max();
-      for (Collectives& one : all) least = std::min(least, of_rank(one)[i]->end - of_rank(one)[i]->begin);
+      for (Collectives& one : all) least = std::min(least, of_rank(one)[i]->length());
       for (Collectives& one : all) of_rank(one)[i]->least = least;
     }
   }

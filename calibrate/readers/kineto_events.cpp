@@ -1,0 +1,155 @@
+#include "calibrate/readers/kineto_events.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "calibrate/readers/json_place.h"
+#include "sim/config/config_text.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+using Json = nlohmann::json;
+using Field = EventField;
+
+struct FieldName {
+  std::string_view key;
+  Field field;
+  bool in_args;
+};
+constexpr std::array field_names{FieldName{"ph", Field::phase, false},
+                                 FieldName{"cat", Field::category, false},
+                                 FieldName{"name", Field::name, false},
+                                 FieldName{"ts", Field::begin, false},
+                                 FieldName{"dur", Field::duration, false},
+                                 FieldName{"device", Field::device, true},
+                                 FieldName{"stream", Field::stream, true},
+                                 FieldName{"correlation", Field::correlation, true},
+                                 FieldName{"External id", Field::external, true},
+                                 FieldName{"external id", Field::external, true},
+                                 FieldName{"wait_on_stream", Field::wait_stream, true},
+                                 FieldName{"wait_on_cuda_event_record_corr_id", Field::recorded_by, true},
+                                 FieldName{"Collective name", Field::collective, true},
+                                 FieldName{"In msg nelems", Field::in_elements, true},
+                                 FieldName{"Out msg nelems", Field::out_elements, true},
+                                 FieldName{"Group size", Field::group, true},
+                                 FieldName{"dtype", Field::type, true},
+                                 FieldName{"grid", Field::grid, true},
+                                 FieldName{"Input Dims", Field::operand_dims, true},
+                                 FieldName{"Input type", Field::operand_types, true}};
+
+bool is_list(Field field) { return field == Field::operand_dims || field == Field::operand_types; }
+
+class EventHandler final : public Json::json_sax_t {
+ public:
+  EventHandler(const std::function<void(const KinetoEvent&)>& take, const JsonPlace& place)
+      : take_(take), place_(place) {}
+
+  KinetoHead head;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t value) override { return is_wanted() ? add(fmt::to_string(value)) : true; }
+  bool number_unsigned(number_unsigned_t value) override { return is_wanted() ? add(fmt::to_string(value)) : true; }
+  bool number_float(number_float_t, const string_t& written) override { return add(written); }
+  bool string(string_t& value) override { return add(value); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override {
+    if (++depth_ == event_depth) {
+      event_.clear();
+      event_.line = place_.line;
+    }
+    field_ = Field::count;
+    return true;
+  }
+  bool end_object() override {
+    if (depth_-- == event_depth && part_ == "traceEvents") take_(event_);
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    ++depth_;
+    if (field_ != Field::grid && !is_list(field_)) field_ = Field::count;
+    return true;
+  }
+  bool end_array() override {
+    --depth_;
+    if (is_list(field_) && depth_ > event_depth + 1) {
+      event_[field_] += ';';
+    } else {
+      field_ = Field::count;
+    }
+    return true;
+  }
+  bool key(string_t& name) override {
+    field_ = Field::count;
+    if (depth_ == 1) part_ = name;
+    if (depth_ == event_depth) in_args_ = name == "args";
+    inner_ = depth_ == 2 || depth_ == event_depth ? name : std::string();
+    if (part_ != "traceEvents" || depth_ < event_depth || depth_ > event_depth + 1) return true;
+    const bool in_args = depth_ > event_depth;
+    if (in_args && !in_args_) return true;
+    for (const FieldName& one : field_names) {
+      if (one.in_args == in_args && one.key == name) field_ = one.field;
+    }
+    return true;
+  }
+  bool parse_error(std::size_t at, const std::string&, const Json::exception&) override {
+    head.cut_off = fmt::format("it is no JSON from byte {} on: it was cut off, or damaged", at);
+    return false;
+  }
+
+ private:
+  static constexpr int event_depth = 3;  // {"traceEvents": [{
+
+  bool is_wanted() const { return field_ != Field::count || part_ == "distributedInfo"; }
+  bool add(const std::string& text) {
+    if (is_list(field_)) {
+      event_[field_] += text;
+      event_[field_] += ',';
+    } else if (field_ != Field::count) {
+      event_[field_] = text;
+      field_ = Field::count;
+    } else if (part_ == "deviceProperties" && inner_ == "name" && head.gpu.empty()) {
+      head.gpu = text;
+    } else if (part_ == "distributedInfo" && depth_ == 2 && inner_ == "world_size") {
+      head.ranks = text;
+    } else if (part_ == "distributedInfo" && depth_ == 2 && inner_ == "rank") {
+      head.rank = text;
+    }
+    return true;
+  }
+
+  const std::function<void(const KinetoEvent&)>& take_;
+  const JsonPlace& place_;
+  KinetoEvent event_;
+  int depth_ = 0;
+  std::string part_, inner_;
+  bool in_args_ = false;
+  Field field_ = Field::count;
+};
+
+}  // namespace
+
+void KinetoEvent::clear() {
+  for (std::string& text : texts_) text.clear();
+}
+
+std::optional<std::int64_t> KinetoEvent::integer(EventField field) const {
+  const std::string& text = (*this)[field];
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+KinetoHead read_kineto_events(std::string_view text, const std::function<void(const KinetoEvent&)>& take) {
+  JsonPlace place{sim::without_byte_order_mark(text)};
+  EventHandler handler(take, place);
+  Json::sax_parse(JsonIterator(&place), JsonIterator(nullptr), &handler);
+  return std::move(handler.head);
+}
+
+}  // namespace c3sim::calibrate

@@ -1,0 +1,68 @@
+#include "study/step/ends.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace c3sim::study {
+
+namespace {
+
+// Rows of the head's product: in decode and prefill the last token of a sequence tells the next, training scores all or
+// a share of them.
+std::int64_t scored_tokens(const StepQuestion& question) {
+  if (question.phase != Phase::train) return question.batch + question.decoding;
+  const double share = question.model.scored * static_cast<double>(question.new_tokens()) / question.cp;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(share)));
+}
+
+}  // namespace
+
+void write_embedding(StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const double elements = static_cast<double>(writer.tokens()) * static_cast<double>(model.hidden);
+  writer.operate("embedding", Kind::embedding, "embedding", elements);
+  if (model.position == Positions::learned) writer.operate("positions", Kind::elementwise, "add", elements);
+}
+
+void write_head(StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const std::int64_t rows = scored_tokens(writer.question());
+  const std::int64_t words = writer.words();
+  const double scores = static_cast<double>(rows) * static_cast<double>(words);
+  if (writer.question().pieces) {  // the last tokens of a sequence lie on any of the GPUs
+    writer.collective("last_gather", models::CollectiveKind::all_gather,
+                      elements_of(rows, model.hidden) * writer.element(), writer.question().tp);
+  }
+  writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
+                 static_cast<double>(rows) * static_cast<double>(model.hidden));
+  writer.gemm("head", words, model.hidden, rows);
+  writer.collective("head_all_gather", models::CollectiveKind::all_gather,
+                    scores * writer.question().tp * writer.element(), writer.question().tp);
+  if (writer.question().phase == Phase::train) {
+    writer.operate("head_cast", Kind::copy, "cast_up", scores);
+    writer.operate("loss", Kind::softmax, "cross_entropy", scores, sim::Bytes(4.0));
+  } else {
+    writer.operate("choice", Kind::softmax, "softmax", scores * writer.question().tp);
+  }
+}
+
+void write_head_gradient(StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const std::int64_t rows = scored_tokens(writer.question());
+  const std::int64_t words = writer.words();
+  const double scores = static_cast<double>(rows) * static_cast<double>(words);
+  writer.operate("loss_gradient", Kind::softmax, "cross_entropy_backward", scores, sim::Bytes(4.0));
+  writer.operate("head_gradient_cast", Kind::copy, "cast_down", scores);
+  writer.input_gradient("head_input", words, model.hidden, rows);
+  writer.weight_gradient("head_weights", words, model.hidden, rows);
+}
+
+void write_embedding_gradient(StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const double elements = static_cast<double>(writer.tokens()) * static_cast<double>(model.hidden);
+  writer.operate("embedding_zero", Kind::embedding, "fill",
+                 static_cast<double>(model.vocabulary) * static_cast<double>(model.hidden), sim::Bytes(4.0));
+  writer.operate("embedding_gradient", Kind::embedding, "embedding_gradient", elements, sim::Bytes(4.0));
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,20 @@
+// Tensor-parallel products whose GPUs share out the tokens between them, in pieces (FiCCO, arXiv 2512.10236; for a GEMM
+// by itself study/work/dependent.h): the tokens of all GPUs are gathered piece by piece while products of those before
+// are computed, and results are reduced and scattered piece by piece while the next are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "study/step/step_writer.h"
+
+namespace c3sim::study {
+
+// In as many pieces of whole tokens as the question asks for. What comes before is the shard of the stream that a GPU
+// has; gathers and reductions take turns on a stream of their own.
+void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in);
+// What is written next waits for all pieces of `name` by wait_for_pieces.
+void write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in);
+void wait_for_pieces(StepWriter& writer, const std::string& name);
+
+}  // namespace c3sim::study

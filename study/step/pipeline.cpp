@@ -1,0 +1,151 @@
+#include "study/step/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "study/step/ends.h"
+#include "study/step/layer.h"
+#include "study/step/step_memory.h"
+#include "study/step/step_writer.h"
+#include "study/step/training.h"
+
+namespace c3sim::study {
+
+namespace {
+
+StepQuestion of_one_turn(StepQuestion question) {
+  question.batch /= question.micro;
+  return question;
+}
+
+class Pipeline {
+ public:
+  Pipeline(const StepQuestion& question, std::span<const ElementwiseOperator> operators, std::int64_t layers,
+           const models::PlatformSpec& platform)
+      : question_(of_one_turn(question)),
+        writer_(question_, operators, platform),
+        layers_(layers),
+        platform_(platform) {}
+
+  std::vector<StepBlock> write() {
+    for (int stage = 0; stage < question_.pp; ++stage) {
+      for (const Turn& turn : turns_of(stage, question_.pp, question_.micro, question_.trains())) {
+        turn.forward ? forward(stage, turn) : backward(stage, turn);
+      }
+      write_update(writer_, layers_, is_end(stage) ? end_share(question_) : 0.0);
+      block(stage, fmt::format("_s{}", stage), 0);
+    }
+    return std::move(blocks_);
+  }
+
+ private:
+  bool whole() const { return !question_.layers; }
+  bool is_last(int stage) const { return stage == question_.pp - 1; }
+  bool is_end(int stage) const { return stage == 0 || is_last(stage); }
+  static std::string suffix(int stage, Turn turn) {
+    return fmt::format("_s{}_{}{}", stage, turn.forward ? "f" : "b", turn.micro);
+  }
+
+  // What was written since the last one.
+  void block(int stage, const std::string& suffix, std::int64_t repeats) {
+    if (std::vector<StepOperation> written = writer_.take(); !written.empty()) {
+      blocks_.push_back({repeats, std::move(written), suffix, {stage}});
+    }
+  }
+
+  // The layers, the first of them apart: it waits for what is sent to the stage.
+  void write_layers(int stage, Turn turn, const char* awaited) {
+    for (const bool first : {true, false}) {
+      if (!first && layers_ == 1) return;
+      if (turn.forward) write_forward(writer_, "");
+      if (!turn.forward && question_.recompute) write_forward(writer_, "again_");
+      if (!turn.forward) write_backward(writer_);
+      if (!turn.forward && turn.micro > 0) {
+        writer_.operate("accumulate", Kind::elementwise, "add", layer_weights(question_), single_precision);
+      }
+      if (first && awaited != nullptr) {
+        writer_.wait_first({awaited + suffix(turn.forward ? stage - 1 : stage + 1, turn)});
+      }
+      block(stage, suffix(stage, turn) + (first ? "_first" : ""), first ? 0 : layers_ - 1);
+    }
+  }
+
+  void forward(int stage, Turn turn) {
+    if (stage == 0 && whole()) write_embedding(writer_);
+    block(stage, suffix(stage, turn), 0);
+    write_layers(stage, turn, stage > 0 ? "activations" : nullptr);
+    if (!is_last(stage)) {
+      send("activations", stage, stage + 1, turn);
+    } else if (whole()) {
+      write_head(writer_);
+    }
+    block(stage, suffix(stage, turn), 0);
+  }
+
+  void backward(int stage, Turn turn) {
+    if (is_last(stage) && whole()) write_head_gradient(writer_);
+    block(stage, suffix(stage, turn), 0);
+    write_layers(stage, turn, is_last(stage) ? nullptr : "gradients");
+    if (stage > 0) {
+      send("gradients", stage, stage - 1, turn);
+    } else if (whole()) {
+      write_embedding_gradient(writer_);
+    }
+    block(stage, suffix(stage, turn), 0);
+  }
+
+  // Behind what was written last.
+  void send(const std::string& name, int from, int to, Turn turn) {
+    const StepBlock& last = blocks_.back();
+    StepOperation operation{name, Kind::send, what_is_sent(from, to), fmt::format("{}_s{}", name, from)};
+    // The first, which is long over, tells it apart from the next kernel of the stage, so that hosts may launch both
+    // beforehand.
+    operation.after.push_back({last.operations.front().name + last.suffix});
+    operation.after.push_back({last.operations.back().name + last.suffix});
+    blocks_.push_back({0, {std::move(operation)}, suffix(from, turn), {from, to}});
+  }
+
+  Work what_is_sent(int from, int to) const {
+    const sim::Bytes bytes = elements_of(writer_.tokens(), question_.model.hidden) * writer_.stream_element();
+    if (question_.collectives == models::Backend::sdma) {
+      models::SdmaCopySpec copy;
+      copy.from = from;
+      copy.to = to;
+      copy.bytes = bytes;
+      copy.host_threads = models::HostThreads::per_gpu;
+      return copy;
+    }
+    const int channels = platform_.rccl.channels(models::CollectiveKind::all_to_all, {}) / platform_.gpus;
+    return models::RemoteKernelSpec{from, {to}, models::RemoteAccess::store, bytes, std::max(1, channels)};
+  }
+
+  const StepQuestion question_;  // of a micro-batch
+  StepWriter writer_;
+  std::int64_t layers_;
+  const models::PlatformSpec& platform_;
+  std::vector<StepBlock> blocks_;
+};
+
+}  // namespace
+
+std::vector<Turn> turns_of(int stage, int stages, int micro_batches, bool trains) {
+  const int ahead = trains ? std::min(stages - 1 - stage, micro_batches) : micro_batches;
+  std::vector<Turn> turns;
+  for (int micro = 0; micro < ahead; ++micro) turns.push_back({true, micro});
+  if (!trains) return turns;
+  for (int micro = 0; micro < micro_batches; ++micro) {
+    if (ahead + micro < micro_batches) turns.push_back({true, ahead + micro});
+    turns.push_back({false, micro});
+  }
+  return turns;
+}
+
+std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                       std::int64_t layers, const models::PlatformSpec& platform) {
+  return Pipeline(question, operators, layers, platform).write();
+}
+
+}  // namespace c3sim::study

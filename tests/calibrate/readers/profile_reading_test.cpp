@@ -1,0 +1,220 @@
+// What of traces of PyTorch's profiler a model is held against.
+#include "calibrate/readers/profile_reading.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibrate/readers/ranks.h"
+#include "tests/calibrate/readers/kineto_trace.h"
+#include "tests/calibrate/readers/log_sample.h"
+
+namespace c3sim::calibrate {
+namespace {
+
+using study::Figure;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::string_view torch_profiler = "PyTorch profiler";
+
+Reading read_torch(const std::string& events) {
+  return read_as(torch_profiler, "{\"traceEvents\": [\n" + events + "\n]}", "folder/f.json");
+}
+std::string op(int id, const std::string& name, const std::string& types, const std::string& dims) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"cpu_op","name":"{}","ts":1,"dur":1,"args":{{"External id":{},"Input type":{},"Input Dims":{}}}}},)",
+      name, id, types, dims);
+}
+std::string kernel(int id, double begin, double duration, const std::string& name = "Cijk") {
+  return fmt::format(
+      R"({{"ph":"X","cat":"kernel","name":"{}","ts":{},"dur":{},"args":{{"External id":{},"device":0,"stream":7}}}})",
+      name, begin, duration, id);
+}
+const std::string bf16 = R"(["c10::BFloat16","c10::BFloat16"])";
+
+// Rows of PyTorch are columns of BLAS: (4096 x 8192) (8192 x 28672) is 28672 x 4096 x 8192. The all-gather is one of
+// rccl_fsdp70b_tracelens.csv: 106956800 elements of two bytes of each of eight GPUs.
+TEST(TorchTrace, ReadsTheSample) {
+  const Reading reading = read_as(torch_profiler, sample("torch/trace.json"));
+  EXPECT_EQ(faults_of(reading), "");
+  EXPECT_EQ(reading.gpu, "AMD Instinct MI300X");
+  ASSERT_EQ(reading.measurements.size(), 7u);
+  const auto& gather = std::get<study::CollectiveTrial>(reading.measurements[3].trial).spec;
+  EXPECT_EQ(gather.kind, models::CollectiveKind::all_gather);
+  EXPECT_EQ(gather.bytes.value(), 1711308800.0);
+  EXPECT_EQ(gather.gpus, 8);
+  EXPECT_DOUBLE_EQ(seen_in(reading, 3), 6065.406e-6);
+  EXPECT_EQ(reading.measurements[3].role, Role::predict);
+  EXPECT_TRUE(reading.measurements[3].holds_waits);
+  EXPECT_FALSE(reading.measurements[0].holds_waits);
+  EXPECT_EQ(words_of_trial(reading, 0), "gemm 28672x4096x8192");
+  EXPECT_DOUBLE_EQ(seen_in(reading, 0), 3200e-6);
+  EXPECT_EQ(reading.measurements[0].role, Role::unlisted);
+  EXPECT_EQ(words_of_trial(reading, 1), "gemm 8192x4096x28672");
+  EXPECT_EQ(words_of_trial(reading, 2), "gemm 4096x4096x4096 fp16");
+  // The GEMM from 20 ms to 24.1 and the reduce-scatter from 19 ms to 26 are a pair.
+  EXPECT_EQ(words_of_trial(reading, 4), "c3_sp gemm 28672x4096x8192 with reduce_scatter of 1671200KiB after 1000us");
+  EXPECT_DOUBLE_EQ(seen_in(reading, 4), 4100e-6);
+  EXPECT_EQ(reading.measurements[4].line, 32);
+  EXPECT_EQ(words_of_trial(reading, 5), "replay of f.log, collectives as simulated");
+  EXPECT_EQ(words_of_trial(reading, 6), "replay of f.log: reduce_scatter, collectives as simulated");
+  EXPECT_DOUBLE_EQ(seen_in(reading, 6), 7000e-6);
+  EXPECT_EQ(left_out_of(reading), "");
+  ASSERT_EQ(reading.named.size(), 1u);
+  EXPECT_THAT(reading.named[0].name, HasSubstr("vectorized_elementwise_kernel"));
+}
+
+TEST(TorchTrace, RunsOfOneShapeAreOneMeasurement) {
+  const Reading reading =
+      read_torch(op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + op(2, "aten::bmm", bf16, "[[1,64,32],[1,32,16]]") +
+                 op(3, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "," + kernel(2, 200, 12) + ",\n" +
+                 kernel(3, 300, 14));
+  ASSERT_EQ(reading.measurements.size(), 1u);
+  EXPECT_EQ(words_of_trial(reading, 0), "gemm 16x64x32");
+  EXPECT_DOUBLE_EQ(seen_in(reading, 0), 12e-6);
+  EXPECT_NEAR(*reading.measurements[0].seen[0].low, 10.4e-6, 1e-12);
+  EXPECT_NEAR(*reading.measurements[0].seen[0].high, 13.6e-6, 1e-12);
+  EXPECT_EQ(reading.measurements[0].seen[0].figure, Figure::kernel_time);
+}
+
+TEST(TorchTrace, KnowsWhichRankItIsOf) {
+  const auto rank_of = [](const std::string& info) {
+    return read_as(torch_profiler, "{" + info + "\"traceEvents\": [\n" + kernel(1, 100, 10) + "\n]}").profile->rank;
+  };
+  EXPECT_EQ(rank_of(R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},)"), 3);
+  EXPECT_EQ(rank_of(R"("distributedInfo": {"rank": -1},)"), std::nullopt);
+  EXPECT_EQ(rank_of(""), std::nullopt);
+}
+
+// A GEMM in pieces along k and the kernel that adds them up: 10 us, 1 us of nothing, 4 us.
+TEST(TorchTrace, KernelsOfOneOperatorAreOneRun) {
+  const Reading reading =
+      read_torch(op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "," + kernel(1, 111, 4));
+  ASSERT_EQ(reading.measurements.size(), 1u);
+  EXPECT_NEAR(seen_in(reading, 0), 15e-6, 1e-12);
+}
+
+TEST(TorchTrace, SaysWhatIsMissing) {
+  const auto why = [](const std::string& name, const std::string& types, const std::string& dims) {
+    return left_out_of(read_torch(op(1, name, types, dims) + kernel(1, 100, 10)));
+  };
+  EXPECT_THAT(why("aten::mm", "[]", "[]"), HasSubstr("record_shapes=True of the profiler is accepted"));
+  EXPECT_THAT(why("aten::bmm", bf16, "[[64,32],[32,16]]"), HasSubstr("aten::bmm of operands of 2 dimensions"));
+  EXPECT_THAT(why("aten::bmm", bf16, "[[8,64,32],[7,32,16]]"), HasSubstr("aten::bmm of sides that do not fit"));
+  EXPECT_THAT(why("aten::mm", bf16, "[[64,32],[33,16]]"), HasSubstr("aten::mm of sides that do not fit"));
+  EXPECT_THAT(why("aten::mm", bf16, "[[64,0],[0,16]]"), HasSubstr("aten::mm of a side of 0"));
+  EXPECT_THAT(why("aten::mm", R"(["float","float"])", "[[64,32],[32,16]]"),
+              HasSubstr("aten::mm of float: GEMMs of bf16, fp16 and fp8 have a model"));
+  EXPECT_THAT(why("aten::mm", R"(["c10::Posit8","c10::Posit8"])", "[[64,32],[32,16]]"),
+              HasSubstr("aten::mm of c10::Posit8"));
+}
+
+std::string collective(const std::string& arguments) {
+  return R"({"ph":"X","cat":"kernel","name":"ncclDevKernel","ts":1,"dur":9,"args":{"device":0,"stream":7,)" +
+         arguments + "}}";
+}
+
+TEST(TorchTrace, CollectivesNeedTheirSize) {
+  const std::string whole =
+      R"("Collective name":"allreduce","In msg nelems":1024,"Out msg nelems":1024,"Group size":8,"dtype":"Float")";
+  const Reading reading = read_torch(collective(whole));
+  ASSERT_EQ(reading.measurements.size(), 1u);
+  EXPECT_EQ(words_of_trial(reading, 0), "rccl all_reduce of 4KiB over 8 GPUs");
+  const auto why = [](const std::string& arguments) { return left_out_of(read_torch(collective(arguments))); };
+  EXPECT_THAT(why(R"("Collective name":"allreduce","In msg nelems":1024)"),
+              HasSubstr("'In msg nelems', 'Out msg nelems', 'dtype' and 'Group size' are accepted"));
+  EXPECT_THAT(why(R"("Collective name":"all_to_allv","In msg nelems":1)"), HasSubstr("all_to_allv has no model"));
+  std::string odd = whole;
+  odd.replace(odd.find("Float"), 5, "Quint4");
+  EXPECT_THAT(why(odd), HasSubstr("Quint4 is no known type"));
+  std::string alone = whole;
+  alone.replace(alone.find("size\":8"), 7, "size\":1");
+  EXPECT_THAT(why(alone), HasSubstr("a group of 1"));
+}
+
+TEST(TorchTrace, RefusesTimesThatAreNone) {
+  const Reading reading =
+      read_torch(kernel(1, 100, 10) + R"(,{"ph":"X","cat":"kernel","name":"a","ts":"x","dur":1},)" +
+                 R"({"ph":"X","cat":"kernel","name":"a","ts":1,"dur":-1},{"ph":"X","cat":"kernel","name":"a"})");
+  EXPECT_EQ(reading.named.size(), 1u);
+  EXPECT_EQ(left_out_of(reading).substr(left_out_of(reading).find("3 events")),
+            "3 events: its time is none: ts and dur in microseconds are accepted\n");
+}
+
+TEST(TorchTrace, ReadsWhatAnInterruptedWriteLeft) {
+  const std::string text = sample("torch/trace.json");
+  const Reading reading = read_as(torch_profiler, text.substr(0, text.find("Cijk_Ailk_Bljk_HHS")));
+  EXPECT_EQ(reading.measurements.size(), 2u);
+  EXPECT_THAT(faults_of(reading), HasSubstr("it was cut off, or damaged"));
+}
+
+TEST(TorchTrace, SurvivesDamage) {
+  expect_damage_is_survived(
+      torch_profiler, "{\"traceEvents\":[" + op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "]}");
+}
+
+// The scales of _scaled_mm are operands, too, and the bias of addmm comes first.
+TEST(TorchTrace, OperatorsHaveOtherOperandsBesideTheirMatrices) {
+  const auto words = [](const std::string& name, const std::string& types, const std::string& dims) {
+    return words_of_trial(read_torch(op(1, name, types, dims) + kernel(1, 100, 10)), 0);
+  };
+  EXPECT_EQ(words("aten::_scaled_mm", R"(["c10::Float8_e4m3fnuz","c10::Float8_e4m3fnuz","float","float"])",
+                  "[[64,32],[32,16],[1],[1]]"),
+            "gemm 16x64x32 fp8");
+  EXPECT_EQ(words("aten::addmm", R"(["c10::Half","c10::Half","c10::Half","Scalar"])", "[[16],[64,32],[32,16],[]]"),
+            "gemm 16x64x32 fp16");
+  EXPECT_EQ(words("aten::bmm", bf16, "[[8,64,32],[8,32,16]]"), "gemm 16x64x32x8");
+}
+
+// An all-gather of 1 MiB from 0 to 100 us beside two GEMMs, one after the other, that it outlasts: both are beside it,
+// from its begin on; a GEMM that it leaves in the middle is nothing that one could run alone.
+Trace gather_beside_gemms(double begin, double duration) {
+  Trace trace;
+  for (const int id : {1, 2, 3}) {
+    std::string operation = op(id, "aten::mm", bf16, "[[64,32],[32,16]]");
+    operation.pop_back();
+    trace.other(operation);
+  }
+  trace.all_gather(9, begin, duration, 0, 1 << 19);
+  const auto gemm = [&trace](int id, double from, double length) {
+    trace.kernel("Cijk", 7, from, length, 0, fmt::format(R"(,"External id":{})", id));
+  };
+  gemm(1, 10, 20);
+  gemm(2, 40, 22);
+  gemm(3, 90, 50);
+  return trace;
+}
+
+TEST(TracedPairs, AreGemmsThatOneCollectiveOutlasts) {
+  const Reading reading = reading_of(gather_beside_gemms(0, 100).read(), "t.json");
+  ASSERT_EQ(reading.measurements.size(), 3u);
+  EXPECT_EQ(words_of_trial(reading, 0), "c3_sp gemm 16x64x32 with all_gather of 1MiB");
+  EXPECT_NEAR(seen_in(reading, 0), 21e-6, 1e-12);  // median of 20 and 22
+  EXPECT_EQ(reading.measurements[0].assignments, std::vector<std::string>{"gpus=8"});
+  EXPECT_TRUE(reading.measurements[0].holds_waits);
+  EXPECT_THAT(left_out_of(reading), HasSubstr("'gemm 16x64x32', 1 of 1 times: ran beside other work on its GPU"));
+  EXPECT_NEAR(seen_in(reading, 2), 100e-6, 1e-12);  // the all-gather beside computation
+}
+
+// The collective began on rank 1 only when rank 0 had waited 35 us: what ran beside it there says what it costs.
+TEST(TracedPairs, HoldNoWaitsWhereTheirRankCameLast) {
+  std::vector<Reading> readings;
+  for (const int rank : {0, 1}) {
+    Profile profile = (rank == 0 ? gather_beside_gemms(0, 100) : gather_beside_gemms(35, 65)).read();
+    profile.rank = rank;
+    readings.push_back(reading_of(std::move(profile), fmt::format("rank{}.json", rank)));
+  }
+  tell_waits_of_ranks(readings);
+  ASSERT_EQ(readings[1].measurements.size(), 4u);  // the first GEMM ran alone there
+  EXPECT_EQ(words_of_trial(readings[1], 1), "c3_sp gemm 16x64x32 with all_gather of 1MiB");
+  EXPECT_NEAR(seen_in(readings[1], 1), 22e-6, 1e-12);
+  EXPECT_NEAR(seen_in(readings[1], 3), 65e-6, 1e-12);
+  for (const Measurement& one : readings[1].measurements) EXPECT_FALSE(one.holds_waits) << one.group;
+  ASSERT_EQ(readings[0].measurements.size(), 1u);  // the whole of its run, of which a third was waiting
+  EXPECT_TRUE(readings[0].measurements[0].holds_waits);
+  EXPECT_THAT(left_out_of(readings[0]), HasSubstr("its rank waited for another, whose trace tells it"));
+}
+
+}  // namespace
+}  // namespace c3sim::calibrate
