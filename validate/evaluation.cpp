@@ -6,9 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "calibrate/readers/kineto.h"
+#include "calibrate/readers/profile_reading.h"
 #include "calibrate/replay/replay_report.h"
-#include "sim/config/measurement_text.h"
 #include "study/uncertainty/quantile.h"
 
 namespace c3sim::validate {
@@ -46,8 +45,7 @@ std::vector<Batch> batches_of(const std::map<study::Trial, std::set<study::Figur
 }
 
 calibrate::Met play_again(study::Testbed& testbed, const std::string& trace) {
-  const calibrate::Profile profile =
-      calibrate::read_kineto(sim::read_measurement_text(trace), trace, calibrate::Labels::beside(trace));
+  const calibrate::Profile profile = calibrate::read_profiles(std::vector<std::filesystem::path>{trace}).front();
   calibrate::Contention contention(testbed, {});
   return calibrate::play_unchanged(profile, contention);
 }

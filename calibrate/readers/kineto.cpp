@@ -327,8 +327,12 @@ bool is_kineto(std::string_view text) {
 }
 
 Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels) {
+  return profile_of(name, labels, [text](const auto& take) { return read_kineto_events(text, take); });
+}
+
+Profile profile_of(const std::string& name, const Labels& labels, const HandOver& read) {
   Gatherer gatherer(name, labels);
-  const KinetoHead head = read_kineto_events(text, [&gatherer](const KinetoEvent& event) { gatherer.take(event); });
+  const KinetoHead head = read([&gatherer](const KinetoEvent& event) { gatherer.take(event); });
   Profile profile = std::move(gatherer).finish(head);
   if (profile.work.empty()) {
     const std::string why = profile.cut_off.empty() ? "" : profile.cut_off + "; ";

@@ -3,9 +3,11 @@
 // operands (record_shapes=True), and collectives of RCCL or NCCL, which record their sizes themselves.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "calibrate/readers/kineto_events.h"
 #include "calibrate/readers/labels.h"
 #include "calibrate/readers/profile.h"
 
@@ -15,7 +17,13 @@ namespace c3sim::calibrate {
 // that is cut off is read as far as it goes, and `cut_off` says so. Throws sim::ConfigError where there is no work on a
 // GPU, or a GPU's name, dates or numbers are none.
 // Of kernels of which the trace says no size `labels` may say what they are.
-bool is_kineto(std::string_view text);
 Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels = {});
+
+bool is_kineto(std::string_view text);
+
+// The same of events that `read` hands over, with what it returns beside them: those of another profiler, told as
+// kineto's.
+using HandOver = std::function<KinetoHead(const std::function<void(const KinetoEvent&)>& take)>;
+Profile profile_of(const std::string& name, const Labels& labels, const HandOver& read);
 
 }  // namespace c3sim::calibrate

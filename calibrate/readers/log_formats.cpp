@@ -5,6 +5,7 @@
 #include "calibrate/readers/kineto.h"
 #include "calibrate/readers/profile_reading.h"
 #include "calibrate/readers/reader.h"
+#include "calibrate/readers/rocprof_trace.h"
 
 namespace c3sim::calibrate {
 
@@ -24,9 +25,9 @@ std::span<const LogFormat> log_formats() {
       LogFormat{"BabelStream", "rates of streams, as BabelStream prints them", is_babel_stream, read_babel_stream},
       LogFormat{"BabelStream CSV", "the same with --csv", is_babel_stream_csv, read_babel_stream_csv},
       LogFormat{"rocprofv3 kernel trace", "times of kernels by name, from rocprofv3 --kernel-trace",
-                is_rocprof_kernel_trace, read_rocprof_kernel_trace},
+                is_rocprof_kernel_trace, read_rocprof_trace},
       LogFormat{"rocprofv3 memory copy trace", "times of copies, from rocprofv3 --memory-copy-trace",
-                is_rocprof_copy_trace, read_rocprof_copy_trace},
+                is_rocprof_copy_trace, read_rocprof_trace},
       LogFormat{"rocprofv3 counters", "counters of kernels by name, from rocprofv3 --pmc", is_rocprof_counters,
                 read_rocprof_counters},
       LogFormat{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,

@@ -33,12 +33,6 @@ Reading read_babel_stream(std::string_view text, const std::string& name);
 bool is_babel_stream_csv(std::string_view text);
 Reading read_babel_stream_csv(std::string_view text, const std::string& name);
 
-bool is_rocprof_kernel_trace(std::string_view text);
-Reading read_rocprof_kernel_trace(std::string_view text, const std::string& name);
-
-bool is_rocprof_copy_trace(std::string_view text);
-Reading read_rocprof_copy_trace(std::string_view text, const std::string& name);
-
 bool is_rocprof_counters(std::string_view text);
 Reading read_rocprof_counters(std::string_view text, const std::string& name);
 

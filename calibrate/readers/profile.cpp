@@ -11,14 +11,15 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// By sort, each in the order in which they began.
+// By sort, each in the order in which they began, of each GPU of a trace.
 using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
-Collectives collectives_of(Profile& profile) {
-  Collectives all;
+void add_collectives(Profile& profile, std::vector<Collectives>& all) {
+  std::map<std::int64_t, Collectives> by_device;
   for (ProfiledWork& work : profile.work) {
-    if (work.collective) all[*work.collective].push_back(&work);
+    Collectives& own = by_device[profile.streams[work.stream].device];
+    if (work.collective) own[*work.collective].push_back(&work);
   }
-  return all;
+  for (auto& [device, own] : by_device) all.push_back(std::move(own));
 }
 
 void require_different_ranks(std::span<Profile* const> profiles) {
@@ -42,10 +43,10 @@ sim::Time Profile::end() const {
 }
 
 void tell_waits(std::span<Profile* const> profiles) {
-  if (profiles.size() < 2) return;
   require_different_ranks(profiles);
   std::vector<Collectives> all;
-  for (Profile* const profile : profiles) all.push_back(collectives_of(*profile));
+  for (Profile* const profile : profiles) add_collectives(*profile, all);
+  if (all.size() < 2) return;
   for (const auto& [spec, first] : all.front()) {
     const auto of_rank = [&spec = spec](Collectives& one) -> std::vector<ProfiledWork*>& { return one[spec]; };
     const std::size_t runs = first.size();

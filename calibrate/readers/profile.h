@@ -102,9 +102,10 @@ struct Profile {
   sim::Time end() const;
 };
 
-// From the traces of several ranks of one run, what each of their collectives takes without waits: those alike are the
-// same in the order in which they came. Sorts that some rank ran more often than another are counted in `misunderstood`
-// and left as they are. Throws sim::ConfigError where two traces are of one rank.
+// From the traces of several ranks of one run, or from one of several GPUs, what each of their collectives takes
+// without waits: those alike are the same in the order in which they came. Sorts that some rank ran more often than
+// another are counted in `misunderstood` and left as they are. Throws sim::ConfigError where two traces are of one
+// rank.
 void tell_waits(std::span<Profile* const> profiles);
 
 }  // namespace c3sim::calibrate

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "calibrate/readers/kineto.h"
+#include "calibrate/readers/rocprof_trace.h"
 #include "calibrate/readers/trace_runs.h"
+#include "sim/config/measurement_text.h"
 
 namespace c3sim::calibrate {
 
@@ -233,7 +235,7 @@ std::vector<Measurement> RunReader::beside_collectives() {
     trial.strategy = gemm_first ? study::Strategy::c3_base : study::Strategy::c3_sp;
     measurements.push_back(of_runs(pair.line, only_two ? "profiler: pair" : "profiler: GEMM beside a longer collective",
                                    trial, study::Figure::kernel_time, std::move(pair.runs)));
-    measurements.back().assignments = {fmt::format("gpus={}", collective.gpus)};
+    if (collective.gpus > 0) measurements.back().assignments = {fmt::format("gpus={}", collective.gpus)};
   }
   return measurements;
 }
@@ -260,8 +262,10 @@ std::vector<Measurement> RunReader::played_again() {
     measurements.push_back(of_runs(line, "profiler: collectives beside computation",
                                    study::ReplayTrial{path_, kind, true}, study::Figure::time, std::move(runs)));
   }
-  for (Measurement& one : measurements)
-    one.assignments = {fmt::format("gpus={}", std::max(gpus, profile_.ranks.value_or(0)))};
+  gpus = std::max(gpus, profile_.ranks.value_or(0));
+  for (Measurement& one : measurements) {
+    if (gpus > 0) one.assignments = {fmt::format("gpus={}", gpus)};
+  }
   return measurements;
 }
 
@@ -274,6 +278,26 @@ Reading reading_of(Profile profile, const std::string& path) {
   return reading;
 }
 
+std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files) {
+  std::vector<Profile> profiles;
+  std::vector<std::string> of_rocprof;
+  std::filesystem::path first;
+  for (const std::filesystem::path& file : files) {
+    std::string text = sim::read_measurement_text(file);
+    if (is_rocprof_kernel_trace(text) || is_rocprof_copy_trace(text) || is_rocprof_call_trace(text)) {
+      if (of_rocprof.empty()) first = file;
+      of_rocprof.push_back(std::move(text));
+    } else {
+      profiles.push_back(read_kineto(text, file.string(), Labels::beside(file)));
+    }
+  }
+  if (of_rocprof.empty()) return profiles;
+  LogReading log(first.string());
+  const std::vector<std::string_view> texts(of_rocprof.begin(), of_rocprof.end());
+  profiles.push_back(read_rocprof_run(texts, log, Labels::beside(first)));
+  return profiles;
+}
+
 Reading read_torch_trace(std::string_view text, const std::string& path) {
   try {
     return reading_of(read_kineto(text, path, Labels::beside(path)), path);
@@ -282,6 +306,19 @@ Reading read_torch_trace(std::string_view text, const std::string& path) {
     reading.faults = error.faults();
     return reading;
   }
+}
+
+Reading read_rocprof_trace(std::string_view text, const std::string& path) {
+  LogReading log(path);
+  Reading reading;
+  try {
+    reading = reading_of(read_rocprof_run({&text, 1}, log, Labels::beside(path)), path);
+  } catch (const sim::ConfigError&) {
+    log.fault({}, "", "no work on a GPU: rows of dispatches or copies are accepted below their columns");
+  }
+  const Reading told = std::move(log).take();
+  reading.faults.insert(reading.faults.begin(), told.faults.begin(), told.faults.end());
+  return reading;
 }
 
 }  // namespace c3sim::calibrate

@@ -4,6 +4,8 @@
 // of all ranks tell it (calibrate/readers/ranks.h).
 #pragma once
 
+#include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,7 +16,13 @@ namespace c3sim::calibrate {
 // `path` is that of the trace.
 Reading reading_of(Profile profile, const std::string& path);
 
+// Traces of PyTorch's profiler, a profile each, and those of rocprofv3, which are of one run together. Throws
+// sim::ConfigError for others, and for those without work on a GPU.
+std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files);
+
 // A trace of PyTorch's profiler; labels are those beside it.
 Reading read_torch_trace(std::string_view text, const std::string& path);
+// A trace of rocprofv3, of kernels or copies, by itself; likewise.
+Reading read_rocprof_trace(std::string_view text, const std::string& path);
 
 }  // namespace c3sim::calibrate

@@ -1,7 +1,5 @@
 #include "calibrate/readers/ranks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -29,7 +27,7 @@ bool hardly_waited(const Profile& profile) {
 }
 
 // False where nothing is left of it.
-bool take_waits_out(Measurement& one, const Profile& profile, std::size_t ranks) {
+bool take_waits_out(Measurement& one, const Profile& profile) {
   if (one.runs.empty()) {
     one.holds_waits = !hardly_waited(profile);
     return true;
@@ -44,7 +42,7 @@ bool take_waits_out(Measurement& one, const Profile& profile, std::size_t ranks)
   const Percentiles seconds = percentiles_of(std::move(values));
   Seen& seen = one.seen.front();
   std::tie(seen.value, seen.low, seen.high) = std::tuple(seconds.median, seconds.low, seconds.high);
-  one.group += fmt::format(", last of {} ranks", ranks);
+  one.group += ", last to come";
   one.holds_waits = false;
   return true;
 }
@@ -53,20 +51,27 @@ bool take_waits_out(Measurement& one, const Profile& profile, std::size_t ranks)
 
 void tell_waits_of_ranks(std::span<Reading> readings) {
   std::map<std::string, std::map<int, std::vector<Reading*>>> runs;  // by GPU and rank
+  std::vector<std::vector<Reading*>> together;
   for (Reading& reading : readings) {
-    if (reading.profile && reading.profile->rank) runs[reading.gpu][*reading.profile->rank].push_back(&reading);
+    if (!reading.profile) continue;
+    if (reading.profile->rank) runs[reading.gpu][*reading.profile->rank].push_back(&reading);
+    if (!reading.profile->rank) together.push_back({&reading});
   }
   for (const auto& [gpu, ranks] : runs) {
     const bool once = std::ranges::all_of(ranks, [](const auto& rank) { return rank.second.size() == 1; });
-    if (ranks.size() < 2 || !once) continue;
-    std::vector<Profile*> profiles;
-    for (const auto& [rank, own] : ranks) profiles.push_back(&*own.front()->profile);
-    tell_waits(profiles);
+    if (once) together.emplace_back();
     for (const auto& [rank, own] : ranks) {
-      Reading& reading = *own.front();
-      std::erase_if(reading.measurements, [&](Measurement& one) {
-        if (!one.holds_waits || take_waits_out(one, *reading.profile, ranks.size())) return false;
-        reading.left_out.push_back({one.where(), "its rank waited for another, whose trace tells it"});
+      if (once) together.back().push_back(own.front());
+    }
+  }
+  for (const std::vector<Reading*>& run : together) {
+    std::vector<Profile*> profiles;
+    for (Reading* const reading : run) profiles.push_back(&*reading->profile);
+    tell_waits(profiles);
+    for (Reading* const reading : run) {
+      std::erase_if(reading->measurements, [&](Measurement& one) {
+        if (!one.holds_waits || take_waits_out(one, *reading->profile)) return false;
+        reading->left_out.push_back({one.where(), "its rank waited for another, whose trace tells it"});
         return true;
       });
     }

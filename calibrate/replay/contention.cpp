@@ -26,6 +26,7 @@ double slowdown_of(const study::Span& one, const study::Span& other, sim::Time a
 
 std::optional<models::CollectiveSpec> Contention::carried_out(const models::CollectiveSpec& collective) {
   models::CollectiveSpec asked = collective;
+  if (asked.gpus == 0) asked.gpus = testbed_.platform().gpus;
   asked.backend = by_what_.backend;
   if (!models::by_kernels(asked.backend) || !by_what_.channels_as_traced) asked.channels.reset();
   if (models::by_kernels(asked.backend) && by_what_.channels) asked.channels = by_what_.channels;

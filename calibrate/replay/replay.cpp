@@ -36,7 +36,8 @@ double slowdown(const std::vector<Piece>& pieces, std::size_t one, const std::ve
                 const Tenants& tenants) {
   double most = 1.0;
   for (const std::size_t other : active) {
-    if (other != one) most = std::max(most, slowdown(pieces[one], pieces[other], tenants));
+    if (other != one && pieces[other].device == pieces[one].device)
+      most = std::max(most, slowdown(pieces[one], pieces[other], tenants));
   }
   return most;
 }
@@ -46,9 +47,10 @@ struct Computing {
   sim::Time since{0};
   bool matrix = false, memory = false;
 };
-std::vector<Computing> computing(const Profile& profile) {
+std::vector<Computing> computing(const Profile& profile, std::int64_t device) {
   std::map<sim::Time, std::pair<int, int>> changes;
   for (const ProfiledWork& work : profile.work) {
+    if (profile.streams[work.stream].device != device) continue;
     if (work.kind != WorkKind::matrix && work.kind != WorkKind::memory) continue;
     const auto add = [&](sim::Time at, int by) {
       auto& [matrix, memory] = changes[at];
@@ -285,7 +287,10 @@ class Cutting {
 Run take_apart(const Profile& profile, const Dependencies& dependencies, Contention& traced) {
   Run run;
   std::map<models::CollectiveSpec, std::size_t> known;
-  const std::vector<Computing> beside = computing(profile);
+  std::map<std::int64_t, std::vector<Computing>> by_device;
+  for (const ProfiledStream& stream : profile.streams) {
+    if (!by_device.contains(stream.device)) by_device[stream.device] = computing(profile, stream.device);
+  }
   std::vector<std::size_t> first(dependencies.nodes.size()), last(dependencies.nodes.size());  // pieces, by node
   for (std::size_t i = 0; i < dependencies.nodes.size(); ++i) {
     const Node& node = dependencies.nodes[i];
@@ -295,6 +300,8 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
       piece.after.push_back({(after.of_begin ? first : last)[after.node], after.lag, after.of_begin});
     }
     const ProfiledWork* const work = node.work ? &profile.work[*node.work] : nullptr;
+    if (work != nullptr) piece.device = profile.streams[work->stream].device;
+    const std::vector<Computing>& beside = by_device[piece.device];
     if (work != nullptr) piece.kind = work->kind == WorkKind::collective ? PieceKind::unknown : kind_of(work->kind);
     const Tenant* const tenant = work != nullptr && work->collective ? &traced.tenant(*work->collective) : nullptr;
     if (tenant != nullptr && tenant->alone) {

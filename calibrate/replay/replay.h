@@ -20,6 +20,7 @@ enum class PieceKind { matrix, memory, other, waiting, moving, unknown };
 struct Piece {
   PieceKind kind = PieceKind::other;
   std::optional<std::size_t> work{};        // place in Profile::work
+  std::int64_t device = 0;                  // on which it is
   std::optional<std::size_t> collective{};  // of `moving`: place in Run::collectives
   bool beside_compute = false;              // of `moving`, as traced
   sim::Time begin{0}, end{0};               // as traced

@@ -39,7 +39,25 @@ std::vector<Stretch> stretches_of(const Version& version) {
   return stretches;
 }
 
-Occupancy occupancy_of(const Version& version) { return occupancy_of(stretches_of(version)); }
+// Of several GPUs from the first begin to the last end, and of the rest the mean.
+Occupancy occupancy_of(const Version& version) {
+  std::map<std::int64_t, std::vector<Stretch>> by_device;
+  for (std::size_t i = 0; i < version.played.size(); ++i) {
+    const Piece& piece = version.run->pieces[i];
+    if (!piece.work) continue;
+    by_device[piece.device].push_back({version.played[i].begin, version.played[i].end, piece.communicates()});
+  }
+  const auto devices = static_cast<std::int64_t>(by_device.size());
+  Occupancy mean{.span = occupancy_of(stretches_of(version)).span};
+  for (const auto& [device, stretches] : by_device) {
+    const Occupancy one = occupancy_of(stretches);
+    mean.busy += one.busy / devices;
+    mean.compute += one.compute / devices;
+    mean.communication += one.communication / devices;
+    mean.overlapped += one.overlapped / devices;
+  }
+  return mean;
+}
 
 // Of each step.
 std::vector<Occupancy> occupancies_of(const Version& version, const std::vector<StepWork>& steps, std::size_t works) {

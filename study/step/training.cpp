@@ -186,8 +186,12 @@ constexpr std::array<Pass, 9> adam_passes{{{"decay", "scale"},
                                            {"weights", "triad"},
                                            {"zero", "fill"}}};
 // LAMB (You et al., arXiv 1904.00962): the update is scaled by the norms of weights and update, tensor by tensor.
-constexpr std::array<Pass, 4> lamb_passes{
-    {{"weight_norm", "squares"}, {"update_norm", "squares"}, {"update_decay", "add"}, {"trust", "scale"}}};
+// What Adam adds to the weights is written apart for it, and added last.
+constexpr std::array<Pass, 5> lamb_passes{{{"weight_norm", "squares"},
+                                           {"update_norm", "squares"},
+                                           {"update_decay", "add"},
+                                           {"trust", "scale"},
+                                           {"apply", "add"}}};
 
 // The collectives that add up the gradients of a layer.
 std::vector<std::string> reductions(const StepQuestion& question) {

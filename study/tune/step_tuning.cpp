@@ -75,11 +75,13 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
   if (!communicates) return {{"none", split}};
   for (const auto& [name, carrier] : carrier_choices()) {
     if (carrier.fuses) continue;  // what no machine of today has is nothing to choose
+    const bool sends = carrier == models::Backend::rccl || carrier == models::Backend::sdma;
+    if (split.pp > 1 && !sends) continue;
     StepQuestion way = split;
     way.collectives = carrier;
     way.prelaunch = false;
     ways.emplace_back(name, way);
-    if (carrier != models::Backend::sdma) continue;
+    if (carrier != models::Backend::sdma || split.pp > 1) continue;
     way.prelaunch = true;
     ways.emplace_back("sdma, prelaunched", way);
   }

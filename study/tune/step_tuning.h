@@ -32,8 +32,9 @@ struct StepTuning {
   std::size_t impossible = 0;  // ways that the model, the platform or its memory do not allow
 };
 
-// Of every split of the question's GPUs over tensors, experts, replicas and sequences, and everything that may carry
-// its collectives. Throws sim::ConfigError where no way is possible: the question's own faults.
+// Of every split of the question's GPUs over tensors, experts, replicas and sequences, or over stages of a pipeline,
+// everything that may carry its collectives, and pieces that a prefill's products may gather and reduce. Throws
+// sim::ConfigError where no way is possible: the question's own faults.
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
                 std::span<const ElementwiseOperator> operators);
 

@@ -81,6 +81,17 @@ TEST(ReplayCommand, RefusesTracesThatAreCutOffOrOfNoKnownGpu) {
   EXPECT_EQ(run_cli({"replay", unknown, "--platform", "mi300x"}).code, ExitCode::fine);
 }
 
+TEST(ReplayCommand, PlaysTheTracesThatRocprofWroteOfOneRun) {
+  const std::string folder = std::string(C3SIM_SOURCE_DIR) + "/tests/data/rocprofv3/";
+  const Answer answer = run_cli({"replay", folder + "kernel_trace.csv", folder + "memory_copy_trace.csv", "--platform",
+                                 "mi300x", "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const json results = json::parse(answer.out)["results"];
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_NEAR(results.at(0)["measured_us"].get<double>(), 13000.0, 0.1);
+  EXPECT_NEAR(results.at(0)["replayed_us"].get<double>(), 13000.0, 0.03 * 13000.0);
+}
+
 TEST(ReadCommand, TellsOfATraceFirstWhatItsGpuDid) {
   const Answer answer = run_cli({"read", sharded, "--format", "json"});
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;

@@ -63,7 +63,7 @@ TEST_F(ValidateCommand, ListsSuites) {
   for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
   EXPECT_THAT(names,
               testing::ElementsAre("conccl", "copies", "ficco", "fused", "gemm", "gfx950", "h200", "latte", "links",
-                                   "memory", "overlap", "power", "rccl", "replay", "shots", "steps", "t3"));
+                                   "memory", "overlap", "power", "rccl", "replay", "serving", "shots", "steps", "t3"));
 }
 
 TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {

@@ -4,12 +4,11 @@
 #include <memory>
 
 #include "calibrate/measurement_files.h"
-#include "calibrate/readers/kineto.h"
+#include "calibrate/readers/profile_reading.h"
 #include "calibrate/readers/screen.h"
 #include "calibrate/replay/experiment_text.h"
 #include "calibrate/replay/profile_report.h"
 #include "calibrate/replay/replay_report.h"
-#include "sim/config/measurement_text.h"
 #include "sim/config/output_file.h"
 #include "study/ask/answers.h"
 #include "study/run/parallel.h"
@@ -28,9 +27,12 @@ constexpr auto replay_examples =
     "  c3sim replay trace.json --channels 16 --set fabric.link_rate='64 GB/s'\n"
     "  c3sim replay trace.json --without communication     how fast it could be\n"
     "  c3sim replay rank0.json rank1.json                  of several ranks, whose last to come tells what waiting is\n"
+    "  c3sim replay kernel_trace.csv memory_copy_trace.csv hip_api_trace.csv --platform mi300x\n"
     "  c3sim replay trace.json --split 4                   collectives and what computes around them in four parts\n"
     "  c3sim replay trace.json --collectives sdma --out out/replay       with a page of both timelines\n"
-    "Read are traces of PyTorch's profiler (export_chrome_trace), compressed by gzip or not. Computation keeps its "
+    "Read are traces of PyTorch's profiler (export_chrome_trace), and of rocprofv3 the CSV traces of one run "
+    "(kernels,\n"
+    "copies, calls of HIP), compressed by gzip or not. Computation keeps its "
     "traced\n"
     "time, less what the model says that collectives beside it cost it, and gets back what is beside it now; the host "
     "keeps\n"
@@ -64,15 +66,6 @@ Replaying replaying_of(const study::Request& request, study::Arguments& argument
   return asked;
 }
 
-calibrate::Profile read_profile(const std::filesystem::path& file) {
-  calibrate::Profile profile =
-      calibrate::read_kineto(sim::read_measurement_text(file), file.string(), calibrate::Labels::beside(file));
-  if (!profile.cut_off.empty()) {
-    throw sim::ConfigError({{file.string(), "", profile.cut_off + ": a whole trace can be played again"}});
-  }
-  return profile;
-}
-
 // The platform that the trace ran on, as its GPU is called; where that is none, the one that was asked for stands for
 // it as well.
 std::string traced_platform(const calibrate::Profile& profile, const std::optional<std::string>& asked) {
@@ -88,12 +81,13 @@ std::string traced_platform(const calibrate::Profile& profile, const std::option
 }
 
 std::vector<calibrate::Profile> read_profiles(const std::vector<std::filesystem::path>& files) {
-  std::vector<calibrate::Profile> profiles;
-  for (const std::filesystem::path& file : files) {
-    profiles.push_back(read_profile(file));
-    if (profiles.back().gpu == profiles.front().gpu) continue;
+  std::vector<calibrate::Profile> profiles = calibrate::read_profiles(files);
+  for (const calibrate::Profile& one : profiles) {
+    if (!one.cut_off.empty())
+      throw sim::ConfigError({{one.file, "", one.cut_off + ": a whole trace can be played again"}});
+    if (one.gpu == profiles.front().gpu) continue;
     throw sim::ConfigError(
-        {{file.string(), "", "of another GPU than " + profiles.front().file + ": ranks of one run are accepted"}});
+        {{one.file, "", "of another GPU than " + profiles.front().file + ": ranks of one run are accepted"}});
   }
   std::vector<calibrate::Profile*> all;
   for (calibrate::Profile& one : profiles) all.push_back(&one);
@@ -198,20 +192,22 @@ study::Results answer_replay(study::Request& request) {
 study::Command replay_command() {
   using study::Option;
   using study::Said;
-  return {"replay", "Play a profiler's trace again: as it was, and with another way to communicate", replay_examples,
-          std::vector<Option>{
-              {"file", "TRACE...",
-               "Traces of PyTorch's profiler, .json or .json.gz: one, or those of several ranks of a run",
-               Said::all_in_place, true},
-              {"collectives", study::names_of(study::backend_choices()),
-               "What carries out its collectives instead (rccl unless given: the library's kernels)"},
-              {"channels", "COUNT", "Workgroups of each of their kernels, instead of the library's choice"},
-              {"split", "COUNT",
-               "Cut each collective, what computes before it and what computes behind it into so many parts"},
-              {"without", "communication", "Leave something out: with no communication it cannot be faster"},
-              {"write", "FILE", "Write the trace as an experiment for c3sim run, to be edited"}} +
-              study::platform_options() + study::uncertainty_options(),
-          answer_replay};
+  return {
+      "replay", "Play a profiler's trace again: as it was, and with another way to communicate", replay_examples,
+      std::vector<Option>{
+          {"file", "TRACE...",
+           "Traces of PyTorch's profiler, .json or .json.gz: one, or those of several ranks of a run; or those that "
+           "rocprofv3 wrote of one run, .csv",
+           Said::all_in_place, true},
+          {"collectives", study::names_of(study::backend_choices()),
+           "What carries out its collectives instead (rccl unless given: the library's kernels)"},
+          {"channels", "COUNT", "Workgroups of each of their kernels, instead of the library's choice"},
+          {"split", "COUNT",
+           "Cut each collective, what computes before it and what computes behind it into so many parts"},
+          {"without", "communication", "Leave something out: with no communication it cannot be faster"},
+          {"write", "FILE", "Write the trace as an experiment for c3sim run, to be edited"}} +
+          study::platform_options() + study::uncertainty_options(),
+      answer_replay};
 }
 
 }  // namespace c3sim::validate

@@ -147,6 +147,19 @@ TEST(RanksOfARun, ThatRanACollectiveMoreOftenTellNothing) {
             2u);
 }
 
+// One program with two GPUs: 30 us of waiting on the first.
+TEST(RanksOfARun, MayBeGpusOfOneTrace) {
+  Trace trace;
+  trace.all_gather(2, 0, 90, 0, 1 << 20);
+  std::string other = trace.events.back();
+  other.replace(other.find("\"device\":0"), 10, "\"device\":1");
+  other.replace(other.find("\"dur\":90"), 8, "\"dur\":60");
+  Profile profile = trace.other(other).read();
+  tell_waits(std::vector{&profile});
+  EXPECT_EQ(profile.work[0].least, sim::Time(microseconds(60)));
+  EXPECT_EQ(profile.work[1].least, sim::Time(microseconds(60)));
+}
+
 TEST(RanksOfARun, AreDifferentOnes) {
   std::vector<Profile> profiles{of_rank(3, {100}), of_rank(3, {60})};
   EXPECT_THROW(tell_waits(std::vector{&profiles[0], &profiles[1]}), sim::ConfigError);

@@ -1,4 +1,6 @@
 // Traces and counters of rocprofv3, and the lists of labels beside them.
+#include "calibrate/readers/rocprof_trace.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,12 +34,11 @@ TEST(RocprofTrace, LabelsTellWhatKernelsWorkedOn) {
   EXPECT_NEAR(seen_in(reading, 0), 1.91e-3, 1e-12);
   EXPECT_NEAR(*reading.measurements[0].seen[0].high, 1.918e-3, 1e-12);
   EXPECT_EQ(reading.measurements[0].role, Role::unlisted);
-  EXPECT_EQ(words_of_trial(reading, 1), "rccl all_reduce of 512MiB over all GPUs");
+  EXPECT_EQ(words_of_trial(reading, 1), "rccl on 56 channels all_reduce of 512MiB over all GPUs");
   EXPECT_EQ(reading.measurements[1].role, Role::predict) << "it may have waited for other GPUs";
   EXPECT_EQ(
       left_out_of(reading),
-      "kernel_trace.csv:4: 'Cijk_Ailk_Bljk_BBS_BH_MT256x256x64_MI16x...', 1 of 3 times: ran beside other work on its "
-      "GPU\n"
+      "kernel_trace.csv:4: 'gemm 8192x8192x8192', 1 of 3 times: ran beside other work on its GPU\n"
       "kernel_trace.csv:5: 'void add_kernel<float, 4>(float*, float*...', 1 of 1 times: ran beside other work on its "
       "GPU\n");
   EXPECT_NEAR(reading.left_out[0].seconds, 1.91e-3, 1e-12);
@@ -105,12 +106,43 @@ TEST(RocprofTrace, ColumnsThatAreMissingAreNamed) {
   EXPECT_THAT(faults_of(read_kernels("Kind,Agent,Kernel_Name,Start_Timestamp,End_Timestamp\n")),
               HasSubstr("f.csv:1:1: Agent_Id: this column is missing; known are: Kind, Agent, Kernel_Name"));
   EXPECT_THAT(faults_of(read_kernels(kernel_heads)),
-              HasSubstr("no dispatch: rows of kernels are accepted below their columns"));
+              HasSubstr("no work on a GPU: rows of dispatches or copies are accepted below their columns"));
 }
 
 // A comma, a quote and a line end within a name (RFC 4180).
 TEST(RocprofTrace, QuotesHoldWhatEverANameHas) {
   EXPECT_EQ(read_kernels(kernel_heads + "K,2,\"f<1, 2>(\"\"a\"\")\nb\",1,2\n").named.at(0).name, "f<1, 2>(\"a\")\nb");
+}
+
+// Two GPUs whose streams are 1 and 2, a copy to the first, and the call that launched its kernel: one run, whose clock
+// is that of all files.
+TEST(RocprofRun, IsWhatAllItsTracesTell) {
+  const std::string kernels =
+      "Kind,Agent_Id,Stream_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+      "K,Agent 4,1,Cijk_a,7,1000005000,1000009000\n"
+      "K,Agent 5,2,Cijk_a,8,1000006000,1000009500\n";
+  const std::string copies =
+      "Kind,Direction,Stream_Id,Source_Agent_Id,Destination_Agent_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+      "M,MEMORY_COPY_HOST_TO_DEVICE,1,Agent 0,Agent 4,6,1000000500,1000004000\n"
+      "M,MEMORY_COPY_HOST_TO_DEVICE,1,Agent 0,Agent 4,6,1000000500,7\n";
+  const std::string calls =
+      "Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+      "HIP_RUNTIME_API,hipLaunchKernel,1,1,7,1000000000,1000001000\n";
+  const std::vector<std::string_view> texts{kernels, copies, calls};
+  LogReading log("kernel_trace.csv");
+  const Profile profile = read_rocprof_run(texts, log, {});
+  ASSERT_EQ(profile.work.size(), 3u);
+  EXPECT_EQ(profile.streams[profile.work[0].stream].name(), "gpu4 stream 1");
+  EXPECT_EQ(profile.work[0].kind, WorkKind::host_copy);
+  EXPECT_EQ(profile.work[1].stream, profile.work[0].stream);
+  EXPECT_EQ(profile.work[1].kind, WorkKind::matrix);
+  EXPECT_EQ(profile.streams[profile.work[2].stream].name(), "gpu5 stream 2");
+  EXPECT_EQ(profile.end() - profile.begin(), std::chrono::nanoseconds(9000));
+  ASSERT_TRUE(profile.work[1].launch);
+  EXPECT_EQ(profile.work[1].begin - profile.calls[*profile.work[1].launch].begin, std::chrono::nanoseconds(5000));
+  EXPECT_EQ(profile.misunderstood.at("rows at fault, which c3sim read shows").events, 1u);
+  EXPECT_EQ(log.faults(), 1u);
+  EXPECT_THROW(static_cast<void>(read_rocprof_run(std::vector<std::string_view>{calls}, log, {})), sim::ConfigError);
 }
 
 TEST(RocprofTrace, SurvivesDamage) {

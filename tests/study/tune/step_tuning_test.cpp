@@ -24,10 +24,12 @@ StepQuestion decode_on_two() {
 
 StepTuning tuned(const StepQuestion& question) { return tune(mi300x().spec, question, read_operators(folders)); }
 
-// Two GPUs share out tensors, by one of five carriers (engines in two ways), or sequences, between which nothing moves.
+// Two GPUs share out tensors, by one of five carriers (engines in two ways), or sequences, between which nothing moves,
+// or layers, which kernels or engines pass on.
 TEST(StepTuning, TriesEverySplitByEveryCarrier) {
   const StepTuning tuning = tuned(decode_on_two());
-  EXPECT_EQ(tuning.choices.size(), 7u);
+  EXPECT_EQ(tuning.choices.size(), 9u);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "pp 2", &StepChoice::split), 2);
   EXPECT_EQ(tuning.impossible, 0u);
   EXPECT_EQ(std::ranges::count(tuning.choices, "dp 2", &StepChoice::split), 1);
   for (const StepChoice& choice : tuning.choices) {
@@ -45,6 +47,18 @@ TEST(StepTuning, NamesTheFastestFirstAndWhatRulesLose) {
     const sim::Seconds time = sim::to_seconds(tuning.choices[rule.choice].result.time);
     EXPECT_NEAR(rule.regret, time / best - 1.0, 1e-12);
   }
+}
+
+// Each of the six ways of a prefill whose products are shared out, whole and in 1, 2, 4 and 8 pieces.
+TEST(StepTuning, NamesPiecesOfAPrefill) {
+  StepQuestion question = decode_on_two();
+  question.phase = Phase::prefill;
+  question.batch = 1;
+  question.context = 0;
+  question.tokens = 1024;
+  const StepTuning tuning = tuned(question);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2", &StepChoice::split), 6 * 5);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "sdma, prelaunched, in 4 pieces", &StepChoice::collectives), 1);
 }
 
 TEST(StepTuning, OfAStepThatFitsNowhereTellsItsFaults) {

@@ -1,0 +1,23 @@
+// The traces that rocprofv3 writes as CSV: a row per dispatch (--kernel-trace), copy (--memory-copy-trace) or call of
+// the runtime (--hip-trace), with Start_Timestamp and End_Timestamp in nanoseconds of one clock. None says what a
+// kernel computed or how many bytes were copied: runs are told by name (measurement.h, NamedRuns), but for those that a
+// list of labels knows.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "calibrate/readers/labels.h"
+#include "calibrate/readers/log_reading.h"
+
+namespace c3sim::calibrate {
+
+bool is_rocprof_kernel_trace(std::string_view text);
+bool is_rocprof_copy_trace(std::string_view text);
+bool is_rocprof_call_trace(std::string_view text);
+
+// Traces of one run together, called as `log` is. Rows at fault are recorded there, and counted in `misunderstood`.
+// Throws sim::ConfigError where there is no work on a GPU.
+Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& log, const Labels& labels);
+
+}  // namespace c3sim::calibrate
