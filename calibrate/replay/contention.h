@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/readers/profile.h"
-#include "study/run/testbed.h"
+#include "study/run/pair_slowdown.h"
 
 namespace c3sim::calibrate {
 
@@ -21,7 +21,7 @@ struct ByWhat {
 };
 
 // Beside matrix products, and beside kernels that stream through memory.
-enum class Beside { matrix, memory };
+using Beside = study::Neighbour;
 inline constexpr std::size_t besides = 2;
 
 struct Tenant {
@@ -38,7 +38,7 @@ class Contention {
 
   const Tenant& tenant(const models::CollectiveSpec& collective);
   // A kernel of that sort that takes as long alone.
-  study::Work company(Beside beside, sim::Time length);
+  study::Work company(Beside beside, sim::Time length) { return study::kernel_as_long(testbed_, beside, length); }
   // Whether the machine carries the collective out so.
   bool can(models::CollectiveSpec collective, models::Backend backend) const;
   const models::PlatformSpec& platform() const { return testbed_.platform(); }

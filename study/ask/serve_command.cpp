@@ -70,6 +70,8 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Share of a GPU's memory for weights, activations and cache (0.9 unless given)"},
       {"pause", [](auto& q) { return value_of(q.pause); },
        "Of the GPUs between two batches, while the host schedules (0s unless given)"},
+      {"by_op", [](auto& q) { return value_of(q.by_op); },
+       "Batches are launched op by op by the host, not from a captured graph"},
       {"keep", [](auto& q) { return value_of(q.keep); },
        "Beginnings stay in the GPUs' cache while nobody else needs the room"},
       {"fetch", [](auto& q) { return value_of(q.fetch, choices_of<Fetch>(all_fetches)); },

@@ -24,7 +24,6 @@ std::int64_t whole(double count) { return std::llround(count); }
 StepQuestion step_of(StepQuestion question, const Batch& batch) {
   const double decoding = static_cast<double>(std::max<std::int64_t>(1, batch.decoding));
   const std::int64_t context = whole(static_cast<double>(batch.decoding_context) / decoding);
-  question.graph = true;
   if (batch.chunks == 0) {
     question.phase = Phase::decode;
     question.batch = batch.decoding;
@@ -45,7 +44,7 @@ StepQuestion step_of(StepQuestion question, const Batch& batch) {
 
 BatchTimes::BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
                        std::span<const ElementwiseOperator> operators, std::int64_t most_tokens)
-    : platform_(platform), question_(question), operators_(operators) {
+    : platform_(platform), question_(question), operators_(operators), by_op_(!question.graph) {
   question_.graph = true;
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : any_context;
   tokens_ = axis(1, most_tokens, 4);
@@ -182,11 +181,27 @@ BatchCost BatchTimes::cost(const Batch& batch) {
   if (batch.chunks > 0) {
     add(attention_of_chunks(static_cast<double>(batch.chunks), batch.tokens_of_chunk(), batch.context_of_chunk()));
   }
+  if (by_op_) {
+    const Cost& launches = launched_by_op(batch.chunks == 0);
+    sum = {std::max(sum.seconds, launches.seconds), std::max(sum.joules, launches.joules)};
+  }
   return {sim::to_time(sim::Seconds(sum.seconds)), sim::Joules(sum.joules * question_.gpus())};
 }
 
+const BatchTimes::Cost& BatchTimes::launched_by_op(bool decodes) {
+  const auto [found, is_new] = launches_.try_emplace(decodes);
+  if (!is_new) return found->second;
+  StepQuestion question = question_;
+  question.graph = false;
+  question.phase = decodes ? Phase::decode : Phase::prefill;
+  const StepResult result = ask(platform_, question, operators_);
+  found->second = {sim::to_seconds(result.time).value(), result.energy().value()};
+  return found->second;
+}
+
 std::optional<double> BatchTimes::error(const Batch& batch) {
-  const StepQuestion question = step_of(question_, batch);
+  StepQuestion question = step_of(question_, batch);
+  question.graph = !by_op_;
   if (!faults_of(question, platform_).empty()) return {};
   const sim::Time simulated = ask(platform_, question, operators_).time;
   return sim::to_seconds(cost(batch).time) / sim::to_seconds(simulated) - 1.0;

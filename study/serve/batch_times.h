@@ -2,7 +2,7 @@
 // a grid, when a batch first comes near, and interpolated between. In a step of inference one kernel follows the other,
 // so that a batch takes what products, norms and collectives take for its tokens, what attention takes for sequences
 // that decode, by their number and mean context, and what it takes for chunks of prompts, by number, tokens and
-// context.
+// context; launched op by op by the host no less than that takes to launch one token's.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ StepQuestion step_of(StepQuestion question, const Batch& batch);
 
 class BatchTimes {
  public:
-  // Both outlive it. `question`: of any batch, its model included; batches have so many tokens at most.
+  // Both outlive it. `question`: of any batch, its model and how it is launched included; batches have so many tokens
+  // at most.
   BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
              std::span<const ElementwiseOperator> operators, std::int64_t most_tokens);
 
@@ -52,10 +53,14 @@ class BatchTimes {
   Cost attention_of_chunks(double chunks, double tokens, double context);
   Cost other_point(bool decodes, std::int64_t tokens);
   Cost attention_point(StepQuestion question) const;
+  // Of a batch of one token, which the host takes longer to launch than the GPUs to compute.
+  const Cost& launched_by_op(bool decodes);
 
   const models::PlatformSpec& platform_;
   StepQuestion question_;
   std::span<const ElementwiseOperator> operators_;
+  bool by_op_;
+  std::map<bool, Cost> launches_;
   Axis tokens_;    // of a batch
   Axis queries_;   // of a chunk
   Axis counts_;    // of sequences and chunks

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "study/run/pair_slowdown.h"
+
 namespace c3sim::study {
 
 BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens) {
@@ -60,6 +62,20 @@ double FetchTimes::seconds(std::int64_t blocks) {
   const auto [found, is_new] = points_.try_emplace(blocks);
   if (is_new) found->second = sim::to_seconds(testbed_.alone(copy_of(blocks))).value();
   return found->second;
+}
+
+FetchSlowdown FetchTimes::beside(bool has_prompts) {
+  const auto [known, is_new] = beside_.try_emplace(has_prompts);
+  if (!is_new || fetch_ == Fetch::kernel) return known->second;
+  constexpr double long_enough = 5e-3;  // beside launches
+  std::int64_t blocks = 1;
+  while (seconds(blocks) < long_enough) blocks *= 2;
+  const Operation fetch = operation_of(copy_of(blocks));
+  const Work batch = kernel_as_long(testbed_, has_prompts ? Neighbour::matrix : Neighbour::memory,
+                                    sim::to_time(sim::Seconds(seconds(blocks))));
+  const auto [of_batch, of_fetch] = slowdowns_of_pair(testbed_, operation_of(batch), fetch);
+  known->second = {of_batch, of_fetch};
+  return known->second;
 }
 
 sim::Time FetchTimes::of(std::int64_t blocks) {

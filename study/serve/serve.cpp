@@ -22,7 +22,7 @@ std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
     steps.insert(steps.begin(), question.step);
     steps.front().tp = question.apart;
   }
-  for (StepQuestion& step : steps) step.graph = true;
+  for (StepQuestion& step : steps) step.graph = !question.by_op;
   return steps;
 }
 
@@ -175,6 +175,11 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
     group.fetch_time = [&of = fetch_times(question.fetch, from, copies), block = question.block](std::int64_t tokens) {
       return of.of((tokens + block - 1) / block);
     };
+    if (question.fetch != Fetch::none) {
+      group.beside = [&of = fetch_times(question.fetch, from, copies)](const Batch& batch) {
+        return of.beside(batch.chunks > 0);
+      };
+    }
     groups.push_back(std::move(group));
   }
   const std::int64_t longest = longest_request(question, platform_);

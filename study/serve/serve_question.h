@@ -52,6 +52,7 @@ struct ServeQuestion {
   std::int64_t block = 16;       // tokens of a block of the cache
   double memory = 0.9;           // share of a GPU's memory that weights, activations and cache may take
   sim::Time pause{0};            // of the GPUs between two batches, while the host schedules
+  bool by_op = false;            // batches are launched op by op, not from a captured graph
   bool keep = false;             // beginnings stay in the GPUs' cache while nobody else needs the room
 
   Fetch fetch = Fetch::none;

@@ -7,10 +7,12 @@
 
 namespace c3sim::study {
 
-Server::Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Incoming incoming, ServerEvents events)
+Server::Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Beside beside, Incoming incoming,
+               ServerEvents events)
     : spec_(spec),
       costs_(std::move(costs)),
       fetch_time_(std::move(fetch_time)),
+      beside_(std::move(beside)),
       incoming_(std::move(incoming)),
       events_(std::move(events)),
       cache_(spec.blocks) {
@@ -56,12 +58,33 @@ void Server::step() {
   const BatchCost cost = costs_(batch);
   ++counts_.batches;
   counts_.tokens += batch.tokens();
-  counts_.busy += cost.time;
+  const sim::Time begin = now_ + std::exchange(stall_, sim::Time(0));
+  const sim::Time takes = beside_fetches(begin, cost.time, batch);
+  counts_.busy += takes;
   counts_.energy += cost.energy;
   if (events_.batch) events_.batch(batch);
-  pass_until(now_ + std::exchange(stall_, sim::Time(0)) + cost.time);
+  pass_until(begin + takes);
   advance();
   pass_until(now_ + spec_.pause);
+}
+
+// What a batch of that length takes beside what is being fetched, which it keeps back meanwhile.
+sim::Time Server::beside_fetches(sim::Time begin, sim::Time length, const Batch& batch) {
+  if (fetched_until_ <= begin || !beside_) return length;
+  const FetchSlowdown slower = beside_(batch);
+  // Both run until the shorter has ended, slowed down as it is.
+  const double alone = sim::to_seconds(fetched_until_ - begin).value();
+  const double computes = sim::to_seconds(length).value();
+  const double both = std::min(slower.fetch * alone, slower.batch * computes);
+  const auto kept_back = [&](sim::Time until) {
+    const double left = std::min(both, slower.fetch * sim::to_seconds(until - begin).value());
+    return until + sim::to_time(sim::Seconds(left * (1.0 - 1.0 / slower.fetch)));
+  };
+  for (Sequence& sequence : running_) {
+    if (sequence.fetched > 0 && sequence.ready > begin) sequence.ready = kept_back(sequence.ready);
+  }
+  fetched_until_ = kept_back(fetched_until_);
+  return length + sim::to_time(sim::Seconds(both * (1.0 - 1.0 / slower.batch)));
 }
 
 void Server::pass_until(sim::Time time) {

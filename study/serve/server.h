@@ -12,6 +12,7 @@
 
 #include "study/serve/batch.h"
 #include "study/serve/block_cache.h"
+#include "study/serve/fetch.h"
 #include "study/serve/request_source.h"
 
 namespace c3sim::study {
@@ -71,12 +72,14 @@ struct ServerEvents {
 
 class Server {
  public:
-  // What a fetch of so many tokens takes, by itself; they follow one another.
+  // What a fetch of so many tokens takes, by itself; they follow one another. And what it and a batch cost each other.
   using FetchTime = std::function<sim::Time(std::int64_t tokens)>;
+  using Beside = std::function<FetchSlowdown(const Batch& batch)>;
   // The next sequence, that comes no earlier than the one before; asked for again where there was none yet.
   using Incoming = std::function<std::optional<Sequence>()>;
 
-  Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Incoming incoming, ServerEvents events);
+  Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Beside beside, Incoming incoming,
+         ServerEvents events);
 
   // When it can go on; nothing where it waits for somebody else, or is done.
   std::optional<sim::Time> next();
@@ -100,6 +103,7 @@ class Server {
   void admit();
   bool take_in(Sequence& sequence);
   void fetch(Sequence& sequence, std::int64_t tokens);
+  sim::Time beside_fetches(sim::Time begin, sim::Time length, const Batch& batch);
   bool grow(std::size_t place);
   void preempt();
   Batch compose();
@@ -111,6 +115,7 @@ class Server {
   ServerSpec spec_;
   BatchCosts costs_;
   FetchTime fetch_time_;
+  Beside beside_;
   Incoming incoming_;
   ServerEvents events_;
   BlockCache cache_;

@@ -26,7 +26,7 @@ class Serving {
       if (sees_batch) events.batch = [&sees_batch, place](const Batch& batch) { sees_batch(batch, place); };
       const Server::Incoming incoming = [this, is_first = place == 0] { return is_first ? arriving() : handed_over(); };
       servers_.push_back(std::make_unique<Server>(groups[place].spec, groups[place].costs, groups[place].fetch_time,
-                                                  incoming, std::move(events)));
+                                                  groups[place].beside, incoming, std::move(events)));
     }
   }
 

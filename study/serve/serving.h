@@ -13,6 +13,7 @@ struct ServingGroup {
   ServerSpec spec;
   BatchCosts costs;
   Server::FetchTime fetch_time;  // into it, of beginnings, or of prompts that the group before it has computed
+  Server::Beside beside{};
 };
 
 struct Served {

@@ -20,6 +20,7 @@ const models::PlatformSpec& machine() {
 
 StepQuestion llama_8b() {
   StepQuestion question;
+  question.graph = true;
   question.model = read_model("llama3-8b", folders);
   return question;
 }
@@ -60,6 +61,17 @@ TEST_F(BatchTimesTest, GrowWithWhatIsComputed) {
   EXPECT_LT(times_.cost(decoding(8, 512)).time, times_.cost(decoding(8, 4096)).time);
   EXPECT_LT(times_.cost(chunk(512, 0)).time, times_.cost(chunk(1024, 0)).time);
   EXPECT_LT(times_.cost(chunk(512, 0)).energy, times_.cost(chunk(512, 4096)).energy);
+}
+
+// Few tokens take the host's time to launch, many that of the GPUs.
+TEST_F(BatchTimesTest, LaunchedOpByOpAreThoseOfTheHostUntilTheGpusTakeLonger) {
+  StepQuestion question = llama_8b();
+  question.graph = false;
+  BatchTimes by_op(machine(), question, operators_, 8192);
+  EXPECT_GT(2 * by_op.cost(decoding(1, 128)).time, 3 * times_.cost(decoding(1, 128)).time);
+  EXPECT_EQ(by_op.cost(decoding(1, 128)).time, by_op.cost(decoding(8, 128)).time);
+  EXPECT_EQ(by_op.cost(chunk(8192, 0)).time, times_.cost(chunk(8192, 0)).time);
+  EXPECT_NEAR(by_op.error(decoding(4, 512)).value(), 0.0, 0.05);
 }
 
 // Two chunks, of 100 tokens behind 50 and 300 behind none, have 100 * 100 + 300 * 150 pairs; two of 200 have as many
@@ -109,7 +121,6 @@ TEST(Serve, OfOneRequestIsItsSteps) {
   StepQuestion prefill = llama_8b();
   prefill.phase = Phase::prefill;
   prefill.tokens = 2048;
-  prefill.graph = true;
   const double alone = sim::to_microseconds(study::ask(machine(), prefill, read_operators(folders)).time);
   EXPECT_NEAR(sim::to_microseconds(result.served.first_token.mean()), alone, 0.01 * alone);
 }
@@ -117,6 +128,19 @@ TEST(Serve, OfOneRequestIsItsSteps) {
 double fetched(Fetch fetch, std::int64_t blocks) {
   StepQuestion step = llama_8b();
   return sim::to_microseconds(FetchTimes(machine(), fetch, Store::host, block_copies(step, 16)).of(blocks));
+}
+
+// A link to the host has a hundredth of HBM's rate, which a batch hardly misses. A fetch, whose engine has few bytes
+// under way, waits longer for an HBM that is full, at most twice as long.
+TEST(Fetch, AndABatchSlowEachOtherDownByWhatTheyShare) {
+  const BlockCopies copies = block_copies(llama_8b(), 128);
+  for (const bool has_prompts : {false, true}) {
+    const FetchSlowdown host = FetchTimes(machine(), Fetch::back_to_back, Store::host, copies).beside(has_prompts);
+    EXPECT_GE(host.batch, 1.0);
+    EXPECT_LT(host.batch, 1.05);
+    EXPECT_GE(host.fetch, 1.0);
+    EXPECT_LT(host.fetch, has_prompts ? 1.2 : 2.0);
+  }
 }
 
 // 64 copies of 32 KiB for each block of 16 tokens: in a loop 9.14 us and 32 KiB at 41.2 GB/s each (facts of

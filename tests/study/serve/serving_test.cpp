@@ -58,6 +58,19 @@ TEST(Serving, ComputesPromptsBesideTokens) {
   EXPECT_EQ(two.groups[0].tokens, 10 + 99 + 90);
 }
 
+// The second fetches 48 tokens for 96 us beside the first's prompt of 1010. Slowed down to 192, the fetch slows the
+// batch by half as much again meanwhile, of which a third of 192 us is the loss.
+TEST(Serving, FetchesAndBatchesKeepEachOtherBack) {
+  ServingGroup group =
+      group_of({.block = 16, .blocks = 100, .fetches = true, .store_blocks = 3, .stored = 1, .stored_tokens = 48});
+  group.beside = [](const Batch&) { return FetchSlowdown{.batch = 1.5, .fetch = 2.0}; };
+  Listed source({{0_us, 1000, 1}, {0_us, 64, 1, 0, 48}});
+  const Served two = serve(source, {group});
+  EXPECT_NEAR(microseconds(two.first_token.quantile(0.0)), 1010.0 + 64.0, 0.6);
+  EXPECT_EQ(two.groups[0].fetched, 48);
+  EXPECT_NEAR(microseconds(two.groups[0].busy), 1010.0 + 64.0 + 26.0, 1e-3);  // and what is left of the second's prompt
+}
+
 // The second has no room beside the first, and waits until that has ended: 40 tokens and seven batches of one.
 TEST(Serving, WaitsForRoomInTheCache) {
   const Served two = served({{0_us, 40, 8}, {0_us, 16, 1}}, {.block = 16, .blocks = 3});
