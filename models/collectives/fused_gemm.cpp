@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::int64_t nothing = -1;
 constexpr std::int64_t its_turn_is_there = 1;
+constexpr std::int64_t most_pieces = 8;  // of a shard, as FiCCO has it (arXiv 2512.10236)
+
+bool adds_near_memory(const PlatformSpec& platform) { return platform.gpu.memory.near_memory != NearMemory::none; }
 
 std::int64_t portion_of(std::int64_t whole, std::int64_t count, std::int64_t index) {
   return whole * (index + 1) / count - whole * index / count;
@@ -78,24 +81,41 @@ std::string to_string(const FusedSpec& spec) {
 CollectiveSpec collective_of(const FusedSpec& spec, int gpus) {
   CollectiveSpec collective;
   collective.kind = spec.kind;
-  collective.bytes = shard_bytes(spec, gpus) * static_cast<double>(gpus);
-  collective.gpus = gpus;
+  collective.gpus = spec.gpus_of(gpus);
+  collective.bytes = shard_bytes(spec, collective.gpus) * static_cast<double>(collective.gpus);
   collective.host_threads = HostThreads::per_gpu;
   return collective;
 }
 
+FusedSpec by_tracker(const GemmShape& shape, int gpus, const PlatformSpec& platform) {
+  const bool around = platform.fabric.topology == Topology::fabric_switch && adds_near_memory(platform);
+  FusedSpec spec{.gemm = shape,
+                 .path = around ? FusedPath::ring : FusedPath::direct,
+                 .trigger = trigger_named("tracker"),
+                 .stores = around,
+                 .pieces = most_pieces,
+                 .gpus = gpus};
+  while (spec.pieces > 1 && !why_impossible(spec, platform).empty()) spec.pieces /= 2;
+  return spec;
+}
+
+bool ends_with_kernel(const FusedSpec& spec, const PlatformSpec& platform) {
+  return spec.gathers() || (spec.kind == CollectiveKind::reduce_scatter && !adds_near_memory(platform));
+}
+
 std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform) {
-  const int gpus = platform.gpus;
+  const int gpus = spec.gpus_of(platform.gpus);
   const bool reduces = spec.kind == CollectiveKind::reduce_scatter;
   if (!spec.gathers() && !reduces && spec.kind != CollectiveKind::all_to_all) {
     return "a GEMM is fused with the all_gather that feeds it, or with a reduce_scatter or an all_to_all of its result";
   }
-  if (gpus < 2) return "pieces travel between GPUs: at least two are accepted";
+  if (gpus < 2 || gpus > platform.gpus) {
+    return fmt::format("pieces travel between GPUs: 2 to {} are accepted, not {}", platform.gpus, gpus);
+  }
   if (spec.path == FusedPath::ring && spec.kind == CollectiveKind::all_to_all) {
     return "an all_to_all is exchanged directly: path: direct is accepted";
   }
-  const bool adds = platform.gpu.memory.near_memory != NearMemory::none;
-  if (spec.path == FusedPath::ring && reduces && !adds) {
+  if (spec.path == FusedPath::ring && reduces && !adds_near_memory(platform)) {
     return "on a ring each memory adds what passes: gpu.memory.near_memory hbm or infinity_cache is accepted, or path: "
            "direct";
   }
@@ -132,25 +152,23 @@ std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform) 
 FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream)
     : node_(node),
       spec_(spec),
+      gpus_(spec.gpus_of(node.gpus())),
       stream_(std::move(stream)),
       trigger_(policy_of(spec.trigger).on(node.spec())),
       tiles_(tiles_of(node.spec().gpu, spec.gemm)),
-      transfers_(spec.path == FusedPath::ring ? ring_transfers(spec, node.gpus())
-                                              : direct_transfers(spec, node.gpus())),
+      transfers_(spec.path == FusedPath::ring ? ring_transfers(spec, gpus_) : direct_transfers(spec, gpus_)),
       release_(node.simulator(), "the turn of " + to_string(spec), 0) {
   const GpuSpec& gpu = node.spec().gpu;
   const int cus = gpu.memory.xcds * stream_.mask.cus(gpu.cus_per_xcd);
-  const GemmPlan plan = plan_gemm(gpu, spec.gemm);
-  const auto resident = static_cast<double>(std::min<std::int64_t>(tiles_, gpu.slots(cus, plan.kernel.workgroup)));
-  storing_ = static_cast<std::int64_t>(std::ceil(resident * plan.around));
-  for (const int index : node.all_simulated()) add_side(index);
+  storing_ = stored_at_once(plan_gemm(gpu, spec.gemm), gpu, cus);
+  for (int index = 0; index < std::min(gpus_, node.simulated()); ++index) add_side(index);
 }
 
 void FusedGemm::add_side(int gpu) {
   sim::Simulator& simulator = node_.simulator();
   auto side = std::make_unique<Side>();
   side->gpu = gpu;
-  const std::int64_t shards = node_.gpus();
+  const std::int64_t shards = gpus_;
   const std::int64_t count = !spec_.gathers()                ? shards * spec_.pieces
                              : spec_.path == FusedPath::ring ? (shards - 1) * spec_.pieces
                                                              : spec_.pieces;
@@ -170,12 +188,11 @@ void FusedGemm::add_side(int gpu) {
 }
 
 TransferCommand FusedGemm::command_of(int gpu, const FusedTransfer& transfer) {
-  const int peer = (gpu + transfer.distance) % node_.gpus();
+  const int peer = (gpu + transfer.distance) % gpus_;
   const bool reduces = spec_.kind == CollectiveKind::reduce_scatter;
-  const bool adds = node_.spec().gpu.memory.near_memory != NearMemory::none;
   TransferCommand command;
-  command.kind = reduces && adds ? TransferKind::update : TransferKind::copy;
-  command.source = {gpu, 0, sim::Bytes(0.0), shard_bytes(spec_, node_.gpus()) / static_cast<double>(spec_.pieces)};
+  command.kind = reduces && adds_near_memory(node_.spec()) ? TransferKind::update : TransferKind::copy;
+  command.source = {gpu, 0, sim::Bytes(0.0), shard_bytes(spec_, gpus_) / static_cast<double>(spec_.pieces)};
   command.destinations = {{peer, 0, sim::Bytes(0.0), command.source.bytes}};
   command.operation = stream_.operation;
   return command;
@@ -186,7 +203,7 @@ bool FusedGemm::is_stored(const FusedTransfer& transfer) const { return spec_.st
 sim::Task<> FusedGemm::prepare() {
   for (const auto& side : sides_) {
     std::map<int, int> used_queues;
-    for (int distance = 1; distance < node_.gpus(); ++distance) {
+    for (int distance = 1; distance < gpus_; ++distance) {
       co_await queue_commands(*side, distance, used_queues);
     }
   }
@@ -195,7 +212,7 @@ sim::Task<> FusedGemm::prepare() {
 // The commands for one peer.
 sim::Task<> FusedGemm::queue_commands(Side& side, int distance, std::map<int, int>& used_queues) {
   SdmaComplex& complex = *node_.copy_engines()[static_cast<std::size_t>(side.gpu)];
-  const int peer = (side.gpu + distance) % node_.gpus();
+  const int peer = (side.gpu + distance) % gpus_;
   const int engine = complex.spec().recommended_engine(side.gpu, peer);
   std::vector<SdmaCommand> commands;
   for (const FusedTransfer& transfer : transfers_) {
@@ -217,7 +234,9 @@ sim::Task<> FusedGemm::queue_commands(Side& side, int distance, std::map<int, in
   const std::string name = complex.engine(engine).name();
   side.completions.push_back(std::make_unique<CompletionSignal>(node_.host(), complex, name));
   side.completions.back()->append_to(commands);
-  SdmaQueue& queue = complex.engine(engine).queue(used_queues[engine]++ % complex.spec().queues_per_engine);
+  // The last of its queues: in the first come commands that must not wait behind these.
+  const int queues = complex.spec().queues_per_engine;
+  SdmaQueue& queue = complex.engine(engine).queue(queues - 1 - used_queues[engine]++ % queues);
   SubmittingThread& thread = complex.submitter(node_.host());
   co_await queue.writer().acquire();
   for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
@@ -231,17 +250,17 @@ Stream FusedGemm::stream_on(Side& side) {
   if (!spec_.gathers()) {
     stream.progress = [this](const KernelProgress& progress) { retire(progress); };
     stream.fence = trigger_.fence;
-    const double others = node_.gpus() - 1;
+    const double others = gpus_ - 1;
     const bool on_ring = spec_.path == FusedPath::ring;
     stream.adds_result = on_ring && spec_.kind == CollectiveKind::reduce_scatter;
-    if (spec_.stores) stream.stored_elsewhere = (on_ring ? 1.0 : others) / node_.gpus();
+    if (spec_.stores) stream.stored_elsewhere = (on_ring ? 1.0 : others) / gpus_;
     return stream;
   }
   const auto groups = static_cast<std::int64_t>(side.pieces.size());
   stream.polled.word = side.gathered.get();
   stream.polled.until = {Comparison::at_least, groups};
   if (trigger_.at_end) return stream;
-  const std::int64_t own = tiles_ / node_.gpus();
+  const std::int64_t own = tiles_ / gpus_;
   stream.polled.first = static_cast<int>(own);
   stream.polled.each = static_cast<int>((tiles_ - own + groups - 1) / groups);
   if (!trigger_.told) stream.polled.read = node_.spec().gpu.sdma.gpu_read_latency;
@@ -273,15 +292,24 @@ sim::Task<> FusedGemm::run() {
   co_await ended.wait();
   gemm_ended_ = simulator.now();
   co_await seen.wait();
-  const bool adds = node_.spec().gpu.memory.near_memory != NearMemory::none;
-  if (spec_.kind != CollectiveKind::reduce_scatter || adds) co_return;
-  const sim::Bytes shard = shard_bytes(spec_, node_.gpus());
-  const double sums = shard.value() / GemmShape::element_bytes * (node_.gpus() - 1);
+  if (spec_.gathers() || !ends_with_kernel(spec_, node_.spec())) co_return;
+  const sim::Bytes shard = shard_bytes(spec_, gpus_);
+  const double sums = shard.value() / GemmShape::element_bytes * (gpus_ - 1);
   Stream stream = stream_;
   stream.ready = nullptr;
-  stream.ended = nullptr;
-  const ElementwiseSpec sum{shard * static_cast<double>(node_.gpus()), shard, sim::Flops(sums)};
-  co_await run_elementwise(node_, sum, stream);
+  const ElementwiseSpec sum{shard * static_cast<double>(gpus_), shard, sim::Flops(sums)};
+  std::vector<int> gpus;
+  for (const auto& side : sides_) gpus.push_back(side->gpu);
+  co_await run_elementwise(node_, sum, stream, std::move(gpus));
+}
+
+sim::Time FusedGemm::exchange_began() const {
+  if (spec_.gathers()) return release_.written_at();
+  sim::Time first = sim::Time::max();
+  for (const auto& side : sides_) {
+    for (const Piece& piece : side->pieces) first = std::min(first, piece.there);
+  }
+  return first;
 }
 
 // Tiles are counted to their pieces in the order in which workgroups are placed: they retire in that order but for the
@@ -320,7 +348,10 @@ void FusedGemm::count(Side& side, Piece& piece, std::int64_t more) {
 void FusedGemm::notify(Piece& piece, std::int64_t more) {
   if (more == 0) return;
   sim::Simulator& simulator = node_.simulator();
-  simulator.schedule(simulator.now() + trigger_.notice, [word = piece.word.get(), more] { word->add(more); });
+  simulator.schedule(simulator.now() + trigger_.notice, [piece = &piece, more] {
+    piece->word->add(more);
+    if (piece->word->value() >= piece->tiles) piece->there = std::min(piece->there, piece->word->written_at());
+  });
 }
 
 // Tiles that are being stored, and those that wait for what arrives. What arrives before finds an entry or is held back
@@ -349,6 +380,7 @@ void FusedGemm::arrive(int gpu, const FusedTransfer& transfer) {
 sim::Task<> FusedGemm::store(Side& side, FusedTransfer transfer, std::int64_t tiles) {
   const TransferCommand command = command_of(side.gpu, transfer);
   Piece& piece = side.pieces[static_cast<std::size_t>(transfer.piece)];
+  piece.there = std::min(piece.there, node_.simulator().now());
   const int peer = command.destinations.front().device;
   const bool updates = command.kind == TransferKind::update;
   UsageList usages;

@@ -41,15 +41,25 @@ struct FusedSpec {
   TriggerChoice trigger{};
   bool stores = false;      // the first hop of its result is stored by the GEMM itself, not copied by engines
   std::int64_t pieces = 1;  // of each shard
+  int gpus = 0;             // the first of the node take part; 0: all of it
 
+  int gpus_of(int node) const { return gpus > 0 ? gpus : node; }
   bool gathers() const { return kind == CollectiveKind::all_gather; }
   auto operator<=>(const FusedSpec&) const = default;
 };
 
 std::string to_string(const FusedSpec& spec);  // "reduce_scatter of gemm 8x8x8 by ring, tracker, 4 pieces a shard"
 
-// The collective by itself, by the library's kernels.
+// The collective by itself, by the library's kernels, on a node of so many GPUs.
 CollectiveSpec collective_of(const FusedSpec& spec, int gpus);
+
+// A product whose result is reduced and scattered over the first GPUs of a node, as T3 has it: by a tracker, in 8
+// pieces a shard as FiCCO, or as many as a small one has tiles for; directly on a mesh, and where memory adds, on the
+// one port of a switch, around, the first hop stored by the product itself.
+FusedSpec by_tracker(const GemmShape& shape, int gpus, const PlatformSpec& platform);
+
+// Whether a kernel is the last of it, whose end hosts notice later than its GPUs: the product itself, or what adds up.
+bool ends_with_kernel(const FusedSpec& spec, const PlatformSpec& platform);
 
 // Why the node cannot run it, in one sentence that says what would be accepted; empty if it can.
 std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform);
@@ -73,7 +83,8 @@ class FusedGemm {
   sim::Task<> prepare();
   // From the host's first instruction to its knowledge that all is where it is due.
   sim::Task<> run();
-  // When the host knew of the end of the GEMM.
+  // When the first piece was there to travel; when the host knew of the end of the GEMM.
+  sim::Time exchange_began() const;
   sim::Time gemm_ended() const { return gemm_ended_; }
 
  private:
@@ -86,7 +97,8 @@ class FusedGemm {
     bool passes_on = false;   // what arrives goes further
     bool untracked = false;   // the tracker had no entry left: it counts when the kernel has ended
     std::int64_t withheld = 0;
-    std::unique_ptr<MemoryWord> word;  // what its transfer waits for: tiles computed, and arrivals that are passed on
+    sim::Time there = sim::Time::max();  // since when it, or with stores its first tile, may travel
+    std::unique_ptr<MemoryWord> word;    // what its transfer waits for: tiles computed, and arrivals that are passed on
   };
   // One GPU.
   struct Side {
@@ -116,6 +128,7 @@ class FusedGemm {
 
   Node& node_;
   FusedSpec spec_;
+  int gpus_;
   Stream stream_;
   Trigger trigger_;
   std::int64_t tiles_;    // of the GEMM

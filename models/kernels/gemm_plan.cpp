@@ -164,6 +164,11 @@ double GemmPlan::piece_l2_bytes() const {
 
 double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }
 
+std::int64_t stored_at_once(const GemmPlan& plan, const GpuSpec& gpu, int cus) {
+  const std::int64_t resident = std::min<std::int64_t>(plan.pieces(), gpu.slots(cus, plan.kernel.workgroup));
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(resident) * plan.around));
+}
+
 sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) {
   return kernel.start_up.value_or(library.start_up) * (kernel.split_k > 1 ? 2 : 1);
 }

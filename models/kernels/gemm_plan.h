@@ -36,6 +36,9 @@ struct GemmPlan {
   double piece_l2_bytes() const;  // these and its operands
 };
 
+// Pieces that are stored at the same time where so many CUs are full of them: those outside their loops.
+std::int64_t stored_at_once(const GemmPlan& plan, const GpuSpec& gpu, int cus);
+
 // Before the first workgroup, and again where the parts of a contraction are added up.
 sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel);
 

@@ -41,7 +41,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "GPUs that share out each product (1 unless given)"},
       {"ep", [](auto& q) { return whole_of(q.step.ep, 1, most_gpus); },
        "GPUs that share out the experts (1 unless given)"},
-      {"collectives", [](auto& q) { return value_of(q.step.collectives, backend_choices()); },
+      {"collectives", [](auto& q) { return value_of(q.step.collectives, backend_carriers()); },
        "What moves data between GPUs in a batch (rccl unless given)"},
       {"apart", [](auto& q) { return whole_of(q.apart, 0, most_gpus); },
        "Other GPUs that compute prompts and hand over what they cache (0, the same GPUs do both, unless given)"},

@@ -30,9 +30,10 @@ Results answer_step(Request& request) {
   const Platform platform = request.platform(arguments);
   arguments.check_with(faults_of(question, platform.spec));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
+  const StepResult result = ask(platform.spec, question, operators);
   if (!written.empty()) sim::write_file(written, experiment_text(question, platform.spec, operators));
   Testbed testbed(launching(platform.spec, question.graph));
-  return request.finish(testbed, platform, to_tables(ask(platform.spec, question, operators), platform.spec));
+  return request.finish(testbed, platform, to_tables(result, platform.spec));
 }
 
 }  // namespace

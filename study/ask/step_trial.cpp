@@ -49,7 +49,7 @@ std::string to_string(const StepTrial& trial) {
   if (question.recompute) text += ", recomputed";
   if (question.half != Half::both) text += fmt::format(", {} half", to_string(question.half));
   if (question.collectives != models::Backend::rccl) {
-    text += fmt::format(", {}", question.collectives ? models::to_string(*question.collectives) : "auto");
+    text += fmt::format(", {}", to_string(question.collectives));
   }
   if (question.variant != models::SdmaVariant::pcpy) text += fmt::format(", {}", models::to_string(question.variant));
   if (question.prelaunch) text += ", prelaunched";
@@ -81,7 +81,10 @@ StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platfo
   for (const StepBlock& block : step_blocks(question, operators, question.stage_layers(), platform)) {
     const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers)) / question.pp;
     for (const StepOperation& one : block.operations) {
-      (communicates(one.kind) ? sums.communication : sums.compute) += times * limits_of(one.work, platform).longest();
+      for (const StepPart& part : parts_of(one.name, one.kind, one.work, {}, platform)) {
+        (communicates(part.kind) ? sums.communication : sums.compute) +=
+            times * limits_of(part.work, platform).longest();
+      }
     }
   }
   return sums;

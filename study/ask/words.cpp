@@ -187,8 +187,8 @@ const Words<StepWords>& words_of(const StepWords&) {
        "Tensor-parallel products gather and reduce their tokens in so many pieces that overlap with them, as FiCCO has "
        "it (all-reduces behind whole products unless given)"},
       {"collectives", [](auto& q) { return value_of(q.question.collectives, carrier_choices()); },
-       "What moves data between GPUs, where it can; auto: of each kind what makes the step fastest (rccl unless "
-       "given)"},
+       "What moves data between GPUs, where it can; t3: engines, and products whose results are added up over --tp are "
+       "fused with the reduce-scatter; auto: of each kind what makes the step fastest (rccl unless given)"},
       {"variant", [](auto& q) { return value_of(q.question.variant, variant_choices()); },
        "Variant of collectives on engines, of those that have it (pcpy unless given)"},
       {"prelaunch", [](auto& q) { return value_of(q.question.prelaunch); },

@@ -165,6 +165,22 @@ ResultTable table_of_heuristic(const std::vector<FinerGrainResult>& results) {
 
 }  // namespace
 
+DependentSchedule fastest_finer(const models::PlatformSpec& platform, DependentSchedule::Collective collective,
+                                const models::GemmShape& shape) {
+  using Grain = DependentSchedule::Grain;
+  Testbed testbed(platform);
+  DependentSchedule fastest{.collective = collective, .backend = models::Backend::sdma};
+  sim::Time least = sim::Time::max();
+  for (const DependentSchedule& schedule : all_dependent_schedules()) {
+    const bool is_finer = schedule.grain == Grain::shard || schedule.grain == Grain::finer;
+    if (schedule.collective != collective || !is_finer || !why_impossible(schedule, shape, platform).empty()) continue;
+    const sim::Time time = testbed.run(operations_of(schedule, shape, platform)).makespan();
+    if (time < least) fastest = schedule;
+    least = std::min(least, time);
+  }
+  return fastest;
+}
+
 bool holds_finer_grain_study(sim::Section root) { return root.has("schedules"); }
 
 FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed) {

@@ -54,6 +54,10 @@ struct NamedSchedule {
   double lost = 0.0;        // what the named one takes longer than the best, relative to that
 };
 
+// The schedule of shards or of finer pieces that the machine does fastest, of those that it can: each is run, alone.
+DependentSchedule fastest_finer(const models::PlatformSpec& platform, DependentSchedule::Collective collective,
+                                const models::GemmShape& shape);
+
 // Whether an experiment file holds such a study: it has `gemms` and `schedules`.
 bool holds_finer_grain_study(sim::Section root);
 

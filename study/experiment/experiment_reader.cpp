@@ -12,6 +12,7 @@
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/variables.h"
+#include "study/c3/finer_grain.h"
 #include "study/work/choices.h"
 #include "study/work/config_folders.h"
 #include "study/work/dependent.h"
@@ -25,6 +26,7 @@ constexpr std::size_t most_operations = 10'000;
 constexpr int most_repetitions = 10'000;
 constexpr int most_pieces = 1024;
 constexpr std::size_t most_files = 64;
+constexpr sim::Limits<sim::Bytes> stored_ranges{sim::Bytes(0.0), largest_array};
 
 // A file beside the including one or below it, or a shipped experiment of that name: whoever is sent an experiment
 // opens no other file with it.
@@ -91,6 +93,21 @@ Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
   return whole;
 }
 
+// One schedule, or of those of shards and finer pieces the one that the machine does fastest.
+using NamedSchedule = std::pair<DependentSchedule, bool>;
+std::vector<Choice<NamedSchedule>> named_schedules() {
+  using Collective = DependentSchedule::Collective;
+  std::vector<Choice<NamedSchedule>> choices;
+  for (const auto& schedules : {all_dependent_schedules(), triggered_schedules()}) {
+    for (const DependentSchedule& one : schedules) choices.push_back({to_string(one), {one, false}});
+  }
+  for (const auto& [name, collective] :
+       {std::pair("fastest_finer", Collective::gather), {"scatter_fastest_finer", Collective::scatter}}) {
+    choices.push_back({name, {{.collective = collective, .backend = models::Backend::sdma}, true}});
+  }
+  return choices;
+}
+
 sim::NamedValue number(std::int64_t value) { return sim::Amount{static_cast<double>(value), {}}; }
 
 std::vector<std::int64_t> count_to(std::int64_t count) {
@@ -113,7 +130,7 @@ class ExperimentReader {
   void read_operation(sim::Section& section);
   void read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits);
   std::vector<Wait> read_waits(sim::Section& section);
-  std::optional<Wait> read_wait(sim::Section& section, const std::string& text);
+  std::optional<Wait> read_wait(sim::Section& section, const char* key, const std::string& text);
   Piece read_pieces(sim::Section& section) const;
   std::string instance(const std::string& name, const Piece& piece) const;
 
@@ -224,14 +241,14 @@ std::string ExperimentReader::instance(const std::string& name, const Piece& pie
 }
 
 // "down", "down@layer-1": the one of the layer before, or "down@layer=3": that of layer 3.
-std::optional<Wait> ExperimentReader::read_wait(sim::Section& section, const std::string& text) {
+std::optional<Wait> ExperimentReader::read_wait(sim::Section& section, const char* key, const std::string& text) {
   Wait wait;
   const std::size_t at = text.find('@');
   wait.on = text.substr(0, at);
   if (!listed_.contains(wait.on)) {
     std::vector<std::string> known;
     for (const auto& [name, listed] : listed_) known.push_back(name);
-    section.fault("after", "no operation is named '" + wait.on + "'" + sim::name_hint(wait.on, known));
+    section.fault(key, "no operation is named '" + wait.on + "'" + sim::name_hint(wait.on, known));
     return {};
   }
   if (at == std::string::npos) return wait;
@@ -241,7 +258,7 @@ std::optional<Wait> ExperimentReader::read_wait(sim::Section& section, const std
   wait.index = shift.substr(0, sign);
   const bool only = sign != std::string::npos && shift[sign] == '=';
   if (sign == std::string::npos || !by.error.empty() || by.value < (only ? 0 : 1) || by.value > most_repetitions) {
-    section.fault("after",
+    section.fault(key,
                   "'" + text + "' is no repetition: write down@layer-1, the one of the layer before, or down@layer=3");
     return {};
   }
@@ -250,7 +267,7 @@ std::optional<Wait> ExperimentReader::read_wait(sim::Section& section, const std
     return wait;
   }
   if (!indices_.contains(wait.index)) {
-    section.fault("after", "'" + wait.index + "' is no index of this operation's repetitions");
+    section.fault(key, "'" + wait.index + "' is no index of this operation's repetitions");
     return {};
   }
   wait.shift = shift[sign] == '-' ? -by.value : by.value;
@@ -259,9 +276,21 @@ std::optional<Wait> ExperimentReader::read_wait(sim::Section& section, const std
 
 std::vector<Wait> ExperimentReader::read_waits(sim::Section& section) {
   std::vector<Wait> waits;
+  if (section.has("stored")) {
+    sim::Section stored = section.section("stored");
+    std::optional<Wait> wait = read_wait(stored, "of", stored.text("of"));
+    StoredRange range{};
+    range.begin = stored.bytes("from", stored_ranges, sim::Bytes(0.0));
+    range.end = stored.bytes("to", stored_ranges);
+    range.trigger = stored.choice<models::TriggerChoice>("trigger", trigger_choices());
+    if (wait && section.is_sound("stored")) {
+      wait->range = range;
+      waits.push_back(std::move(*wait));
+    }
+  }
   if (!section.has("after")) return waits;
   for (const std::string& text : section.texts("after")) {
-    if (std::optional<Wait> wait = read_wait(section, text)) waits.push_back(std::move(*wait));
+    if (std::optional<Wait> wait = read_wait(section, "after", text)) waits.push_back(std::move(*wait));
   }
   return waits;
 }
@@ -301,9 +330,7 @@ void ExperimentReader::read_operation(sim::Section& section) {
 void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits) {
   sim::Section asked = section.section("dependent");
   const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
-  auto schedules = choices_of(all_dependent_schedules());
-  for (const auto& triggered : choices_of(triggered_schedules())) schedules.push_back(triggered);
-  const auto schedule = asked.choice<DependentSchedule>("schedule", schedules);
+  auto [schedule, fastest] = asked.choice<NamedSchedule>("schedule", named_schedules());
   if (!asked.is_sound("gemm")) return;
   if (!shape.ok()) return asked.fault("gemm", shape.error);
   for (const char* const other : {"gemm", "collective", "copy", "packets", "kernel", "remote", "delay", "host"}) {
@@ -312,6 +339,7 @@ void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, con
   std::string reason = why_impossible(schedule, shape.shape, platform_);
   if (reason.empty()) reason = testbed_.why_impossible(Work(shape.shape));
   if (!reason.empty()) return asked.fault("gemm", std::move(reason));
+  if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.shape);
   const std::string stream = node.operation.stream;
   const std::size_t first = experiment_.graph.size();
   node.gpus = all_gpus(platform_);
@@ -347,7 +375,7 @@ Experiment ExperimentReader::read() {
   });
   config_.finish();
   for (OperationGraph::Fault& fault : experiment_.graph.resolve()) {
-    listed_.at(fault.listed).fault("after", std::move(fault.what));
+    listed_.at(fault.listed).fault(fault.key, std::move(fault.what));
   }
   config_.check();
   return std::move(experiment_);

@@ -26,7 +26,8 @@ std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, 
   for (std::size_t place = 0; place < schedule.size(); ++place) {
     if (!is_kernel(schedule[place].work)) continue;
     Span& span = spans[place];
-    span.end -= platform.host.kernel_notice;
+    const auto* const fused = std::get_if<models::FusedSpec>(&schedule[place].work);
+    if (fused == nullptr || ends_with_kernel(*fused, platform)) span.end -= platform.host.kernel_notice;
     if (is_queued[place]) continue;
     const bool at_rest = span.start == sim::Time::zero();
     span.start = std::min(span.end, span.start + launch_of(schedule[place].work, platform.host, at_rest));

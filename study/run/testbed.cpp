@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "models/collectives/algorithm.h"
 #include "models/kernels/gather_kernel.h"
@@ -90,7 +93,9 @@ bool is_alike(const models::SdmaCopySpec& copy, const models::PlatformSpec& plat
 }
 // Of a mesh's links a ring uses one way only, and acknowledgements go the other.
 bool is_alike(const models::FusedSpec& spec, const models::PlatformSpec& platform) {
-  return spec.path == models::FusedPath::direct || platform.fabric.topology == models::Topology::fabric_switch;
+  const bool both_ways = spec.path == models::FusedPath::direct;
+  return spec.gpus_of(platform.gpus) == platform.gpus &&
+         (both_ways || platform.fabric.topology == models::Topology::fabric_switch);
 }
 bool is_alike(const models::SdmaPacketList&, const models::PlatformSpec&) { return false; }
 bool is_alike(const models::RemoteKernelSpec&, const models::PlatformSpec&) { return false; }
@@ -141,6 +146,7 @@ class Play {
       const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
       collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
       const auto* fused = std::get_if<models::FusedSpec>(&operation.work);
+      add_range(place);
       fused_.push_back(fused ? std::make_unique<models::FusedGemm>(node_, *fused, stream(place)) : nullptr);
     }
     timeline_.operations.resize(schedule.size());
@@ -247,7 +253,10 @@ class Play {
     if (queued_[place]) {
       simulator_.spawn("the turn of " + operation.name, let_begin(place));
     } else {
-      for (const std::size_t earlier : operation.after) co_await known_[earlier].wait();
+      for (const std::size_t earlier : operation.after) {
+        if (!polls_for(place, earlier)) co_await known_[earlier].wait();
+      }
+      if (operation.stored) co_await stored_.at(place).there.wait();
       if (operation.delay > sim::Time::zero()) co_await simulator_.delay(operation.delay);
       span.start = simulator_.now() - origin_;
     }
@@ -261,8 +270,10 @@ class Play {
   // copy when the word that its engine polls says that those before it have ended.
   sim::Task<> let_begin(std::size_t place) {
     for (const std::size_t earlier : schedule_[place].after) {
+      if (polls_for(place, earlier)) continue;
       co_await (is_kernel(schedule_[earlier].work) ? ended_ : known_)[earlier].wait();
     }
+    if (schedule_[place].stored) co_await stored_.at(place).there.wait();
     timeline_.operations[place].start = simulator_.now() - origin_;
     ready_[place].open();
     turns_[place].write(1);
@@ -271,7 +282,8 @@ class Play {
   // What the engine of a queued copy polls; none if the order of its queue sees to its turn.
   models::MemoryWord* turn(std::size_t place) {
     const auto is_before_it = [&](std::size_t earlier) {
-      return on_one_queue(*copy_of(schedule_[earlier]), *copy_of(schedule_[place]));
+      const models::SdmaCopySpec* const copy = copy_of(schedule_[earlier]);
+      return copy != nullptr && on_one_queue(*copy, *copy_of(schedule_[place]));
     };
     const bool polls = queued_[place] && !std::ranges::all_of(schedule_[place].after, is_before_it);
     return polls ? &turns_[place] : nullptr;
@@ -285,7 +297,52 @@ class Play {
     stream.cached_operands = repeats_operands_ && (place > 0 || !is_shot(platform_));
     if (queued_[place]) stream.ready = &ready_[place];
     if (is_kernel(operation.work)) stream.ended = &ended_[place];
+    for (const auto& [waits, range] : stored_) {
+      if (schedule_[waits].stored->by != place) continue;
+      stream.fence = std::max(stream.fence, range.trigger.fence);
+      stream.progress = [this, place](const models::KernelProgress& progress) { note_stores(place, progress); };
+    }
     return stream;
+  }
+
+  bool polls_for(std::size_t place, std::size_t earlier) const {
+    const std::optional<StoredRange>& stored = schedule_[place].stored;
+    return stored && stored->by == earlier;
+  }
+  // A range that the operation waits for: there when each GPU of the kernel has stored its own.
+  void add_range(std::size_t place) {
+    const std::optional<StoredRange>& stored = schedule_[place].stored;
+    if (!stored) return;
+    const Operation& kernel = schedule_[stored->by];
+    const auto gpus = kernel.gpus.empty() ? static_cast<std::size_t>(node_.simulated()) : kernel.gpus.size();
+    stored_.try_emplace(place, simulator_,
+                        fmt::format("{} to {} of what {} stores", sim::to_string(stored->begin),
+                                    sim::to_string(stored->end), kernel.name),
+                        gpus, trigger_on(*stored));
+  }
+  // What a kernel has stored. A tracker without an entry for each tile that is being stored sees nothing before the
+  // end; of kernels that are no GEMMs each CU stores one.
+  void note_stores(std::size_t kernel, const models::KernelProgress& progress) {
+    const sim::Bytes all = stored_by(schedule_[kernel].work);
+    const double done = static_cast<double>(progress.done) / progress.all;
+    for (auto& [waits, range] : stored_) {
+      const StoredRange& stored = *schedule_[waits].stored;
+      if (stored.by != kernel || range.seen.contains(progress.gpu)) continue;
+      const bool early = !range.trigger.at_end && done * all >= stored.end;
+      if (!early && progress.done < progress.all) continue;
+      range.seen.insert(progress.gpu);
+      simulator_.schedule(simulator_.now() + range.trigger.notice, [there = &range.there] { there->count_down(); });
+    }
+  }
+  models::Trigger trigger_on(const StoredRange& stored) const {
+    models::Trigger trigger = models::policy_of(stored.trigger).on(platform_);
+    const Operation& kernel = schedule_[stored.by];
+    const models::GpuSpec& gpu = platform_.gpu;
+    const int cus = gpu.memory.xcds * kernel.mask.cus(gpu.cus_per_xcd);
+    const auto* const shape = std::get_if<models::GemmShape>(&kernel.work);
+    const std::int64_t at_once = shape ? models::stored_at_once(models::plan_gemm(gpu, *shape), gpu, cus) : cus;
+    if (trigger.entries > 0 && trigger.entries < at_once) trigger.at_end = true;
+    return trigger;
   }
 
   sim::Task<> carry_out(const models::GemmShape& shape, std::size_t place) {
@@ -294,6 +351,7 @@ class Play {
   sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_[place]->run(); }
   sim::Task<> carry_out(const models::FusedSpec&, std::size_t place) {
     co_await fused_[place]->run();
+    timeline_.operations[place].exchange_start = fused_[place]->exchange_began() - origin_;
     timeline_.operations[place].gemm_end = fused_[place]->gemm_ended() - origin_;
   }
   sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
@@ -364,6 +422,14 @@ class Play {
   // By place: it may begin; its GPUs are done with it; the host knows.
   std::deque<sim::Gate> ready_, ended_, known_;
   std::deque<models::MemoryWord> turns_;  // by place, of queued copies
+  struct RangeOfStores {
+    RangeOfStores(sim::Simulator& simulator, std::string name, std::size_t gpus, models::Trigger by)
+        : there(simulator, std::move(name), gpus), trigger(by) {}
+    sim::Latch there;
+    models::Trigger trigger;
+    std::set<int> seen{};  // GPUs on which it is there
+  };
+  std::map<std::size_t, RangeOfStores> stored_;  // by the place of who waits
   sim::Time origin_{0};
   PowerMeter meter_;
   std::vector<models::PowerLimitLoop::State> governors_;
@@ -434,8 +500,8 @@ Testbed::Question Testbed::question_of(const Schedule& schedule) {
   Question question;
   question.reserve(schedule.size());
   for (const Operation& operation : schedule) {
-    question.push_back(
-        {operation.work, operation.gpus, operation.mask, operation.priority, operation.after, operation.delay});
+    question.push_back({operation.work, operation.gpus, operation.mask, operation.priority, operation.after,
+                        operation.stored, operation.delay});
   }
   return question;
 }

@@ -90,6 +90,7 @@ class Testbed {
     models::CuMask mask;
     int priority;
     std::vector<std::size_t> after;
+    std::optional<StoredRange> stored;
     sim::Time delay;
     auto operator<=>(const Asked&) const = default;
   };

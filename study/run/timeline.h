@@ -17,7 +17,9 @@ struct Span {
   sim::Time start{0};
   sim::Time end{0};
   std::optional<models::SdmaCopyPhases> phases;  // of copies
-  std::optional<sim::Time> gemm_end{};           // within it, of a GEMM that is fused with a collective
+  // Within it, of a GEMM that is fused with a collective: when the first piece could travel, when the GEMM had ended.
+  std::optional<sim::Time> exchange_start{};
+  std::optional<sim::Time> gemm_end{};
 };
 
 // Of the first GPU, over a run from its first launch to its last end, as simulated.

@@ -62,18 +62,16 @@ class Forward {
     }
     if (!writer_.question().pieces) {
       writer_.gemm(name(of), out, in, tokens_);
+      if (of == "out" || of == "down") writer_.reduce_last();
     } else if (of == "out" || of == "down") {
       write_scattered_product(writer_, name(of), out, in);
     } else {
       write_gathered_product(writer_, name(of), out, in);
     }
   }
-  void add_up(const std::string& of) {
+  void add_up(const std::string& of, bool reduced = true) {
     const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
-    if (!writer_.question().pieces) {
-      writer_.collective(name(of + "_all_reduce"), models::CollectiveKind::all_reduce, elements * writer_.element(),
-                         writer_.question().tp);
-    }
+    if (!writer_.question().pieces) writer_.add_up(name(of), elements, reduced);
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
       writer_.operate(name(of + "_dropout"), Kind::elementwise, "dropout", elements);
     }
@@ -130,7 +128,7 @@ class Forward {
     writer_.operate(name("permute"), Kind::copy, "copy", elements);
     exchange_and_multiply();
     writer_.operate(name("unpermute"), Kind::elementwise, "add", elements);
-    add_up("down");
+    add_up("down", false);
   }
 
   // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.

@@ -25,7 +25,10 @@ class Pipeline {
  public:
   Pipeline(const StepQuestion& question, std::span<const ElementwiseOperator> operators, std::int64_t layers,
            const models::PlatformSpec& platform)
-      : question_(of_one_turn(question)), writer_(question_, operators), layers_(layers), platform_(platform) {}
+      : question_(of_one_turn(question)),
+        writer_(question_, operators, platform),
+        layers_(layers),
+        platform_(platform) {}
 
   std::vector<StepBlock> write() {
     for (int stage = 0; stage < question_.pp; ++stage) {

@@ -66,20 +66,22 @@ struct Seen {
   double cycles = 0.0;  // of the engine clock
   double flops = 0.0;
 
-  // An operation that took so long, of which one GPU has such a share.
-  void count(const Listed& one, const Work& work, double seconds, double share, const models::PlatformSpec& platform) {
-    by_kind[static_cast<std::size_t>(one.kind)] += share * seconds;
-    StepShare& all = operations[one.name];
-    all.kind = one.kind;
-    all.work = to_string(work);
+  // An operation, or a part of one, of which one GPU has such a share.
+  void count(const StepPart& part, double share, const models::PlatformSpec& platform) {
+    const double seconds = sim::to_seconds(part.end - part.start).value();
+    by_kind[static_cast<std::size_t>(part.kind)] += share * seconds;
+    StepShare& all = operations[part.name];
+    all.kind = part.kind;
+    all.work = to_string(part.work);
     all.count += share;
     all.time += share * seconds;
-    Limits limits = limits_of(work, platform);
+    Limits limits = limits_of(part.work, platform);
     limits *= share;
     all.limits += limits;
-    if (one.name.starts_with("again_")) return;
-    if (const auto* gemm = std::get_if<models::GemmShape>(&work)) flops += share * gemm->flops().value();
-    if (const auto* shape = std::get_if<models::AttentionShape>(&work)) flops += share * shape->flops().value();
+    time = std::max(time, sim::to_seconds(part.end).value());
+    if (part.name.starts_with("again_")) return;
+    if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += share * gemm->flops().value();
+    if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += share * shape->flops().value();
   }
 
   template <class Visit>
@@ -159,13 +161,13 @@ class StepRun {
     std::vector<sim::Fault> faults;
     for (const Operation& operation : schedule) {
       const std::string why = testbed.why_impossible(operation.work);
-      if (!why.empty()) faults.push_back({"step", operation.name, why});
+      const bool is_new = std::ranges::find(faults, why, &sim::Fault::what) == faults.end();
+      if (!why.empty() && is_new) faults.push_back({"step", operation.name, why});
     }
     if (!faults.empty()) throw sim::ConfigError(std::move(faults));
   }
 
-  // A span ends when the host knows of it, `notice` after its kernels; none begins before the hosts have paused. Of one
-  // GPU: where each has a stage of its own, of the mean one.
+  // None begins before the hosts have paused. Of one GPU: where each has a stage of its own, of the mean one.
   static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
                    const models::PlatformSpec& platform, const StepQuestion& question) {
     std::map<std::string, Listed> listed;
@@ -179,15 +181,14 @@ class StepRun {
       const GraphNode& node = graph.nodes()[place];
       if (node.listed == pause_name) continue;
       const Listed& one = listed.at(node.listed);
-      const Span& span = timeline.operations[place];
-      const sim::Time notice = is_kernel(node.operation.work) ? platform.host.kernel_notice : sim::Time(0);
-      const Busy busy{std::max(span.start, question.pause), span.end - notice};
-      seen.time = std::max(seen.time, sim::to_seconds(busy.second).value());
-      seen.count(one, node.operation.work, sim::to_seconds(busy.second - busy.first).value(), share, platform);
-      for (std::size_t gpu = 0; gpu < lanes.size(); ++gpu) {
-        const std::vector<int>& gpus = one.block->gpus;
-        if (!gpus.empty() && std::ranges::count(gpus, static_cast<int>(gpu)) == 0) continue;
-        (communicates(one.kind) ? lanes[gpu].communication : lanes[gpu].compute).push_back(busy);
+      for (StepPart& part : parts_of(one.name, one.kind, node.operation.work, timeline.operations[place], platform)) {
+        part.start = std::max(part.start, question.pause);
+        seen.count(part, share, platform);
+        for (std::size_t gpu = 0; gpu < lanes.size(); ++gpu) {
+          const std::vector<int>& gpus = one.block->gpus;
+          if (!gpus.empty() && std::ranges::count(gpus, static_cast<int>(gpu)) == 0) continue;
+          (communicates(part.kind) ? lanes[gpu].communication : lanes[gpu].compute).emplace_back(part.start, part.end);
+        }
       }
     }
     for (Lanes& gpu : lanes) {
@@ -265,7 +266,7 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
     throw sim::ConfigError(std::move(faults));
   }
   StepResult result;
-  result.question = question.collectives ? question : with_chosen_carriers(platform, question, operators);
+  result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
   StepRun run(platform, result.question, operators);
   const std::int64_t layers = question.stage_layers();
   const std::int64_t few = std::min(layers, question.pp > 1 ? layers_of_stage : simulated);

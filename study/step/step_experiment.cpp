@@ -41,6 +41,12 @@ std::string words(const models::CollectiveSpec& spec) {
                      spec.graph ? ", graph: true" : "");
 }
 
+std::string words(const models::FusedSpec& spec) {
+  return fmt::format("fused: {{{}, kind: {}, path: {}, trigger: {}, stores: {}, pieces: {}, gpus: {}}}",
+                     words(spec.gemm), to_string(spec.kind), to_string(spec.path), to_string(spec.trigger), spec.stores,
+                     spec.pieces, spec.gpus);
+}
+
 std::string words(const models::SdmaCopySpec& copy) {
   return fmt::format("copy: {{from: gpu{}, to: gpu{}, bytes: {}, host_threads: per_gpu}}", copy.from, copy.to,
                      bytes_text(copy.bytes));
@@ -66,6 +72,7 @@ std::string line_of(const StepOperation& one, const StepBlock& block) {
                                  [](const models::AttentionShape& shape) { return words(shape); },
                                  [](const models::ElementwiseSpec& spec) { return words(spec); },
                                  [](const models::CollectiveSpec& spec) { return words(spec); },
+                                 [](const models::FusedSpec& spec) { return words(spec); },
                                  [](const models::SdmaCopySpec& copy) { return words(copy); },
                                  [](const models::RemoteKernelSpec& spec) { return words(spec); },
                                  [](const auto&) { return std::string(); }},  // a step has no other work

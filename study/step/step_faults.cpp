@@ -31,6 +31,9 @@ void check_pieces(const StepQuestion& question, Faults& faults) {
     faults.add("pieces",
                "are of the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
   }
+  if (question.collectives.fuses) {
+    faults.add("pieces", "t3 cuts what it reduces by itself: another of --collectives is accepted");
+  }
   if (question.tp == 1) faults.add("pieces", "no GPUs share out a product: --tp of at least 2 is accepted");
   if (const std::int64_t least = std::int64_t{*question.pieces} * question.tp; question.new_tokens() < least) {
     faults.add("pieces", fmt::format("{} pieces of {} GPUs cannot be had of {} tokens: {} at least are accepted",
@@ -71,6 +74,11 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
         fmt::format("{} x {} x {} x {} x {} (--tp, --ep, --dp, --cp and --pp) are {} GPUs: a divisor of the "
                     "{} of the node is accepted",
                     question.tp, question.ep, question.dp, question.cp, question.pp, question.gpus(), platform.gpus));
+  }
+  if (question.collectives.fuses && question.tp == 1) {
+    faults.add("collectives",
+               "t3 fuses products with the sums over the GPUs that share them out: --tp of at least 2 is "
+               "accepted");
   }
   check_pipeline(question, faults);
   check_pieces(question, faults);

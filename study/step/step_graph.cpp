@@ -17,7 +17,7 @@ namespace c3sim::study {
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                    std::int64_t layers, const models::PlatformSpec& platform) {
   if (question.pp > 1 || question.micro > 1) return pipeline_blocks(question, operators, layers, platform);
-  StepWriter writer(question, operators);
+  StepWriter writer(question, operators, platform);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;
   const auto block = [&](std::int64_t repeats) {

@@ -11,6 +11,33 @@ std::string_view to_string(Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+Kind kind_of(models::CollectiveKind kind) {
+  switch (kind) {
+    case models::CollectiveKind::all_gather:
+      return Kind::all_gather;
+    case models::CollectiveKind::reduce_scatter:
+      return Kind::reduce_scatter;
+    case models::CollectiveKind::all_to_all:
+      return Kind::all_to_all;
+    default:
+      return Kind::all_reduce;
+  }
+}
+
+// A span ends when the host knows of it, `notice` after its kernels.
+std::vector<StepPart> parts_of(const std::string& name, Kind kind, const Work& work, const Span& span,
+                               const models::PlatformSpec& platform) {
+  const sim::Time notice = platform.host.kernel_notice;
+  const auto* const fused = std::get_if<models::FusedSpec>(&work);
+  if (fused == nullptr) return {{name, kind, work, span.start, is_kernel(work) ? span.end - notice : span.end}};
+  const models::CollectiveSpec collective = models::collective_of(*fused, platform.gpus);
+  const Kind kind_of_collective = kind_of(collective.kind);
+  const std::string name_of_collective = name + "_" + std::string(to_string(kind_of_collective));
+  const sim::Time end = models::ends_with_kernel(*fused, platform) ? span.end - notice : span.end;
+  return {{name, kind, fused->gemm, span.start, span.gemm_end.value_or(span.end) - notice},
+          {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end}};
+}
+
 std::optional<models::CollectiveKind> collective_of(Kind kind) {
   switch (kind) {
     case Kind::all_reduce:

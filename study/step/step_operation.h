@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "study/run/timeline.h"
 #include "study/work/choices.h"
 #include "study/work/operation_graph.h"
 
@@ -38,6 +39,7 @@ inline std::vector<Choice<Kind>> kind_choices() {
   }
   return choices;
 }
+Kind kind_of(models::CollectiveKind kind);  // all_reduce for broadcasts, which steps have none of
 // None of kinds that do not communicate.
 std::optional<models::CollectiveKind> collective_of(Kind kind);
 inline bool communicates(Kind kind) { return kind >= Kind::all_reduce; }
@@ -49,6 +51,17 @@ struct StepOperation {
   std::string stream;
   std::vector<Wait> after{};
 };
+
+// What of an operation is told apart: of a product that is fused with a collective the two, which overlap.
+struct StepPart {
+  std::string name;
+  Kind kind;
+  Work work;
+  sim::Time start{0};  // on its GPUs
+  sim::Time end{0};
+};
+std::vector<StepPart> parts_of(const std::string& name, Kind kind, const Work& work, const Span& span,
+                               const models::PlatformSpec& platform);
 
 struct StepBlock {
   std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it is none of layers, and runs once

@@ -22,17 +22,28 @@ std::string_view to_string(Half half) {
   return names[static_cast<std::size_t>(half)];
 }
 
-std::vector<Choice<Carrier>> carrier_choices() {
+std::string_view to_string(const Carrier& carrier) {
+  if (carrier.fuses) return "t3";
+  return carrier.backend ? models::to_string(*carrier.backend) : "auto";
+}
+
+std::vector<Choice<Carrier>> backend_carriers() {
   std::vector<Choice<Carrier>> choices;
-  for (const models::BackendAbilities& backend : models::backends())
-    choices.emplace_back(backend.name, backend.backend);
-  choices.emplace_back("auto", std::nullopt);
+  for (const models::BackendAbilities& one : models::backends()) choices.emplace_back(one.name, one.backend);
+  return choices;
+}
+
+std::vector<Choice<Carrier>> carrier_choices() {
+  std::vector<Choice<Carrier>> choices = backend_carriers();
+  for (const Carrier& other : {Carrier(models::Backend::sdma, true), Carrier(std::nullopt)}) {
+    choices.emplace_back(to_string(other), other);
+  }
   return choices;
 }
 
 models::Backend StepQuestion::carrier_of(models::CollectiveKind kind) const {
   if (const auto one = chosen.find(kind); one != chosen.end()) return one->second;
-  const models::Backend wanted = collectives.value_or(models::Backend::rccl);
+  const models::Backend wanted = collectives.backend.value_or(models::Backend::rccl);
   // Engines of today do not add: what only adds up stays with kernels.
   const bool adds = wanted == models::Backend::sdma && kind == models::CollectiveKind::reduce_scatter;
   const bool able = std::ranges::count(models::abilities_of(wanted).kinds, kind) > 0;

@@ -35,8 +35,20 @@ inline std::vector<Choice<Phase>> phase_choices() { return choices_of<Phase>(all
 inline std::vector<Choice<Shard>> shard_choices() { return choices_of<Shard>(all_shards); }
 inline std::vector<Choice<Optimizer>> optimizer_choices() { return choices_of<Optimizer>(all_optimizers); }
 inline std::vector<Choice<Half>> half_choices() { return choices_of<Half>(all_halves); }
-using Carrier = std::optional<models::Backend>;
-std::vector<Choice<Carrier>> carrier_choices();  // backends, and "auto" for none of them
+// What moves data between GPUs.
+struct Carrier {
+  std::optional<models::Backend> backend;  // none: of each kind of collective what makes the step fastest
+  // T3: products whose results tensor parallelism adds up are fused with the half of it that reduces
+  // (models/collectives/fused_gemm.h); else by the backend.
+  bool fuses = false;
+
+  Carrier(std::optional<models::Backend> by, bool with_products = false) : backend(by), fuses(with_products) {}
+  Carrier(models::Backend by, bool with_products = false) : backend(by), fuses(with_products) {}
+  auto operator<=>(const Carrier&) const = default;
+};
+std::string_view to_string(const Carrier& carrier);
+std::vector<Choice<Carrier>> backend_carriers();
+std::vector<Choice<Carrier>> carrier_choices();  // these, "t3", and "auto" for none of them
 
 struct StepQuestion {
   ModelSpec model;
@@ -64,13 +76,11 @@ struct StepQuestion {
   std::optional<int> pieces{};
   bool recompute = false;  // of training: activations of a layer are computed again before its gradient
   Half half = Half::both;  // of each layer
-  // What moves data between GPUs, where it can; none: of each kind of collective what makes the step fastest, kept
-  // here.
-  Carrier collectives = models::Backend::rccl;
-  std::map<models::CollectiveKind, models::Backend> chosen{};
-  models::SdmaVariant variant = models::SdmaVariant::pcpy;  // on engines, of the collectives that have it
-  bool prelaunch = false;                                   // likewise: commands are queued before the step
-  sim::Time pause{0};                                       // of the hosts before each step, as between barriers
+  Carrier collectives = models::Backend::rccl;                 // where it can
+  std::map<models::CollectiveKind, models::Backend> chosen{};  // of each kind what was fastest, where that was asked
+  models::SdmaVariant variant = models::SdmaVariant::pcpy;     // on engines, of the collectives that have it
+  bool prelaunch = false;                                      // likewise: commands are queued before the step
+  sim::Time pause{0};                                          // of the hosts before each step, as between barriers
 
   auto operator<=>(const StepQuestion&) const = default;
 
@@ -78,6 +88,7 @@ struct StepQuestion {
   // GPUs that have the same weights.
   int replicas() const { return dp * cp; }
   models::Backend carrier_of(models::CollectiveKind kind) const;
+  bool fuses() const { return collectives.fuses && tp > 1; }
   // Heads of keys and values on a GPU: one at least, of which several GPUs then hold the same.
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
   std::int64_t layer_count() const { return layers ? *layers : model.layers; }

@@ -142,9 +142,11 @@ TimelineChart timeline_of(const StepResult& result, const models::PlatformSpec& 
 std::string carriers_of(const StepResult& result) {
   std::string text;
   for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all}) {
+    const bool fused = kind == Kind::reduce_scatter && result.question.fuses();
     if (result.by_kind[static_cast<std::size_t>(kind)] == sim::Time(0)) continue;
     text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", to_string(kind),
-                        models::to_string(result.question.carrier_of(*collective_of(kind))));
+                        fused ? "engines as their products are computed (t3)"
+                              : models::to_string(result.question.carrier_of(*collective_of(kind))));
   }
   return text;
 }

@@ -7,23 +7,6 @@
 
 namespace c3sim::study {
 
-namespace {
-
-Kind kind_of(models::CollectiveKind kind) {
-  switch (kind) {
-    case models::CollectiveKind::all_gather:
-      return Kind::all_gather;
-    case models::CollectiveKind::reduce_scatter:
-      return Kind::reduce_scatter;
-    case models::CollectiveKind::all_to_all:
-      return Kind::all_to_all;
-    default:
-      return Kind::all_reduce;
-  }
-}
-
-}  // namespace
-
 void StepWriter::add(const std::string& name, Kind kind, Work work) {
   operations_.push_back({name, kind, std::move(work), compute_stream});
 }
@@ -46,6 +29,19 @@ void StepWriter::weight_gradient(const std::string& name, std::int64_t out, std:
 void StepWriter::input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                                 std::int64_t products) {
   product(name, {.m = in, .n = tokens, .k = out, .products = products});
+}
+
+void StepWriter::reduce_last() {
+  if (!question_.fuses()) return;
+  Work& work = operations_.back().work;
+  work = models::by_tracker(std::get<models::GemmShape>(work), question_.tp, platform_);
+}
+
+void StepWriter::add_up(const std::string& name, double elements, bool reduced) {
+  const bool gathers = reduced && question_.fuses();
+  collective(name + (gathers ? "_all_gather" : "_all_reduce"),
+             gathers ? models::CollectiveKind::all_gather : models::CollectiveKind::all_reduce, elements * element(),
+             question_.tp);
 }
 
 void StepWriter::attention(const std::string& name, bool backward) {

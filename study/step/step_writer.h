@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/platform/platform_spec.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
 #include "study/work/operators.h"
@@ -21,8 +22,9 @@ inline double elements_of(std::int64_t rows, std::int64_t columns) {
 
 class StepWriter {
  public:
-  StepWriter(const StepQuestion& question, std::span<const ElementwiseOperator> operators)
-      : question_(question), operators_(operators) {}
+  StepWriter(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+             const models::PlatformSpec& platform)
+      : question_(question), operators_(operators), platform_(platform) {}
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
@@ -49,6 +51,11 @@ class StepWriter {
                        std::int64_t products = 1);
   void input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                       std::int64_t products = 1);
+  // The result of the product just written is to be added up over the GPUs of tensor parallelism: where carriers fuse,
+  // each GPU keeps the sums of a shard of the tokens.
+  void reduce_last();
+  // Adds it up: `elements` on each GPU; where they are `reduced` already, what is left is to gather them.
+  void add_up(const std::string& name, double elements, bool reduced);
   // Of a sequence that GPUs share out each has a part near its start and one near its end, which together see as much
   // as any two such parts: two kernels.
   void attention(const std::string& name, bool backward);
@@ -72,6 +79,7 @@ class StepWriter {
 
   const StepQuestion& question_;
   std::span<const ElementwiseOperator> operators_;
+  const models::PlatformSpec& platform_;
   std::vector<StepOperation> operations_;
 };
 

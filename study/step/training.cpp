@@ -59,6 +59,7 @@ class Backward {
   void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens,
                std::int64_t products = 1) {
     writer_.input_gradient(of + "_input_gradient", out, in, tokens, products);
+    if (of == "qkv" || (of == "up" && model_.experts == 0)) writer_.reduce_last();
     writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products);
     if (model_.biases || (of == "qkv" && model_.qkv_biases)) {
       writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens_, out));
@@ -92,10 +93,7 @@ class Backward {
     }
     writer_.operate(of + "_residual_gradient", Kind::elementwise, "add", stream_elements(), writer_.stream_element());
   }
-  void add_up(const std::string& of) {
-    writer_.collective(of + "_gradient_all_reduce", models::CollectiveKind::all_reduce,
-                       stream_elements() * writer_.element(), writer_.question().tp);
-  }
+  void add_up(const std::string& of, bool reduced) { writer_.add_up(of + "_gradient", stream_elements(), reduced); }
 
   void feed_forward() {
     const std::int64_t ffn = writer_.share(model_.ffn);
@@ -107,7 +105,7 @@ class Backward {
     } else {
       experts(ffn);
     }
-    add_up("up");
+    add_up("up", model_.experts == 0);
     normalise("ffn_norm");
   }
 
@@ -154,7 +152,7 @@ class Backward {
                        writer_.question().cp);
     join(elements_of(tokens_, all));
     product("qkv", all, model_.hidden, tokens_);
-    add_up("qkv");
+    add_up("qkv", true);
     normalise("attention_norm");
   }
 

@@ -16,6 +16,12 @@ constexpr std::size_t most_questions = 256;
 
 constexpr auto platform_word = "platform";
 
+// "platform.gpus" is a parameter whose name questions have as a word of their own.
+std::string path_of(const std::string& name) {
+  const std::string prefix = platform_word + std::string(".");
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
 std::string words_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -56,7 +62,7 @@ models::PlatformSpec Platforms::with(std::span<const Assignment> assignments) co
   const Platform& platform = named == assignments.end() ? base() : platforms_.at(named->value);
   std::vector<std::string> texts;
   for (const Assignment& assignment : assignments) {
-    if (assignment.name != platform_word) texts.push_back(assignment.name + "=" + assignment.value);
+    if (assignment.name != platform_word) texts.push_back(path_of(assignment.name) + "=" + assignment.value);
   }
   return texts.empty() ? platform.spec : reassign(platform, texts);
 }

@@ -74,6 +74,7 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
                             split.shard == Shard::full;
   if (!communicates) return {{"none", split}};
   for (const auto& [name, carrier] : carrier_choices()) {
+    if (carrier.fuses) continue;  // what no machine of today has is nothing to choose
     const bool sends = carrier == models::Backend::rccl || carrier == models::Backend::sdma;
     if (split.pp > 1 && !sends) continue;
     StepQuestion way = split;

@@ -65,8 +65,11 @@ Schedule on_one_stream(const OperationGraph& graph, const std::vector<Schedule>&
 }
 
 bool is_chain(const Schedule& schedule) {
+  const auto is_fused = [](const Operation& one) { return std::holds_alternative<models::FusedSpec>(one.work); };
+  if (std::ranges::any_of(schedule, is_fused)) return false;
   for (std::size_t place = 1; place < schedule.size(); ++place) {
-    if (!std::ranges::binary_search(schedule[place].after, place - 1)) return false;
+    const bool begins_within = schedule[place].stored && schedule[place].stored->by == place - 1;
+    if (begins_within || !std::ranges::binary_search(schedule[place].after, place - 1)) return false;
   }
   return true;
 }

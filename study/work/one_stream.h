@@ -12,7 +12,7 @@ namespace c3sim::study {
 // In the order in which the first piece of each may begin. `wholes`: Experiment::wholes.
 Schedule on_one_stream(const OperationGraph& graph, const std::vector<Schedule>& wholes);
 
-// Whether each operation waits for the one before it, so that no two can run at once.
+// Whether each operation waits for the one before it, so that no two can run at once, nor any of what one fuses.
 bool is_chain(const Schedule& schedule);
 
 }  // namespace c3sim::study

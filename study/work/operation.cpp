@@ -91,6 +91,14 @@ bool is_kernel(const Work& work) {
   return doer != Doer::engines && doer != Doer::host;
 }
 
+sim::Bytes stored_by(const Work& work) {
+  if (const auto* const shape = std::get_if<models::GemmShape>(&work))
+    return shape->compulsory_bytes() - shape->operand_bytes();
+  if (const auto* const shape = std::get_if<models::AttentionShape>(&work)) return shape->written();
+  if (const auto* const kernel = std::get_if<models::ElementwiseSpec>(&work)) return kernel->written;
+  return {};
+}
+
 Operation operation_of(Work work, models::CuMask mask, std::string stream) {
   std::string name = to_string(work);
   return {.name = std::move(name),

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -61,6 +62,19 @@ std::string name_of(models::Backend backend);  // "RCCL", "one_shot"
 
 using models::device_name;
 
+// Bytes that a kernel stores of its result on each of its GPUs; of work that tells nobody how far it has come none.
+sim::Bytes stored_by(const Work& work);
+
+// A range of what an earlier kernel stores, and how it is seen that all of it is there. Kernels store in the order of
+// their workgroups: a range is there when its end is.
+struct StoredRange {
+  std::size_t by = 0;  // place of the kernel in the schedule, one of `after`
+  sim::Bytes begin;
+  sim::Bytes end;
+  models::TriggerChoice trigger{};
+  auto operator<=>(const StoredRange&) const = default;
+};
+
 // One piece of work within a schedule. It begins `delay` after everything in `after` has ended; what may start at the
 // same instant is launched in the order of the schedule. A kernel without a delay is queued: the host launches it
 // beforehand, and its GPUs begin it when those before it have ended there. All else the host starts when it knows of
@@ -73,7 +87,8 @@ struct Operation {
   int priority = 0;                // of its kernels: see models/machine/stream.h
   std::string stream;              // where it is queued, for people; `after` holds what the stream's order asks for
   std::vector<std::size_t> after;  // places in the schedule, all before its own
-  sim::Time delay{0};              // between the last end in `after`, or the start of the run, and its launch
+  std::optional<StoredRange> stored{};  // of one in `after`, all that is waited for
+  sim::Time delay{0};                   // between the last end in `after`, or the start of the run, and its launch
 };
 
 using Schedule = std::vector<Operation>;

@@ -23,6 +23,28 @@ Indices common(const Indices& indices, const Indices& others, const Wait& wait) 
   return shared;
 }
 
+// Why a range would never be there; empty if it will.
+std::string why_unwritten(const GraphNode& waits, const GraphNode& kernel, const StoredRange& range) {
+  const std::string ever = fmt::format(", for which {} would wait for ever", waits.operation.name);
+  const std::string& name = kernel.operation.name;
+  const sim::Bytes all = stored_by(kernel.operation.work);
+  if (all == sim::Bytes(0.0)) {
+    return fmt::format("{} tells nobody what it has stored{}: a gemm, attention or kernel is accepted", name, ever);
+  }
+  if (range.begin >= range.end || range.end > all) {
+    return fmt::format("{} stores {}: nobody writes {} to {}{}", name, sim::to_string(all), sim::to_string(range.begin),
+                       sim::to_string(range.end), ever);
+  }
+  if (waits.operation.stream == kernel.operation.stream) {
+    return fmt::format("{} is queued on the stream of {}, which lets it begin at its end: another stream is accepted",
+                       waits.operation.name, name);
+  }
+  const bool meets = std::ranges::any_of(waits.gpus, [&](int gpu) { return std::ranges::count(kernel.gpus, gpu) > 0; });
+  return meets ? std::string()
+               : fmt::format("{} runs on other GPUs: nobody writes {} to {} on gpu{}{}", name,
+                             sim::to_string(range.begin), sim::to_string(range.end), waits.gpus.front(), ever);
+}
+
 }  // namespace
 
 void OperationGraph::add(GraphNode node, const std::vector<Wait>& waits) {
@@ -77,7 +99,19 @@ std::vector<OperationGraph::Fault> OperationGraph::add_waits() {
     after.insert(after.end(), node.inner.begin(), node.inner.end());
     for (const Wait& wait : waits_[place]) {
       const std::vector<std::size_t> places = meant(node, wait);
+      if (wait.range && places.size() > 1) {
+        faults.push_back({node.listed,
+                          fmt::format("{} is {} operations: a range of one is accepted", wait.on, places.size()),
+                          "stored"});
+        continue;
+      }
       for (const std::size_t earlier : places) {
+        if (wait.range) {
+          node.operation.stored = wait.range;
+          node.operation.stored->by = earlier;
+          std::string why = why_unwritten(node, nodes_[earlier], *wait.range);
+          if (!why.empty()) faults.push_back({node.listed, std::move(why), "stored"});
+        }
         if (needs(node.piece, nodes_[earlier].piece, nodes_[earlier].operation.work)) after.push_back(earlier);
       }
       if (places.empty() && wait.shift == 0) {
@@ -154,6 +188,7 @@ void OperationGraph::sort() {
   }
   for (GraphNode& node : sorted) {
     for (std::size_t& earlier : node.operation.after) earlier = places[earlier];
+    if (node.operation.stored) node.operation.stored->by = places[node.operation.stored->by];
     std::ranges::sort(node.operation.after);
   }
   nodes_ = std::move(sorted);

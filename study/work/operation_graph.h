@@ -36,6 +36,7 @@ struct Wait {
   std::string index{};
   std::int64_t shift = 0;
   std::optional<std::int64_t> only{};
+  std::optional<StoredRange> range{};  // of what that one stores, rather than its end
 };
 
 class OperationGraph {
@@ -52,6 +53,7 @@ class OperationGraph {
   struct Fault {
     std::string listed;
     std::string what;
+    const char* key = "after";  // of that operation
   };
   std::vector<Fault> resolve();
 

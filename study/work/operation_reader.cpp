@@ -167,7 +167,7 @@ models::RemoteKernelSpec read_remote(sim::Section section, const models::Platfor
   return spec;
 }
 
-models::FusedSpec read_fused(sim::Section section) {
+models::FusedSpec read_fused(sim::Section section, const models::PlatformSpec& platform) {
   models::FusedSpec spec;
   spec.gemm = read_gemm(section);
   spec.kind =
@@ -176,6 +176,7 @@ models::FusedSpec read_fused(sim::Section section) {
   spec.trigger = section.choice<models::TriggerChoice>("trigger", trigger_choices());
   spec.stores = section.flag("stores", false);
   spec.pieces = section.integer("pieces", 1, 1024, 1);
+  spec.gpus = static_cast<int>(section.integer("gpus", 2, platform.gpus, 0));
   return spec;
 }
 
@@ -199,7 +200,7 @@ Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
   if (operation.has("copy")) return read_copy(operation.section("copy"), platform);
   if (operation.has("kernel")) return read_kernel(operation.section("kernel"));
   if (operation.has("remote")) return read_remote(operation.section("remote"), platform);
-  if (operation.has("fused")) return read_fused(operation.section("fused"));
+  if (operation.has("fused")) return read_fused(operation.section("fused"), platform);
   if (operation.has("delay")) return DelaySpec{operation.time("delay", pauses)};
   if (operation.has("host")) return HostWorkSpec{operation.time("host", pauses)};
   if (operation.has("attention")) return read_attention(operation.section("attention"));
@@ -288,10 +289,11 @@ std::vector<int> gpus_of(const Operation& operation, const models::PlatformSpec&
     return named;
   };
   const std::vector<int> all = all_gpus(platform);
-  return std::visit(sim::Overloaded{[&](const models::CollectiveSpec& spec) {
-                                      return std::vector<int>(all.begin(),
-                                                              all.begin() + std::clamp(spec.gpus, 1, platform.gpus));
-                                    },
+  const auto first = [&](int count) {
+    return std::vector<int>(all.begin(), all.begin() + std::clamp(count, 1, platform.gpus));
+  };
+  return std::visit(sim::Overloaded{[&](const models::CollectiveSpec& spec) { return first(spec.gpus); },
+                                    [&](const models::FusedSpec& spec) { return first(spec.gpus_of(platform.gpus)); },
                                     [&](const models::SdmaCopySpec& copy) {
                                       return own({copy.from, copy.to});
                                     },

@@ -26,10 +26,15 @@ std::vector<bool> queued(const Schedule& schedule) {
     const Operation& operation = schedule[place];
     return is_copy(operation) && operation.delay == sim::Time::zero() && (queued[place] || operation.after.empty());
   };
+  const auto is_polled_for = [&](const Operation& operation, std::size_t place) {
+    return operation.stored && operation.stored->by == place;
+  };
   for (const Operation& operation : schedule) {
     const bool waits = !operation.after.empty() && operation.delay == sim::Time::zero();
     const bool as_kernel = is_kernel(operation.work) && alike[operation.after] == 1;
-    const bool as_copy = is_copy(operation) && std::ranges::all_of(operation.after, is_launched_copy);
+    const bool as_copy = is_copy(operation) && std::ranges::all_of(operation.after, [&](std::size_t place) {
+                           return is_polled_for(operation, place) || is_launched_copy(place);
+                         });
     queued.push_back(waits && (as_kernel || as_copy));
   }
   return queued;

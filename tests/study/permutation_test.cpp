@@ -99,6 +99,18 @@ RC_GTEST_PROP(Permutation, OfGpusLeavesTheTimesOfOperationsAsTheyAre, (bool nvid
   expect_equal(ends_of(platform, schedule), ends_of(platform, other), rounding_us);
 }
 
+// Pieces of a fused product go to the peers one behind the other, as they lie in a circle: whichever GPU of it is the
+// first. Commands and copies that come to an engine at one instant are served one before the other: some set-ups.
+RC_GTEST_PROP(Permutation, OfGpusInACircleLeavesAFusedProductAsItIs, (bool nvidia)) {
+  const models::PlatformSpec& platform = nvidia ? four_h200() : four_mi300x();
+  Schedule schedule = any_schedule(platform.gpus);
+  schedule.push_back(operation_of(models::by_tracker({1024, 2048, 1024}, platform.gpus, platform)));
+  std::vector<int> order(static_cast<std::size_t>(platform.gpus));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::rotate(order, order.begin() + *rc::gen::inRange(1, platform.gpus));
+  expect_equal(ends_of(platform, schedule), ends_of(platform, permuted(schedule, order)), 10.0);
+}
+
 // Each GPU pulls as much from each of its peers at once, as listed, or in any other order of the list. A host thread
 // hands its three over one after another, 3 us apart: so far may a GPU be read from earlier or later. The fast one of
 // three would be hundreds of microseconds off.

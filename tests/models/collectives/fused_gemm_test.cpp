@@ -84,25 +84,32 @@ RC_GTEST_PROP(FusedGemms, ATrackerIsNoSlowerThanTheKernelsEndButForItsNotices, (
   spec.stores = *rc::gen::inRange(0, 2) == 1;
   FusedSpec at_end = spec;
   at_end.trigger = trigger_named("kernel_end");
-  const PlatformSpec platform = four_gpus();
+  static const PlatformSpec platform = four_gpus();
   const sim::Time cost = 32 * platform.gpu.memory.tracker.latency;
   RC_ASSERT(run_fused(platform, spec).time <= run_fused(platform, at_end).time + cost);
 }
 
-// Of an array of S on 4 GPUs each sends 3 shards of S/4; whoever receives them with_adders them.
+// Of an array of S on 4 GPUs each sends 3 shards of S/4; whoever receives them adds them.
 RC_GTEST_PROP(FusedGemms, EachGpuAddsWhatTheOthersSendIt, ()) {
   FusedSpec spec = fused_spec("tracker", FusedPath::direct, std::int64_t{1} << *rc::gen::inRange(0, 5));
   spec.gemm.m = 512L * *rc::gen::inRange(2, 9);
   const double array = 2.0 * static_cast<double>(spec.gemm.m * spec.gemm.n);
-  RC_ASSERT(std::abs(run_fused(four_gpus(), spec).moved.updates / (0.75 * array) - 1.0) < 1e-6);
+  static const PlatformSpec platform = four_gpus();
+  RC_ASSERT(std::abs(run_fused(platform, spec).moved.updates / (0.75 * array) - 1.0) < 1e-6);
 }
 
-// With memory that with_adders, nothing is put aside and read again.
-TEST(FusedGemms, AddingNearMemoryMovesNoMoreBytes) {
-  const SeenOfFused with = run_fused(four_gpus(), fused_spec("flag"));
-  const SeenOfFused without = run_fused(four_gpus({"gpu.memory.near_memory=none"}), fused_spec("flag"));
-  EXPECT_LT(with.moved.hbm_reads, without.moved.hbm_reads);
-  EXPECT_LE(with.moved.hbm_writes, without.moved.hbm_writes * (1.0 + 1e-9));
+// With memory that adds, nothing is put aside and read again.
+RC_GTEST_PROP(FusedGemms, AddingNearMemoryMovesNoMoreBytes, ()) {
+  FusedSpec spec = fused_spec(*rc::gen::element("flag", "tracker", "kernel_end"), FusedPath::direct,
+                              std::int64_t{1} << *rc::gen::inRange(0, 4));
+  spec.gemm = {1024L * *rc::gen::inRange(1, 5), 4096L * *rc::gen::inRange(1, 3), 512L * *rc::gen::inRange(1, 9)};
+  spec.stores = *rc::gen::inRange(0, 2) == 1;
+  static const PlatformSpec adders = four_gpus();
+  static const PlatformSpec none = four_gpus({"gpu.memory.near_memory=none"});
+  const MovedBytes with = run_fused(adders, spec).moved;
+  const MovedBytes without = run_fused(none, spec).moved;
+  RC_ASSERT(with.hbm_reads <= without.hbm_reads);
+  RC_ASSERT(with.hbm_writes <= without.hbm_writes * (1.0 + 1e-9));
 }
 
 // Pieces that take no time to travel leave the GEMM and what comes behind its last of two waves: two fifths of the
@@ -159,6 +166,29 @@ TEST(FusedGemms, BeginWithThePiecesThatAreThere) {
   }
 }
 
+// On two of four GPUs as on a node of two: the others have no part in it.
+TEST(FusedGemms, OfSomeGpusTakeAsLongAsOnANodeOfThese) {
+  FusedSpec spec = fused_spec("tracker");
+  const sim::Time alone = run_fused(four_gpus({"gpus=2"}), spec).time;
+  spec.gpus = 2;
+  EXPECT_NEAR(sim::to_microseconds(run_fused(four_gpus(), spec, Symmetry::none).time), sim::to_microseconds(alone),
+              1e-3 * sim::to_microseconds(alone));
+}
+
+// As many pieces as divide, up to eight; around where one port of a switch is all there is and memory adds.
+TEST(FusedGemms, AreCutByTheirTracker) {
+  const PlatformSpec mesh = four_gpus();
+  const FusedSpec large = by_tracker({4096, 8192, 4096}, 4, mesh);
+  EXPECT_EQ(large.pieces, 8);
+  EXPECT_EQ(large.path, FusedPath::direct);
+  EXPECT_EQ(by_tracker({4096, 8, 4096}, 4, mesh).pieces, 2);
+  PlatformSpec port = mesh;
+  port.fabric.topology = Topology::fabric_switch;
+  EXPECT_EQ(by_tracker({4096, 8192, 4096}, 4, port).path, FusedPath::ring);
+  port.gpu.memory.near_memory = NearMemory::none;
+  EXPECT_EQ(by_tracker({4096, 8192, 4096}, 4, port).path, FusedPath::direct);
+}
+
 TEST(FusedGemms, SayWhyTheyAreImpossible) {
   const auto why = [](const PlatformSpec& platform, const FusedSpec& spec) { return why_impossible(spec, platform); };
   FusedSpec spec = fused_spec("flag", FusedPath::ring);
@@ -178,6 +208,8 @@ TEST(FusedGemms, SayWhyTheyAreImpossible) {
   EXPECT_NE(why(four_gpus(), spec).find("stores: false"), std::string::npos);
   spec = fused_spec("flag", FusedPath::direct, 16);
   EXPECT_NE(why(four_gpus({"gpu.sdma.ring=512 B"}), spec).find("larger gpu.sdma.ring"), std::string::npos);
+  spec.gpus = 5;
+  EXPECT_NE(why(four_gpus(), spec).find("2 to 4 are accepted, not 5"), std::string::npos);
 }
 
 }  // namespace

@@ -244,6 +244,69 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAFusedGemm) {
   EXPECT_THAT(said("gemm: 4096x8192x4096, trigger: tracker, path: ring"), HasSubstr("gpu.memory.near_memory hbm"));
 }
 
+// 64 MiB of a product are stored in order, over its time. A copy that waits for the first of eight parts begins before
+// the product has ended, and one that waits for all of it when it has, which the host notices some microseconds later.
+// By a flag waves stay for their fences, which a tracker does without, but one of fewer entries than tiles are stored
+// at once sees nothing before the end.
+TEST_F(ExperimentTest, BeginsWithTheRangeOfStoresThatItWaitsFor) {
+  const auto start_of_copy = [this](const std::string& to, const std::string& trigger, Testbed& testbed) {
+    const Experiment experiment = read(
+        "name: test\nplatform: mi300x\noperations:\n  - {name: product, stream: s, gemm: 4096x8192x8192}\n"
+        "  - {name: send, stream: t, stored: {of: product, to: " +
+        to + ", trigger: " + trigger + "}, copy: {from: 0, to: 1, bytes: 1MiB}}\n");
+    const Timeline& timeline = testbed.run(experiment.graph.schedule());
+    return std::pair(sim::to_microseconds(timeline.operations[1].start),
+                     sim::to_microseconds(timeline.operations[0].end));
+  };
+  const auto [early, end] = start_of_copy("8MiB", "tracker", testbed_);
+  EXPECT_LT(early, 0.6 * end);
+  EXPECT_LT(early, start_of_copy("56MiB", "tracker", testbed_).first);
+  EXPECT_LT(early, start_of_copy("8MiB", "flag", testbed_).first);
+  Testbed few(mi300x({"gpu.memory.tracker.entries=1"}).spec);
+  for (const double late :
+       {start_of_copy("64MiB", "tracker", testbed_).first, start_of_copy("8MiB", "kernel_end", testbed_).first,
+        start_of_copy("8MiB", "tracker", few).first}) {
+    EXPECT_NEAR(late, end, 10.0);
+  }
+}
+
+TEST_F(ExperimentTest, NamesWhoWouldWaitForStoresThatNobodyMakes) {
+  const auto said = [this](const std::string& stored, const std::string& stream = "t") {
+    return faults(
+        "  - {name: product, stream: s, gemm: 4096x8192x4096}\n  - {name: quiet, stream: u, delay: 1us}\n"
+        "  - {name: send, stream: " +
+        stream + ", stored: {" + stored + "}, copy: {from: 0, to: 1, bytes: 1MiB}}\n");
+  };
+  EXPECT_EQ(said("of: product, to: 64MiB, trigger: flag"), "");
+  EXPECT_THAT(said("of: product, from: 32MiB, to: 65MiB, trigger: flag"),
+              HasSubstr("test.yaml:6:29: operations[2].stored: product stores 64MiB: nobody writes 32MiB to 65MiB, for "
+                        "which send would wait for ever"));
+  EXPECT_THAT(said("of: product, from: 32MiB, to: 16MiB, trigger: flag"), HasSubstr("nobody writes 32MiB to 16MiB"));
+  EXPECT_THAT(said("of: quiet, to: 1MiB, trigger: flag"), HasSubstr("quiet tells nobody what it has stored"));
+  EXPECT_THAT(said("of: produkt, to: 1MiB, trigger: flag"), HasSubstr("did you mean 'product'?"));
+  EXPECT_THAT(said("of: product, to: 1MiB, trigger: flags"), HasSubstr("did you mean 'flag'?"));
+  EXPECT_THAT(said("of: product, to: 1MiB, trigger: flag", "s"), HasSubstr("another stream is accepted"));
+  EXPECT_THAT(
+      faults("  - {name: product, stream: s, gemm: 4096x8192x4096, gpus: [2, 3]}\n"
+             "  - {name: next, stream: t, gpus: [1], stored: {of: product, to: 1MiB, trigger: flag}, gemm: 1x1x1}\n"),
+      HasSubstr("product runs on other GPUs: nobody writes 0B to 1MiB on gpu1"));
+}
+
+// Commands of fused products are queued beforehand: those of a collective between them do not wait behind the second's.
+TEST_F(ExperimentTest, FusedGemmsLetCollectivesOfEnginesPass) {
+  const Experiment experiment = read(
+      "name: test\nplatform: mi300x\noperations:\n"
+      "  - {name: a, stream: s, fused: {gemm: 4096x8192x4096, trigger: flag, pieces: 8}}\n"
+      "  - {name: b, stream: s, collective: {kind: all_gather, bytes: 64MiB, backend: sdma}}\n"
+      "  - {name: c, stream: s, fused: {gemm: 4096x8192x4096, trigger: flag, pieces: 8}}\n");
+  const Timeline& timeline = testbed_.run(experiment.graph.schedule());
+  const auto time = [&](std::size_t place) {
+    return sim::to_microseconds(timeline.operations[place].end - timeline.operations[place].start);
+  };
+  EXPECT_NEAR(time(2), time(0), 0.05 * time(0));
+  EXPECT_TRUE(measure(testbed_, experiment).at("speedup")) << "of what one fuses a part can run at once";
+}
+
 TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
               HasSubstr("exactly one of the keys gemm, attention, collective, copy, packets, kernel, remote, "

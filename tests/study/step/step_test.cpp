@@ -267,6 +267,19 @@ TEST(Step, IsFasterOnMoreGpusAndDrawsNoMoreThanItsCap) {
   EXPECT_NEAR(one.energy().value(), one.power.value() * us(one.time) * 1e-6, 1e-9);
 }
 
+// Two layers of a prompt whose products are fused with the reduce-scatter of their results.
+StepQuestion fused_prefill(int tp, std::int64_t tokens) {
+  StepQuestion question = decode_of("llama3-8b", tp, 1);
+  question.layers = 2;
+  question.phase = Phase::prefill;
+  question.context = 0;
+  question.tokens = tokens;
+  question.collectives = {models::Backend::sdma, true};
+  return question;
+}
+
+double us_of(const StepResult& result, Kind kind) { return us(result.by_kind[static_cast<std::size_t>(kind)]); }
+
 TEST(Step, AsAnExperimentTakesAsLong) {
   StepQuestion decode = decode_of("llama3-8b", 8, 8);
   decode.layers = 3;
@@ -283,8 +296,9 @@ TEST(Step, AsAnExperimentTakesAsLong) {
     one.graph = graph;
     return one;
   };
-  for (const StepQuestion& question : {with(decode, true), with(decode, false), with(pipeline, true),
-                                       with(in_pieces, true), training_of("llama3-8b", 2, 512)}) {
+  for (const StepQuestion& question :
+       {with(decode, true), with(decode, false), with(pipeline, true), with(in_pieces, true),
+        with(fused_prefill(8, 2048), true), with(fused_prefill(4, 2048), false), training_of("llama3-8b", 2, 512)}) {
     const double step = us(ask(platform.spec, question, operators).time);
     sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
     const ExperimentMachine machine = read_machine(config);
@@ -295,11 +309,84 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   }
 }
 
+// What is computed is the same, whoever adds it up; of what is added up a part travels while it is computed.
+TEST(Step, ThatFusesHidesWhatItReduces) {
+  StepQuestion question = fused_prefill(8, 8192);
+  const StepResult fused = ask_mi300x(question);
+  question.collectives = models::Backend::sdma;
+  const StepResult apart = ask_mi300x(question);
+  EXPECT_DOUBLE_EQ(fused.flops.value(), apart.flops.value());
+  EXPECT_EQ(us_of(fused, Kind::all_reduce), 0.0);
+  EXPECT_GT(fused.overlapped(), sim::Time(0));
+  EXPECT_GT(us_of(fused, Kind::reduce_scatter), us(fused.overlapped()));
+  EXPECT_NEAR(us(fused.exposed + fused.overlapped()),
+              us_of(fused, Kind::reduce_scatter) + us_of(fused, Kind::all_gather), 1e-3 * us(fused.communication));
+  // One stream: what no kernel hides is beside the kernels, and both are the step.
+  EXPECT_NEAR(us(fused.compute + fused.exposed), us(fused.time), 1e-2 * us(fused.time));
+  EXPECT_EQ(fused.operations.at("down").kind, Kind::gemm);
+  EXPECT_EQ(bound_of(fused.operations.at("down_reduce_scatter").limits,
+                     sim::Seconds(fused.operations.at("down_reduce_scatter").time)),
+            "links");
+}
+
+// Pieces that take no time to travel, to memory that adds them: of each of four fused products what comes behind its
+// last wave is left, pieces that engines read, set up and hosts notice, as in tests/models/collectives/fused_gemm_test.
+TEST(Step, ThatFusesWithInfiniteLinksTakesAsLongAsItsProducts) {
+  const std::vector<std::string> infinite{"fabric.link_rate=100000 GB/s", "gpu.sdma.payload_rate=100000 GB/s",
+                                          "gpu.sdma.bytes_in_flight=1 GiB", "gpu.memory.near_memory=hbm",
+                                          "gpu.memory.update_rate=100"};
+  const StepResult result = ask(mi300x(infinite).spec, fused_prefill(8, 4096), read_operators(folders));
+  EXPECT_LT(us(result.exposed) - us_of(result, Kind::all_gather), 4 * 40.0);
+}
+
+// What engines and kernels do one after the other they do at once, but for what it costs to see pieces: a notice for
+// each in a row.
+TEST(Step, ThatFusesIsNoSlowerThanByEnginesButForItsNotices) {
+  for (const int tp : {2, 4, 8}) {
+    for (const std::int64_t tokens : {1024, 4096, 16384}) {
+      StepQuestion question = fused_prefill(tp, tokens);
+      const double fused = us(ask_mi300x(question).time);
+      question.collectives = models::Backend::sdma;
+      const double notices = 4 * 8 * tp * us(mi300x().spec.gpu.memory.tracker.latency);
+      EXPECT_LE(fused, us(ask_mi300x(question).time) + notices) << "tp " << tp << ", " << tokens << " tokens";
+    }
+  }
+}
+
+// Gradients of inputs of the products in front are added up over the GPUs, too.
+TEST(Step, OfTrainingFusesItsInputGradients) {
+  StepQuestion question = training_of("llama3-8b", 2, 2048);
+  question.tp = 8;
+  question.collectives = {models::Backend::sdma, true};
+  const StepResult result = ask_mi300x(question);
+  for (const char* const name : {"out", "down", "up_input_gradient", "qkv_input_gradient"}) {
+    EXPECT_NEAR(result.operations.at(name + std::string("_reduce_scatter")).count, 2.0, 1e-9) << name;
+  }
+  EXPECT_EQ(us_of(result, Kind::all_reduce), 0.0);
+}
+
+std::string why_not(const StepQuestion& question) {
+  try {
+    ask_mi300x(question);
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Step, ThatCannotFuseSaysWhy) {
+  EXPECT_THAT(why_not(fused_prefill(8, 1)), HasSubstr("out[0]: 1 tokens (n) do not divide into 8 shards of 1 pieces"));
+  EXPECT_THAT(why_not(fused_prefill(1, 1024)), HasSubstr("--tp of at least 2 is accepted"));
+  StepQuestion question = fused_prefill(8, 1024);
+  question.pieces = 2;
+  EXPECT_THAT(why_not(question), HasSubstr("t3 cuts what it reduces by itself"));
+}
+
 // The best of each kind is no slower than any one of them for all.
 TEST(Step, TakesTheBestCarrierWhereItIsAskedTo) {
   StepQuestion question = decode_of("llama3-8b", 8, 8);
   question.layers = 4;
-  question.collectives = std::nullopt;
+  question.collectives = Carrier(std::nullopt);
   const sim::Time best = ask_mi300x(question).time;
   for (const models::BackendAbilities& backend : models::backends()) {
     question.collectives = backend.backend;
