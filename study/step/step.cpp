@@ -60,7 +60,6 @@ struct Seen {
   double compute = 0.0;
   double communication = 0.0;
   double exposed = 0.0;
-  std::array<double, kinds> by_kind{};
   std::map<std::string, StepShare> operations;
   double energy = 0.0;  // joules
   double cycles = 0.0;  // of the engine clock
@@ -69,7 +68,6 @@ struct Seen {
   // An operation, or a part of one, of which one GPU has such a share.
   void count(const StepPart& part, double share, const models::PlatformSpec& platform) {
     const double seconds = sim::to_seconds(part.end - part.start).value();
-    by_kind[static_cast<std::size_t>(part.kind)] += share * seconds;
     StepShare& all = operations[part.name];
     all.kind = part.kind;
     all.work = to_string(part.work);
@@ -90,9 +88,10 @@ struct Seen {
     visit(a.compute, b.compute);
     visit(a.communication, b.communication);
     visit(a.exposed, b.exposed);
-    for (std::size_t kind = 0; kind < kinds; ++kind) visit(a.by_kind[kind], b.by_kind[kind]);
     for (auto& [name, share] : a.operations) {
       const StepShare& other = b.operations.at(name);
+      // What is of no layer takes as long: what differs is by what happens to run beside it.
+      if (share.count == other.count && share.limits.longest() == other.limits.longest()) continue;
       visit(share.count, other.count);
       visit(share.time, other.time);
       visit(share.limits.arithmetic, other.limits.arithmetic);
@@ -281,7 +280,9 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.compute = time(seen.compute);
   result.communication = time(seen.communication);
   result.exposed = time(seen.exposed);
-  for (std::size_t kind = 0; kind < kinds; ++kind) result.by_kind[kind] = time(seen.by_kind[kind]);
+  std::array<double, kinds> by_kind{};
+  for (const auto& [name, share] : seen.operations) by_kind[static_cast<std::size_t>(share.kind)] += share.time;
+  for (std::size_t kind = 0; kind < kinds; ++kind) result.by_kind[kind] = time(by_kind[kind]);
   result.power = sim::Joules(seen.energy) / sim::Seconds(seen.time);
   result.clock = sim::Hertz(seen.cycles / seen.time);
   result.flops = sim::Flops(seen.flops);
