@@ -158,7 +158,7 @@ Results to_tables(const StepResult& result, const models::PlatformSpec& platform
   results.tables.push_back({"results", "", answer_of(result, platform)});
   results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result), true, {kind_chart(result)}, true});
   results.tables.push_back({"operations", "The dearest operations", operations_of(result), false, {}, true});
-  results.runs.emplace_back(std::string(to_string(result.question.phase)), result.graph.schedule());
+  results.runs.push_back({.name = std::string(to_string(result.question.phase)), .schedule = result.graph.schedule()});
   results.charts.push_back(timeline_of(result, platform));
   results.title = fmt::format("A step of {}: {}", result.question.model.name, to_string(result.question.phase));
   results.notes.push_back(fmt::format("Of one GPU: {}.", to_string(result.memory)));
