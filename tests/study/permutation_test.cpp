@@ -107,7 +107,7 @@ RC_GTEST_PROP(Permutation, OfGpusInACircleLeavesAFusedProductAsItIs, (bool nvidi
   schedule.push_back(operation_of(models::by_tracker({1024, 2048, 1024}, platform.gpus, platform)));
   std::vector<int> order(static_cast<std::size_t>(platform.gpus));
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::rotate(order, order.begin() + *rc::gen::inRange(1, platform.gpus));
+  std::rotate(order.begin(), order.begin() + *rc::gen::inRange(1, platform.gpus), order.end());
   expect_equal(ends_of(platform, schedule), ends_of(platform, permuted(schedule, order)), 10.0);
 }
 
