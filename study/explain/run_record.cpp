@@ -52,7 +52,7 @@ class TrafficWatch {
 
 }  // namespace
 
-RunRecord::RunRecord(const Testbed& testbed, const NamedRun& run, const Testbed::Attach& attach) {
+RunRecord::RunRecord(const Testbed& testbed, const NamedRun& run, const Attach& attach) {
   const auto watch = [this, &attach](models::Node& node, sim::Time origin) {
     origin_ = origin;
     node.network().add_observer(TrafficWatch(node, origin, links_, engines_));

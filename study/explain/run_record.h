@@ -24,7 +24,7 @@ using Traffic = std::map<std::string, std::vector<Stretch>>;  // by name of the 
 class RunRecord {
  public:
   // `attach` as for Testbed::watch.
-  RunRecord(const Testbed& testbed, const NamedRun& run, const Testbed::Attach& attach = {});
+  RunRecord(const Testbed& testbed, const NamedRun& run, const Attach& attach = {});
 
   sim::Time origin() const { return origin_; }
   sim::Time end() const { return origin_ + timeline_.makespan(); }

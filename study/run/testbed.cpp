@@ -3,57 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <map>
-#include <memory>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "models/collectives/algorithm.h"
-#include "models/kernels/gather_kernel.h"
 #include "models/kernels/gemm.h"
-#include "models/node.h"
-#include "models/sdma/block_copies.h"
-#include "sim/gate.h"
-#include "sim/simulator.h"
-#include "study/run/power_meter.h"
+#include "study/run/possible_work.h"
 #include "study/run/steady_clock.h"
-#include "study/work/queued.h"
 
 namespace c3sim::study {
 
 namespace {
 
-models::HostThreads host_threads(const models::PlatformSpec& platform, const Schedule& schedule) {
-  for (const Operation& operation : schedule) {
-    const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
-    if (spec && spec->host_threads) return *spec->host_threads;
-    const auto* copy = std::get_if<models::SdmaCopySpec>(&operation.work);
-    if (copy && copy->host_threads) return *copy->host_threads;
-    if (std::holds_alternative<models::FusedSpec>(operation.work)) return models::HostThreads::per_gpu;
-  }
-  return platform.host.threads;
-}
-
 constexpr std::int64_t rounds_counted = 6;
-
-bool is_shot(const models::PlatformSpec& platform) { return platform.host.protocol == models::Protocol::shot; }
-
-bool governed_by(const models::PlatformSpec& platform, models::GovernorPolicy policy) {
-  return platform.gpu.power.governor == policy && !platform.gpu.power.acts_at_once();
-}
-
-// Whether the clock settles as one run follows another.
-bool clock_settles(const models::PlatformSpec& platform) {
-  return governed_by(platform, models::GovernorPolicy::clock_steps) && !is_shot(platform);
-}
-
-// Whether governors remember from one round what tells in the next.
-bool rounds_differ(const models::PlatformSpec& platform) {
-  return governed_by(platform, models::GovernorPolicy::power_limit) &&
-         platform.host.protocol == models::Protocol::rounds;
-}
 
 // Without what it would remember of work before.
 models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
@@ -64,429 +25,6 @@ models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
     power.burst_limit = power.cap;
   }
   return platform;
-}
-
-models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule& schedule) {
-  platform.host.threads = host_threads(platform, schedule);
-  if (!is_shot(platform)) platform.host.wake_up = sim::Time::zero();
-  return platform;
-}
-
-// Once or again and again.
-bool is_one_gemm(const Schedule& schedule) {
-  return std::ranges::all_of(schedule, [&](const Operation& operation) {
-    return std::holds_alternative<models::GemmShape>(operation.work) && operation.work == schedule.front().work;
-  });
-}
-
-// One GPU may stand for all if no operation tells them apart.
-bool is_alike(const DelaySpec&, const models::PlatformSpec&) { return true; }
-bool is_alike(const HostWorkSpec&, const models::PlatformSpec&) { return true; }
-bool is_alike(const models::GemmShape&, const models::PlatformSpec&) { return true; }
-bool is_alike(const models::AttentionShape&, const models::PlatformSpec&) { return true; }
-bool is_alike(const models::ElementwiseSpec&, const models::PlatformSpec&) { return true; }
-bool is_alike(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
-  return models::is_symmetric(spec, platform.gpus, platform.host.threads);
-}
-bool is_alike(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
-  return copy.everywhere && platform.host.threads == models::HostThreads::per_gpu;
-}
-// Of a mesh's links a ring uses one way only, and acknowledgements go the other.
-bool is_alike(const models::FusedSpec& spec, const models::PlatformSpec& platform) {
-  const bool both_ways = spec.path == models::FusedPath::direct;
-  return spec.gpus_of(platform.gpus) == platform.gpus &&
-         (both_ways || platform.fabric.topology == models::Topology::fabric_switch);
-}
-bool is_alike(const models::SdmaPacketList&, const models::PlatformSpec&) { return false; }
-bool is_alike(const models::RemoteKernelSpec&, const models::PlatformSpec&) { return false; }
-
-models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedule& schedule) {
-  const bool all = std::ranges::all_of(schedule, [&](const Operation& operation) {
-    const bool of_all = operation.gpus.empty();
-    return of_all && std::visit([&](const auto& work) { return is_alike(work, platform); }, operation.work);
-  });
-  return all ? models::Symmetry::all_alike : models::Symmetry::none;
-}
-
-const models::SdmaCopySpec* copy_of(const Operation& operation) {
-  return std::get_if<models::SdmaCopySpec>(&operation.work);
-}
-
-bool on_one_queue(const models::SdmaCopySpec& a, const models::SdmaCopySpec& b) {
-  return std::tie(a.from, a.to, a.pull, a.everywhere, a.engine) ==
-         std::tie(b.from, b.to, b.pull, b.everywhere, b.engine);
-}
-
-// A schedule while it is being played on a node of its own.
-class Play {
- public:
-  // What the run before left: a ceiling of the clock, or what governors remember; as a rule they are at rest.
-  struct Brought {
-    Between between = Between::nothing;
-    std::optional<sim::Hertz> ceiling{};
-    std::vector<models::PowerLimitLoop::State> governors{};
-  };
-  Play(const models::PlatformSpec& platform, const Schedule& schedule, Testbed::Attach attach, sim::StepLog* steps,
-       const Brought& brought)
-      : platform_(platform_for(platform, schedule)),
-        schedule_(schedule),
-        queued_(queued(schedule)),
-        repeats_operands_(has_operands_in_caches(brought.between)),
-        attach_(std::move(attach)),
-        node_(simulator_, platform_, symmetry_of(platform_, schedule)),
-        words_(simulator_),
-        prepared_(simulator_, "commands to be queued beforehand") {
-    if (steps != nullptr) simulator_.record(*steps);
-    for (std::size_t place = 0; place < schedule.size(); ++place) {
-      const Operation& operation = schedule[place];
-      ready_.emplace_back(simulator_, "all that " + operation.name + " waits for");
-      ended_.emplace_back(simulator_, "the end of " + operation.name);
-      known_.emplace_back(simulator_, "word of the end of " + operation.name);
-      turns_.emplace_back(simulator_, "the turn of " + operation.name, 0);
-      const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
-      collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
-      const auto* fused = std::get_if<models::FusedSpec>(&operation.work);
-      add_range(place);
-      fused_.push_back(fused ? std::make_unique<models::FusedGemm>(node_, *fused, stream(place)) : nullptr);
-    }
-    timeline_.operations.resize(schedule.size());
-    timeline_.ceiling = brought.ceiling;
-    timeline_.governors = brought.governors;
-    govern(brought);
-  }
-
-  Timeline run() {
-    simulator_.spawn("preparation", prepare());
-    for (std::size_t place = 0; place < schedule_.size(); ++place) {
-      simulator_.spawn(schedule_[place].name, play(place));
-    }
-    if (rounds_differ(platform_)) simulator_.spawn("the end of a round", look_at_governors());
-    simulator_.run();
-    if (platform_.gpu.memory.metered) {
-      timeline_.moved = node_.gpu(0).memory().moved();
-      for (const sim::ResourceId port : node_.fabric().ports(0)) timeline_.moved->links += node_.network().served(port);
-    }
-    timeline_.unsettled = node_.network().effort().unconverged + node_.network().unregulated();
-    const sim::Seconds time = sim::to_seconds(timeline_.makespan());
-    const sim::Seconds around_kernel = sim::to_seconds(platform_.host.around_kernel());
-    timeline_.means = {meter_.mean_clock(time), meter_.clock_at_work(time, around_kernel), meter_.mean_power(time)};
-    return timeline_;
-  }
-
-  // What a governor would make of the run just made, if it came again and again: of the GPU that draws most.
-  SteadyRun as_repeated() {
-    SteadyRun run;
-    const models::PowerSpec& power = platform_.gpu.power;
-    const sim::Time end = origin_ + timeline_.makespan();
-    for (std::size_t gpu = 0; gpu < records_.size(); ++gpu) {
-      const sim::Watts mean = records_[gpu].highest_mean(origin_, end, power.window + power.period);
-      if (mean <= run.power) continue;
-      run = {mean, node_.gpu(static_cast<int>(gpu)).governor(models::Tenant::gemm).clock_at_work()};
-    }
-    return run;
-  }
-
-  // What governors remember of the run just made.
-  const std::vector<models::PowerLimitLoop::State>& governors() const { return governors_; }
-
- private:
-  // Whether a GEMM's operands are where the one before it has left them.
-  bool has_operands_in_caches(Between between) const {
-    if (platform_.without.has(models::Mechanism::cold) && !is_shot(platform_)) return true;
-    return between == Between::nothing && is_one_gemm(schedule_);
-  }
-
-  void govern(const Brought& brought) {
-    const bool stay_awake = platform_.gpu.power.links_awake_for > sim::Time::zero();
-    const bool did_before = !is_shot(platform_) && std::ranges::any_of(schedule_, uses_links, &Operation::work);
-    if (stay_awake && (did_before || brought.between == Between::communication)) keep_links_awake();
-    const auto& ceiling = brought.ceiling;
-    for (const int gpu : node_.all_simulated()) {
-      if (is_shot(platform_) || rounds_differ(platform_)) {
-        std::optional<models::PowerLimitLoop::State> state;
-        if (!brought.governors.empty()) state = brought.governors[static_cast<std::size_t>(gpu)];
-        node_.gpu(gpu).start_governor_loop(state);
-        continue;
-      }
-      if (!clock_settles(platform_)) continue;
-      models::PowerGovernor& governor = node_.gpu(gpu).governor(models::Tenant::gemm);
-      if (ceiling) governor.set_ceiling(*ceiling);
-      models::PowerRecord& record = records_.emplace_back(platform_.gpu.power.at_rest());
-      node_.network().add_observer(
-          [&record, &governor](sim::Time since, sim::Time until) { record.add(since, until, governor.power()); });
-    }
-  }
-
-  // A machine whose runs use the links again and again.
-  void keep_links_awake() {
-    for (const int gpu : node_.all_simulated()) {
-      for (const models::Tenant tenant : {models::Tenant::gemm, models::Tenant::rccl}) {
-        node_.gpu(gpu).governor(tenant).keep_links_awake();
-      }
-    }
-  }
-
-  // When the host knows that all has ended.
-  sim::Task<> look_at_governors() {
-    for (sim::Gate& known : known_) co_await known.wait();
-    for (const int gpu : node_.all_simulated()) governors_.push_back(*node_.gpu(gpu).governor_state());
-  }
-
-  // What is queued beforehand is not timed: the clock of the timeline starts when all of it is in place.
-  sim::Task<> prepare() {
-    for (const auto& collective : collectives_) {
-      if (collective) co_await collective->prepare();
-    }
-    for (const auto& fused : fused_) {
-      if (fused) co_await fused->prepare();
-    }
-    origin_ = simulator_.now();
-    meter_.attach(node_);
-    if (attach_) attach_(node_, origin_);
-    prepared_.open();
-  }
-
-  sim::Task<> play(std::size_t place) {
-    const Operation& operation = schedule_[place];
-    Span& span = timeline_.operations[place];
-    co_await prepared_.wait();
-    if (queued_[place]) {
-      simulator_.spawn("the turn of " + operation.name, let_begin(place));
-    } else {
-      for (const std::size_t earlier : operation.after) {
-        if (!polls_for(place, earlier)) co_await known_[earlier].wait();
-      }
-      if (operation.stored) co_await stored_.at(place).there.wait();
-      if (operation.delay > sim::Time::zero()) co_await simulator_.delay(operation.delay);
-      span.start = simulator_.now() - origin_;
-    }
-    co_await std::visit([this, place](const auto& work) { return carry_out(work, place); }, operation.work);
-    span.end = simulator_.now() - origin_;
-    ended_[place].open();
-    known_[place].open();
-  }
-
-  // A queued kernel begins when its GPUs are done with those before it, and the host with what is no kernel; a queued
-  // copy when the word that its engine polls says that those before it have ended.
-  sim::Task<> let_begin(std::size_t place) {
-    for (const std::size_t earlier : schedule_[place].after) {
-      if (polls_for(place, earlier)) continue;
-      co_await (is_kernel(schedule_[earlier].work) ? ended_ : known_)[earlier].wait();
-    }
-    if (schedule_[place].stored) co_await stored_.at(place).there.wait();
-    timeline_.operations[place].start = simulator_.now() - origin_;
-    ready_[place].open();
-    turns_[place].write(1);
-  }
-
-  // What the engine of a queued copy polls; none if the order of its queue sees to its turn.
-  models::MemoryWord* turn(std::size_t place) {
-    const auto is_before_it = [&](std::size_t earlier) {
-      const models::SdmaCopySpec* const copy = copy_of(schedule_[earlier]);
-      return copy != nullptr && on_one_queue(*copy, *copy_of(schedule_[place]));
-    };
-    const bool polls = queued_[place] && !std::ranges::all_of(schedule_[place].after, is_before_it);
-    return polls ? &turns_[place] : nullptr;
-  }
-
-  // Whose place in the schedule is, as the tag of all that it asks for.
-  static std::uint32_t tag(std::size_t place) { return static_cast<std::uint32_t>(place); }
-  models::Stream stream(std::size_t place) {
-    const Operation& operation = schedule_[place];
-    models::Stream stream{operation.mask, operation.priority, tag(place)};
-    stream.cached_operands = repeats_operands_ && (place > 0 || !is_shot(platform_));
-    if (queued_[place]) stream.ready = &ready_[place];
-    if (is_kernel(operation.work)) stream.ended = &ended_[place];
-    for (const auto& [waits, range] : stored_) {
-      if (schedule_[waits].stored->by != place) continue;
-      stream.fence = std::max(stream.fence, range.trigger.fence);
-      stream.progress = [this, place](const models::KernelProgress& progress) { note_stores(place, progress); };
-    }
-    return stream;
-  }
-
-  bool polls_for(std::size_t place, std::size_t earlier) const {
-    const std::optional<StoredRange>& stored = schedule_[place].stored;
-    return stored && stored->by == earlier;
-  }
-  // A range that the operation waits for: there when each GPU of the kernel has stored its own.
-  void add_range(std::size_t place) {
-    const std::optional<StoredRange>& stored = schedule_[place].stored;
-    if (!stored) return;
-    const Operation& kernel = schedule_[stored->by];
-    const auto gpus = kernel.gpus.empty() ? static_cast<std::size_t>(node_.simulated()) : kernel.gpus.size();
-    stored_.try_emplace(place, simulator_,
-                        fmt::format("{} to {} of what {} stores", sim::to_string(stored->begin),
-                                    sim::to_string(stored->end), kernel.name),
-                        gpus, trigger_on(*stored));
-  }
-  // What a kernel has stored. A tracker without an entry for each tile that is being stored sees nothing before the
-  // end; of kernels that are no GEMMs each CU stores one.
-  void note_stores(std::size_t kernel, const models::KernelProgress& progress) {
-    const sim::Bytes all = stored_by(schedule_[kernel].work);
-    const double done = static_cast<double>(progress.done) / progress.all;
-    for (auto& [waits, range] : stored_) {
-      const StoredRange& stored = *schedule_[waits].stored;
-      if (stored.by != kernel || range.seen.contains(progress.gpu)) continue;
-      const bool early = !range.trigger.at_end && done * all >= stored.end;
-      if (!early && progress.done < progress.all) continue;
-      range.seen.insert(progress.gpu);
-      simulator_.schedule(simulator_.now() + range.trigger.notice, [there = &range.there] { there->count_down(); });
-    }
-  }
-  models::Trigger trigger_on(const StoredRange& stored) const {
-    models::Trigger trigger = models::policy_of(stored.trigger).on(platform_);
-    const Operation& kernel = schedule_[stored.by];
-    const models::GpuSpec& gpu = platform_.gpu;
-    const int cus = gpu.memory.xcds * kernel.mask.cus(gpu.cus_per_xcd);
-    const auto* const shape = std::get_if<models::GemmShape>(&kernel.work);
-    const std::int64_t at_once = shape ? models::stored_at_once(models::plan_gemm(gpu, *shape), gpu, cus) : cus;
-    if (trigger.entries > 0 && trigger.entries < at_once) trigger.at_end = true;
-    return trigger;
-  }
-
-  sim::Task<> carry_out(const models::GemmShape& shape, std::size_t place) {
-    return models::run_gemm(node_, shape, stream(place), schedule_[place].gpus);
-  }
-  sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_[place]->run(); }
-  sim::Task<> carry_out(const models::FusedSpec&, std::size_t place) {
-    co_await fused_[place]->run();
-    timeline_.operations[place].exchange_start = fused_[place]->exchange_began() - origin_;
-    timeline_.operations[place].gemm_end = fused_[place]->gemm_ended() - origin_;
-  }
-  sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
-    if (copy.submit == models::Submission::kernel) {
-      timeline_.operations[place].phases = co_await models::run_gather_kernel(node_, copy, stream(place));
-      co_return;
-    }
-    if (copy.submit) {
-      timeline_.operations[place].phases =
-          co_await models::run_block_copies(node_.host(), node_.copy_engines(), node_.fabric(), copy, tag(place));
-      co_return;
-    }
-    if (!copy.everywhere) {
-      const models::SdmaCopyPhases phases =
-          co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place));
-      if (!queued_[place]) timeline_.operations[place].phases = phases;
-      co_return;
-    }
-    sim::Latch done(simulator_, "copies of all GPUs", static_cast<std::uint64_t>(node_.simulated()));
-    for (int gpu = 0; gpu < node_.simulated(); ++gpu) {
-      models::SdmaCopySpec own = copy;
-      own.from = (copy.from + gpu) % node_.gpus();
-      own.to = (copy.to + gpu) % node_.gpus();
-      own.everywhere = false;
-      simulator_.spawn("copy of " + models::device_name(gpu), copy_one(own, place, done));
-    }
-    co_await done.wait();
-  }
-  sim::Task<> copy_one(models::SdmaCopySpec copy, std::size_t place, sim::Latch& done) {
-    co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place));
-    done.count_down();
-  }
-  sim::Task<> carry_out(const models::SdmaPacketList& list, std::size_t place) {
-    return models::run_packet_list(node_.host(), node_.copy_engines(), list, words_, tag(place));
-  }
-  sim::Task<> carry_out(const models::ElementwiseSpec& spec, std::size_t place) {
-    return models::run_elementwise(node_, spec, stream(place), schedule_[place].gpus);
-  }
-  sim::Task<> carry_out(const models::AttentionShape& shape, std::size_t place) {
-    return models::run_attention(node_, shape, stream(place), schedule_[place].gpus);
-  }
-  sim::Task<> carry_out(const DelaySpec& delay, std::size_t) { co_await simulator_.delay(delay.time); }
-  sim::Task<> carry_out(const HostWorkSpec& work, std::size_t place) {
-    const std::vector<int> gpus = schedule_[place].gpus.empty() ? node_.all_simulated() : schedule_[place].gpus;
-    sim::Latch done(simulator_, "work of the host", gpus.size());
-    for (const int gpu : gpus) simulator_.spawn("host work", keep_busy(gpu, work.time, done));
-    co_await done.wait();
-  }
-  sim::Task<> keep_busy(int gpu, sim::Time time, sim::Latch& done) {
-    co_await node_.host().launcher_of(gpu).work(time, {"host work", {}});
-    done.count_down();
-  }
-  sim::Task<> carry_out(const models::RemoteKernelSpec& spec, std::size_t place) {
-    return models::run_remote_kernel(node_, spec, stream(place));
-  }
-
-  models::PlatformSpec platform_;
-  const Schedule& schedule_;
-  std::vector<bool> queued_;  // by place
-  bool repeats_operands_;
-  Testbed::Attach attach_;
-  sim::Simulator simulator_;
-  models::Node node_;
-  models::NamedWords words_;                                         // of packets written by hand
-  std::vector<std::unique_ptr<models::CollectiveRun>> collectives_;  // by place; null for other work
-  std::vector<std::unique_ptr<models::FusedGemm>> fused_;            // likewise
-  sim::Gate prepared_;
-  // By place: it may begin; its GPUs are done with it; the host knows.
-  std::deque<sim::Gate> ready_, ended_, known_;
-  std::deque<models::MemoryWord> turns_;  // by place, of queued copies
-  struct RangeOfStores {
-    RangeOfStores(sim::Simulator& simulator, std::string name, std::size_t gpus, models::Trigger by)
-        : there(simulator, std::move(name), gpus), trigger(by) {}
-    sim::Latch there;
-    models::Trigger trigger;
-    std::set<int> seen{};  // GPUs on which it is there
-  };
-  std::map<std::size_t, RangeOfStores> stored_;  // by the place of who waits
-  sim::Time origin_{0};
-  PowerMeter meter_;
-  std::vector<models::PowerLimitLoop::State> governors_;
-  std::deque<models::PowerRecord> records_;  // of simulated GPUs, where a mean is held under the cap
-  Timeline timeline_;
-};
-
-std::string reason_against(const models::GemmShape& shape, const models::Node& node) {
-  if (shape.compulsory_bytes() > largest_array) {
-    return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted",
-                       models::to_string(shape), sim::to_string(largest_array));
-  }
-  const models::GpuSpec& gpu = node.spec().gpu;
-  if (!gpu.gemm.precision(shape.dtype)) {
-    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions)", models::to_string(shape.dtype));
-  }
-  // Each wave is simulated: seconds for a million.
-  constexpr std::int64_t most_waves = 1 << 21;
-  const models::GemmPlan plan = models::plan_gemm(gpu, shape);
-  const std::int64_t waves = plan.pieces() / std::max(1, gpu.slots(gpu.cus(), plan.kernel.workgroup));
-  if (waves <= most_waves) return {};
-  return fmt::format(
-      "{} is {} waves of workgroups on the {} CUs of this GPU, {} are simulated: a smaller product, or "
-      "more CUs, are accepted",
-      models::to_string(shape), waves, gpu.cus(), most_waves);
-}
-
-std::string reason_against(const models::CollectiveSpec& spec, const models::Node& node) {
-  return models::why_impossible(spec, node);
-}
-
-std::string reason_against(const models::FusedSpec& spec, const models::Node& node) {
-  const std::string of_gemm = reason_against(spec.gemm, node);
-  return of_gemm.empty() ? models::why_impossible(spec, node.spec()) : of_gemm;
-}
-
-std::string reason_against(const models::SdmaCopySpec& copy, const models::Node& node) {
-  return models::why_impossible(copy, node.spec().gpu.sdma, node.gpus());
-}
-
-std::string reason_against(const models::SdmaPacketList& list, const models::Node& node) {
-  return models::why_impossible(list, node.spec().gpu.sdma, node.gpus());
-}
-
-std::string reason_against(const models::ElementwiseSpec& spec, const models::Node& node) {
-  return models::why_impossible(spec, node.spec().gpu);
-}
-
-std::string reason_against(const models::AttentionShape& shape, const models::Node& node) {
-  return models::why_impossible(shape, node.spec().gpu);
-}
-
-std::string reason_against(const DelaySpec&, const models::Node&) { return {}; }
-std::string reason_against(const HostWorkSpec&, const models::Node&) { return {}; }
-
-std::string reason_against(const models::RemoteKernelSpec& spec, const models::Node& node) {
-  return models::why_impossible(spec, node.gpus(), node.spec().gpu);
 }
 
 }  // namespace
@@ -509,7 +47,7 @@ Testbed::Question Testbed::question_of(const Schedule& schedule) {
 Timeline Testbed::play(const Schedule& schedule, Between between) const {
   if (clock_settles(platform_)) return play_settled(schedule, between);
   if (rounds_differ(platform_)) return play_rounds(schedule, between);
-  return Play(platform_, schedule, {}, nullptr, {.between = between}).run();
+  return play_once(platform_, schedule, {.between = between}).timeline;
 }
 
 // Rounds until what governors remember no longer knows of the first, then as many as meet their steps at several
@@ -517,19 +55,18 @@ Timeline Testbed::play(const Schedule& schedule, Between between) const {
 Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
   constexpr double settled = 16.0;  // time constants of the governor's filter, in which it forgets
   const models::PowerSpec& power = platform_.gpu.power;
-  Play::Brought brought{.between = between};
+  Brought brought{.between = between};
   const models::PowerLimitLoop::State at_cap{1.0, 1.0, sim::Time(0), sim::Joules(0.0)};
   brought.governors.assign(static_cast<std::size_t>(platform_.gpus), at_cap);
   Timeline mean;
   sim::Time passed{0};
   std::int64_t counted = 0;
   for (std::int64_t rounds = 1; counted < rounds_counted; ++rounds) {
-    Play play(platform_, schedule, {}, nullptr, brought);
-    const Timeline timeline = play.run();
+    const auto [timeline, as_repeated, governors] = play_once(platform_, schedule, brought);
     const bool counts =
         rounds > 1 && (sim::to_seconds(passed) > settled * sim::to_seconds(power.window) || rounds > 24);
     passed += timeline.makespan();
-    brought.governors = play.governors();
+    brought.governors = governors;
     if (!counts) continue;
     if (counted++ == 0) {
       mean = timeline;
@@ -553,9 +90,9 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
 Timeline Testbed::play_settled(const Schedule& schedule, Between between) const {
   Timeline timeline;
   const bool settled = settle_clock(platform_.gpu.power, [&](sim::Hertz ceiling) {
-    Play play(platform_, schedule, {}, nullptr, {.between = between, .ceiling = ceiling});
-    timeline = play.run();
-    return play.as_repeated();
+    Played played = play_once(platform_, schedule, {.between = between, .ceiling = ceiling});
+    timeline = std::move(played.timeline);
+    return played.as_repeated;
   });
   timeline.clock_settled = settled;
   return timeline;
@@ -593,14 +130,14 @@ std::vector<std::string> Testbed::warnings() const {
 }
 
 Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps, Between between) const {
-  Play::Brought brought{.between = between};
+  Brought brought{.between = between};
   if (clock_settles(platform_) || rounds_differ(platform_)) {
     const auto known = timelines_.find({between, question_of(schedule)});
     const Timeline timeline = known != timelines_.end() ? known->second : play(schedule, between);
     brought.ceiling = timeline.ceiling;
     brought.governors = timeline.governors;
   }
-  return Play(platform_, schedule, attach, steps, brought).run();
+  return play_once(platform_, schedule, brought, attach, steps).timeline;
 }
 
 Timeline Testbed::with_factors(const Schedule& schedule, Timeline timeline) const {
@@ -654,8 +191,6 @@ bool Testbed::is_memory_bound(const models::GemmShape& shape) {
   return models::is_memory_bound(models::plan_gemm(platform_.gpu, shape), idle_node_.gpu(0));
 }
 
-std::string Testbed::why_impossible(const Work& work) const {
-  return std::visit([this](const auto& kind) { return reason_against(kind, idle_node_); }, work);
-}
+std::string Testbed::why_impossible(const Work& work) const { return study::why_impossible(work, idle_node_); }
 
 }  // namespace c3sim::study

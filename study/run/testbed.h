@@ -21,6 +21,7 @@
 #include "sim/step_log.h"
 #include "sim/units.h"
 #include "study/run/company.h"
+#include "study/run/play.h"
 #include "study/run/timeline.h"
 #include "study/work/operation.h"
 
@@ -51,7 +52,6 @@ class Testbed {
   // Plays the schedule anew, with `attach` called once commands queued beforehand are in place, at `origin` of the
   // node's clock: what it adds to the node sees all that is timed. `steps`, if given, gets every step from the start of
   // the simulation. Times are as simulated, without factors.
-  using Attach = std::function<void(models::Node& node, sim::Time origin)>;
   Timeline watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps = nullptr,
                  Between between = Between::nothing) const;
 

@@ -1,0 +1,46 @@
+// One run of a schedule on a node of its own, and what the runs around it leave and find.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "models/machine/power_limit_loop.h"
+#include "models/node.h"
+#include "models/platform/platform_spec.h"
+#include "sim/step_log.h"
+#include "sim/units.h"
+#include "study/run/steady_clock.h"
+#include "study/run/timeline.h"
+#include "study/work/operation.h"
+
+namespace c3sim::study {
+
+// Whether runs begin from rest.
+bool is_shot(const models::PlatformSpec& platform);
+// Whether the clock settles as one run follows another.
+bool clock_settles(const models::PlatformSpec& platform);
+// Whether governors remember from one round what tells in the next.
+bool rounds_differ(const models::PlatformSpec& platform);
+
+// What the run before left: a ceiling of the clock, or what governors remember; as a rule they are at rest.
+struct Brought {
+  Between between = Between::nothing;
+  std::optional<sim::Hertz> ceiling{};
+  std::vector<models::PowerLimitLoop::State> governors{};
+};
+
+struct Played {
+  Timeline timeline;
+  SteadyRun as_repeated;  // what a governor would make of it, if it came again and again: of the GPU that draws most
+  std::vector<models::PowerLimitLoop::State> governors;  // what they remember of it
+};
+
+// Called once commands queued beforehand are in place, at `origin` of the node's clock.
+using Attach = std::function<void(models::Node& node, sim::Time origin)>;
+
+// All of it possible work. `steps`, if given, gets every step from the start of the simulation.
+Played play_once(const models::PlatformSpec& platform, const Schedule& schedule, const Brought& brought,
+                 Attach attach = {}, sim::StepLog* steps = nullptr);
+
+}  // namespace c3sim::study
