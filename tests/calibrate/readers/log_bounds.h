@@ -33,6 +33,13 @@ inline std::string why_absurd(const study::Trial& trial) {
     const models::GemmShape& shape = gemm->shape;
     return shape.m >= 1 && shape.n >= 1 && shape.k >= 1 ? "" : "shape";
   }
+  if (const auto* const pair = std::get_if<study::C3Trial>(&trial)) {
+    const study::Scenario& both = pair->scenario;
+    if (both.gemm.m < 1 || both.gemm.n < 1 || both.gemm.k < 1) return "shape";
+    if (both.delay < sim::Time(0)) return "delay";
+    return is_size(both.bytes) ? "" : "bytes";
+  }
+  if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) return replay->trace.empty() ? "trace" : "";
   if (const auto* const stream = std::get_if<study::StreamTrial>(&trial)) return is_size(stream->bytes) ? "" : "bytes";
   return "kind";
 }
@@ -47,7 +54,8 @@ inline std::string why_absurd(const Seen& seen) {
 
 inline std::string why_absurd(const Measurement& measurement) {
   if (measurement.seen.size() != 1) return "one figure is seen";
-  if (measurement.line < 1 || measurement.group.empty() || measurement.file.empty()) return "place";
+  const bool of_whole_file = std::holds_alternative<study::ReplayTrial>(measurement.trial);
+  if (measurement.line < (of_whole_file ? 0 : 1) || measurement.group.empty() || measurement.file.empty()) return "place";
   if (measurement.role == Role::calibrate) return "role";  // nobody but a list of roles says so
   const std::string figure = why_absurd(measurement.seen.front());
   return figure.empty() ? why_absurd(measurement.trial) : figure;
