@@ -11,7 +11,9 @@
 
 namespace c3sim::models {
 
-ChannelProgram channel_program(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
+namespace {
+
+ChannelProgram program_of_ranks(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
   switch (spec.backend) {
     case Backend::rccl:
       return spec.kind == CollectiveKind::all_to_all ? direct(node, spec, mask) : ring(node, spec, mask);
@@ -24,6 +26,19 @@ ChannelProgram channel_program(Node& node, const CollectiveSpec& spec, const CuM
   }
   SIM_CHECK(false);
   return {};
+}
+
+}  // namespace
+
+ChannelProgram channel_program(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
+  ChannelProgram program = program_of_ranks(node, spec, mask);
+  for (ChannelStep& step : program.steps) {
+    for (ChannelTransfer& transfer : step.transfers) {
+      transfer.gpu += spec.first;
+      transfer.peer += spec.first;
+    }
+  }
+  return program;
 }
 
 std::vector<CollectiveKind> sdma_steps(CollectiveKind kind) {

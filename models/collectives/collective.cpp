@@ -33,6 +33,10 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   if (spec.gpus < 2 || spec.gpus > platform.gpus) {
     return fmt::format("{} GPUs cannot take part: 2 to {} are accepted", spec.gpus, platform.gpus);
   }
+  if (spec.first < 0 || spec.first + spec.gpus > platform.gpus) {
+    return fmt::format("{} GPUs from gpu{} on are more than the node has: 0 to {} is accepted as the first", spec.gpus,
+                       spec.first, platform.gpus - spec.gpus);
+  }
   if (spec.bytes < sim::Bytes(spec.gpus)) {
     return fmt::format("{} cannot be split over {} GPUs: at least a byte for each is due", sim::to_string(spec.bytes),
                        spec.gpus);
@@ -87,7 +91,7 @@ sim::Task<> CollectiveRun::run() {
   if (!engines_) co_return;
   // Engines read each byte and write it, below the L2s.
   const double fills = 2.0 * (1.0 - node_.spec().gpu.sdma.cache_hits);
-  StreamFill caches(node_, {0.0, fills});
+  StreamFill caches(node_, engines_->spec().first, std::min(engines_->spec().gpus, node_.simulated()), {0.0, fills});
   co_await engines_->run();
   caches.leave();
 }

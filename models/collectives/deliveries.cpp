@@ -7,7 +7,7 @@ namespace c3sim::models {
 
 BufferRange chunk(const CollectiveSpec& spec, int device, int buffer, int rank) {
   const sim::Bytes bytes(std::ceil(spec.bytes.value() / spec.gpus));
-  return {device, buffer, rank * bytes, bytes};
+  return {spec.first + device, buffer, rank * bytes, bytes};
 }
 
 BufferRange share_of(const BufferRange& whole, int first, int end, int parts) {
@@ -19,7 +19,9 @@ std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec
   const bool in_place = spec.backend == Backend::sdma && plan_of(spec.variant).in_place;
   const Delivery gathered{chunk(spec, to, output_buffer, from), chunk(spec, from, output_buffer, from)};
   const Delivery reduced{chunk(spec, to, output_buffer, to), chunk(spec, from, input_buffer, to)};
-  const sim::Bytes all(std::ceil(spec.bytes.value()));
+  const auto all = [&spec](int device, int buffer) {
+    return BufferRange{spec.first + device, buffer, sim::Bytes(0.0), sim::Bytes(std::ceil(spec.bytes.value()))};
+  };
   switch (kind) {
     case CollectiveKind::all_gather:
       return {gathered};
@@ -29,10 +31,10 @@ std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec
       return {reduced};
     case CollectiveKind::all_reduce:
       if (spec.backend != Backend::one_shot) return {reduced, gathered};
-      return {{{to, output_buffer, sim::Bytes(0.0), all}, {from, input_buffer, sim::Bytes(0.0), all}}};
+      return {{all(to, output_buffer), all(from, input_buffer)}};
     case CollectiveKind::broadcast:
       if (from != 0) return {};
-      return {{{to, output_buffer, sim::Bytes(0.0), all}, {from, output_buffer, sim::Bytes(0.0), all}}};
+      return {{all(to, output_buffer), all(from, output_buffer)}};
   }
   return {};
 }

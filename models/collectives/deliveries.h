@@ -12,6 +12,8 @@ namespace c3sim::models {
 inline constexpr int input_buffer = 0;
 inline constexpr int output_buffer = 1;
 
+// Devices here are ranks of the collective, from 0; those of ranges that come out are GPUs of the node.
+
 // The part of an array that belongs to rank `rank`: one of `spec.gpus` equal chunks, for which the array is padded.
 BufferRange chunk(const CollectiveSpec& spec, int device, int buffer, int rank);
 

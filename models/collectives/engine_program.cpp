@@ -36,9 +36,9 @@ TransferCommand EngineLayout::transfer(int gpu, int peer) const {
 }
 
 void EngineLayout::add(int gpu, int peer, std::vector<TransferCommand> transfers) {
-  const int engine = sdma_.recommended_engine(gpu, peer);
+  const int engine = sdma_.recommended_engine(spec_.first + gpu, spec_.first + peer);
   const int queue = used_queues_[{gpu, engine}]++ % sdma_.queues_per_engine;
-  programs_.push_back({gpu, engine, queue, std::move(transfers)});
+  programs_.push_back({spec_.first + gpu, engine, queue, std::move(transfers)});
 }
 
 }  // namespace c3sim::models

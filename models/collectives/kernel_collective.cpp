@@ -55,6 +55,7 @@ class KernelCollective {
   sim::ActivitySpec describe(const Flow& flow) const;
   void book(const ChannelStep& step, const std::vector<int>& channels);
   void follow_clock(int gpu);
+  std::size_t rank(int gpu) const { return static_cast<std::size_t>(gpu - spec_.first); }
   std::string track(int gpu) const { return device_name(gpu) + '.' + name_; }
   void start_ready_channels();
 
@@ -66,7 +67,7 @@ class KernelCollective {
   int gpus_;     // of those that take part, the simulated ones
   int running_;  // of those, how many have not ended
   sim::Latch finished_;
-  std::vector<sim::OpenStep> kernels_;             // by GPU, from their launch on
+  std::vector<sim::OpenStep> kernels_;             // by rank, from their launch on
   std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
   std::vector<int> ready_;                         // channels placed everywhere, not yet moving
   std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
@@ -80,14 +81,17 @@ class KernelCollective {
 sim::Task<> KernelCollective::run() {
   std::vector<PowerGovernor::Listener> listeners;
   listeners.reserve(static_cast<std::size_t>(gpus_));
-  for (int gpu = 0; gpu < gpus_; ++gpu) {
+  const int end = spec_.first + gpus_;
+  for (int gpu = spec_.first; gpu < end; ++gpu) {
     listeners.push_back(node_.gpu(gpu).governor(Tenant::rccl).add_listener([this, gpu] { follow_clock(gpu); }));
   }
-  for (int gpu = 0; gpu < gpus_; ++gpu) node_.simulator().spawn(name_ + " on gpu" + std::to_string(gpu), run_on(gpu));
+  for (int gpu = spec_.first; gpu < end; ++gpu) {
+    node_.simulator().spawn(name_ + " on gpu" + std::to_string(gpu), run_on(gpu));
+  }
   co_await finished_.wait();
   ledger_.require_complete();
-  for (int gpu = 0; gpu < gpus_; ++gpu) {
-    node_.gpu(gpu).governor(Tenant::rccl).remove_listener(listeners[static_cast<std::size_t>(gpu)]);
+  for (int gpu = spec_.first; gpu < end; ++gpu) {
+    node_.gpu(gpu).governor(Tenant::rccl).remove_listener(listeners[rank(gpu)]);
   }
 }
 
@@ -106,7 +110,7 @@ sim::Task<> KernelCollective::run_on(int gpu) {
   kernel.stream = stream_;
   kernel.tenant = Tenant::rccl;
   CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
-  sim::OpenStep& step = kernels_[static_cast<std::size_t>(gpu)] = sim::OpenStep(node_.simulator());
+  sim::OpenStep& step = kernels_[rank(gpu)] = sim::OpenStep(node_.simulator());
   co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));
   step.show(track(gpu), "kernel");
   if (--running_ == 0 && stream_.ended != nullptr) stream_.ended->open();
@@ -117,7 +121,7 @@ sim::Task<> KernelCollective::run_on(int gpu) {
 // A cohort of channels on one GPU holds its CUs until all its data has moved, waiting for the other GPUs included.
 sim::Task<> KernelCollective::run_channels(int gpu, const Cohort& cohort) {
   node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(cohort.size());
-  sim::OpenStep(kernels_[static_cast<std::size_t>(gpu)]).end(track(gpu), "placement of channels");
+  sim::OpenStep(kernels_[rank(gpu)]).end(track(gpu), "placement of channels");
   const std::vector<Cohort::Placement> placements = cohort.placements();
   for (const Cohort::Placement& placement : placements) {
     if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < gpus_) continue;
@@ -148,7 +152,7 @@ sim::Task<> KernelCollective::move_data(std::vector<int> channels) {
     sim::OpenStep latency(node_.simulator());
     co_await node_.simulator().delay(step.latency);
     latency.end(name_, "latency of steps", program_.protocol);
-    if (&step == &program_.steps.front() && moving_++ == 0) caches_.emplace(node_, program_.fills);
+    if (&step == &program_.steps.front() && moving_++ == 0) caches_.emplace(node_, spec_.first, gpus_, program_.fills);
     co_await move_step(step, share);
     book(step, channels);
   }

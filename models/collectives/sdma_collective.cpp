@@ -130,7 +130,8 @@ sim::Task<sim::Time> SdmaCollective::run() {
   const sim::Time start = simulator().now();
   for (Step& step : steps_) {
     if (spec_.prelaunch) {
-      co_await engines_.front()->submitter(host_).write_word(*step.release, released);
+      SdmaComplex& first = *engines_[static_cast<std::size_t>(spec_.first)];
+      co_await first.submitter(host_).write_word(*step.release, released);
     } else {
       co_await submit(step);
     }

@@ -36,6 +36,7 @@ class SdmaCollective {
   // waits knows of all completions. Returns the time that it took.
   sim::Task<sim::Time> run();
 
+  const CollectiveSpec& spec() const { return spec_; }
   sim::Simulator& simulator() { return host_.simulator(); }
 
  private:

@@ -1,6 +1,7 @@
-// The share of the caches of all GPUs that a collective holds while its data streams through them.
+// The share of its GPUs' caches that a collective holds while its data streams through them.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "models/machine/cache_sharing.h"
@@ -16,13 +17,12 @@ class StreamFill {
     double l2 = 0.0;
     double cache = 0.0;
   };
-  StreamFill(Node& node, PerPayload fills);
+  StreamFill(Node& node, int first, int gpus, PerPayload fills);  // the simulated GPUs that take part
   // To be called once. Not left to the destructor: a run that fails is taken down after its node.
   void leave();
 
  private:
-  Node& node_;
-  std::vector<CacheSharing::Handle> clients_;  // by simulated GPU
+  std::vector<std::pair<CacheSharing*, CacheSharing::Handle>> clients_;  // by GPU
 };
 
 }  // namespace c3sim::models

@@ -45,7 +45,8 @@ struct CollectiveSpec {
   CollectiveKind kind = CollectiveKind::all_gather;
   Backend backend = Backend::rccl;
   sim::Bytes bytes;  // the whole array of one GPU, gathered, exchanged or reduced
-  int gpus = 8;      // the first `gpus` of the node take part
+  int gpus = 8;      // that take part: as many of the node's, one after the other
+  int first = 0;     // from this one on; 0 where one stands for all
   SdmaVariant variant = SdmaVariant::pcpy;
   bool prelaunch = false;       // SDMA: commands queued beforehand behind a POLL; the run is timed from its release
   int engines = 1;              // SDMA b2b: engines per GPU that share the copies

@@ -167,7 +167,7 @@ const Words<StepWords>& words_of(const StepWords&) {
       {"cp", [](auto& q) { return whole_of(q.question.cp, 1, most_gpus); },
        "GPUs that share out each sequence (1 unless given)"},
       {"pp", [](auto& q) { return whole_of(q.question.pp, 1, most_gpus); },
-       "Stages of a pipeline, each a GPU with its share of the layers (1 unless given)"},
+       "Stages of a pipeline, each with its share of the layers, on GPUs of its own (1 unless given)"},
       {"micro", [](auto& q) { return whole_of(q.question.micro, 1, most); },
        "Micro-batches that the sequences are shared out to (1 unless given)"},
       {"shard", [](auto& q) { return value_of(q.question.shard, shard_choices()); },

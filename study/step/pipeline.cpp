@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -49,11 +50,17 @@ class Pipeline {
     return fmt::format("_s{}_{}{}", stage, turn.forward ? "f" : "b", turn.micro);
   }
 
+  int first_gpu(int stage) const { return stage * question_.stage_gpus(); }
   // What was written since the last one.
   void block(int stage, const std::string& suffix, std::int64_t repeats) {
-    if (std::vector<StepOperation> written = writer_.take(); !written.empty()) {
-      blocks_.push_back({repeats, std::move(written), suffix, {stage}});
+    std::vector<StepOperation> written = writer_.take();
+    if (written.empty()) return;
+    for (StepOperation& one : written) {
+      if (auto* const collective = std::get_if<models::CollectiveSpec>(&one.work)) collective->first = first_gpu(stage);
     }
+    std::vector<int> gpus(static_cast<std::size_t>(question_.stage_gpus()));
+    std::iota(gpus.begin(), gpus.end(), first_gpu(stage));
+    blocks_.push_back({repeats, std::move(written), suffix, std::move(gpus)});
   }
 
   // The layers, the first of them apart: it waits for what is sent to the stage.
@@ -66,8 +73,8 @@ class Pipeline {
       if (!turn.forward && turn.micro > 0) {
         writer_.operate("accumulate", Kind::elementwise, "add", layer_weights(question_), single_precision);
       }
-      if (first && awaited != nullptr) {
-        writer_.wait_first({awaited + suffix(turn.forward ? stage - 1 : stage + 1, turn)});
+      for (int rank = 0; first && awaited != nullptr && rank < question_.stage_gpus(); ++rank) {
+        writer_.wait_first({awaited + of_rank(rank) + suffix(turn.forward ? stage - 1 : stage + 1, turn)});
       }
       block(stage, suffix(stage, turn) + (first ? "_first" : ""), first ? 0 : layers_ - 1);
     }
@@ -97,15 +104,22 @@ class Pipeline {
     block(stage, suffix(stage, turn), 0);
   }
 
-  // Behind what was written last.
+  // Of the GPUs of a stage, where there are several.
+  std::string of_rank(int rank) const { return question_.stage_gpus() == 1 ? "" : fmt::format("_gpu{}", rank); }
+
+  // Behind what was written last: by each GPU, to its like in the other stage.
   void send(const std::string& name, int from, int to, Turn turn) {
-    const StepBlock& last = blocks_.back();
-    StepOperation operation{name, Kind::send, what_is_sent(from, to), fmt::format("{}_s{}", name, from)};
-    // The first, which is long over, tells it apart from the next kernel of the stage, so that hosts may launch both
-    // beforehand.
-    operation.after.push_back({last.operations.front().name + last.suffix});
-    operation.after.push_back({last.operations.back().name + last.suffix});
-    blocks_.push_back({0, {std::move(operation)}, suffix(from, turn), {from, to}});
+    const StepBlock last = blocks_.back();
+    for (int rank = 0; rank < question_.stage_gpus(); ++rank) {
+      const std::vector<int> gpus{first_gpu(from) + rank, first_gpu(to) + rank};
+      StepOperation operation{name, Kind::send, what_is_sent(gpus.front(), gpus.back()),
+                              fmt::format("{}_s{}{}", name, from, of_rank(rank))};
+      // The first, which is long over, tells it apart from the next kernel of the stage, so that hosts may launch both
+      // beforehand.
+      operation.after.push_back({last.operations.front().name + last.suffix});
+      operation.after.push_back({last.operations.back().name + last.suffix});
+      blocks_.push_back({0, {std::move(operation)}, of_rank(rank) + suffix(from, turn), gpus});
+    }
   }
 
   Work what_is_sent(int from, int to) const {

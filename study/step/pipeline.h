@@ -1,4 +1,5 @@
-// A pipeline on one node: each stage is a GPU with as many of the layers as any other, through which micro-batches go.
+// A pipeline on one node: each stage has as many of the layers as any other, and GPUs that share out its products and
+// experts; micro-batches go through all.
 #pragma once
 
 #include <cstdint>

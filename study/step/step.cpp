@@ -47,7 +47,7 @@ struct Listed {
   const StepBlock* block = nullptr;
 };
 
-// When a GPU was at work.
+// When a GPU of a stage was at work.
 struct Lanes {
   std::vector<Busy> compute;
   std::vector<Busy> communication;
@@ -166,7 +166,7 @@ class StepRun {
     if (!faults.empty()) throw sim::ConfigError(std::move(faults));
   }
 
-  // None begins before the hosts have paused. Of one GPU: where each has a stage of its own, of the mean one.
+  // None begins before the hosts have paused. Of one GPU: where there are stages, of the mean one.
   static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
                    const models::PlatformSpec& platform, const StepQuestion& question) {
     std::map<std::string, Listed> listed;
@@ -182,20 +182,22 @@ class StepRun {
       const Listed& one = listed.at(node.listed);
       for (StepPart& part : parts_of(one.name, one.kind, node.operation.work, timeline.operations[place], platform)) {
         part.start = std::max(part.start, question.pause);
-        seen.count(part, share, platform);
-        for (std::size_t gpu = 0; gpu < lanes.size(); ++gpu) {
+        seen.count(part, one.block->share(question.gpus()), platform);
+        for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
           const std::vector<int>& gpus = one.block->gpus;
-          if (!gpus.empty() && std::ranges::count(gpus, static_cast<int>(gpu)) == 0) continue;
-          (communicates(part.kind) ? lanes[gpu].communication : lanes[gpu].compute).emplace_back(part.start, part.end);
+          const int first = static_cast<int>(stage) * question.stage_gpus();
+          if (!gpus.empty() && std::ranges::count(gpus, first) == 0) continue;
+          Lanes& lane = lanes[stage];
+          (communicates(part.kind) ? lane.communication : lane.compute).emplace_back(part.start, part.end);
         }
       }
     }
-    for (Lanes& gpu : lanes) {
-      std::vector<Busy> all = gpu.compute;
-      all.insert(all.end(), gpu.communication.begin(), gpu.communication.end());
-      const sim::Time busy = length(unite(std::move(gpu.compute)));
+    for (Lanes& stage : lanes) {
+      std::vector<Busy> all = stage.compute;
+      all.insert(all.end(), stage.communication.begin(), stage.communication.end());
+      const sim::Time busy = length(unite(std::move(stage.compute)));
       seen.compute += share * sim::to_seconds(busy).value();
-      seen.communication += share * sim::to_seconds(length(unite(std::move(gpu.communication)))).value();
+      seen.communication += share * sim::to_seconds(length(unite(std::move(stage.communication)))).value();
       seen.exposed += share * sim::to_seconds(length(unite(std::move(all))) - busy).value();
     }
     return seen;
@@ -279,7 +281,7 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.time = time(seen.time);
   result.compute = time(seen.compute);
   result.communication = time(seen.communication);
-  result.exposed = time(seen.exposed);
+  result.exposed = std::min(time(seen.exposed), result.communication);
   std::array<double, kinds> by_kind{};
   for (const auto& [name, share] : seen.operations) by_kind[static_cast<std::size_t>(share.kind)] += share.time;
   for (std::size_t kind = 0; kind < kinds; ++kind) result.by_kind[kind] = time(by_kind[kind]);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 
@@ -36,6 +37,7 @@ std::string words(const models::CollectiveSpec& spec) {
   if (spec.backend == models::Backend::sdma) {
     how += fmt::format(", variant: {}, prelaunch: {}", to_string(spec.variant), spec.prelaunch);
   }
+  if (spec.first > 0) how += fmt::format(", first: {}", spec.first);
   return fmt::format("collective: {{kind: {}, bytes: {}, backend: {}, gpus: {}{}{}}}", to_string(spec.kind),
                      bytes_text(spec.bytes), to_string(spec.backend), spec.gpus, how,
                      spec.graph ? ", graph: true" : "");
@@ -77,8 +79,8 @@ std::string line_of(const StepOperation& one, const StepBlock& block) {
                                  [](const models::RemoteKernelSpec& spec) { return words(spec); },
                                  [](const auto&) { return std::string(); }},  // a step has no other work
                  one.work);
-  const bool placed = one.kind != Kind::send && !block.gpus.empty();
-  const std::string gpus = placed ? fmt::format("gpus: [{}], ", block.gpus.front()) : "";
+  const bool placed = !communicates(one.kind) && !block.gpus.empty();
+  const std::string gpus = placed ? fmt::format("gpus: [{}], ", fmt::join(block.gpus, ", ")) : "";
   return fmt::format("{{name: {}{}, stream: {}, {}{}{}}}\n", one.name, block.suffix, one.stream, gpus, waits, work);
 }
 

@@ -43,15 +43,21 @@ void check_pieces(const StepQuestion& question, Faults& faults) {
 
 void check_pipeline(const StepQuestion& question, Faults& faults) {
   if (question.pp == 1 && question.micro == 1) return;
-  faults.require_divisor("pp", question.pp, question.layer_count(), "layers");
+  if (question.layer_count() % question.pp != 0) {
+    faults.add("pp", fmt::format("{} stages do not share {} layers evenly: a divisor is accepted", question.pp,
+                                 question.layer_count()));
+  }
   if (question.batch % question.micro != 0) {
     faults.add("micro", fmt::format("{} micro-batches do not share {} sequences evenly: a divisor is accepted",
                                     question.micro, question.batch));
   }
-  if (question.gpus() != question.pp) {
-    faults.add("pp", fmt::format("a stage is one GPU: beside --pp {} and --micro {} --tp, --ep, --dp and --cp of 1 are "
-                                 "accepted, not {}, {}, {} and {}",
-                                 question.pp, question.micro, question.tp, question.ep, question.dp, question.cp));
+  if (question.replicas() > 1) {
+    faults.add("pp", fmt::format("GPUs of a stage share out products and experts (--tp, --ep): beside --pp {} and "
+                                 "--micro {} --dp and --cp of 1 are accepted, not {} and {}",
+                                 question.pp, question.micro, question.dp, question.cp));
+  }
+  if (question.collectives.fuses) {
+    faults.add("pp", "t3 is of steps without stages: another of --collectives is accepted");
   }
   if (question.decoding > 0) faults.add("decoding", "micro-batches are alike: none decodes beside a prefill");
 }

@@ -67,7 +67,14 @@ struct StepBlock {
   std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it is none of layers, and runs once
   std::vector<StepOperation> operations;
   std::string suffix{};     // of the names of its operations, where a step has several blocks of the same ones
-  std::vector<int> gpus{};  // that do it, or between which it is sent; empty: all
+  std::vector<int> gpus{};  // that do it, or from which to which it is sent; empty: all
+
+  bool is_sent() const { return operations.front().kind == Kind::send; }
+  // How much of it the mean GPU does, of so many in the step.
+  double share(int of_gpus) const {
+    if (gpus.empty()) return 1.0;
+    return (is_sent() ? 1.0 : static_cast<double>(gpus.size())) / of_gpus;
+  }
 };
 
 }  // namespace c3sim::study

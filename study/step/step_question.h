@@ -64,7 +64,7 @@ struct StepQuestion {
   int ep = 1;     // GPUs that share out the experts
   int dp = 1;     // replicas of these, each with sequences of its own
   int cp = 1;     // GPUs that share out each sequence
-  int pp = 1;     // stages, each a GPU with its share of the layers
+  int pp = 1;     // stages, each with its share of the layers and GPUs of its own
   int micro = 1;  // batches that the sequences are shared out to, one after the other
   Shard shard = Shard::none;
   models::Dtype dtype = models::Dtype::bf16;
@@ -84,7 +84,8 @@ struct StepQuestion {
 
   auto operator<=>(const StepQuestion&) const = default;
 
-  int gpus() const { return tp * ep * dp * cp * pp; }
+  int gpus() const { return stage_gpus() * pp; }
+  int stage_gpus() const { return tp * ep * dp * cp; }
   // GPUs that have the same weights.
   int replicas() const { return dp * cp; }
   models::Backend carrier_of(models::CollectiveKind kind) const;

@@ -45,13 +45,16 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question) {
       }
     }
   }
-  // And as stages, a GPU each, with the question's micro-batches.
-  StepQuestion stages = question;
-  stages.tp = stages.ep = stages.cp = stages.dp = 1;
-  stages.pp = gpus;
-  stages.batch = sequences;
-  stages.shard = Shard::none;
-  if (gpus > 1) splits.push_back(stages);
+  // And as stages, whose GPUs share out products, with the question's micro-batches.
+  for (const int pp : divisors_of(gpus)) {
+    StepQuestion stages = question;
+    stages.tp = gpus / pp;
+    stages.ep = stages.cp = stages.dp = 1;
+    stages.pp = pp;
+    stages.batch = sequences;
+    stages.shard = Shard::none;
+    if (pp > 1) splits.push_back(stages);
+  }
   return splits;
 }
 

@@ -25,7 +25,9 @@ std::string words(const models::CollectiveSpec& spec) {
   if (spec.channels) text += fmt::format(" on {} channels", *spec.channels);
   if (spec.cus) text += fmt::format(" on {} CUs", *spec.cus);
   const std::string gpus = spec.gpus == 0 ? "all" : fmt::to_string(spec.gpus);
-  return fmt::format("{} {} of {} over {} GPUs", text, models::to_string(spec.kind), sim::to_string(spec.bytes), gpus);
+  const std::string from = spec.first == 0 ? "" : " from " + device_name(spec.first);
+  return fmt::format("{} {} of {} over {} GPUs{}", text, models::to_string(spec.kind), sim::to_string(spec.bytes), gpus,
+                     from);
 }
 
 std::string words(const models::SdmaCopySpec& copy) {

@@ -48,6 +48,7 @@ models::CollectiveSpec read_collective(sim::Section section, const models::Platf
   spec.variant = section.choice<models::SdmaVariant>("variant", variant_choices(), models::SdmaVariant::pcpy);
   spec.prelaunch = section.flag("prelaunch", false);
   spec.gpus = static_cast<int>(section.integer("gpus", 2, platform.gpus, platform.gpus));
+  spec.first = static_cast<int>(section.integer("first", 0, platform.gpus - 2, 0));
   spec.engines = static_cast<int>(section.integer("engines", 1, 1024, 1));
   spec.graph = section.flag("graph", false);
   for (const char* of_engines : {"variant", "prelaunch", "engines"}) {
@@ -289,11 +290,11 @@ std::vector<int> gpus_of(const Operation& operation, const models::PlatformSpec&
     return named;
   };
   const std::vector<int> all = all_gpus(platform);
-  const auto first = [&](int count) {
-    return std::vector<int>(all.begin(), all.begin() + std::clamp(count, 1, platform.gpus));
+  const auto from = [&](int first, int count) {
+    return std::vector<int>(all.begin() + first, all.begin() + std::clamp(first + count, first + 1, platform.gpus));
   };
-  return std::visit(sim::Overloaded{[&](const models::CollectiveSpec& spec) { return first(spec.gpus); },
-                                    [&](const models::FusedSpec& spec) { return first(spec.gpus_of(platform.gpus)); },
+  return std::visit(sim::Overloaded{[&](const models::CollectiveSpec& spec) { return from(spec.first, spec.gpus); },
+                                    [&](const models::FusedSpec& spec) { return from(0, spec.gpus_of(platform.gpus)); },
                                     [&](const models::SdmaCopySpec& copy) {
                                       return own({copy.from, copy.to});
                                     },

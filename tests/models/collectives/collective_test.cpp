@@ -51,6 +51,22 @@ TEST(SharedAllReduce, TakesTheCusItIsGivenAndTheVariantItNames) {
   EXPECT_GT(time_on(platform, spec), all_cus);
 }
 
+// The mesh is the same wherever one stands: the last four GPUs take what the first four take.
+TEST(CollectiveGroup, TakesAsLongWhereverItBegins) {
+  const PlatformSpec platform = mi300x();
+  for (const BackendAbilities& backend : backends()) {
+    for (const CollectiveKind kind : backend.kinds) {
+      if (kind == CollectiveKind::reduce_scatter && backend.backend == Backend::sdma) continue;
+      CollectiveSpec spec = collective(kind, backend.backend, 16_MiB);
+      spec.gpus = 4;
+      spec.host_threads = HostThreads::per_gpu;
+      const sim::Time first = time_on(platform, spec);
+      spec.first = 4;
+      EXPECT_EQ(time_on(platform, spec), first) << backend.name << " " << to_string(kind);
+    }
+  }
+}
+
 TEST(CollectiveParts, AreKernelsEnginesOrBoth) {
   SdmaSpec engines = mi300x().gpu.sdma;
   const CollectiveSpec on_sdma = collective(CollectiveKind::all_reduce, Backend::sdma, 1_MiB);
@@ -62,6 +78,16 @@ TEST(CollectiveParts, AreKernelsEnginesOrBoth) {
   engines.reduction = true;
   EXPECT_FALSE(kernel_part(on_sdma, engines));
   EXPECT_EQ(engine_part(on_sdma, engines)->kind, CollectiveKind::all_reduce);
+}
+
+TEST(CollectiveGroup, LiesWithinTheNode) {
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, 1_MiB);
+  spec.gpus = 4;
+  spec.first = 5;
+  sim::Simulator simulator;
+  const Node node(simulator, mi300x());
+  EXPECT_EQ(why_impossible(spec, node),
+            "4 GPUs from gpu5 on are more than the node has: 0 to 4 is accepted as the first");
 }
 
 TEST(CollectiveParts, SayWhyTheyAreImpossible) {

@@ -200,6 +200,28 @@ TEST(Pipeline, OfTrainingIsIdleAsLong) {
   EXPECT_LT(us(result.time), 1.01 * busy + 2.0 * send * (micro + stages - 1));
 }
 
+// Two stages of four GPUs each are as long idle as two of one, and each turn takes what a step of its layers takes on
+// four GPUs; every GPU sends to its like.
+TEST(Pipeline, HasStagesOfSeveralGpus) {
+  constexpr int micro = 4;
+  StepQuestion alone = prefill_of("llama3-8b", 4, 2048);
+  alone.tp = 4;
+  StepQuestion question = prefill_of("llama3-8b", 8, 2048);
+  question.tp = 4;
+  question.pp = 2;
+  question.batch = micro;
+  question.micro = micro;
+  for (const models::Backend carrier : {models::Backend::rccl, models::Backend::sdma}) {
+    alone.collectives = question.collectives = carrier;
+    const double turn = us(ask_mi300x(alone).time);
+    const StepResult result = ask_mi300x(question);
+    const double sends = result.operations.at("activations").count;
+    EXPECT_NEAR(sends, micro / 2.0, 1e-9);  // four of each GPU of the first stage, none of the second
+    const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) / sends;
+    EXPECT_NEAR(us(result.time), (micro + 1) * turn + send, 0.02 * us(result.time));
+  }
+}
+
 // Of a stage: a quarter of the layers, and the activations of as many micro-batches as there are stages.
 TEST(Pipeline, SharesOutWeightsAndHoldsMicroBatches) {
   StepQuestion question = training_of("llama3-8b", 8, 2048);
@@ -287,6 +309,8 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   pipeline.pp = 2;
   pipeline.micro = 2;
   pipeline.batch = 2;
+  StepQuestion stages_of_two = pipeline;
+  stages_of_two.tp = 2;
   StepQuestion in_pieces = prefill_of("llama3-8b", 2, 2048);
   in_pieces.tp = 8;
   in_pieces.pieces = 2;
@@ -297,7 +321,7 @@ TEST(Step, AsAnExperimentTakesAsLong) {
     return one;
   };
   for (const StepQuestion& question :
-       {with(decode, true), with(decode, false), with(pipeline, true), with(in_pieces, true),
+       {with(decode, true), with(decode, false), with(pipeline, true), with(stages_of_two, true), with(in_pieces, true),
         with(fused_prefill(8, 2048), true), with(fused_prefill(4, 2048), false), training_of("llama3-8b", 2, 512)}) {
     const double step = us(ask(platform.spec, question, operators).time);
     sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
@@ -526,12 +550,12 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   EXPECT_THAT(faults(question), says("half", "llama3-8b has no experts"));
   question = decode_of("llama3-8b", 1, 6);
   question.pp = 3;
-  EXPECT_THAT(faults(question), says("pp", "3 GPUs do not share 32 layers evenly"));
+  EXPECT_THAT(faults(question), says("pp", "3 stages do not share 32 layers evenly"));
   question.pp = 4;
   question.micro = 4;
   EXPECT_THAT(faults(question), says("micro", "4 micro-batches do not share 6 sequences evenly"));
-  question.tp = 2;
-  EXPECT_THAT(faults(question), says("pp", "--tp, --ep, --dp and --cp of 1 are accepted, not 2, 1, 1 and 1"));
+  question.dp = 2;
+  EXPECT_THAT(faults(question), says("pp", "--dp and --cp of 1 are accepted, not 2 and 1"));
   question = decode_of("llama3-8b", 1, 1);
   question.pieces = 4;
   EXPECT_THAT(faults(question), says("pieces", "--phase prefill"));
