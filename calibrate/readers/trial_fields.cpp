@@ -134,19 +134,7 @@ study::Trial read_gemm(FieldReader& fields) {
 models::CollectiveSpec read_collective_spec(FieldReader& fields) {
   study::CollectiveQuestion question;
   fields.read_words_of(question);
-  models::CollectiveSpec spec;
-  spec.kind = question.collective;
-  spec.backend = question.backend;
-  if (!question.sizes.empty()) spec.bytes = question.sizes.front();
-  spec.gpus = question.gpus.value_or(0);
-  if (!question.variants.empty()) spec.variant = question.variants.front();
-  spec.prelaunch = !question.prelaunch.empty();
-  spec.engines = question.engines.value_or(1);
-  spec.cus = question.cus;
-  spec.channels = question.channels;
-  spec.host_threads = question.host_threads;
-  spec.graph = question.graph;
-  return spec;
+  return study::spec_of(question);
 }
 
 study::Trial read_copy(FieldReader& fields) {

@@ -169,7 +169,12 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
     if (std::string fault = tell(question, word); !fault.empty()) throw sim::ConfigError({{word.name, "", fault}});
   }
   return std::visit(
-      sim::Overloaded{[&](const auto& plain) { return to_tables(study::ask(testbed, plain), testbed.platform()); },
+      sim::Overloaded{[&](const auto& plain) {
+                        return to_tables(plain, study::ask(testbed, plain), testbed.platform());
+                      },
+                      [&](const ServeQuestion& serve) {
+                        return to_tables(study::ask(testbed, serve), testbed.platform());
+                      },
                       [&](const StepWords& words_of_step) { return answer_step(testbed.platform(), words_of_step); }},
       question);
 }
