@@ -12,11 +12,12 @@
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/variables.h"
+#include "study/ask/words.h"
 #include "study/c3/finer_grain.h"
+#include "study/experiment/operation_reader.h"
 #include "study/work/choices.h"
 #include "study/work/config_folders.h"
 #include "study/work/dependent.h"
-#include "study/work/operation_reader.h"
 
 namespace c3sim::study {
 
@@ -26,7 +27,6 @@ constexpr std::size_t most_operations = 10'000;
 constexpr int most_repetitions = 10'000;
 constexpr int most_pieces = 1024;
 constexpr std::size_t most_files = 64;
-constexpr sim::Limits<sim::Bytes> stored_ranges{sim::Bytes(0.0), largest_array};
 
 // A file beside the including one or below it, or a shipped experiment of that name: whoever is sent an experiment
 // opens no other file with it.
@@ -280,9 +280,7 @@ std::vector<Wait> ExperimentReader::read_waits(sim::Section& section) {
     sim::Section stored = section.section("stored");
     std::optional<Wait> wait = read_wait(stored, "of", stored.text("of"));
     StoredRange range{};
-    range.begin = stored.bytes("from", stored_ranges, sim::Bytes(0.0));
-    range.end = stored.bytes("to", stored_ranges);
-    range.trigger = stored.choice<models::TriggerChoice>("trigger", trigger_choices());
+    read_words(range, stored, platform_);
     if (wait && section.is_sound("stored")) {
       wait->range = range;
       waits.push_back(std::move(*wait));
@@ -310,9 +308,9 @@ void ExperimentReader::read_operation(sim::Section& section) {
   operation.gpus = read_gpus(section, work, platform_);
   node.gpus = gpus_of(operation, platform_);
   // What follows from a value that is wrong is no fault of its own.
-  if (!section.is_sound(kind_key(work))) return;
+  if (!section.is_sound(kind_of(work).key)) return;
   if (std::string reason = testbed_.why_impossible(work); !reason.empty()) {
-    return section.fault(kind_key(work), std::move(reason));
+    return section.fault(kind_of(work).key, std::move(reason));
   }
   node.piece = read_pieces(section);
   if (std::string reason = why_uncut(work, node.piece); !reason.empty()) return section.fault("pieces", reason);
@@ -333,8 +331,8 @@ void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, con
   auto [schedule, fastest] = asked.choice<NamedSchedule>("schedule", named_schedules());
   if (!asked.is_sound("gemm")) return;
   if (!shape.ok()) return asked.fault("gemm", shape.error);
-  for (const char* const other : {"gemm", "collective", "copy", "packets", "kernel", "remote", "delay", "host"}) {
-    if (section.has(other)) section.fault(other, "'dependent' is this operation's work already");
+  for (const KindOfWork& other : kinds_of_work()) {
+    if (section.has(other.key)) section.fault(other.key, "'dependent' is this operation's work already");
   }
   std::string reason = why_impossible(schedule, shape.shape, platform_);
   if (reason.empty()) reason = testbed_.why_impossible(Work(shape.shape));

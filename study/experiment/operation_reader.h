@@ -10,13 +10,9 @@
 
 namespace c3sim::study {
 
-inline constexpr sim::Limits<sim::Bytes> array_sizes{sim::Bytes(1.0), largest_array};
-
 // The work under the one key that names its kind: gemm, collective, copy, packets, kernel, remote, fused, delay or
 // host.
 Work read_work(sim::Section operation, const models::PlatformSpec& platform);
-// That key.
-const char* kind_key(const Work& work);
 
 // `priority: low|normal|high` and `cus: [first, end]`, of kernels alone.
 int read_priority(sim::Section operation, const Work& work, const models::PlatformSpec& platform);
