@@ -12,17 +12,15 @@ namespace {
 constexpr int most_gpus = 64;
 constexpr sim::Limits<sim::Time> pauses{sim::Time(0), sim::Time(3'600'000'000'000'000)};  // an hour
 
-int highest(const Reading& in, Highest high) {
-  return in.platform == nullptr ? models::most_channels : high(*in.platform);
-}
-
 std::string sizes_accepted() { return fmt::format("1B to {} are accepted", sim::to_string(largest_array)); }
 
-std::string integer_schema(int low) { return fmt::format(R"({{"type": "integer", "minimum": {}}})", low); }
+std::string integer_schema(int low, const Highest& high) {
+  const std::string most = high.of == nullptr ? fmt::format(R"(, "maximum": {})", high.elsewhere) : "";
+  return fmt::format(R"({{"type": "integer", "minimum": {}{}}})", low, most);
+}
 
 }  // namespace
 
-int any_count(const models::PlatformSpec&) { return models::most_channels; }
 int all_cus(const models::PlatformSpec& platform) { return platform.gpu.cus(); }
 int all_gpus_of(const models::PlatformSpec& platform) { return platform.gpus; }
 int last_gpu(const models::PlatformSpec& platform) { return platform.gpus - 1; }
@@ -113,17 +111,6 @@ Value device_of(int& device) {
 namespace {
 
 template <class Number>
-Value whole(Number& number, int low, int high) {
-  return {
-      .form = "COUNT",
-      .read = [&number, low, high](const Reading& in) { number = in.arguments.integer(in.option, in.text, low, high); },
-      .text = [&number] { return std::to_string(number); },
-      .take = [&number, low,
-               high](const Entry& in) { number = static_cast<Number>(in.section.integer(in.key, low, high)); },
-      .schema = fmt::format(R"({{"type": "integer", "minimum": {}, "maximum": {}}})", low, high)};
-}
-
-template <class Number>
 Value real(Number& number, double low, double high) {
   return {.form = "NUMBER",
           .read = [&number, low,
@@ -133,51 +120,47 @@ Value real(Number& number, double low, double high) {
           .schema = fmt::format(R"({{"type": "number", "minimum": {}, "maximum": {}}})", low, high)};
 }
 
-template <class Count>
-Value count(Count& number, int low, Highest high, std::string form) {
-  return {
-      .form = std::move(form),
-      .read = [&number, low,
-               high](const Reading& in) { number = in.arguments.integer(in.option, in.text, low, highest(in, high)); },
-      .text =
-          [&number] {
-            if constexpr (std::is_same_v<Count, int>)
-              return std::to_string(number);
-            else
-              return number ? std::to_string(*number) : "";
-          },
-      .take = [&number, low, high](
-                  const Entry& in) { number = static_cast<int>(in.section.integer(in.key, low, high(in.platform))); },
-      .of_platform = high != any_count,
-      .schema = integer_schema(low)};
+template <class Number>
+Value whole(Number& number, int low, Highest high, std::string form = "COUNT") {
+  const auto read = [&number, low, high](const Reading& in) {
+    number = in.arguments.integer(in.option, in.text, low, high.on(in.platform));
+  };
+  const auto take = [&number, low, high](const Entry& in) {
+    number = static_cast<int>(in.section.integer(in.key, low, high.on(&in.platform)));
+  };
+  return {.form = std::move(form),
+          .read = read,
+          .text = [&number] { return std::optional(number) ? fmt::format("{}", *std::optional(number)) : ""; },
+          .take = take,
+          .of_platform = high.of != nullptr,
+          .schema = integer_schema(low, high)};
 }
 
 }  // namespace
 
 Value number_of(double& number, double low, double high) { return real(number, low, high); }
 Value number_of(sim::Flops& number, double low, double high) { return real(number, low, high); }
-Value whole_of(int& number, int low, int high) { return whole(number, low, high); }
-Value whole_of(std::int64_t& number, int low, int high) { return whole(number, low, high); }
+Value whole_of(int& number, int low, Highest high) { return whole(number, low, high); }
+Value whole_of(std::int64_t& number, int low, Highest high) { return whole(number, low, high); }
 Value count_of(std::optional<int>& number, int low, Highest high, std::string form) {
-  return count(number, low, high, std::move(form));
+  return whole(number, low, high, std::move(form));
 }
-Value count_of(int& number, int low, Highest high) { return count(number, low, high, "COUNT"); }
 
 Value counts_of(std::vector<int>& counts, int low, Highest high) {
   const auto read = [&counts, low, high](const Reading& in) {
     if (in.one) {
-      counts = {in.arguments.integer(in.option, in.text, low, highest(in, high))};
+      counts = {in.arguments.integer(in.option, in.text, low, high.on(in.platform))};
     } else {
-      counts = in.arguments.integers(in.option, in.text, low, highest(in, high));
+      counts = in.arguments.integers(in.option, in.text, low, high.on(in.platform));
     }
   };
-  return {
-      .form = "COUNTS",
-      .read = read,
-      .text = [&counts] { return fmt::format("{}", fmt::join(counts, ",")); },
-      .take = [&counts, low, high](const Entry& in) { counts = in.section.integers(in.key, low, high(in.platform)); },
-      .of_platform = true,
-      .schema = fmt::format(R"({{"type": "array", "items": {}}})", integer_schema(low))};
+  return {.form = "COUNTS",
+          .read = read,
+          .text = [&counts] { return fmt::format("{}", fmt::join(counts, ",")); },
+          .take = [&counts, low,
+                   high](const Entry& in) { counts = in.section.integers(in.key, low, high.on(&in.platform)); },
+          .of_platform = true,
+          .schema = fmt::format(R"({{"type": "array", "items": {}}})", integer_schema(low, high))};
 }
 
 }  // namespace c3sim::study

@@ -44,8 +44,17 @@ struct Value {
   std::string schema = {};     // what files may say, as a JSON schema; empty where the form says
 };
 
-using Highest = int (*)(const models::PlatformSpec&);
-int any_count(const models::PlatformSpec&);  // models::most_channels
+// The largest that a whole number may be: what the platform has, or, where there is none, models::most_channels; or the
+// same everywhere.
+struct Highest {
+  Highest(int most) : elsewhere(most) {}
+  Highest(int (*has)(const models::PlatformSpec&)) : of(has) {}
+  int on(const models::PlatformSpec* platform) const { return of && platform ? of(*platform) : elsewhere; }
+
+  int (*of)(const models::PlatformSpec& platform) = nullptr;
+  int elsewhere = models::most_channels;
+};
+inline constexpr int any_count = models::most_channels;
 int all_cus(const models::PlatformSpec& platform);
 int all_gpus_of(const models::PlatformSpec& platform);
 int last_gpu(const models::PlatformSpec& platform);
@@ -60,12 +69,9 @@ Value word_of(std::string& word, std::string form);
 Value device_of(int& device);
 Value number_of(double& number, double low, double high);
 Value number_of(sim::Flops& number, double low, double high);
-// A whole number that the platform does not bound.
-Value whole_of(int& number, int low, int high);
-Value whole_of(std::int64_t& number, int low, int high);
-// Whole numbers from `low` to what the platform has.
+Value whole_of(int& number, int low, Highest high);
+Value whole_of(std::int64_t& number, int low, Highest high);
 Value count_of(std::optional<int>& count, int low, Highest high, std::string form = "COUNT");
-Value count_of(int& count, int low, Highest high);
 Value counts_of(std::vector<int>& counts, int low, Highest high);
 
 namespace detail {

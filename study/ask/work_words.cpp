@@ -16,6 +16,13 @@ constexpr sim::Limits<sim::Bytes> element_sizes{sim::Bytes(1.0), sim::Bytes(64.0
 constexpr std::string_view dtype_help = "format of its elements; bf16 unless given";
 constexpr std::string_view workgroups_help = "of 1024 threads; one that fills it on every CU unless given";
 
+// Of tables also an all-reduce, which is fused in its first half.
+Value fused_kind_of(models::CollectiveKind& kind) {
+  Value value = value_of(kind, collective_choices());
+  value.schema = R"({"enum": ["reduce_scatter", "all_to_all", "all_gather"]})";
+  return value;
+}
+
 int last_queue(const models::PlatformSpec& platform) { return platform.gpu.sdma.queues_per_engine - 1; }
 
 }  // namespace
@@ -67,11 +74,11 @@ const Words<NamedKernel>& words_of(const NamedKernel&) {
 
 const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec&) {
   static const Words<models::RemoteKernelSpec> words{
-      {"gpu", [](auto& s) { return count_of(s.gpu, 0, last_gpu); }, "that runs it", always},
+      {"gpu", [](auto& s) { return whole_of(s.gpu, 0, last_gpu); }, "that runs it", always},
       {"peers", [](auto& s) { return counts_of(s.peers, 0, last_gpu); }, "that it reaches into", always},
       {"access", [](auto& s) { return value_of(s.access, remote_access_choices()); }, "store unless given"},
       {"bytes", [](auto& s) { return value_of(s.bytes); }, "of each peer", always},
-      {"cus", [](auto& s) { return count_of(s.workgroups, 1, all_cus); }, "all unless given"}};
+      {"cus", [](auto& s) { return whole_of(s.workgroups, 1, all_cus); }, "all unless given"}};
   return words;
 }
 
@@ -79,7 +86,7 @@ const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
   static const Words<models::FusedSpec> words{
       {"gemm", [](auto& s) { return value_of(s.gemm); }, "of each GPU", always},
       {"dtype", [](auto& s) { return value_of(s.gemm.dtype, dtype_choices()); }, dtype_help},
-      {"kind", [](auto& s) { return value_of(s.kind, collective_choices()); },
+      {"kind", [](auto& s) { return fused_kind_of(s.kind); },
        "of its result, or all_gather of its operand; reduce_scatter unless given", at_points},
       {"path", [](auto& s) { return value_of(s.path, fused_path_choices()); }, "direct unless given"},
       {"trigger", [](auto& s) { return value_of(s.trigger, trigger_choices()); },
@@ -87,7 +94,7 @@ const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
       {"stores", [](auto& s) { return value_of(s.stores); }, "the first hop is stored by the GEMM itself"},
       {"pieces", [](auto& s) { return whole_of(s.pieces, 1, most_pieces); }, "of each shard; 1 unless given"},
       {"gpus",
-       [](auto& s) { return count_of(s.gpus, 2, all_gpus_of); },
+       [](auto& s) { return whole_of(s.gpus, 2, all_gpus_of); },
        "the first of the node, that take part; all unless given",
        never,
        {},
@@ -97,9 +104,9 @@ const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
 
 const Words<models::SdmaPacketList>& words_of(const models::SdmaPacketList&) {
   static const Words<models::SdmaPacketList> words{
-      {"gpu", [](auto& s) { return count_of(s.gpu, 0, last_gpu); }, "whose engine it is", always},
-      {"engine", [](auto& s) { return count_of(s.engine, 0, last_engine); }, "that they are queued on", always},
-      {"queue", [](auto& s) { return count_of(s.queue, 0, last_queue); }, "of the engine; 0 unless given"}};
+      {"gpu", [](auto& s) { return whole_of(s.gpu, 0, last_gpu); }, "whose engine it is", always},
+      {"engine", [](auto& s) { return whole_of(s.engine, 0, last_engine); }, "that they are queued on", always},
+      {"queue", [](auto& s) { return whole_of(s.queue, 0, last_queue); }, "of the engine; 0 unless given"}};
   return words;
 }
 

@@ -27,21 +27,21 @@ constexpr auto run_examples =
     "With --out, the folder also gets the experiment; its page opens with the streams over time, that of a study has "
     "charts.";
 
-// A study that the file describes: read, and described or run.
-template <class Study, class Describe, class Run>
-Results answer_study(const Request& request, sim::Config& config, const Testbed& testbed,
-                     Study (*read)(sim::Section, const Testbed&), const Describe& describe, const Run& run) {
-  resolve_parameters(config, testbed.platform());
-  const Study study = read(config.root(), testbed);
-  config.finish();
-  if (!request.says("check")) return run(study);
-  Results answer{testbed.platform().name, {}, {}, {}};
-  answer.notes.push_back(fmt::format("{}: {} would run; nothing has.", study.name, describe(study)));
+Results nothing_ran(const Platform& platform, const std::string& what) {
+  Results answer{platform.spec.name, {}, {}, {}};
+  answer.notes.push_back(what + " would run; nothing has.");
   return answer;
 }
 
-Results run_c3_study(const Request& request, const C3Study& study, Testbed& testbed, const Platform& platform,
-                     int jobs) {
+Results answer_c3_study(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+                        int jobs) {
+  resolve_parameters(config, platform.spec);
+  const C3Study study = read_c3_study(config.root(), testbed);
+  config.finish();
+  if (request.says("check")) {
+    return nothing_ran(platform, fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name,
+                                             study.pairs.size(), study.collectives.size(), study.strategies.size()));
+  }
   Results answer = study_results(study, run_study(testbed, study, request.progress(), jobs), platform.spec.name);
   const auto vary = strategies_that_vary(study.strategies);
   const Question question = question_of(study, vary);
@@ -54,39 +54,33 @@ Results run_c3_study(const Request& request, const C3Study& study, Testbed& test
   return answer;
 }
 
-// The study that the file holds, or its list of operations.
-Results answer_file(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform, int jobs) {
-  const std::string& name = platform.spec.name;
-  if (holds_c3_study(config.root())) {
-    return answer_study(
-        request, config, testbed, read_c3_study,
-        [](const C3Study& study) {
-          return fmt::format("{} pairs with {} collectives by {} strategies", study.pairs.size(),
-                             study.collectives.size(), study.strategies.size());
-        },
-        [&](const C3Study& study) { return run_c3_study(request, study, testbed, platform, jobs); });
+Results answer_finer_grain(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+                           int jobs) {
+  resolve_parameters(config, platform.spec);
+  const FinerGrainStudy study = read_finer_grain_study(config.root(), testbed);
+  config.finish();
+  if (request.says("check")) {
+    return nothing_ran(platform, fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(),
+                                             study.schedules.size() + 1));
   }
-  if (holds_finer_grain_study(config.root())) {
-    return answer_study(
-        request, config, testbed, read_finer_grain_study,
-        [](const FinerGrainStudy& study) {
-          return fmt::format("{} GEMMs by {} schedules", study.gemms.size(), study.schedules.size() + 1);
-        },
-        [&](const FinerGrainStudy& study) {
-          return finer_grain_results(study, run_finer_grain_study(testbed, study, true, request.progress(), jobs),
-                                     name);
-        });
+  return finer_grain_results(study, run_finer_grain_study(testbed, study, true, request.progress(), jobs),
+                             platform.spec.name);
+}
+
+Results answer_sublayers(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+                         int jobs) {
+  resolve_parameters(config, platform.spec);
+  const SublayerStudy study = read_sublayer_study(config.root(), testbed);
+  config.finish();
+  if (request.says("check")) {
+    return nothing_ran(platform, fmt::format("{}: {} sub-layers by {} schedules", study.name, study.sublayers.size(),
+                                             study.strategies.size() + 1));
   }
-  if (holds_sublayer_study(config.root())) {
-    return answer_study(
-        request, config, testbed, read_sublayer_study,
-        [](const SublayerStudy& study) {
-          return fmt::format("{} sub-layers by {} schedules", study.sublayers.size(), study.strategies.size() + 1);
-        },
-        [&](const SublayerStudy& study) {
-          return sublayer_results(study, run_sublayer_study(platform.spec, study, request.progress(), jobs), name);
-        });
-  }
+  return sublayer_results(study, run_sublayer_study(platform.spec, study, request.progress(), jobs),
+                          platform.spec.name);
+}
+
+Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed) {
   if (request.says("sensitivity")) {
     throw sim::ConfigError(
         {{"--sensitivity", "", "the experiment lists operations: a study of C3, with pairs, is accepted"}});
@@ -109,7 +103,11 @@ Results answer_run(Request& request) {
   const Platform platform = request.platform(arguments, machine.platform, machine.protocol, machine.assignments);
   arguments.check();
   Testbed testbed(platform.spec);
-  Results results = answer_file(request, config, testbed, platform, jobs);
+  Results results = holds_c3_study(config.root()) ? answer_c3_study(request, config, testbed, platform, jobs)
+                    : holds_finer_grain_study(config.root())
+                        ? answer_finer_grain(request, config, testbed, platform, jobs)
+                    : holds_sublayer_study(config.root()) ? answer_sublayers(request, config, testbed, platform, jobs)
+                                                          : answer_experiment_file(request, config, testbed);
   results.files.push_back({"experiment.yaml", config.resolved()});
   return request.finish(testbed, platform, std::move(results));
 }
