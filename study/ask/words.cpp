@@ -112,8 +112,7 @@ const Words<CollectiveQuestion>& words_of(const CollectiveQuestion&) {
        "GPUs that take part, the first ones of the node (all unless given)"},
       {"variant", [](auto& q) { return value_of(q.variants, variant_choices(), &q.all_variants); },
        "SDMA: a copy per peer on its own engine (unless given), two peers per broadcast command, exchange in place, "
-       "all "
-       "copies back to back; several separated by commas, or all that the collective has"},
+       "all copies back to back; several separated by commas, or all that the collective has"},
       {"prelaunch", [](auto& q) { return prelaunch_of(q.prelaunch); },
        "SDMA: whether commands are queued beforehand and wait for a word from the host (alone: yes)"},
       {"engines", [](auto& q) { return count_of(q.engines, 1, engines_to_peers); },

@@ -126,9 +126,8 @@ class ExperimentReader {
  private:
   void collect_names(sim::Section& list_of);
   void read_list(sim::Section& list_of);
-  void read_item(sim::Section& item);
   void read_operation(sim::Section& section);
-  void read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits);
+  void read_dependent(sim::Section& section, GraphNode node, const std::string& stream, const std::vector<Wait>& waits);
   std::vector<Wait> read_waits(sim::Section& section);
   std::optional<Wait> read_wait(sim::Section& section, const char* key, const std::string& text);
   Piece read_pieces(sim::Section& section) const;
@@ -207,14 +206,9 @@ void ExperimentReader::read_list(sim::Section& list_of) {
   for (sim::Section& item : list_of.list("operations")) {
     const std::vector<Axis> axes = read_repeat(item);
     repeat(axes, [&] {
-      if (count_one(item)) read_item(item);
+      if (count_one(item)) item.has("operations") ? read_list(item) : read_operation(item);
     });
   }
-}
-
-void ExperimentReader::read_item(sim::Section& item) {
-  if (item.has("operations")) return read_list(item);
-  read_operation(item);
 }
 
 Piece ExperimentReader::read_pieces(sim::Section& section) const {
@@ -296,16 +290,14 @@ std::vector<Wait> ExperimentReader::read_waits(sim::Section& section) {
 void ExperimentReader::read_operation(sim::Section& section) {
   GraphNode node;
   node.listed = section.name("name");
-  node.operation.stream = section.name("stream");
+  std::string stream = section.name("stream");
   node.indices = indices_;
   const std::vector<Wait> waits = read_waits(section);
-  if (section.has("dependent")) return read_dependent(section, std::move(node), waits);
-  const Work work = read_work(section, platform_);
+  if (section.has("dependent")) return read_dependent(section, std::move(node), stream, waits);
   Operation& operation = node.operation;
-  operation.work = work;
-  operation.mask = read_mask(section, work, platform_);
-  operation.priority = read_priority(section, work, platform_);
-  operation.gpus = read_gpus(section, work, platform_);
+  operation = study::read_operation(section, platform_);
+  operation.stream = std::move(stream);
+  const Work work = operation.work;
   node.gpus = gpus_of(operation, platform_);
   // What follows from a value that is wrong is no fault of its own.
   if (!section.is_sound(kind_of(work).key)) return;
@@ -325,7 +317,8 @@ void ExperimentReader::read_operation(sim::Section& section) {
   }
 }
 
-void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits) {
+void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::string& stream,
+                                      const std::vector<Wait>& waits) {
   sim::Section asked = section.section("dependent");
   const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
   auto [schedule, fastest] = asked.choice<NamedSchedule>("schedule", named_schedules());
@@ -338,7 +331,6 @@ void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, con
   if (reason.empty()) reason = testbed_.why_impossible(Work(shape.shape));
   if (!reason.empty()) return asked.fault("gemm", std::move(reason));
   if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.shape);
-  const std::string stream = node.operation.stream;
   const std::size_t first = experiment_.graph.size();
   node.gpus = all_gpus(platform_);
   node.whole = experiment_.wholes.size();

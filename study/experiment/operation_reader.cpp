@@ -106,9 +106,7 @@ models::ElementwiseSpec read_kernel(sim::Section section, const models::Platform
 
 constexpr sim::Limits<sim::Time> pauses{sim::Time(0), sim::Time(3'600'000'000'000'000)};  // an hour
 
-}  // namespace
-
-Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
+Work read_work(sim::Section& operation, const models::PlatformSpec& platform) {
   const auto kinds = std::ranges::count_if(
       kinds_of_work(), [&](const char* key) { return operation.has(key); }, &KindOfWork::key);
   if (kinds != 1) {
@@ -132,17 +130,13 @@ Work read_work(sim::Section operation, const models::PlatformSpec& platform) {
   return operation.has("gemm") ? told<models::GemmShape>(operation, platform) : models::GemmShape{1, 1, 1};
 }
 
-namespace {
-
 // Whether CUs do any of the work.
 bool uses_cus(const Work& work, const models::PlatformSpec& platform) {
   const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
   return collective == nullptr ? is_kernel(work) : models::kernel_part(*collective, platform.gpu.sdma).has_value();
 }
 
-}  // namespace
-
-int read_priority(sim::Section operation, const Work& work, const models::PlatformSpec& platform) {
+int read_priority(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
   constexpr std::array<std::pair<std::string_view, int>, 3> priorities{{{"low", -1}, {"normal", 0}, {"high", 1}}};
   if (!operation.has("priority")) return 0;
   if (!uses_cus(work, platform))
@@ -150,7 +144,7 @@ int read_priority(sim::Section operation, const Work& work, const models::Platfo
   return operation.choice<int>("priority", priorities);
 }
 
-models::CuMask read_mask(sim::Section operation, const Work& work, const models::PlatformSpec& platform) {
+models::CuMask read_mask(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
   if (!operation.has("cus")) return {};
   const bool remote = std::holds_alternative<models::RemoteKernelSpec>(work);
   if (remote || !uses_cus(work, platform)) {
@@ -171,13 +165,7 @@ models::CuMask read_mask(sim::Section operation, const Work& work, const models:
   return {ends[0] / xcds, ends[1] / xcds};
 }
 
-std::vector<int> all_gpus(const models::PlatformSpec& platform) {
-  std::vector<int> gpus(static_cast<std::size_t>(platform.gpus));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return gpus;
-}
-
-std::vector<int> read_gpus(sim::Section operation, const Work& work, const models::PlatformSpec& platform) {
+std::vector<int> read_gpus(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
   if (!operation.has("gpus")) return {};
   std::vector<int> gpus = operation.integers("gpus", 0, platform.gpus - 1);
   const bool free = kind_of(work).on_any_gpus;
@@ -194,6 +182,23 @@ std::vector<int> read_gpus(sim::Section operation, const Work& work, const model
     return {};
   }
   return gpus.size() == static_cast<std::size_t>(platform.gpus) ? std::vector<int>() : gpus;
+}
+
+}  // namespace
+
+Operation read_operation(sim::Section section, const models::PlatformSpec& platform) {
+  Operation operation;
+  operation.work = read_work(section, platform);
+  operation.mask = read_mask(section, operation.work, platform);
+  operation.priority = read_priority(section, operation.work, platform);
+  operation.gpus = read_gpus(section, operation.work, platform);
+  return operation;
+}
+
+std::vector<int> all_gpus(const models::PlatformSpec& platform) {
+  std::vector<int> gpus(static_cast<std::size_t>(platform.gpus));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return gpus;
 }
 
 std::vector<int> gpus_of(const Operation& operation, const models::PlatformSpec& platform) {

@@ -10,15 +10,9 @@
 
 namespace c3sim::study {
 
-// The work under the one key that names its kind: gemm, collective, copy, packets, kernel, remote, fused, delay or
-// host.
-Work read_work(sim::Section operation, const models::PlatformSpec& platform);
-
-// `priority: low|normal|high` and `cus: [first, end]`, of kernels alone.
-int read_priority(sim::Section operation, const Work& work, const models::PlatformSpec& platform);
-models::CuMask read_mask(sim::Section operation, const Work& work, const models::PlatformSpec& platform);
-// `gpus: [0, 1]`; empty where it names none, or all.
-std::vector<int> read_gpus(sim::Section operation, const Work& work, const models::PlatformSpec& platform);
+// The work under the one key that names its kind (KindOfWork::key), and where it may run: `priority: low|normal|high`
+// and `cus: [first, end]`, of kernels alone, and `gpus: [0, 1]`, empty where it names none, or all.
+Operation read_operation(sim::Section section, const models::PlatformSpec& platform);
 
 std::vector<int> all_gpus(const models::PlatformSpec& platform);
 // The GPUs whose streams an operation is queued on: those that do it, and of a copy both its ends.
