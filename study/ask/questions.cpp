@@ -144,19 +144,17 @@ std::string name_of(const Scenario& scenario) {
 }  // namespace
 
 CollectiveSpec spec_of(const CollectiveQuestion& question) {
-  CollectiveSpec spec;
-  spec.kind = question.collective;
-  spec.backend = question.backend;
-  if (!question.sizes.empty()) spec.bytes = question.sizes.front();
-  spec.gpus = question.gpus.value_or(0);
-  if (!question.variants.empty()) spec.variant = question.variants.front();
-  spec.prelaunch = !question.prelaunch.empty() && question.prelaunch.front();
-  spec.engines = question.engines.value_or(1);
-  spec.cus = question.cus;
-  spec.channels = question.channels;
-  spec.host_threads = question.host_threads;
-  spec.graph = question.graph;
-  return spec;
+  return {.kind = question.collective,
+          .backend = question.backend,
+          .bytes = question.sizes.empty() ? sim::Bytes() : question.sizes.front(),
+          .gpus = question.gpus.value_or(0),
+          .variant = question.variants.empty() ? SdmaVariant::pcpy : question.variants.front(),
+          .prelaunch = !question.prelaunch.empty() && question.prelaunch.front(),
+          .engines = question.engines.value_or(1),
+          .cus = question.cus,
+          .channels = question.channels,
+          .host_threads = question.host_threads,
+          .graph = question.graph};
 }
 
 std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& testbed) {

@@ -22,14 +22,6 @@ models::CollectiveSpec complete(models::CollectiveSpec spec, const models::Platf
   return spec;
 }
 
-models::SdmaCopySpec copy_to(int peer, sim::Bytes bytes) {
-  models::SdmaCopySpec spec;
-  spec.from = 0;
-  spec.to = peer;
-  spec.bytes = bytes;
-  return spec;
-}
-
 std::vector<models::RemoteKernelSpec> kernels_of(const RemoteTrial& trial, const models::PlatformSpec& platform) {
   const int workgroups = trial.cus.value_or(platform.gpu.cus());
   const auto kernel = [&](int gpu, std::vector<int> peers) {
@@ -81,7 +73,7 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
           [](const FanOutTrial& fan_out) {
             Schedule copies;
             for (int peer = 1; peer <= fan_out.peers; ++peer)
-              copies.push_back(operation_of(copy_to(peer, fan_out.bytes)));
+              copies.push_back(operation_of(models::SdmaCopySpec{.from = 0, .to = peer, .bytes = fan_out.bytes}));
             return copies;
           },
           [](const StreamTrial& stream) { return Schedule{operation_of(kernel_of(stream))}; },

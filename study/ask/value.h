@@ -34,8 +34,8 @@ struct Entry {
 struct Value {
   std::string form;  // Option::form
   std::function<void(const Reading&)> read;
-  std::function<std::string()> text;  // that reads back as the same; empty where there is nothing to say
-  std::function<void(const Entry&)> take = {};
+  std::function<std::string()> text;            // that reads back as the same; empty where there is nothing to say
+  std::function<void(const Entry&)> take = {};  // what read does, of a file
   Said said = Said::once;
   std::string alone = {};      // Option::alone ...
   std::string otherwise = {};  // ... and Option::otherwise
@@ -80,26 +80,27 @@ std::string name_of(const T& value, const std::vector<Choice<T>>& choices) {
   const auto found = std::ranges::find(choices, value, &Choice<T>::second);
   return found == choices.end() ? "" : std::string(found->first);
 }
-template <class T, class Set>
-std::function<void(const Entry&)> taken(Set set, const std::vector<Choice<T>>& choices) {
-  return [set, choices](const Entry& in) { set(in.section.choice<T>(in.key, choices)); };
+template <class T>
+std::string name_of(const std::optional<T>& value, const std::vector<Choice<T>>& choices) {
+  return value ? name_of(*value, choices) : "";
+}
+// `Place`: a T, or an optional one.
+template <class Place, class T>
+Value chosen(Place& value, const std::vector<Choice<T>>& choices) {
+  return {names_of(choices),
+          [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
+          [&value, choices] { return name_of(value, choices); },
+          [&value, choices](const Entry& in) { value = in.section.choice<T>(in.key, choices); }};
 }
 }  // namespace detail
 
 template <class T>
 Value value_of(T& value, const std::vector<Choice<T>>& choices) {
-  return {names_of(choices),
-          [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
-          [&value, choices] { return detail::name_of(value, choices); },
-          detail::taken<T>([&value](T taken) { value = taken; }, choices)};
+  return detail::chosen(value, choices);
 }
-
 template <class T>
 Value value_of(std::optional<T>& value, const std::vector<Choice<T>>& choices) {
-  return {names_of(choices),
-          [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
-          [&value, choices] { return value ? detail::name_of(*value, choices) : ""; },
-          detail::taken<T>([&value](T taken) { value = taken; }, choices)};
+  return detail::chosen(value, choices);
 }
 
 // Several; "all" leaves the list empty, and is noted in `all` where that is given.
@@ -120,7 +121,8 @@ Value value_of(std::vector<T>& values, const std::vector<Choice<T>>& choices, bo
     for (const T& value : values) names.append(names.empty() ? "" : ",").append(detail::name_of(value, choices));
     return names;
   };
-  return {names_of(choices) + "|all", read, text, detail::taken<T>([&values](T taken) { values = {taken}; }, choices)};
+  return {names_of(choices) + "|all", read, text,
+          [&values, choices](const Entry& in) { values = {in.section.choice<T>(in.key, choices)}; }};
 }
 
 }  // namespace c3sim::study
