@@ -11,7 +11,6 @@
 #include "cli/completion.h"
 #include "cli/interruption.h"
 #include "cli/progress_line.h"
-#include "cli/subcommand.h"
 #include "sim/config/nearest_name.h"
 #include "study/work/choices.h"
 #include "validate/ask/commands.h"
@@ -42,6 +41,49 @@ struct Asked {
   const study::Command* command = nullptr;
   const study::Given* given = nullptr;
 };
+
+std::string names_of(const study::Option& option) {
+  return option.typed() + (option.also.empty() ? "" : ",--" + option.also);
+}
+
+CLI::Option& add_option(CLI::App& command, const study::Option& option, study::Given& given) {
+  const auto one = [&given, name = option.name](const std::string& text) { given[name] = {text}; };
+  const auto several = [&given, name = option.name](const std::vector<std::string>& texts) { given[name] = texts; };
+  const std::string names = names_of(option);
+  switch (option.said) {
+    case study::Said::alone:
+      return *command.add_flag_callback(
+          names, [one] { one(std::string(study::yes)); }, option.help);
+    case study::Said::maybe_alone:
+      return *command.add_option_function<std::string>(names, one, option.help)
+                  ->expected(0, 1)
+                  ->default_str(option.alone);
+    case study::Said::again:
+      return *command.add_option_function<std::vector<std::string>>(names, several, option.help)
+                  ->allow_extra_args(false);
+    case study::Said::listed:
+      return *command.add_option_function<std::vector<std::string>>(names, several, option.help)->delimiter(',');
+    case study::Said::all_in_place:
+      return *command.add_option_function<std::vector<std::string>>(names, several, option.help);
+    case study::Said::once:
+    case study::Said::in_place:
+      break;
+  }
+  CLI::Option& added = *command.add_option_function<std::string>(names, one, option.help);
+  if (!option.otherwise.empty()) added.default_str(option.otherwise);
+  return added;
+}
+
+// `given` outlives the parsing, which puts there what is said.
+void add_subcommand(CLI::App& app, const study::Command& command, study::Given& given) {
+  CLI::App& subcommand = *app.add_subcommand(command.name, command.about);
+  subcommand.footer(command.notes);
+  for (const study::Option& option : command.options) {
+    CLI::Option& added = add_option(subcommand, option, given);
+    if (option.said != study::Said::alone) added.type_name(option.form);
+    added.required(option.required);
+  }
+}
 
 // Of all of `commands`, which outlive it; it is to be one of them.
 study::Command completion_command(const Commands& commands) {

@@ -11,7 +11,7 @@ LAYERS = ["sim", "models", "study", "calibrate", "validate", "python", "cli"]
 # are named by the layer.
 ROOMS = ["sim", "sim/config", "models/platform", "models/machine", "models/sdma", "models", "models/kernels",
          "models/collectives", "study/work", "study/run", "study/report", "study/explain", "study/uncertainty", "study/c3",
-         "study/step", "study/serve", "study/experiment", "study/ask", "study/sweep", "study/tune", "study", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate",
+         "study/step", "study/serve", "study/ask", "study/experiment", "study/sweep", "study/tune", "study", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate",
          "validate", "python", "cli"]
 INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)\.h"' % "|".join(LAYERS), re.M)
 

@@ -50,7 +50,7 @@ class FieldReader {
   // All that a question can be told, one value each: the table of study/ask/words.h.
   template <class Question>
   void read_words_of(Question& question) {
-    for (const study::Word<Question>& word : study::words_of(question)) {
+    for (const study::Word<Question>& word : study::words_said(question)) {
       if (word.needed != study::Needed::never && !has(word.name)) {
         fault(word.name, "is missing" + hint_of(word.of(question)));
       }
@@ -134,19 +134,7 @@ study::Trial read_gemm(FieldReader& fields) {
 models::CollectiveSpec read_collective_spec(FieldReader& fields) {
   study::CollectiveQuestion question;
   fields.read_words_of(question);
-  models::CollectiveSpec spec;
-  spec.kind = question.collective;
-  spec.backend = question.backend;
-  if (!question.sizes.empty()) spec.bytes = question.sizes.front();
-  spec.gpus = question.gpus.value_or(0);
-  if (!question.variants.empty()) spec.variant = question.variants.front();
-  spec.prelaunch = !question.prelaunch.empty();
-  spec.engines = question.engines.value_or(1);
-  spec.cus = question.cus;
-  spec.channels = question.channels;
-  spec.host_threads = question.host_threads;
-  spec.graph = question.graph;
-  return spec;
+  return study::spec_of(question);
 }
 
 study::Trial read_copy(FieldReader& fields) {
@@ -244,15 +232,9 @@ study::Trial read_dependent(FieldReader& fields) {
 
 study::Trial read_fused(FieldReader& fields) {
   study::FusedTrial trial;
-  fields.need("gemm", value_of(trial.spec.gemm));
-  fields.read("dtype", value_of(trial.spec.gemm.dtype, study::dtype_choices()));
-  fields.need("kind", value_of(trial.spec.kind, study::collective_choices()));
+  fields.read_words_of(trial.spec);
   trial.gathered = trial.spec.kind == models::CollectiveKind::all_reduce;
   if (trial.gathered) trial.spec.kind = models::CollectiveKind::reduce_scatter;
-  fields.read("path", value_of(trial.spec.path, study::fused_path_choices()));
-  fields.need("trigger", value_of(trial.spec.trigger, study::trigger_choices()));
-  fields.read("stores", value_of(trial.spec.stores));
-  fields.read("pieces", study::whole_of(trial.spec.pieces, 1, most_units));
   return trial;
 }
 

@@ -105,9 +105,22 @@ std::string run_name(const models::CollectiveSpec& spec) {
   return name + sim::to_string(spec.bytes);
 }
 
+// That are read and written, or reach all peers together.
+sim::Bytes bytes_of(const models::ElementwiseSpec& kernel) { return kernel.bytes(); }
+sim::Bytes bytes_of(const models::AttentionShape& kernel) { return kernel.read() + kernel.written(); }
+sim::Bytes bytes_of(const models::RemoteKernelSpec& kernel) {
+  return static_cast<double>(kernel.peers.size()) * kernel.bytes;
+}
+
+Results with_intervals(ResultTable table, const Answer<WorkResult>& answer, std::vector<NamedRun> runs,
+                       const models::PlatformSpec& platform) {
+  add_intervals(table, answer.intervals);
+  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+}
+
 }  // namespace
 
-Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& platform) {
+Results to_tables(const C3Question&, const Answer<C3Result>& answer, const models::PlatformSpec& platform) {
   std::vector<NamedRun> runs;
   for (const C3Result& result : answer.results)
     runs.push_back({std::string(to_string(result.strategy)), result.schedule});
@@ -135,24 +148,25 @@ Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& pl
   return {platform.name, {std::move(results)}, answer.warnings, std::move(runs)};
 }
 
-Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform) {
+Results to_tables(const GemmQuestion& question, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform) {
   ResultTable table(
       {{"gemm", "GEMM", ""}, {"cus", "CUs", ""}, {"time_us", "time", "us"}, {"tflops", "rate", "TFLOP/s", 1}});
+  const models::GemmShape& gemm = question.gemm;
   std::vector<NamedRun> runs;
   std::vector<Cell> fidelities;
-  for (const GemmResult& result : answer.results) {
-    table.add_row({models::to_string(result.gemm), std::int64_t{result.cus}, sim::to_microseconds(result.time),
-                   result.rate().value() * 1e-12});
+  for (const WorkResult& result : answer.results) {
+    table.add_row({models::to_string(gemm), std::int64_t{result.cus}, sim::to_microseconds(result.time),
+                   (gemm.flops() / sim::to_seconds(result.time)).value() * 1e-12});
     runs.push_back({fmt::format("{} CUs", result.cus), result.schedule, result.between});
-    fidelities.emplace_back(std::string(to_string(fidelity_of(result.gemm, result.cus, platform))));
+    fidelities.emplace_back(std::string(to_string(fidelity_of(gemm, result.cus, platform))));
   }
   add_means(table, answer.means);
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
-  add_intervals(table, answer.intervals);
-  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+  return with_intervals(std::move(table), answer, std::move(runs), platform);
 }
 
-Results to_tables(const Answer<CollectiveResult>& answer, const models::PlatformSpec& platform) {
+Results to_tables(const CollectiveQuestion&, const Answer<WorkResult>& answer, const models::PlatformSpec& platform) {
   ResultTable table({{"collective", "collective", ""},
                      {"backend", "backend", ""},
                      {"variant", "variant", ""},
@@ -167,65 +181,66 @@ Results to_tables(const Answer<CollectiveResult>& answer, const models::Platform
                      for_programs("graph"),
                      {"fidelity", "fidelity", ""}});
   std::vector<NamedRun> runs;
-  for (const CollectiveResult& result : answer.results) {
-    const models::CollectiveSpec& spec = result.collective;
+  for (const WorkResult& result : answer.results) {
+    const auto& spec = std::get<models::CollectiveSpec>(result.work);
     const bool on_copy_engines = spec.backend == models::Backend::sdma;
     const models::HostThreads threads = spec.host_threads.value_or(platform.host.threads);
     table.add_row({std::string(models::to_string(spec.kind)), std::string(models::to_string(spec.backend)),
                    on_copy_engines ? Cell(std::string(models::to_string(spec.variant))) : Cell(), spec.prelaunch,
                    cus_of(spec, platform), whole_bytes(spec.bytes), sim::to_microseconds(result.time),
-                   result.bus_bandwidth().value() * 1e-9, std::int64_t{spec.gpus},
+                   models::bus_bandwidth(spec, result.time).value() * 1e-9, std::int64_t{spec.gpus},
                    on_copy_engines ? Cell(engines_of(spec, platform.gpu.sdma)) : Cell(),
                    on_copy_engines ? Cell(std::string(models::to_string(threads))) : Cell(),
                    on_copy_engines ? Cell() : Cell(spec.graph), std::string(to_string(fidelity_of(spec, platform)))});
     runs.push_back({run_name(spec), result.schedule});
   }
-  add_intervals(table, answer.intervals);
-  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+  return with_intervals(std::move(table), answer, std::move(runs), platform);
 }
 
-Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text) {
+Results to_tables(const CopyQuestion& question, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform) {
   ResultTable table({{"from", "from", ""},
                      {"to", "to", ""},
                      {"bytes", "size", "B"},
                      {"time_us", "time", "us"},
-                     {"control_us", "control", "us", 2, phases_in_text},
-                     {"schedule_us", "schedule", "us", 2, phases_in_text},
-                     {"copy_us", "copy", "us", 2, phases_in_text},
-                     {"completion_us", "completion", "us", 2, phases_in_text},
+                     {"control_us", "control", "us", 2, question.phases},
+                     {"schedule_us", "schedule", "us", 2, question.phases},
+                     {"copy_us", "copy", "us", 2, question.phases},
+                     {"completion_us", "completion", "us", 2, question.phases},
                      {"fidelity", "fidelity", ""},
                      {"GBps", "rate", "GB/s"},
                      for_programs("blocks"),
                      for_programs("submit")});
   std::vector<NamedRun> runs;
-  for (const CopyResult& result : answer.results) {
-    const models::SdmaCopyPhases& phases = result.phases;
-    table.add_row({device_name(result.copy.from), device_name(result.copy.to), whole_bytes(result.copy.bytes),
+  for (const WorkResult& result : answer.results) {
+    const auto& copy = std::get<models::SdmaCopySpec>(result.work);
+    const models::SdmaCopyPhases& phases = result.phases.value();
+    table.add_row({device_name(copy.from), device_name(copy.to), whole_bytes(copy.bytes),
                    sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
                    sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
-                   sim::to_microseconds(phases.completion), std::string(to_string(fidelity_of(result.copy, platform))),
-                   (result.copy.all_bytes() / sim::to_seconds(phases.total())).value() * 1e-9,
-                   std::int64_t{result.copy.copies},
-                   result.copy.submit ? Cell(std::string(models::to_string(*result.copy.submit))) : Cell()});
-    runs.push_back({sim::to_string(result.copy.bytes), result.schedule});
+                   sim::to_microseconds(phases.completion), std::string(to_string(fidelity_of(copy, platform))),
+                   (copy.all_bytes() / sim::to_seconds(phases.total())).value() * 1e-9, std::int64_t{copy.copies},
+                   copy.submit ? Cell(std::string(models::to_string(*copy.submit))) : Cell()});
+    runs.push_back({sim::to_string(copy.bytes), result.schedule});
   }
-  add_intervals(table, answer.intervals);
-  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+  return with_intervals(std::move(table), answer, std::move(runs), platform);
 }
 
-Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform) {
+Results to_tables(const KernelQuestion& question, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform) {
   ResultTable table({{"kernel", "kernel", ""},
                      {"cus", "CUs", ""},
                      {"bytes", "size", "B"},
                      {"time_us", "time", "us"},
                      {"rate_GBps", "rate", "GB/s", 1}});
+  const sim::Bytes bytes = std::visit([](const auto& kernel) { return bytes_of(kernel); }, question.kernel);
   std::vector<NamedRun> runs;
-  for (const KernelResult& result : answer.results) {
-    table.add_row({to_string(result.kernel), std::int64_t{result.cus}, whole_bytes(result.bytes),
-                   sim::to_microseconds(result.time), result.rate().value() * 1e-9});
+  for (const WorkResult& result : answer.results) {
+    table.add_row({to_string(result.work), std::int64_t{result.cus}, whole_bytes(bytes),
+                   sim::to_microseconds(result.time), (bytes / sim::to_seconds(result.time)).value() * 1e-9});
     runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
   }
-  return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
+  return with_intervals(std::move(table), answer, std::move(runs), platform);
 }
 
 }  // namespace c3sim::study

@@ -1,4 +1,4 @@
-// The answers to the four plain questions (study/ask/questions.h) as tables. The columns are a contract with whoever
+// The answers to the plain questions (study/ask/questions.h) as tables. The columns are a contract with whoever
 // reads CSV or JSON.
 #pragma once
 
@@ -9,13 +9,14 @@
 
 namespace c3sim::study {
 
-// One row per result. `platform`: the one that was asked.
-Results to_tables(const Answer<C3Result>& answer, const models::PlatformSpec& platform);
-Results to_tables(const Answer<GemmResult>& answer, const models::PlatformSpec& platform);
-Results to_tables(const Answer<CollectiveResult>& answer, const models::PlatformSpec& platform);
-// Text shows the phases only if asked to.
-Results to_tables(const Answer<CopyResult>& answer, const models::PlatformSpec& platform, bool phases_in_text = false);
-Results to_tables(const Answer<KernelResult>& answer, const models::PlatformSpec& platform);
+// One row per result. `platform`: the one that was asked. Text shows the phases of a copy only if asked to.
+Results to_tables(const C3Question& question, const Answer<C3Result>& answer, const models::PlatformSpec& platform);
+Results to_tables(const GemmQuestion& question, const Answer<WorkResult>& answer, const models::PlatformSpec& platform);
+Results to_tables(const CollectiveQuestion& question, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform);
+Results to_tables(const CopyQuestion& question, const Answer<WorkResult>& answer, const models::PlatformSpec& platform);
+Results to_tables(const KernelQuestion& question, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform);
 
 // A column of times, as programs and as people call it.
 struct NamedTime {

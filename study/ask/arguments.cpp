@@ -7,7 +7,6 @@
 
 #include "sim/config/config_text.h"
 #include "sim/config/quantity_text.h"
-#include "study/work/operation.h"
 
 namespace c3sim::study {
 
@@ -62,18 +61,18 @@ models::GemmShape Arguments::gemm(std::string_view option, std::string_view text
   return parsed.shape;
 }
 
-sim::Bytes Arguments::size(std::string_view option, std::string_view text) {
+sim::Bytes Arguments::size(std::string_view option, std::string_view text, sim::Limits<sim::Bytes> limits) {
   const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::bytes);
   const sim::Bytes bytes(parsed.value);
   if (!parsed.ok()) {
     fault(option, parsed.error);
-  } else if (bytes < sim::Bytes(1.0) || bytes > largest_array) {
-    fault(option,
-          fmt::format("{} is out of bounds: 1B to {} are accepted", in_quotes(text), sim::to_string(largest_array)));
+  } else if (bytes < limits.low || bytes > limits.high) {
+    fault(option, fmt::format("{} is out of bounds: {} to {} are accepted", in_quotes(text), sim::to_string(limits.low),
+                              sim::to_string(limits.high)));
   } else {
     return bytes;
   }
-  return sim::Bytes(1.0);
+  return limits.low;
 }
 
 std::vector<sim::Bytes> Arguments::sizes(std::string_view option, std::string_view text) {

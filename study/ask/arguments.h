@@ -11,6 +11,7 @@
 #include "sim/config/nearest_name.h"
 #include "sim/units.h"
 #include "study/work/choices.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 
@@ -21,7 +22,7 @@ class Arguments {
   static constexpr std::size_t most_points = 1000;  // of a list or range
 
   models::GemmShape gemm(std::string_view option, std::string_view text);
-  sim::Bytes size(std::string_view option, std::string_view text);
+  sim::Bytes size(std::string_view option, std::string_view text, sim::Limits<sim::Bytes> limits = array_sizes);
   // Sizes and ranges of them, separated by commas: "1KiB:2GiB:x2" starts at the first and multiplies by the (whole)
   // factor up to the second.
   std::vector<sim::Bytes> sizes(std::string_view option, std::string_view text);

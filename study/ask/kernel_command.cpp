@@ -104,7 +104,7 @@ Results answer_kernel(Request& request) {
 
   Testbed testbed(platform.spec);
   arguments.check_with(faults_of(question, testbed));
-  return request.finish(testbed, platform, to_tables(ask(testbed, question), platform.spec));
+  return request.finish(testbed, platform, to_tables(question, ask(testbed, question), platform.spec));
 }
 
 }  // namespace

@@ -100,12 +100,7 @@ Results answer_plain(Request& request) {
     const Ensemble ensemble(platform, *sampling, jobs, request.progress());
     add_intervals(answer, ensemble, request.progress(), jobs);
   }
-  Results results;
-  if constexpr (std::is_same_v<Question, CopyQuestion>) {
-    results = to_tables(answer, platform.spec, question.phases);
-  } else {
-    results = to_tables(answer, platform.spec);
-  }
+  Results results = to_tables(question, answer, platform.spec);
   if constexpr (is_c3) {
     if (request.says("sensitivity")) add_sensitivity(results, answer, platform, request.progress());
   }

@@ -37,12 +37,6 @@ std::string why_no_gemm(const models::GemmShape& gemm, const Testbed& testbed) {
   return models::to_string(gemm) + " has no elements: extents from 1 are accepted";
 }
 
-CollectiveSpec collective_before(const GemmQuestion& question, const Testbed& testbed) {
-  CollectiveSpec collective = question.collective;
-  collective.gpus = testbed.platform().gpus;
-  return collective;
-}
-
 template <class Question>
 void require(const Question& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults = faults_of(question, testbed);
@@ -80,17 +74,15 @@ std::vector<SdmaVariant> variants_of(const CollectiveQuestion& question) {
   return variants;
 }
 
-CollectiveSpec common_part(const CollectiveQuestion& question, const Testbed& testbed) {
-  CollectiveSpec spec;
-  spec.kind = question.collective;
-  spec.backend = question.backend;
-  spec.gpus = question.gpus.value_or(testbed.platform().gpus);
-  spec.engines = question.engines.value_or(1);
-  spec.cus = question.cus;
-  spec.channels = question.channels;
-  spec.host_threads = question.host_threads;
-  spec.graph = question.graph;
+CollectiveSpec on_gpus_of(const Testbed& testbed, CollectiveSpec spec) {
+  if (spec.gpus == 0) spec.gpus = testbed.platform().gpus;
   return spec;
+}
+
+CollectiveSpec collective_before(const GemmQuestion& question, const Testbed& testbed) {
+  CollectiveSpec collective = question.collective;
+  collective.gpus = testbed.platform().gpus;
+  return collective;
 }
 
 Possible<CollectiveSpec> possible(const CollectiveQuestion& question, const Testbed& testbed) {
@@ -98,7 +90,7 @@ Possible<CollectiveSpec> possible(const CollectiveQuestion& question, const Test
   for (const SdmaVariant variant : variants_of(question)) {
     for (const bool prelaunch : question.prelaunch.empty() ? std::vector<bool>{false} : question.prelaunch) {
       for (const sim::Bytes size : question.sizes) {
-        CollectiveSpec spec = common_part(question, testbed);
+        CollectiveSpec spec = on_gpus_of(testbed, spec_of(question));
         spec.variant = variant;
         spec.prelaunch = prelaunch;
         spec.bytes = size;
@@ -125,7 +117,7 @@ std::string idle_engines(const CollectiveSpec& spec) {
 
 // Options of kernels where all runs on copy engines, and the other way round. An all-reduce may have parts on both.
 void check_parts(const CollectiveQuestion& question, const Testbed& testbed, std::vector<sim::Fault>& faults) {
-  const CollectiveSpec spec = common_part(question, testbed);
+  const CollectiveSpec spec = on_gpus_of(testbed, spec_of(question));
   const models::SdmaSpec& sdma = testbed.platform().gpu.sdma;
   if (!models::engine_part(spec, sdma)) {
     const bool variants = question.all_variants || !question.variants.empty();
@@ -150,6 +142,21 @@ std::string name_of(const Scenario& scenario) {
 }
 
 }  // namespace
+
+CollectiveSpec spec_of(const CollectiveQuestion& question) {
+  return {.kind = question.collective,
+          .backend = question.backend,
+          .bytes = question.sizes.empty() ? sim::Bytes() : question.sizes.front(),
+          .gpus = question.gpus.value_or(0),
+          .first = question.first,
+          .variant = question.variants.empty() ? SdmaVariant::pcpy : question.variants.front(),
+          .prelaunch = !question.prelaunch.empty() && question.prelaunch.front(),
+          .engines = question.engines.value_or(1),
+          .cus = question.cus,
+          .channels = question.channels,
+          .host_threads = question.host_threads,
+          .graph = question.graph};
+}
 
 std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
@@ -237,24 +244,120 @@ void warn_beyond_capacity(std::vector<std::string>& warnings, sim::Bytes arrays,
                                  sim::quantity_text(capacity.value(), sim::Dimension::bytes)));
 }
 
-}  // namespace
-
-Answer<GemmResult> ask(Testbed& testbed, const GemmQuestion& question, const Progress& progress) {
-  require(question, testbed);
-  return run_gemms(testbed, question, progress);
+Answer<WorkResult> run(Testbed& testbed, std::vector<WorkResult> asked, const Progress& progress) {
+  std::size_t done = 0;
+  for (WorkResult& one : asked) {
+    const Timeline& timeline = testbed.run(one.schedule, one.between);
+    one.time = timeline.time_of_last();
+    one.phases = timeline.operations.back().phases;
+    one.means = timeline.means;
+    if (progress) progress(++done, asked.size());
+  }
+  return {.results = std::move(asked)};
 }
 
-Answer<CollectiveResult> ask(Testbed& testbed, const CollectiveQuestion& question, const Progress& progress) {
+std::vector<int> cus_of(const std::vector<int>& counts, const models::PlatformSpec& platform) {
+  return counts.empty() ? std::vector{platform.gpu.cus()} : counts;
+}
+
+// A kernel on so many CUs: a mask of every GPU's, or a workgroup on each.
+template <class Local>
+WorkResult on_cus(const Local& kernel, int cus, const models::PlatformSpec& platform) {
+  return {.work = kernel, .schedule = only(kernel, first_cus(platform, cus)), .cus = cus};
+}
+WorkResult on_cus(models::RemoteKernelSpec kernel, int cus, const models::PlatformSpec&) {
+  kernel.workgroups = cus;
+  return {.work = kernel, .schedule = only(kernel), .cus = cus};
+}
+
+std::vector<WorkResult> works_of(const KernelQuestion& question, const models::PlatformSpec& platform) {
+  std::vector<WorkResult> works;
+  for (const int cus : cus_of(question.cus, platform)) {
+    works.push_back(std::visit([&](const auto& kernel) { return on_cus(kernel, cus, platform); }, question.kernel));
+  }
+  return works;
+}
+
+}  // namespace
+
+std::vector<sim::Fault> faults_of(const KernelQuestion& question, const Testbed& testbed) {
+  std::vector<sim::Fault> faults;
+  const bool remote = std::holds_alternative<models::RemoteKernelSpec>(question.kernel);
+  const bool attention = std::holds_alternative<models::AttentionShape>(question.kernel);
+  for (const int cus : remote ? std::vector<int>() : cus_of(question.cus, testbed.platform())) {
+    add(faults, "cus", why_no_mask(testbed.platform(), cus));
+    if (!faults.empty()) return faults;
+  }
+  for (const WorkResult& asked : works_of(question, testbed.platform())) {
+    add(faults, remote ? "peers" : attention ? "heads" : "read", testbed.why_impossible(asked.work));
+  }
+  return faults;
+}
+
+Answer<WorkResult> ask(Testbed& testbed, const GemmQuestion& question, const Progress& progress) {
   require(question, testbed);
-  const Possible<CollectiveSpec> collectives = possible(question, testbed);
-  Answer<CollectiveResult> answer = run_collectives(testbed, collectives.work, progress);
+  std::vector<WorkResult> asked;
+  for (const int cus : cus_of(question.cus, testbed.platform())) {
+    const GemmTrial trial{.shape = question.gemm,
+                          .cus = cus,
+                          .before = question.before,
+                          .collective = collective_before(question, testbed)};
+    asked.push_back({.work = question.gemm,
+                     .schedule = schedule_of_gemm(trial, testbed.platform()),
+                     .cus = cus,
+                     .between = between_of(trial)});
+  }
+  const bool alone = asked.front().schedule.size() == 1;  // means are also of what came before
+  Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
+  for (const WorkResult& result : answer.results) {
+    if (alone) answer.means.push_back(result.means);
+  }
+  warn_beyond_capacity(answer.warnings, question.gemm.compulsory_bytes(), testbed);
+  return answer;
+}
+
+Answer<WorkResult> ask(Testbed& testbed, const CollectiveQuestion& question, const Progress& progress) {
+  require(question, testbed);
+  Possible<CollectiveSpec> collectives = possible(question, testbed);
+  Answer<WorkResult> answer = run_collectives(testbed, collectives.work, progress);
   for (const std::string& reason : collectives.reasons) answer.warnings.push_back("left out: " + reason);
   return answer;
 }
 
-Answer<CopyResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress) {
+Answer<WorkResult> run_collectives(Testbed& testbed, std::span<const CollectiveSpec> collectives,
+                                   const Progress& progress) {
+  std::vector<WorkResult> asked;
+  for (const CollectiveSpec& spec : collectives) asked.push_back({.work = spec, .schedule = only(spec)});
+  Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
+  sim::Bytes largest;
+  for (const CollectiveSpec& spec : collectives) {
+    std::string idle = idle_engines(spec);
+    const bool is_new = std::ranges::find(answer.warnings, idle) == answer.warnings.end();
+    if (!idle.empty() && is_new) answer.warnings.push_back(std::move(idle));
+    largest = std::max(largest, spec.bytes);
+  }
+  warn_beyond_capacity(answer.warnings, largest, testbed);
+  return answer;
+}
+
+Answer<WorkResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress) {
   require(question, testbed);
-  return run_copies(testbed, copy_of(question), question.sizes, progress);
+  std::vector<WorkResult> asked;
+  models::SdmaCopySpec copy = copy_of(question);
+  sim::Bytes largest;
+  for (const sim::Bytes size : question.sizes) {
+    copy.bytes = size;
+    asked.push_back({.work = copy, .schedule = only(copy)});
+    largest = std::max(largest, copy.all_bytes());
+  }
+  Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
+  warn_beyond_capacity(answer.warnings, largest, testbed);
+  return answer;
+}
+
+Answer<WorkResult> ask(Testbed& testbed, const KernelQuestion& question, const Progress& progress) {
+  require(question, testbed);
+  return run(testbed, works_of(question, testbed.platform()), progress);
 }
 
 Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progress& progress) {
@@ -262,71 +365,10 @@ Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progres
   Scenario scenario = question.scenario;
   if (scenario.name.empty()) scenario.name = name_of(scenario);
   Possible<Strategy> strategies = possible(question, testbed);
-  Answer<C3Result> answer = run_strategies(testbed, scenario, strategies.work, question.jobs, progress);
-  std::ranges::move(strategies.reasons, std::back_inserter(answer.warnings));
-  return answer;
-}
-
-Answer<GemmResult> run_gemms(Testbed& testbed, const GemmQuestion& question, const Progress& progress) {
-  Answer<GemmResult> answer;
-  const std::vector<int> all{testbed.platform().gpu.cus()};
-  const std::vector<int>& counts = question.cus.empty() ? all : question.cus;
-  for (const int cus : counts) {
-    const GemmTrial trial{.shape = question.gemm,
-                          .cus = cus,
-                          .before = question.before,
-                          .collective = collective_before(question, testbed)};
-    GemmResult result{question.gemm, cus, {}, schedule_of_gemm(trial, testbed.platform()), between_of(trial)};
-    const Timeline& run = testbed.run(result.schedule, result.between);
-    result.time = run.time_of_last();
-    if (result.schedule.size() == 1) answer.means.push_back(run.means);  // else also of what came before
-    answer.results.push_back(std::move(result));
-    if (progress) progress(answer.results.size(), counts.size());
-  }
-  warn_beyond_capacity(answer.warnings, question.gemm.compulsory_bytes(), testbed);
-  return answer;
-}
-
-Answer<CollectiveResult> run_collectives(Testbed& testbed, std::span<const CollectiveSpec> collectives,
-                                         const Progress& progress) {
-  Answer<CollectiveResult> answer;
-  sim::Bytes largest;
-  for (const CollectiveSpec& spec : collectives) {
-    Schedule schedule = only(spec);
-    const sim::Time time = testbed.run(schedule).makespan();
-    answer.results.push_back({spec, time, std::move(schedule)});
-    std::string idle = idle_engines(spec);
-    const bool is_new = std::ranges::find(answer.warnings, idle) == answer.warnings.end();
-    if (!idle.empty() && is_new) answer.warnings.push_back(std::move(idle));
-    largest = std::max(largest, spec.bytes);
-    if (progress) progress(answer.results.size(), collectives.size());
-  }
-  warn_beyond_capacity(answer.warnings, largest, testbed);
-  return answer;
-}
-
-Answer<CopyResult> run_copies(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
-                              const Progress& progress) {
-  Answer<CopyResult> answer;
-  sim::Bytes largest;
-  for (const sim::Bytes size : sizes) {
-    copy.bytes = size;
-    Schedule schedule = only(copy);
-    const models::SdmaCopyPhases phases = testbed.run(schedule).operations.front().phases.value();
-    answer.results.push_back({copy, phases, std::move(schedule)});
-    largest = std::max(largest, copy.all_bytes());
-    if (progress) progress(answer.results.size(), sizes.size());
-  }
-  warn_beyond_capacity(answer.warnings, largest, testbed);
-  return answer;
-}
-
-Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies,
-                                int jobs, const Progress& progress) {
   std::vector<Attempt> attempts;
-  for (const Strategy strategy : strategies) attempts.push_back({scenario, strategy});
+  for (const Strategy strategy : strategies.work) attempts.push_back({scenario, strategy});
   Answer<C3Result> answer;
-  answer.results = run_all(testbed, attempts, progress, jobs);
+  answer.results = run_all(testbed, attempts, progress, question.jobs);
   for (const C3Result& result : answer.results) answer.means.push_back(means_of(testbed, result));
   answer.warnings = reservation_warnings(testbed, answer.results);
   std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
@@ -336,57 +378,7 @@ Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std:
         "no gain to be had: the ideal speedup is {:.4f}, and below {} a fraction of it says nothing (null in JSON)",
         answer.results.front().ideal_speedup(), C3Result::least_ideal_speedup));
   }
-  return answer;
-}
-
-namespace {
-
-sim::Bytes bytes_of(const models::ElementwiseSpec& kernel) { return kernel.bytes(); }
-sim::Bytes bytes_of(const models::AttentionShape& kernel) { return kernel.read() + kernel.written(); }
-sim::Bytes bytes_of(const models::RemoteKernelSpec& kernel) {
-  return static_cast<double>(kernel.peers.size()) * kernel.bytes;
-}
-
-// The kernel on so many CUs: a mask of every GPU's, or a workgroup on each.
-template <class Local>
-KernelResult on_cus(const Local& kernel, int cus, const models::PlatformSpec& platform) {
-  return {kernel, cus, bytes_of(kernel), {}, only(kernel, first_cus(platform, cus))};
-}
-KernelResult on_cus(models::RemoteKernelSpec kernel, int cus, const models::PlatformSpec&) {
-  kernel.workgroups = cus;
-  return {kernel, cus, bytes_of(kernel), {}, only(kernel)};
-}
-
-std::vector<int> cus_of(const KernelQuestion& question, const models::PlatformSpec& platform) {
-  return question.cus.empty() ? std::vector{platform.gpu.cus()} : question.cus;
-}
-
-}  // namespace
-
-std::vector<sim::Fault> faults_of(const KernelQuestion& question, const Testbed& testbed) {
-  std::vector<sim::Fault> faults;
-  const models::PlatformSpec& platform = testbed.platform();
-  const bool remote = std::holds_alternative<models::RemoteKernelSpec>(question.kernel);
-  const bool attention = std::holds_alternative<models::AttentionShape>(question.kernel);
-  for (const int cus : cus_of(question, platform)) {
-    if (!remote) add(faults, "cus", why_no_mask(platform, cus));
-    if (!faults.empty()) return faults;
-    const KernelResult asked =
-        std::visit([&](const auto& kernel) { return on_cus(kernel, cus, platform); }, question.kernel);
-    add(faults, remote ? "peers" : attention ? "heads" : "read", testbed.why_impossible(asked.kernel));
-  }
-  return faults;
-}
-
-Answer<KernelResult> ask(Testbed& testbed, const KernelQuestion& question) {
-  require(question, testbed);
-  Answer<KernelResult> answer;
-  for (const int cus : cus_of(question, testbed.platform())) {
-    KernelResult result =
-        std::visit([&](const auto& kernel) { return on_cus(kernel, cus, testbed.platform()); }, question.kernel);
-    result.time = testbed.run(result.schedule).makespan();
-    answer.results.push_back(std::move(result));
-  }
+  std::ranges::move(strategies.reasons, std::back_inserter(answer.warnings));
   return answer;
 }
 

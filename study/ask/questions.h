@@ -24,22 +24,14 @@ struct GemmQuestion {
   Before before = Before::loop;
   models::CollectiveSpec collective{};  // that came before, of bytes from 1, over all GPUs
 };
-struct GemmResult {
-  models::GemmShape gemm;
-  int cus = 0;
-  sim::Time time{0};
-  Schedule schedule;                   // what was run, last of all the GEMM ...
-  Between between = Between::nothing;  // ... and between that and the next
-
-  sim::FlopsPerSecond rate() const { return gemm.flops() / sim::to_seconds(time); }
-};
 
 // How long does a collective take alone? One result for each variant, prelaunched or not, and size.
 struct CollectiveQuestion {
   models::CollectiveKind collective = models::CollectiveKind::all_gather;
   models::Backend backend = models::Backend::rccl;
   std::vector<sim::Bytes> sizes;  // of the whole array of one GPU
-  std::optional<int> gpus{};      // the first ones; none: all of the node
+  std::optional<int> gpus{};      // that take part; none: all of the node
+  int first = 0;                  // of these
   // Of copy engines.
   std::vector<models::SdmaVariant> variants{};  // empty: pcpy
   bool all_variants = false;                    // all that the collective has, instead
@@ -51,24 +43,14 @@ struct CollectiveQuestion {
   std::optional<int> channels{};
   bool graph = false;
 };
-struct CollectiveResult {
-  models::CollectiveSpec collective;
-  sim::Time time{0};
-  Schedule schedule;  // what was run
-
-  sim::BytesPerSecond bus_bandwidth() const { return models::bus_bandwidth(collective, time); }
-};
+// Of what it says several of, the first; of all GPUs, 0 of them.
+models::CollectiveSpec spec_of(const CollectiveQuestion& question);
 
 // How long does one copy take alone, and each of its phases? One result for each size.
 struct CopyQuestion {
   models::SdmaCopySpec copy;  // but for its size
   std::vector<sim::Bytes> sizes;
   bool phases = false;  // shown to people, too
-};
-struct CopyResult {
-  models::SdmaCopySpec copy;
-  models::SdmaCopyPhases phases;
-  Schedule schedule;  // what was run
 };
 
 // How long does a kernel take alone that streams through memory on every GPU, attention there, or one that reaches from
@@ -77,14 +59,16 @@ struct KernelQuestion {
   std::variant<models::ElementwiseSpec, models::AttentionShape, models::RemoteKernelSpec> kernel;
   std::vector<int> cus{};  // of each GPU that it runs on, each count a result of its own; empty: all of them
 };
-struct KernelResult {
-  Work kernel;
-  int cus = 0;
-  sim::Bytes bytes;  // read and written, or of all peers together
-  sim::Time time{0};
-  Schedule schedule;  // what was run
 
-  sim::BytesPerSecond rate() const { return bytes / sim::to_seconds(time); }
+// How long one run of such work took.
+struct WorkResult {
+  Work work;
+  Schedule schedule;                               // what was run, last of all the work ...
+  int cus = 0;                                     // ... on so many CUs of each GPU, where that was asked ...
+  Between between = Between::nothing;              // ... and between that and the next
+  sim::Time time{0};                               // of the work, from its launch to its end
+  std::optional<models::SdmaCopyPhases> phases{};  // of a copy
+  Means means{};                                   // over the run
 };
 
 // How do a GEMM and a collective fare together? One C3Result for each strategy.
@@ -116,19 +100,14 @@ std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& tes
 
 // Throws sim::ConfigError with the question's faults, if it has any. A scenario without a name gets one.
 // `progress` is told of results. Arrays beyond the HBM of a GPU are answered, with a warning.
-Answer<GemmResult> ask(Testbed& testbed, const GemmQuestion& question, const Progress& progress = {});
-Answer<CollectiveResult> ask(Testbed& testbed, const CollectiveQuestion& question, const Progress& progress = {});
-Answer<CopyResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress = {});
-Answer<KernelResult> ask(Testbed& testbed, const KernelQuestion& question);
+Answer<WorkResult> ask(Testbed& testbed, const GemmQuestion& question, const Progress& progress = {});
+Answer<WorkResult> ask(Testbed& testbed, const CollectiveQuestion& question, const Progress& progress = {});
+Answer<WorkResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress = {});
+Answer<WorkResult> ask(Testbed& testbed, const KernelQuestion& question, const Progress& progress = {});
 Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progress& progress = {});
 
-// The same of work that is known to be possible.
-Answer<GemmResult> run_gemms(Testbed& testbed, const GemmQuestion& question, const Progress& progress = {});
-Answer<CollectiveResult> run_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives,
-                                         const Progress& progress = {});
-Answer<CopyResult> run_copies(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
-                              const Progress& progress = {});
-Answer<C3Result> run_strategies(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies,
-                                int jobs = 1, const Progress& progress = {});
+// Any collectives that are possible.
+Answer<WorkResult> run_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives,
+                                   const Progress& progress = {});
 
 }  // namespace c3sim::study

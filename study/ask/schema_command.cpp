@@ -1,14 +1,17 @@
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "sim/config/config_error.h"
 #include "study/ask/command.h"
+#include "study/ask/words.h"
 #include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr auto schema_examples =
     "Examples:\n"
@@ -16,10 +19,74 @@ constexpr auto schema_examples =
     "An editor with a YAML language server then takes a first line such as\n"
     "  # yaml-language-server: $schema=experiment.json";
 
+Json reference(const std::string& definition) { return {{"$ref", "#/definitions/" + definition}}; }
+
+// What a file may say of it.
+Json schema_of(const Value& value) {
+  if (!value.schema.empty()) return Json::parse(value.schema);
+  if (value.said == Said::alone) return {{"type", "boolean"}};
+  if (value.form == "MxNxK") return reference("gemm");
+  if (value.form == "SIZE") return reference("size");
+  Json names = Json::array();
+  for (const std::string_view name : split(value.form, '|')) {
+    if (name != "all") names.push_back(std::string(name));
+  }
+  return {{"enum", std::move(names)}};
+}
+
+// Adds the words of the question to a section; those that it must have, if it must.
+template <class Question>
+void add_words(Json& section, bool required = true) {
+  section["type"] = "object";
+  section["additionalProperties"] = false;
+  Question question;
+  for (const Word<Question>& word : words_of(question)) {
+    if (word.whom == Whom::commands) continue;
+    Json property = schema_of(word.of(question));
+    if (property.contains("$ref")) property = {{"allOf", Json::array({std::move(property)})}};
+    property["description"] = word.help;
+    const std::string key(word.key());
+    section["properties"][key] = std::move(property);
+    if (required && word.needed == Needed::always) section["required"].push_back(key);
+  }
+}
+
+// Each number, flag and choice of a file may be an expression instead.
+void permit_expressions(Json& schema) {
+  for (Json& part : schema) {
+    if (part.is_structured()) permit_expressions(part);
+  }
+  const Json type = schema.is_object() ? schema.value("type", Json()) : Json();
+  if (type != "integer" && type != "number" && type != "boolean" && !(schema.is_object() && schema.contains("enum")))
+    return;
+  Json either{{"anyOf", Json::array({schema, reference("expression")})}};
+  if (schema.contains("description")) either["description"] = schema["description"];
+  either["anyOf"][0].erase("description");
+  schema = std::move(either);
+}
+
+Json schema_from(std::istream& outline) {
+  Json schema = Json::parse(outline);
+  schema.erase("$comment");
+  Json& of = schema["definitions"];
+  add_words<models::GemmShape>(of["operation"], false);
+  add_words<models::AttentionShape>(of["attention"]);
+  add_words<CollectiveQuestion>(of["collective"]);
+  add_words<CopyQuestion>(of["copy"]);
+  add_words<models::ElementwiseSpec>(of["kernel"]);
+  add_words<NamedKernel>(of["kernel"], false);
+  add_words<models::RemoteKernelSpec>(of["remote"]);
+  add_words<models::FusedSpec>(of["fused"]);
+  add_words<models::SdmaPacketList>(of["packets"]);
+  add_words<StoredRange>(of["stored"]);
+  permit_expressions(schema);
+  return schema;
+}
+
 Results answer_schema(Request&) {
   for (const std::filesystem::path& folder : config_folders()) {
-    std::ifstream file(folder / "schemas" / "experiment.json", std::ios::binary);
-    if (file) return {.text = std::string(std::istreambuf_iterator<char>(file), {})};
+    std::ifstream outline(folder / "schemas" / "experiment.json", std::ios::binary);
+    if (outline) return {.text = schema_from(outline).dump(1) + '\n'};
   }
   throw sim::ConfigError({{"schemas/experiment.json", "",
                            "is in no folder of configurations: set C3SIM_CONFIGS to the folder configs of c3sim"}});

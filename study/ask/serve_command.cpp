@@ -76,8 +76,8 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Beginnings stay in the GPUs' cache while nobody else needs the room"},
       {"fetch", [](auto& q) { return value_of(q.fetch, choices_of<Fetch>(all_fetches)); },
        "How cached blocks come to the GPUs: computed again (none, unless given); a call for each, one for all or a "
-       "graph of "
-       "them; a kernel that gathers them; commands for engines behind one another, or lying ready; or one copy of a "
+       "graph of them; a kernel that gathers them; commands for engines behind one another, or lying ready; or one "
+       "copy of a "
        "single piece"},
       {"store", [](auto& q) { return value_of(q.store, choices_of<Store>(all_stores)); },
        "Whose memory keeps beginnings, from the start those that are drawn (host unless given)"},

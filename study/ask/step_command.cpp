@@ -19,8 +19,7 @@ constexpr auto step_examples =
     "  c3sim step --model llama3-70b --layers 8 --phase train --dp 8 --shard full --tokens 4096\n"
     "  c3sim step --model path/to/config.json --phase decode --context 1024 --write step.yaml\n"
     "Kernels are those that PyTorch launches; --batch is of each replica (--dp). With --layers there is no embedding "
-    "and "
-    "no head.";
+    "and no head.";
 
 Results answer_step(Request& request) {
   Arguments arguments;

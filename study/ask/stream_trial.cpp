@@ -28,11 +28,7 @@ models::ElementwiseSpec lasting(const StreamTrial& stream, sim::Seconds time, Te
 // Adds copies behind one another, and returns where the first is.
 std::size_t add_copies(Schedule& schedule, int from, int to, sim::Bytes bytes, int count) {
   const std::size_t first = schedule.size();
-  models::SdmaCopySpec copy;
-  copy.from = from;
-  copy.to = to;
-  copy.bytes = bytes;
-  copy.host_threads = models::HostThreads::per_gpu;
+  const models::SdmaCopySpec copy{.from = from, .to = to, .bytes = bytes, .host_threads = models::HostThreads::per_gpu};
   for (int i = 0; i < count; ++i) {
     Operation& next = schedule.emplace_back(operation_of(copy));
     if (i > 0) next.after = {schedule.size() - 2};

@@ -22,14 +22,6 @@ models::CollectiveSpec complete(models::CollectiveSpec spec, const models::Platf
   return spec;
 }
 
-models::SdmaCopySpec copy_to(int peer, sim::Bytes bytes) {
-  models::SdmaCopySpec spec;
-  spec.from = 0;
-  spec.to = peer;
-  spec.bytes = bytes;
-  return spec;
-}
-
 std::vector<models::RemoteKernelSpec> kernels_of(const RemoteTrial& trial, const models::PlatformSpec& platform) {
   const int workgroups = trial.cus.value_or(platform.gpu.cus());
   const auto kernel = [&](int gpu, std::vector<int> peers) {
@@ -81,7 +73,7 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
           [](const FanOutTrial& fan_out) {
             Schedule copies;
             for (int peer = 1; peer <= fan_out.peers; ++peer)
-              copies.push_back(operation_of(copy_to(peer, fan_out.bytes)));
+              copies.push_back(operation_of(models::SdmaCopySpec{.from = 0, .to = peer, .bytes = fan_out.bytes}));
             return copies;
           },
           [](const StreamTrial& stream) { return Schedule{operation_of(kernel_of(stream))}; },
@@ -205,13 +197,6 @@ void add_rates(Figures& figures, const RemoteTrial& trial, const models::Platfor
   figures[Figure::rate] = peers * figures[Figure::link_rate];
 }
 
-// On each GPU, launched from the host.
-bool is_one_kernel(const Trial& trial) {
-  const auto* const collective = std::get_if<CollectiveTrial>(&trial);
-  if (collective != nullptr) return models::by_kernels(collective->spec.backend) && !collective->spec.graph;
-  return std::holds_alternative<StreamTrial>(trial) || std::holds_alternative<RemoteTrial>(trial);
-}
-
 bool needs_meter(const std::set<Figure>& asked) {
   return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
 }
@@ -291,42 +276,50 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   return figures;
 }
 
-Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
-  bool metered = needs_meter(asked);
-  Between between = Between::nothing;
-  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
-    metered = metered && gemm->before == Before::loop;  // a meter would see what came before, too
-    between = between_of(*gemm);
-    if (gemm->pause > sim::Time::zero()) return of_pauses(testbed, *gemm, metered);
-    if (gemm->nth) return of_nth(testbed, *gemm);
-  }
-  const Schedule schedule = schedule_of(trial, testbed.platform());
-  const Timeline& timeline = testbed.run(schedule, between);
-  Figures figures;
-  if (metered) add_means(figures, timeline.means.power, timeline.means.clock);
-  const bool is_gemm = std::holds_alternative<GemmTrial>(trial);
-  const sim::Seconds time = sim::to_seconds(is_gemm ? timeline.time_of_last() : timeline.makespan());
-  figures[Figure::time] = time.value();
-  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) {
-    add_gemm(figures, *gemm, testbed.platform(), time);
-    if (metered)
-      figures[Figure::efficiency] = efficiency(*gemm, testbed.platform(), timeline.means.clock_at_work, time);
-    return figures;
-  }
-  if (is_one_kernel(trial)) figures[Figure::kernel_time] = (time - around_kernel(testbed.platform())).value();
-  if (const auto* stream = std::get_if<StreamTrial>(&trial)) figures[Figure::rate] = (stream->bytes / time).value();
-  if (const auto* remote = std::get_if<RemoteTrial>(&trial)) add_rates(figures, *remote, testbed.platform(), time);
-  if (const auto* copy = std::get_if<CopyTrial>(&trial)) {
-    add_phases(figures, copy->spec, timeline.operations.front().phases.value());
-  }
-  if (const auto* collective = std::get_if<CollectiveTrial>(&trial)) {
-    add_collective(figures, testbed, *collective, asked, timeline.makespan());
-  }
+Figures of_gemm(Testbed& testbed, const GemmTrial& trial, const std::set<Figure>& asked) {
+  // A meter would see what came before, too.
+  const bool metered = needs_meter(asked) && trial.before == Before::loop;
+  if (trial.pause > sim::Time::zero()) return of_pauses(testbed, trial, metered);
+  if (trial.nth) return of_nth(testbed, trial);
+  const models::PlatformSpec& platform = testbed.platform();
+  const Timeline& timeline = testbed.run(schedule_of_gemm(trial, platform), between_of(trial));
+  const sim::Seconds time = sim::to_seconds(timeline.time_of_last());
+  Figures figures{{Figure::time, time.value()}};
+  add_gemm(figures, trial, platform, time);
+  if (!metered) return figures;
+  add_means(figures, timeline.means.power, timeline.means.clock);
+  figures[Figure::efficiency] = efficiency(trial, platform, timeline.means.clock_at_work, time);
   return figures;
 }
 
-std::string why_no_cus(const models::PlatformSpec& platform, std::optional<int> cus) {
-  return cus ? why_no_mask(platform, *cus) : std::string();
+// Of all that is played once from a schedule.
+Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
+  const models::PlatformSpec& platform = testbed.platform();
+  const Timeline& timeline = testbed.run(schedule_of(trial, platform));
+  const sim::Seconds time = sim::to_seconds(timeline.makespan());
+  Figures figures{{Figure::time, time.value()}};
+  if (needs_meter(asked)) add_means(figures, timeline.means.power, timeline.means.clock);
+  // On each GPU, launched from the host.
+  const auto is_one_kernel = [&] { figures[Figure::kernel_time] = (time - around_kernel(platform)).value(); };
+  std::visit(sim::Overloaded{[&](const StreamTrial& stream) {
+                               is_one_kernel();
+                               figures[Figure::rate] = (stream.bytes / time).value();
+                             },
+                             [&](const RemoteTrial& remote) {
+                               is_one_kernel();
+                               add_rates(figures, remote, platform, time);
+                             },
+                             [&](const CopyTrial& copy) {
+                               add_phases(figures, copy.spec, timeline.operations.front().phases.value());
+                             },
+                             [&](const CollectiveTrial& collective) {
+                               if (models::by_kernels(collective.spec.backend) && !collective.spec.graph)
+                                 is_one_kernel();
+                               add_collective(figures, testbed, collective, asked, timeline.makespan());
+                             },
+                             [](const auto&) {}},
+             trial);
+  return figures;
 }
 
 std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial& trial) {
@@ -360,35 +353,48 @@ Between between_of(const GemmTrial& trial) {
 }
 
 bool is_concurrent(const Trial& trial) {
-  const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
-  const auto* const step = std::get_if<StepTrial>(&trial);
-  if (step != nullptr) return step->question.gpus() > 1;
-  return std::holds_alternative<C3Trial>(trial) || std::holds_alternative<DependentTrial>(trial) ||
-         std::holds_alternative<FusedTrial>(trial) || std::holds_alternative<StreamAndCollectiveTrial>(trial) ||
-         (copies != nullptr && copies->stream);
+  return std::visit(
+      sim::Overloaded{[](const C3Trial&) { return true; }, [](const DependentTrial&) { return true; },
+                      [](const FusedTrial&) { return true; }, [](const StreamAndCollectiveTrial&) { return true; },
+                      [](const StreamAndCopiesTrial& copies) { return copies.stream.has_value(); },
+                      [](const StepTrial& step) { return step.question.gpus() > 1; },
+                      [](const auto&) { return false; }},
+      trial);
 }
 
-std::string why_impossible(const Testbed& testbed, const Trial& trial) {
+namespace {
+
+// What the operations of the schedule do not tell.
+std::string reason_against(const Testbed& testbed, const Trial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
-  std::string reason;
-  if (std::holds_alternative<EmptyKernelTrial>(trial)) return reason;  // nobody asks for one by mistake
-  if (const auto* gemm = std::get_if<GemmTrial>(&trial)) reason = why_no_cus(platform, gemm->cus);
-  if (const auto* remote = std::get_if<RemoteTrial>(&trial)) reason = why_no_peer(platform, *remote);
-  if (const auto* step = std::get_if<StepTrial>(&trial)) reason = why_impossible(testbed, *step);
-  if (const auto* stream = std::get_if<StreamTrial>(&trial)) reason = why_impossible(*stream);
-  if (const auto* both = std::get_if<StreamAndCollectiveTrial>(&trial)) reason = why_impossible(both->stream);
-  if (const auto* copies = std::get_if<StreamAndCopiesTrial>(&trial)) reason = why_impossible(*copies);
-  if (const auto* c3 = std::get_if<C3Trial>(&trial)) {
-    reason = testbed.why_impossible(c3->scenario.gemm);
-    if (reason.empty()) reason = testbed.why_impossible(collective_of(c3->scenario, c3->strategy, platform));
-    if (reason.empty()) reason = why_no_reservation(platform, c3->scenario.reserved.value_or(0));
-  }
-  if (const auto* dependent = std::get_if<DependentTrial>(&trial)) {
-    reason = testbed.why_impossible(dependent->shape);
-    if (reason.empty()) reason = why_impossible(dependent->schedule, dependent->shape, platform);
-  }
-  if (!reason.empty()) return reason;
-  for (const Operation& operation : schedule_of(trial, platform)) {
+  return std::visit(
+      sim::Overloaded{
+          [&](const GemmTrial& gemm) { return gemm.cus ? why_no_mask(platform, *gemm.cus) : std::string(); },
+          [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
+          [&](const StepTrial& step) { return why_impossible(testbed, step); },
+          [](const StreamTrial& stream) { return why_impossible(stream); },
+          [](const StreamAndCollectiveTrial& both) { return why_impossible(both.stream); },
+          [](const StreamAndCopiesTrial& copies) { return why_impossible(copies); },
+          [&](const C3Trial& c3) {
+            std::string reason = testbed.why_impossible(c3.scenario.gemm);
+            if (reason.empty()) reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
+            return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
+          },
+          [&](const DependentTrial& dependent) {
+            const std::string reason = testbed.why_impossible(dependent.shape);
+            return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
+          },
+          [](const auto&) { return std::string(); }},
+      trial);
+}
+
+}  // namespace
+
+std::string why_impossible(const Testbed& testbed, const Trial& trial) {
+  std::string reason = reason_against(testbed, trial);
+  // Nobody asks for an empty kernel by mistake.
+  if (!reason.empty() || std::holds_alternative<EmptyKernelTrial>(trial)) return reason;
+  for (const Operation& operation : schedule_of(trial, testbed.platform())) {
     reason = testbed.why_impossible(operation.work);
     if (!reason.empty()) break;
   }
@@ -399,6 +405,7 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
   const models::PlatformSpec& platform = testbed.platform();
   return std::visit(sim::Overloaded{[&](const RestTrial&) { return of_rest(platform); },
                                     [&](const LoadTrial& loads) { return of_loads(platform, loads); },
+                                    [&](const GemmTrial& gemm) { return of_gemm(testbed, gemm, asked); },
                                     [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
                                     [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },

@@ -15,18 +15,9 @@ namespace {
 using Times = std::vector<std::vector<double>>;
 
 // One schedule and one time each.
-template <class Result>
-Times times_of(Testbed& testbed, std::span<const Result> results) {
+Times times_of(Testbed& testbed, std::span<const WorkResult> results) {
   Times times;
-  for (const Result& result : results) {
-    times.push_back({sim::to_seconds(testbed.run(result.schedule).makespan()).value()});
-  }
-  return times;
-}
-
-Times times_of(Testbed& testbed, std::span<const GemmResult> results) {
-  Times times;
-  for (const GemmResult& result : results) {
+  for (const WorkResult& result : results) {
     times.push_back({sim::to_seconds(testbed.run(result.schedule, result.between).time_of_last()).value()});
   }
   return times;
@@ -68,13 +59,7 @@ void add(Answer<Result>& answer, const Ensemble& ensemble, std::size_t figures, 
 
 }  // namespace
 
-void add_intervals(Answer<GemmResult>& answer, const Ensemble& ensemble, const Progress& progress, int jobs) {
-  add(answer, ensemble, 1, progress, jobs);
-}
-void add_intervals(Answer<CollectiveResult>& answer, const Ensemble& ensemble, const Progress& progress, int jobs) {
-  add(answer, ensemble, 1, progress, jobs);
-}
-void add_intervals(Answer<CopyResult>& answer, const Ensemble& ensemble, const Progress& progress, int jobs) {
+void add_intervals(Answer<WorkResult>& answer, const Ensemble& ensemble, const Progress& progress, int jobs) {
   add(answer, ensemble, 1, progress, jobs);
 }
 void add_intervals(Answer<C3Result>& answer, const Ensemble& ensemble, const Progress& progress, int jobs) {

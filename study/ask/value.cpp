@@ -3,37 +3,47 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/work/operation.h"
+#include <optional>
 
 namespace c3sim::study {
 
 namespace {
 
 constexpr int most_gpus = 64;
-
-int highest(const Reading& in, Highest high) {
-  return in.platform == nullptr ? models::most_channels : high(*in.platform);
-}
+constexpr sim::Limits<sim::Time> pauses{sim::Time(0), sim::Time(3'600'000'000'000'000)};  // an hour
 
 std::string sizes_accepted() { return fmt::format("1B to {} are accepted", sim::to_string(largest_array)); }
 
+std::string integer_schema(int low, const Highest& high) {
+  const std::string most = high.of == nullptr ? fmt::format(R"(, "maximum": {})", high.elsewhere) : "";
+  return fmt::format(R"({{"type": "integer", "minimum": {}{}}})", low, most);
+}
+
 }  // namespace
 
-int any_count(const models::PlatformSpec&) { return models::most_channels; }
 int all_cus(const models::PlatformSpec& platform) { return platform.gpu.cus(); }
 int all_gpus_of(const models::PlatformSpec& platform) { return platform.gpus; }
+int last_gpu(const models::PlatformSpec& platform) { return platform.gpus - 1; }
+int last_engine(const models::PlatformSpec& platform) { return platform.gpu.sdma.engines - 1; }
 
 Value value_of(models::GemmShape& shape) {
+  const auto take = [&shape](const Entry& in) {
+    const models::ParsedGemmShape parsed = models::parse_gemm_shape(in.section.text(in.key));
+    if (!parsed.ok() && in.section.is_sound(in.key)) in.section.fault(in.key, parsed.error);
+    shape = parsed.shape;
+  };
   return {.form = "MxNxK",
           .read = [&shape](const Reading& in) { shape = in.arguments.gemm(in.option, in.text); },
           .text = [&shape] { return shape == models::GemmShape{} ? "" : models::to_string(shape); },
+          .take = take,
           .accepted = "MxNxK such as 8192x57344x8192 is accepted"};
 }
 
-Value value_of(sim::Bytes& size) {
+Value value_of(sim::Bytes& size, sim::Limits<sim::Bytes> limits) {
   return {.form = "SIZE",
-          .read = [&size](const Reading& in) { size = in.arguments.size(in.option, in.text); },
+          .read = [&size, limits](const Reading& in) { size = in.arguments.size(in.option, in.text, limits); },
           .text = [&size] { return size == sim::Bytes{} ? "" : sim::to_string(size); },
+          .take = [&size, limits](const Entry& in) { size = in.section.bytes(in.key, limits); },
           .accepted = sizes_accepted()};
 }
 
@@ -50,18 +60,25 @@ Value value_of(std::vector<sim::Bytes>& sizes) {
     for (const sim::Bytes size : sizes) all.append(all.empty() ? "" : ",").append(sim::to_string(size));
     return all;
   };
-  return {.form = "SIZE|LOW:HIGH:xFACTOR", .read = read, .text = text, .accepted = sizes_accepted()};
+  return {.form = "SIZE|LOW:HIGH:xFACTOR",
+          .read = read,
+          .text = text,
+          .take = [&sizes](const Entry& in) { sizes = {in.section.bytes(in.key, array_sizes)}; },
+          .accepted = sizes_accepted(),
+          .schema = R"({"$ref": "#/definitions/size"})"};
 }
 
 Value value_of(sim::Time& time) {
   return {"TIME", [&time](const Reading& in) { time = in.arguments.time(in.option, in.text); },
-          [&time] { return time == sim::Time::zero() ? "" : fmt::format("{}us", sim::to_microseconds(time)); }};
+          [&time] { return time == sim::Time::zero() ? "" : fmt::format("{}us", sim::to_microseconds(time)); },
+          [&time](const Entry& in) { time = in.section.time(in.key, pauses); }};
 }
 
 Value value_of(bool& flag) {
   const std::vector<Choice<bool>> answers{{"no", false}, {yes, true}, {"false", false}, {"true", true}};
   return {"", [&flag, answers](const Reading& in) { flag = in.arguments.choice(in.option, in.text, answers); },
-          [&flag] { return std::string(flag ? yes : ""); }, Said::alone};
+          [&flag] { return std::string(flag ? yes : ""); },
+          [&flag](const Entry& in) { flag = in.section.flag(in.key); }, Said::alone};
 }
 
 Value word_of(std::string& word, std::string form) {
@@ -69,60 +86,81 @@ Value word_of(std::string& word, std::string form) {
   return {.form = std::move(form),
           .read = [&word](const Reading& in) { word = in.text; },
           .text = [&word] { return word; },
-          .accepted = accepted};
+          .take = [&word](const Entry& in) { word = in.section.text(in.key); },
+          .accepted = accepted,
+          .schema = R"({"type": ["string", "integer"]})"};
 }
 
 Value device_of(int& device) {
   const auto read = [&device](const Reading& in) {
     device = in.arguments.device(in.option, in.text, in.platform == nullptr ? most_gpus : in.platform->gpus);
   };
+  const auto take = [&device](const Entry& in) {
+    const bool host = in.section.has(in.key) && in.section.text(in.key) == "host";
+    device = host ? models::host_device : static_cast<int>(in.section.integer(in.key, 0, last_gpu(in.platform)));
+  };
   return {.form = "gpuN|host",
           .read = read,
           .text = [&device] { return device_name(device); },
+          .take = take,
           .of_platform = true,
-          .accepted = fmt::format("gpu0 to gpu{} and host are accepted", most_gpus - 1)};
+          .accepted = fmt::format("gpu0 to gpu{} and host are accepted", most_gpus - 1),
+          .schema = R"({"anyOf": [{"const": "host"}, {"type": "integer", "minimum": 0}]})"};
 }
 
 namespace {
+
 template <class Number>
-Value whole(Number& number, int low, int high) {
-  return {"COUNT",
-          [&number, low, high](const Reading& in) { number = in.arguments.integer(in.option, in.text, low, high); },
-          [&number] { return std::to_string(number); }};
-}
-}  // namespace
-
-Value number_of(double& number, double low, double high) {
-  return {"NUMBER",
-          [&number, low, high](const Reading& in) { number = in.arguments.number(in.option, in.text, low, high); },
-          [&number] { return fmt::format("{}", number); }};
+Value real(Number& number, double low, double high) {
+  return {.form = "NUMBER",
+          .read = [&number, low,
+                   high](const Reading& in) { number = Number(in.arguments.number(in.option, in.text, low, high)); },
+          .text = [&number] { return fmt::format("{}", number / Number(1.0)); },
+          .take = [&number, low, high](const Entry& in) { number = Number(in.section.number(in.key, low, high)); },
+          .schema = fmt::format(R"({{"type": "number", "minimum": {}, "maximum": {}}})", low, high)};
 }
 
-Value whole_of(int& number, int low, int high) { return whole(number, low, high); }
-Value whole_of(std::int64_t& number, int low, int high) { return whole(number, low, high); }
-
-Value count_of(std::optional<int>& count, int low, Highest high, std::string form) {
-  const auto read = [&count, low, high](const Reading& in) {
-    count = in.arguments.integer(in.option, in.text, low, highest(in, high));
+template <class Number>
+Value whole(Number& number, int low, Highest high, std::string form = "COUNT") {
+  const auto read = [&number, low, high](const Reading& in) {
+    number = in.arguments.integer(in.option, in.text, low, high.on(in.platform));
+  };
+  const auto take = [&number, low, high](const Entry& in) {
+    number = static_cast<int>(in.section.integer(in.key, low, high.on(&in.platform)));
   };
   return {.form = std::move(form),
           .read = read,
-          .text = [&count] { return count ? std::to_string(*count) : ""; },
-          .of_platform = high != any_count};
+          .text = [&number] { return std::optional(number) ? fmt::format("{}", *std::optional(number)) : ""; },
+          .take = take,
+          .of_platform = high.of != nullptr,
+          .schema = integer_schema(low, high)};
+}
+
+}  // namespace
+
+Value number_of(double& number, double low, double high) { return real(number, low, high); }
+Value number_of(sim::Flops& number, double low, double high) { return real(number, low, high); }
+Value whole_of(int& number, int low, Highest high) { return whole(number, low, high); }
+Value whole_of(std::int64_t& number, int low, Highest high) { return whole(number, low, high); }
+Value count_of(std::optional<int>& number, int low, Highest high, std::string form) {
+  return whole(number, low, high, std::move(form));
 }
 
 Value counts_of(std::vector<int>& counts, int low, Highest high) {
   const auto read = [&counts, low, high](const Reading& in) {
     if (in.one) {
-      counts = {in.arguments.integer(in.option, in.text, low, highest(in, high))};
+      counts = {in.arguments.integer(in.option, in.text, low, high.on(in.platform))};
     } else {
-      counts = in.arguments.integers(in.option, in.text, low, highest(in, high));
+      counts = in.arguments.integers(in.option, in.text, low, high.on(in.platform));
     }
   };
   return {.form = "COUNTS",
           .read = read,
           .text = [&counts] { return fmt::format("{}", fmt::join(counts, ",")); },
-          .of_platform = true};
+          .take = [&counts, low,
+                   high](const Entry& in) { counts = in.section.integers(in.key, low, high.on(&in.platform)); },
+          .of_platform = true,
+          .schema = fmt::format(R"({{"type": "array", "items": {}}})", integer_schema(low, high))};
 }
 
 }  // namespace c3sim::study

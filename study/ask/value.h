@@ -1,4 +1,5 @@
-// A place in a question that a text is read into, and spelled from again: what makes an option of a member of a struct.
+// A place in a question that a text or a key of a file is read into, and a text spelled from again: what makes an
+// option of a member of a struct.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "models/platform/platform_spec.h"
+#include "sim/config/config_section.h"
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
 
@@ -22,34 +24,53 @@ struct Reading {
   bool one = false;                        // one value, where others may say several: a point of a sweep
 };
 
+// A key of a file to be read, which is there or must be.
+struct Entry {
+  sim::Section& section;
+  std::string_view key;
+  const models::PlatformSpec& platform;
+};
+
 struct Value {
   std::string form;  // Option::form
   std::function<void(const Reading&)> read;
-  std::function<std::string()> text;  // that reads back as the same; empty where there is nothing to say
+  std::function<std::string()> text;            // that reads back as the same; empty where there is nothing to say
+  std::function<void(const Entry&)> take = {};  // what read does, of a file
   Said said = Said::once;
   std::string alone = {};      // Option::alone ...
   std::string otherwise = {};  // ... and Option::otherwise
   bool of_platform = false;    // its bounds are a platform's
   std::string accepted = {};   // what is due where it is missing: "1B to 1TiB are accepted"; empty where the form says
+  std::string schema = {};     // what files may say, as a JSON schema; empty where the form says
 };
 
-using Highest = int (*)(const models::PlatformSpec&);
-int any_count(const models::PlatformSpec&);  // models::most_channels
+// The largest that a whole number may be: what the platform has, or, where there is none, models::most_channels; or the
+// same everywhere.
+struct Highest {
+  Highest(int most) : elsewhere(most) {}
+  Highest(int (*has)(const models::PlatformSpec&)) : of(has) {}
+  int on(const models::PlatformSpec* platform) const { return of && platform ? of(*platform) : elsewhere; }
+
+  int (*of)(const models::PlatformSpec& platform) = nullptr;
+  int elsewhere = models::most_channels;
+};
+inline constexpr int any_count = models::most_channels;
 int all_cus(const models::PlatformSpec& platform);
 int all_gpus_of(const models::PlatformSpec& platform);
+int last_gpu(const models::PlatformSpec& platform);
+int last_engine(const models::PlatformSpec& platform);
 
 Value value_of(models::GemmShape& shape);
-Value value_of(sim::Bytes& size);
+Value value_of(sim::Bytes& size, sim::Limits<sim::Bytes> limits = array_sizes);
 Value value_of(std::vector<sim::Bytes>& sizes);
 Value value_of(sim::Time& time);
 Value value_of(bool& flag);
 Value word_of(std::string& word, std::string form);
 Value device_of(int& device);
 Value number_of(double& number, double low, double high);
-// A whole number that the platform does not bound.
-Value whole_of(int& number, int low, int high);
-Value whole_of(std::int64_t& number, int low, int high);
-// Whole numbers from `low` to what the platform has.
+Value number_of(sim::Flops& number, double low, double high);
+Value whole_of(int& number, int low, Highest high);
+Value whole_of(std::int64_t& number, int low, Highest high);
 Value count_of(std::optional<int>& count, int low, Highest high, std::string form = "COUNT");
 Value counts_of(std::vector<int>& counts, int low, Highest high);
 
@@ -59,20 +80,27 @@ std::string name_of(const T& value, const std::vector<Choice<T>>& choices) {
   const auto found = std::ranges::find(choices, value, &Choice<T>::second);
   return found == choices.end() ? "" : std::string(found->first);
 }
+template <class T>
+std::string name_of(const std::optional<T>& value, const std::vector<Choice<T>>& choices) {
+  return value ? name_of(*value, choices) : "";
+}
+// `Place`: a T, or an optional one.
+template <class Place, class T>
+Value chosen(Place& value, const std::vector<Choice<T>>& choices) {
+  return {names_of(choices),
+          [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
+          [&value, choices] { return name_of(value, choices); },
+          [&value, choices](const Entry& in) { value = in.section.choice<T>(in.key, choices); }};
+}
 }  // namespace detail
 
 template <class T>
 Value value_of(T& value, const std::vector<Choice<T>>& choices) {
-  return {names_of(choices),
-          [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
-          [&value, choices] { return detail::name_of(value, choices); }};
+  return detail::chosen(value, choices);
 }
-
 template <class T>
 Value value_of(std::optional<T>& value, const std::vector<Choice<T>>& choices) {
-  return {names_of(choices),
-          [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
-          [&value, choices] { return value ? detail::name_of(*value, choices) : ""; }};
+  return detail::chosen(value, choices);
 }
 
 // Several; "all" leaves the list empty, and is noted in `all` where that is given.
@@ -93,7 +121,8 @@ Value value_of(std::vector<T>& values, const std::vector<Choice<T>>& choices, bo
     for (const T& value : values) names.append(names.empty() ? "" : ",").append(detail::name_of(value, choices));
     return names;
   };
-  return {names_of(choices) + "|all", read, text};
+  return {names_of(choices) + "|all", read, text,
+          [&values, choices](const Entry& in) { values = {in.section.choice<T>(in.key, choices)}; }};
 }
 
 }  // namespace c3sim::study

@@ -15,7 +15,6 @@ constexpr std::string_view gemm_help = "GEMM on every GPU, in BLAS order, two by
 int engines_to_peers(const models::PlatformSpec& platform) {
   return platform.gpu.sdma.engines - platform.gpu.sdma.host_engines;
 }
-int last_engine(const models::PlatformSpec& platform) { return platform.gpu.sdma.engines - 1; }
 
 // Whether commands are queued beforehand; asked both ways, or, at a point, one way.
 Value prelaunch_of(std::vector<bool>& prelaunch) {
@@ -25,6 +24,11 @@ Value prelaunch_of(std::vector<bool>& prelaunch) {
     const std::vector<Choice<std::vector<bool>>> at_a_point{{"no", {}}, {yes, {true}}, {"false", {}}, {"true", {true}}};
     prelaunch = in.arguments.choice(in.option, in.text, in.one ? at_a_point : ways);
   };
+  value.take = [&prelaunch](const Entry& in) {
+    prelaunch.clear();
+    if (in.section.flag(in.key)) prelaunch = {true};
+  };
+  value.schema = R"({"type": "boolean"})";
   value.said = Said::maybe_alone;
   value.alone = yes;
   return value;
@@ -92,8 +96,13 @@ const Words<GemmQuestion>& words_of(const GemmQuestion&) {
 
 const Words<CollectiveQuestion>& words_of(const CollectiveQuestion&) {
   static const Words<CollectiveQuestion> words{
-      {"collective", [](auto& q) { return value_of(q.collective, collective_choices()); }, "Collective over the GPUs",
-       always},
+      {"collective",
+       [](auto& q) { return value_of(q.collective, collective_choices()); },
+       "Collective over the GPUs",
+       always,
+       {},
+       Whom::everybody,
+       "kind"},
       {"backend", [](auto& q) { return value_of(q.backend, backend_choices()); },
        "What moves the data: RCCL's kernels (unless given), SDMA engines, or kernels that load from all peers at once, "
        "in one shot or in two"},
@@ -101,10 +110,15 @@ const Words<CollectiveQuestion>& words_of(const CollectiveQuestion&) {
        "Whole array of one GPU: sizes and ranges, separated by commas", always},
       {"gpus", [](auto& q) { return count_of(q.gpus, 2, all_gpus_of); },
        "GPUs that take part, the first ones of the node (all unless given)"},
+      {"first",
+       [](auto& q) { return whole_of(q.first, 0, last_gpu); },
+       "The GPU at which those that take part begin (0 unless given)",
+       never,
+       {},
+       Whom::files},
       {"variant", [](auto& q) { return value_of(q.variants, variant_choices(), &q.all_variants); },
        "SDMA: a copy per peer on its own engine (unless given), two peers per broadcast command, exchange in place, "
-       "all "
-       "copies back to back; several separated by commas, or all that the collective has"},
+       "all copies back to back; several separated by commas, or all that the collective has"},
       {"prelaunch", [](auto& q) { return prelaunch_of(q.prelaunch); },
        "SDMA: whether commands are queued beforehand and wait for a word from the host (alone: yes)"},
       {"engines", [](auto& q) { return count_of(q.engines, 1, engines_to_peers); },
@@ -112,8 +126,12 @@ const Words<CollectiveQuestion>& words_of(const CollectiveQuestion&) {
        "ways"},
       {"host_threads", [](auto& q) { return value_of(q.host_threads, host_thread_choices()); },
        "SDMA: one host thread drives all GPUs, or each GPU has its own (as the platform says unless given)"},
-      {"cus", [](auto& q) { return count_of(q.cus, 1, all_cus); },
-       "CUs of each GPU that RCCL's kernels are confined to (all unless given)"},
+      {"cus",
+       [](auto& q) { return count_of(q.cus, 1, all_cus); },
+       "CUs of each GPU that RCCL's kernels are confined to (all unless given)",
+       never,
+       {},
+       Whom::commands},
       {"channels", [](auto& q) { return count_of(q.channels, 1, any_count); },
        "Channels (workgroups) of RCCL's kernels (as the library has it unless given)"},
       {"graph", [](auto& q) { return value_of(q.graph); }, "RCCL's kernels are launched from a captured graph"},
@@ -133,8 +151,18 @@ const Words<CopyQuestion>& words_of(const CopyQuestion&) {
       {"submit", [](auto& q) { return value_of(q.copy.submit, submission_choices()); },
        "How it is asked: a call for each block in one stream, a batch in one call, a captured graph, or a kernel that "
        "gathers them (each, of several; of one, packets written by hand)"},
-      {"phases", [](auto& q) { return value_of(q.phases); },
-       "Show the four phases in tables; CSV and JSON always have them"},
+      {"pull",
+       [](auto& q) { return value_of(q.copy.pull); },
+       "By an engine of the GPU that it goes to",
+       never,
+       {},
+       Whom::files},
+      {"phases",
+       [](auto& q) { return value_of(q.phases); },
+       "Show the four phases in tables; CSV and JSON always have them",
+       never,
+       {},
+       Whom::commands},
   };
   return words;
 }

@@ -1,6 +1,7 @@
-// The one table of what the plain questions can be told (study/ask/words.cpp). The command line, completion, Python,
-// the words of sweeps and the command that reproduces a row all follow from it: a new option is a line there, and its
-// use in the model.
+// The one table of what questions and the work of experiments can be told (study/ask/words.cpp, of work alone
+// study/ask/work_words.cpp). The command line, completion, Python, the words of sweeps, fields of tables, operations of
+// experiments with their JSON schema and the command that reproduces a row all follow from it: a new option is a line
+// there, and its use in the model.
 #pragma once
 
 #include <string>
@@ -12,6 +13,7 @@
 #include "study/ask/value.h"
 #include "study/serve/serve_question.h"
 #include "study/step/step_question.h"
+#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -21,6 +23,8 @@ enum class Needed {
   always
 };
 
+enum class Whom { everybody, commands, files };  // files: operations of experiments
+
 template <class Question>
 struct Word {
   std::string_view name;
@@ -28,6 +32,10 @@ struct Word {
   std::string_view help;
   Needed needed = Needed::never;
   std::string_view also = {};
+  Whom whom = Whom::everybody;
+  std::string_view in_files = {};  // its name there, if that is another
+
+  std::string_view key() const { return in_files.empty() ? name : in_files; }
 };
 
 // What is said of a kernel, before it is known which kind it is of.
@@ -57,11 +65,34 @@ const Words<C3Question>& words_of(const C3Question& question);
 const Words<StepWords>& words_of(const StepWords& question);
 const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/ask/serve_command.cpp
 
+// What is said of work by files alone.
+struct NamedKernel {
+  std::string name, elements;
+  sim::Bytes element = usual_element;
+  int workgroups = 0;
+};
+const Words<models::GemmShape>& words_of(const models::GemmShape& shape);
+const Words<models::AttentionShape>& words_of(const models::AttentionShape& shape);
+const Words<models::ElementwiseSpec>& words_of(const models::ElementwiseSpec& kernel);
+const Words<NamedKernel>& words_of(const NamedKernel& kernel);
+const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec& kernel);
+const Words<models::FusedSpec>& words_of(const models::FusedSpec& fused);  // by tables of measurements, too
+const Words<models::SdmaPacketList>& words_of(const models::SdmaPacketList& list);
+const Words<StoredRange>& words_of(const StoredRange& range);
+
+// Those that are not of files alone.
+template <class Question>
+Words<Question> words_said(const Question& question) {
+  Words<Question> words = words_of(question);
+  std::erase_if(words, [](const Word<Question>& word) { return word.whom == Whom::files; });
+  return words;
+}
+
 template <class Question>
 std::vector<Option> options_of() {
   std::vector<Option> options;
   Question question;
-  for (const Word<Question>& word : words_of(question)) {
+  for (const Word<Question>& word : words_said(question)) {
     Value value = word.of(question);
     options.push_back({.name = std::string(word.name),
                        .form = value.form,
@@ -88,12 +119,21 @@ void read_words(Question& question, const Given& given, Arguments& arguments, co
   }
 }
 
+// Reads what a section of a file says; what it leaves out stays as it is.
+template <class Question>
+void read_words(Question& question, sim::Section section, const models::PlatformSpec& platform) {
+  for (const Word<Question>& word : words_of(question)) {
+    if (word.whom == Whom::commands || (word.needed != Needed::always && !section.has(word.key()))) continue;
+    word.of(question).take({section, word.key(), platform});
+  }
+}
+
 // What is said of the question beyond what it is unless told: what reads back as the same.
 template <class Question>
 Given spelled(Question question) {
   Given given;
   Question untold;
-  for (const Word<Question>& word : words_of(question)) {
+  for (const Word<Question>& word : words_said(question)) {
     std::string text = word.of(question).text();
     if (word.needed != Needed::never || text != word.of(untold).text())
       given[std::string(word.name)] = {std::move(text)};

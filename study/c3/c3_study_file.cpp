@@ -6,7 +6,7 @@
 #include "sim/config/nearest_name.h"
 #include "study/work/choices.h"
 #include "study/work/named_gemm.h"
-#include "study/work/operation_reader.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 

@@ -11,7 +11,7 @@
 
 #include "models/kernels/gemm_plan.h"
 #include "study/work/choices.h"
-#include "study/work/operation_reader.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 

@@ -164,12 +164,6 @@ ResultTable table_of_overlap(const std::string& name, sim::Time makespan, const 
   return table;
 }
 
-NamedTable summary(std::string key, std::string title, ResultTable table) {
-  NamedTable named{std::move(key), std::move(title), std::move(table)};
-  named.sums_up = true;
-  return named;
-}
-
 std::string words_of_gpus(const GraphNode& node, int all) {
   if (node.gpus.size() == static_cast<std::size_t>(all)) return "all";
   std::string words;
@@ -274,8 +268,9 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
   results.tables.push_back(std::move(each));
   results.tables.push_back({"overlap", "Makespan", table_of_overlap(experiment.name, makespan, held_against)});
   if (several)
-    results.tables.push_back(summary("operations", "Operations of the file", table_of_operations(operations)));
-  if (streams.size() > 1) results.tables.push_back(summary("streams", "Streams", table_of_streams(streams, makespan)));
+    results.tables.push_back({"operations", "Operations of the file", table_of_operations(operations), true, {}, true});
+  if (streams.size() > 1)
+    results.tables.push_back({"streams", "Streams", table_of_streams(streams, makespan), true, {}, true});
   return results;
 }
 

@@ -12,11 +12,12 @@
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/variables.h"
+#include "study/ask/words.h"
 #include "study/c3/finer_grain.h"
+#include "study/experiment/operation_reader.h"
 #include "study/work/choices.h"
 #include "study/work/config_folders.h"
 #include "study/work/dependent.h"
-#include "study/work/operation_reader.h"
 
 namespace c3sim::study {
 
@@ -26,7 +27,6 @@ constexpr std::size_t most_operations = 10'000;
 constexpr int most_repetitions = 10'000;
 constexpr int most_pieces = 1024;
 constexpr std::size_t most_files = 64;
-constexpr sim::Limits<sim::Bytes> stored_ranges{sim::Bytes(0.0), largest_array};
 
 // A file beside the including one or below it, or a shipped experiment of that name: whoever is sent an experiment
 // opens no other file with it.
@@ -126,9 +126,8 @@ class ExperimentReader {
  private:
   void collect_names(sim::Section& list_of);
   void read_list(sim::Section& list_of);
-  void read_item(sim::Section& item);
   void read_operation(sim::Section& section);
-  void read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits);
+  void read_dependent(sim::Section& section, GraphNode node, const std::string& stream, const std::vector<Wait>& waits);
   std::vector<Wait> read_waits(sim::Section& section);
   std::optional<Wait> read_wait(sim::Section& section, const char* key, const std::string& text);
   Piece read_pieces(sim::Section& section) const;
@@ -207,14 +206,9 @@ void ExperimentReader::read_list(sim::Section& list_of) {
   for (sim::Section& item : list_of.list("operations")) {
     const std::vector<Axis> axes = read_repeat(item);
     repeat(axes, [&] {
-      if (count_one(item)) read_item(item);
+      if (count_one(item)) item.has("operations") ? read_list(item) : read_operation(item);
     });
   }
-}
-
-void ExperimentReader::read_item(sim::Section& item) {
-  if (item.has("operations")) return read_list(item);
-  read_operation(item);
 }
 
 Piece ExperimentReader::read_pieces(sim::Section& section) const {
@@ -280,9 +274,7 @@ std::vector<Wait> ExperimentReader::read_waits(sim::Section& section) {
     sim::Section stored = section.section("stored");
     std::optional<Wait> wait = read_wait(stored, "of", stored.text("of"));
     StoredRange range{};
-    range.begin = stored.bytes("from", stored_ranges, sim::Bytes(0.0));
-    range.end = stored.bytes("to", stored_ranges);
-    range.trigger = stored.choice<models::TriggerChoice>("trigger", trigger_choices());
+    read_words(range, stored, platform_);
     if (wait && section.is_sound("stored")) {
       wait->range = range;
       waits.push_back(std::move(*wait));
@@ -298,21 +290,19 @@ std::vector<Wait> ExperimentReader::read_waits(sim::Section& section) {
 void ExperimentReader::read_operation(sim::Section& section) {
   GraphNode node;
   node.listed = section.name("name");
-  node.operation.stream = section.name("stream");
+  std::string stream = section.name("stream");
   node.indices = indices_;
   const std::vector<Wait> waits = read_waits(section);
-  if (section.has("dependent")) return read_dependent(section, std::move(node), waits);
-  const Work work = read_work(section, platform_);
+  if (section.has("dependent")) return read_dependent(section, std::move(node), stream, waits);
   Operation& operation = node.operation;
-  operation.work = work;
-  operation.mask = read_mask(section, work, platform_);
-  operation.priority = read_priority(section, work, platform_);
-  operation.gpus = read_gpus(section, work, platform_);
+  operation = study::read_operation(section, platform_);
+  operation.stream = std::move(stream);
+  const Work work = operation.work;
   node.gpus = gpus_of(operation, platform_);
   // What follows from a value that is wrong is no fault of its own.
-  if (!section.is_sound(kind_key(work))) return;
+  if (!section.is_sound(kind_of(work).key)) return;
   if (std::string reason = testbed_.why_impossible(work); !reason.empty()) {
-    return section.fault(kind_key(work), std::move(reason));
+    return section.fault(kind_of(work).key, std::move(reason));
   }
   node.piece = read_pieces(section);
   if (std::string reason = why_uncut(work, node.piece); !reason.empty()) return section.fault("pieces", reason);
@@ -327,20 +317,20 @@ void ExperimentReader::read_operation(sim::Section& section) {
   }
 }
 
-void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::vector<Wait>& waits) {
+void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::string& stream,
+                                      const std::vector<Wait>& waits) {
   sim::Section asked = section.section("dependent");
   const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
   auto [schedule, fastest] = asked.choice<NamedSchedule>("schedule", named_schedules());
   if (!asked.is_sound("gemm")) return;
   if (!shape.ok()) return asked.fault("gemm", shape.error);
-  for (const char* const other : {"gemm", "collective", "copy", "packets", "kernel", "remote", "delay", "host"}) {
-    if (section.has(other)) section.fault(other, "'dependent' is this operation's work already");
+  for (const KindOfWork& other : kinds_of_work()) {
+    if (section.has(other.key)) section.fault(other.key, "'dependent' is this operation's work already");
   }
   std::string reason = why_impossible(schedule, shape.shape, platform_);
   if (reason.empty()) reason = testbed_.why_impossible(Work(shape.shape));
   if (!reason.empty()) return asked.fault("gemm", std::move(reason));
   if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.shape);
-  const std::string stream = node.operation.stream;
   const std::size_t first = experiment_.graph.size();
   node.gpus = all_gpus(platform_);
   node.whole = experiment_.wholes.size();

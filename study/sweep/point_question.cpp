@@ -24,27 +24,16 @@ constexpr auto makespan_key = "makespan_us";
 using PlainQuestion =
     std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion, StepWords, ServeQuestion>;
 PlainQuestion untold(Ask ask) {
-  switch (ask) {
-    case Ask::gemm:
-      return GemmQuestion{};
-    case Ask::collective:
-      return CollectiveQuestion{};
-    case Ask::copy:
-      return CopyQuestion{};
-    case Ask::step:
-      return StepWords{};
-    case Ask::serve:
-      return ServeQuestion{};
-    default:
-      return C3Question{};
-  }
+  static const std::array<PlainQuestion, 6> as_in_ask{C3Question{},   GemmQuestion{}, CollectiveQuestion{},
+                                                      CopyQuestion{}, StepWords{},    ServeQuestion{}};
+  return as_in_ask[static_cast<std::size_t>(ask)];
 }
 
 // What is wrong with the word, or nothing.
 std::string tell(PlainQuestion& question, const Assignment& word) {
   const auto tell_plain = [&word](auto& plain) -> std::string {
     std::vector<std::string> known;
-    for (const auto& entry : words_of(plain)) {
+    for (const auto& entry : words_said(plain)) {
       if (entry.name == word.name) {
         Arguments arguments;
         entry.of(plain).read({.arguments = arguments, .option = word.name, .text = word.value, .one = true});
@@ -145,7 +134,7 @@ std::vector<std::string> PointQuestion::words(Needed least) const {
   if (ask_ == Ask::run) return names;
   std::visit(
       [&](const auto& plain) {
-        for (const auto& word : words_of(plain)) {
+        for (const auto& word : words_said(plain)) {
           if (word.needed >= least) names.emplace_back(word.name);
         }
       },
@@ -169,8 +158,10 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
     if (std::string fault = tell(question, word); !fault.empty()) throw sim::ConfigError({{word.name, "", fault}});
   }
   return std::visit(
-      sim::Overloaded{[&](const auto& plain) { return to_tables(study::ask(testbed, plain), testbed.platform()); },
-                      [&](const StepWords& words_of_step) { return answer_step(testbed.platform(), words_of_step); }},
+      sim::Overloaded{
+          [&](const auto& plain) { return to_tables(plain, study::ask(testbed, plain), testbed.platform()); },
+          [&](const ServeQuestion& serve) { return to_tables(study::ask(testbed, serve), testbed.platform()); },
+          [&](const StepWords& words_of_step) { return answer_step(testbed.platform(), words_of_step); }},
       question);
 }
 

@@ -179,13 +179,13 @@ std::size_t Plan::collective(models::CollectiveKind kind, Backend backend, sim::
 }
 
 std::size_t Plan::copy(int distance, sim::Bytes bytes, Places after) {
-  models::SdmaCopySpec spec;
-  spec.pull = asked_.collective == Collective::gather;
-  spec.from = spec.pull ? distance : 0;
-  spec.to = spec.pull ? 0 : distance;
-  spec.bytes = bytes;
-  spec.everywhere = true;
-  spec.host_threads = models::HostThreads::per_gpu;
+  const bool pull = asked_.collective == Collective::gather;
+  const models::SdmaCopySpec spec{.from = pull ? distance : 0,
+                                  .to = pull ? 0 : distance,
+                                  .bytes = bytes,
+                                  .pull = pull,
+                                  .everywhere = true,
+                                  .host_threads = models::HostThreads::per_gpu};
   Places& last = last_copy_[static_cast<std::size_t>(distance)];
   after.insert(after.end(), last.begin(), last.end());
   last = {add(fmt::format("peer {}", distance), spec, std::move(after))};

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
-
-#include "sim/overloaded.h"
 
 namespace c3sim::study {
 
@@ -64,28 +63,29 @@ std::string name_of(models::Backend backend) {
   return backend == models::Backend::rccl ? "RCCL" : std::string(models::to_string(backend));
 }
 
-bool uses_links(const Work& work) {
-  return std::holds_alternative<models::CollectiveSpec>(work) || std::holds_alternative<models::SdmaCopySpec>(work) ||
-         std::holds_alternative<models::SdmaPacketList>(work) ||
-         std::holds_alternative<models::RemoteKernelSpec>(work) || std::holds_alternative<models::FusedSpec>(work);
+std::span<const KindOfWork> kinds_of_work() {
+  static constexpr std::array<KindOfWork, std::variant_size_v<Work>> kinds{{{"gemm", Doer::gemm, false, true},
+                                                                            {"collective", Doer::channels, true, false},
+                                                                            {"copy", Doer::engines, true, false},
+                                                                            {"packets", Doer::engines, true, false},
+                                                                            {"kernel", Doer::kernel, false, true},
+                                                                            {"remote", Doer::kernel, true, false},
+                                                                            {"delay", Doer::host, false, true},
+                                                                            {"host", Doer::host, false, true},
+                                                                            {"attention", Doer::kernel, false, true},
+                                                                            {"fused", Doer::gemm, true, false}}};
+  return kinds;
 }
+
+const KindOfWork& kind_of(const Work& work) { return kinds_of_work()[work.index()]; }
+
+bool uses_links(const Work& work) { return kind_of(work).uses_links; }
 
 bool waits_for_others(const Work& work) { return std::holds_alternative<models::SdmaPacketList>(work); }
 
 Doer doer_of(const Work& work) {
-  return std::visit(
-      sim::Overloaded{[](const models::GemmShape&) { return Doer::gemm; },
-                      [](const models::FusedSpec&) { return Doer::gemm; },
-                      [](const models::CollectiveSpec& spec) {
-                        return models::by_kernels(spec.backend) ? Doer::channels : Doer::engines;
-                      },
-                      [](const models::SdmaCopySpec&) { return Doer::engines; },
-                      [](const models::SdmaPacketList&) { return Doer::engines; },
-                      [](const models::ElementwiseSpec&) { return Doer::kernel; },
-                      [](const models::AttentionShape&) { return Doer::kernel; },
-                      [](const models::RemoteKernelSpec&) { return Doer::kernel; },
-                      [](const DelaySpec&) { return Doer::host; }, [](const HostWorkSpec&) { return Doer::host; }},
-      work);
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  return collective != nullptr && !models::by_kernels(collective->backend) ? Doer::engines : kind_of(work).doer;
 }
 
 bool is_kernel(const Work& work) {

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,12 +20,14 @@
 #include "models/platform/gemm_shape.h"
 #include "models/sdma/sdma_copy.h"
 #include "models/sdma/sdma_packet_list.h"
+#include "sim/config/config_text.h"
 #include "sim/units.h"
 
 namespace c3sim::study {
 
 // More than any GPU holds: beyond it, a size is a slip of the pen.
 inline constexpr sim::Bytes largest_array = sim::Bytes(1099511627776.0);  // 1 TiB
+inline constexpr sim::Limits<sim::Bytes> array_sizes{sim::Bytes(1.0), largest_array};
 
 // Nothing runs for so long.
 struct DelaySpec {
@@ -42,16 +45,25 @@ using Work = std::variant<models::GemmShape, models::CollectiveSpec, models::Sdm
                           models::ElementwiseSpec, models::RemoteKernelSpec, DelaySpec, HostWorkSpec,
                           models::AttentionShape, models::FusedSpec>;
 
-// Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
-bool is_kernel(const Work& work);
-
 // By what work is done: a GEMM, a collective's channels, copy engines, another kernel, or nothing on a GPU.
 // What is fused is the GEMM's.
 enum class Doer { gemm, channels, engines, kernel, host };
-Doer doer_of(const Work& work);
 
-// Whether it moves data between GPUs.
+// What is true of all work of one alternative of Work.
+struct KindOfWork {
+  const char* key;   // of an operation of an experiment, which has the work under it
+  Doer doer;         // of a collective, where kernels carry it
+  bool uses_links;   // it moves data between GPUs
+  bool on_any_gpus;  // it names no GPUs itself: an operation may
+};
+std::span<const KindOfWork> kinds_of_work();  // as in Work
+const KindOfWork& kind_of(const Work& work);
+
+Doer doer_of(const Work& work);
 bool uses_links(const Work& work);
+
+// Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
+bool is_kernel(const Work& work);
 
 // Whether it may wait for ever by itself: packets written by hand poll words that other operations write.
 bool waits_for_others(const Work& work);

@@ -130,42 +130,9 @@ std::vector<OperationGraph::Fault> OperationGraph::add_waits() {
   return faults;
 }
 
-// A search in depth, with a stack of its own: chains may be as long as the graph.
-std::optional<OperationGraph::Fault> OperationGraph::circle() const {
-  enum class State { fresh, open, done };
-  std::vector<State> states(nodes_.size(), State::fresh);
-  for (std::size_t root = 0; root < nodes_.size(); ++root) {
-    std::vector<std::pair<std::size_t, std::size_t>> path{{root, 0}};  // a node, and which of its waits is next
-    if (states[root] == State::done) continue;
-    states[root] = State::open;
-    while (!path.empty()) {
-      auto& [place, next] = path.back();
-      if (next == nodes_[place].operation.after.size()) {
-        states[place] = State::done;
-        path.pop_back();
-        continue;
-      }
-      const std::size_t earlier = nodes_[place].operation.after[next++];
-      if (states[earlier] == State::fresh) {
-        states[earlier] = State::open;
-        path.emplace_back(earlier, 0);
-      } else if (states[earlier] == State::open) {
-        std::string names;
-        const auto begin = std::ranges::find(path, earlier, [](const auto& step) { return step.first; });
-        for (auto step = begin; step != path.end(); ++step) names += nodes_[step->first].operation.name + " waits for ";
-        return Fault{
-            nodes_[earlier].listed,
-            fmt::format("operations wait for each other in a circle: {}{} (those of one stream run in the order "
-                        "of the list)",
-                        names, nodes_[earlier].operation.name)};
-      }
-    }
-  }
-  return {};
-}
-
-// Of those that wait for none that is left, the one that was added first goes first.
-void OperationGraph::sort() {
+// Of those that wait for none that is left, the one that was added first goes first. What waits for itself is never
+// free: whoever goes from one of those that are left to one that it waits for comes round.
+std::optional<OperationGraph::Fault> OperationGraph::sort() {
   std::vector<std::size_t> missing(nodes_.size());
   std::vector<std::vector<std::size_t>> waiting(nodes_.size());
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free;
@@ -174,32 +141,52 @@ void OperationGraph::sort() {
     for (const std::size_t earlier : nodes_[place].operation.after) waiting[earlier].push_back(place);
     if (missing[place] == 0) free.push(place);
   }
-  std::vector<GraphNode> sorted;
-  sorted.reserve(nodes_.size());
+  std::vector<std::size_t> order;
   std::vector<std::size_t> places(nodes_.size());
   while (!free.empty()) {
     const std::size_t place = free.top();
     free.pop();
-    places[place] = sorted.size();
+    places[place] = order.size();
+    order.push_back(place);
     for (const std::size_t later : waiting[place]) {
       if (--missing[later] == 0) free.push(later);
     }
-    sorted.push_back(std::move(nodes_[place]));
   }
-  for (GraphNode& node : sorted) {
+  if (order.size() < nodes_.size()) return circle(missing);
+  std::vector<GraphNode> sorted;
+  sorted.reserve(nodes_.size());
+  for (const std::size_t place : order) {
+    GraphNode& node = sorted.emplace_back(std::move(nodes_[place]));
     for (std::size_t& earlier : node.operation.after) earlier = places[earlier];
     if (node.operation.stored) node.operation.stored->by = places[node.operation.stored->by];
     std::ranges::sort(node.operation.after);
   }
   nodes_ = std::move(sorted);
+  return {};
+}
+
+OperationGraph::Fault OperationGraph::circle(const std::vector<std::size_t>& missing) const {
+  const auto is_left = [&](std::size_t place) { return missing[place] > 0; };
+  std::vector<std::size_t> path;
+  auto place = static_cast<std::size_t>(std::ranges::find_if(missing, [](auto n) { return n > 0; }) - missing.begin());
+  while (std::ranges::find(path, place) == path.end()) {
+    path.push_back(place);
+    place = *std::ranges::find_if(nodes_[place].operation.after, is_left);
+  }
+  std::string names;
+  for (auto step = std::ranges::find(path, place); step != path.end(); ++step)
+    names += nodes_[*step].operation.name + " waits for ";
+  return {nodes_[place].listed,
+          fmt::format("operations wait for each other in a circle: {}{} (those of one stream run in the order of the "
+                      "list)",
+                      names, nodes_[place].operation.name)};
 }
 
 std::vector<OperationGraph::Fault> OperationGraph::resolve() {
   std::vector<Fault> faults = add_waits();
   if (!faults.empty()) return faults;
-  if (std::optional<Fault> found = circle()) return {std::move(*found)};
-  sort();
-  return {};
+  if (std::optional<Fault> found = sort()) faults.push_back(std::move(*found));
+  return faults;
 }
 
 Schedule OperationGraph::schedule() const {

@@ -65,8 +65,9 @@ class OperationGraph {
   std::vector<Fault> add_waits();
   // Those of an operation of the file that have the indices that the node waits for.
   std::vector<std::size_t> meant(const GraphNode& node, const Wait& wait) const;
-  std::optional<Fault> circle() const;
-  void sort();
+  std::optional<Fault> sort();  // or the circle on which it fails
+  // Among those for which others are missing.
+  Fault circle(const std::vector<std::size_t>& missing) const;
 
   std::vector<GraphNode> nodes_;
   std::vector<std::vector<Wait>> waits_;  // by node

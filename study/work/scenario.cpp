@@ -4,29 +4,18 @@ namespace c3sim::study {
 
 namespace {
 
-struct NamedStrategy {
-  Strategy strategy;
-  std::string_view name;
-};
-constexpr std::array names{
-    NamedStrategy{Strategy::serial, "serial"},       NamedStrategy{Strategy::c3_base, "c3_base"},
-    NamedStrategy{Strategy::c3_sp, "c3_sp"},         NamedStrategy{Strategy::c3_rp, "c3_rp"},
-    NamedStrategy{Strategy::c3_sp_rp, "c3_sp_rp"},   NamedStrategy{Strategy::c3_best, "c3_best"},
-    NamedStrategy{Strategy::heuristic, "heuristic"}, NamedStrategy{Strategy::conccl, "conccl"},
-    NamedStrategy{Strategy::conccl_rp, "conccl_rp"},
-};
-constexpr auto strategies = [] {
-  std::array<Strategy, names.size()> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = names[i].strategy;
-  return all;
-}();
+using enum Strategy;
+
+constexpr std::array strategies{serial, c3_base, c3_sp, c3_rp, c3_sp_rp, c3_best, heuristic, conccl, conccl_rp};
+constexpr std::array<std::string_view, strategies.size()> names{
+    "serial", "c3_base", "c3_sp", "c3_rp", "c3_sp_rp", "c3_best", "heuristic", "conccl", "conccl_rp"};
 
 // Those that c3_best is the best of.
-constexpr std::array kernel_strategies{Strategy::c3_base, Strategy::c3_sp, Strategy::c3_rp, Strategy::c3_sp_rp};
+constexpr std::array kernel_strategies{c3_base, c3_sp, c3_rp, c3_sp_rp};
 
 }  // namespace
 
-std::string_view to_string(Strategy strategy) { return names[static_cast<std::size_t>(strategy)].name; }
+std::string_view to_string(Strategy strategy) { return names[static_cast<std::size_t>(strategy)]; }
 
 std::string_view to_string(Splits splits) { return splits == Splits::paper ? "paper" : "fine"; }
 

@@ -14,10 +14,9 @@ using ::testing::Not;
 
 // With a collective of 11 us beside a GEMM that fills the GPU exactly.
 Answer c3(const std::vector<std::string>& options) {
-  std::vector<std::string> arguments{"c3",      "--gemm", "4864x4096x8192", "--collective", "all_gather",
-                                     "--bytes", "4097B",  "--format",       "csv"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  return run_cli(arguments);
+  return run_cli(
+      with({"c3", "--gemm", "4864x4096x8192", "--collective", "all_gather", "--bytes", "4097B", "--format", "csv"},
+           options));
 }
 
 TEST(C3Options, AnyNumberOfJobsGivesTheSameBytes) {

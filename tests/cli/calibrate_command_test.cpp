@@ -26,10 +26,7 @@ void expect_no_fit(const std::vector<std::string>& files, const std::string& wha
   std::filesystem::remove(out);
   std::vector<std::string> arguments{"calibrate", "--platform", platform, "--out", out.string()};
   arguments.insert(arguments.begin() + 1, files.begin(), files.end());
-  const Answer answer = run_cli(arguments);
-  EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(files);
-  EXPECT_THAT(answer.out, IsEmpty());
-  EXPECT_THAT(answer.err, HasSubstr(what));
+  expect_fault(arguments, what);
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
@@ -37,9 +34,7 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
   const std::string file = written(
       "launch.csv", columns + "launch,-,-,0,empty_kernel,0,20\n" + "coll,-,all_gather,1024,copy_engine_graph,0,52\n");
   const std::string out = in_temp("fitted.yaml").string();
-  const Answer answer = run_cli({"calibrate", file, "--platform", "h200", "--out", out, "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const nlohmann::json report = nlohmann::json::parse(answer.out);
+  const nlohmann::json report = json_of({"calibrate", file, "--platform", "h200", "--out", out});
   // 20 us less 1 us of dispatch, and 2 us of notice.
   EXPECT_EQ(report["results"][0]["parameter"], "host.kernel_launch");
   EXPECT_EQ(report["results"][0]["before"], "12.4 us");
@@ -56,18 +51,16 @@ TEST(CalibrateCommand, WritesAPlatformThatCanBeUsedAndReportsInJson) {
 TEST(CalibrateCommand, TakesAssignmentsAndWritesThem) {
   const std::string file = written("launch_set.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
   const std::string out = in_temp("set.yaml").string();
-  const Answer answer = run_cli({"calibrate", file, "--platform", "h200", "--set", "gpus=4", "--set",
-                                 "host.kernel_notice=3 us", "--out", out, "--format", "csv"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   // 20 us less 1 us of dispatch, and 3 us of notice.
-  EXPECT_THAT(answer.out, HasSubstr("16 us"));
+  EXPECT_THAT(out_of({"calibrate", file, "--platform", "h200", "--set", "gpus=4", "--set", "host.kernel_notice=3 us",
+                      "--out", out, "--format", "csv"}),
+              HasSubstr("16 us"));
   const std::string listed = run_cli({"platform", out, "--format", "csv"}).out;
   EXPECT_THAT(listed, HasSubstr("--set gpus=4"));
   EXPECT_THAT(listed, HasSubstr("--set host.kernel_notice=3 us"));
   for (const std::string wrong : {"gpus=400", "gpu.powr.idle=1 W"}) {
-    const Answer refused = run_cli({"calibrate", file, "--platform", "h200", "--set", wrong, "--out", out});
-    EXPECT_EQ(refused.code, ExitCode::users_fault);
-    EXPECT_THAT(refused.err, HasSubstr("--set " + wrong));
+    EXPECT_THAT(fault_of({"calibrate", file, "--platform", "h200", "--set", wrong, "--out", out}),
+                HasSubstr("--set " + wrong));
   }
 }
 

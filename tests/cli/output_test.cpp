@@ -18,13 +18,8 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Output : public testing::Test {
+class Output : public InFolder {
  protected:
-  void SetUp() override {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-
   // A copy of a file of this repository.
   fs::path copy_of(const std::string& file, const std::string& name) const {
     fs::copy_file(std::string(C3SIM_SOURCE_DIR "/") + file, folder_ / name);
@@ -35,14 +30,9 @@ class Output : public testing::Test {
   static void expect_refusal(const std::vector<std::string>& arguments, const fs::path& input,
                              const std::string& what = "is read by this command: another file is accepted") {
     const std::string before = content(input);
-    const Answer answer = run_cli(arguments);
-    EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
-    EXPECT_THAT(answer.out, IsEmpty());
-    EXPECT_THAT(answer.err, HasSubstr(what));
+    cli::expect_fault(arguments, what);
     EXPECT_EQ(content(input), before);
   }
-
-  fs::path folder_ = fs::path(testing::TempDir()) / "output_test";
 };
 
 const std::vector<std::string> copy{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1MiB"};
@@ -125,9 +115,7 @@ TEST_F(Output, AFolderInWhichARunIsAtWorkIsLockedAgainstAllCommands) {
   const std::string study = C3SIM_SOURCE_DIR "/configs/studies/sdma_engines.yaml";
   for (const std::vector<std::string>& command :
        {copy, {"run", experiment}, {"tune", "--collective", "all_gather"}, {"sweep", study}}) {
-    const Answer answer = run_cli(with(command, {"--out", folder_}));
-    EXPECT_EQ(answer.code, ExitCode::users_fault);
-    EXPECT_THAT(answer.err, HasSubstr("another run is at work in this folder"));
+    EXPECT_THAT(fault_of(with(command, {"--out", folder_})), HasSubstr("another run is at work in this folder"));
   }
   EXPECT_TRUE(fs::is_empty(folder_));
 }
@@ -148,9 +136,8 @@ TEST_F(Output, AFileOfTheUsersInTheFolderIsLeftAlone) {
 }
 
 TEST_F(Output, ATraceGoesIntoADeviceAndLeavesItOne) {
-  const Answer answer = run_cli(with(copy, {"--trace", "/dev/full"}));
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, HasSubstr("cannot write /dev/full: No space left on device"));
+  EXPECT_THAT(fault_of(with(copy, {"--trace", "/dev/full"})),
+              HasSubstr("cannot write /dev/full: No space left on device"));
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
 }
 

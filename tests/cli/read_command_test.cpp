@@ -21,18 +21,15 @@ using ::testing::HasSubstr;
 const std::string samples = std::string(C3SIM_SOURCE_DIR) + "/tests/data/";
 
 TEST(ReadCommand, SaysWhatAFileHoldsAndWhatItDoesNot) {
-  const Answer answer = run_cli({"read", samples + "gemm_bench/hipblaslt_bench.txt"});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("hipblaslt_bench.txt  hipblaslt-bench"), HasSubstr("AMD Instinct MI300X"),
-                                HasSubstr("2048x1152x2048"), HasSubstr("its type is f16_r: GEMMs of bf16 have a model"),
-                                HasSubstr("1 measurement of 1 file. Left out: 1 row. 0 faults.")));
+  EXPECT_THAT(out_of({"read", samples + "gemm_bench/hipblaslt_bench.txt"}),
+              AllOf(HasSubstr("hipblaslt_bench.txt  hipblaslt-bench"), HasSubstr("AMD Instinct MI300X"),
+                    HasSubstr("2048x1152x2048"), HasSubstr("its type is f16_r: GEMMs of bf16 have a model"),
+                    HasSubstr("1 measurement of 1 file. Left out: 1 row. 0 faults.")));
 }
 
 // The median of two copies of 64 MiB in 1.388 and 1.390 ms.
 TEST(ReadCommand, ListsEveryMeasurement) {
-  const Answer answer = run_cli({"read", samples + "rocprofv3/memory_copy_trace.csv", "--rows", "--format", "json"});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const nlohmann::json rows = nlohmann::json::parse(answer.out).at("rows");
+  const nlohmann::json rows = json_of({"read", samples + "rocprofv3/memory_copy_trace.csv", "--rows"}).at("rows");
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].at("trial"), "copy gpu0 to gpu1 of 64MiB");
   EXPECT_EQ(rows[0].at("unit"), "GB/s");
@@ -48,23 +45,19 @@ TEST(ReadCommand, RowsAtFaultAreWarningsWhileOthersAreLeft) {
 }
 
 TEST(ReadCommand, FailsWhereNothingIsLeft) {
-  const Answer answer = run_cli({"read", written("read_none.csv", "gemm,time_us\ncb1,-1\n")});
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("read_none.csv:2:5: time_us"),
-                                HasSubstr("FILE: no measurement is left that can be used")));
+  EXPECT_THAT(
+      fault_of({"read", written("read_none.csv", "gemm,time_us\ncb1,-1\n")}),
+      AllOf(HasSubstr("read_none.csv:2:5: time_us"), HasSubstr("FILE: no measurement is left that can be used")));
   EXPECT_EQ(run_cli({"read", "no/such/file.csv"}).code, ExitCode::users_fault);
   EXPECT_EQ(run_cli({"read"}).code, ExitCode::users_fault);
 }
 
 TEST(ReadCommand, MeasurementsAreOfThePlatformThatIsAskedForOrOfTheGpuThatIsNamed) {
   const std::string file = written("read_h200.csv", "# gpu: NVIDIA H200\ngemm,time_us\ncb1,2000\n");
-  const Answer other = run_cli({"read", file, "--platform", "mi300x"});
-  EXPECT_EQ(other.code, ExitCode::users_fault);
-  EXPECT_THAT(other.err, HasSubstr("gpu: measured on 'NVIDIA H200', compared with mi300x: --platform names another"));
+  EXPECT_THAT(fault_of({"read", file, "--platform", "mi300x"}),
+              HasSubstr("gpu: measured on 'NVIDIA H200', compared with mi300x: --platform names another"));
   EXPECT_EQ(run_cli({"read", file, "--platform", "h200"}).code, ExitCode::fine);
-  const Answer named = run_cli({"read", file, "--format", "json"});
-  EXPECT_EQ(named.code, ExitCode::fine) << named.err;
-  EXPECT_EQ(nlohmann::json::parse(named.out).at("files")[0].at("platform"), "h200");
+  EXPECT_EQ(json_of({"read", file}).at("files")[0].at("platform"), "h200");
   const std::string unknown = written("read_a100.csv", "# gpu: NVIDIA A100\ngemm,time_us\ncb1,2000\n");
   EXPECT_THAT(run_cli({"read", unknown}).err, HasSubstr("measured on 'NVIDIA A100', of which there is no platform"));
   EXPECT_EQ(run_cli({"read", unknown, "--platform", "h200"}).code, ExitCode::fine);
@@ -85,9 +78,8 @@ TEST(ReadCommand, NamesColumnsThatItDoesNotUse) {
 }
 
 TEST(ReadCommand, ReadsWhatGzipPacked) {
-  const Answer answer = run_cli({"read", written("read_packed.csv.gz", gzip("gemm,time_us\ncb1,2000\n"))});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("read_packed.csv.gz  gemms"));
+  EXPECT_THAT(out_of({"read", written("read_packed.csv.gz", gzip("gemm,time_us\ncb1,2000\n"))}),
+              HasSubstr("read_packed.csv.gz  gemms"));
 }
 
 #if defined(__has_feature)

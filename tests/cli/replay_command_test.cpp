@@ -17,9 +17,7 @@ const std::string sharded = std::string(C3SIM_SOURCE_DIR) +
                             "/validate/reference/h200_workloads/traces/fsdp_llama8b_2gpu_1x2048_2048_bf16.json.gz";
 
 TEST(ReplayCommand, AnswersWithTracedReplayedAndPredictedTimes) {
-  const Answer answer = run_cli({"replay", sharded, "--collectives", "sdma", "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const json whole = json::parse(answer.out);
+  const json whole = json_of({"replay", sharded, "--collectives", "sdma"});
   EXPECT_EQ(whole["platform"], "h200");
   const json& row = whole["results"].at(0);
   EXPECT_NEAR(row["measured_us"].get<double>(), 132633.8, 0.1);  // its last end less its first begin
@@ -30,9 +28,7 @@ TEST(ReplayCommand, AnswersWithTracedReplayedAndPredictedTimes) {
 }
 
 TEST(ReplayCommand, WithoutCommunicationExposesNone) {
-  const Answer answer = run_cli({"replay", sharded, "--without", "communication", "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const json row = json::parse(answer.out)["results"].at(0);
+  const json row = json_of({"replay", sharded, "--without", "communication"})["results"].at(0);
   EXPECT_EQ(row["exposed_us"].get<double>(), 0.0);
   EXPECT_LT(row["predicted_us"].get<double>(), row["replayed_us"].get<double>());
 }
@@ -49,10 +45,8 @@ TEST(ReplayCommand, PlaysSeveralRanksAndHoldsPredictionsInIntervals) {
   };
   const std::string first = rank(0, 300.0);
   const std::string second = rank(1, 50.0);
-  const Answer answer = run_cli({"replay", first, second, "--platform", "h200", "--set",
-                                 "rccl.workgroup_in_flight=600 KB", "--uncertainty", "20", "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const json whole = json::parse(answer.out);
+  const json whole = json_of({"replay", first, second, "--platform", "h200", "--set", "rccl.workgroup_in_flight=600 KB",
+                              "--uncertainty", "20"});
   ASSERT_EQ(whole["results"].size(), 2u);
   EXPECT_NEAR(whole["collectives"].at(0)["last_us"].get<double>(), 50.0, 1e-6);
   const json& row = whole["results"].at(0);
@@ -62,11 +56,11 @@ TEST(ReplayCommand, PlaysSeveralRanksAndHoldsPredictionsInIntervals) {
 }
 
 TEST(ReplayCommand, TellsAllThatIsWrongWithItsOptions) {
-  const Answer answer = run_cli({"replay", sharded, "--collectives", "ring", "--without", "noise", "--channels", "0"});
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, HasSubstr("--collectives: 'ring' is not known"));
-  EXPECT_THAT(answer.err, HasSubstr("--without: 'noise' is not known: communication is accepted"));
-  EXPECT_THAT(answer.err, HasSubstr("--channels: '0': a whole number from 1 to 4096 is accepted"));
+  const std::string answer =
+      fault_of({"replay", sharded, "--collectives", "ring", "--without", "noise", "--channels", "0"});
+  EXPECT_THAT(answer, HasSubstr("--collectives: 'ring' is not known"));
+  EXPECT_THAT(answer, HasSubstr("--without: 'noise' is not known: communication is accepted"));
+  EXPECT_THAT(answer, HasSubstr("--channels: '0': a whole number from 1 to 4096 is accepted"));
 }
 
 TEST(ReplayCommand, RefusesTracesThatAreCutOffOrOfNoKnownGpu) {
@@ -74,28 +68,22 @@ TEST(ReplayCommand, RefusesTracesThatAreCutOffOrOfNoKnownGpu) {
   const std::string cut = written("cut.json", R"({"traceEvents":[)" + kernel + ",{").string();
   EXPECT_THAT(run_cli({"replay", cut}).err, HasSubstr("cut off, or damaged: a whole trace can be played again"));
   const std::string unknown = written("unknown.json", R"({"traceEvents":[)" + kernel + "]}").string();
-  const Answer answer = run_cli({"replay", unknown});
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err,
+  EXPECT_THAT(fault_of({"replay", unknown}),
               HasSubstr("unknown.json names no GPU, after which no platform is called: say with --platform"));
   EXPECT_EQ(run_cli({"replay", unknown, "--platform", "mi300x"}).code, ExitCode::fine);
 }
 
 TEST(ReplayCommand, PlaysTheTracesThatRocprofWroteOfOneRun) {
   const std::string folder = std::string(C3SIM_SOURCE_DIR) + "/tests/data/rocprofv3/";
-  const Answer answer = run_cli({"replay", folder + "kernel_trace.csv", folder + "memory_copy_trace.csv", "--platform",
-                                 "mi300x", "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const json results = json::parse(answer.out)["results"];
+  const json results = json_of(
+      {"replay", folder + "kernel_trace.csv", folder + "memory_copy_trace.csv", "--platform", "mi300x"})["results"];
   ASSERT_EQ(results.size(), 1u);
   EXPECT_NEAR(results.at(0)["measured_us"].get<double>(), 13000.0, 0.1);
   EXPECT_NEAR(results.at(0)["replayed_us"].get<double>(), 13000.0, 0.03 * 13000.0);
 }
 
 TEST(ReadCommand, TellsOfATraceFirstWhatItsGpuDid) {
-  const Answer answer = run_cli({"read", sharded, "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const json step = json::parse(answer.out)["steps"].at(0);
+  const json step = json_of({"read", sharded})["steps"].at(0);
   const double communication = step["exposed_us"].get<double>() + step["overlapped_us"].get<double>();
   EXPECT_NEAR(step["communication_us"].get<double>(), communication, 1e-6);
   const double whole = step["busy_us"].get<double>() + step["idle_us"].get<double>();

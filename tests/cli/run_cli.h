@@ -1,8 +1,16 @@
 // Command lines of c3sim, answered within the test.
 #pragma once
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command_line.h"
@@ -29,5 +37,48 @@ inline std::vector<std::string> with(std::vector<std::string> arguments, const s
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
+
+// The answer to a command line that is answered: what it says on stdout.
+inline std::string out_of(const std::vector<std::string>& arguments) {
+  Answer answer = run_cli(arguments);
+  EXPECT_EQ(answer.code, ExitCode::fine) << testing::PrintToString(arguments) << answer.err;
+  return std::move(answer.out);
+}
+inline nlohmann::json json_of(std::vector<std::string> arguments) {
+  return nlohmann::json::parse(out_of(with(std::move(arguments), {"--format", "json"})));
+}
+
+// What is said on stderr of one that is at fault: exit code 2.
+inline std::string fault_of(const std::vector<std::string>& arguments) {
+  Answer answer = run_cli(arguments);
+  EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
+  return std::move(answer.err);
+}
+// Exit code 2, nothing on stdout, and `what` on stderr.
+inline void expect_fault(const std::vector<std::string>& arguments, const std::string& what) {
+  const Answer answer = run_cli(arguments);
+  EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
+  EXPECT_EQ(answer.out, "") << testing::PrintToString(arguments);
+  EXPECT_THAT(answer.err, testing::HasSubstr(what)) << testing::PrintToString(arguments);
+}
+
+// With a folder of its own for files.
+class InFolder : public testing::Test {
+ protected:
+  InFolder() {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~InFolder() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return path(name);
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("c3sim_" + std::to_string(getpid()));
+};
 
 }  // namespace c3sim::cli

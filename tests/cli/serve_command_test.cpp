@@ -27,9 +27,7 @@ constexpr auto study =
 
 TEST(ServeCommand, ServesAllThatAStudySpans) {
   const std::string file = written("serve.yaml", study);
-  const Answer answer = run_cli({"serve", file, "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const nlohmann::json json = nlohmann::json::parse(answer.out);
+  const nlohmann::json json = json_of({"serve", file});
   ASSERT_EQ(json["results"].size(), 4u);
   EXPECT_EQ(json["results"][0]["case"], "again");
   EXPECT_EQ(json["results"][3]["rate"], "8");
@@ -47,28 +45,25 @@ TEST(ServeCommand, ServesAllThatAStudySpans) {
   EXPECT_EQ(less["results"][0]["requests"], 5);
 }
 
-std::string fault_of(const std::string& text, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> words{"serve", written("serve.yaml", text)};
-  words.insert(words.end(), more.begin(), more.end());
-  const Answer answer = run_cli(words);
-  EXPECT_EQ(answer.code, ExitCode::users_fault) << answer.out;
-  return answer.err;
+std::string fault_of_study(const std::string& text, const std::vector<std::string>& more = {}) {
+  return fault_of(with({"serve", written("serve.yaml", text)}, more));
 }
 
 TEST(ServeCommand, SaysWhereTheStudyIsWrong) {
-  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\nrate: [1, fast]\nprompts: 12\n"),
+  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\nrate: [1, fast]\nprompts: 12\n"),
               AllOf(HasSubstr("serve.yaml:3:"), HasSubstr("'fast'")));
-  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\nprompts: 12\n"), HasSubstr("did you mean 'prompt'?"));
-  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\nprompt: 140000\n"),
+  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\nprompts: 12\n"), HasSubstr("did you mean 'prompt'?"));
+  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\nprompt: 140000\n"),
               AllOf(HasSubstr("serve.yaml:3:"), HasSubstr("more than the 131072")));
-  EXPECT_THAT(fault_of("name: s\nmodel: lama3-8b\n"), AllOf(HasSubstr("serve.yaml:2:"), HasSubstr("'lama3-8b'")));
-  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\n", {"--budget", "10"}), HasSubstr("--budget"));
-  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\ncases: [{name: a, fetch: by_hand}]\n"), HasSubstr("'by_hand'"));
+  EXPECT_THAT(fault_of_study("name: s\nmodel: lama3-8b\n"), AllOf(HasSubstr("serve.yaml:2:"), HasSubstr("'lama3-8b'")));
+  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\n", {"--budget", "10"}), HasSubstr("--budget"));
+  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\ncases: [{name: a, fetch: by_hand}]\n"),
+              HasSubstr("'by_hand'"));
 }
 
 TEST(ServeCommand, SaysWhichRequestIsWrong) {
   written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n1,10,1\n0,10,1\n");
-  EXPECT_THAT(fault_of("name: s\nmodel: llama3-8b\ntrace: requests.csv\n"),
+  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\ntrace: requests.csv\n"),
               AllOf(HasSubstr("requests.csv:3"), HasSubstr("arrival_s")));
 }
 
@@ -77,9 +72,7 @@ TEST(ServeCommand, IsAQuestionOfSweeps) {
                                    "name: s\nask: serve\naxes:\n"
                                    "  - {of: model, value: llama3-8b}\n  - {of: requests, value: 5}\n"
                                    "  - {of: rate, values: [1, 2]}\n");
-  const Answer answer = run_cli({"sweep", file, "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("ttft_p99_ms"));
+  EXPECT_THAT(out_of({"sweep", file, "--format", "json"}), HasSubstr("ttft_p99_ms"));
 }
 
 }  // namespace

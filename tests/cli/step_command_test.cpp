@@ -15,9 +15,8 @@ const std::vector<std::string> decode{"step",   "--model", "llama3-8b", "--layer
                                       "decode", "--batch", "4",         "--context", "512", "--graph"};
 
 TEST(StepCommand, AnswersByTheContract) {
-  const Answer answer = run_cli(with(decode, {"--tp", "8", "--format", "json"}));
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const nlohmann::json row = nlohmann::json::parse(answer.out)["results"][0];
+  const nlohmann::json row =
+      nlohmann::json::parse(out_of(with(decode, {"--tp", "8", "--format", "json"})))["results"][0];
   EXPECT_EQ(row["model"], "llama3-8b");
   EXPECT_EQ(row["phase"], "decode");
   EXPECT_EQ(row["gpus"], 8);
@@ -36,21 +35,17 @@ TEST(StepCommand, AnswersByTheContract) {
 }
 
 TEST(StepCommand, SaysAllThatIsWrongAtOnce) {
-  const Answer answer = run_cli({"step", "--model", "llama3-8b", "--phase", "prefil", "--tp", "99", "--dtype", "int4"});
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("did you mean 'prefill'?"), HasSubstr("--tp"), HasSubstr("'int4'")));
+  EXPECT_THAT(fault_of({"step", "--model", "llama3-8b", "--phase", "prefil", "--tp", "99", "--dtype", "int4"}),
+              AllOf(HasSubstr("did you mean 'prefill'?"), HasSubstr("--tp"), HasSubstr("'int4'")));
 }
 
 TEST(StepCommand, RefusesWhatDoesNotFitInNumbers) {
-  const Answer answer = run_cli({"step", "--model", "llama3-405b", "--phase", "decode", "--context", "1024"});
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("GB are needed of a GPU's"), HasSubstr("weights 811"), HasSubstr("--tp")));
+  EXPECT_THAT(fault_of({"step", "--model", "llama3-405b", "--phase", "decode", "--context", "1024"}),
+              AllOf(HasSubstr("GB are needed of a GPU's"), HasSubstr("weights 811"), HasSubstr("--tp")));
 }
 
 TEST(StepCommand, NeedsToKnowHowManyTokens) {
-  const Answer answer = run_cli({"step", "--model", "llama3-8b", "--phase", "prefill"});
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, HasSubstr("--tokens: is missing"));
+  EXPECT_THAT(fault_of({"step", "--model", "llama3-8b", "--phase", "prefill"}), HasSubstr("--tokens: is missing"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
 
 extern char** environ;
 
@@ -47,21 +48,8 @@ axes:
 sampling: {method: sobol, points: 1200}
 )";
 
-class SweepCommandTest : public testing::Test {
+class SweepCommandTest : public InFolder {
  protected:
-  SweepCommandTest() {
-    std::filesystem::create_directories(folder_);
-    std::ofstream(small_) << small_study;
-    std::ofstream(long_) << long_study;
-  }
-  ~SweepCommandTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string out(const std::string& name) const { return (folder_ / name).string(); }
-  static std::string text(const std::filesystem::path& file) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
-  }
   // c3sim as a process of its own, with this folder for its results and what it says for people in `said`.
   pid_t start(const std::string& folder, const std::string& said) const {
     const std::string program = C3SIM_PROGRAM;
@@ -85,7 +73,7 @@ class SweepCommandTest : public testing::Test {
   }
   // How it ended, of a sweep that was sent this signal once it had written points.
   int stopped_by(int signal, const std::string& folder) const {
-    const pid_t child = start(folder, out("said"));
+    const pid_t child = start(folder, path("said"));
     int status = 0;
     while (!has_points(folder)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -96,54 +84,49 @@ class SweepCommandTest : public testing::Test {
     return status;
   }
 
-  const std::filesystem::path folder_ = testing::TempDir() + "sweep_command_test";
-  const std::string small_ = (folder_ / "small.yaml").string();
-  const std::string long_ = (folder_ / "long.yaml").string();
+  const std::string small_ = write("small.yaml", small_study);
+  const std::string long_ = write("long.yaml", long_study);
 };
 
 TEST_F(SweepCommandTest, AnswersEveryPointAndSaysWhichIsBest) {
-  const Answer answer = run_cli({"sweep", small_, "--jobs", "2"});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("4 points; 1 on the Pareto front."), HasSubstr("gpu.sdma.payload_rate"),
-                                HasSubstr("The best points"), HasSubstr("transferbench_examples")));
+  EXPECT_THAT(out_of({"sweep", small_, "--jobs", "2"}),
+              AllOf(HasSubstr("4 points; 1 on the Pareto front."), HasSubstr("gpu.sdma.payload_rate"),
+                    HasSubstr("The best points"), HasSubstr("transferbench_examples")));
 }
 
 TEST_F(SweepCommandTest, LeavesAPageAndEveryPointInItsFolder) {
-  const Answer answer = run_cli({"sweep", small_, "--out", out("a")});
+  const Answer answer = run_cli({"sweep", small_, "--out", path("a")});
   EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(text(folder_ / "a" / "points.csv"), HasSubstr("point,gpu.sdma.payload_rate_GBps,bytes,time_us"));
-  EXPECT_THAT(text(folder_ / "a" / "page.html"), HasSubstr("time_us_by_bytes"));
+  EXPECT_THAT(content(folder_ / "a" / "points.csv"), HasSubstr("point,gpu.sdma.payload_rate_GBps,bytes,time_us"));
+  EXPECT_THAT(content(folder_ / "a" / "page.html"), HasSubstr("time_us_by_bytes"));
   for (const char* const name : {"points.sqlite", "study.yaml", "platform.yaml", "results.json", "inputs.csv"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "a" / name)) << name;
   }
 }
 
 TEST_F(SweepCommandTest, AFolderWithPointsIsTakenUpOnlyWhenAsked) {
-  run_cli({"sweep", small_, "--out", out("a")});
-  const std::string page = text(folder_ / "a" / "page.html");
-  const Answer refused = run_cli({"sweep", small_, "--out", out("a")});
-  EXPECT_EQ(refused.code, ExitCode::users_fault);
-  EXPECT_THAT(refused.err, HasSubstr("has 4 of the 4 points of this study: --resume goes on with them"));
-  const Answer resumed = run_cli({"sweep", small_, "--out", out("a"), "--resume"});
+  run_cli({"sweep", small_, "--out", path("a")});
+  const std::string page = content(folder_ / "a" / "page.html");
+  EXPECT_THAT(fault_of({"sweep", small_, "--out", path("a")}),
+              HasSubstr("has 4 of the 4 points of this study: --resume goes on with them"));
+  const Answer resumed = run_cli({"sweep", small_, "--out", path("a"), "--resume"});
   EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
-  EXPECT_EQ(text(folder_ / "a" / "page.html"), page);
+  EXPECT_EQ(content(folder_ / "a" / "page.html"), page);
 }
 
 TEST_F(SweepCommandTest, AFolderOfAnotherStudyOrPlatformIsRefused) {
-  run_cli({"sweep", small_, "--out", out("a")});
+  run_cli({"sweep", small_, "--out", path("a")});
   for (const std::vector<std::string>& other :
-       {std::vector<std::string>{"sweep", long_, "--out", out("a"), "--resume"},
-        std::vector<std::string>{"sweep", small_, "--out", out("a"), "--resume", "--set", "gpu.sdma.engines=32"}}) {
-    const Answer answer = run_cli(other);
-    EXPECT_EQ(answer.code, ExitCode::users_fault);
-    EXPECT_THAT(answer.err, HasSubstr("holds points of the study 'small' with another file, platform or version"));
+       {std::vector<std::string>{"sweep", long_, "--out", path("a"), "--resume"},
+        std::vector<std::string>{"sweep", small_, "--out", path("a"), "--resume", "--set", "gpu.sdma.engines=32"}}) {
+    EXPECT_THAT(fault_of(other), HasSubstr("holds points of the study 'small' with another file, platform or version"));
   }
 }
 
 // Answers depend on kernels of the platform's libraries and on operators, which no platform file holds.
 TEST_F(SweepCommandTest, AFolderOfAnotherTableOfKernelsOrOperatorsIsRefused) {
   for (const std::filesystem::path table : {"kernels/rocblas.csv", "operators.yaml"}) {
-    const std::string results = out(table.stem());
+    const std::string results = path(table.stem());
     const std::filesystem::path configs = folder_ / "configs";
     std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
     setenv("C3SIM_CONFIGS", configs.c_str(), 1);
@@ -159,23 +142,21 @@ TEST_F(SweepCommandTest, AFolderOfAnotherTableOfKernelsOrOperatorsIsRefused) {
 }
 
 TEST_F(SweepCommandTest, CheckCountsAndAsksNothing) {
-  const Answer answer = run_cli({"sweep", long_, "--check", "--out", out("a")});
+  const Answer answer = run_cli({"sweep", long_, "--check", "--out", path("a")});
   EXPECT_EQ(answer.out, "1200 points\n");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
 }
 
 TEST_F(SweepCommandTest, LimitsAreOptions) {
-  const Answer answer = run_cli({"sweep", long_, "--most-points", "100"});
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, HasSubstr("1200 points, of which 100 are accepted: --most-points takes more"));
+  EXPECT_THAT(fault_of({"sweep", long_, "--most-points", "100"}),
+              HasSubstr("1200 points, of which 100 are accepted: --most-points takes more"));
   EXPECT_THAT(run_cli({"sweep", small_, "--most-points", "1e3"}).err, HasSubstr("'1e3' is no count"));
   EXPECT_THAT(run_cli({"sweep", small_, "--resume"}).err, HasSubstr("--out names the folder to go on with"));
 }
 
 TEST_F(SweepCommandTest, AFolderThatCannotBeMadeIsNamed) {
-  const Answer answer = run_cli({"sweep", small_, "--out", "/proc/self/nothing"});
-  EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, HasSubstr("cannot make the folder /proc/self/nothing"));
+  EXPECT_THAT(fault_of({"sweep", small_, "--out", "/proc/self/nothing"}),
+              HasSubstr("cannot make the folder /proc/self/nothing"));
 }
 
 // The operators are gone from the middle of the study on, and back when it is asked again.
@@ -186,18 +167,18 @@ TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
       << "name: norm\nparameters: {rows: 1024}\noperations:\n"
          "  - {name: a, stream: s, kernel: {operator: mine, elements: $(rows)x8192}}\n";
   std::ofstream(configs / "operators.yaml", std::ios::app) << "  - {name: mine, reads: 1, writes: 1, flops: 1}\n";
-  const std::string study = out("norms.yaml");
+  const std::string study = path("norms.yaml");
   std::ofstream(study) << "name: norms\nask: run\nexperiment: norm.yaml\naxes: [{of: rows, from: 1, to: 9999}]\n"
                           "sampling: {method: sobol, points: 3000}\n";
   setenv("C3SIM_CONFIGS", configs.c_str(), 1);
-  auto sweep = std::async(std::launch::async, [&] { return run_cli({"sweep", study, "--out", out("hole")}); });
-  while (!has_points(out("hole")) && sweep.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+  auto sweep = std::async(std::launch::async, [&] { return run_cli({"sweep", study, "--out", path("hole")}); });
+  while (!has_points(path("hole")) && sweep.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
   }
   std::filesystem::rename(configs / "operators.yaml", configs / "gone.yaml");
   const Answer first = sweep.get();
   std::filesystem::rename(configs / "gone.yaml", configs / "operators.yaml");
-  const Answer resumed = run_cli({"sweep", study, "--out", out("hole"), "--resume"});
-  const Answer whole = run_cli({"sweep", study, "--out", out("whole")});
+  const Answer resumed = run_cli({"sweep", study, "--out", path("hole"), "--resume"});
+  const Answer whole = run_cli({"sweep", study, "--out", path("whole")});
   unsetenv("C3SIM_CONFIGS");
   EXPECT_EQ(first.code, ExitCode::check_failed) << first.err;
   EXPECT_THAT(first.out.substr(first.out.rfind('\n', first.out.size() - 2) + 1),
@@ -205,41 +186,41 @@ TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
                     HasSubstr("--resume asks for these again.")));
   EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
   EXPECT_EQ(whole.code, ExitCode::fine) << whole.err;
-  EXPECT_EQ(text(folder_ / "hole" / "points.csv"), text(folder_ / "whole" / "points.csv"));
+  EXPECT_EQ(content(folder_ / "hole" / "points.csv"), content(folder_ / "whole" / "points.csv"));
 }
 
 // A program that has no c3sim_mpi.so beside it.
 TEST_F(SweepCommandTest, SeveralProcessesNeedOpenMpi) {
   std::filesystem::copy(C3SIM_PROGRAM, folder_ / "c3sim");
-  const std::string command = "OMPI_COMM_WORLD_SIZE=4 " + out("c3sim") + " sweep " + small_ + " 2> " + out("said");
+  const std::string command = "OMPI_COMM_WORLD_SIZE=4 " + path("c3sim") + " sweep " + small_ + " 2> " + path("said");
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
-  EXPECT_THAT(text(out("said")), HasSubstr("several processes were started, and this c3sim has no c3sim_mpi.so"));
+  EXPECT_THAT(content(path("said")), HasSubstr("several processes were started, and this c3sim has no c3sim_mpi.so"));
 }
 
 // A limit on the size of files stands for a full disk: writes fail in the middle of the study.
 TEST_F(SweepCommandTest, FullNeitherKillingNorADiskThatFillsUpLosesOrRepeatsAnything) {
-  ASSERT_EQ(run_cli({"sweep", long_, "--out", out("whole")}).code, ExitCode::fine);
-  ASSERT_TRUE(WIFSIGNALED(stopped_by(SIGKILL, out("killed"))));
+  ASSERT_EQ(run_cli({"sweep", long_, "--out", path("whole")}).code, ExitCode::fine);
+  ASSERT_TRUE(WIFSIGNALED(stopped_by(SIGKILL, path("killed"))));
   const std::string command = std::string("trap '' XFSZ; ulimit -f 200; exec ") + C3SIM_PROGRAM + " sweep " + long_ +
-                              " --out " + out("full") + " > /dev/null 2> " + out("said");
+                              " --out " + path("full") + " > /dev/null 2> " + path("said");
   const int status = std::system(("bash -c \"" + command + "\"").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("cannot use"), HasSubstr("points.sqlite"),
-                                       HasSubstr("once that is mended the same command with --resume goes on")));
+  EXPECT_THAT(content(path("said")), AllOf(HasSubstr("cannot use"), HasSubstr("points.sqlite"),
+                                           HasSubstr("once that is mended the same command with --resume goes on")));
   for (const char* const name : {"killed", "full"}) {
-    const Answer resumed = run_cli({"sweep", long_, "--out", out(name), "--resume"});
+    const Answer resumed = run_cli({"sweep", long_, "--out", path(name), "--resume"});
     EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
-    EXPECT_EQ(text(folder_ / name / "points.csv"), text(folder_ / "whole" / "points.csv")) << name;
-    EXPECT_EQ(text(folder_ / name / "page.html"), text(folder_ / "whole" / "page.html")) << name;
+    EXPECT_EQ(content(folder_ / name / "points.csv"), content(folder_ / "whole" / "points.csv")) << name;
+    EXPECT_EQ(content(folder_ / name / "page.html"), content(folder_ / "whole" / "page.html")) << name;
   }
 }
 
 TEST_F(SweepCommandTest, FullAnInterruptionEndsCleanlyAndSaysHowToGoOn) {
-  const int status = stopped_by(SIGINT, out("stopped"));
+  const int status = stopped_by(SIGINT, path("stopped"));
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_THAT(text(out("said")), AllOf(HasSubstr("of 1200 points were finished and are in"),
-                                       HasSubstr("the same command with --resume goes on")));
+  EXPECT_THAT(content(path("said")), AllOf(HasSubstr("of 1200 points were finished and are in"),
+                                           HasSubstr("the same command with --resume goes on")));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "stopped" / "page.html"));
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
@@ -15,38 +16,19 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class TuneCommandTest : public testing::Test {
+class TuneCommandTest : public InFolder {
  protected:
-  TuneCommandTest() { std::filesystem::create_directories(folder_); }
-  ~TuneCommandTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-    return path(name);
-  }
-  std::string text(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(folder_ / name).rdbuf();
-    return text.str();
-  }
+  std::string text(const std::string& name) const { return content(folder_ / name); }
   static void expect_fault(const std::vector<std::string>& options, const std::string& what) {
-    std::vector<std::string> words{"tune"};
-    words.insert(words.end(), options.begin(), options.end());
-    const Answer answer = run_cli(words);
-    EXPECT_EQ(answer.code, ExitCode::users_fault) << what;
-    EXPECT_THAT(answer.err, HasSubstr(what));
+    cli::expect_fault(with({"tune"}, options), what);
   }
-
-  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "tune_command_test";
 };
 
 TEST_F(TuneCommandTest, TurnsShapesIntoFilesToCarryAway) {
-  const Answer answer = run_cli({"tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather",
-                                 "--bytes", "16MiB,512MiB", "--out", path("out")});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("all_gather_beside_gemm"), HasSubstr("engines faster from"),
-                                HasSubstr("bounds rule the others out")));
+  EXPECT_THAT(out_of({"tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather", "--bytes",
+                      "16MiB,512MiB", "--out", path("out")}),
+              AllOf(HasSubstr("all_gather_beside_gemm"), HasSubstr("engines faster from"),
+                    HasSubstr("bounds rule the others out")));
   for (const char* const name : {"decisions.yaml", "decisions.h", "rccl_tuner_gfx942.csv", "environment.sh",
                                  "measure.sh", "page.html", "results.json", "choices.csv", "rules.csv"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / name)) << name;
@@ -59,9 +41,8 @@ TEST_F(TuneCommandTest, ReadsItsQuestionFromAFile) {
   const std::string file = write("mine.yaml",
                                  "name: mine\nplatform: h200\ngemms: {a: 8192x8192x8192, b: 2048x8192x8192}\n"
                                  "collectives: [all_to_all]\nbytes: [64MiB]\ndrawn: 2\nerror: 0.1\n");
-  const Answer answer = run_cli({"tune", file, "--format", "json"});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("\"platform\": \"h200\""), HasSubstr("all_to_all_beside_gemm")));
+  EXPECT_THAT(out_of({"tune", file, "--format", "json"}),
+              AllOf(HasSubstr("\"platform\": \"h200\""), HasSubstr("all_to_all_beside_gemm")));
 }
 
 // A pair that was measured to take a millisecond, and a collective alone that was measured to take twice its time.
@@ -73,10 +54,8 @@ TEST_F(TuneCommandTest, MeasuredTimesAreReadBack) {
                                        "--collective", "all_gather", "--bytes",
                                        "512MiB",       "--format",   "csv",
                                        "--measured",   pairs};
-  const Answer answer = run_cli(words);
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("8192x8192x8192,536870912,gemm_first,1000"),
-                                HasSubstr("1 of 1 measurements say something of what is tuned")));
+  EXPECT_THAT(out_of(words), AllOf(HasSubstr("8192x8192x8192,536870912,gemm_first,1000"),
+                                   HasSubstr("1 of 1 measurements say something of what is tuned")));
 }
 
 // The rows of the plan come back with times: that of the row of `winner` is four fifths of what the best was predicted
@@ -130,12 +109,11 @@ TEST_F(TuneCommandTest, WhatPairsTakeAloneCorrectsTheirOtherAlternatives) {
                                     "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
                                     "8192x8192x8192,all_gather,536870912,conccl,90000," +
                                         isolated + "\n");
-    const Answer answer = run_cli({"tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather",
-                                   "--bytes", "512MiB", "--format", "csv", "--measured", pairs});
-    EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+    const std::string answer = out_of({"tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather",
+                                       "--bytes", "512MiB", "--format", "csv", "--measured", pairs});
     const std::string pair = "8192x8192x8192,536870912,";
-    const std::size_t at = answer.out.find(',', answer.out.find(pair) + pair.size()) + 1;
-    return std::stod(answer.out.substr(at));
+    const std::size_t at = answer.find(',', answer.find(pair) + pair.size()) + 1;
+    return std::stod(answer.substr(at));
   };
   EXPECT_GT(time_of_choice("9000,9000"), 2.0 * time_of_choice(","));
 }

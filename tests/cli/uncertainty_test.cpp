@@ -24,29 +24,19 @@ const std::vector<std::string> tiny_gemm{"gemm", "--gemm", "512x512x512"};
 const std::vector<std::string> tiny_c3{"c3", "--gemm", "512x512x512", "--collective", "all_gather", "--bytes", "1MiB"};
 
 // A platform whose launches have an error.
-class Uncertainty : public testing::Test {
+class Uncertainty : public InFolder {
  protected:
-  Uncertainty() : folder_(fs::path(testing::TempDir()) / "uncertainty_test") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    std::ofstream(folder_ / "fitted.yaml")
-        << "base: mi300x\nname: fitted\nhost:\n  kernel_launch: {value: 6 us, error: 0.5 us}\n";
+  std::string fitted() const {
+    return write("fitted.yaml", "base: mi300x\nname: fitted\nhost:\n  kernel_launch: {value: 6 us, error: 0.5 us}\n");
   }
-  ~Uncertainty() override { fs::remove_all(folder_); }
-
-  std::string fitted() const { return (folder_ / "fitted.yaml").string(); }
   Answer ask(std::vector<std::string> arguments, const std::vector<std::string>& options) const {
-    arguments.insert(arguments.end(), {"--platform", fitted()});
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    return run_cli(arguments);
+    return run_cli(with(with(std::move(arguments), {"--platform", fitted()}), options));
   }
   static void expect_fault(const Answer& answer, const std::string& what) {
     EXPECT_EQ(answer.code, ExitCode::users_fault);
     EXPECT_THAT(answer.out, IsEmpty());
     EXPECT_THAT(answer.err, HasSubstr(what));
   }
-
-  fs::path folder_;
 };
 
 TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {

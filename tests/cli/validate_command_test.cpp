@@ -27,32 +27,17 @@ const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
 const std::string good = "gemm,8192x8192x8192,-,0,all,304,1900\n";
 const std::string far_off = "gemm,8192x8192x8192,-,0,all,304,19000\n";
 
-class ValidateCommand : public testing::Test {
+class ValidateCommand : public InFolder {
  protected:
-  ValidateCommand() : folder_(fs::path(testing::TempDir()) / "validate_command_test") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~ValidateCommand() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::string written(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return path(name);
-  }
+  std::string written(const std::string& name, const std::string& text) const { return write(name, text); }
   static Answer validate(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "validate");
     return run_cli(std::move(arguments));
   }
   // Exit code 2, `what` on stderr, nothing on stdout.
   static void expect_fault(const std::vector<std::string>& arguments, const std::string& what) {
-    const Answer answer = validate(arguments);
-    EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
-    EXPECT_THAT(answer.out, IsEmpty());
-    EXPECT_THAT(answer.err, HasSubstr(what));
+    cli::expect_fault(with({"validate"}, arguments), what);
   }
-
-  fs::path folder_;
 };
 
 TEST_F(ValidateCommand, ListsSuites) {

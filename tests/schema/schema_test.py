@@ -4,6 +4,7 @@
 import copy
 import json
 import pathlib
+import subprocess
 import sys
 
 try:
@@ -13,7 +14,7 @@ except ImportError:
     sys.exit(77)  # skipped
 
 root = pathlib.Path(sys.argv[1])
-schema = json.loads((root / "configs/schemas/experiment.json").read_text())
+schema = json.loads(subprocess.run([sys.argv[2], "schema"], check=True, capture_output=True, text=True).stdout)
 jsonschema.Draft7Validator.check_schema(schema)
 validator = jsonschema.Draft7Validator(schema)
 
@@ -32,6 +33,7 @@ slips = {
     "no stream": lambda file: file["operations"][0].pop("stream"),
     "a size without a unit": lambda file: file["operations"][1]["collective"].update(bytes=4096),
     "an unknown collective": lambda file: file["operations"][1]["collective"].update(kind="allgather"),
+    "an option that commands alone have": lambda file: file["operations"][1]["collective"].update(cus=8),
     "no pieces": lambda file: file["operations"][0].update(pieces=0),
     "an unknown priority": lambda file: file["operations"][0].update(priority="urgent"),
 }

@@ -22,7 +22,7 @@ T any_choice(const std::vector<Choice<T>>& choices) {
   return (*rc::gen::elementOf(choices)).second;
 }
 
-inline std::optional<int> any_count() { return any_of<std::optional<int>>({std::nullopt, 1, 8, 16}); }
+inline std::optional<int> maybe_count() { return any_of<std::optional<int>>({std::nullopt, 1, 8, 16}); }
 inline models::GemmShape any_shape() {
   return any_of<models::GemmShape>({{64, 128, 256}, {128, 64, 256}, {64, 256, 128}, {16777216, 1, 1}});
 }
@@ -40,8 +40,8 @@ inline models::CollectiveSpec any_collective() {
   spec.backend = any_choice(backend_choices());
   spec.bytes = any_bytes();
   spec.gpus = any_of({0, 2, 8});
-  spec.cus = any_count();
-  spec.channels = any_count();
+  spec.cus = maybe_count();
+  spec.channels = maybe_count();
   spec.graph = any_of({0, 1}) == 1;
   if (models::by_kernels(spec.backend)) return spec;  // the rest is about engines
   spec.variant = any_choice(variant_choices());
@@ -58,22 +58,22 @@ inline RemoteTrial any_remote() {
   trial.access = any_of({RemoteAccess::store, RemoteAccess::uncached_store, RemoteAccess::load});
   trial.pattern = any_of({RemoteTrial::Pattern::one_way, RemoteTrial::Pattern::both_ways, RemoteTrial::Pattern::all});
   trial.bytes = any_bytes();
-  trial.cus = any_count();
+  trial.cus = maybe_count();
   if (trial.pattern == RemoteTrial::Pattern::all) return trial;  // which names no GPU
   trial.gpu = any_of({0, 1, 2});
   trial.peer = any_of({0, 1, 2});
   return trial;
 }
 
-inline StreamTrial any_stream() { return {any_of({0, 1, 2}), any_of({1, 2}), any_bytes(), any_count()}; }
+inline StreamTrial any_stream() { return {any_of({0, 1, 2}), any_of({1, 2}), any_bytes(), maybe_count()}; }
 
 inline C3Trial any_c3() {
   C3Trial trial;  // a scenario's name is for people
   trial.scenario.gemm = any_shape();
   trial.scenario.collective = any_choice(collective_choices());
   trial.scenario.bytes = any_bytes();
-  trial.scenario.channels = any_count();
-  trial.scenario.reserved = any_count();
+  trial.scenario.channels = maybe_count();
+  trial.scenario.reserved = maybe_count();
   trial.scenario.delay = any_pause();
   trial.strategy = any_choice(strategy_choices());
   trial.scenario.barrier = *rc::gen::element(Barrier::each, Barrier::none);
@@ -91,12 +91,12 @@ inline Trial any_trial() {
     case 1:
       return EmptyKernelTrial{};
     case 2:
-      return GemmTrial{any_shape(), any_count(), any_count(), any_pause()};
+      return GemmTrial{any_shape(), maybe_count(), maybe_count(), any_pause()};
     case 3:
       return CollectiveTrial{any_collective()};
     case 4:
       return CopyTrial{
-          {any_of({models::host_device, 0, 1}), any_of({models::host_device, 0, 1}), any_bytes(), any_count()}};
+          {any_of({models::host_device, 0, 1}), any_of({models::host_device, 0, 1}), any_bytes(), maybe_count()}};
     case 5:
       return FanOutTrial{any_of({1, 7}), any_bytes()};
     case 6:

@@ -1,4 +1,4 @@
-// Work that is known to be possible, run and told in tables.
+// Questions asked and told in tables.
 #pragma once
 
 #include <span>
@@ -7,21 +7,17 @@
 
 namespace c3sim::study {
 
-inline Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies) {
-  return to_tables(run_strategies(testbed, scenario, strategies), testbed.platform());
+template <class Question>
+Results tables_of(Testbed& testbed, const Question& question) {
+  return to_tables(question, ask(testbed, question), testbed.platform());
 }
 
-inline Results answer_gemm(Testbed& testbed, const models::GemmShape& shape, std::span<const int> cus) {
-  return to_tables(run_gemms(testbed, GemmQuestion{shape, {cus.begin(), cus.end()}}), testbed.platform());
+inline Results answer_c3(Testbed& testbed, const Scenario& scenario, std::span<const Strategy> strategies) {
+  return tables_of(testbed, C3Question{scenario, {strategies.begin(), strategies.end()}});
 }
 
 inline Results answer_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives) {
-  return to_tables(run_collectives(testbed, collectives), testbed.platform());
-}
-
-inline Results answer_copy(Testbed& testbed, models::SdmaCopySpec copy, std::span<const sim::Bytes> sizes,
-                           bool phases_in_text) {
-  return to_tables(run_copies(testbed, copy, sizes), testbed.platform(), phases_in_text);
+  return to_tables(CollectiveQuestion{}, run_collectives(testbed, collectives), testbed.platform());
 }
 
 }  // namespace c3sim::study

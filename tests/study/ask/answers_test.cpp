@@ -44,7 +44,7 @@ double number(const Results& results, std::size_t row, const std::string& key) {
 class AnswersTest : public testing::Test {
  protected:
   std::vector<C3Result> answer_of(const Scenario& asked, const std::vector<Strategy>& strategies) {
-    return run_strategies(testbed_, asked, strategies).results;
+    return ask(testbed_, C3Question{asked, strategies}).results;
   }
 
   Testbed testbed_{mi300x().spec};
@@ -57,12 +57,12 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
                           "ideal_speedup", "fraction_of_ideal", "gemm_us", "collective_us", "isolated_gemm_us",
                           "isolated_collective_us", "collective_alone_us", "serial_us", "chosen", "reserved_cus",
                           "gemm_start_us", "collective_start_us", "clock_MHz", "power_W", "energy_J", "fidelity"));
-  EXPECT_THAT(keys_of(answer_gemm(testbed_, {1024, 1024, 1024}, std::array{304})),
+  EXPECT_THAT(keys_of(tables_of(testbed_, GemmQuestion{{1024, 1024, 1024}, {304}})),
               ElementsAre("gemm", "cus", "time_us", "tflops", "clock_MHz", "power_W", "fidelity"));
   EXPECT_THAT(keys_of(answer_collectives(testbed_, std::array{all_gather(1_MiB)})),
               ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps",
                           "gpus", "engines", "host_threads", "graph", "fidelity"));
-  EXPECT_THAT(keys_of(answer_copy(testbed_, {0, 1, {}, {}}, std::array{1_MiB}, false)),
+  EXPECT_THAT(keys_of(tables_of(testbed_, CopyQuestion{{0, 1, {}, {}}, {1_MiB}})),
               ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
                           "fidelity", "GBps", "blocks", "submit"));
 }
@@ -100,27 +100,31 @@ TEST_F(AnswersTest, EnginesBeyondThePeersAreSaidToBeIdle) {
 
 TEST_F(AnswersTest, RatesFollowFromTimes) {
   // 2 * 8192^3 operations are 1.0995e12; in t us that is 1.0995e6 / t TFLOP/s.
-  const Results gemm = answer_gemm(testbed_, {8192, 8192, 8192}, std::array{304, 152});
+  const Results gemm = tables_of(testbed_, GemmQuestion{{8192, 8192, 8192}, {304, 152}});
   EXPECT_NEAR(number(gemm, 0, "tflops"), 1.099511627776e6 / number(gemm, 0, "time_us"), 1e-6);
   EXPECT_GT(number(gemm, 1, "time_us"), number(gemm, 0, "time_us"));
   // 7/8 of 256 MiB are 234.88 MB; in t us that is 234881.024 / t GB/s.
   const Results collective = answer_collectives(testbed_, std::array{all_gather(256_MiB)});
   EXPECT_NEAR(number(collective, 0, "busbw_GBps"), 234881.024 / number(collective, 0, "time_us"), 1e-6);
+  const models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
+  const Results attention = tables_of(testbed_, KernelQuestion{shape});
+  EXPECT_NEAR(number(attention, 0, "rate_GBps"),
+              (shape.read() + shape.written()).value() * 1e-3 / number(attention, 0, "time_us"), 1e-6);
 }
 
 // 64 MiB in t us are 67108.864 / t GB/s.
 TEST_F(AnswersTest, TheRateOfACopyFollowsFromItsTime) {
-  const Results copy = answer_copy(testbed_, {0, 1, {}, {}}, std::array{64_MiB}, false);
+  const Results copy = tables_of(testbed_, CopyQuestion{{0, 1, {}, {}}, {64_MiB}});
   EXPECT_NEAR(number(copy, 0, "GBps"), 67108.864 / number(copy, 0, "time_us"), 1e-9);
 }
 
 // gemm_mi300x.csv: 4096x4864x32896 runs at 1207 MHz under the 750 W cap, launch and tail below it. A GEMM of one tile
 // leaves the GPU next to idle, below half of the cap, and its clock high.
 TEST_F(AnswersTest, ClockAndPowerAreMeansOverTheRun) {
-  const Results large = answer_gemm(testbed_, {4096, 4864, 32896}, std::array{304});
+  const Results large = tables_of(testbed_, GemmQuestion{{4096, 4864, 32896}, {304}});
   EXPECT_NEAR(number(large, 0, "clock_MHz"), 1207.0, 40.0);
   EXPECT_NEAR(number(large, 0, "power_W"), 750.0, 25.0);
-  const Results small = answer_gemm(testbed_, {128, 128, 128}, std::array{304});
+  const Results small = tables_of(testbed_, GemmQuestion{{128, 128, 128}, {304}});
   EXPECT_GT(number(small, 0, "clock_MHz"), 1.3 * number(large, 0, "clock_MHz"));
   EXPECT_LT(number(small, 0, "power_W"), 375.0);
   const Results both = answer_c3(testbed_, scenario, std::array{Strategy::serial, Strategy::conccl});
@@ -147,7 +151,7 @@ TEST_F(AnswersTest, ArraysBeyondTheMemoryOfAGpuAreWarnedOf) {
   const sim::Bytes tebibyte(1099511627776.0);
   EXPECT_THAT(answer_collectives(testbed_, std::array{all_gather(tebibyte)}).warnings,
               ElementsAre("arrays of 1.09951 TB do not fit the HBM of a GPU, 206.158 GB (gpu.memory.hbm.capacity)"));
-  EXPECT_THAT(answer_copy(testbed_, {0, 1, {}, {}}, std::array{tebibyte, 1_MiB}, false).warnings,
+  EXPECT_THAT(tables_of(testbed_, CopyQuestion{{0, 1, {}, {}}, {tebibyte, 1_MiB}}).warnings,
               ElementsAre(HasSubstr("arrays of 1.09951 TB")));
   EXPECT_THAT(answer_collectives(testbed_, std::array{all_gather(1_MiB)}).warnings, testing::IsEmpty());
 }

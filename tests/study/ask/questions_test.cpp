@@ -26,11 +26,11 @@ class QuestionsTest : public testing::Test {
 
 TEST_F(QuestionsTest, AGemmIsAskedOnAllCusUnlessCountsAreGiven) {
   const models::GemmShape shape{1024, 1024, 1024};
-  const Answer<GemmResult> all = ask(testbed_, GemmQuestion{shape});
+  const Answer<WorkResult> all = ask(testbed_, GemmQuestion{shape});
   ASSERT_THAT(all.results, SizeIs(1));
   EXPECT_EQ(all.results[0].cus, 304);
   EXPECT_EQ(all.results[0].time, testbed_.alone(shape));
-  const Answer<GemmResult> fewer = ask(testbed_, GemmQuestion{shape, {8, 304}});
+  const Answer<WorkResult> fewer = ask(testbed_, GemmQuestion{shape, {8, 304}});
   ASSERT_THAT(fewer.results, SizeIs(2));
   EXPECT_EQ(fewer.results[0].time, testbed_.alone(shape, first_cus(testbed_.platform(), 8)));
   EXPECT_EQ(fewer.results[1].time, all.results[0].time);
@@ -38,11 +38,10 @@ TEST_F(QuestionsTest, AGemmIsAskedOnAllCusUnlessCountsAreGiven) {
 
 TEST_F(QuestionsTest, AttentionIsAKernelOnAnyCus) {
   models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
-  const Answer<KernelResult> answer = ask(testbed_, KernelQuestion{shape, {304, 8}});
+  const Answer<WorkResult> answer = ask(testbed_, KernelQuestion{shape, {304, 8}});
   ASSERT_THAT(answer.results, SizeIs(2));
   EXPECT_EQ(answer.results[0].time, testbed_.alone(shape));
   EXPECT_GT(answer.results[1].time, answer.results[0].time);
-  EXPECT_EQ(answer.results[0].bytes, shape.read() + shape.written());
   shape.kv_heads = 3;
   EXPECT_THAT(faults_of(KernelQuestion{shape}, testbed_), ElementsAre(Field(&sim::Fault::where, "heads")));
 }
@@ -88,7 +87,7 @@ TEST_F(QuestionsTest, ACollectiveIsAskedInEveryVariantThatItHas) {
   question.sizes = {64_KiB, 1_MiB};
   question.all_variants = true;
   question.prelaunch = {false, true};
-  const Answer<CollectiveResult> answer = ask(testbed_, question);
+  const Answer<WorkResult> answer = ask(testbed_, question);
   // An all-gather has pcpy, bcst and b2b: times two sizes, times two.
   EXPECT_THAT(answer.results, SizeIs(12));
   EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("left out: variant swap")));
@@ -126,10 +125,11 @@ TEST_F(QuestionsTest, MoreChannelsThanFitOnTheCusAreAFault) {
 
 TEST_F(QuestionsTest, PhasesOfACopyAddUpToItsTime) {
   CopyQuestion question{{}, {1_KiB, 64_KiB}};
-  const Answer<CopyResult> answer = ask(testbed_, question);
+  const Answer<WorkResult> answer = ask(testbed_, question);
   ASSERT_THAT(answer.results, SizeIs(2));
-  EXPECT_EQ(answer.results[1].copy.bytes, 64_KiB);
-  EXPECT_EQ(answer.results[1].phases.total(), testbed_.alone(answer.results[1].copy));
+  EXPECT_EQ(std::get<models::SdmaCopySpec>(answer.results[1].work).bytes, 64_KiB);
+  EXPECT_EQ(answer.results[1].phases->total(), answer.results[1].time);
+  EXPECT_EQ(answer.results[1].time, testbed_.alone(answer.results[1].work));
   question.copy.to = question.copy.from;
   EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "to")));
 }

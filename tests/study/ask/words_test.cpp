@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/config/config.h"
 #include "study/ask/command.h"
+#include "tests/study/test_platform.h"
 
 namespace c3sim::study {
 namespace {
@@ -69,6 +71,19 @@ TEST(Words, AreTheOptionsOfTheirCommand) {
             "collective --bytes 1KiB --prelaunch");
   EXPECT_EQ(command_line("collective", command.options, {{"out", {"it's"}}, {"host_threads", {"one"}}}),
             R"(collective --host-threads one --out 'it'\''s')");
+}
+
+// An experiment's copy may be pulled, and has no phases to show; c3sim copy is the other way round.
+TEST(Words, OfFilesAreNotAllThoseOfCommands) {
+  sim::Config config = sim::Config::from_text("{from: host, to: 1, bytes: 1KiB, pull: true, phases: true}", "a.yaml");
+  CopyQuestion question;
+  read_words(question, config.root(), mi300x().spec);
+  EXPECT_EQ(question.copy, (models::SdmaCopySpec{.from = models::host_device, .to = 1, .bytes = {}, .pull = true}));
+  EXPECT_THAT(question.sizes, ElementsAre(sim::Bytes(1024.0)));
+  EXPECT_FALSE(question.phases);
+  std::vector<std::string> names;
+  for (const Option& option : options_of<CopyQuestion>()) names.push_back(option.name);
+  EXPECT_THAT(names, ElementsAre("from", "to", "bytes", "engine", "copies", "submit", "phases"));
 }
 
 TEST(Command, SaysWhatIsMissingAndWhatIsNoOption) {

@@ -1,0 +1,122 @@
+// What operations of experiments can be told of work that no question has the words of.
+#include "study/ask/words.h"
+#include "study/work/choices.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using enum Needed;
+
+constexpr int most_workgroups = 1'000'000;
+constexpr int most_pieces = 1024;
+constexpr int most = models::AttentionShape::largest_extent;
+constexpr sim::Limits<sim::Bytes> none_too{sim::Bytes(0.0), largest_array};
+constexpr sim::Limits<sim::Bytes> element_sizes{sim::Bytes(1.0), sim::Bytes(64.0)};
+constexpr std::string_view dtype_help = "format of its elements; bf16 unless given";
+constexpr std::string_view workgroups_help = "of 1024 threads; one that fills it on every CU unless given";
+
+// Of tables also an all-reduce, which is fused in its first half.
+Value fused_kind_of(models::CollectiveKind& kind) {
+  Value value = value_of(kind, collective_choices());
+  value.schema = R"({"enum": ["reduce_scatter", "all_to_all", "all_gather"]})";
+  return value;
+}
+
+int last_queue(const models::PlatformSpec& platform) { return platform.gpu.sdma.queues_per_engine - 1; }
+
+}  // namespace
+
+const Words<models::GemmShape>& words_of(const models::GemmShape&) {
+  static const Words<models::GemmShape> words{
+      {"gemm", [](auto& s) { return value_of(s); }, "m x n x k as BLAS has them, n being tokens: 8192x57344x8192",
+       always},
+      {"dtype", [](auto& s) { return value_of(s.dtype, dtype_choices()); }, dtype_help}};
+  return words;
+}
+
+const Words<models::AttentionShape>& words_of(const models::AttentionShape&) {
+  static const Words<models::AttentionShape> words{
+      {"batch", [](auto& s) { return whole_of(s.batch, 1, most); }, "sequences; 1 unless given"},
+      {"heads", [](auto& s) { return whole_of(s.heads, 1, most); }, "of queries", always},
+      {"kv_heads", [](auto& s) { return whole_of(s.kv_heads, 1, most); }, "of keys and values; as many unless given"},
+      {"queries", [](auto& s) { return whole_of(s.queries, 1, most); }, "of each sequence", always},
+      {"keys", [](auto& s) { return whole_of(s.keys, 1, most); },
+       "of each sequence, cached ones included; as many as queries unless given"},
+      {"head_dim", [](auto& s) { return whole_of(s.head_dim, 1, 4096); }, "elements of a query, key or value", always},
+      {"causal", [](auto& s) { return value_of(s.causal); }, "each query sees the keys before it; true unless given"},
+      {"gradient", [](auto& s) { return value_of(s.backward); }, "of queries, keys and values"},
+      {"dtype", [](auto& s) { return value_of(s.dtype, dtype_choices()); }, dtype_help}};
+  return words;
+}
+
+const Words<models::ElementwiseSpec>& words_of(const models::ElementwiseSpec&) {
+  static const Words<models::ElementwiseSpec> words{
+      {"workgroups", [](auto& s) { return whole_of(s.workgroups, 1, most_workgroups); }, workgroups_help},
+      {"read", [](auto& s) { return value_of(s.read, none_too); }, "on each GPU"},
+      {"write", [](auto& s) { return value_of(s.written, none_too); }, "on each GPU"},
+      {"flops", [](auto& s) { return number_of(s.flops, 0.0, 1e18); }, "vector operations"},
+      {"reduces", [](auto& s) { return value_of(s.reduces); },
+       "rows to numbers that their elements wait for, as norms do"},
+      {"strided", [](auto& s) { return value_of(s.strided); },
+       "the place of each element is worked out, as in parts of arrays"}};
+  return words;
+}
+
+const Words<NamedKernel>& words_of(const NamedKernel&) {
+  static const Words<NamedKernel> words{
+      {"workgroups", [](auto& s) { return whole_of(s.workgroups, 1, most_workgroups); }, workgroups_help},
+      {"operator", [](auto& s) { return word_of(s.name, "NAME"); }, "of configs/operators.yaml", always},
+      {"elements", [](auto& s) { return word_of(s.elements, "AxB"); }, "of its result: a count, or a product", always},
+      {"element", [](auto& s) { return value_of(s.element, element_sizes); }, "of one element; 2B unless given"}};
+  return words;
+}
+
+const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec&) {
+  static const Words<models::RemoteKernelSpec> words{
+      {"gpu", [](auto& s) { return whole_of(s.gpu, 0, last_gpu); }, "that runs it", always},
+      {"peers", [](auto& s) { return counts_of(s.peers, 0, last_gpu); }, "that it reaches into", always},
+      {"access", [](auto& s) { return value_of(s.access, remote_access_choices()); }, "store unless given"},
+      {"bytes", [](auto& s) { return value_of(s.bytes); }, "of each peer", always},
+      {"cus", [](auto& s) { return whole_of(s.workgroups, 1, all_cus); }, "all unless given"}};
+  return words;
+}
+
+const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
+  static const Words<models::FusedSpec> words{
+      {"gemm", [](auto& s) { return value_of(s.gemm); }, "of each GPU", always},
+      {"dtype", [](auto& s) { return value_of(s.gemm.dtype, dtype_choices()); }, dtype_help},
+      {"kind", [](auto& s) { return fused_kind_of(s.kind); },
+       "of its result, or all_gather of its operand; reduce_scatter unless given", at_points},
+      {"path", [](auto& s) { return value_of(s.path, fused_path_choices()); }, "direct unless given"},
+      {"trigger", [](auto& s) { return value_of(s.trigger, trigger_choices()); },
+       "how it is seen that a piece is complete", always},
+      {"stores", [](auto& s) { return value_of(s.stores); }, "the first hop is stored by the GEMM itself"},
+      {"pieces", [](auto& s) { return whole_of(s.pieces, 1, most_pieces); }, "of each shard; 1 unless given"},
+      {"gpus",
+       [](auto& s) { return whole_of(s.gpus, 2, all_gpus_of); },
+       "the first of the node, that take part; all unless given",
+       never,
+       {},
+       Whom::files}};
+  return words;
+}
+
+const Words<models::SdmaPacketList>& words_of(const models::SdmaPacketList&) {
+  static const Words<models::SdmaPacketList> words{
+      {"gpu", [](auto& s) { return whole_of(s.gpu, 0, last_gpu); }, "whose engine it is", always},
+      {"engine", [](auto& s) { return whole_of(s.engine, 0, last_engine); }, "that they are queued on", always},
+      {"queue", [](auto& s) { return whole_of(s.queue, 0, last_queue); }, "of the engine; 0 unless given"}};
+  return words;
+}
+
+const Words<StoredRange>& words_of(const StoredRange&) {
+  static const Words<StoredRange> words{
+      {"from", [](auto& s) { return value_of(s.begin, none_too); }, "0B unless given"},
+      {"to", [](auto& s) { return value_of(s.end, none_too); }, "the end of the range", always},
+      {"trigger", [](auto& s) { return value_of(s.trigger, trigger_choices()); }, "how it is seen that it is there",
+       always}};
+  return words;
+}
+
+}  // namespace c3sim::study
