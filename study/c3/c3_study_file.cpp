@@ -103,8 +103,6 @@ void check_pair(C3Study& study, const StudyPair& pair, sim::Section& section, co
 
 }  // namespace
 
-bool holds_c3_study(sim::Section root) { return root.has("pairs"); }
-
 C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
   C3Study study;
   study.name = root.name("name");

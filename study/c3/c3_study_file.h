@@ -9,9 +9,6 @@
 
 namespace c3sim::study {
 
-// Whether an experiment file holds a study of C3 rather than a list of operations.
-bool holds_c3_study(sim::Section root);
-
 // Reads a study for the platform of the testbed; what is wrong is recorded with the section. The caller has read
 // `platform` and `protocol` and finishes the configuration.
 C3Study read_c3_study(sim::Section root, const Testbed& testbed);

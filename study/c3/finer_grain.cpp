@@ -181,8 +181,6 @@ DependentSchedule fastest_finer(const models::PlatformSpec& platform, DependentS
   return fastest;
 }
 
-bool holds_finer_grain_study(sim::Section root) { return root.has("schedules"); }
-
 FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed) {
   FinerGrainStudy study;
   study.name = root.name("name");
