@@ -1,7 +1,6 @@
 // Tables of rows of one kind: every column stands beside what it shows of a row, once.
 #pragma once
 
-#include <concepts>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -45,14 +44,21 @@ struct Shown {
   std::function<Cell(const Row&)> cell;
 };
 
+// Of rows, or of pointers to them.
 template <class Row, class Rows>
 ResultTable table_of(const Rows& rows, const std::vector<Shown<Row>>& shown) {
   std::vector<Column> columns;
   for (const Shown<Row>& one : shown) columns.push_back(one.column);
   ResultTable table(std::move(columns));
-  for (const Row& row : rows) {
+  for (const auto& row : rows) {
     std::vector<Cell> cells;
-    for (const Shown<Row>& one : shown) cells.push_back(one.cell(row));
+    for (const Shown<Row>& one : shown) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(row)>, Row>) {
+        cells.push_back(one.cell(row));
+      } else {
+        cells.push_back(one.cell(*row));
+      }
+    }
     table.add_row(std::move(cells));
   }
   return table;
