@@ -125,29 +125,31 @@ ModelSpec read_of_heads(ConfigJson& keys, std::string_view hidden, std::string_v
   model.layers = keys.integer(layers);
   model.heads = model.kv_heads = keys.integer(heads);
   model.head_dim = std::max<std::int64_t>(1, model.hidden / model.heads);
-  model.vocabulary = keys.integer("vocab_size");
   model.position = Positions::learned;
   model.norm = Norm::layer;
   model.biases = model.qkv_biases = true;
-  model.tied = keys.flag("tie_word_embeddings", true);
   return model;
 }
 
 ModelSpec read_gpt2(ConfigJson& keys) {
   ModelSpec model = read_of_heads(keys, "n_embd", "n_layer", "n_head");
   model.ffn = keys.integer("n_inner", 4 * model.hidden);
+  model.vocabulary = keys.integer("vocab_size");
   model.positions = keys.integer("n_positions", 1024);
   model.feed = feed_of(keys, "activation_function", keys.text("activation_function", "gelu_new"));
+  model.tied = keys.flag("tie_word_embeddings", true);
   return model;
 }
 
 ModelSpec read_bert(ConfigJson& keys) {
   ModelSpec model = read_of_heads(keys, "hidden_size", "num_hidden_layers", "num_attention_heads");
   model.ffn = keys.integer("intermediate_size");
+  model.vocabulary = keys.integer("vocab_size");
   model.positions = keys.integer("max_position_embeddings", 512);
   keys.integer("type_vocab_size", 2);
   model.feed = feed_of(keys, "hidden_act", keys.text("hidden_act", "gelu"));
   model.causal = keys.flag("is_decoder", false);
+  model.tied = keys.flag("tie_word_embeddings", true);
   model.dropout = keys.share("hidden_dropout_prob", 0.1);
   model.scored = 0.15;  // of the tokens are masked (Devlin et al., arXiv 1810.04805)
   return model;
