@@ -6,7 +6,6 @@
 
 #include "sim/config/config.h"
 #include "sim/config/expression.h"
-#include "sim/config/nearest_name.h"
 #include "study/ask/serve_study.h"
 #include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
@@ -29,35 +28,25 @@ Fields read_fields(sim::Section section) {
   return fields;
 }
 
-study::Figure read_see(sim::Section& section) {
-  const std::string key = section.text("see", "time");
-  std::vector<std::string> known;
-  for (const study::FigureForm& form : study::all_figures()) {
-    if (form.key == key) return form.figure;
-    known.emplace_back(form.key);
-  }
-  section.fault("see", "'" + key + "' is no figure" + sim::name_hint(key, known));
-  return study::Figure::time;
-}
-
 ClaimStudy read_study(const std::string& name, sim::Section section) {
   ClaimStudy study;
   study.name = name;
   study.run = section.text("run", "");
   study.serve = section.text("serve", "");
-  study.trial = section.text("trial", "");
+  if (section.has("trial")) {
+    std::vector<study::Choice<std::string_view>> kinds;
+    for (const std::string_view kind : calibrate::trial_kinds()) kinds.emplace_back(kind, kind);
+    study.trial = section.choice<std::string_view>("trial", kinds);
+  }
   if ((study.run.empty() ? 0 : 1) + (study.serve.empty() ? 0 : 1) + (study.trial.empty() ? 0 : 1) != 1) {
     section.fault("run", "a study has one of run, serve and trial");
   }
   if (!study.serve.empty()) study.cases = section.texts("cases");
   if (study.trial.empty()) return study;
-  const std::vector<std::string_view> kinds = calibrate::trial_kinds();
-  if (std::ranges::find(kinds, study.trial) == kinds.end()) {
-    section.fault("trial", "'" + study.trial + "' is no kind of trial" +
-                               sim::name_hint(study.trial, std::vector<std::string>(kinds.begin(), kinds.end())));
-  }
   for (const sim::Section& axis : section.list("over")) study.over.push_back(study::read_axis(axis));
-  study.see = read_see(section);
+  std::vector<study::Choice<study::Figure>> figures;
+  for (const study::FigureForm& form : study::all_figures()) figures.emplace_back(form.key, form.figure);
+  study.see = section.choice<study::Figure>("see", figures, study::Figure::time);
   sim::Section columns = section.section("columns");
   for (const std::string& key : columns.keys()) {
     auto& [column, trials] = study.columns.emplace_back(key, std::vector<Fields>());
@@ -198,17 +187,13 @@ ClaimBook::ClaimBook(const std::filesystem::path& file) {
   sim::Config config = sim::Config::from_file(file);
   sim::Section root = config.root();
   studies_.emplace_back().name = of_cases;
-  std::vector<std::string> known{studies_.front().name};
   sim::Section studies = root.section("studies");
-  for (const std::string& name : studies.keys()) {
-    studies_.push_back(read_study(name, studies.section(name)));
-    known.push_back(name);
-  }
+  for (const std::string& name : studies.keys()) studies_.push_back(read_study(name, studies.section(name)));
+  std::vector<study::Choice<std::string_view>> known;
+  for (const ClaimStudy& study : studies_) known.emplace_back(study.name, study.name);
   for (sim::Section section : root.list("claims")) {
-    const Predictor predictor{section.text("study"), study::read_table_figure(section)};
-    if (std::ranges::find(known, predictor.study) == known.end()) {
-      section.fault("study", "'" + predictor.study + "' is no study" + sim::name_hint(predictor.study, known));
-    }
+    const Predictor predictor{std::string(section.choice<std::string_view>("study", known)),
+                              study::read_table_figure(section)};
     predictors_.emplace(section.text("claim"), predictor);
   }
   config.finish();

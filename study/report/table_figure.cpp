@@ -35,9 +35,8 @@ double geomean(const Values& values) {
   return std::exp(logs / static_cast<double>(values.size()));
 }
 
-using Fold = double (*)(const Values& values);
-constexpr std::array<std::pair<std::string_view, Fold>, 9> folds{
-    {{"", [](const Values& values) { return values.front(); }},
+constexpr std::array<std::pair<std::string_view, TableFigure::Fold>, 9> folds{
+    {{"one", [](const Values& values) { return values.front(); }},
      {"max", [](const Values& values) { return std::ranges::max(values); }},
      {"min", [](const Values& values) { return std::ranges::min(values); }},
      {"sum", sum},
@@ -123,7 +122,7 @@ class NamedRow {
 };
 
 double folded(const TableFigure& figure, const Values& values) {
-  const double value = std::ranges::find(folds, figure.fold, &std::pair<std::string_view, Fold>::first)->second(values);
+  const double value = figure.fold(values);
   if (figure.then.empty()) return value;
   ResultTable one({{"fold", "fold", ""}});
   one.add_row({value});
@@ -146,19 +145,12 @@ TableFigure::Condition condition_of(const std::string& text, sim::Section& secti
 }  // namespace
 
 TableFigure read_table_figure(sim::Section section) {
-  std::vector<std::string> known;
-  for (const auto& [name, fold] : folds) {
-    if (!name.empty()) known.emplace_back(name);
-  }
   TableFigure figure{.place = section.path(),
                      .table = section.text("table", "results"),
                      .of = section.texts("of"),
-                     .fold = section.text("fold", ""),
+                     .fold = section.choice<TableFigure::Fold>("fold", folds, folds.front().second),
                      .by = section.text("by", ""),
                      .then = section.text("then", "")};
-  if (!figure.fold.empty() && std::ranges::find(known, figure.fold) == known.end()) {
-    section.fault("fold", "'" + figure.fold + "' is no fold" + sim::name_hint(figure.fold, known));
-  }
   if (section.has("where")) {
     for (const std::string& text : section.texts("where")) figure.where.push_back(condition_of(text, section));
   }

@@ -1,15 +1,21 @@
 // One number that a table comes to, as files write it: a fold over rows of what is computed from the cells of each.
 //
-//   table: results                      # its key; results unless given
-//   where: [model = gpt_3 | palm, read / written >= 2]   # rows of which all holds: a cell is (!=: is not) one of these
-//                                       # words, of which "finer_*" only begins so and "$(column)" is that cell's; or
-//                                       # a number lies on that side (<, <=, >, >=) of another, above 0
-//   of: sequential_s / fused_s          # by columns (what is no letter or digit in a key is _), see
-//                                       # sim/config/expression.h; of a list of several the least and the greatest
-//   fold: geomean                       # or mean, median, max, min, sum, count, growth (the last less the first); of
-//   one: none by: tokens                          # once for each word of this column: the least and the greatest then:
-//   1 - fold                      # of what was folded otherwise: 128                      # where no row is left;
-//   without it there is no number then
+//   table: results               # its key; results unless given
+//   where: [model = gpt_3 | palm, read / written >= 2]
+//   of: sequential_s / fused_s
+//   fold: geomean
+//   by: tokens
+//   then: 1 - fold
+//   otherwise: 128
+//
+// where:     rows of which all holds: a cell is (!=: is not) one of these words, of which "finer_*" only begins so and
+//            "$(column)" is that cell's; or a number lies on that side (<, <=, >, >=) of another, above 0
+// of:        by columns (what is no letter or digit in a key is _), see sim/config/expression.h; of a list of several
+//            the least and the greatest
+// fold:      geomean, mean, median, max, min, sum, count or growth (the last less the first); without it, of one row
+// by:        once for each word of this column: the least and the greatest
+// then:      of what was folded
+// otherwise: where no row is left; without it there is no number then
 #pragma once
 
 #include <optional>
@@ -32,7 +38,9 @@ struct TableFigure {
   };
   std::vector<Condition> where = {};
   std::vector<std::string> of = {};
-  std::string fold = {}, by = {}, then = {};
+  using Fold = double (*)(const std::vector<double>& values);  // of one value at least
+  Fold fold = nullptr;
+  std::string by = {}, then = {};
   std::optional<double> otherwise = {};
 };
 

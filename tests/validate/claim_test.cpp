@@ -121,11 +121,11 @@ class ClaimBooks : public testing::Test {
 TEST_F(ClaimBooks, SayWhatIsWrong) {
   const std::string trials = "trial: copy, over: [{of: bytes, value: 1MiB}], columns: {time: {from: gpu0, to: gpu1}}";
   EXPECT_EQ(fault(trials, "study: own, of: time"), "");
-  EXPECT_THAT(fault(trials, "study: onw, of: time"), HasSubstr("claims[0].study: 'onw' is no study; did you mean"));
+  EXPECT_THAT(fault(trials, "study: onw, of: time"), HasSubstr("claims[0].study: 'onw'"));
   EXPECT_THAT(fault(trials, "study: own, of: tim"), HasSubstr("claims[0]: $(tim): there is no column 'tim'"));
   EXPECT_THAT(fault(trials + ", run: x.yaml", "study: own, of: time"), HasSubstr("one of run, serve and trial"));
-  EXPECT_THAT(fault(trials + ", see: tmie", "study: own, of: time"), HasSubstr("'tmie' is no figure"));
-  EXPECT_THAT(fault("trial: copi, over: [], columns: {}", "study: own, of: time"), HasSubstr("is no kind of trial"));
+  EXPECT_THAT(fault(trials + ", see: tmie", "study: own, of: time"), HasSubstr("see: 'tmie'"));
+  EXPECT_THAT(fault("trial: copi, over: [], columns: {}", "study: own, of: time"), HasSubstr("trial: 'copi'"));
   EXPECT_THAT(fault("trial: gemm, over: [], columns: {time: {gemm: cb9}}", "study: own, of: time"), HasSubstr("cb9"));
   EXPECT_THAT(fault("run: none.yaml", "study: own, of: time"), HasSubstr("none.yaml"));
 }
