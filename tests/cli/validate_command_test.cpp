@@ -348,7 +348,7 @@ class ValidateCommandInATree : public ValidateCommand {
       fs::copy(source / "validate/reference/mi300x" / table, folder_ / "validate/reference/mi300x" / table);
     }
     written("validate/reference/claims.csv", "id,paper,metric,value,low,high,role\n");
-    written("validate/claims.yaml", "studies: {}\nclaims: []\n");
+    fs::copy(source / "validate/claims.yaml", folder_ / "validate/claims.yaml");
     written("validate/deviations.yaml", "deviations: []\n");
     setenv("C3SIM_CONFIGS", path("configs").c_str(), 1);
   }
@@ -390,7 +390,7 @@ TEST_F(ValidateCommandInATree, ToldOfADataFileThatIsMissingOrAtFault) {
 }
 
 TEST_F(ValidateCommandInATree, ToldOfASuiteAtFault) {
-  written("validate/suites/odd.yaml", "title: t\nquestion: q\nplatform: mi300y\nclaims: []\n");
+  written("validate/suites/odd.yaml", "title: t\nquestion: q\nplatform: mi300y\nclaims: [latte]\n");
   expect_fault({"odd"}, "odd.yaml: platform: no platform is named 'mi300y'; did you mean 'mi300x'?");
   written("validate/suites/odd.yaml", "titel: t\nquestion: q\nplatform: mi300x\nclaims: [latte]\n");
   expect_fault({"odd"}, "odd.yaml:1:1: titel: unknown key; did you mean 'title'?");
