@@ -10,7 +10,7 @@ if(TARGET c3sim_mpi)
 endif()
 install(DIRECTORY configs DESTINATION share/c3sim COMPONENT program)
 install(DIRECTORY validate/reference validate/suites DESTINATION share/c3sim/validate COMPONENT program)
-install(FILES validate/deviations.yaml validate/goldens.csv DESTINATION share/c3sim/validate COMPONENT program)
+install(FILES validate/claims.yaml validate/deviations.yaml validate/goldens.csv DESTINATION share/c3sim/validate COMPONENT program)
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION share/doc/c3sim COMPONENT program)
 install(FILES LICENSE DESTINATION share/doc/c3sim RENAME copyright COMPONENT program)
 

@@ -3,23 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "sim/config/csv_file.h"
 #include "study/run/parallel.h"
 
 namespace c3sim::validate {
-
-namespace {
-
-using Predict = ClaimValues (*)(const ClaimInputs&);
-constexpr std::array<std::pair<std::string_view, Predict>, 4> predictors{
-    {{"conccl", conccl_claims}, {"ficco", ficco_claims}, {"latte", latte_claims}, {"t3", t3_claims}}};
-
-std::string suite_of(const Claim& claim) { return claim.id.substr(0, claim.id.find('.')); }
-
-}  // namespace
 
 bool Claim::holds() const {
   return !predicted.empty() &&
@@ -64,29 +53,20 @@ std::vector<Claim> read_claims(const std::filesystem::path& file) {
   return claims;
 }
 
-std::vector<std::string> predicted_claim_suites() {
-  std::vector<std::string> names;
-  names.reserve(predictors.size());
-  for (const auto& [name, predict] : predictors) names.emplace_back(name);
-  return names;
-}
-
-std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> suites,
+std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> papers, const ClaimBook& book,
                                   const ClaimInputs& inputs) {
-  std::erase_if(claims, [&](const Claim& claim) { return std::ranges::find(suites, suite_of(claim)) == suites.end(); });
-  for (const auto& [suite, predict] : predictors) {
-    if (std::ranges::find(suites, suite) == suites.end()) continue;
-    const ClaimValues values = predict(inputs);
-    for (Claim& claim : claims) {
-      const auto found = values.find(claim.id);
-      if (found != values.end()) claim.predicted = found->second;
-    }
+  std::erase_if(claims,
+                [&](const Claim& claim) { return std::ranges::find(papers, paper_of(claim.id)) == papers.end(); });
+  const ClaimValues values = book.predict(papers, inputs);
+  for (Claim& claim : claims) {
+    if (const auto found = values.find(claim.id); found != values.end()) claim.predicted = found->second;
   }
   return claims;
 }
 
-void add_intervals(std::vector<Claim>& claims, std::span<const std::string> suites, const study::Ensemble& ensemble,
-                   const std::filesystem::path& experiments, std::span<const Case> cases, int jobs) {
+void add_intervals(std::vector<Claim>& claims, std::span<const std::string> papers, const ClaimBook& book,
+                   const study::Ensemble& ensemble, const std::filesystem::path& experiments,
+                   std::span<const Case> cases, int jobs) {
   std::vector<Claim> unanswered = claims;
   for (Claim& claim : unanswered) claim.predicted.clear();
   std::vector<std::vector<Claim>> drawn(ensemble.size());
@@ -94,7 +74,7 @@ void add_intervals(std::vector<Claim>& claims, std::span<const std::string> suit
       drawn.size(),
       [&](std::size_t index) {
         const std::unique_ptr<study::Testbed> member = ensemble.member(index);
-        drawn[index] = predict_claims(unanswered, suites, {*member, experiments, cases, true});
+        drawn[index] = predict_claims(unanswered, papers, book, {*member, experiments, cases, true});
       },
       {}, jobs);
   for (std::size_t i = 0; i < claims.size(); ++i) {

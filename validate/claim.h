@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,12 +9,12 @@
 
 #include "study/uncertainty/ensemble.h"
 #include "study/uncertainty/interval.h"
-#include "validate/evaluation.h"
+#include "validate/claim_book.h"
 
 namespace c3sim::validate {
 
 struct Claim {
-  std::string id;  // "conccl.c3_base.fraction"; up to the first point, the suite of claims
+  std::string id;  // "conccl.c3_base.fraction"; up to the first point, the paper
   std::string paper;
   std::string text;       // what is claimed, in words
   std::string published;  // as printed: "0.24..0.46"
@@ -37,32 +36,14 @@ std::string interval_words(const Claim& claim);
 // The claims of a table with columns id, paper, metric, value, low, high, role. Throws sim::ConfigError.
 std::vector<Claim> read_claims(const std::filesystem::path& file);
 
-// What claims are predicted from: a machine, the folder of experiments, and cases of the suite that are predicted.
-struct ClaimInputs {
-  study::Testbed& testbed;
-  std::filesystem::path experiments;
-  std::span<const Case> cases;
-  bool drawn = false;  // one machine of an ensemble: claims that take seconds are left out
-};
-
-// By id: one value, or the lowest and the highest.
-using ClaimValues = std::map<std::string, std::vector<double>>;
-ClaimValues conccl_claims(const ClaimInputs& inputs);
-ClaimValues ficco_claims(const ClaimInputs& inputs);
-ClaimValues latte_claims(const ClaimInputs& inputs);
-ClaimValues t3_claims(const ClaimInputs& inputs);
-
-// The suites of claims that something predicts.
-std::vector<std::string> predicted_claim_suites();
-
-// Fills in what is predicted of each claim of the named suites of claims, "conccl", "ficco", "latte" or "t3"; drops the
-// others.
-std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> suites,
+// Fills in what the book predicts of each claim of the named papers ("conccl"); drops the others.
+std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> papers, const ClaimBook& book,
                                   const ClaimInputs& inputs);
 
 // Fills in where each predicted value lies among those of the ensemble's machines. Cases are not drawn: claims that
 // follow from these alone have no interval, nor have those that take seconds.
-void add_intervals(std::vector<Claim>& claims, std::span<const std::string> suites, const study::Ensemble& ensemble,
-                   const std::filesystem::path& experiments, std::span<const Case> cases, int jobs);
+void add_intervals(std::vector<Claim>& claims, std::span<const std::string> papers, const ClaimBook& book,
+                   const study::Ensemble& ensemble, const std::filesystem::path& experiments,
+                   std::span<const Case> cases, int jobs);
 
 }  // namespace c3sim::validate

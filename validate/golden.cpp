@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
 #include "sim/config/measurement_text.h"
+#include "study/report/table_of.h"
 #include "study/run/digest.h"
 
 namespace c3sim::validate {
@@ -28,16 +30,6 @@ void sort_moves(std::vector<Move>& moves) {
     if (a.change != b.change) return a.change < b.change;
     return a.size() > b.size();
   });
-}
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + '"';
 }
 
 // Subjects of cases end in ": " and a figure.
@@ -93,9 +85,13 @@ Predictions predictions_of(std::span<const Case> cases, std::span<const Claim> c
 }
 
 std::string to_golden(const Predictions& predictions) {
-  std::string body = "subject,predicted\n";
-  for (const auto& [subject, value] : predictions) body += fmt::format("{},{:.6g}\n", quoted(subject), value);
-  return std::string(first_words) + study::sha256(body) + "\n" + body;
+  using Entry = Predictions::value_type;
+  std::ostringstream body;
+  study::table_of<Entry>(predictions,
+                         {{{"subject", "", ""}, &Entry::first},
+                          {{"predicted", "", ""}, [](const Entry& e) { return fmt::format("{:.6g}", e.second); }}})
+      .write_csv(body);
+  return std::string(first_words) + study::sha256(body.str()) + "\n" + body.str();
 }
 
 Predictions read_golden(const std::filesystem::path& file) {

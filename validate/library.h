@@ -12,6 +12,7 @@ namespace c3sim::validate {
 struct Library {
   std::filesystem::path reference;    // tables of measurements, and claims.csv
   std::filesystem::path suites;       // one file each
+  std::filesystem::path claims;       // what claims are predicted by
   std::filesystem::path deviations;   // the list of known gaps
   std::filesystem::path formats;      // of tables, one file each
   std::filesystem::path experiments;  // of claims

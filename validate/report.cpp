@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "study/report/table_of.h"
 #include "validate/baseline.h"
 
 namespace c3sim::validate {
@@ -17,15 +18,14 @@ namespace {
 using study::Cell;
 using study::Column;
 using study::ResultTable;
+using study::Shown;
+using study::table_of;
 
 Cell cell(std::optional<double> value, double scale = 1.0) {
   if (!value) return {};
   return *value * scale;
 }
-Cell count(std::size_t number) { return static_cast<std::int64_t>(number); }
 double share(std::size_t part, std::size_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
-
-Cell in_unit(const Case& one, std::optional<double> value) { return cell(value, 1.0 / one.form().per_unit); }
 
 Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 
@@ -46,55 +46,51 @@ std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
   return groups;
 }
 
-struct Metric {
-  Column column;
-  Cell (*of)(const Metrics& metrics);
+// A group and what it amounts to.
+struct Judged {
+  const Group& group;
+  Metrics metrics;
 };
-
-Cell of_predicted(const Metrics& metrics, double value) { return metrics.predicted > 0 ? Cell(value) : Cell(); }
-
-std::vector<Metric> metrics_shown(bool with_intervals) {
-  using M = const Metrics&;
-  std::vector<Metric> shown{
-      {{"cases", "cases", ""}, [](M m) { return count(m.cases); }},
-      {{"not_predicted", "no prediction", ""}, [](M m) { return count(m.cases - m.predicted); }},
-      {{"median_error_pct", "median", "%", 1}, [](M m) { return of_predicted(m, m.median * percent); }},
-      {{"p90_error_pct", "p90", "%", 1}, [](M m) { return of_predicted(m, m.p90 * percent); }},
-      {{"worst_error_pct", "worst", "%", 1}, [](M m) { return of_predicted(m, m.worst * percent); }},
-      {{"bias_pct", "bias", "%", 1}, [](M m) { return of_predicted(m, m.bias * percent); }},
-      {{"wmape_pct", "wMAPE", "%", 1}, [](M m) { return cell(m.wmape, percent); }},
-      {{"within_5_pct", "within 5", "%", 0}, [](M m) { return of_predicted(m, m.within_5 * percent); }},
-      {{"within_10_pct", "10", "%", 0}, [](M m) { return of_predicted(m, m.within_10 * percent); }},
-      {{"within_15_pct", "15", "%", 0}, [](M m) { return of_predicted(m, m.within_15 * percent); }},
-      {{"rank_correlation", "rank corr.", "", 2}, [](M m) { return cell(m.rank_correlation); }},
-      {{"within_noise", "within noise", ""}, [](M m) { return count(m.within_noise); }},
-      {{"outside_band", "outside band", ""}, [](M m) { return count(m.predicted - m.within_band); }}};
-  if (!with_intervals) return shown;
-  shown.push_back({{"with_interval", "with interval", ""}, [](M m) { return count(m.with_interval); }});
-  shown.push_back({{"within_interval", "within it", ""}, [](M m) { return count(m.within_interval); }});
-  shown.push_back({{"within_interval_pct", "within it", "%", 1}, [](M m) {
-                     return m.with_interval > 0 ? Cell(percent * share(m.within_interval, m.with_interval)) : Cell();
-                   }});
-  return shown;
-}
 
 // By suite and role, or also by group and figure.
 ResultTable table_of_groups(const Validation& validation, const std::vector<Group>& groups, bool by_figure) {
-  const std::vector<Metric> metrics = metrics_shown(validation.uncertainty.has_value());
-  std::vector<Column> columns{{"suite", "suite", ""}};
-  if (by_figure) columns.insert(columns.end(), {{"group", "group", ""}, {"figure", "figure", ""}});
-  columns.push_back({"role", "role", ""});
-  for (const Metric& metric : metrics) columns.push_back(metric.column);
-  ResultTable table(columns);
-  for (const Group& group : groups) {
-    std::vector<Cell> cells{group.suite};
-    if (by_figure) cells.insert(cells.end(), {group.name, group.figure});
-    cells.emplace_back(std::string(to_string(group.role)));
-    const Metrics all = metrics_of(group.cases);
-    for (const Metric& metric : metrics) cells.push_back(metric.of(all));
-    table.add_row(std::move(cells));
+  using M = const Judged&;
+  const auto of_predicted = [](double Metrics::*member) {
+    return [member](M m) { return m.metrics.predicted > 0 ? Cell(m.metrics.*member * percent) : Cell(); };
+  };
+  const auto count_of = [](std::size_t Metrics::*member) { return [member](M m) { return m.metrics.*member; }; };
+  std::vector<Shown<Judged>> shown{{{"suite", "suite", ""}, [](M m) { return m.group.suite; }}};
+  if (by_figure) {
+    shown.push_back({{"group", "group", ""}, [](M m) { return m.group.name; }});
+    shown.push_back({{"figure", "figure", ""}, [](M m) { return m.group.figure; }});
   }
-  return table;
+  const std::vector<Shown<Judged>> metrics{
+      {{"role", "role", ""}, [](M m) { return m.group.role; }},
+      {{"cases", "cases", ""}, count_of(&Metrics::cases)},
+      {{"not_predicted", "no prediction", ""}, [](M m) { return m.metrics.cases - m.metrics.predicted; }},
+      {{"median_error_pct", "median", "%", 1}, of_predicted(&Metrics::median)},
+      {{"p90_error_pct", "p90", "%", 1}, of_predicted(&Metrics::p90)},
+      {{"worst_error_pct", "worst", "%", 1}, of_predicted(&Metrics::worst)},
+      {{"bias_pct", "bias", "%", 1}, of_predicted(&Metrics::bias)},
+      {{"wmape_pct", "wMAPE", "%", 1}, [](M m) { return cell(m.metrics.wmape, percent); }},
+      {{"within_5_pct", "within 5", "%", 0}, of_predicted(&Metrics::within_5)},
+      {{"within_10_pct", "10", "%", 0}, of_predicted(&Metrics::within_10)},
+      {{"within_15_pct", "15", "%", 0}, of_predicted(&Metrics::within_15)},
+      {{"rank_correlation", "rank corr.", "", 2}, [](M m) { return m.metrics.rank_correlation; }},
+      {{"within_noise", "within noise", ""}, count_of(&Metrics::within_noise)},
+      {{"outside_band", "outside band", ""}, [](M m) { return m.metrics.predicted - m.metrics.within_band; }}};
+  shown.insert(shown.end(), metrics.begin(), metrics.end());
+  if (validation.uncertainty) {
+    shown.push_back({{"with_interval", "with interval", ""}, count_of(&Metrics::with_interval)});
+    shown.push_back({{"within_interval", "within it", ""}, count_of(&Metrics::within_interval)});
+    shown.push_back({{"within_interval_pct", "within it", "%", 1}, [](M m) {
+                       const bool any = m.metrics.with_interval > 0;
+                       return any ? Cell(percent * share(m.metrics.within_interval, m.metrics.with_interval)) : Cell();
+                     }});
+  }
+  std::vector<Judged> rows;
+  for (const Group& group : groups) rows.push_back({group, metrics_of(group.cases)});
+  return table_of(rows, shown);
 }
 
 // Why a case has no verdict, or what it is.
@@ -105,59 +101,47 @@ std::string verdict_of(const Case& one) {
   return one.is_within_band() ? "within band" : "outside band";
 }
 
-ResultTable case_table(const std::vector<const Case*>& cases, bool for_people, bool with_intervals) {
-  std::vector<Column> columns{{"case", "case", ""},
-                              {"suite", "suite", "", 2, !for_people},
-                              {"group", "group", ""},
-                              {"role", "role", ""},
-                              {"trial", "trial", ""},
-                              {"figure", "figure", ""},
-                              {"unit", "unit", ""},
-                              {"measured", "measured", "", 2},
-                              {"predicted", "predicted", "", 2},
-                              {"error_pct", "error", "%", 1},
-                              {"noise_pct", "noise", "%", 1},
-                              {"band_pct", "band", "%", 1},
-                              {"verdict", "verdict", ""}};
+template <class Cases>
+ResultTable case_table(const Cases& cases, bool for_people, bool with_intervals) {
+  const auto in_unit = [](auto of) {
+    return [of](const Case& one) { return cell(std::invoke(of, one), 1.0 / one.form().per_unit); };
+  };
+  const auto rule = [&](std::optional<double> Baselines::*member) {
+    return in_unit([member](const Case& one) { return one.baselines.*member; });
+  };
+  std::vector<Shown<Case>> shown{
+      {{"case", "case", ""}, &Case::id},
+      {{"suite", "suite", "", 2, !for_people}, [](const Case& one) { return suite_title(one.suite); }},
+      {{"group", "group", ""}, &Case::group},
+      {{"role", "role", ""}, &Case::role},
+      {{"trial", "trial", ""}, &Case::trial},
+      {{"figure", "figure", ""}, [](const Case& one) { return one.form().heading; }},
+      {{"unit", "unit", ""}, [](const Case& one) { return one.form().unit; }},
+      {{"measured", "measured", "", 2}, in_unit(&Case::measured)},
+      {{"predicted", "predicted", "", 2}, in_unit(&Case::predicted)},
+      {{"error_pct", "error", "%", 1},
+       [](const Case& one) { return one.is_scored() ? Cell(one.error() * percent) : Cell(); }},
+      {{"noise_pct", "noise", "%", 1}, [](const Case& one) { return cell(one.noise(), percent); }},
+      {{"band_pct", "band", "%", 1}, [](const Case& one) { return one.band * percent; }},
+      {{"verdict", "verdict", ""}, verdict_of}};
   if (!for_people) {
-    for (const char* const key :
-         {"measured_low", "measured_high", "perfect", "serial", "constant", "waves", "command"}) {
-      columns.push_back(for_programs(key));
-    }
+    shown.push_back({for_programs("measured_low"), in_unit(&Case::low)});
+    shown.push_back({for_programs("measured_high"), in_unit(&Case::high)});
+    shown.push_back({for_programs("perfect"), rule(&Baselines::perfect)});
+    shown.push_back({for_programs("serial"), rule(&Baselines::serial)});
+    shown.push_back({for_programs("constant"), rule(&Baselines::constant)});
+    shown.push_back({for_programs("waves"), rule(&Baselines::waves)});
+    shown.push_back({for_programs("command"), command_of});
   }
+  const auto end = [&](double study::Interval::*member) {
+    return in_unit(
+        [member](const Case& one) { return one.interval ? std::optional((*one.interval).*member) : std::nullopt; });
+  };
   if (with_intervals) {
-    columns.push_back({"interval_low", "from", ""});
-    columns.push_back({"interval_high", "to", ""});
+    shown.push_back({{"interval_low", "from", ""}, end(&study::Interval::low)});
+    shown.push_back({{"interval_high", "to", ""}, end(&study::Interval::high)});
   }
-  ResultTable table(columns);
-  for (const Case* const one : cases) {
-    std::vector<Cell> cells{one->id,
-                            suite_title(one->suite),
-                            one->group,
-                            std::string(to_string(one->role)),
-                            study::to_string(one->trial),
-                            std::string(one->form().heading),
-                            std::string(one->form().unit),
-                            in_unit(*one, one->measured),
-                            in_unit(*one, one->predicted),
-                            one->is_scored() ? Cell(one->error() * percent) : Cell(),
-                            cell(one->noise(), percent),
-                            one->band * percent,
-                            verdict_of(*one)};
-    if (!for_people) {
-      for (const auto& value : {one->low, one->high, one->baselines.perfect, one->baselines.serial,
-                                one->baselines.constant, one->baselines.waves}) {
-        cells.push_back(in_unit(*one, value));
-      }
-      cells.emplace_back(command_of(*one));
-    }
-    if (with_intervals) {
-      cells.push_back(one->interval ? in_unit(*one, one->interval->low) : Cell());
-      cells.push_back(one->interval ? in_unit(*one, one->interval->high) : Cell());
-    }
-    table.add_row(std::move(cells));
-  }
-  return table;
+  return table_of(cases, shown);
 }
 
 ResultTable worst_table(const Validation& validation) {
@@ -190,107 +174,90 @@ std::string deviation_of(const Validation& validation, const Claim& claim) {
 }
 
 ResultTable claim_table(const Validation& validation) {
-  ResultTable table({{"claim", "claim", ""},
-                     {"text", "of", ""},
-                     {"role", "role", ""},
-                     {"predicted", "predicted", ""},
-                     {"published", "published", ""},
-                     {"low", "band from", "", 3},
-                     {"high", "to", "", 3},
-                     {"verdict", "verdict", ""},
-                     {"deviation", "deviation", ""},
-                     {"interval", "90 % interval", ""}});
-  for (const Claim& claim : validation.claims) {
-    const char* const word = claim.predicted.empty() ? "not predicted" : claim.holds() ? "holds" : "outside band";
-    table.add_row({claim.id, claim.text, std::string(to_string(claim.role)), predicted_words(claim), claim.published,
-                   claim.low, claim.high, std::string(word), deviation_of(validation, claim), interval_words(claim)});
-  }
-  return table;
+  const auto verdict = [](const Claim& claim) {
+    return claim.predicted.empty() ? "not predicted" : claim.holds() ? "holds" : "outside band";
+  };
+  const auto deviation = [&](const Claim& claim) { return deviation_of(validation, claim); };
+  return table_of<Claim>(validation.claims, {{{"claim", "claim", ""}, &Claim::id},
+                                             {{"text", "of", ""}, &Claim::text},
+                                             {{"role", "role", ""}, &Claim::role},
+                                             {{"predicted", "predicted", ""}, predicted_words},
+                                             {{"published", "published", ""}, &Claim::published},
+                                             {{"low", "band from", "", 3}, &Claim::low},
+                                             {{"high", "to", "", 3}, &Claim::high},
+                                             {{"verdict", "verdict", ""}, verdict},
+                                             {{"deviation", "deviation", ""}, deviation},
+                                             {{"interval", "90 % interval", ""}, interval_words}});
 }
 
 ResultTable baseline_table(const Validation& validation) {
-  ResultTable table({{"suite", "suite", ""},
-                     {"operation", "operation", ""},
-                     {"strategy", "strategy", ""},
-                     {"figure", "figure", ""},
-                     {"rule", "rule", ""},
-                     {"cases", "cases", ""},
-                     {"median_error_pct", "c3sim, median", "%", 1},
-                     {"rule_median_error_pct", "rule, median", "%", 1},
-                     {"factor", "c3sim's error is smaller by", "x", 2},
-                     {"better", "better", ""}});
-  for (const Contest& contest : contests_of(validation)) {
-    table.add_row({contest.suite, contest.operation, contest.strategy, contest.figure, contest.rule,
-                   count(contest.cases), contest.ours * percent, contest.theirs * percent,
-                   contest.ours > 0.0 ? Cell(contest.theirs / contest.ours) : Cell(),
-                   std::string(contest.won() ? "yes" : "no")});
-  }
-  return table;
+  using C = const Contest&;
+  return table_of<Contest>(contests_of(validation),
+                           {{{"suite", "suite", ""}, &Contest::suite},
+                            {{"operation", "operation", ""}, &Contest::operation},
+                            {{"strategy", "strategy", ""}, &Contest::strategy},
+                            {{"figure", "figure", ""}, &Contest::figure},
+                            {{"rule", "rule", ""}, &Contest::rule},
+                            {{"cases", "cases", ""}, &Contest::cases},
+                            {{"median_error_pct", "c3sim, median", "%", 1}, [](C c) { return c.ours * percent; }},
+                            {{"rule_median_error_pct", "rule, median", "%", 1}, [](C c) { return c.theirs * percent; }},
+                            {{"factor", "c3sim's error is smaller by", "x", 2},
+                             [](C c) { return c.ours > 0.0 ? Cell(c.theirs / c.ours) : Cell(); }},
+                            {{"better", "better", ""}, [](C c) { return c.won() ? "yes" : "no"; }}});
 }
 
 ResultTable choice_table(const Validation& validation) {
-  ResultTable table({{"suite", "suite", ""},
-                     {"table", "table", ""},
-                     {"decisions", "decisions", ""},
-                     {"incomplete", "incomplete", ""},
-                     {"right", "right", ""},
-                     {"mean_regret_pct", "mean regret", "%", 1},
-                     {"worst_regret_pct", "worst", "%", 1},
-                     {"always", "trivial rule: always", ""},
-                     {"always_right", "right", ""},
-                     {"always_mean_regret_pct", "mean regret", "%", 1},
-                     {"always_worst_regret_pct", "worst", "%", 1}});
-  for (const Choices& choices : validation.choices) {
-    table.add_row({suite_title(choices.suite), choices.group, std::int64_t{choices.decisions},
-                   std::int64_t{choices.incomplete}, std::int64_t{choices.predicted.right},
-                   choices.predicted.mean_regret * percent, choices.predicted.worst_regret * percent, choices.always,
-                   std::int64_t{choices.trivial.right}, choices.trivial.mean_regret * percent,
-                   choices.trivial.worst_regret * percent});
-  }
-  return table;
+  using C = const Choices&;
+  return table_of<Choices>(
+      validation.choices,
+      {{{"suite", "suite", ""}, [](C c) { return suite_title(c.suite); }},
+       {{"table", "table", ""}, &Choices::group},
+       {{"decisions", "decisions", ""}, &Choices::decisions},
+       {{"incomplete", "incomplete", ""}, &Choices::incomplete},
+       {{"right", "right", ""}, [](C c) { return c.predicted.right; }},
+       {{"mean_regret_pct", "mean regret", "%", 1}, [](C c) { return c.predicted.mean_regret * percent; }},
+       {{"worst_regret_pct", "worst", "%", 1}, [](C c) { return c.predicted.worst_regret * percent; }},
+       {{"always", "trivial rule: always", ""}, &Choices::always},
+       {{"always_right", "right", ""}, [](C c) { return c.trivial.right; }},
+       {{"always_mean_regret_pct", "mean regret", "%", 1}, [](C c) { return c.trivial.mean_regret * percent; }},
+       {{"always_worst_regret_pct", "worst", "%", 1}, [](C c) { return c.trivial.worst_regret * percent; }}});
 }
 
 ResultTable gap_table(const Validation& validation) {
-  ResultTable table({{"number", "number", ""},
-                     {"title", "deviation", ""},
-                     {"open", "still there", ""},
-                     {"size", "size", ""},
-                     {"cause", "cause", "", 2, false},
-                     {"decides", "what would decide", "", 2, false}});
-  for (const Gap& gap : validation.gaps) {
-    table.add_row({std::int64_t{gap.deviation.number}, gap.deviation.title, std::string(gap.open ? "yes" : "closed"),
-                   gap.size, gap.deviation.cause, gap.deviation.decides});
-  }
-  return table;
+  using G = const Gap&;
+  return table_of<Gap>(validation.gaps,
+                       {{{"number", "number", ""}, [](G gap) { return gap.deviation.number; }},
+                        {{"title", "deviation", ""}, [](G gap) { return gap.deviation.title; }},
+                        {{"open", "still there", ""}, [](G gap) { return gap.open ? "yes" : "closed"; }},
+                        {{"size", "size", ""}, &Gap::size},
+                        {{"cause", "cause", "", 2, false}, [](G gap) { return gap.deviation.cause; }},
+                        {{"decides", "what would decide", "", 2, false}, [](G gap) { return gap.deviation.decides; }}});
 }
 
 Cell took(double seconds) { return seconds > 0.0 ? Cell(seconds * 1e6) : Cell(); }
 
 ResultTable left_out_table(const Validation& validation) {
-  ResultTable table({{"suite", "suite", ""},
-                     {"file", "file", ""},
-                     {"rows", "rows", ""},
-                     {"time_us", "which took", "us", 0},
-                     {"why", "why", ""}});
-  for (const LeftOut& left : validation.left_out) {
-    table.add_row({suite_title(left.suite), left.file, left.rows == 0 ? Cell() : Cell(std::int64_t{left.rows}),
-                   took(left.seconds), left.why});
-  }
-  return table;
+  using L = const LeftOut&;
+  return table_of<LeftOut>(
+      validation.left_out,
+      {{{"suite", "suite", ""}, [](L left) { return suite_title(left.suite); }},
+       {{"file", "file", ""}, &LeftOut::file},
+       {{"rows", "rows", ""}, [](L l) { return l.rows > 0 ? Cell(std::int64_t{l.rows}) : Cell(); }},
+       {{"time_us", "which took", "us", 0}, [](L left) { return took(left.seconds); }},
+       {{"why", "why", ""}, &LeftOut::why}});
 }
 
 ResultTable left_out_row_table(const Validation& validation) {
-  ResultTable table({{"suite", "suite", ""},
-                     {"where", "where", ""},
-                     {"what", "what", ""},
-                     {"time_us", "which took", "us", 1},
-                     {"why", "why", ""}});
+  using Row = std::pair<std::string, calibrate::Omission>;  // and its suite
+  std::vector<Row> rows;
   for (const LeftOut& left : validation.left_out) {
-    for (const calibrate::Omission& one : left.each) {
-      table.add_row({suite_title(left.suite), one.where, one.what, took(one.seconds), one.why});
-    }
+    for (const calibrate::Omission& one : left.each) rows.emplace_back(suite_title(left.suite), one);
   }
-  return table;
+  return table_of<Row>(rows, {{{"suite", "suite", ""}, &Row::first},
+                              {{"where", "where", ""}, [](const Row& row) { return row.second.where; }},
+                              {{"what", "what", ""}, [](const Row& row) { return row.second.what; }},
+                              {{"time_us", "which took", "us", 1}, [](const Row& r) { return took(r.second.seconds); }},
+                              {{"why", "why", ""}, [](const Row& row) { return row.second.why; }}});
 }
 
 struct NamedRule {
@@ -370,22 +337,20 @@ std::optional<Contest> hardest_contest(const Group& group) {
 }
 
 ResultTable move_table(std::span<const Move> moves) {
-  ResultTable table({{"change", "change", ""},
-                     {"subject", "subject", ""},
-                     {"unit", "unit", ""},
-                     {"before", "before", "", 4},
-                     {"after", "after", "", 4},
-                     {"moved_pct", "moved", "%", 2},
-                     {"error_before_pct", "error before", "%", 1},
-                     {"error_after_pct", "after", "%", 1}});
-  for (const Move& move : moves) {
-    const double scale = move.figure == nullptr ? 1.0 : 1.0 / move.figure->per_unit;
-    table.add_row({std::string(to_string(move.change)), move.subject,
-                   std::string(move.figure == nullptr ? "" : move.figure->unit), cell(move.before, scale),
-                   cell(move.after, scale), move.before && move.after ? Cell(move.size() * percent) : Cell(),
-                   cell(move.error_before, percent), cell(move.error_after, percent)});
-  }
-  return table;
+  using M = const Move&;
+  const auto in_unit = [](std::optional<double> Move::*member) {
+    return [member](M move) { return cell(move.*member, move.figure == nullptr ? 1.0 : 1.0 / move.figure->per_unit); };
+  };
+  return table_of<Move>(
+      moves,
+      {{{"change", "change", ""}, &Move::change},
+       {{"subject", "subject", ""}, &Move::subject},
+       {{"unit", "unit", ""}, [](M m) { return m.figure == nullptr ? std::string_view() : m.figure->unit; }},
+       {{"before", "before", "", 4}, in_unit(&Move::before)},
+       {{"after", "after", "", 4}, in_unit(&Move::after)},
+       {{"moved_pct", "moved", "%", 2}, [](M m) { return m.before && m.after ? Cell(m.size() * percent) : Cell(); }},
+       {{"error_before_pct", "error before", "%", 1}, [](M m) { return cell(m.error_before, percent); }},
+       {{"error_after_pct", "after", "%", 1}, [](M m) { return cell(m.error_after, percent); }}});
 }
 
 // How often intervals hold what was measured, and how wide they are; empty where none were asked for.
@@ -428,9 +393,6 @@ std::string verdict(const Validation& validation) {
 }
 
 study::Results report(const Validation& validation) {
-  std::vector<const Case*> all;
-  all.reserve(validation.cases.size());
-  for (const Case& one : validation.cases) all.push_back(&one);
   study::Results results;
   std::vector<std::string> platforms;
   for (const Heading& heading : validation.suites) {
@@ -442,7 +404,7 @@ study::Results report(const Validation& validation) {
     const bool has_rows = !table.rows().empty();
     results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
-  add("cases", "Cases", case_table(all, false, validation.uncertainty.has_value()), false);
+  add("cases", "Cases", case_table(validation.cases, false, validation.uncertainty.has_value()), false);
   add("suites", "Errors by suite", table_of_groups(validation, groups_by_suite(validation), false));
   add("groups", "Errors by group", table_of_groups(validation, groups_by_figure(validation), true), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);

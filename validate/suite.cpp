@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "sim/config/nearest_name.h"
-#include "validate/claim.h"
+#include "validate/claim_book.h"
 
 namespace c3sim::validate {
 
@@ -32,9 +32,9 @@ SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reade
   return table;
 }
 
-std::vector<std::string> read_claim_suites(sim::Section& root) {
+std::vector<std::string> read_claims_of(sim::Section& root, std::span<const std::string> papers) {
   std::vector<std::string> claims = root.names("claims");
-  const std::vector<std::string> known = predicted_claim_suites();
+  const std::vector<std::string> known(papers.begin(), papers.end());
   for (const std::string& name : claims) {
     if (std::ranges::find(known, name) == known.end()) {
       root.fault("claims", "nothing predicts claims of '" + name + "'" + sim::name_hint(name, known));
@@ -45,18 +45,15 @@ std::vector<std::string> read_claim_suites(sim::Section& root) {
 
 }  // namespace
 
-Suite read_suite(const std::filesystem::path& file, const calibrate::Reader& reader) {
-  return read_suite(sim::Config::from_file(file), file.stem().string(), reader);
-}
-
-Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader) {
+Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader,
+                 std::span<const std::string> papers) {
   sim::Section root = config.root();
   Suite suite;
   suite.name = std::move(name);
   suite.title = root.text("title");
   suite.question = root.text("question");
   suite.platform = root.text("platform");
-  if (root.has("claims")) suite.claims = read_claim_suites(root);
+  if (root.has("claims")) suite.claims = read_claims_of(root, papers);
   if (root.has("tables")) {
     for (const sim::Section& table : root.list("tables")) suite.tables.push_back(read_suite_table(table, reader));
   }
@@ -65,16 +62,18 @@ Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& 
   return suite;
 }
 
-std::vector<Suite> read_suites(const std::filesystem::path& folder, const calibrate::Reader& reader) {
+std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& reader) {
   std::vector<std::filesystem::path> files;
   std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, absent)) {
+  for (const auto& entry : std::filesystem::directory_iterator(library.suites, absent)) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   std::ranges::sort(files);
+  const std::vector<std::string> papers = ClaimBook(library.claims).papers();
   std::vector<Suite> suites;
-  suites.reserve(files.size());
-  for (const std::filesystem::path& file : files) suites.push_back(read_suite(file, reader));
+  for (const std::filesystem::path& file : files) {
+    suites.push_back(read_suite(sim::Config::from_file(file), file.stem().string(), reader, papers));
+  }
   return suites;
 }
 

@@ -4,7 +4,7 @@
 //   title: RCCL's kernels
 //   question: How long does a collective by kernels take, by size and by number of channels?
 //   platform: mi300x
-//   claims: [latte]                 # claims of papers whose names begin so, see validate/claim.h
+//   claims: [latte]                 # claims of papers whose names begin so, see validate/claims.yaml
 //   tables:
 //     - file: mi300x_overlap/rccl_allreduce_by_channels.csv       # in the folder of reference data
 //       band: 0.08                                                # relative, or in points; of figures without their
@@ -19,6 +19,7 @@
 
 #include "calibrate/readers/reader.h"
 #include "sim/config/config.h"
+#include "validate/library.h"
 
 namespace c3sim::validate {
 
@@ -38,12 +39,12 @@ struct Suite {
   std::vector<SuiteTable> tables;
 };
 
-// Reads the suite in a configuration, or in `file`; `reader` has the forms that it may name. Throws sim::ConfigError
-// with all its faults.
-Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader);
-Suite read_suite(const std::filesystem::path& file, const calibrate::Reader& reader);
+// Reads the suite in a configuration; `reader` has the forms that it may name, `papers` those of which claims are
+// predicted. Throws sim::ConfigError with all its faults.
+Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader,
+                 std::span<const std::string> papers);
 
-// The suites of a folder, in alphabetical order.
-std::vector<Suite> read_suites(const std::filesystem::path& folder, const calibrate::Reader& reader);
+// The suites of the library, in alphabetical order.
+std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& reader);
 
 }  // namespace c3sim::validate

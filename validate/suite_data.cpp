@@ -25,7 +25,7 @@ calibrate::Reader reader_of_forms(const Library& library) {
 calibrate::Reader reader_of_everything(const Library& library) {
   const calibrate::Reader forms = reader_of_forms(library);
   calibrate::Reader reader = forms;
-  for (Suite& suite : read_suites(library.suites, forms)) {
+  for (Suite& suite : read_suites(library, forms)) {
     for (SuiteTable& table : suite.tables) {
       if (forms.table(table.format.name) == nullptr) reader.add(std::move(table.format));
     }
@@ -42,7 +42,7 @@ void locate_traces(calibrate::Reading& reading, const std::filesystem::path& tab
 
 std::vector<Suite> suites_named(const Library& library, std::span<const std::string> names,
                                 const calibrate::Reader& reader) {
-  std::vector<Suite> suites = read_suites(library.suites, reader);
+  std::vector<Suite> suites = read_suites(library, reader);
   if (names.empty()) return suites;
   std::vector<std::string> known;
   known.reserve(suites.size());

@@ -138,6 +138,7 @@ void require_platform(const Library& library, const Suite& suite) {
 // Claims are of the machine of their suite. Each suite's are predicted by a thread of its own.
 void add_claims(Validation& validation, const Library& library, std::span<const Suite> suites, const Options& options) {
   const std::vector<Claim> all = read_claims(library.reference / "claims.csv");
+  const ClaimBook book(library.claims);
   std::vector<const Suite*> claiming;
   for (const Suite& suite : suites) {
     if (!suite.claims.empty()) claiming.push_back(&suite);
@@ -151,14 +152,14 @@ void add_claims(Validation& validation, const Library& library, std::span<const 
         std::ranges::copy_if(validation.cases, std::back_inserter(own),
                              [&](const Case& one) { return one.suite == suite.name; });
         study::Testbed testbed(library.platforms({suite.platform, {}, options.changes}).spec);
-        found[i] = predict_claims(all, suite.claims, {testbed, library.experiments, own});
+        found[i] = predict_claims(all, suite.claims, book, {testbed, library.experiments, own});
       },
       {}, options.jobs);
   for (std::size_t i = 0; options.uncertainty && i < claiming.size(); ++i) {
     const Suite& suite = *claiming[i];
     const study::Platform platform = library.platforms({suite.platform, {}, options.changes});
     const study::Ensemble ensemble(platform, *options.uncertainty, options.jobs);
-    add_intervals(found[i], suite.claims, ensemble, library.experiments, validation.cases, options.jobs);
+    add_intervals(found[i], suite.claims, book, ensemble, library.experiments, validation.cases, options.jobs);
   }
   for (std::vector<Claim>& claims : found) std::ranges::move(claims, std::back_inserter(validation.claims));
 }
@@ -175,7 +176,7 @@ std::size_t Validation::outside() const {
 
 std::vector<Heading> suites_of(const Library& library) {
   std::vector<Heading> headings;
-  for (const Suite& suite : read_suites(library.suites, calibrate::Reader(library.formats))) {
+  for (const Suite& suite : read_suites(library, calibrate::Reader(library.formats))) {
     headings.push_back({suite.name, suite.title, suite.question, suite.platform});
   }
   return headings;

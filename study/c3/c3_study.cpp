@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <utility>
 
+#include "sim/config/nearest_name.h"
 #include "study/run/testbed_pool.h"
+#include "study/work/choices.h"
+#include "study/work/named_gemm.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
 
@@ -26,6 +28,92 @@ bool selected(const StudyResult& result, const Selection& selection) {
          (!selection.length_class || *selection.length_class == result.length_class);
 }
 
+constexpr std::size_t most_pairs = 10'000;
+
+StudyPair read_pair(sim::Section section, std::span<const NamedGemm> gemms) {
+  StudyPair pair;
+  const std::string gemm = section.name("gemm");
+  if (const auto found = std::ranges::find(gemms, gemm, &NamedGemm::name); found != gemms.end()) {
+    pair.gemm = found->shape;
+  } else {
+    std::vector<std::string> known;
+    for (const auto& [name, shape] : gemms) known.push_back(name);
+    section.fault("gemm", "'" + gemm + "' is not among the GEMMs of this file" + sim::name_hint(gemm, known));
+  }
+  pair.bytes = section.bytes("bytes", array_sizes);
+  if (section.has("class")) pair.length_class = section.choice<LengthClass>("class", length_class_choices());
+  pair.name = gemm + "_" + sim::to_string(pair.bytes);
+  return pair;
+}
+
+// The alternatives that a list names, each once.
+template <class T>
+std::vector<T> read_choices(sim::Section section, std::string_view key, const std::vector<Choice<T>>& choices) {
+  std::vector<std::string> known;
+  known.reserve(choices.size());
+  for (const auto& [name, value] : choices) known.emplace_back(name);
+  std::vector<T> chosen;
+  for (const std::string& name : section.names(key)) {
+    const auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& it) { return it.first == name; });
+    if (found == choices.end()) {
+      section.fault(key, "'" + name + "' is not known" + sim::name_hint(name, known));
+    } else if (std::find(chosen.begin(), chosen.end(), found->second) != chosen.end()) {
+      section.fault(key, "'" + name + "' is named twice");
+    } else {
+      chosen.push_back(found->second);
+    }
+  }
+  if (chosen.empty()) section.fault(key, "at least one is needed" + sim::name_hint("", known));
+  return chosen;
+}
+
+// By what the paper gives, the first that it gives of one.
+void read_published(C3Study& study, sim::Section section) {
+  section.text("source");  // for readers of the file; a published figure without one is a fault
+  const auto figure = [](sim::Section& of, std::string_view key) {
+    return of.has(key) ? std::optional(of.number(key, -10.0, 10.0)) : std::nullopt;
+  };
+  for (sim::Section entry : section.list("strategies")) {
+    const auto strategy = entry.choice<Strategy>("strategy", strategy_choices());
+    study.published.emplace(std::pair(strategy, std::nullopt),
+                            PublishedC3{.fraction = figure(entry, "fraction"),
+                                        .speedup = figure(entry, "speedup"),
+                                        .highest_speedup = figure(entry, "highest_speedup")});
+    for (const auto& [name, kind] : collective_choices()) {
+      if (!entry.has(name)) continue;
+      sim::Section of_kind = entry.section(name);
+      study.published.emplace(std::pair(strategy, kind),
+                              PublishedC3{.lowest_fraction = figure(of_kind, "lowest_fraction"),
+                                          .highest_fraction = figure(of_kind, "highest_fraction"),
+                                          .speedup = figure(of_kind, "speedup")});
+    }
+  }
+}
+
+// Why the platform cannot run the scenario under a strategy, which the reason names; empty if it can.
+std::string why_impossible(const Scenario& scenario, Strategy strategy, const Testbed& testbed) {
+  const std::string reason = testbed.why_impossible(collective_of(scenario, strategy, testbed.platform()));
+  if (reason.empty()) return {};
+  return std::string(to_string(strategy)) + ": " + reason;
+}
+
+// A pair that no strategy can run is a fault; what only some cannot run is left out with a warning, once for all pairs.
+void check_pair(C3Study& study, const StudyPair& pair, sim::Section& section, const Testbed& testbed) {
+  if (const std::string reason = testbed.why_impossible(pair.gemm); !reason.empty()) section.fault("gemm", reason);
+  for (const models::CollectiveKind kind : study.collectives) {
+    const Scenario scenario{.name = pair.name, .gemm = pair.gemm, .collective = kind, .bytes = pair.bytes};
+    std::vector<std::string> reasons;
+    for (const Strategy strategy : study.strategies) {
+      if (std::string reason = why_impossible(scenario, strategy, testbed); !reason.empty()) reasons.push_back(reason);
+    }
+    if (reasons.size() == study.strategies.size() && !reasons.empty()) section.fault("bytes", reasons.front());
+    for (const std::string& reason : reasons) {
+      std::string warning = std::string(models::to_string(kind)) + " is left out of " + reason;
+      if (std::ranges::find(study.warnings, warning) == study.warnings.end()) study.warnings.push_back(warning);
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(LengthClass length_class) {
@@ -41,16 +129,30 @@ LengthClass classify(sim::Time gemm, sim::Time collective, double longer_by) {
   return ratio < 1.0 / longer_by ? LengthClass::c_long : LengthClass::gc_equal;
 }
 
-PublishedStrategy published_of(const C3Study& study, Strategy strategy) {
-  const auto found = std::find_if(study.published.begin(), study.published.end(),
-                                  [&](const PublishedStrategy& published) { return published.strategy == strategy; });
-  return found == study.published.end() ? PublishedStrategy{} : *found;
+C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
+  C3Study study;
+  study.name = root.name("name");
+  study.longer_by = root.number("longer_by", 1.0, 10.0, study.longer_by);
+  study.splits = root.choice<Splits>("splits", split_choices(), study.splits);
+  const std::vector<NamedGemm> gemms = read_gemms(root.section("gemms"));
+  study.collectives = read_choices(root, "collectives", collective_choices());
+  study.strategies = read_choices(root, "strategies", strategy_choices());
+  std::vector<sim::Section> pairs = root.list("pairs");
+  if (pairs.size() > most_pairs) {
+    root.fault("pairs", "at most " + std::to_string(most_pairs) + " pairs are accepted");
+    return study;
+  }
+  for (sim::Section& section : pairs) {
+    study.pairs.push_back(read_pair(section, gemms));
+    check_pair(study, study.pairs.back(), section, testbed);
+  }
+  if (root.has("published")) read_published(study, root.section("published"));
+  return study;
 }
 
-PublishedCollective published_of(const PublishedStrategy& published, models::CollectiveKind kind) {
-  const auto found = std::find_if(published.collectives.begin(), published.collectives.end(),
-                                  [&](const PublishedCollective& collective) { return collective.kind == kind; });
-  return found == published.collectives.end() ? PublishedCollective{} : *found;
+PublishedC3 published_of(const C3Study& study, Strategy strategy, std::optional<models::CollectiveKind> kind) {
+  const auto found = study.published.find({strategy, kind});
+  return found == study.published.end() ? PublishedC3{} : found->second;
 }
 
 std::vector<C3Result> run_all(Testbed& testbed, std::span<const Attempt> attempts, const Progress& progress, int jobs) {

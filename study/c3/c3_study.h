@@ -2,12 +2,15 @@
 // by which the paper sums it up.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sim/config/config_section.h"
 #include "study/c3/strategy.h"
 #include "study/c3/variation.h"
 
@@ -29,19 +32,10 @@ struct StudyPair {
   std::optional<LengthClass> length_class;  // as published: the groups of the averages; none: as predicted
 };
 
-// What was published of one strategy; what was not is absent. Fractions are of ideal, 0 to 1 and beyond.
-struct PublishedCollective {
-  models::CollectiveKind kind = models::CollectiveKind::all_gather;
-  std::optional<double> lowest_fraction;  // over the three classes
-  std::optional<double> highest_fraction;
-  std::optional<double> speedup;
-};
-struct PublishedStrategy {
-  Strategy strategy = Strategy::serial;
-  std::optional<double> fraction;
-  std::optional<double> speedup;
-  std::optional<double> highest_speedup;
-  std::vector<PublishedCollective> collectives;
+// What was published of a strategy, or of one collective under it; what was not is absent. Fractions are of ideal, 0 to
+// 1 and beyond, the lowest and the highest over the three classes.
+struct PublishedC3 {
+  std::optional<double> fraction = {}, lowest_fraction = {}, highest_fraction = {}, speedup = {}, highest_speedup = {};
 };
 
 struct C3Study {
@@ -51,13 +45,20 @@ struct C3Study {
   std::vector<Strategy> strategies;
   double longer_by = 1.15;
   Splits splits = Splits::paper;  // that sweeps of reservations try
-  std::vector<PublishedStrategy> published;
+  // By strategy, and by collective or, where there is none, over all.
+  std::map<std::pair<Strategy, std::optional<models::CollectiveKind>>, PublishedC3> published;
   std::vector<std::string> warnings;  // of reading it: what is left out
 };
 
+// Reads the experiment file of a study for the platform of the testbed: pairs, collectives, strategies, and what was
+// published of them; configs/experiments/conccl.yaml is the example. A pair may do without `class`, the published one:
+// it then belongs to the class that its predicted times make it. `splits: fine` has sweeps of reservations try none and
+// every multiple of the XCDs instead of the paper's powers of two. What is wrong is recorded with the section; the
+// caller has read `platform` and `protocol` and finishes the configuration.
+C3Study read_c3_study(sim::Section root, const Testbed& testbed);
+
 // Nothing where nothing was published.
-PublishedStrategy published_of(const C3Study& study, Strategy strategy);
-PublishedCollective published_of(const PublishedStrategy& published, models::CollectiveKind kind);
+PublishedC3 published_of(const C3Study& study, Strategy strategy, std::optional<models::CollectiveKind> kind = {});
 
 struct StudyResult {
   C3Result c3;

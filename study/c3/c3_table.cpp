@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "study/report/table_of.h"
+
 namespace c3sim::study {
 
 namespace {
-
-// Sizes are whole bytes below 2^53.
-std::int64_t whole_bytes(sim::Bytes bytes) { return static_cast<std::int64_t>(bytes.value()); }
 
 Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 
@@ -25,43 +24,33 @@ bool loses(const C3Result& result) {
 }  // namespace
 
 ResultTable c3_table(std::span<const C3Result> results) {
-  ResultTable table({for_programs("scenario"),
-                     for_programs("gemm"),
-                     for_programs("collective"),
-                     for_programs("bytes"),
-                     {"strategy", "strategy", ""},
-                     {"makespan_us", "makespan", "us"},
-                     {"speedup", "speedup", "", 3},
-                     {"ideal_speedup", "ideal", "", 3},
-                     {"fraction_of_ideal", "of ideal", "", 3},
-                     {"gemm_us", "GEMM end", "us"},
-                     {"collective_us", "collective end", "us"},
-                     {"isolated_gemm_us", "GEMM alone", "us"},
-                     {"isolated_collective_us", "RCCL alone", "us"},
-                     {"collective_alone_us", "collective alone", "us"},
-                     {"serial_us", "serial", "us"},
-                     {"chosen", "chosen", ""},
-                     {"reserved_cus", "reserved", "CU"},
-                     for_programs("gemm_start_us"),
-                     for_programs("collective_start_us")});
-  for (const C3Result& result : results) {
-    const Scenario& scenario = result.scenario;
-    table.add_row({scenario.name, models::to_string(scenario.gemm), std::string(models::to_string(scenario.collective)),
-                   whole_bytes(scenario.bytes), std::string(to_string(result.strategy)),
-                   sim::to_microseconds(result.makespan), result.speedup(), result.ideal_speedup(),
-                   fraction_cell(result), sim::to_microseconds(result.gemm), sim::to_microseconds(result.collective),
-                   sim::to_microseconds(result.isolated_gemm), sim::to_microseconds(result.isolated_collective),
-                   sim::to_microseconds(result.collective_alone), sim::to_microseconds(result.serial()),
-                   std::string(to_string(result.chosen)), std::int64_t{result.reserved_cus},
-                   sim::to_microseconds(result.gemm_start), sim::to_microseconds(result.collective_start)});
-  }
+  using R = const C3Result&;
+  std::vector<Shown<C3Result>> shown{
+      {for_programs("scenario"), [](R r) { return r.scenario.name; }},
+      {for_programs("gemm"), [](R r) { return r.scenario.gemm; }},
+      {for_programs("collective"), [](R r) { return r.scenario.collective; }},
+      // Whole bytes below 2^53.
+      {for_programs("bytes"), [](R r) { return static_cast<std::int64_t>(r.scenario.bytes.value()); }},
+      {{"strategy", "strategy", ""}, &C3Result::strategy},
+      {{"makespan_us", "makespan", "us"}, &C3Result::makespan},
+      {{"speedup", "speedup", "", 3}, &C3Result::speedup},
+      {{"ideal_speedup", "ideal", "", 3}, &C3Result::ideal_speedup},
+      {{"fraction_of_ideal", "of ideal", "", 3}, fraction_cell},
+      {{"gemm_us", "GEMM end", "us"}, &C3Result::gemm},
+      {{"collective_us", "collective end", "us"}, &C3Result::collective},
+      {{"isolated_gemm_us", "GEMM alone", "us"}, &C3Result::isolated_gemm},
+      {{"isolated_collective_us", "RCCL alone", "us"}, &C3Result::isolated_collective},
+      {{"collective_alone_us", "collective alone", "us"}, &C3Result::collective_alone},
+      {{"serial_us", "serial", "us"}, &C3Result::serial},
+      {{"chosen", "chosen", ""}, &C3Result::chosen},
+      {{"reserved_cus", "reserved", "CU"}, &C3Result::reserved_cus},
+      {for_programs("gemm_start_us"), &C3Result::gemm_start},
+      {for_programs("collective_start_us"), &C3Result::collective_start}};
   if (std::ranges::any_of(results, loses)) {
-    std::vector<Cell> notes;
-    for (const C3Result& result : results)
-      notes.push_back(loses(result) ? Cell(std::string("slower than serial")) : Cell());
-    table.add_column({"note", "note", "", 2, true, false}, std::move(notes));
+    shown.push_back({{"note", "note", "", 2, true, false},
+                     [](R r) { return loses(r) ? Cell(std::string("slower than serial")) : Cell(); }});
   }
-  return table;
+  return table_of(results, shown);
 }
 
 }  // namespace c3sim::study

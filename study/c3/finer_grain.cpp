@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/config/nearest_name.h"
+#include "study/report/table_of.h"
 #include "study/run/testbed_pool.h"
 #include "study/work/choices.h"
 
@@ -112,55 +113,46 @@ std::vector<DependentSchedule> read_schedules(sim::Section& root) {
 }
 
 ResultTable table_of_all(const std::vector<FinerGrainResult>& results) {
-  ResultTable table({{"gemm", "gemm", ""},
-                     {"shape", "m x n x k", ""},
-                     {"collective", "collective", ""},
-                     {"schedule", "schedule", ""},
-                     {"time_us", "time", "us"},
-                     {"speedup", "speedup", "", 3},
-                     {"gemm_us", "GEMM alone", "us"},
-                     {"collective_us", "collective alone", "us"},
-                     {"decomposition_us", "lost by decomposition", "us"},
-                     {"contention_us", "lost by contention", "us"}});
-  for (const FinerGrainResult& one : results) {
-    table.add_row({one.gemm, models::to_string(one.shape), std::string(words(one.schedule.collective)),
-                   std::string(to_string(one.schedule)), sim::to_microseconds(one.time), one.speedup(),
-                   sim::to_microseconds(one.gemm_alone), sim::to_microseconds(one.collective_alone),
-                   sim::to_microseconds(one.decomposition()), sim::to_microseconds(one.contention())});
-  }
-  return table;
+  using One = const FinerGrainResult&;
+  return table_of<FinerGrainResult>(
+      results, {{{"gemm", "gemm", ""}, &FinerGrainResult::gemm},
+                {{"shape", "m x n x k", ""}, &FinerGrainResult::shape},
+                {{"collective", "collective", ""}, [](One one) { return words(one.schedule.collective); }},
+                {{"schedule", "schedule", ""}, &FinerGrainResult::schedule},
+                {{"time_us", "time", "us"}, &FinerGrainResult::time},
+                {{"speedup", "speedup", "", 3}, &FinerGrainResult::speedup},
+                {{"gemm_us", "GEMM alone", "us"}, &FinerGrainResult::gemm_alone},
+                {{"collective_us", "collective alone", "us"}, &FinerGrainResult::collective_alone},
+                {{"decomposition_us", "lost by decomposition", "us"}, &FinerGrainResult::decomposition},
+                {{"contention_us", "lost by contention", "us"}, &FinerGrainResult::contention}});
 }
 
 ResultTable table_of_best(const std::vector<FinerGrainResult>& results) {
-  ResultTable table({{"gemm", "gemm", ""},
-                     {"collective", "collective", ""},
-                     {"serial_us", "serial by RCCL", "us"},
-                     {"ideal_speedup", "ideal speedup", "", 3},
-                     {"best", "best schedule", ""},
-                     {"speedup", "its speedup", "", 3},
-                     {"decomposition_pct", "decomposition", "% of it", 1},
-                     {"contention_pct", "contention", "% of it", 1}});
-  for (const auto& group : by_gemm(results)) {
-    const FinerGrainResult& one = fastest(group);
-    const auto share = [&](sim::Time part) { return 100.0 * (sim::to_seconds(part) / sim::to_seconds(one.time)); };
-    table.add_row({one.gemm, std::string(words(one.schedule.collective)), sim::to_microseconds(one.serial),
-                   one.ideal_speedup(), std::string(to_string(one.schedule)), one.speedup(), share(one.decomposition()),
-                   share(one.contention())});
-  }
-  return table;
+  using One = const FinerGrainResult&;
+  std::vector<const FinerGrainResult*> best;
+  for (const auto& group : by_gemm(results)) best.push_back(&fastest(group));
+  const auto share = [](auto part) {
+    return [part](One one) { return 100.0 * (sim::to_seconds(std::invoke(part, one)) / sim::to_seconds(one.time)); };
+  };
+  return table_of<FinerGrainResult>(
+      best, {{{"gemm", "gemm", ""}, &FinerGrainResult::gemm},
+             {{"collective", "collective", ""}, [](One one) { return words(one.schedule.collective); }},
+             {{"serial_us", "serial by RCCL", "us"}, &FinerGrainResult::serial},
+             {{"ideal_speedup", "ideal speedup", "", 3}, &FinerGrainResult::ideal_speedup},
+             {{"best", "best schedule", ""}, &FinerGrainResult::schedule},
+             {{"speedup", "its speedup", "", 3}, &FinerGrainResult::speedup},
+             {{"decomposition_pct", "decomposition", "% of it", 1}, share(&FinerGrainResult::decomposition)},
+             {{"contention_pct", "contention", "% of it", 1}, share(&FinerGrainResult::contention)}});
 }
 
 ResultTable table_of_heuristic(const std::vector<FinerGrainResult>& results) {
-  ResultTable table({{"gemm", "gemm", ""},
-                     {"best", "best schedule", ""},
-                     {"named", "of the nearest other GEMM", ""},
-                     {"right", "right", ""},
-                     {"lost_pct", "lost", "%", 2}});
-  for (const NamedSchedule& one : name_by_nearest(results)) {
-    table.add_row({one.gemm, std::string(to_string(one.best)), std::string(to_string(one.named)), one.best == one.named,
-                   100.0 * one.lost});
-  }
-  return table;
+  using Named = const NamedSchedule&;
+  return table_of<NamedSchedule>(name_by_nearest(results),
+                                 {{{"gemm", "gemm", ""}, &NamedSchedule::gemm},
+                                  {{"best", "best schedule", ""}, &NamedSchedule::best},
+                                  {{"named", "of the nearest other GEMM", ""}, &NamedSchedule::named},
+                                  {{"right", "right", ""}, [](Named one) { return one.best == one.named; }},
+                                  {{"lost_pct", "lost", "%", 2}, [](Named one) { return 100.0 * one.lost; }}});
 }
 
 }  // namespace
@@ -180,8 +172,6 @@ DependentSchedule fastest_finer(const models::PlatformSpec& platform, DependentS
   }
   return fastest;
 }
-
-bool holds_finer_grain_study(sim::Section root) { return root.has("schedules"); }
 
 FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed) {
   FinerGrainStudy study;
@@ -259,15 +249,13 @@ std::vector<NamedSchedule> name_by_nearest(const std::vector<FinerGrainResult>& 
 
 Results finer_grain_results(const FinerGrainStudy& study, const std::vector<FinerGrainResult>& results,
                             std::string platform) {
-  Results answer{std::move(platform), {}, {}, {}};
-  NamedTable all{"results", "", table_of_all(results)};
-  all.in_text = results.size() <= 64;
-  answer.tables.push_back(std::move(all));
-  answer.tables.push_back({"best", "The best schedule of each GEMM", table_of_best(results)});
-  answer.tables.push_back(
-      {"heuristic", "A rule on static sizes: what is best for the nearest other GEMM", table_of_heuristic(results)});
-  answer.title = study.name;
-  return answer;
+  const bool in_text = results.size() <= 64;
+  return {.platform = std::move(platform),
+          .tables = {{"results", "", table_of_all(results), in_text},
+                     {"best", "The best schedule of each GEMM", table_of_best(results)},
+                     {"heuristic", "A rule on static sizes: what is best for the nearest other GEMM",
+                      table_of_heuristic(results)}},
+          .title = study.name};
 }
 
 }  // namespace c3sim::study

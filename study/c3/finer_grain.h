@@ -58,9 +58,6 @@ struct NamedSchedule {
 DependentSchedule fastest_finer(const models::PlatformSpec& platform, DependentSchedule::Collective collective,
                                 const models::GemmShape& shape);
 
-// Whether an experiment file holds such a study: it has `gemms` and `schedules`.
-bool holds_finer_grain_study(sim::Section root);
-
 // name, gemms: {NAME: MxNxK} (of one GPU: n are tokens), schedules: all or a list of names. What is wrong is recorded;
 // the caller has read the machine and finishes the configuration.
 FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed);

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <functional>
 #include <utility>
 
 #include "models/kernels/gemm_plan.h"
+#include "study/report/table_of.h"
 #include "study/work/choices.h"
 #include "study/work/operation.h"
 
@@ -111,56 +110,40 @@ class SublayerRun {
   SublayerResult result_;
 };
 
-// Of at least one ratio.
-struct RatioMeans {
-  double logs = 0.0;
-  double most = 0.0;
-  double count = 0.0;
-  void add(double value) {
-    logs += std::log(value);
-    most = std::max(most, value);
-    ++count;
+using One = SublayerResult;
+
+// All that published figures may be computed from: times in seconds, bytes at HBM.
+std::vector<Shown<One>> facts_of(const SublayerStudy& study) {
+  const auto seconds = [](auto of) {
+    return [of](const One& one) { return sim::to_seconds(std::invoke(of, one)).value(); };
+  };
+  std::vector<Shown<One>> facts;
+  const auto add = [&facts](const std::string& key, auto of) { facts.push_back({{key, key, ""}, of}); };
+  add("gpus", [](const One& one) { return one.sublayer.gpus; });
+  add("large", [](const One& one) { return one.sublayer.large; });
+  add("tokens", &One::tokens);
+  add("gemm_s", seconds(&One::gemm));
+  add("reduce_scatter_s", seconds(&One::reduce_scatter));
+  add("all_reduce_s", seconds(&One::all_reduce));
+  add("gemm_and_all_reduce_s", seconds([](const One& one) { return one.gemm + one.all_reduce; }));
+  add("near_memory_s", seconds(&One::near_memory_reduce_scatter));
+  add("ideal_speedup", &One::ideal_speedup);
+  add("sequential_s", seconds(&One::sequential));
+  add("sequential_read", [](const One& one) { return one.moved.hbm_reads; });
+  add("sequential_written", [](const One& one) { return one.moved.hbm_writes; });
+  for (std::size_t place = 0; place < study.strategies.size(); ++place) {
+    const std::string& name = study.strategies[place].name;
+    add(name + "_s", seconds([place](const One& one) { return one.fused[place].time; }));
+    add(name + "_read", [place](const One& one) { return one.fused[place].moved.hbm_reads; });
+    add(name + "_written", [place](const One& one) { return one.fused[place].moved.hbm_writes; });
   }
-  double geomean() const { return std::exp(logs / count); }
-};
-
-double bytes_at_hbm(const models::MovedBytes& moved) { return moved.hbm_reads + moved.hbm_writes; }
-
-// The value of a metric for a number of tokens: over the sub-layers that count.
-using RatioOf = std::function<double(const SublayerResult& result)>;
-using IsCounted = std::function<bool(const Sublayer& sublayer)>;
-
-class SublayerMetrics {
- public:
-  SublayerMetrics(const SublayerStudy& study, const std::vector<SublayerResult>& results)
-      : study_(study), results_(results) {}
-
-  void add(const std::string& name, const IsCounted& counts, const RatioOf& of_one,
-           const std::function<double(const RatioMeans&)>& value) {
-    std::vector<double>& range = values_[name];
-    for (const std::int64_t tokens : study_.tokens) {
-      RatioMeans means;
-      for (const SublayerResult& result : results_) {
-        if (result.tokens == tokens && counts(result.sublayer)) means.add(of_one(result));
-      }
-      if (means.count > 0.0) range.push_back(value(means));
-    }
-    if (range.empty())
-      values_.erase(name);
-    else
-      range = {std::ranges::min(range), std::ranges::max(range)};
+  for (std::size_t place = 0; place < study.splits.size(); ++place) {
+    const std::string cus = std::to_string(study.splits[place]);
+    add("gemm_beside_" + cus + "_s", seconds([place](const One& one) { return one.splits[place].gemm; }));
+    add("all_reduce_on_" + cus + "_s", seconds([place](const One& one) { return one.splits[place].all_reduce; }));
   }
-  void add_speedups(const std::string& name, const IsCounted& counts, const RatioOf& of_one) {
-    add(name + "geomean", counts, of_one, [](const RatioMeans& means) { return means.geomean(); });
-    add(name + "max", counts, of_one, [](const RatioMeans& means) { return means.most; });
-  }
-  std::map<std::string, std::vector<double>> take() && { return std::move(values_); }
-
- private:
-  const SublayerStudy& study_;
-  const std::vector<SublayerResult>& results_;
-  std::map<std::string, std::vector<double>> values_;
-};
+  return facts;
+}
 
 std::vector<FusedStrategy> read_fused_strategies(sim::Section section) {
   std::vector<FusedStrategy> strategies;
@@ -205,8 +188,6 @@ std::vector<Sublayer> read_sublayers(sim::Section& root) {
 
 }  // namespace
 
-bool holds_sublayer_study(sim::Section root) { return root.has("sublayers"); }
-
 SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
   SublayerStudy study;
   study.name = root.name("name");
@@ -219,8 +200,13 @@ SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
   sim::Section published = root.section("published");
   published.text("source");  // for readers of the file
   sim::Section metrics = published.section("metrics");
+  const ResultTable facts = table_of(std::vector<One>(), facts_of(study));
   for (const std::string& name : metrics.keys()) {
-    study.published.push_back({name, metrics.number(name, -1e3, 1e3)});
+    sim::Section metric = metrics.section(name);
+    study.published.push_back({name, metric.number("paper", -1e3, 1e3), read_table_figure(metric)});
+    study.published.back().figure.by = "tokens";
+    const std::string why = why_no_figure(study.published.back().figure, facts.columns());
+    if (!why.empty() && metric.is_sound("of")) metric.fault("of", why);
   }
   if (!root.is_sound("tokens") || !root.is_sound("models")) return study;
   for (const FusedStrategy& strategy : study.strategies) {
@@ -251,162 +237,77 @@ std::vector<SublayerResult> run_sublayer_study(const models::PlatformSpec& platf
   return results;
 }
 
-std::map<std::string, std::vector<double>> sublayer_metrics(const SublayerStudy& study,
-                                                            const std::vector<SublayerResult>& results) {
-  const IsCounted small = [](const Sublayer& sublayer) { return !sublayer.large; };
-  const IsCounted large = [](const Sublayer& sublayer) { return sublayer.large; };
-  const auto geomean = [](const RatioMeans& means) { return means.geomean(); };
-  const auto saved = [](const RatioMeans& means) { return 1.0 - means.geomean(); };
-  SublayerMetrics metrics(study, results);
-  metrics.add_speedups("ideal_", small, [](const SublayerResult& one) { return one.ideal_speedup(); });
-  for (std::size_t place = 0; place < study.strategies.size(); ++place) {
-    const auto speedup = [place](const SublayerResult& one) { return one.speedup(one.fused[place].time); };
-    metrics.add_speedups(study.strategies[place].name + "_", small, speedup);
-    if (place + 1 < study.strategies.size()) continue;
-    metrics.add_speedups("large_", large, speedup);
-    metrics.add_speedups(fmt::format("{}_over_{}_", study.strategies[place].name, study.strategies[0].name), small,
-                         [place](const SublayerResult& one) {
-                           return sim::to_seconds(one.fused[0].time) / sim::to_seconds(one.fused[place].time);
-                         });
-    const auto moved = [place](const SublayerResult& one) {
-      return bytes_at_hbm(one.fused[place].moved) / bytes_at_hbm(one.moved);
-    };
-    metrics.add("data_movement_geomean", small, moved, saved);
-    metrics.add(
-        "data_movement_max", small, [&](const SublayerResult& one) { return 1.0 / moved(one); },
-        [](const RatioMeans& means) { return 1.0 - 1.0 / means.most; });
-    metrics.add(
-        "reads_over", small,
-        [place](const SublayerResult& one) { return one.moved.hbm_reads / one.fused[place].moved.hbm_reads; }, geomean);
-    metrics.add(
-        "writes_saved", small,
-        [place](const SublayerResult& one) { return one.fused[place].moved.hbm_writes / one.moved.hbm_writes; }, saved);
-  }
-  for (const int gpus : {8, 16}) {
-    metrics.add(
-        fmt::format("near_memory_rs_tp{}", gpus),
-        [gpus](const Sublayer& sublayer) { return !sublayer.large && sublayer.gpus == gpus; },
-        [](const SublayerResult& one) {
-          return sim::to_seconds(one.reduce_scatter) / sim::to_seconds(one.near_memory_reduce_scatter);
-        },
-        [](const RatioMeans& means) { return means.geomean() - 1.0; });
-  }
-  metrics.add(
-      "split_ideal", small,
-      [](const SublayerResult& one) {
-        return sim::to_seconds(one.gemm + one.all_reduce) / sim::to_seconds(std::max(one.gemm, one.all_reduce));
-      },
-      geomean);
-  for (std::size_t place = 0; place < study.splits.size(); ++place) {
-    const int cus = study.splits[place];
-    metrics.add(
-        fmt::format("split_{}", cus), small,
-        [place](const SublayerResult& one) {
-          const auto& split = one.splits[place];
-          return sim::to_seconds(one.gemm + one.all_reduce) / sim::to_seconds(std::max(split.gemm, split.all_reduce));
-        },
-        geomean);
-    metrics.add(
-        fmt::format("all_reduce_slower_{}", cus), small,
-        [place](const SublayerResult& one) {
-          return sim::to_seconds(one.splits[place].all_reduce) / sim::to_seconds(one.all_reduce);
-        },
-        [](const RatioMeans& means) { return means.geomean() - 1.0; });
-    metrics.add(
-        fmt::format("gemm_slower_{}", cus), small,
-        [place](const SublayerResult& one) {
-          return sim::to_seconds(one.splits[place].gemm) / sim::to_seconds(one.gemm);
-        },
-        [](const RatioMeans& means) { return means.geomean() - 1.0; });
-  }
-  return std::move(metrics).take();
-}
-
 namespace {
 
 ResultTable table_of_sublayers(const SublayerStudy& study, const std::vector<SublayerResult>& results) {
-  std::vector<Column> columns{{"model", "model", ""},
-                              {"gpus", "GPUs", ""},
-                              {"sublayer", "sub-layer", ""},
-                              {"tokens", "tokens", ""},
-                              {"gemm_us", "GEMM", "us"},
-                              {"reduce_scatter_us", "reduce-scatter", "us"},
-                              {"all_gather_us", "all-gather", "us"},
-                              {"sequential_us", "one after the other", "us"},
-                              {"ideal_speedup", "ideal", "", 3}};
-  for (const FusedStrategy& strategy : study.strategies) {
-    columns.push_back({strategy.name + "_speedup", strategy.name, "", 3});
+  std::vector<Shown<One>> shown{{{"model", "model", ""}, [](const One& one) { return one.sublayer.model; }},
+                                {{"gpus", "GPUs", ""}, [](const One& one) { return one.sublayer.gpus; }},
+                                {{"sublayer", "sub-layer", ""}, [](const One& one) { return one.sublayer.name; }},
+                                {{"tokens", "tokens", ""}, &One::tokens},
+                                {{"gemm_us", "GEMM", "us"}, &One::gemm},
+                                {{"reduce_scatter_us", "reduce-scatter", "us"}, &One::reduce_scatter},
+                                {{"all_gather_us", "all-gather", "us"}, &One::all_gather},
+                                {{"sequential_us", "one after the other", "us"}, &One::sequential},
+                                {{"ideal_speedup", "ideal", "", 3}, &One::ideal_speedup}};
+  for (std::size_t place = 0; place < study.strategies.size(); ++place) {
+    const std::string& name = study.strategies[place].name;
+    shown.push_back(
+        {{name + "_speedup", name, "", 3}, [place](const One& one) { return one.speedup(one.fused[place].time); }});
   }
-  ResultTable table(std::move(columns));
-  for (const SublayerResult& one : results) {
-    std::vector<Cell> row{one.sublayer.model,
-                          std::int64_t{one.sublayer.gpus},
-                          one.sublayer.name,
-                          one.tokens,
-                          sim::to_microseconds(one.gemm),
-                          sim::to_microseconds(one.reduce_scatter),
-                          sim::to_microseconds(one.all_gather),
-                          sim::to_microseconds(one.sequential),
-                          one.ideal_speedup()};
-    for (const SublayerResult::Fused& fused : one.fused) row.emplace_back(one.speedup(fused.time));
-    table.add_row(std::move(row));
-  }
-  return table;
+  return table_of(results, shown);
 }
 
+// The lowest and the highest over the numbers of tokens.
 ResultTable table_of_published(const SublayerStudy& study, const std::vector<SublayerResult>& results) {
+  const ResultTable facts = table_of(results, facts_of(study));
   ResultTable table({{"metric", "metric", ""},
                      {"published", "published", "", 3},
                      {"low", "c3sim, lowest", "", 3},
                      {"high", "highest, by tokens", "", 3}});
-  const auto metrics = sublayer_metrics(study, results);
   for (const SublayerStudy::Published& published : study.published) {
-    const auto found = metrics.find(published.metric);
-    const bool known = found != metrics.end();
-    table.add_row({published.metric, published.value, known ? Cell(found->second.front()) : Cell(),
-                   known ? Cell(found->second.back()) : Cell()});
+    const std::vector<double> ends = figure_of(published.figure, facts);
+    table.add_row({published.metric, published.value, ends.empty() ? Cell() : Cell(ends.front()),
+                   ends.empty() ? Cell() : Cell(ends.back())});
   }
   return table;
 }
 
 ResultTable table_of_bytes(const SublayerStudy& study, const std::vector<SublayerResult>& results) {
-  ResultTable table({{"model", "model", ""},
-                     {"gpus", "GPUs", ""},
-                     {"sublayer", "sub-layer", ""},
-                     {"tokens", "tokens", ""},
-                     {"schedule", "schedule", ""},
-                     {"l2_MB", "L2", "MB"},
-                     {"hbm_read_MB", "HBM, read", "MB"},
-                     {"hbm_written_MB", "HBM, written", "MB"},
-                     {"updated_MB", "added near memory", "MB"},
-                     {"links_MB", "links", "MB"}});
-  const auto add = [&](const SublayerResult& one, const std::string& schedule, const models::MovedBytes& moved) {
-    constexpr double mega = 1e6;
-    table.add_row({one.sublayer.model, std::int64_t{one.sublayer.gpus}, one.sublayer.name, one.tokens, schedule,
-                   moved.l2 / mega, moved.hbm_reads / mega, moved.hbm_writes / mega, moved.updates / mega,
-                   moved.links / mega});
+  struct Schedule {
+    const One& one;
+    std::string name;
+    models::MovedBytes moved;
   };
-  for (const SublayerResult& one : results) {
-    add(one, "sequential", one.moved);
+  std::vector<Schedule> schedules;
+  for (const One& one : results) {
+    schedules.push_back({one, "sequential", one.moved});
     for (std::size_t place = 0; place < study.strategies.size(); ++place) {
-      add(one, study.strategies[place].name, one.fused[place].moved);
+      schedules.push_back({one, study.strategies[place].name, one.fused[place].moved});
     }
   }
-  return table;
+  using S = const Schedule&;
+  constexpr double mega = 1e6;
+  return table_of<Schedule>(schedules,
+                            {{{"model", "model", ""}, [](S s) { return s.one.sublayer.model; }},
+                             {{"gpus", "GPUs", ""}, [](S s) { return s.one.sublayer.gpus; }},
+                             {{"sublayer", "sub-layer", ""}, [](S s) { return s.one.sublayer.name; }},
+                             {{"tokens", "tokens", ""}, [](S s) { return s.one.tokens; }},
+                             {{"schedule", "schedule", ""}, [](S s) { return s.name; }},
+                             {{"l2_MB", "L2", "MB"}, [](S s) { return s.moved.l2 / mega; }},
+                             {{"hbm_read_MB", "HBM, read", "MB"}, [](S s) { return s.moved.hbm_reads / mega; }},
+                             {{"hbm_written_MB", "HBM, written", "MB"}, [](S s) { return s.moved.hbm_writes / mega; }},
+                             {{"updated_MB", "added near memory", "MB"}, [](S s) { return s.moved.updates / mega; }},
+                             {{"links_MB", "links", "MB"}, [](S s) { return s.moved.links / mega; }}});
 }
 
 }  // namespace
 
 Results sublayer_results(const SublayerStudy& study, const std::vector<SublayerResult>& results, std::string platform) {
-  Results answer{std::move(platform), {}, {}, {}};
-  NamedTable all{"results", "", table_of_sublayers(study, results)};
-  answer.tables.push_back(std::move(all));
-  answer.tables.push_back({"published", "Beside what the paper says", table_of_published(study, results)});
-  NamedTable bytes{"bytes", "Bytes that one GPU moves, by level", table_of_bytes(study, results)};
-  bytes.in_text = false;
-  answer.tables.push_back(std::move(bytes));
-  answer.title = study.name;
-  return answer;
+  return {.platform = std::move(platform),
+          .tables = {{"results", "", table_of_sublayers(study, results)},
+                     {"published", "Beside what the paper says", table_of_published(study, results)},
+                     {"bytes", "Bytes that one GPU moves, by level", table_of_bytes(study, results), false}},
+          .title = study.name};
 }
 
 }  // namespace c3sim::study

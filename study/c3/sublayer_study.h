@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "models/collectives/fused_gemm.h"
 #include "sim/config/config_section.h"
 #include "study/report/results.h"
+#include "study/report/table_figure.h"
 #include "study/run/parallel.h"
 #include "study/run/testbed.h"
 
@@ -46,6 +46,7 @@ struct SublayerStudy {
   struct Published {
     std::string metric;
     double value;
+    TableFigure figure;  // of the same; see facts_of in the source for its columns
   };
   std::vector<Published> published;
 };
@@ -81,19 +82,14 @@ struct SublayerResult {
   }
 };
 
-// Whether an experiment file holds such a study: it has `sublayers`.
-bool holds_sublayer_study(sim::Section root);
 // name, tokens, models: {NAME: {hidden, gpus: [8, 16], large}}, sublayers: {NAME: contraction}, fused: {NAME:
 // {trigger, path, stores, tiles, near_memory, arbitration}}, cus_apart: [8, 16], published: {source, metrics: {NAME:
-// value}}. What is wrong is recorded; the caller finishes the configuration.
+// {paper, and a figure of study/report/table_figure.h, by tokens}}}. What is wrong is recorded; the caller finishes the
+// configuration.
 SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed);
 
 std::vector<SublayerResult> run_sublayer_study(const models::PlatformSpec& platform, const SublayerStudy& study,
                                                const Progress& progress = {}, int jobs = 1);
-
-// By name, the lowest and the highest over the numbers of tokens: "mca_geomean".
-std::map<std::string, std::vector<double>> sublayer_metrics(const SublayerStudy& study,
-                                                            const std::vector<SublayerResult>& results);
 
 // Tables "results", "published" and "bytes".
 Results sublayer_results(const SublayerStudy& study, const std::vector<SublayerResult>& results, std::string platform);

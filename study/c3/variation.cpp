@@ -6,8 +6,10 @@
 #include <array>
 #include <functional>
 #include <iterator>
+#include <numeric>
 
 #include "sim/config/config_error.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::study {
 
@@ -41,11 +43,6 @@ bool is_uncertain(const sim::Parameter& parameter) {
   return (parameter.kind == "assumed" || parameter.kind == "fitted") && !parameter.low.empty();
 }
 
-Cell change(const std::optional<Fractions>& answer, const Fractions& base, std::size_t strategy) {
-  if (!answer) return {};
-  return 100.0 * ((*answer)[strategy] - base[strategy]);
-}
-
 }  // namespace
 
 std::vector<Strategy> strategies_that_vary(std::span<const Strategy> strategies) {
@@ -76,19 +73,17 @@ std::vector<Fractions> leave_mechanisms_out(const models::PlatformSpec& platform
 }
 
 NamedTable mechanism_table(std::span<const Strategy> strategies, std::span<const Fractions> answers) {
-  std::vector<Column> columns{{"without", "without", ""}};
-  for (const Strategy strategy : strategies) {
-    const std::string name(to_string(strategy));
-    columns.push_back({name + "_percent", name, "%", 1});
+  std::vector<Shown<std::size_t>> shown{{{"without", "without", ""}, [](std::size_t i) {
+                                           return i == 0 ? "none" : models::to_string(models::all_mechanisms[i - 1]);
+                                         }}};
+  for (std::size_t strategy = 0; strategy < strategies.size(); ++strategy) {
+    const std::string name(to_string(strategies[strategy]));
+    shown.push_back({{name + "_percent", name, "%", 1}, [=](std::size_t i) { return 100.0 * answers[i][strategy]; }});
   }
-  ResultTable table(std::move(columns));
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    std::vector<Cell> row;
-    row.emplace_back(i == 0 ? std::string("none") : std::string(to_string(models::all_mechanisms[i - 1])));
-    for (const double fraction : answers[i]) row.emplace_back(100.0 * fraction);
-    table.add_row(std::move(row));
-  }
-  return {"by_mechanism", "Of ideal on machines that are without one mechanism of interference", std::move(table)};
+  std::vector<std::size_t> machines(answers.size());
+  std::iota(machines.begin(), machines.end(), std::size_t{0});
+  return {"by_mechanism", "Of ideal on machines that are without one mechanism of interference",
+          table_of(machines, shown)};
 }
 
 double Sensitivity::swing(const Fractions& base, std::size_t strategy) const {
@@ -132,22 +127,21 @@ SensitivityAnswer vary_parameters(const Platform& platform, const Question& ques
 }
 
 NamedTable sensitivity_table(std::span<const Strategy> strategies, const SensitivityAnswer& answer) {
-  std::vector<Column> columns{
-      {"parameter", "parameter", ""}, {"low", "low", ""}, {"high", "high", ""}, {"swing_points", "swing", "points", 1}};
-  for (const Strategy strategy : strategies) {
-    const std::string name(to_string(strategy));
-    columns.push_back({name + "_low_points", name + " low", "", 1});
-    columns.push_back({name + "_high_points", "high", "", 1});
-  }
-  ResultTable table(std::move(columns));
-  for (const Sensitivity& sensitivity : answer.parameters) {
-    std::vector<Cell> row{sensitivity.parameter, sensitivity.low, sensitivity.high,
-                          100.0 * sensitivity.largest_swing(answer.base)};
-    for (std::size_t strategy = 0; strategy < strategies.size(); ++strategy) {
-      row.push_back(change(sensitivity.at_low, answer.base, strategy));
-      row.push_back(change(sensitivity.at_high, answer.base, strategy));
-    }
-    table.add_row(std::move(row));
+  std::vector<Shown<Sensitivity>> shown{{{"parameter", "parameter", ""}, &Sensitivity::parameter},
+                                        {{"low", "low", ""}, &Sensitivity::low},
+                                        {{"high", "high", ""}, &Sensitivity::high},
+                                        {{"swing_points", "swing", "points", 1}, [&](const Sensitivity& one) {
+                                           return 100.0 * one.largest_swing(answer.base);
+                                         }}};
+  for (std::size_t strategy = 0; strategy < strategies.size(); ++strategy) {
+    const std::string name(to_string(strategies[strategy]));
+    const auto change = [&answer, strategy](std::optional<Fractions> Sensitivity::*end) {
+      return [&answer, strategy, end](const Sensitivity& one) {
+        return one.*end ? Cell(100.0 * ((*(one.*end))[strategy] - answer.base[strategy])) : Cell();
+      };
+    };
+    shown.push_back({{name + "_low_points", name + " low", "", 1}, change(&Sensitivity::at_low)});
+    shown.push_back({{name + "_high_points", "high", "", 1}, change(&Sensitivity::at_high)});
   }
   std::string as_it_is;
   for (std::size_t strategy = 0; strategy < strategies.size(); ++strategy) {
@@ -156,7 +150,7 @@ NamedTable sensitivity_table(std::span<const Strategy> strategies, const Sensiti
   }
   return {"sensitivity",
           "Change of the fraction of ideal at the ends of each parameter's range, in points; as it is" + as_it_is,
-          std::move(table)};
+          table_of(answer.parameters, shown)};
 }
 
 }  // namespace c3sim::study

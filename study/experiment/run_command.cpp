@@ -2,10 +2,7 @@
 
 #include "sim/config/config.h"
 #include "study/ask/command.h"
-#include "study/c3/c3_study_file.h"
-#include "study/c3/c3_study_tables.h"
-#include "study/c3/finer_grain.h"
-#include "study/c3/sublayer_study.h"
+#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {
@@ -27,57 +24,24 @@ constexpr auto run_examples =
     "With --out, the folder also gets the experiment; its page opens with the streams over time, that of a study has "
     "charts.";
 
-Results nothing_ran(const Platform& platform, const std::string& what) {
-  Results answer{platform.spec.name, {}, {}, {}};
-  answer.notes.push_back(what + " would run; nothing has.");
-  return answer;
-}
-
-Results answer_c3_study(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
-                        int jobs) {
-  resolve_parameters(config, platform.spec);
-  const C3Study study = read_c3_study(config.root(), testbed);
-  config.finish();
-  if (request.says("check")) {
-    return nothing_ran(platform, fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name,
-                                             study.pairs.size(), study.collectives.size(), study.strategies.size()));
-  }
-  Results answer = study_results(study, run_study(testbed, study, request.progress(), jobs), platform.spec.name);
-  const auto vary = strategies_that_vary(study.strategies);
-  const Question question = question_of(study, vary);
-  if (request.says("explain")) {
-    answer.tables.push_back(mechanism_table(vary, leave_mechanisms_out(platform.spec, question, request.progress())));
-  }
-  if (request.says("sensitivity")) {
-    answer.tables.push_back(sensitivity_table(vary, vary_parameters(platform, question, request.progress())));
-  }
-  return answer;
-}
-
-Results answer_finer_grain(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
+Results answer_paper_study(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
                            int jobs) {
   resolve_parameters(config, platform.spec);
-  const FinerGrainStudy study = read_finer_grain_study(config.root(), testbed);
+  const PaperStudy study = read_paper_study(config.root(), testbed);
   config.finish();
   if (request.says("check")) {
-    return nothing_ran(platform, fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(),
-                                             study.schedules.size() + 1));
+    return {.platform = platform.spec.name, .notes = {study.size + " would run; nothing has."}};
   }
-  return finer_grain_results(study, run_finer_grain_study(testbed, study, true, request.progress(), jobs),
-                             platform.spec.name);
-}
-
-Results answer_sublayers(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
-                         int jobs) {
-  resolve_parameters(config, platform.spec);
-  const SublayerStudy study = read_sublayer_study(config.root(), testbed);
-  config.finish();
-  if (request.says("check")) {
-    return nothing_ran(platform, fmt::format("{}: {} sub-layers by {} schedules", study.name, study.sublayers.size(),
-                                             study.strategies.size() + 1));
+  Results answer = study.run(testbed, true, request.progress(), jobs);
+  if (request.says("explain") && study.question) {
+    answer.tables.push_back(
+        mechanism_table(study.vary, leave_mechanisms_out(platform.spec, study.question, request.progress())));
   }
-  return sublayer_results(study, run_sublayer_study(platform.spec, study, request.progress(), jobs),
-                          platform.spec.name);
+  if (request.says("sensitivity") && study.question) {
+    answer.tables.push_back(
+        sensitivity_table(study.vary, vary_parameters(platform, study.question, request.progress())));
+  }
+  return answer;
 }
 
 Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed) {
@@ -103,11 +67,8 @@ Results answer_run(Request& request) {
   const Platform platform = request.platform(arguments, machine.platform, machine.protocol, machine.assignments);
   arguments.check();
   Testbed testbed(platform.spec);
-  Results results = holds_c3_study(config.root()) ? answer_c3_study(request, config, testbed, platform, jobs)
-                    : holds_finer_grain_study(config.root())
-                        ? answer_finer_grain(request, config, testbed, platform, jobs)
-                    : holds_sublayer_study(config.root()) ? answer_sublayers(request, config, testbed, platform, jobs)
-                                                          : answer_experiment_file(request, config, testbed);
+  Results results = holds_paper_study(config.root()) ? answer_paper_study(request, config, testbed, platform, jobs)
+                                                     : answer_experiment_file(request, config, testbed);
   results.files.push_back({"experiment.yaml", config.resolved()});
   return request.finish(testbed, platform, std::move(results));
 }

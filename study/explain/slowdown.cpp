@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "study/report/table_of.h"
 #include "study/run/parallel.h"
 
 namespace c3sim::study {
@@ -80,26 +81,19 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
 }
 
 ResultTable slowdown_table(std::span<const Slowdown> slowdowns) {
-  std::vector<Column> columns{{"run", "run", ""},
-                              {"operation", "operation", ""},
-                              {"alone_us", "in a loop", "us", 1},
-                              {"together_us", "together", "us", 1},
-                              {"slowdown_percent", "slowdown", "%", 1}};
-  for (const models::Mechanism mechanism : all_mechanisms) {
-    const std::string name(to_string(mechanism));
-    columns.push_back({name + "_percent", name, "%", 1});
+  using S = const Slowdown&;
+  std::vector<Shown<Slowdown>> shown{
+      {{"run", "run", ""}, &Slowdown::run},
+      {{"operation", "operation", ""}, &Slowdown::operation},
+      {{"alone_us", "in a loop", "us", 1}, &Slowdown::alone},
+      {{"together_us", "together", "us", 1}, &Slowdown::together},
+      {{"slowdown_percent", "slowdown", "%", 1}, [](S s) { return s.percent(s.together - s.alone); }}};
+  for (std::size_t i = 0; i < mechanisms; ++i) {
+    const std::string name(to_string(all_mechanisms[i]));
+    shown.push_back({{name + "_percent", name, "%", 1}, [i](S s) { return s.percent(s.parts[i]); }});
   }
-  columns.push_back({"rest_percent", "rest", "%", 1});
-  ResultTable table(std::move(columns));
-  for (const Slowdown& slowdown : slowdowns) {
-    std::vector<Cell> row{slowdown.run, slowdown.operation, sim::to_microseconds(slowdown.alone),
-                          sim::to_microseconds(slowdown.together),
-                          slowdown.percent(slowdown.together - slowdown.alone)};
-    for (const sim::Time part : slowdown.parts) row.emplace_back(slowdown.percent(part));
-    row.emplace_back(slowdown.percent(slowdown.rest()));
-    table.add_row(std::move(row));
-  }
-  return table;
+  shown.push_back({{"rest_percent", "rest", "%", 1}, [](S s) { return s.percent(s.rest()); }});
+  return table_of(slowdowns, shown);
 }
 
 BarChart slowdown_chart(std::span<const Slowdown> slowdowns, const std::string& title) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "study/report/table_of.h"
 #include "study/serve/serve.h"
 
 namespace c3sim::study {
@@ -23,86 +24,72 @@ constexpr std::array<Latency, 3> latencies{{{"ttft", "first token", &Served::fir
                                             {"e2e", "whole", &Served::whole}}};
 constexpr std::array<std::pair<const char*, double>, 3> quantiles{{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}};
 
-}  // namespace
-
-std::vector<Column> serve_columns() {
-  std::vector<Column> columns;
+std::vector<Shown<ServeResult>> shown_of_serving() {
+  using R = const ServeResult&;
+  std::vector<Shown<ServeResult>> shown;
   for (const Latency& latency : latencies) {
-    columns.push_back({fmt::format("{}_mean_ms", latency.key), latency.heading, "ms", 1});
+    const auto when_any = [of = latency.of](auto value) {
+      return [of, value](R r) {
+        const Latencies& times = r.served.*of;
+        return times.count() > 0 ? Cell(milliseconds(value(times))) : Cell(NoNumber{"one token"});
+      };
+    };
+    shown.push_back({{fmt::format("{}_mean_ms", latency.key), latency.heading, "ms", 1},
+                     when_any([](const Latencies& times) { return times.mean(); })});
     for (const auto& [name, share] : quantiles) {
       const bool in_text = share != 0.9 && (share != 0.5 || latency.of == &Served::first_token);
-      columns.push_back({fmt::format("{}_{}_ms", latency.key, name), name, "ms", 1, in_text});
+      shown.push_back({{fmt::format("{}_{}_ms", latency.key, name), name, "ms", 1, in_text},
+                       when_any([below = share](const Latencies& times) { return times.quantile(below); })});
     }
   }
-  const std::vector<Column> others{{"requests_per_s", "requests", "1/s", 2},
-                                   {"tokens_per_s", "output", "tokens/s", 0},
-                                   {"joules_per_token", "energy", "J/token", 2},
-                                   {"busy_percent", "busy", "%", 0},
-                                   {"cache_percent", "cache", "%", 0},
-                                   {"cache_most_percent", "most", "%", 0, false},
-                                   {"reused_percent", "reused", "%", 0},
-                                   {"preempted", "preempted", ""},
-                                   {"requests", "requests", "", 0, false},
-                                   {"prompt_tokens", "prompts", "tokens", 0, false},
-                                   {"output_tokens", "output", "tokens", 0, false},
-                                   {"computed_tokens", "computed", "tokens", 0, false},
-                                   {"fetched_tokens", "fetched", "tokens", 0, false},
-                                   {"cache_tokens", "cache", "tokens", 0, false},
-                                   {"batches", "batches", "", 0, false},
-                                   {"duration_s", "duration", "s", 3, false},
-                                   {"energy_J", "energy", "J", 0, false},
-                                   {"batch_error_mean_percent", "batch error", "%", 1, false},
-                                   {"batch_error_most_percent", "batch error", "%", 1, false}};
-  columns.insert(columns.end(), others.begin(), others.end());
-  return columns;
+  const auto all = [](std::int64_t ServerCounts::*member) {
+    return [member](R r) {
+      std::int64_t sum = 0;
+      for (const ServerCounts& counts : r.served.groups) sum += counts.*member;
+      return sum;
+    };
+  };
+  const auto percent = [](auto of) { return [of](R r) { return in_percent * std::invoke(of, r); }; };
+  const std::vector<Shown<ServeResult>> others{
+      {{"requests_per_s", "requests", "1/s", 2}, [](R r) { return r.served.per_second(r.served.requests); }},
+      {{"tokens_per_s", "output", "tokens/s", 0}, [](R r) { return r.served.per_second(r.served.output_tokens); }},
+      {{"joules_per_token", "energy", "J/token", 2},
+       [](R r) { return r.energy.value() / static_cast<double>(r.served.output_tokens); }},
+      {{"busy_percent", "busy", "%", 0}, percent(&ServeResult::busy)},
+      {{"cache_percent", "cache", "%", 0}, percent(&ServeResult::cache_use)},
+      {{"cache_most_percent", "most", "%", 0, false}, percent(&ServeResult::most_in_use)},
+      {{"reused_percent", "reused", "%", 0}, percent(&ServeResult::reused)},
+      {{"preempted", "preempted", ""}, all(&ServerCounts::preempted)},
+      {{"requests", "requests", "", 0, false}, [](R r) { return r.served.requests; }},
+      {{"prompt_tokens", "prompts", "tokens", 0, false}, [](R r) { return r.served.prompt_tokens; }},
+      {{"output_tokens", "output", "tokens", 0, false}, [](R r) { return r.served.output_tokens; }},
+      {{"computed_tokens", "computed", "tokens", 0, false}, all(&ServerCounts::tokens)},
+      {{"fetched_tokens", "fetched", "tokens", 0, false}, all(&ServerCounts::fetched)},
+      {{"cache_tokens", "cache", "tokens", 0, false}, &ServeResult::cache_tokens},
+      {{"batches", "batches", "", 0, false}, all(&ServerCounts::batches)},
+      {{"duration_s", "duration", "s", 3, false}, [](R r) { return sim::to_seconds(r.served.duration()).value(); }},
+      {{"energy_J", "energy", "J", 0, false}, [](R r) { return r.energy.value(); }},
+      {{"batch_error_mean_percent", "batch error", "%", 1, false}, percent(&ServeResult::mean_error)},
+      {{"batch_error_most_percent", "batch error", "%", 1, false}, percent(&ServeResult::largest_error)}};
+  shown.insert(shown.end(), others.begin(), others.end());
+  return shown;
 }
 
+}  // namespace
+
+std::vector<Column> serve_columns() { return table_of(std::span<const ServeResult>(), shown_of_serving()).columns(); }
+
 std::vector<Cell> serve_cells(const ServeResult& result) {
-  const Served& served = result.served;
-  std::vector<Cell> cells;
-  for (const Latency& latency : latencies) {
-    const Latencies& times = served.*latency.of;
-    const bool any = times.count() > 0;
-    const NoNumber none{"one token"};
-    cells.push_back(any ? Cell(milliseconds(times.mean())) : Cell(none));
-    for (const auto& [name, share] : quantiles) {
-      cells.push_back(any ? Cell(milliseconds(times.quantile(share))) : Cell(none));
-    }
-  }
-  ServerCounts all;
-  for (const ServerCounts& counts : served.groups) {
-    all.batches += counts.batches;
-    all.tokens += counts.tokens;
-    all.fetched += counts.fetched;
-    all.preempted += counts.preempted;
-  }
-  const std::vector<Cell> others{served.per_second(served.requests),
-                                 served.per_second(served.output_tokens),
-                                 result.energy.value() / static_cast<double>(served.output_tokens),
-                                 in_percent * result.busy(),
-                                 in_percent * result.cache_use,
-                                 in_percent * result.most_in_use,
-                                 in_percent * result.reused(),
-                                 all.preempted,
-                                 served.requests,
-                                 served.prompt_tokens,
-                                 served.output_tokens,
-                                 all.tokens,
-                                 all.fetched,
-                                 result.cache_tokens,
-                                 all.batches,
-                                 sim::to_seconds(served.duration()).value(),
-                                 result.energy.value(),
-                                 in_percent * result.mean_error(),
-                                 in_percent * result.largest_error()};
-  cells.insert(cells.end(), others.begin(), others.end());
-  return cells;
+  return table_of(std::span(&result, 1), shown_of_serving()).rows().front();
 }
 
 Results to_tables(const ServeResult& result, const models::PlatformSpec& platform) {
-  ResultTable table(serve_columns());
-  table.add_row(serve_cells(result));
-  return {platform.name, {{"results", "", std::move(table)}}, {}, {}, {}, serve_notes({&result, 1})};
+  return {platform.name,
+          {{"results", "", table_of(std::span(&result, 1), shown_of_serving())}},
+          {},
+          {},
+          {},
+          serve_notes({&result, 1})};
 }
 
 std::vector<std::string> serve_notes(std::span<const ServeResult> results) {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -17,68 +17,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Keys that tell nothing of how long a step takes: tokens, initial values, versions, what a library does with them.
-constexpr std::array<std::string_view, 62> ignored{"architectures",
-                                                   "model_type",
-                                                   "torch_dtype",
-                                                   "dtype",
-                                                   "transformers_version",
-                                                   "bos_token_id",
-                                                   "eos_token_id",
-                                                   "pad_token_id",
-                                                   "sep_token_id",
-                                                   "cls_token_id",
-                                                   "unk_token_id",
-                                                   "decoder_start_token_id",
-                                                   "initializer_range",
-                                                   "initializer_factor",
-                                                   "rms_norm_eps",
-                                                   "layer_norm_eps",
-                                                   "layer_norm_epsilon",
-                                                   "layernorm_epsilon",
-                                                   "rope_theta",
-                                                   "rope_scaling",
-                                                   "rope_parameters",
-                                                   "use_cache",
-                                                   "pretraining_tp",
-                                                   "attention_dropout",
-                                                   "attn_pdrop",
-                                                   "embd_pdrop",
-                                                   "resid_pdrop",
-                                                   "attention_probs_dropout_prob",
-                                                   "classifier_dropout",
-                                                   "gradient_checkpointing",
-                                                   "summary_type",
-                                                   "summary_use_proj",
-                                                   "summary_activation",
-                                                   "summary_proj_to_labels",
-                                                   "summary_first_dropout",
-                                                   "task_specific_params",
-                                                   "id2label",
-                                                   "label2id",
-                                                   "output_router_logits",
-                                                   "router_aux_loss_coef",
-                                                   "router_jitter_noise",
-                                                   "sliding_window",
-                                                   "max_window_layers",
-                                                   "use_sliding_window",
-                                                   "layer_types",
-                                                   "reorder_and_upcast_attn",
-                                                   "scale_attn_weights",
-                                                   "scale_attn_by_inverse_layer_idx",
-                                                   "n_ctx",
-                                                   "directionality",
-                                                   "pooler_fc_size",
-                                                   "pooler_num_attention_heads",
-                                                   "pooler_num_fc_layers",
-                                                   "pooler_size_per_head",
-                                                   "pooler_type",
-                                                   "position_embedding_type",
-                                                   "auto_map",
-                                                   "_name_or_path",
-                                                   "_attn_implementation",
-                                                   "_attn_implementation_autoset",
-                                                   "output_past",
-                                                   "add_cross_attention"};
+constexpr std::string_view ignored =
+    " architectures model_type torch_dtype dtype transformers_version bos_token_id eos_token_id pad_token_id "
+    "sep_token_id cls_token_id unk_token_id decoder_start_token_id initializer_range initializer_factor "
+    "rms_norm_eps layer_norm_eps layer_norm_epsilon layernorm_epsilon rope_theta rope_scaling rope_parameters "
+    "use_cache pretraining_tp attention_dropout attn_pdrop embd_pdrop resid_pdrop attention_probs_dropout_prob "
+    "classifier_dropout gradient_checkpointing summary_type summary_use_proj summary_activation "
+    "summary_proj_to_labels summary_first_dropout task_specific_params id2label label2id output_router_logits "
+    "router_aux_loss_coef router_jitter_noise sliding_window max_window_layers use_sliding_window layer_types "
+    "reorder_and_upcast_attn scale_attn_weights scale_attn_by_inverse_layer_idx n_ctx directionality "
+    "pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type "
+    "position_embedding_type auto_map _name_or_path _attn_implementation _attn_implementation_autoset "
+    "output_past add_cross_attention ";
 
 // The object, read key by key; what is wrong is gathered.
 class ConfigJson {
@@ -86,56 +36,50 @@ class ConfigJson {
   ConfigJson(const Json& object, std::string file) : object_(object), file_(std::move(file)) {}
 
   std::int64_t integer(std::string_view key, std::optional<std::int64_t> fallback = {}) {
-    const Json* const value = find(key, !fallback.has_value());
-    if (value == nullptr) return fallback.value_or(1);
     constexpr std::int64_t most = 1 << 30;
-    if (value->is_number_integer() && value->get<std::int64_t>() >= 1 && value->get<std::int64_t>() <= most) {
-      return value->get<std::int64_t>();
-    }
-    fault(key, fmt::format("{} is not accepted: a whole number from 1 to {} is", value->dump().substr(0, 60), most));
-    return 1;
+    const auto fits = [](const Json& value) {
+      return value.is_number_integer() && 1 <= value.get<std::int64_t>() && value.get<std::int64_t>() <= most;
+    };
+    return read<std::int64_t>(key, fallback, 1, fmt::format("a whole number from 1 to {}", most), fits);
   }
   double share(std::string_view key, double fallback) {
-    const Json* const value = find(key, false);
-    if (value == nullptr) return fallback;
-    if (value->is_number() && value->get<double>() >= 0.0 && value->get<double>() < 1.0) return value->get<double>();
-    fault(key, fmt::format("{} is not accepted: a number from 0 to below 1 is", value->dump().substr(0, 60)));
-    return fallback;
+    const auto fits = [](const Json& value) {
+      return value.is_number() && 0.0 <= value.get<double>() && value.get<double>() < 1.0;
+    };
+    return read<double>(key, fallback, fallback, "a number from 0 to below 1", fits);
   }
   bool flag(std::string_view key, bool fallback) {
-    const Json* const value = find(key, false);
-    if (value == nullptr) return fallback;
-    if (value->is_boolean()) return value->get<bool>();
-    fault(key, fmt::format("{} is not accepted: true or false is", value->dump().substr(0, 60)));
-    return fallback;
+    return read<bool>(key, fallback, fallback, "true or false", &Json::is_boolean);
   }
   std::string text(std::string_view key, std::optional<std::string> fallback = {}) {
-    const Json* const value = find(key, !fallback.has_value());
-    if (value == nullptr) return fallback.value_or("");
-    if (value->is_string()) return value->get<std::string>();
-    fault(key, fmt::format("{} is not accepted: a text is", value->dump().substr(0, 60)));
-    return fallback.value_or("");
+    return read<std::string>(key, fallback, fallback.value_or(""), "a text", &Json::is_string);
   }
   void fault(std::string_view key, std::string what) { faults_.push_back({file_, std::string(key), std::move(what)}); }
 
   // Throws where anything was found, keys that nobody read among it.
   void finish() {
     for (const auto& [key, _] : object_.items()) {
-      const auto is_key = [&key = key](std::string_view other) { return other == key; };
-      if (std::ranges::any_of(ignored, is_key) || std::ranges::any_of(read_, is_key)) continue;
+      const bool is_read = std::ranges::find(read_, key) != read_.end();
+      if (is_read || ignored.find(" " + key + " ") != std::string_view::npos) continue;
       fault(key, "is not known" + sim::name_hint(key, read_));
     }
     if (!faults_.empty()) throw sim::ConfigError(faults_);
   }
 
  private:
-  // Null where there is none, or null.
-  const Json* find(std::string_view key, bool required) {
+  // What is absent, or null, is the fallback; without one that is a fault, and it is `harmless`, as is what does not
+  // fit.
+  template <class T, class Fits>
+  T read(std::string_view key, const std::optional<T>& fallback, T harmless, const std::string& accepted, Fits fits) {
     read_.emplace_back(key);
     const auto found = object_.find(std::string(key));
-    if (found != object_.end() && !found->is_null()) return &*found;
-    if (required) fault(key, "is missing");
-    return nullptr;
+    if (found == object_.end() || found->is_null()) {
+      if (!fallback) fault(key, "is missing");
+      return fallback.value_or(harmless);
+    }
+    if (std::invoke(fits, *found)) return found->template get<T>();
+    fault(key, fmt::format("{} is not accepted: {} is", found->dump().substr(0, 60), accepted));
+    return harmless;
   }
 
   const Json& object_;
@@ -174,38 +118,37 @@ Feed feed_of(ConfigJson& keys, std::string_view key, const std::string& act) {
   return Feed::gelu;
 }
 
-ModelSpec read_gpt2(ConfigJson& keys) {
+// With a head for keys and values of each, learned positions and biases.
+ModelSpec read_of_heads(ConfigJson& keys, std::string_view hidden, std::string_view layers, std::string_view heads) {
   ModelSpec model;
-  model.hidden = keys.integer("n_embd");
-  model.layers = keys.integer("n_layer");
-  model.heads = model.kv_heads = keys.integer("n_head");
+  model.hidden = keys.integer(hidden);
+  model.layers = keys.integer(layers);
+  model.heads = model.kv_heads = keys.integer(heads);
   model.head_dim = std::max<std::int64_t>(1, model.hidden / model.heads);
+  model.position = Positions::learned;
+  model.norm = Norm::layer;
+  model.biases = model.qkv_biases = true;
+  return model;
+}
+
+ModelSpec read_gpt2(ConfigJson& keys) {
+  ModelSpec model = read_of_heads(keys, "n_embd", "n_layer", "n_head");
   model.ffn = keys.integer("n_inner", 4 * model.hidden);
   model.vocabulary = keys.integer("vocab_size");
   model.positions = keys.integer("n_positions", 1024);
-  model.position = Positions::learned;
-  model.norm = Norm::layer;
   model.feed = feed_of(keys, "activation_function", keys.text("activation_function", "gelu_new"));
-  model.biases = model.qkv_biases = true;
   model.tied = keys.flag("tie_word_embeddings", true);
   return model;
 }
 
 ModelSpec read_bert(ConfigJson& keys) {
-  ModelSpec model;
-  model.hidden = keys.integer("hidden_size");
-  model.layers = keys.integer("num_hidden_layers");
-  model.heads = model.kv_heads = keys.integer("num_attention_heads");
-  model.head_dim = std::max<std::int64_t>(1, model.hidden / model.heads);
+  ModelSpec model = read_of_heads(keys, "hidden_size", "num_hidden_layers", "num_attention_heads");
   model.ffn = keys.integer("intermediate_size");
   model.vocabulary = keys.integer("vocab_size");
   model.positions = keys.integer("max_position_embeddings", 512);
   keys.integer("type_vocab_size", 2);
-  model.position = Positions::learned;
-  model.norm = Norm::layer;
   model.feed = feed_of(keys, "hidden_act", keys.text("hidden_act", "gelu"));
   model.causal = keys.flag("is_decoder", false);
-  model.biases = model.qkv_biases = true;
   model.tied = keys.flag("tie_word_embeddings", true);
   model.dropout = keys.share("hidden_dropout_prob", 0.1);
   model.scored = 0.15;  // of the tokens are masked (Devlin et al., arXiv 1810.04805)

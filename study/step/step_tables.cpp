@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "study/report/experiment_charts.h"
+#include "study/report/table_of.h"
 #include "study/step/step.h"
 
 namespace c3sim::study {
@@ -22,49 +24,31 @@ double model_flops_utilisation(const StepResult& result, const models::PlatformS
 }
 
 ResultTable answer_of(const StepResult& result, const models::PlatformSpec& platform) {
-  const StepQuestion& question = result.question;
-  std::vector<Column> columns{{"model", "model", ""},
-                              {"phase", "phase", ""},
-                              {"gpus", "GPUs", ""},
-                              {"batch", "batch", ""},
-                              {"tokens", "tokens", ""},
-                              {"context", "context", ""},
-                              {"dtype", "dtype", ""},
-                              {"time_us", "time", "us", 1},
-                              {"tokens_per_s", "tokens", "1/s", 0},
-                              {"compute_us", "compute", "us", 1},
-                              {"communication_us", "communication", "us", 1},
-                              {"exposed_us", "exposed", "us", 1},
-                              {"overlapped_us", "overlapped", "us", 1},
-                              {"energy_J", "energy", "J", 3},
-                              {"power_W", "power", "W", 0},
-                              {"mfu", "MFU", "", 3},
-                              {"memory_GB", "memory", "GB", 1}};
-  std::vector<Cell> cells{question.model.name,
-                          std::string(to_string(question.phase)),
-                          std::int64_t{question.gpus()},
-                          question.batch,
-                          question.tokens,
-                          question.context,
-                          std::string(models::to_string(question.dtype)),
-                          sim::to_microseconds(result.time),
-                          result.tokens_per_second(),
-                          sim::to_microseconds(result.compute),
-                          sim::to_microseconds(result.communication),
-                          sim::to_microseconds(result.exposed),
-                          sim::to_microseconds(result.overlapped()),
-                          result.energy().value(),
-                          result.power.value(),
-                          model_flops_utilisation(result, platform),
-                          result.memory.total().value() / 1e9};
+  using R = const StepResult&;
+  const auto asked = [](auto member) { return [member](R r) { return std::invoke(member, r.question); }; };
+  std::vector<Shown<StepResult>> shown{
+      {{"model", "model", ""}, [](R r) { return r.question.model.name; }},
+      {{"phase", "phase", ""}, asked(&StepQuestion::phase)},
+      {{"gpus", "GPUs", ""}, asked(&StepQuestion::gpus)},
+      {{"batch", "batch", ""}, asked(&StepQuestion::batch)},
+      {{"tokens", "tokens", ""}, asked(&StepQuestion::tokens)},
+      {{"context", "context", ""}, asked(&StepQuestion::context)},
+      {{"dtype", "dtype", ""}, asked(&StepQuestion::dtype)},
+      {{"time_us", "time", "us", 1}, &StepResult::time},
+      {{"tokens_per_s", "tokens", "1/s", 0}, &StepResult::tokens_per_second},
+      {{"compute_us", "compute", "us", 1}, &StepResult::compute},
+      {{"communication_us", "communication", "us", 1}, &StepResult::communication},
+      {{"exposed_us", "exposed", "us", 1}, &StepResult::exposed},
+      {{"overlapped_us", "overlapped", "us", 1}, &StepResult::overlapped},
+      {{"energy_J", "energy", "J", 3}, [](R r) { return r.energy().value(); }},
+      {{"power_W", "power", "W", 0}, [](R r) { return r.power.value(); }},
+      {{"mfu", "MFU", "", 3}, [&](R r) { return model_flops_utilisation(r, platform); }},
+      {{"memory_GB", "memory", "GB", 1}, [](R r) { return r.memory.total().value() / 1e9; }}};
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const std::string name(to_string(static_cast<Kind>(kind)));
-    columns.push_back({name, name, "us", 1, false, true, "by_kind"});
-    cells.emplace_back(sim::to_microseconds(result.by_kind[kind]));
+    shown.push_back({{name, name, "us", 1, false, true, "by_kind"}, [kind](R r) { return r.by_kind[kind]; }});
   }
-  ResultTable table(std::move(columns));
-  table.add_row(std::move(cells));
-  return table;
+  return table_of(std::span(&result, 1), shown);
 }
 
 // The longest at peak of one resource, as a share of the time.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "sim/check.h"
 #include "sim/config/config_number.h"
@@ -19,19 +19,8 @@ constexpr std::string_view bytes_unit = "B";
 
 // In base units. The text was read before.
 double number_of(const std::string& text, const std::string& unit) {
-  using sim::Dimension;
-  constexpr std::array dimensions{Dimension::bytes,
-                                  Dimension::bytes_per_second,
-                                  Dimension::time,
-                                  Dimension::frequency,
-                                  Dimension::power,
-                                  Dimension::energy,
-                                  Dimension::energy_per_byte,
-                                  Dimension::energy_per_flop,
-                                  Dimension::flops_per_second};
-  const auto has_unit = [&unit](Dimension dimension) { return sim::quantity_form(dimension).unit == unit; };
-  const auto dimension = std::ranges::find_if(dimensions, has_unit);
-  const auto form = dimension == dimensions.end() ? sim::plain_form() : sim::quantity_form(*dimension);
+  const std::optional<sim::Dimension> dimension = sim::dimension_of_unit(unit);
+  const auto form = dimension ? sim::quantity_form(*dimension) : sim::plain_form();
   const sim::Parsed<double> parsed = form.parse(sim::trimmed(text));
   SIM_CHECK(parsed.error.empty());
   return parsed.value;

@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "sim/config/config.h"
-#include "study/c3/c3_study_file.h"
+#include "study/c3/c3_study.h"
 #include "study/explain/slowdown.h"
 #include "study/run/platform_file.h"
 #include "tests/study/run_answers.h"

@@ -333,6 +333,7 @@ class ValidateCommandInATree : public ValidateCommand {
       fs::copy(source / "validate/reference/mi300x" / table, folder_ / "validate/reference/mi300x" / table);
     }
     written("validate/reference/claims.csv", "id,paper,metric,value,low,high,role\n");
+    fs::copy(source / "validate/claims.yaml", folder_ / "validate/claims.yaml");
     written("validate/deviations.yaml", "deviations: []\n");
     setenv("C3SIM_CONFIGS", path("configs").c_str(), 1);
   }

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "study/c3/c3_study_file.h"
+#include "study/c3/c3_study.h"
 #include "tests/fuzz/mi300x_testbed.h"
 #include "tests/fuzz/require.h"
 

@@ -12,7 +12,7 @@ using namespace c3sim;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
   try {
-    const validate::Suite suite = validate::read_suite(sim::Config::from_text(text, "f.yaml"), "f", {});
+    const validate::Suite suite = validate::read_suite(sim::Config::from_text(text, "f.yaml"), "f", {}, {});
     require(!suite.tables.empty() || !suite.claims.empty());
     for (const validate::SuiteTable& table : suite.tables) {
       require(!table.file.empty());

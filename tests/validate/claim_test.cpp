@@ -59,9 +59,10 @@ TEST(Claim, HasIntervalsOfAnEnsemble) {
   const study::Ensemble ensemble(library.platforms({"mi300x", {}}), {.draws = study::fewest_draws, .seed = 1});
   study::Testbed testbed(library.platforms({"mi300x", {}}).spec);
   const std::vector<std::string> suites{"latte"};
+  const ClaimBook book(library.claims);
   std::vector<Claim> claims =
-      predict_claims(read_claims(library.reference / "claims.csv"), suites, {testbed, library.experiments, {}});
-  add_intervals(claims, suites, ensemble, library.experiments, {}, 0);
+      predict_claims(read_claims(library.reference / "claims.csv"), suites, book, {testbed, library.experiments, {}});
+  add_intervals(claims, suites, book, ensemble, library.experiments, {}, 0);
   const auto of = [&claims](const char* id) { return *std::ranges::find(claims, id, &Claim::id); };
   const Claim power = of("latte.power.large");
   ASSERT_THAT(power.intervals, SizeIs(1));
@@ -102,6 +103,31 @@ TEST_F(ClaimFile, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(fault("a.b,P,m,1,x,1,predict\n"), HasSubstr("claims.csv:2:11: low: 'x' is not a decimal number"));
   const std::filesystem::path other = folder_.write("other.csv", "id,paper,metric,value,lo,high,role\n");
   EXPECT_THAT(fault_of([&] { read_claims(other); }), HasSubstr("low: this column is missing"));
+}
+
+class ClaimBooks : public testing::Test {
+ protected:
+  std::string fault(const std::string& study, const std::string& claim) const {
+    const std::filesystem::path file =
+        folder_.write("claims.yaml", "studies: {own: {" + study + "}}\nclaims: [{claim: a.b, " + claim + "}]\n");
+    return fault_of([&] {
+      study::Testbed testbed(shipped_library().platforms({"mi300x", {}}).spec);
+      ClaimBook(file).predict(std::vector<std::string>{"a"}, {testbed, shipped_library().experiments, {}});
+    });
+  }
+  Folder folder_{"claim_book_test"};
+};
+
+TEST_F(ClaimBooks, SayWhatIsWrong) {
+  const std::string trials = "trial: copy, over: [{of: bytes, value: 1MiB}], columns: {time: {from: gpu0, to: gpu1}}";
+  EXPECT_EQ(fault(trials, "study: own, of: time"), "");
+  EXPECT_THAT(fault(trials, "study: onw, of: time"), HasSubstr("claims[0].study: 'onw'"));
+  EXPECT_THAT(fault(trials, "study: own, of: tim"), HasSubstr("claims[0]: $(tim): there is no column 'tim'"));
+  EXPECT_THAT(fault(trials + ", run: x.yaml", "study: own, of: time"), HasSubstr("one of run, serve and trial"));
+  EXPECT_THAT(fault(trials + ", see: tmie", "study: own, of: time"), HasSubstr("see: 'tmie'"));
+  EXPECT_THAT(fault("trial: copi, over: [], columns: {}", "study: own, of: time"), HasSubstr("trial: 'copi'"));
+  EXPECT_THAT(fault("trial: gemm, over: [], columns: {time: {gemm: cb9}}", "study: own, of: time"), HasSubstr("cb9"));
+  EXPECT_THAT(fault("run: none.yaml", "study: own, of: time"), HasSubstr("none.yaml"));
 }
 
 }  // namespace

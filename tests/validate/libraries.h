@@ -22,6 +22,7 @@ inline Library shipped_library() {
   const std::filesystem::path source = C3SIM_SOURCE_DIR;
   return {.reference = source / "validate/reference",
           .suites = source / "validate/suites",
+          .claims = source / "validate/claims.yaml",
           .deviations = source / "validate/deviations.yaml",
           .formats = source / "configs/formats",
           .experiments = source / "configs/experiments",

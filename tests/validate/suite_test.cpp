@@ -25,7 +25,8 @@ const std::string one_row = one_table +
                             "        see: {time: \"{ms}ms\"}\n";
 
 Suite read(const std::string& text) {
-  return read_suite(sim::Config::from_text(text, "s.yaml"), "s", calibrate::Reader(shipped_library().formats));
+  return read_suite(sim::Config::from_text(text, "s.yaml"), "s", calibrate::Reader(shipped_library().formats),
+                    ClaimBook(shipped_library().claims).papers());
 }
 std::string fault(const std::string& text) {
   return fault_of([&] { read(text); });
@@ -105,10 +106,10 @@ TEST(Suite, TellsAllFaultsAtOnce) {
 
 TEST(Suites, AreReadInAlphabeticalOrder) {
   Folder folder("suites_test");
-  folder.write("b.yaml", one_row);
-  folder.write("a.yaml", one_row);
-  folder.write("notes.txt", "no suite");
-  const std::vector<Suite> suites = read_suites(folder.path(), {});
+  folder.write("suites/b.yaml", one_row);
+  folder.write("suites/a.yaml", one_row);
+  folder.write("suites/notes.txt", "no suite");
+  const std::vector<Suite> suites = read_suites(folder.library(), {});
   ASSERT_THAT(suites, SizeIs(2));
   EXPECT_EQ(suites[0].name, "a");
   EXPECT_EQ(suites[1].name, "b");

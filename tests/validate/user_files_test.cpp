@@ -291,7 +291,7 @@ std::vector<std::filesystem::path> shipped_tables() {
 // Without a suite's name: a table is found by its columns, or the user is told what comes near, or what there is.
 TEST_F(UserFiles, FullEveryShippedTableIsReadOrToldWhatIsNear) {
   std::set<std::string> of_suites;
-  for (const Suite& suite : read_suites(library_.suites, calibrate::Reader(library_.formats))) {
+  for (const Suite& suite : read_suites(library_, calibrate::Reader(library_.formats))) {
     for (const SuiteTable& table : suite.tables) of_suites.insert((library_.reference / table.file).string());
   }
   std::size_t compared = 0;

@@ -50,6 +50,7 @@ Library library_of(const study::Request& request, study::Arguments& arguments) {
     };
     return {data / "reference",
             data / "suites",
+            data / "claims.yaml",
             data / "deviations.yaml",
             configs / "formats",
             configs / "experiments",

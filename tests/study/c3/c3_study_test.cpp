@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "study/c3/c3_study_charts.h"
-#include "study/c3/c3_study_tables.h"
+#include "study/c3/c3_study_results.h"
 
 namespace c3sim::study {
 namespace {
@@ -71,7 +70,8 @@ C3Study study_of_one_pair() {
   study.pairs = {{"pair", {1024, 1024, 1024}, sim::Bytes(1024.0), LengthClass::gc_equal}};
   study.collectives = {CollectiveKind::all_gather};
   study.strategies = {Strategy::c3_sp};
-  study.published = {{Strategy::c3_sp, 0.42, {}, 1.3, {{CollectiveKind::all_gather, 0.38, 0.67, {}}}}};
+  study.published[{Strategy::c3_sp, {}}] = {.fraction = 0.42, .highest_speedup = 1.3};
+  study.published[{Strategy::c3_sp, CollectiveKind::all_gather}] = {.lowest_fraction = 0.38, .highest_fraction = 0.67};
   return study;
 }
 
@@ -143,7 +143,7 @@ TEST(C3StudyCharts, SpeedupsAreDrawnByGroupBesideTheIdeal) {
 // Over two classes, with speedups of 1.6 and 1.5: 1.55, where 1.2 was published.
 TEST(C3StudyCharts, ThePublishedSpeedupStandsAtTheMeanOfTheClasses) {
   C3Study study = study_of_one_pair();
-  study.published[0].collectives[0].speedup = 1.2;
+  study.published[{Strategy::c3_sp, CollectiveKind::all_gather}].speedup = 1.2;
   const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us),
                             result(CollectiveKind::all_gather, LengthClass::g_long, 50_us, 100_us)};
   const BarChart chart = speedup_chart(study, results, PaperFigure::kernels);

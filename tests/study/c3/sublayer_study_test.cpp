@@ -18,11 +18,12 @@ const models::PlatformSpec& t3_machine() {
   return platform;
 }
 
-std::string study_text(const std::string& fused, const std::string& tokens = "[4096]") {
+std::string study_text(const std::string& fused, const std::string& tokens = "[4096]",
+                       const std::string& of = "sequential_s / plain_s, fold: geomean") {
   return "name: t3\ntokens: " + tokens +
          "\nmodels: {small: {hidden: 3072, gpus: [8]}, big: {hidden: 12288, gpus: [32], large: true}}\n"
          "sublayers: {projection: 1, second_product: 4}\nfused: {plain: {" +
-         fused + "}}\ncus_apart: [8]\npublished: {source: nobody, metrics: {plain_geomean: 1.2}}\n";
+         fused + "}}\ncus_apart: [8]\npublished: {source: nobody, metrics: {plain: {paper: 1.2, of: " + of + "}}}\n";
 }
 constexpr auto as_t3 = "trigger: tracker, path: ring, stores: true, tiles: 16, near_memory: hbm";
 
@@ -81,6 +82,9 @@ TEST(SublayerStudies, SayWhatIsWrongWithAFile) {
   EXPECT_THAT(said(study_text(as_t3, "[4097]")), testing::HasSubstr("4097 tokens (n) do not divide"));
   EXPECT_THAT(said(study_text(as_t3, "[]")), testing::HasSubstr("at least one number of tokens"));
   EXPECT_THAT(said(study_text("trigger: trakcer, tiles: 16")), testing::HasSubstr("did you mean 'tracker'?"));
+  EXPECT_THAT(
+      said(study_text(as_t3, "[4096]", "sequential_s / plane_s")),
+      testing::HasSubstr("published.metrics.plain.of: $(sequential_s / plane_s): there is no column 'plane_s'"));
 }
 
 }  // namespace

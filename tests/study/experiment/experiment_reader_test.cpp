@@ -9,9 +9,7 @@
 #include <string>
 
 #include "sim/config/config_error.h"
-#include "study/c3/c3_study_file.h"
-#include "study/c3/finer_grain.h"
-#include "study/c3/sublayer_study.h"
+#include "study/c3/paper_study.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
@@ -149,7 +147,7 @@ TEST(ShippedExperiments, AreRead) {
     set_parameters(config, {});
     read_machine(config);
     const sim::Section root = config.root();
-    if (holds_c3_study(root) || holds_finer_grain_study(root) || holds_sublayer_study(root)) continue;
+    if (holds_paper_study(root)) continue;
     EXPECT_FALSE(read_experiment(config, testbed).graph.nodes().empty()) << entry.path();
     ++read;
   }

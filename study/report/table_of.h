@@ -1,0 +1,67 @@
+// Tables of rows of one kind: every column stands beside what it shows of a row, once.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "sim/units.h"
+#include "study/report/result_table.h"
+
+namespace c3sim::study {
+
+// The cell of a value: times in microseconds, what has a name by that, nothing where there is nothing.
+template <class Value>
+Cell cell_of(const Value& value) {
+  if constexpr (std::is_same_v<Value, Cell> || std::is_same_v<Value, bool> || std::is_same_v<Value, NoNumber>) {
+    return value;
+  } else if constexpr (std::is_same_v<Value, sim::Time>) {
+    return sim::to_microseconds(value);
+  } else if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+    return std::string(std::string_view(value));
+  } else if constexpr (std::is_integral_v<Value>) {
+    return static_cast<std::int64_t>(value);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return value;
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? cell_of(*value) : Cell();
+  } else {
+    return std::string(to_string(value));
+  }
+}
+
+// A column, and a member or a function of a row, whose value it shows.
+template <class Row>
+struct Shown {
+  template <class Of>
+  Shown(Column shown, Of of)
+      : column(std::move(shown)), cell([of](const Row& row) -> Cell { return cell_of(std::invoke(of, row)); }) {}
+
+  Column column;
+  std::function<Cell(const Row&)> cell;
+};
+
+// Of rows, or of pointers to them.
+template <class Row, class Rows>
+ResultTable table_of(const Rows& rows, const std::vector<Shown<Row>>& shown) {
+  std::vector<Column> columns;
+  for (const Shown<Row>& one : shown) columns.push_back(one.column);
+  ResultTable table(std::move(columns));
+  for (const auto& row : rows) {
+    std::vector<Cell> cells;
+    for (const Shown<Row>& one : shown) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(row)>, Row>) {
+        cells.push_back(one.cell(row));
+      } else {
+        cells.push_back(one.cell(*row));
+      }
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace c3sim::study
