@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calibrate/readers/kineto.h"
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/rocprof_trace.h"
 #include "calibrate/readers/trace_runs.h"
 #include "sim/config/measurement_text.h"
@@ -298,6 +299,9 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
   return profiles;
 }
 
+namespace {
+
+// A trace of PyTorch's profiler; labels are those beside it.
 Reading read_torch_trace(std::string_view text, const std::string& path) {
   try {
     return reading_of(read_kineto(text, path, Labels::beside(path)), path);
@@ -308,6 +312,7 @@ Reading read_torch_trace(std::string_view text, const std::string& path) {
   }
 }
 
+// A trace of rocprofv3, of kernels or copies, by itself; likewise.
 Reading read_rocprof_trace(std::string_view text, const std::string& path) {
   LogReading log(path);
   Reading reading;
@@ -320,5 +325,17 @@ Reading read_rocprof_trace(std::string_view text, const std::string& path) {
   reading.faults.insert(reading.faults.begin(), told.faults.begin(), told.faults.end());
   return reading;
 }
+
+}  // namespace
+
+const LogFormat rocprof_kernel_trace{"rocprofv3 kernel trace",
+                                     "times of kernels by name, from rocprofv3 --kernel-trace", is_rocprof_kernel_trace,
+                                     read_rocprof_trace};
+
+const LogFormat rocprof_copy_trace{"rocprofv3 memory copy trace", "times of copies, from rocprofv3 --memory-copy-trace",
+                                   is_rocprof_copy_trace, read_rocprof_trace};
+
+const LogFormat torch_trace{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,
+                            read_torch_trace};
 
 }  // namespace c3sim::calibrate

@@ -102,13 +102,6 @@ Reading read_log(const LogFormat& log, std::string_view text, const std::string&
 
 }  // namespace
 
-const LogFormat* log_format_of(std::string_view text) {
-  for (const LogFormat& format : log_formats()) {
-    if (format.recognises(text)) return &format;
-  }
-  return nullptr;
-}
-
 std::string_view to_string(Role role) {
   switch (role) {
     case Role::calibrate:
