@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 
@@ -382,6 +383,12 @@ bool says_nothing(std::string_view cell) {
 std::string table_name(const std::string& file) {
   const std::filesystem::path path(file);
   return (path.extension() == ".gz" ? path.stem() : path).stem().string();
+}
+
+std::optional<std::size_t> row_at(const sim::CsvFile& table, int line) {
+  const auto rows = std::views::iota(std::size_t{0}, table.rows());
+  const auto found = std::ranges::lower_bound(rows, line, {}, [&table](std::size_t row) { return table.line(row); });
+  return found == rows.end() || table.line(*found) != line ? std::nullopt : std::optional(*found);
 }
 
 Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
