@@ -122,10 +122,12 @@ LogCells fields_of(const LogCell& line, std::string_view separator) {
 }
 
 LogCell without_rank(const LogCell& line) {
-  static const LogPattern rank(R"(^[ \t\r\v\f]*(?:\[[0-9,]*\]<std(?:out|err)>:|[0-9]+: ))");
-  const LogCell text = trimmed(line);
-  if (!text.text.starts_with('[') && digits_of(text.text) == 0) return line;  // most lines, at once
-  const LogCells found = rank.groups(line);
+  static const LogPattern job(R"(^[ \t\r\v\f]*\[[0-9,]*\]<std(?:out|err)>:)");
+  const std::size_t begin = std::min(line.text.find_first_not_of(blanks), line.text.size());
+  const std::string_view text = line.text.substr(begin);
+  const std::size_t rank = digits_of(text);
+  if (rank > 0 && text.substr(rank).starts_with(": ")) return line.from(begin + rank + 2);
+  const LogCells found = text.starts_with('[') ? job.groups(line) : LogCells();
   return found.empty() ? line : line.from(found.front().text.size());
 }
 

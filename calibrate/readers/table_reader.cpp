@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <ranges>
 #include <span>
 #include <stdexcept>
 
@@ -386,9 +385,16 @@ std::string table_name(const std::string& file) {
 }
 
 std::optional<std::size_t> row_at(const sim::CsvFile& table, int line) {
-  const auto rows = std::views::iota(std::size_t{0}, table.rows());
-  const auto found = std::ranges::lower_bound(rows, line, {}, [&table](std::size_t row) { return table.line(row); });
-  return found == rows.end() || table.line(*found) != line ? std::nullopt : std::optional(*found);
+  std::size_t low = 0;
+  for (std::size_t high = table.rows(); low < high;) {
+    const std::size_t middle = (low + high) / 2;
+    if (table.line(middle) < line) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low == table.rows() || table.line(low) != line ? std::nullopt : std::optional(low);
 }
 
 Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
