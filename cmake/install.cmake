@@ -106,7 +106,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME c3sim-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "c3sim (= ${PROJECT_VERSION}), libfmt-dev, libsqlite3-dev, libssl-dev, libyaml-cpp-dev, nlohmann-json3-dev, zlib1g-dev")
+    "c3sim (= ${PROJECT_VERSION}), libfmt-dev, libre2-dev, libsqlite3-dev, libssl-dev, libyaml-cpp-dev, nlohmann-json3-dev, zlib1g-dev")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
     "Predicts how long GEMMs and collectives take on a node of eight MI300X that computes and communicates at once.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers, libraries and CMake package of c3sim, for programs that embed it.")

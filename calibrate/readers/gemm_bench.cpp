@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -43,25 +42,22 @@ constexpr std::string_view modelled_type = "bf16_r";
 
 // Without the number of the device that hipblaslt-bench puts before its columns: "[0]:".
 LogCell without_device(const LogCell& line) {
-  if (!line.text.starts_with('[')) return line;
-  const std::size_t end = line.text.find("]:");
+  const std::size_t end = line.text.starts_with('[') ? line.text.find("]:") : std::string_view::npos;
   return end == std::string_view::npos ? line : line.from(end + 2);
 }
 
 bool are_gemm_heads(const LogCell& line) { return line.text.starts_with("transA,transB,"); }
-bool may_be_row(const LogCell& line) {
-  constexpr std::string_view operations = "NTC";
-  return line.text.size() > 3 && line.text[1] == ',' && line.text[3] == ',' &&
-         operations.find(line.text[0]) != std::string_view::npos &&
-         operations.find(line.text[2]) != std::string_view::npos;
-}
 
 class BenchReader {
  public:
   BenchReader(const GemmBench& bench, std::string_view text, const std::string& name)
-      : bench_(bench), lines_(text), reading_(name) {}
+      : bench_(bench), log_(name, text) {}
 
-  Reading read() &&;
+  Reading read() && {
+    while (log_.next()) read_line(trimmed(log_.line()));
+    keep_winner();
+    return std::move(log_).take("no GEMM: rows of values are accepted below a line of columns");
+  }
 
  private:
   void read_line(const LogCell& line);
@@ -70,42 +66,33 @@ class BenchReader {
   void read_row(const LogCell& line);
   const LogCell* find(const LogCells& cells, std::string_view head) const;
   std::optional<std::string> type_of(const LogCells& cells) const;
-  std::string why_not(const LogCells& cells) const;
+  std::string why_not(const LogCells& cells, const std::string& type) const;
+  std::string_view kernels_of(const LogCells& cells) const { return bench_.kernels_of(layout_of(cells)); }
+  static std::string layout_of(const LogCells& cells) { return {cells[0].text.front(), cells[1].text.front()}; }
   void record(const LogCells& cells, const models::GemmShape& shape, double time);
   void keep_winner();
 
   const GemmBench& bench_;
-  LogLines lines_;
-  LogReading reading_;
+  LogReading log_;
   std::set<std::string, std::less<>> types_;  // that the command names
   std::vector<std::string> heads_;
   bool is_winner_ = false;
   std::vector<std::pair<Measurement, bool>> found_;  // and whether it is of a winner
 };
 
-Reading BenchReader::read() && {
-  while (lines_.next()) {
-    if (reading_.accepts(lines_.line())) read_line(trimmed(lines_.line()));
-  }
-  keep_winner();
-  if (reading_.empty()) reading_.fault({}, "", "no GEMM: rows of values are accepted below a line of columns");
-  return std::move(reading_).take();
-}
-
 void BenchReader::read_line(const LogCell& line) {
-  constexpr std::string_view device = "Device ID 0 : ";
+  static const LogPattern device(R"(^Device ID 0 : (.*?)(?: gfx|$))");
+  static const LogPattern row("^[NTC],[NTC],");
   const LogCell columns = without_device(line);
-  if (line.text.starts_with(device)) {
-    const std::string_view name = line.text.substr(device.size());
-    reading_.set_gpu(name.substr(0, name.find(" gfx")));
-  } else if (line.text.find(bench_.program) != std::string_view::npos &&
-             line.text.find(" -") != std::string_view::npos) {
+  if (const LogCells named = device.groups(line); !named.empty()) {
+    log_.set_gpu(named[1].text);
+  } else if (line.holds(bench_.program) && line.holds(" -")) {
     read_command(line);
   } else if (line.text.starts_with("Winner")) {
     is_winner_ = true;
   } else if (are_gemm_heads(columns)) {
     take_heads(columns);
-  } else if (!heads_.empty() && may_be_row(line)) {
+  } else if (!heads_.empty() && row.is_in(line.text)) {
     read_row(line);
     is_winner_ = false;
   }
@@ -113,12 +100,11 @@ void BenchReader::read_line(const LogCell& line) {
 
 // The types of a command: -r TYPE, --precision TYPE, --a_type TYPE and the like.
 void BenchReader::read_command(const LogCell& line) {
-  constexpr std::array<std::string_view, 6> options{"-r",       "--precision", "--a_type",
-                                                    "--b_type", "--c_type",    "--d_type"};
+  static const LogPattern option("^(?:-r|--precision|--[abcd]_type)$");
   const LogCells words = words_of(line);
   types_.clear();
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (std::ranges::find(options, words[i].text) != options.end()) types_.emplace(words[i + 1].text);
+    if (option.is_in(words[i].text)) types_.emplace(words[i + 1].text);
   }
 }
 
@@ -129,11 +115,9 @@ void BenchReader::take_heads(const LogCell& line) {
     if (heads_.size() < most_columns) heads_.push_back(plain_name(head.text));
   }
   for (const std::string_view head : {"m", "n", "k", "us"}) {
-    if (std::ranges::find(heads_, head) == heads_.end()) {
-      reading_.fault(line, head, "this column is missing: transA,transB,M,N,K and a time in us are accepted");
-      heads_.clear();
-      return;
-    }
+    if (std::ranges::find(heads_, head) != heads_.end()) continue;
+    log_.fault(line, head, "this column is missing: transA,transB,M,N,K and a time in us are accepted");
+    return heads_.clear();
   }
 }
 
@@ -153,41 +137,39 @@ std::optional<std::string> BenchReader::type_of(const LogCells& cells) const {
   return fmt::format("{}", fmt::join(types, " and "));
 }
 
-std::string BenchReader::why_not(const LogCells& cells) const {
-  const std::string type = type_of(cells).value_or("");
+std::string BenchReader::why_not(const LogCells& cells, const std::string& type) const {
+  const auto says = [&](std::string_view head, std::string_view other_than) {
+    const LogCell* const cell = find(cells, head);
+    return cell != nullptr && cell->text != other_than;
+  };
   if (type != modelled_type) return fmt::format("its type is {}: GEMMs of bf16 have a model", printable(type));
-  const LogCell* const batch = find(cells, "batch_count");
-  if (batch != nullptr && batch->text != "1") return "batched";
-  const LogCell* const grouped = find(cells, "grouped_gemm");
-  if (grouped != nullptr && grouped->text != "0") return "several GEMMs in one kernel";
-  const std::string layout{cells[0].text.front(), cells[1].text.front()};
-  if (bench_.kernels_of(layout).empty()) {
-    return fmt::format("{}'s kernels for {} are not known: no table of them was measured", bench_.library, layout);
-  }
-  return {};
+  if (says("batch_count", "1")) return "batched";
+  if (says("grouped_gemm", "0")) return "several GEMMs in one kernel";
+  if (!kernels_of(cells).empty()) return {};
+  return fmt::format("{}'s kernels for {} are not known: no table of them was measured", bench_.library,
+                     layout_of(cells));
 }
 
 void BenchReader::read_row(const LogCell& line) {
   const LogCells cells = fields_of(line, ",");
+  const LogCell row = line.from(0, 0);
   if (cells.size() != heads_.size()) {
-    return reading_.fault(line.from(0, 0), "",
-                          fmt::format("{} cells where the columns are {}", cells.size(), heads_.size()));
+    return log_.fault(row, "", fmt::format("{} cells where the columns are {}", cells.size(), heads_.size()));
   }
-  if (!lines_.is_ended()) {
-    return reading_.fault(line.from(0, 0), "", "the row is cut off: an end of line is accepted behind it");
+  if (log_.is_cut()) return log_.fault(row, "", "the row is cut off: an end of line is accepted behind it");
+  const std::optional<std::string> type = type_of(cells);
+  if (!type) {
+    return log_.fault(row, "a_type",
+                      fmt::format("the type of the matrices is not said: a line above it with the command that ran "
+                                  "({} ... -r {}) is accepted",
+                                  bench_.program, modelled_type));
   }
-  if (!type_of(cells)) {
-    return reading_.fault(line.from(0, 0), "a_type",
-                          fmt::format("the type of the matrices is not said: a line above it with the command that ran "
-                                      "({} ... -r {}) is accepted",
-                                      bench_.program, modelled_type));
-  }
-  if (std::string why = why_not(cells); !why.empty()) return reading_.leave_out(line.line, std::move(why));
+  if (std::string why = why_not(cells, *type); !why.empty()) return log_.leave_out(line.line, std::move(why));
   constexpr int longest_side = 1 << 24;
-  const auto m = reading_.integer(*find(cells, "m"), 1, longest_side, "M");
-  const auto n = reading_.integer(*find(cells, "n"), 1, longest_side, "N");
-  const auto k = reading_.integer(*find(cells, "k"), 1, longest_side, "K");
-  const auto time = reading_.figure(*find(cells, "us"), study::Figure::kernel_time, "us");
+  const auto m = log_.integer(*find(cells, "m"), 1, longest_side, "M");
+  const auto n = log_.integer(*find(cells, "n"), 1, longest_side, "N");
+  const auto k = log_.integer(*find(cells, "k"), 1, longest_side, "K");
+  const auto time = log_.figure(*find(cells, "us"), study::Figure::kernel_time, "us");
   if (m && n && k && time) record(cells, {*m, *n, *k}, *time);
 }
 
@@ -197,20 +179,19 @@ void BenchReader::record(const LogCells& cells, const models::GemmShape& shape, 
   const LogCell* const rate = find(cells, bench_.rate);
   if (rate != nullptr) {
     constexpr double giga = 1e9;
-    const auto said = reading_.number(*rate, 0.0, 1e9, bench_.rate);
+    const auto said = log_.number(*rate, 0.0, 1e9, bench_.rate);
     if (!said) return;
     const double follows = shape.flops().value() / time;
     if (std::abs(*said * giga - follows) > tolerance * follows) {
-      return reading_.fault(*rate, bench_.rate,
-                            fmt::format("{} Gflop/s, where sizes and time make {:.1f}: columns that were mixed up?",
-                                        rate->text.substr(0, 40), follows / giga));
+      return log_.fault(*rate, bench_.rate,
+                        fmt::format("{} Gflop/s, where sizes and time make {:.1f}: columns that were mixed up?",
+                                    rate->text.substr(0, 40), follows / giga));
     }
   }
-  const std::string layout{cells[0].text.front(), cells[1].text.front()};
   Measurement measurement;
   measurement.line = cells.front().line;
-  measurement.group = fmt::format("GEMM of {}, {}", bench_.library, layout);
-  measurement.assignments.emplace_back(bench_.kernels_of(layout));
+  measurement.group = fmt::format("GEMM of {}, {}", bench_.library, layout_of(cells));
+  measurement.assignments.emplace_back(kernels_of(cells));
   measurement.trial = study::GemmTrial{shape};
   measurement.seen.push_back({.figure = study::Figure::kernel_time, .value = time});
   found_.emplace_back(std::move(measurement), is_winner_);
@@ -224,9 +205,9 @@ void BenchReader::keep_winner() {
   }
   for (auto& [measurement, is_winner] : found_) {
     if (!is_winner && won.contains(measurement.trial)) {
-      reading_.leave_out(measurement.line, "a solution that was tried: the winner is read");
+      log_.leave_out(measurement.line, "a solution that was tried: the winner is read");
     } else {
-      reading_.add(std::move(measurement));
+      log_.add(std::move(measurement));
     }
   }
 }
@@ -234,20 +215,20 @@ void BenchReader::keep_winner() {
 bool is_of(const GemmBench& bench, std::string_view text) {
   return has_line(text, [&bench](const LogCell& any) {
     const LogCell line = without_device(trimmed(any));
-    return are_gemm_heads(line) && line.text.find(bench.rate) != std::string_view::npos;
+    return are_gemm_heads(line) && line.holds(bench.rate);
   });
 }
 
 }  // namespace
 
-bool is_hipblaslt_bench(std::string_view text) { return is_of(hipblaslt, text); }
-Reading read_hipblaslt_bench(std::string_view text, const std::string& name) {
-  return BenchReader(hipblaslt, text, name).read();
-}
+const LogFormat hipblaslt_bench{
+    "hipblaslt-bench", "times of GEMMs, as hipblaslt-bench prints them",
+    [](std::string_view text) { return is_of(hipblaslt, text); },
+    [](std::string_view text, const std::string& name) { return BenchReader(hipblaslt, text, name).read(); }};
 
-bool is_rocblas_bench(std::string_view text) { return is_of(rocblas, text); }
-Reading read_rocblas_bench(std::string_view text, const std::string& name) {
-  return BenchReader(rocblas, text, name).read();
-}
+const LogFormat rocblas_bench{
+    "rocblas-bench", "times of GEMMs, as rocblas-bench prints them",
+    [](std::string_view text) { return is_of(rocblas, text); },
+    [](std::string_view text, const std::string& name) { return BenchReader(rocblas, text, name).read(); }};
 
 }  // namespace c3sim::calibrate

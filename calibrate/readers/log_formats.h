@@ -1,7 +1,7 @@
-// The logs of tools that are read: each in the file of its name, with a function that knows its texts and one that
-// reads them. `name` is that of the file.
+// The logs of tools that are read, each in the file of its name.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,31 +9,19 @@
 
 namespace c3sim::calibrate {
 
-bool is_rccl_tests_text(std::string_view text);
-Reading read_rccl_tests_text(std::string_view text, const std::string& name);
+// The output of a tool. A reader never throws; it tells by line what it could not read.
+struct LogFormat {
+  std::string_view name;   // "rccl-tests"
+  std::string_view about;  // what a file of it holds, and which command writes it
+  bool (*recognises)(std::string_view text);
+  Reading (*read)(std::string_view text, const std::string& name);  // of the file
+};
+extern const LogFormat rccl_tests_text, rccl_tests_json, transfer_bench_csv, transfer_bench_text, hipblaslt_bench,
+    rocblas_bench, babel_stream, babel_stream_csv, rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters,
+    torch_trace;
 
-bool is_rccl_tests_json(std::string_view text);
-Reading read_rccl_tests_json(std::string_view text, const std::string& name);
-
-bool is_transfer_bench_csv(std::string_view text);
-Reading read_transfer_bench_csv(std::string_view text, const std::string& name);
-
-bool is_transfer_bench_text(std::string_view text);
-Reading read_transfer_bench_text(std::string_view text, const std::string& name);
-
-bool is_hipblaslt_bench(std::string_view text);
-Reading read_hipblaslt_bench(std::string_view text, const std::string& name);
-
-bool is_rocblas_bench(std::string_view text);
-Reading read_rocblas_bench(std::string_view text, const std::string& name);
-
-bool is_babel_stream(std::string_view text);
-Reading read_babel_stream(std::string_view text, const std::string& name);
-
-bool is_babel_stream_csv(std::string_view text);
-Reading read_babel_stream_csv(std::string_view text, const std::string& name);
-
-bool is_rocprof_counters(std::string_view text);
-Reading read_rocprof_counters(std::string_view text, const std::string& name);
+std::span<const LogFormat> log_formats();
+// The first that recognises the text, or null: it may be a table then.
+const LogFormat* log_format_of(std::string_view text);
 
 }  // namespace c3sim::calibrate

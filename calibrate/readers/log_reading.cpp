@@ -9,8 +9,17 @@
 
 namespace c3sim::calibrate {
 
-LogReading::LogReading(std::string name) : name_(std::move(name)) {
+LogReading::LogReading(std::string name, std::string_view text) : name_(std::move(name)), lines_(text) {
   reading_.name = std::filesystem::path(name_).filename().string();
+}
+
+bool LogReading::next() {
+  while (lines_.next()) {
+    const std::size_t size = line().text.size();
+    if (size <= longest_log_line) return true;
+    fault(line(), "", fmt::format("a line of {} bytes: no tool prints more than 64 KiB in one", size));
+  }
+  return false;
 }
 
 void LogReading::fault(const LogCell& at, std::string_view path, std::string what) {
@@ -30,74 +39,54 @@ void LogReading::add(Measurement measurement) {
   reading_.measurements.push_back(std::move(measurement));
 }
 
+template <class T, class Beyond>
+std::optional<T> LogReading::checked(const LogCell& cell, std::string_view path, const sim::Parsed<T>& parsed,
+                                     bool is_within, const Beyond& beyond) {
+  if (parsed.error.empty() && is_within) return parsed.value;
+  fault(cell, path, parsed.error.empty() ? shown(cell.text) + beyond() : parsed.error);
+  return {};
+}
+
 std::optional<double> LogReading::figure(const LogCell& cell, study::Figure figure, std::string_view path) {
   const study::FigureForm& form = study::form_of(figure);
-  const sim::Parsed<double> parsed = parse_printed_number(cell.text);
-  const double value = parsed.value * form.per_unit;
-  if (!parsed.error.empty()) {
-    fault(cell, path, parsed.error);
-  } else if (value < form.low || value > form.high) {
-    fault(cell, path,
-          fmt::format("{} cannot be: {} to {} {} are accepted", shown(cell.text), form.low / form.per_unit,
-                      form.high / form.per_unit, form.unit));
-  } else {
-    return value;
-  }
-  return {};
+  sim::Parsed<double> parsed = parse_printed_number(cell.text);
+  parsed.value *= form.per_unit;
+  return checked(cell, path, parsed, parsed.value >= form.low && parsed.value <= form.high, [&] {
+    return fmt::format(" cannot be: {} to {} {} are accepted", form.low / form.per_unit, form.high / form.per_unit,
+                       form.unit);
+  });
 }
 
 std::optional<double> LogReading::number(const LogCell& cell, double low, double high, std::string_view path) {
   const sim::Parsed<double> parsed = parse_printed_number(cell.text);
-  if (!parsed.error.empty()) {
-    fault(cell, path, parsed.error);
-  } else if (parsed.value < low || parsed.value > high) {
-    fault(cell, path, fmt::format("{} must lie between {} and {}", shown(cell.text), low, high));
-  } else {
-    return parsed.value;
-  }
-  return {};
+  return checked(cell, path, parsed, parsed.value >= low && parsed.value <= high,
+                 [&] { return fmt::format(" must lie between {} and {}", low, high); });
 }
 
 std::optional<int> LogReading::integer(const LogCell& cell, int low, int high, std::string_view path) {
   const sim::Parsed<std::int64_t> parsed = parse_printed_integer(cell.text);
-  if (!parsed.error.empty()) {
-    fault(cell, path, parsed.error);
-  } else if (parsed.value < low || parsed.value > high) {
-    fault(cell, path, fmt::format("{} must lie between {} and {}", shown(cell.text), low, high));
-  } else {
-    return static_cast<int>(parsed.value);
-  }
-  return {};
+  return checked(cell, path, parsed, parsed.value >= low && parsed.value <= high,
+                 [&] { return fmt::format(" must lie between {} and {}", low, high); });
 }
 
 std::optional<sim::Bytes> LogReading::bytes(const LogCell& cell, std::string_view path) {
   const sim::Parsed<std::int64_t> parsed = parse_printed_integer(cell.text);
-  const sim::Bytes bytes(static_cast<double>(parsed.value));
-  if (!parsed.error.empty()) {
-    fault(cell, path, parsed.error);
-  } else if (parsed.value < 1 || bytes > study::largest_array) {
-    fault(cell, path,
-          fmt::format("{} is out of bounds: 1B to {} are accepted", shown(cell.text),
-                      sim::to_string(study::largest_array)));
-  } else {
-    return bytes;
-  }
-  return {};
-}
-
-bool LogReading::accepts(const LogCell& line) {
-  if (line.text.size() <= longest_log_line) return true;
-  fault(line, "", fmt::format("a line of {} bytes: no tool prints more than 64 KiB in one", line.text.size()));
-  return false;
+  const double largest = study::largest_array.value();
+  const auto bytes = checked(
+      cell, path, parsed, parsed.value >= 1 && static_cast<double>(parsed.value) <= largest,
+      [&] { return fmt::format(" is out of bounds: 1B to {} are accepted", sim::to_string(study::largest_array)); });
+  return bytes ? std::optional(sim::Bytes(static_cast<double>(*bytes))) : std::nullopt;
 }
 
 void LogReading::set_gpu(std::string_view name) {
   if (reading_.gpu.empty()) reading_.gpu = printable(sim::trimmed(name));
 }
 
-bool LogReading::empty() const {
-  return reading_.measurements.empty() && reading_.named.empty() && reading_.left_out.empty() &&
-         reading_.faults.empty();
+Reading LogReading::take(std::string_view if_nothing) && {
+  const bool is_empty =
+      reading_.measurements.empty() && reading_.named.empty() && reading_.left_out.empty() && reading_.faults.empty();
+  if (is_empty && !if_nothing.empty()) fault({}, "", std::string(if_nothing));
+  return std::move(reading_);
 }
 
 }  // namespace c3sim::calibrate

@@ -1,4 +1,5 @@
-// What the reader of a log has read so far: measurements, rows left out, faults, each with its place in the file.
+// A log while it is read, line by line, and what its reader has found so far: measurements, rows left out, faults, each
+// with its place in the file.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,14 @@ namespace c3sim::calibrate {
 
 class LogReading {
  public:
-  // `name` is that of the file, perhaps with folders.
-  explicit LogReading(std::string name);
+  // `name` is that of the file, perhaps with folders; the text must outlive it.
+  explicit LogReading(std::string name, std::string_view text = {});
+
+  // Goes on to the next line; of one that is too long for a tool to have printed there is a fault instead.
+  bool next();
+  const LogCell& line() const { return lines_.line(); }
+  // Whether no end of line follows it: it may have been cut off.
+  bool is_cut() const { return !lines_.is_ended(); }
 
   // `path` names the cell for people: "time".
   void fault(const LogCell& at, std::string_view path, std::string what);
@@ -33,17 +40,20 @@ class LogReading {
   std::optional<int> integer(const LogCell& cell, int low, int high, std::string_view path);
   // From 1 B to 1 TiB.
   std::optional<sim::Bytes> bytes(const LogCell& cell, std::string_view path);
-  // Whether a tool may have printed the line: not of one that is too long.
-  bool accepts(const LogCell& line);
 
   const std::string& name() const { return name_; }
   std::size_t faults() const { return reading_.faults.size(); }
-  // Nothing at all was found.
-  bool empty() const;
-  Reading take() && { return std::move(reading_); }
+  // With a fault, where nothing at all was found, that says what is accepted.
+  Reading take(std::string_view if_nothing = {}) &&;
 
  private:
+  // The value, or a fault and nothing: `beyond` says what is wrong with one that is not within its bounds.
+  template <class T, class Beyond>
+  std::optional<T> checked(const LogCell& cell, std::string_view path, const sim::Parsed<T>& parsed, bool is_within,
+                           const Beyond& beyond);
+
   std::string name_;
+  LogLines lines_;
   Reading reading_;
 };
 

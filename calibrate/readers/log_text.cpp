@@ -1,11 +1,14 @@
 #include "calibrate/readers/log_text.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <array>
 
 namespace c3sim::calibrate {
 
 namespace {
+
+using re2::RE2;
 
 constexpr std::size_t most_shown = 40;
 constexpr std::string_view blanks = " \t\r\v\f";
@@ -59,31 +62,35 @@ bool LogLines::next() {
   return true;
 }
 
+LogPattern::LogPattern(const char* expression) : expression_(std::make_shared<const RE2>(expression, RE2::Latin1)) {}
+
+bool LogPattern::is_in(std::string_view text) const { return RE2::PartialMatch(text, *expression_); }
+
+LogCells LogPattern::groups(const LogCell& text) const {
+  std::vector<re2::StringPiece> pieces(static_cast<std::size_t>(expression_->NumberOfCapturingGroups()) + 1);
+  LogCells cells;
+  if (!expression_->Match(text.text, 0, text.text.size(), RE2::UNANCHORED, pieces.data(),
+                          static_cast<int>(pieces.size()))) {
+    return cells;
+  }
+  for (const re2::StringPiece& piece : pieces) {
+    const bool takes_part = piece.data() != nullptr;
+    cells.push_back(takes_part ? text.from(static_cast<std::size_t>(piece.data() - text.text.data()), piece.size())
+                               : text.from(0, 0));
+  }
+  return cells;
+}
+
+std::string LogPattern::erased_from(std::string text) const {
+  RE2::GlobalReplace(&text, *expression_, "");
+  return text;
+}
+
 // ESC [ parameters letter; ESC ] words BEL, or ESC \ behind them; ESC and one letter. None goes on past its line.
 std::string without_escapes(std::string text) {
-  constexpr char escape = '\x1b';
-  if (text.find(escape) == std::string::npos) return text;
-  const auto end_of = [&text](std::size_t at) {
-    const char kind = at + 1 < text.size() ? text[at + 1] : '\n';
-    if (kind == '[') {
-      const std::size_t end = text.find_first_not_of("0123456789:;<=>? !\"#$%&'()*+,-./", at + 2);
-      return end == std::string::npos ? text.size() : text[end] < '@' ? end : end + 1;
-    }
-    if (kind == ']') {
-      const std::size_t end = text.find_first_of("\a\x1b\n", at + 2);
-      if (end == std::string::npos) return text.size();
-      return text[end] == '\a' ? end + 1 : text[end] == escape && text.substr(end + 1, 1) == "\\" ? end + 2 : end;
-    }
-    return kind < ' ' ? at + 1 : at + 2;
-  };
-  std::string plain;
-  plain.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t next = std::min(text.find(escape, at), text.size());
-    plain.append(text, at, next - at);
-    at = next < text.size() ? end_of(next) : next;
-  }
-  return plain;
+  if (text.find('\x1b') == std::string::npos) return text;
+  static const LogPattern escape(R"(\x1b(?:\[[ -?]*[@-\x7f]?|\][^\a\x1b\n]*(?:\a|\x1b\\)?|[ -Z\\^-\x7f])?)");
+  return escape.erased_from(std::move(text));
 }
 
 LogCell trimmed(const LogCell& cell) {
@@ -115,19 +122,13 @@ LogCells fields_of(const LogCell& line, std::string_view separator) {
 }
 
 LogCell without_rank(const LogCell& line) {
-  constexpr std::array<std::string_view, 2> streams{"<stdout>:", "<stderr>:"};
+  static const LogPattern job(R"(^[ \t\r\v\f]*\[[0-9,]*\]<std(?:out|err)>:)");
   const std::size_t begin = std::min(line.text.find_first_not_of(blanks), line.text.size());
   const std::string_view text = line.text.substr(begin);
-  if (text.starts_with('[')) {
-    const std::size_t job = text.find_first_not_of("0123456789,", 1);
-    if (job == std::string_view::npos || text[job] != ']') return line;
-    for (const std::string_view stream : streams) {
-      if (text.substr(job + 1).starts_with(stream)) return line.from(begin + job + 1 + stream.size());
-    }
-    return line;
-  }
   const std::size_t rank = digits_of(text);
-  return rank > 0 && text.substr(rank).starts_with(": ") ? line.from(begin + rank + 2) : line;
+  if (rank > 0 && text.substr(rank).starts_with(": ")) return line.from(begin + rank + 2);
+  const LogCells found = text.starts_with('[') ? job.groups(line) : LogCells();
+  return found.empty() ? line : line.from(found.front().text.size());
 }
 
 sim::Parsed<double> parse_printed_number(std::string_view text) {

@@ -3,11 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/config/config_text.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace c3sim::calibrate {
 
@@ -18,6 +23,7 @@ struct LogCell {
   int column = 1;
 
   bool operator==(const LogCell&) const = default;
+  bool holds(std::string_view part) const { return text.find(part) != std::string_view::npos; }
   // Without the bytes before `begin`, and of the rest at most so many.
   LogCell from(std::size_t begin, std::size_t size = std::string_view::npos) const {
     return {text.substr(begin, size), line, column + static_cast<int>(begin)};
@@ -42,6 +48,22 @@ class LogLines {
   std::string_view rest_;
   LogCell line_{.text = {}, .line = 0};
   bool is_ended_ = true;
+};
+
+// A regular expression over bytes, as RE2 has them: in time linear in the text, whatever stands in it.
+class LogPattern {
+ public:
+  explicit LogPattern(const char* expression);
+
+  // Whether it holds somewhere in the text.
+  bool is_in(std::string_view text) const;
+  // Where it holds first in the text, and what its groups hold there, the whole of it before them; none where it does
+  // not hold. A group that took no part is empty.
+  LogCells groups(const LogCell& text) const;
+  std::string erased_from(std::string text) const;
+
+ private:
+  std::shared_ptr<const re2::RE2> expression_;
 };
 
 // Whether a log has such a line.

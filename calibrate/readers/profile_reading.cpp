@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "calibrate/readers/kineto.h"
+#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/log_reading.h"
+#include "calibrate/readers/repeated_runs.h"
 #include "calibrate/readers/rocprof_trace.h"
-#include "calibrate/readers/trace_runs.h"
 #include "sim/config/measurement_text.h"
 
 namespace c3sim::calibrate {
@@ -24,8 +26,19 @@ namespace {
 struct Run {
   Stay stay;
   std::size_t work = 0;            // the first, place in Profile::work
+  std::size_t subject = 0;         // place among the subjects
   const study::Trial* trial = {};  // of a product whose operator tells it
   double length() const { return stay.end - stay.begin; }
+};
+
+// What runs have in common, and which of them were alone on their GPU.
+struct Subject {
+  std::string words;                 // for people
+  std::optional<KnownWork> known{};  // as an operator or a list of labels tells it; none: a name alone
+  std::vector<std::size_t> alone{};  // places among the runs
+  std::size_t beside = 0;            // those that were not, and of which nothing else is told
+  int first_beside = 0;              // its line
+  double seconds_beside = 0.0;
 };
 
 // Who was on the GPU for more than a hundredth of a run's time.
@@ -45,6 +58,7 @@ class RunReader {
     is_told_.resize(runs_.size());
     std::vector<Measurement> concurrent = beside_collectives();
     for (Measurement& one : played_again()) concurrent.push_back(std::move(one));
+    find_alone();
     add_alone();
     for (Measurement& one : concurrent) reading_.add(std::move(one));
     for (const auto& [why, what] : profile_.misunderstood) {
@@ -55,6 +69,7 @@ class RunReader {
   }
 
  private:
+  int line_of(std::size_t run) const { return profile_.work[runs_[run].work].line; }
   const models::CollectiveSpec* collective_of(std::size_t run) const {
     const ProfiledWork& work = profile_.work[runs_[run].work];
     return work.collective ? &*work.collective : nullptr;
@@ -63,7 +78,9 @@ class RunReader {
   void gather_runs();
   void find_company();
   void meet(std::size_t one, std::size_t other, double both);
+  void find_alone();
   void add_alone();
+  void add_alone(const Subject& subject);
   std::vector<Measurement> beside_collectives();
   std::vector<Measurement> played_again();
 
@@ -73,9 +90,9 @@ class RunReader {
   std::vector<Run> runs_;
   std::vector<Company> company_;  // by run
   std::vector<bool> is_told_;     // by run: by what ran beside it
-  TraceRuns alone_;
-  std::map<std::pair<std::optional<study::Trial>, std::string>, std::size_t> subjects_;
-  std::map<std::size_t, KnownWork> works_;  // by subject
+  std::vector<Subject> subjects_;
+  std::map<std::string, std::size_t> kernels_;                                        // subjects by name
+  std::map<std::pair<std::optional<study::Trial>, std::string>, std::size_t> works_;  // by what is known
 };
 
 std::size_t RunReader::subject_of(const ProfiledWork& work) {
@@ -87,13 +104,12 @@ std::size_t RunReader::subject_of(const ProfiledWork& work) {
   } else if (work.kind == WorkKind::collective) {
     known.why_not = work.why_unknown;
   } else {
-    return alone_.kernel(work.name);
+    const auto [at, is_new] = kernels_.try_emplace(work.name, subjects_.size());
+    if (is_new) subjects_.push_back({work.name});
+    return at->second;
   }
-  const auto [at, is_new] = subjects_.try_emplace({known.trial, known.why_not}, 0);
-  if (is_new) {
-    at->second = alone_.add_subject(known.trial ? study::to_string(*known.trial) : known.why_not);
-    works_.emplace(at->second, known);
-  }
+  const auto [at, is_new] = works_.try_emplace({known.trial, known.why_not}, subjects_.size());
+  if (is_new) subjects_.push_back({known.trial ? study::to_string(*known.trial) : known.why_not, known});
   return at->second;
 }
 
@@ -112,13 +128,9 @@ void RunReader::gather_runs() {
         continue;
       }
     }
-    runs_.push_back({stay, place, nullptr});
+    runs_.push_back({stay, place, subject_of(work)});
     if (work.product && profile_.products[*work.product].trial)
       runs_.back().trial = &*profile_.products[*work.product].trial;
-  }
-  for (const Run& run : runs_) {
-    const ProfiledWork& work = profile_.work[run.work];
-    alone_.add(subject_of(work), run.stay, work.line);
   }
 }
 
@@ -153,39 +165,16 @@ void RunReader::find_company() {
   }
 }
 
-void RunReader::add_alone() {
-  for (const TraceRuns::Alone& one : alone_.alone(reading_, is_told_)) {
-    const auto& [median, low, high] = one.seconds;
-    const auto known = works_.find(one.subject);
-    if (known == works_.end()) {
-      reading_.add(NamedRuns{one.words, "", one.line, one.runs, median, low, high, one.all});
-      continue;
-    }
-    if (!known->second.trial) {
-      reading_.leave_out(one.line, known->second.why_not, fmt::format("run {} times", one.runs), one.all);
-      continue;
-    }
-    const study::Trial& trial = *known->second.trial;
-    const bool waits = std::holds_alternative<study::CollectiveTrial>(trial);
-    Measurement measurement;
-    measurement.line = one.line;
-    measurement.role = waits ? Role::predict : Role::unlisted;
-    measurement.group = fmt::format("profiler: {}", study::kind_of(trial));
-    measurement.trial = trial;
-    measurement.holds_waits = waits;
-    for (const std::size_t place : one.places) {
-      if (waits) measurement.runs.push_back({runs_[place].work, runs_[place].length()});
-    }
-    measurement.seen.push_back({.figure = study::Figure::kernel_time, .value = median, .low = low, .high = high});
-    reading_.add(std::move(measurement));
-  }
+// Of at least one run.
+Percentiles percentiles_of_runs(const std::vector<TracedRun>& runs) {
+  std::vector<double> values;
+  for (const TracedRun& run : runs) values.push_back(run.value);
+  return percentiles_of(std::move(values));
 }
 
 Measurement of_runs(int line, std::string group, study::Trial trial, study::Figure figure,
                     std::vector<TracedRun> runs) {
-  std::vector<double> values;
-  for (const TracedRun& run : runs) values.push_back(run.value);
-  const auto [median, low, high] = percentiles_of(std::move(values));
+  const auto [median, low, high] = percentiles_of_runs(runs);
   Measurement one;
   one.line = line;
   one.role = Role::predict;
@@ -195,6 +184,58 @@ Measurement of_runs(int line, std::string group, study::Trial trial, study::Figu
   one.runs = std::move(runs);
   one.seen.push_back({.figure = figure, .value = median, .low = low, .high = high});
   return one;
+}
+
+void RunReader::find_alone() {
+  std::vector<Stay> stays;
+  for (const Run& run : runs_) stays.push_back(run.stay);
+  const std::vector<bool> beside = is_beside_others(stays);
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    Subject& subject = subjects_[runs_[i].subject];
+    if (!beside[i]) subject.alone.push_back(i);
+    if (!beside[i] || is_told_[i]) continue;
+    subject.seconds_beside += runs_[i].length();
+    if (subject.beside++ == 0) subject.first_beside = line_of(i);
+  }
+}
+
+void RunReader::add_alone() {
+  for (const Subject& subject : subjects_) {
+    if (subject.beside == 0) continue;
+    reading_.leave_out(
+        subject.first_beside, "ran beside other work on its GPU",
+        fmt::format("{}, {} of {} times", shown(subject.words), subject.beside, subject.beside + subject.alone.size()),
+        subject.seconds_beside);
+  }
+  for (const Subject& subject : subjects_) {
+    if (!subject.alone.empty()) add_alone(subject);
+  }
+}
+
+void RunReader::add_alone(const Subject& subject) {
+  std::vector<TracedRun> runs;
+  double all = 0.0;
+  for (const std::size_t run : subject.alone) {
+    runs.push_back({runs_[run].work, runs_[run].length()});
+    all += runs_[run].length();
+  }
+  const int line = line_of(subject.alone.front());
+  if (!subject.known) {
+    const auto [median, low, high] = percentiles_of_runs(runs);
+    return reading_.add(NamedRuns{subject.words, "", line, runs.size(), median, low, high, all});
+  }
+  if (!subject.known->trial) {
+    return reading_.leave_out(line, subject.known->why_not, fmt::format("run {} times", runs.size()), all);
+  }
+  const study::Trial& trial = *subject.known->trial;
+  Measurement measurement = of_runs(line, fmt::format("profiler: {}", study::kind_of(trial)), trial,
+                                    study::Figure::kernel_time, std::move(runs));
+  if (!std::holds_alternative<study::CollectiveTrial>(trial)) {  // of which no run waits for another rank
+    measurement.role = Role::unlisted;
+    measurement.holds_waits = false;
+    measurement.runs.clear();
+  }
+  reading_.add(std::move(measurement));
 }
 
 // GEMMs with one collective and nothing else beside them: a pair, where that collective had nothing else beside it
@@ -218,7 +259,7 @@ std::vector<Measurement> RunReader::beside_collectives() {
     const bool only_two = company_[other].others == 1 && company_[other].last == i;
     if (!only_two && (here.begin < there.begin || there.end < here.end)) continue;
     Pair& pair = pairs[{gemm->shape, *collective, only_two, here.begin < there.begin}];
-    if (pair.runs.empty()) pair.line = profile_.work[runs_[i].work].line;
+    if (pair.runs.empty()) pair.line = line_of(i);
     pair.runs.push_back({runs_[other].work, runs_[i].length()});
     pair.delays.push_back(only_two ? std::abs(here.begin - there.begin) : 0.0);
     is_told_[i] = true;
@@ -298,6 +339,9 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
   return profiles;
 }
 
+namespace {
+
+// A trace of PyTorch's profiler; labels are those beside it.
 Reading read_torch_trace(std::string_view text, const std::string& path) {
   try {
     return reading_of(read_kineto(text, path, Labels::beside(path)), path);
@@ -308,6 +352,7 @@ Reading read_torch_trace(std::string_view text, const std::string& path) {
   }
 }
 
+// A trace of rocprofv3, of kernels or copies, by itself; likewise.
 Reading read_rocprof_trace(std::string_view text, const std::string& path) {
   LogReading log(path);
   Reading reading;
@@ -320,5 +365,17 @@ Reading read_rocprof_trace(std::string_view text, const std::string& path) {
   reading.faults.insert(reading.faults.begin(), told.faults.begin(), told.faults.end());
   return reading;
 }
+
+}  // namespace
+
+const LogFormat rocprof_kernel_trace{"rocprofv3 kernel trace",
+                                     "times of kernels by name, from rocprofv3 --kernel-trace", is_rocprof_kernel_trace,
+                                     read_rocprof_trace};
+
+const LogFormat rocprof_copy_trace{"rocprofv3 memory copy trace", "times of copies, from rocprofv3 --memory-copy-trace",
+                                   is_rocprof_copy_trace, read_rocprof_trace};
+
+const LogFormat torch_trace{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,
+                            read_torch_trace};
 
 }  // namespace c3sim::calibrate

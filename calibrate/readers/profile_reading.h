@@ -20,9 +20,4 @@ Reading reading_of(Profile profile, const std::string& path);
 // sim::ConfigError for others, and for those without work on a GPU.
 std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files);
 
-// A trace of PyTorch's profiler; labels are those beside it.
-Reading read_torch_trace(std::string_view text, const std::string& path);
-// A trace of rocprofv3, of kernels or copies, by itself; likewise.
-Reading read_rocprof_trace(std::string_view text, const std::string& path);
-
 }  // namespace c3sim::calibrate

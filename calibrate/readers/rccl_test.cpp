@@ -28,24 +28,14 @@ constexpr std::array tested_collectives{TestedCollective{"allreducebias", {}},
                                         TestedCollective{"scatter", {}},
                                         TestedCollective{"reduce", {}}};
 
-std::string_view program_of(std::string_view word) {
-  const std::size_t folder = word.rfind('/');
-  return folder == std::string_view::npos ? word : word.substr(folder + 1);
-}
-
 // The number behind the first of these options; nothing where none of them is there.
-std::optional<int> option(std::span<const std::string_view> words, std::span<const std::string_view> names) {
+std::optional<int> option(std::span<const std::string_view> words, std::initializer_list<std::string_view> names) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (std::ranges::find(names, words[i]) == names.end()) continue;
     const sim::Parsed<std::int64_t> parsed = parse_printed_integer(words[i + 1]);
     if (parsed.error.empty() && parsed.value >= 0 && parsed.value <= most_units) return static_cast<int>(parsed.value);
   }
   return {};
-}
-
-bool launches_processes(std::string_view word) {
-  constexpr std::array<std::string_view, 5> launchers{"mpirun", "mpiexec", "orterun", "prterun", "srun"};
-  return std::ranges::find(launchers, program_of(word)) != launchers.end();
 }
 
 std::string group_of(const RcclTest& test) {
@@ -98,31 +88,32 @@ std::string RcclTest::why_not() const {
 }
 
 bool read_command(std::span<const std::string_view> words, RcclTest& test) {
-  const auto program = std::ranges::find_if(words, [](std::string_view word) {
-    return program_of(word).ends_with("_perf") && collective_called(program_of(word)) != nullptr;
+  const auto program_of = [](std::string_view word) { return word.substr(word.rfind('/') + 1); };  // npos + 1 is 0
+  const auto program = std::ranges::find_if(words, [&](std::string_view word) {
+    return word.ends_with("_perf") && collective_called(program_of(word)) != nullptr;
   });
   if (program == words.end()) return false;
   const auto before = words.first(static_cast<std::size_t>(program - words.begin()));
   const auto behind = words.subspan(before.size() + 1);
   test.collective = collective_called(program_of(*program));
-  using Names = std::array<std::string_view, 3>;
-  if (std::ranges::any_of(before, launches_processes)) {
-    test.processes = option(before, Names{"-np", "-n", "--np"}).value_or(test.processes);
+  static const LogPattern launcher("(?:^|/)(?:mpirun|mpiexec|orterun|prterun|srun)$");
+  if (std::ranges::any_of(before, [](std::string_view word) { return launcher.is_in(word); })) {
+    test.processes = option(before, {"-np", "-n", "--np"}).value_or(test.processes);
   }
-  test.threads = option(behind, Names{"-t", "--nthreads"}).value_or(test.threads);
-  test.gpus_each = option(behind, Names{"-g", "--ngpus"}).value_or(test.gpus_each);
-  test.aggregated = option(behind, Names{"-m", "--agg_iters"}).value_or(test.aggregated);
-  test.graph = option(behind, Names{"-G", "--hipgraph", "--cudagraph"}).value_or(test.graph ? 1 : 0) > 0;
+  test.threads = option(behind, {"-t", "--nthreads"}).value_or(test.threads);
+  test.gpus_each = option(behind, {"-g", "--ngpus"}).value_or(test.gpus_each);
+  test.aggregated = option(behind, {"-m", "--agg_iters"}).value_or(test.aggregated);
+  test.graph = option(behind, {"-G", "--hipgraph", "--cudagraph"}).value_or(test.graph ? 1 : 0) > 0;
   return true;
 }
 
-void record(const RcclRow& row, const RcclTest& test, LogReading& reading) {
-  if (std::string why = test.why_not(); !why.empty()) return reading.leave_out(row.line, std::move(why));
-  if (!row.bytes) return reading.leave_out(row.line, "nothing is moved: its size is 0");
-  if (row.wrong > 0.0) return reading.leave_out(row.line, "elements came out wrong");
-  if (row.of_host_time) return reading.leave_out(row.line, "the time of the host's calls is compared with nothing");
+void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
+  if (std::string why = test.why_not(); !why.empty()) return log.leave_out(row.line, std::move(why));
+  if (!row.bytes) return log.leave_out(row.line, "nothing is moved: its size is 0");
+  if (row.wrong > 0.0) return log.leave_out(row.line, "elements came out wrong");
+  if (row.of_host_time) return log.leave_out(row.line, "the time of the host's calls is compared with nothing");
   const std::optional<double> time = row.out_of_place ? row.out_of_place : row.in_place;
-  if (!time) return reading.leave_out(row.line, "nothing was measured of what is compared");
+  if (!time) return log.leave_out(row.line, "nothing was measured of what is compared");
 
   models::CollectiveSpec spec;
   spec.kind = *test.collective->kind;
@@ -138,19 +129,19 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& reading) {
   measurement.group = group_of(test);
   measurement.trial = study::CollectiveTrial{spec};
   measurement.seen.push_back(seen);
-  reading.add(std::move(measurement));
+  log.add(std::move(measurement));
 }
 
-std::optional<double> wrong_elements(const LogCell& cell, std::string_view path, LogReading& reading) {
+std::optional<double> wrong_elements(const LogCell& cell, std::string_view path, LogReading& log) {
   if (cell.text == "N/A") return 0.0;
   constexpr double unchecked = -1.0;
-  return reading.number(cell, unchecked, 1e18, path);
+  return log.number(cell, unchecked, 1e18, path);
 }
 
-void fault_of_no_collective(const LogCell& at, LogReading& reading) {
-  reading.fault(at, "collective",
-                "the log does not say which one it measured; accepted are the command that ran it (all_reduce_perf), "
-                "or a file named after it: all_reduce.txt, all_gather, reduce_scatter, alltoall, broadcast");
+void fault_of_no_collective(const LogCell& at, LogReading& log) {
+  log.fault(at, "collective",
+            "the log does not say which one it measured; accepted are the command that ran it (all_reduce_perf), "
+            "or a file named after it: all_reduce.txt, all_gather, reduce_scatter, alltoall, broadcast");
 }
 
 }  // namespace c3sim::calibrate

@@ -54,12 +54,12 @@ struct RcclRow {
 };
 
 // The time out of place, with that in place as its spread; or why the row is left out.
-void record(const RcclRow& row, const RcclTest& test, LogReading& reading);
+void record(const RcclRow& row, const RcclTest& test, LogReading& log);
 
 // Elements that came out wrong; "N/A" or -1 where nobody looked.
-std::optional<double> wrong_elements(const LogCell& cell, std::string_view path, LogReading& reading);
+std::optional<double> wrong_elements(const LogCell& cell, std::string_view path, LogReading& log);
 
 // A fault: nothing says which collective was run.
-void fault_of_no_collective(const LogCell& at, LogReading& reading);
+void fault_of_no_collective(const LogCell& at, LogReading& log);
 
 }  // namespace c3sim::calibrate

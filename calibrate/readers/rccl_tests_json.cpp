@@ -25,7 +25,7 @@ struct Result {
 
 class JsonReader {
  public:
-  explicit JsonReader(const std::string& name) : reading_(name) {}
+  explicit JsonReader(const std::string& name) : log_(name) {}
 
   Reading read(std::string_view text) &&;
 
@@ -42,7 +42,7 @@ class JsonReader {
   void read_units(const JsonRecord& record, std::string_view key, int low, int& value);
   void record_results();
 
-  LogReading reading_;
+  LogReading log_;
   RcclTest test_;  // of the whole text
   std::vector<Result> results_;
   std::map<std::string, std::size_t, std::less<>> unpaired_;  // of results_, by what their two runs have in common
@@ -60,12 +60,9 @@ bool has_run(const JsonRecord& record, const std::string& run) {
 
 Reading JsonReader::read(std::string_view text) && {
   const std::optional<JsonFault> fault = read_json_records(text, [this](const JsonRecord& record) { take(record); });
-  if (fault) reading_.fault(fault->at, "", fault->what);
+  if (fault) log_.fault(fault->at, "", fault->what);
   record_results();
-  if (reading_.empty()) {
-    reading_.fault({}, "", "no result: records with size, and out_of_place or inPlace, are accepted");
-  }
-  return std::move(reading_).take();
+  return std::move(log_).take("no result: records with size, and out_of_place or inPlace, are accepted");
 }
 
 void JsonReader::take(const JsonRecord& record) {
@@ -96,8 +93,7 @@ void JsonReader::take_settings(const JsonRecord& record) {
 }
 
 void JsonReader::take_device(const JsonRecord& record) {
-  const std::optional<int> rank =
-      reading_.integer(record.find("rank")->cell(), 0, most_units - 1, path_of(record, "rank"));
+  const std::optional<int> rank = log_.integer(record.find("rank")->cell(), 0, most_units - 1, path_of(record, "rank"));
   if (rank) test_.ranks.insert(*rank);
   if (has(record, "group")) test_.has_groups |= record.text("group") != "0";
   for (const std::string_view key : {"hostname", "host"}) {
@@ -111,7 +107,7 @@ void JsonReader::read_units(const JsonRecord& record, std::string_view key, int 
   if (said->text == "true") {
     value = 1;
   } else {
-    value = reading_.integer(said->cell(), low, most_units, path_of(record, key)).value_or(value);
+    value = log_.integer(said->cell(), low, most_units, path_of(record, key)).value_or(value);
   }
 }
 
@@ -119,11 +115,11 @@ void JsonReader::read_units(const JsonRecord& record, std::string_view key, int 
 bool JsonReader::read_size(const JsonRecord& record, RcclRow& row) {
   const JsonValue* const size = record.find("size");
   if (size == nullptr) {
-    reading_.fault(record.at, path_of(record, "size"), "is missing: bytes are accepted");
+    log_.fault(record.at, path_of(record, "size"), "is missing: bytes are accepted");
     return false;
   }
   if (size->text == "0") return true;
-  row.bytes = reading_.bytes(size->cell(), path_of(record, "size"));
+  row.bytes = log_.bytes(size->cell(), path_of(record, "size"));
   return row.bytes.has_value();
 }
 
@@ -133,21 +129,21 @@ void JsonReader::read_run(const JsonRecord& record, const std::string& run, std:
     const JsonValue* const wrong = record.find(prefix + std::string(key));
     if (wrong == nullptr) continue;
     const std::string path = path_of(record, prefix + std::string(key));
-    row.wrong = std::max(row.wrong, wrong_elements(wrong->cell(), path, reading_).value_or(0.0));
+    row.wrong = std::max(row.wrong, wrong_elements(wrong->cell(), path, log_).value_or(0.0));
   }
   row.of_host_time |= has(record, prefix + "cputime");
   const JsonValue* const said = record.find(prefix + (row.of_host_time ? "cputime" : "time"));
   if (said == nullptr || said->text == "N/A" || !row.bytes) return;
-  time = reading_.figure(said->cell(), study::Figure::time, path_of(record, prefix + "time"));
+  time = log_.figure(said->cell(), study::Figure::time, path_of(record, prefix + "time"));
 }
 
 void JsonReader::take_both_runs(const JsonRecord& record) {
-  const std::size_t faults_before = reading_.faults();
+  const std::size_t faults_before = log_.faults();
   Result result{.row = {.line = record.at.line}, .test = {}, .at = record.at};
   if (!read_size(record, result.row)) return;
   read_run(record, "outofplace", result.row.out_of_place, result.row);
   read_run(record, "inplace", result.row.in_place, result.row);
-  if (reading_.faults() == faults_before) results_.push_back(std::move(result));
+  if (log_.faults() == faults_before) results_.push_back(std::move(result));
 }
 
 RcclTest JsonReader::test_of(const JsonRecord& record) {
@@ -157,7 +153,7 @@ RcclTest JsonReader::test_of(const JsonRecord& record) {
     if (name == nullptr || test.collective != nullptr) continue;
     test.collective = collective_called(name->text);
     if (test.collective != nullptr) continue;
-    reading_.fault(
+    log_.fault(
         name->cell(), path_of(record, key),
         shown(name->text) + " is not known: AllReduce, AllGather, ReduceScatter, AlltoAll and Broadcast are accepted");
   }
@@ -172,18 +168,18 @@ std::optional<bool> JsonReader::read_in_place(const JsonRecord& record) {
   const JsonValue& said = *record.find("inplace");
   if (said.text == "0" || said.text == "false") return false;
   if (said.text == "1" || said.text == "true") return true;
-  reading_.fault(said.cell(), path_of(record, "inPlace"), shown(said.text) + " is not known: 0 and 1 are accepted");
+  log_.fault(said.cell(), path_of(record, "inPlace"), shown(said.text) + " is not known: 0 and 1 are accepted");
   return {};
 }
 
 void JsonReader::take_one_run(const JsonRecord& record) {
-  const std::size_t faults_before = reading_.faults();
+  const std::size_t faults_before = log_.faults();
   Result result{.row = {.line = record.at.line}, .test = test_of(record), .at = record.at};
   const std::optional<bool> in_place = read_in_place(record);
   if (!read_size(record, result.row) || !in_place) return;
   RcclRow& row = result.row;
   read_run(record, "", *in_place ? row.in_place : row.out_of_place, row);
-  if (reading_.faults() != faults_before) return;
+  if (log_.faults() != faults_before) return;
 
   std::string pair;
   for (const std::string_view key :
@@ -203,18 +199,16 @@ void JsonReader::take_one_run(const JsonRecord& record) {
 }
 
 void JsonReader::record_results() {
-  if (test_.collective == nullptr) test_.collective = collective_of_file(reading_.name());
+  if (test_.collective == nullptr) test_.collective = collective_of_file(log_.name());
   for (Result& result : results_) {
     RcclTest& test = result.test ? *result.test : test_;
     if (test.collective == nullptr) test.collective = test_.collective;
-    if (test.collective == nullptr) return fault_of_no_collective(result.at, reading_);
-    record(result.row, test, reading_);
+    if (test.collective == nullptr) return fault_of_no_collective(result.at, log_);
+    record(result.row, test, log_);
   }
 }
 
-}  // namespace
-
-bool is_rccl_tests_json(std::string_view text) {
+bool is_json_of_rccl_tests(std::string_view text) {
   text = sim::without_byte_order_mark(text);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || (text[begin] != '{' && text[begin] != '[')) return false;
@@ -222,6 +216,10 @@ bool is_rccl_tests_json(std::string_view text) {
   return holds("\"out_of_place\"") || holds("\"in_place\"") || (holds("\"inPlace\"") && holds("\"busBw\""));
 }
 
-Reading read_rccl_tests_json(std::string_view text, const std::string& name) { return JsonReader(name).read(text); }
+}  // namespace
+
+const LogFormat rccl_tests_json{
+    "rccl-tests JSON", "the same as they write them with -J FILE (nccl-tests) or -Z json (rccl-tests)",
+    is_json_of_rccl_tests, [](std::string_view text, const std::string& name) { return JsonReader(name).read(text); }};
 
 }  // namespace c3sim::calibrate

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -69,33 +68,23 @@ std::optional<Heads> heads_of(const LogCells& words) {
   return heads;
 }
 
-bool is_element_type(std::string_view word) {
-  constexpr std::array<std::string_view, 10> types{"int",    "uint",   "char", "float", "half",
-                                                   "double", "bfloat", "fp8",  "f8",    "long"};
-  return std::ranges::any_of(types, [word](std::string_view type) { return word.starts_with(type); });
-}
-
 // Two of size, count and type suffice, so that a damaged row is one still.
 bool looks_like_row(const LogCells& words) {
+  static const LogPattern element_type("^(?:u?int|char|float|half|double|bfloat|fp8|f8|long)");
   if (words.size() < 2) return false;
-  int known = words.size() > 2 && is_element_type(words[2].text) ? 1 : 0;
+  int known = words.size() > 2 && element_type.is_in(words[2].text) ? 1 : 0;
   for (std::size_t i = 0; i < 2; ++i) known += parse_printed_integer(words[i].text).error.empty() ? 1 : 0;
   return known >= 2;
 }
 
 class RcclTextReader {
  public:
-  RcclTextReader(std::string_view text, const std::string& name) : lines_(text), reading_(name) {}
+  RcclTextReader(std::string_view text, const std::string& name) : log_(name, text) {}
 
   Reading read() && {
-    while (lines_.next()) {
-      if (reading_.accepts(lines_.line())) read_line(without_rank(lines_.line()));
-    }
+    while (log_.next()) read_line(without_rank(log_.line()));
     end_test();
-    if (reading_.empty()) {
-      reading_.fault({}, "", "no row of results: a table under '# size count type ...' is accepted");
-    }
-    return std::move(reading_).take();
+    return std::move(log_).take("no row of results: a table under '# size count type ...' is accepted");
   }
 
  private:
@@ -107,11 +96,13 @@ class RcclTextReader {
   void read_command_of(const LogCells& words);
   void read_row(LogCells words);
   std::optional<double> read_wrong(const LogCell& cell);
-  void begin_test();
+  void begin_test() {
+    end_test();
+    test_ = std::exchange(next_, {});
+  }
   void end_test();
 
-  LogLines lines_;
-  LogReading reading_;
+  LogReading log_;
   RcclTest test_;
   RcclTest next_;  // what a command above the next test said of it
   std::optional<Heads> heads_;
@@ -142,41 +133,30 @@ void RcclTextReader::read_heads(const LogCells& words) {
   in_table_ = heads_.has_value();
   place_of_heads_ = words.front();
   if (heads_) return;
-  reading_.fault(words.front(), "",
-                 "the columns are not known; accepted are size count type [redop root] and, once or twice, time algbw "
-                 "busbw #wrong");
+  log_.fault(words.front(), "",
+             "the columns are not known; accepted are size count type [redop root] and, once or twice, time algbw "
+             "busbw #wrong");
 }
 
 void RcclTextReader::read_parameters(const LogCells& words) {
   if (heads_) begin_test();
-  const auto read = [&](std::string_view name, int low, int& value) {
-    if (const LogCell* const cell = behind(words, name)) {
-      value = reading_.integer(*cell, low, most_units, name).value_or(value);
-    }
+  const auto read = [this](const LogCell* cell, std::string_view name, int low, int otherwise) {
+    return cell == nullptr ? otherwise : log_.integer(*cell, low, most_units, name).value_or(otherwise);
   };
-  read("nThread", 1, test_.threads);
-  read("nGpus", 1, test_.gpus_each);
-  int graph = test_.graph ? 1 : 0;
-  read("graph:", 0, graph);
-  test_.graph = graph > 0;
-  const auto aggregated = std::ranges::find(words, "agg", &LogCell::text);
-  if (aggregated != words.end()) {
-    const LogCells rest(aggregated, words.end());
-    if (const LogCell* const cell = behind(rest, "iters:")) {
-      test_.aggregated = reading_.integer(*cell, 1, most_units, "agg iters").value_or(1);
-    }
-  }
+  test_.threads = read(behind(words, "nThread"), "nThread", 1, test_.threads);
+  test_.gpus_each = read(behind(words, "nGpus"), "nGpus", 1, test_.gpus_each);
+  test_.graph = read(behind(words, "graph:"), "graph:", 0, test_.graph ? 1 : 0) > 0;
+  const LogCells rest(std::ranges::find(words, "agg", &LogCell::text), words.end());
+  if (const LogCell* const cell = behind(rest, "iters:")) test_.aggregated = read(cell, "agg iters", 1, 1);
 }
 
 // "#  Rank  0 Group  0 Pid  35612 on   node-1 device  0 [0000:0f:00.0] AMD Instinct MI300X"
 void RcclTextReader::read_rank(const LogCells& words) {
   if (heads_) begin_test();
-  if (const std::optional<int> rank = reading_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);
+  if (const std::optional<int> rank = log_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);
   const auto bus = std::ranges::find_if(words, [](const LogCell& word) { return word.text.starts_with('['); });
   if (bus != words.end() && bus + 1 != words.end()) {
-    const char* const begin = (bus + 1)->text.data();
-    const std::string_view last = words.back().text;
-    reading_.set_gpu({begin, static_cast<std::size_t>(last.data() + last.size() - begin)});
+    log_.set_gpu({(bus + 1)->text.data(), words.back().text.data() + words.back().text.size()});
   }
   if (const LogCell* const group = behind(words, "Group")) test_.has_groups |= group->text != "0";
   if (const LogCell* const host = behind(words, "on")) test_.hosts.emplace(host->text);
@@ -194,7 +174,7 @@ void RcclTextReader::read_command_of(const LogCells& words) {
 
 // Old versions let pass relative errors up to 1e-2 (of half floats, the coarsest) and call them correct.
 std::optional<double> RcclTextReader::read_wrong(const LogCell& cell) {
-  std::optional<double> wrong = wrong_elements(cell, heads_->of_errors ? "error" : "#wrong", reading_);
+  std::optional<double> wrong = wrong_elements(cell, heads_->of_errors ? "error" : "#wrong", log_);
   constexpr double largest_error = 1e-2;
   if (heads_->of_errors && wrong && *wrong <= largest_error) wrong = 0.0;
   return wrong;
@@ -205,27 +185,22 @@ void RcclTextReader::read_row(LogCells words) {
   if (heads_->with_time_of_day && words.size() == columns + 2) words.resize(columns);  // "2025-08-05 10:00:00"
   const bool is_blank = heads_->may_be_blank && words.size() + 2 == columns;
   if (words.size() != columns && !is_blank) {
-    return reading_.fault(words.front(), "",
-                          fmt::format("{} cells where the columns are {}: cut short, or another line ran into it",
-                                      words.size(), columns));
+    return log_.fault(words.front(), "",
+                      fmt::format("{} cells where the columns are {}: cut short, or another line ran into it",
+                                  words.size(), columns));
   }
-  const std::size_t faults_before = reading_.faults();
+  const std::size_t faults_before = log_.faults();
   RcclRow row{.line = words.front().line, .of_host_time = heads_->of_host_time};
   const sim::Parsed<std::int64_t> size = parse_printed_integer(words.front().text);
-  if (!size.error.empty() || size.value != 0) row.bytes = reading_.bytes(words.front(), "size");
+  if (!size.error.empty() || size.value != 0) row.bytes = log_.bytes(words.front(), "size");
   const std::size_t first_time = words.size() - heads_->runs * Heads::per_run;
   const auto read_run = [&](std::size_t at, std::optional<double>& time) {
-    if (row.bytes && words[at].text != "N/A") time = reading_.figure(words[at], study::Figure::time, "time");
+    if (row.bytes && words[at].text != "N/A") time = log_.figure(words[at], study::Figure::time, "time");
     row.wrong = std::max(row.wrong, read_wrong(words[at + Heads::per_run - 1]).value_or(0.0));
   };
   read_run(first_time, row.out_of_place);
   if (heads_->runs == 2) read_run(first_time + Heads::per_run, row.in_place);
-  if (reading_.faults() == faults_before) rows_.push_back(row);
-}
-
-void RcclTextReader::begin_test() {
-  end_test();
-  test_ = std::exchange(next_, {});
+  if (log_.faults() == faults_before) rows_.push_back(row);
 }
 
 void RcclTextReader::end_test() {
@@ -233,23 +208,22 @@ void RcclTextReader::end_test() {
   heads_.reset();
   in_table_ = false;
   if (rows.empty()) return;
-  if (test_.collective == nullptr) test_.collective = collective_of_file(reading_.name());
-  if (test_.collective == nullptr) return fault_of_no_collective(place_of_heads_, reading_);
-  for (const RcclRow& row : rows) record(row, test_, reading_);
+  if (test_.collective == nullptr) test_.collective = collective_of_file(log_.name());
+  if (test_.collective == nullptr) return fault_of_no_collective(place_of_heads_, log_);
+  for (const RcclRow& row : rows) record(row, test_, log_);
+}
+
+bool is_of_rccl_tests(const LogCell& line) {
+  const LogCells words = comment_words(without_rank(line));
+  return (are_heads(words) && behind(words, "algbw") != nullptr) ||
+         (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr);
 }
 
 }  // namespace
 
-bool is_rccl_tests_text(std::string_view text) {
-  return has_line(text, [](const LogCell& line) {
-    const LogCells words = comment_words(without_rank(line));
-    return (are_heads(words) && behind(words, "algbw") != nullptr) ||
-           (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr);
-  });
-}
-
-Reading read_rccl_tests_text(std::string_view text, const std::string& name) {
-  return RcclTextReader(text, name).read();
-}
+const LogFormat rccl_tests_text{
+    "rccl-tests", "times of collectives by size, as all_reduce_perf and its siblings print them",
+    [](std::string_view text) { return has_line(text, is_of_rccl_tests); },
+    [](std::string_view text, const std::string& name) { return RcclTextReader(text, name).read(); }};
 
 }  // namespace c3sim::calibrate

@@ -31,45 +31,33 @@ std::vector<std::string> missing_columns(const sim::CsvFile& file, const TableFo
 void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   if (!file.has("role")) return;
   const std::vector<std::string> known{"calibrate", "predict"};
-  std::map<int, Role> by_line;
   for (std::size_t row = 0; row < file.rows(); ++row) {
     const std::string_view role = file.text(row, "role");
-    if (role == "calibrate") {
-      by_line[file.line(row)] = Role::calibrate;
-    } else if (role == "predict") {
-      by_line[file.line(row)] = Role::predict;
-    } else if (!says_nothing(role)) {
-      const std::string hint = sim::name_hint(role, known);
-      reading.faults.push_back({file.place(row, "role"), "role", fmt::format("'{}' is not known{}", role, hint)});
-    }
+    if (says_nothing(role) || std::ranges::find(known, role) != known.end()) continue;
+    const std::string hint = sim::name_hint(role, known);
+    reading.faults.push_back({file.place(row, "role"), "role", fmt::format("'{}' is not known{}", role, hint)});
   }
   for (Measurement& measurement : reading.measurements) {
-    const auto own = by_line.find(measurement.line);
-    if (own != by_line.end() && measurement.role != Role::predict) measurement.role = own->second;
+    const std::string_view role = file.text(row_at(file, measurement.line).value(), "role");
+    if (role == "predict") measurement.role = Role::predict;
+    if (role == "calibrate" && measurement.role != Role::predict) measurement.role = Role::calibrate;
   }
 }
 
 // What a table says of its own rows in a column `platform`.
 void apply_own_platforms(Reading& reading, const sim::CsvFile& file) {
   if (!file.has("platform")) return;
-  std::map<int, std::size_t> row_at;
-  for (std::size_t row = 0; row < file.rows(); ++row) row_at[file.line(row)] = row;
   for (Measurement& measurement : reading.measurements) {
-    const std::string_view platform = file.text(row_at.at(measurement.line), "platform");
+    const std::string_view platform = file.text(row_at(file, measurement.line).value(), "platform");
     if (!says_nothing(platform)) measurement.platform = platform;
   }
 }
 
 // The GPU that c3sim-measure names: "... measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ...".
-std::string_view measured_gpu(std::string_view said) {
-  constexpr std::string_view by = "measured by c3sim-measure on ";
-  const std::size_t begin = said.find(by);
-  if (begin == std::string_view::npos) return {};
-  said.remove_prefix(begin + by.size());
-  const std::size_t count_end = said.find(" x ");
-  const std::size_t name_end = said.find(" (");
-  if (count_end == std::string_view::npos || name_end == std::string_view::npos || name_end < count_end) return {};
-  return said.substr(count_end + 3, name_end - count_end - 3);
+LogCell measured_gpu(const LogCell& said) {
+  static const LogPattern form(R"(measured by c3sim-measure on \S+ x (.*?) \()");
+  const LogCells found = form.groups(said);
+  return found.empty() ? LogCell{} : found[1];
 }
 
 // The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X".
@@ -88,7 +76,7 @@ void take_header(Reading& reading, std::string_view text) {
     if (colon != std::string_view::npos && plain_name(said.substr(0, colon)) == "gpu") {
       reading.gpu = printable(sim::trimmed(said.substr(colon + 1)));
     } else {
-      reading.gpu = printable(measured_gpu(said));
+      reading.gpu = printable(measured_gpu({said}).text);
     }
   }
 }
@@ -101,13 +89,6 @@ Reading read_log(const LogFormat& log, std::string_view text, const std::string&
 }
 
 }  // namespace
-
-const LogFormat* log_format_of(std::string_view text) {
-  for (const LogFormat& format : log_formats()) {
-    if (format.recognises(text)) return &format;
-  }
-  return nullptr;
-}
 
 std::string_view to_string(Role role) {
   switch (role) {

@@ -2,26 +2,15 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/roles.h"
 #include "calibrate/readers/table_reader.h"
 
 namespace c3sim::calibrate {
-
-// The output of a tool: one reader per format. A reader never throws; it tells by line what it could not read.
-struct LogFormat {
-  std::string_view name;   // "rccl-tests"
-  std::string_view about;  // what a file of it holds, and which command writes it
-  bool (*recognises)(std::string_view text);
-  Reading (*read)(std::string_view text, const std::string& name);
-};
-std::span<const LogFormat> log_formats();
-// The first that recognises the text, or null: it may be a table then.
-const LogFormat* log_format_of(std::string_view text);
 
 class Reader {
  public:

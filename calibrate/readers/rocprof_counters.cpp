@@ -19,13 +19,7 @@ struct Counts {
   std::vector<double> values;
 };
 
-}  // namespace
-
-bool is_rocprof_counters(std::string_view text) {
-  return CsvLog::has_columns(text, {"Kernel_Name", "Counter_Name", "Counter_Value"});
-}
-
-Reading read_rocprof_counters(std::string_view text, const std::string& name) {
+Reading read_counters(std::string_view text, const std::string& name) {
   LogReading reading(name);
   CsvLog rows(text, reading);
   const auto kernel = rows.column("Kernel_Name");
@@ -45,8 +39,15 @@ Reading read_rocprof_counters(std::string_view text, const std::string& name) {
     const auto [median, low, high] = percentiles_of(std::move(known.values));
     reading.add(NamedRuns{names.first, names.second, known.line, runs, median, low, high, 0.0});
   }
-  if (reading.empty()) reading.fault({}, "", "no counter: rows of counters are accepted below their columns");
-  return std::move(reading).take();
+  return std::move(reading).take("no counter: rows of counters are accepted below their columns");
 }
+
+}  // namespace
+
+const LogFormat rocprof_counters{"rocprofv3 counters", "counters of kernels by name, from rocprofv3 --pmc",
+                                 [](std::string_view text) {
+                                   return CsvLog::has_columns(text, {"Kernel_Name", "Counter_Name", "Counter_Value"});
+                                 },
+                                 read_counters};
 
 }  // namespace c3sim::calibrate

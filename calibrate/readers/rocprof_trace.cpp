@@ -34,10 +34,10 @@ class Agents {
 // The rows of a trace as events of kineto's, which have microseconds.
 class RocprofRows {
  public:
-  RocprofRows(std::string_view text, LogReading& reading, Agents& agents, const Take& take)
-      : reading_(reading), rows_(text, reading), agents_(agents), take_(take) {
-    begin_ = rows_.column("Start_Timestamp");
-    end_ = rows_.column("End_Timestamp");
+  RocprofRows(std::string_view text, LogReading& log, Agents& agents, const Take& take)
+      : log_(log), rows_(text, log), agents_(agents), take_(take) {
+    begin_ = required("Start_Timestamp");
+    end_ = required("End_Timestamp");
   }
 
   void read_kernels();
@@ -45,31 +45,55 @@ class RocprofRows {
   void read_calls();
 
  private:
-  std::optional<std::size_t> column_if_any(std::string_view name) {
-    return rows_.has(name) ? rows_.column(name) : std::nullopt;
+  using Column = std::optional<std::size_t>;
+
+  Column required(std::string_view name) {
+    const Column column = rows_.column(name);
+    is_whole_ &= column.has_value();
+    return column;
   }
-  std::string text_of(std::optional<std::size_t> column, std::string_view otherwise) const {
+  Column column_if_any(std::string_view name) { return rows_.has(name) ? rows_.column(name) : std::nullopt; }
+  std::string text_of(Column column, std::string_view otherwise = {}) const {
     return std::string(column ? rows_.cell(*column).text : otherwise);
   }
+  bool is_named(Column name);
   bool read_times(KinetoEvent& event);
+  // Every row whose name, if it must have one, and times can be read.
+  template <class Fill>
+  void take_rows(std::string_view category, Column name, const Fill& fill) {
+    while (is_whole_ && rows_.next()) {
+      KinetoEvent event;
+      if (!is_named(name) || !read_times(event)) continue;
+      event[Field::category] = category;
+      fill(event);
+      take_(event);
+    }
+  }
 
-  LogReading& reading_;
+  LogReading& log_;
   CsvLog rows_;
   Agents& agents_;
   const Take& take_;
-  std::optional<std::size_t> begin_, end_;
+  Column begin_, end_;
+  bool is_whole_ = true;  // has the columns that it must have
 };
 
-// Nothing, and a fault, for a row that ends before it begins.
+bool RocprofRows::is_named(Column name) {
+  if (!name || !rows_.cell(*name).text.empty()) return true;
+  log_.fault(rows_.cell(*name), "Kernel_Name", "is missing: the name of a kernel is accepted");
+  return false;
+}
+
+// False, and a fault, for a row that ends before it begins.
 bool RocprofRows::read_times(KinetoEvent& event) {
   constexpr double latest = 9e18;  // of 63 bits
-  const auto begin = reading_.number(rows_.cell(*begin_), 0.0, latest, "Start_Timestamp");
-  const auto end = reading_.number(rows_.cell(*end_), 0.0, latest, "End_Timestamp");
+  const auto begin = log_.number(rows_.cell(*begin_), 0.0, latest, "Start_Timestamp");
+  const auto end = log_.number(rows_.cell(*end_), 0.0, latest, "End_Timestamp");
   if (!begin || !end) return false;
   if (*end <= *begin) {
-    reading_.fault(rows_.cell(*end_), "End_Timestamp",
-                   fmt::format("{} is no later than Start_Timestamp {}", shown(rows_.cell(*end_).text),
-                               shown(rows_.cell(*begin_).text)));
+    log_.fault(rows_.cell(*end_), "End_Timestamp",
+               fmt::format("{} is no later than Start_Timestamp {}", shown(rows_.cell(*end_).text),
+                           shown(rows_.cell(*begin_).text)));
     return false;
   }
   const auto microseconds = [](double nanoseconds) {
@@ -84,81 +108,49 @@ bool RocprofRows::read_times(KinetoEvent& event) {
 }
 
 void RocprofRows::read_kernels() {
-  const auto agent = rows_.column("Agent_Id");
-  const auto kernel = rows_.column("Kernel_Name");
-  const auto stream = rows_.has("Stream_Id") ? column_if_any("Stream_Id") : column_if_any("Queue_Id");
-  const auto correlation = column_if_any("Correlation_Id");
-  const auto lanes = column_if_any("Workgroup_Size_X");
-  const auto grid = column_if_any("Grid_Size_X");
-  if (!begin_ || !end_ || !agent || !kernel) return;
-  while (rows_.next()) {
-    KinetoEvent event;
-    const LogCell name = rows_.cell(*kernel);
-    if (name.text.empty()) {
-      reading_.fault(name, "Kernel_Name", "is missing: the name of a kernel is accepted");
-      continue;
-    }
-    if (!read_times(event)) continue;
-    event[Field::category] = "kernel";
-    event[Field::name] = name.text;
-    event[Field::device] = agents_.device_of(rows_.cell(*agent).text);
+  const Column agent = required("Agent_Id");
+  const Column kernel = required("Kernel_Name");
+  const Column stream = column_if_any(rows_.has("Stream_Id") ? "Stream_Id" : "Queue_Id");
+  const Column correlation = column_if_any("Correlation_Id");
+  const Column lanes = column_if_any("Workgroup_Size_X");
+  const Column grid = column_if_any("Grid_Size_X");
+  take_rows("kernel", kernel, [&](KinetoEvent& event) {
+    event[Field::name] = text_of(kernel);
+    event[Field::device] = agents_.device_of(text_of(agent));
     event[Field::stream] = text_of(stream, "0");
     event[Field::correlation] = text_of(correlation, "0");
     // Grids of HIP count work-items.
-    const auto items = parse_printed_integer(text_of(grid, ""));
-    const auto group = parse_printed_integer(text_of(lanes, ""));
+    const auto items = parse_printed_integer(text_of(grid));
+    const auto group = parse_printed_integer(text_of(lanes));
     if (items.error.empty() && group.error.empty() && group.value > 0)
       event[Field::grid] = fmt::to_string(items.value / group.value);
-    take_(event);
-  }
+  });
 }
 
 // Copies of one kind between the same two agents have one name: "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5". Each is of the
 // GPU that it leaves, or that it comes to from the host.
 void RocprofRows::read_copies() {
-  const auto direction = rows_.column("Direction");
-  const auto from = rows_.column("Source_Agent_Id");
-  const auto to = rows_.column("Destination_Agent_Id");
-  const auto stream = column_if_any("Stream_Id");
-  const auto correlation = column_if_any("Correlation_Id");
-  if (!begin_ || !end_ || !direction || !from || !to) return;
-  while (rows_.next()) {
-    KinetoEvent event;
-    if (!read_times(event)) continue;
-    const std::string_view way = rows_.cell(*direction).text;
-    const bool from_host = way.find("HOST_TO") != std::string_view::npos;
-    event[Field::category] = "gpu_memcpy";
-    event[Field::name] = fmt::format("{} {} to {}", way, rows_.cell(*from).text, rows_.cell(*to).text);
-    event[Field::device] = agents_.device_of(rows_.cell(from_host ? *to : *from).text);
+  const Column direction = required("Direction");
+  const Column from = required("Source_Agent_Id");
+  const Column to = required("Destination_Agent_Id");
+  const Column stream = column_if_any("Stream_Id");
+  const Column correlation = column_if_any("Correlation_Id");
+  take_rows("gpu_memcpy", {}, [&](KinetoEvent& event) {
+    const bool from_host = rows_.cell(*direction).holds("HOST_TO");
+    event[Field::name] = fmt::format("{} {} to {}", text_of(direction), text_of(from), text_of(to));
+    event[Field::device] = agents_.device_of(text_of(from_host ? to : from));
     event[Field::stream] = text_of(stream, "-1");
     event[Field::correlation] = text_of(correlation, "0");
-    take_(event);
-  }
+  });
 }
 
 void RocprofRows::read_calls() {
-  const auto function = rows_.column("Function");
-  const auto correlation = rows_.column("Correlation_Id");
-  if (!begin_ || !end_ || !function || !correlation) return;
-  while (rows_.next()) {
-    KinetoEvent event;
-    if (!read_times(event)) continue;
-    event[Field::category] = "cuda_runtime";
-    event[Field::name] = rows_.cell(*function).text;
-    event[Field::correlation] = rows_.cell(*correlation).text;
-    take_(event);
-  }
-}
-
-void read_rows(std::string_view text, LogReading& reading, Agents& agents, const Take& take) {
-  RocprofRows rows(text, reading, agents, take);
-  if (is_rocprof_kernel_trace(text)) {
-    rows.read_kernels();
-  } else if (is_rocprof_copy_trace(text)) {
-    rows.read_copies();
-  } else {
-    rows.read_calls();
-  }
+  const Column function = required("Function");
+  const Column correlation = required("Correlation_Id");
+  take_rows("cuda_runtime", {}, [&](KinetoEvent& event) {
+    event[Field::name] = text_of(function);
+    event[Field::correlation] = text_of(correlation);
+  });
 }
 
 }  // namespace
@@ -179,7 +171,16 @@ Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& lo
   Agents agents;
   const std::size_t before = log.faults();
   Profile profile = profile_of(log.name(), labels, [&](const Take& take) {
-    for (const std::string_view text : texts) read_rows(text, log, agents, take);
+    for (const std::string_view text : texts) {
+      RocprofRows rows(text, log, agents, take);
+      if (is_rocprof_kernel_trace(text)) {
+        rows.read_kernels();
+      } else if (is_rocprof_copy_trace(text)) {
+        rows.read_copies();
+      } else {
+        rows.read_calls();
+      }
+    }
     return KinetoHead{};
   });
   for (std::size_t i = before; i < log.faults(); ++i)

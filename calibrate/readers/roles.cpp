@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "calibrate/readers/table_reader.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::calibrate {
@@ -31,22 +32,6 @@ bool meets(std::string_view condition, const sim::CsvFile& table, std::size_t ro
     if (bar == words.size()) return false;
     words.remove_prefix(bar + 1);
   }
-}
-
-// The row that begins on this line of the file; tables are sorted by it.
-std::optional<std::size_t> row_at(const sim::CsvFile& table, int line) {
-  std::size_t low = 0;
-  std::size_t high = table.rows();
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    if (table.line(middle) < line) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == table.rows() || table.line(low) != line) return {};
-  return low;
 }
 
 }  // namespace

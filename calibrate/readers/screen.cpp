@@ -20,10 +20,8 @@ namespace {
 
 // Whether the name says a model: digits behind a letter, as in "MI300X" and "H200".
 bool names_model(std::string_view gpu) {
-  for (std::size_t i = 1; i < gpu.size(); ++i) {
-    if (sim::is_letter(gpu[i - 1]) && sim::is_digit(gpu[i])) return true;
-  }
-  return false;
+  static const LogPattern model("[A-Za-z][0-9]");
+  return model.is_in(gpu);
 }
 
 bool is_platform(const std::string& named, const ScreenedFor& target) {

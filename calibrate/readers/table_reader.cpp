@@ -384,6 +384,19 @@ std::string table_name(const std::string& file) {
   return (path.extension() == ".gz" ? path.stem() : path).stem().string();
 }
 
+std::optional<std::size_t> row_at(const sim::CsvFile& table, int line) {
+  std::size_t low = 0;
+  for (std::size_t high = table.rows(); low < high;) {
+    const std::size_t middle = (low + high) / 2;
+    if (table.line(middle) < line) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low == table.rows() || table.line(low) != line ? std::nullopt : std::optional(low);
+}
+
 Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {
   Reading reading;
   reading.name = std::filesystem::path(file.name()).filename().string();

@@ -1,7 +1,9 @@
 // Reads the rows of a CSV file as measurements, by the form of its table.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,9 @@ bool says_nothing(std::string_view cell);
 
 // What a table is called, by which forms know it: its file's name without folders, `.gz` and what it ends in.
 std::string table_name(const std::string& file);
+
+// The row that begins on this line; nothing where none does.
+std::optional<std::size_t> row_at(const sim::CsvFile& table, int line);
 
 // Every row becomes a measurement, or is left out with a reason, or a fault tells where and why it cannot be read. The
 // file has the columns that the form needs. Roles are unlisted.

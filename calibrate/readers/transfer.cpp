@@ -14,99 +14,39 @@ namespace {
 using models::RemoteAccess;
 using study::RemoteTrial;
 
-// Reads a word from its front.
-class Word {
- public:
-  explicit Word(std::string_view text) : rest_(text) {}
-
-  bool at_end() const { return rest_.empty(); }
-  bool take(char c) {
-    if (!rest_.starts_with(c)) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  std::string_view letters() {
-    return take_while([](char c) { return c >= 'A' && c <= 'Z'; });
-  }
-  // An index or a number of units; nothing where none stands or it is absurd.
-  std::optional<int> number() {
-    const sim::Parsed<std::int64_t> parsed =
-        parse_printed_integer(take_while([](char c) { return c >= '0' && c <= '9'; }));
-    if (!parsed.error.empty() || parsed.value > most_units) return {};
-    return static_cast<int>(parsed.value);
-  }
-
- private:
-  template <class Belongs>
-  std::string_view take_while(Belongs belongs) {
-    const auto end = std::ranges::find_if_not(rest_, belongs);
-    const std::string_view taken = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
-    rest_.remove_prefix(taken.size());
-    return taken;
-  }
-
-  std::string_view rest_;
-};
-
-// "R1" before a device: another node than the first.
-bool skip_node(Word& word, std::string_view& letters) {
-  if (letters != "R") return false;
-  const bool is_other = word.number().value_or(1) != 0;
-  letters = word.letters();
-  return is_other;
+// An index or a number of units; nothing where none stands or it is absurd.
+std::optional<int> number_of(std::string_view digits) {
+  const sim::Parsed<std::int64_t> parsed = parse_printed_integer(digits);
+  if (!parsed.error.empty() || parsed.value > most_units) return {};
+  return static_cast<int>(parsed.value);
 }
 
-std::optional<TransferMemory> memory_of(Word& word) {
-  using Kind = TransferMemory::Kind;
-  std::string_view letters = word.letters();
-  const bool is_elsewhere = skip_node(word, letters);
-  constexpr std::string_view known = "GFNCBUPMH";
-  if (letters.size() != 1 || known.find(letters.front()) == std::string_view::npos) return {};
-  const char letter = letters.front();
-  const std::optional<int> index = word.number();
-  if (letter == 'N') return TransferMemory{.kind = Kind::nowhere};
-  if (!index) return {};
-  const bool is_gpu = !is_elsewhere && (letter == 'G' || letter == 'F');
-  return TransferMemory{is_gpu ? Kind::gpu : Kind::other, *index, letter == 'F'};
-}
+// Whether what stands behind the R before a device names another node than the first.
+bool is_other_node(const LogCell& node) { return !node.text.empty() && number_of(node.text) != 0; }
 
-std::optional<TransferExecutor::Kind> executor_called(std::string_view letters) {
-  using Kind = TransferExecutor::Kind;
-  if (letters == "G" || letters == "GPU" || letters == "GFX") return Kind::kernel;
-  if (letters == "D" || letters == "DMA") return Kind::engine;
-  if (letters == "C" || letters == "CPU") return Kind::host;
-  if (letters == "I" || letters == "N" || letters == "NIC") return Kind::other;
-  return {};
-}
-
-// Who moves what over which link: the trial, but for its pattern.
-struct Move {
-  std::string why_not;  // empty if there is a model of it
-  std::optional<RemoteTrial> kernel{};
-  std::optional<study::CopyTrial> copy{};
-};
+// Who moves what over which link: the trial, but for its pattern, or why there is no model of it.
+using Move = std::variant<std::string, RemoteTrial, study::CopyTrial>;
 
 Move by_engine(const Transfer& transfer) {
   const int from = transfer.from.front().index;
-  if (transfer.to.size() > 1) return {"a copy to several GPUs has no model"};
-  if (transfer.by.index != from) return {"a copy by another engine than those of its source has no model"};
+  if (transfer.to.size() > 1) return "a copy to several GPUs has no model";
+  if (transfer.by.index != from) return "a copy by another engine than those of its source has no model";
   models::SdmaCopySpec spec;
   spec.from = from;
   spec.to = transfer.to.front().index;
   spec.bytes = transfer.bytes;
   spec.engine = transfer.by.part;
-  return {.why_not = {}, .copy = study::CopyTrial{spec}};
+  return study::CopyTrial{spec};
 }
 
 // What a kernel writes to its own memory besides is not the bound, and not looked at.
 Move by_kernel(const Transfer& transfer, const std::set<int>& others) {
   const TransferMemory& source = transfer.from.front();
   const bool is_load = source.index != transfer.by.index;
-  if (transfer.by.part) return {"a kernel on one XCD alone has no model"};
-  if (transfer.by.units == 0) return {"a kernel without CUs copies nothing"};
-  if (is_load && !others.empty())
-    return {"a copy by a GPU that is neither its source nor its destination has no model"};
-  if (others.size() > 1) return {"a copy to several GPUs has no model"};
+  if (transfer.by.part) return "a kernel on one XCD alone has no model";
+  if (transfer.by.units == 0) return "a kernel without CUs copies nothing";
+  if (is_load && !others.empty()) return "a copy by a GPU that is neither its source nor its destination has no model";
+  if (others.size() > 1) return "a copy to several GPUs has no model";
   RemoteTrial trial;
   trial.access = RemoteAccess::load;
   trial.gpu = transfer.by.index;
@@ -119,26 +59,26 @@ Move by_kernel(const Transfer& transfer, const std::set<int>& others) {
     });
     trial.access = is_fine_grained ? RemoteAccess::uncached_store : RemoteAccess::store;
   }
-  return {.why_not = {}, .kernel = trial};
+  return trial;
 }
 
 Move move_of(const Transfer& transfer) {
   using Executor = TransferExecutor::Kind;
   using Memory = TransferMemory::Kind;
   const auto any = [&transfer](Memory kind) {
-    const auto is_of_it = [kind](const TransferMemory& memory) { return memory.kind == kind; };
-    return std::ranges::any_of(transfer.from, is_of_it) || std::ranges::any_of(transfer.to, is_of_it);
+    return std::ranges::count(transfer.from, kind, &TransferMemory::kind) > 0 ||
+           std::ranges::count(transfer.to, kind, &TransferMemory::kind) > 0;
   };
-  if (transfer.by.kind == Executor::host) return {"a copy by the host's cores has no model"};
-  if (transfer.by.kind == Executor::other) return {"a copy by a network card, or on another node, has no model"};
-  if (any(Memory::other)) return {"a copy from or to the host's memory is compared with nothing"};
-  if (any(Memory::nowhere)) return {"what only reads or only writes has no model"};
-  if (transfer.from.size() > 1) return {"a sum of several sources has no model"};
+  if (transfer.by.kind == Executor::host) return "a copy by the host's cores has no model";
+  if (transfer.by.kind == Executor::other) return "a copy by a network card, or on another node, has no model";
+  if (any(Memory::other)) return "a copy from or to the host's memory is compared with nothing";
+  if (any(Memory::nowhere)) return "what only reads or only writes has no model";
+  if (transfer.from.size() > 1) return "a sum of several sources has no model";
   std::set<int> others;
   for (const TransferMemory& memory : transfer.to) others.insert(memory.index);
   others.erase(transfer.by.index);
   if (others.empty() && transfer.from.front().index == transfer.by.index) {
-    return {"a GPU that copies to itself uses no link"};
+    return "a GPU that copies to itself uses no link";
   }
   return transfer.by.kind == Executor::engine ? by_engine(transfer) : by_kernel(transfer, others);
 }
@@ -164,13 +104,13 @@ bool are_opposite(const RemoteTrial& one, const RemoteTrial& other) {
 int gpus_of_all(const std::vector<Move>& moves) {
   std::set<std::pair<int, int>> pairs;
   int gpus = 0;
+  const auto* const first = std::get_if<RemoteTrial>(&moves.front());
   for (const Move& move : moves) {
-    if (!move.kernel) return 0;
-    const RemoteTrial& first = *moves.front().kernel;
-    const RemoteTrial& kernel = *move.kernel;
-    if (kernel.access != first.access || kernel.bytes != first.bytes || kernel.cus != first.cus) return 0;
-    pairs.emplace(kernel.gpu, kernel.peer);
-    gpus = std::max({gpus, kernel.gpu + 1, kernel.peer + 1});
+    const auto* const kernel = std::get_if<RemoteTrial>(&move);
+    if (kernel == nullptr || first == nullptr) return 0;
+    if (kernel->access != first->access || kernel->bytes != first->bytes || kernel->cus != first->cus) return 0;
+    pairs.emplace(kernel->gpu, kernel->peer);
+    gpus = std::max({gpus, kernel->gpu + 1, kernel->peer + 1});
   }
   const auto all = static_cast<std::size_t>(gpus) * static_cast<std::size_t>(gpus - 1);
   return pairs.size() == moves.size() && pairs.size() == all ? gpus : 0;
@@ -179,15 +119,24 @@ int gpus_of_all(const std::vector<Move>& moves) {
 }  // namespace
 
 std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, LogReading& reading) {
-  Word word(cell.text);
+  using Kind = TransferMemory::Kind;
+  static const LogPattern all(R"(^(?:(?:R\d+)?(?:[GFCBUPMH]\d+\+?|N\d+\+?|N\+))*(?:R\d+)?(?:[GFCBUPMH]\d+|N\d*)$)");
+  static const LogPattern next(R"((?:R(\d+))?([GFNCBUPMH])(\d*)\+?)");
+  bool is_known = all.is_in(cell.text);
   std::vector<TransferMemory> memories;
-  while (!word.at_end()) {
-    const std::optional<TransferMemory> memory = memory_of(word);
-    if (!memory) break;
-    memories.push_back(*memory);
-    if (word.at_end()) return memories;
-    word.take('+');
+  for (LogCell rest = cell; is_known && !rest.text.empty();) {
+    const LogCells found = next.groups(rest);
+    const char letter = found[2].text.front();
+    const std::optional<int> index = letter == 'N' ? 0 : number_of(found[3].text);
+    const bool is_gpu = !is_other_node(found[1]) && (letter == 'G' || letter == 'F');
+    memories.push_back({letter == 'N' ? Kind::nowhere
+                        : is_gpu      ? Kind::gpu
+                                      : Kind::other,
+                        index.value_or(0), letter == 'F'});
+    is_known = index.has_value();
+    rest = rest.from(found.front().text.size());
   }
+  if (is_known) return memories;
   reading.fault(cell, "memory",
                 shown(cell.text) +
                     " is not known: memories of GPUs (G0, F0), of the host (C0, B0) and none (N0) are "
@@ -196,23 +145,20 @@ std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, Lo
 }
 
 std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& reading) {
-  Word word(cell.text);
-  std::string_view letters = word.letters();
-  const bool is_elsewhere = skip_node(word, letters);
-  const std::optional<TransferExecutor::Kind> kind = executor_called(letters);
-  if (word.take('/')) word.letters();  // "GFX/G0"
-  const std::optional<int> index = word.number();
-  TransferExecutor executor;
-  bool is_whole = kind && index;
-  if (is_whole) executor = {is_elsewhere ? TransferExecutor::Kind::other : *kind, *index};
-  if (word.take('.')) {
-    executor.part = word.take('*') ? std::nullopt : word.number();
+  using Kind = TransferExecutor::Kind;
+  static const LogPattern form(
+      R"(^(?:R(\d+))?(?:(G|GPU|GFX)|(D|DMA)|(C|CPU)|(?:I|N|NIC))(?:/[A-Z]*)?(\d+)(?:\.(\*|\d*))?(:\d+)?$)");
+  if (const LogCells found = form.groups(cell); !found.empty()) {
+    const auto is = [&found](std::size_t group) { return !found[group].text.empty(); };
+    const std::optional<int> index = number_of(found[5].text);
+    const std::optional<int> units = is(7) ? number_of(found[7].text.substr(1)) : std::nullopt;
+    const Kind kind = is_other_node(found[1]) ? Kind::other
+                      : is(2)                 ? Kind::kernel
+                      : is(3)                 ? Kind::engine
+                      : is(4)                 ? Kind::host
+                                              : Kind::other;
+    if (index && units.has_value() == is(7)) return TransferExecutor{kind, *index, number_of(found[6].text), units};
   }
-  if (word.take(':')) {
-    executor.units = word.number();
-    is_whole = is_whole && executor.units;
-  }
-  if (is_whole && word.at_end()) return executor;
   reading.fault(cell, "executor",
                 shown(cell.text) +
                     " is not known: kernels (G0:4, GFX0:4, GPU00:004), copy engines (D0, DMA00) and cores "
@@ -222,49 +168,52 @@ std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& r
 
 void record_of_all(std::span<const Transfer> transfers, int gpus, std::string_view tool, LogReading& reading) {
   for (const Transfer& transfer : transfers) {
-    Move move = move_of(transfer);
-    if (!move.kernel) {
-      reading.leave_out(transfer.line, move.copy ? "copies by engines, several at once, have no model" : move.why_not);
+    const Move move = move_of(transfer);
+    const auto* const kernel = std::get_if<RemoteTrial>(&move);
+    if (kernel == nullptr) {
+      const auto* const why = std::get_if<std::string>(&move);
+      reading.leave_out(transfer.line, why != nullptr ? *why : "copies by engines, several at once, have no model");
       continue;
     }
-    move.kernel->pattern = RemoteTrial::Pattern::all;
-    move.kernel->gpu = RemoteTrial().gpu;
-    move.kernel->peer = RemoteTrial().peer;
+    RemoteTrial of_each;
+    of_each.pattern = RemoteTrial::Pattern::all;
+    of_each.access = kernel->access;
+    of_each.bytes = kernel->bytes;
     const int kernels = gpus - 1;  // of each GPU: one for every other, and all of them make one
-    if (move.kernel->cus.value_or(1) > most_units / std::max(kernels, 1)) {
+    if (kernel->cus.value_or(1) > most_units / std::max(kernels, 1)) {
       reading.leave_out(transfer.line, fmt::format("more than {} workgroups at once have no model", most_units));
       continue;
     }
-    if (move.kernel->cus) *move.kernel->cus *= kernels;
-    add(transfer, *move.kernel, fmt::format("{}, all GPUs at once", tool), reading, {fmt::format("gpus={}", gpus)});
+    if (kernel->cus) of_each.cus = *kernel->cus * kernels;
+    add(transfer, of_each, fmt::format("{}, all GPUs at once", tool), reading, {fmt::format("gpus={}", gpus)});
   }
 }
 
 void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading) {
   std::vector<Move> moves;
   for (const Transfer& transfer : at_once) moves.push_back(move_of(transfer));
-  const bool alone = moves.size() == 1;
-  const bool opposite =
-      moves.size() == 2 && moves[0].kernel && moves[1].kernel && are_opposite(*moves[0].kernel, *moves[1].kernel);
-  const bool alike =
-      opposite && moves[0].kernel->bytes == moves[1].kernel->bytes && moves[0].kernel->cus == moves[1].kernel->cus;
-  // Each way has links of its own, so that of an unequal pair each is held against one that is alone.
-  const std::string_view pattern = alike ? "both ways" : alone ? "one way" : "both ways, unlike each other";
   const int all = moves.size() > 2 ? gpus_of_all(moves) : 0;
   if (all > 0) return record_of_all(at_once, all, tool, reading);
+  const bool alone = moves.size() == 1;
+  const auto* const one = moves.empty() ? nullptr : std::get_if<RemoteTrial>(&moves.front());
+  const auto* const other = moves.size() == 2 ? std::get_if<RemoteTrial>(&moves.back()) : nullptr;
+  const bool opposite = one != nullptr && other != nullptr && are_opposite(*one, *other);
+  const bool alike = opposite && one->bytes == other->bytes && one->cus == other->cus;
+  // Each way has links of its own, so that of an unequal pair each is held against one that is alone.
+  const std::string_view pattern = alike ? "both ways" : alone ? "one way" : "both ways, unlike each other";
   for (std::size_t i = 0; i < moves.size(); ++i) {
-    Move& move = moves[i];
     const Transfer& transfer = at_once[i];
-    if (!move.why_not.empty()) {
-      reading.leave_out(transfer.line, move.why_not);
-    } else if (move.kernel && (alone || opposite)) {
+    if (const auto* const why = std::get_if<std::string>(&moves[i])) {
+      reading.leave_out(transfer.line, *why);
+    } else if (const auto* const kernel = std::get_if<RemoteTrial>(&moves[i]); kernel && (alone || opposite)) {
+      RemoteTrial trial = *kernel;
       if (alike) {
-        move.kernel->pattern = RemoteTrial::Pattern::both_ways;
-        std::tie(move.kernel->gpu, move.kernel->peer) = std::minmax({move.kernel->gpu, move.kernel->peer});
+        trial.pattern = RemoteTrial::Pattern::both_ways;
+        std::tie(trial.gpu, trial.peer) = std::minmax({kernel->gpu, kernel->peer});
       }
-      add(transfer, *move.kernel, fmt::format("{}, {}", tool, pattern), reading);
-    } else if (move.copy && alone) {
-      add(transfer, *move.copy, fmt::format("{}, copy engine", tool), reading);
+      add(transfer, trial, fmt::format("{}, {}", tool, pattern), reading);
+    } else if (const auto* const copy = std::get_if<study::CopyTrial>(&moves[i]); copy && alone) {
+      add(transfer, *copy, fmt::format("{}, copy engine", tool), reading);
     } else {
       reading.leave_out(transfer.line, "no trial stands for these transfers at once");
     }

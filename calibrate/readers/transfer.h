@@ -18,6 +18,7 @@ struct TransferMemory {
   Kind kind = Kind::gpu;
   int index = 0;
   bool is_fine_grained = false;
+  bool operator==(const TransferMemory&) const = default;
 };
 
 struct TransferExecutor {

@@ -24,38 +24,32 @@ struct TransferMatrixForm {
 
 class TransferMatrix {
  public:
-  // `heads` names the columns: "SRC\DST  CPU 00  GPU 00  GPU 01". The reading must outlive the matrix.
-  TransferMatrix(TransferMatrixForm form, const LogCell& heads, LogReading& reading);
+  // `heads` names the columns: "SRC\DST  CPU 00  GPU 00  GPU 01". The log must outlive the matrix.
+  TransferMatrix(TransferMatrixForm form, const LogCell& heads, LogReading& log);
   static bool are_heads(const LogCell& line);
 
   // Whether the line is a row of it. Where it may be cut off, it must not end in a number that lacks decimals.
-  bool read_row(const LogCell& line, bool may_be_cut);
+  bool read_row(const LogCell& line);
   // Behind the last row.
   void end();
 
  private:
-  struct Device {
-    bool is_gpu = true;
-    int index = 0;
-    bool operator==(const Device&) const = default;
-  };
-  // A row of a table of both ways, until the row of the other direction is there.
+  // Of a table of both ways it waits for the row of the other direction.
   struct Row {
     LogCell place;
     std::vector<std::optional<Transfer>> transfers;  // by column
   };
 
-  static LogCells words_in(const LogCell& line);
-  std::optional<Device> read_device(const LogCells& words, std::size_t& at);
-  std::vector<std::optional<Transfer>> read_cells(const Device& source, const LogCells& words, bool is_reversed);
-  Transfer transfer(const Device& from, const Device& to, double rate, int line) const;
+  std::optional<TransferMemory> read_device(const LogCells& words, std::size_t& at);
+  void read_cells(const TransferMemory& source, const LogCells& words, std::size_t at, bool is_reversed);
+  Transfer transfer(const TransferMemory& from, const TransferMemory& to, double rate, int line) const;
   void keep(Row row, bool is_reversed);
   void drop_half();
-  std::string tool() const;
 
   TransferMatrixForm form_;
-  LogReading& reading_;
-  std::vector<Device> columns_;
+  LogReading& log_;
+  std::string_view tool_;
+  std::vector<TransferMemory> columns_;
   std::size_t sums_ = 0;  // columns behind those of the devices
   std::optional<Row> forward_;
   std::vector<Transfer> all_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,12 +46,10 @@ struct KnownColumns {
 
 // Rows in which the column says something, with the reason.
 void leave_out_rows(Reading& reading, const sim::CsvFile& table, const std::string& column, const std::string& why) {
-  std::map<int, std::size_t> row_at;
-  for (std::size_t row = 0; row < table.rows(); ++row) row_at[table.line(row)] = row;
   int last = 0;  // a wide row has several measurements
   std::erase_if(reading.measurements, [&](const Measurement& one) {
-    const auto row = row_at.find(one.line);
-    if (row == row_at.end() || says_nothing(table.text(row->second, column))) return false;
+    const std::optional<std::size_t> row = row_at(table, one.line);
+    if (!row || says_nothing(table.text(*row, column))) return false;
     if (last != one.line) reading.left_out.push_back({one.where(), why});
     last = one.line;
     return true;
