@@ -17,7 +17,7 @@ namespace c3sim::measure {
 
 namespace {
 
-constexpr int success = 0, trouble = 1, wrong = 2;
+constexpr int fine = 0, trouble = 1, wrong = 2;
 
 // The first runtime that has a GPU. UserError in one line where there is none.
 std::unique_ptr<Runtime> open_runtime(const Options& options, const std::vector<Backend>& backends) {
@@ -133,7 +133,7 @@ int measure(Options& options, const Surroundings& surroundings) {
   const std::vector<Item> plan = make_plan(options.wish, machine_of(bench), options.protocol);
   if (options.dry_run) {
     print_plan(plan, surroundings.out);
-    return success;
+    return fine;
   }
   ResultFolder folder(options.out, {.environment = environment_of(bench, *runtime),
                                     .protocol = protocol_of(options.protocol),
@@ -152,7 +152,7 @@ int measure(Options& options, const Surroundings& surroundings) {
     return trouble;
   }
   surroundings.err << summary << '\n';
-  return success;
+  return fine;
 }
 
 }  // namespace
@@ -162,12 +162,12 @@ int run_program(int argc, const char* const* argv, const Surroundings& surroundi
   std::vector<std::string> names;
   for (const Backend& backend : surroundings.backends) names.push_back(backend.name);
   if (const auto answer = read_options(argc, argv, names, options)) {
-    (answer->code == success ? surroundings.out : surroundings.err) << answer->text;
+    (answer->code == fine ? surroundings.out : surroundings.err) << answer->text;
     return answer->code;
   }
   if (options.list) {
     print_kinds(surroundings.out);
-    return success;
+    return fine;
   }
   try {
     return measure(options, surroundings);
