@@ -166,12 +166,12 @@ const Kind* kind_of(std::string_view name) {
   return found == all_kinds().end() ? nullptr : &*found;
 }
 
-void put(Row& row, const Timing& timing) {
-  row["time_us"] = spelled(timing.wall.median);
-  row["time_p10_us"] = spelled(timing.wall.low);
-  row["time_p90_us"] = spelled(timing.wall.high);
-  row["event_us"] = spelled(timing.all.median);
-  row["n"] = std::to_string(timing.all.count);
+Row row_of(const Timing& timing, double count) {
+  return {{"time_us", spelled(timing.wall.median / count)},
+          {"time_p10_us", spelled(timing.wall.low / count)},
+          {"time_p90_us", spelled(timing.wall.high / count)},
+          {"event_us", spelled(timing.all.median / count)},
+          {"n", std::to_string(timing.all.count)}};
 }
 
 }  // namespace c3sim::measure

@@ -128,18 +128,17 @@ int measure(Options& options, const Surroundings& surroundings) {
     *time *= surroundings.pace;
   }
   for (const std::string& line : runtime->missing()) surroundings.err << "note: " << line << '\n';
-  Bench bench(open_gpus(*runtime, options.gpus), options.protocol);
-  if (!options.pairs.empty()) options.wish.pairs = pairs_of(options.pairs, bench.gpus());
-  const std::vector<Item> plan = make_plan(options.wish, machine_of(bench), options.protocol);
+  Lab lab(open_gpus(*runtime, options.gpus), options.protocol, *runtime,
+          (options.wish.quick ? 0.6 : 1.0) * surroundings.pace);
+  if (!options.pairs.empty()) options.wish.pairs = pairs_of(options.pairs, lab.gpus());
+  const std::vector<Item> plan = make_plan(options.wish, machine_of(lab), options.protocol);
   if (options.dry_run) {
     print_plan(plan, surroundings.out);
     return fine;
   }
-  ResultFolder folder(options.out, {.environment = environment_of(bench, *runtime),
+  ResultFolder folder(options.out, {.environment = environment_of(lab, *runtime),
                                     .protocol = protocol_of(options.protocol),
                                     .occasion = fmt::format("{}, command: {}", now(), options.command)});
-  Operations operations(bench, *runtime);
-  Lab lab{bench, operations, (options.wish.quick ? 0.6 : 1.0) * surroundings.pace};
   const SessionEnd end = carry_out(plan, lab, folder,
                                    {.time_limit = options.time_limit,
                                     .terminal = surroundings.terminal,

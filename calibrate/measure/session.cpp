@@ -54,12 +54,12 @@ class Session {
   void measure(const Item& item) {
     item_ = &item;
     progress_->begin(item.kind->name, item.arguments.spelled());
-    watchdog_.expect_end_within(lab_.bench.protocol().patience +
+    watchdog_.expect_end_within(lab_.protocol().patience +
                                 options_.pace * (grace + std::chrono::duration<double>(slack * item.seconds)));
     try {
       const Rows rows = item.kind->measure(lab_, item.arguments);
       watchdog_.rest();
-      folder_.add(item, rows, lab_.bench.gpus());
+      folder_.add(item, rows, lab_.gpus());
       ++end_.measured;
     } catch (const GpuError& error) {
       fail(item, error);
@@ -92,7 +92,7 @@ class Session {
 
   bool all_answer() {
     try {
-      lab_.bench.each([this](int gpu) { lab_.bench.finish(gpu, lab_.bench.stream(gpu, 0)); });
+      lab_.each([this](int gpu) { lab_.finish(gpu, lab_.stream(gpu, 0)); });
       return true;
     } catch (const GpuError&) {
       return false;
