@@ -36,10 +36,10 @@ using Row = std::map<std::string, std::string, std::less<>>;
 using Rows = std::vector<Row>;
 
 struct Kind {
-  std::string_view name;   // of its table
-  std::string_view about;  // one line for people
-  std::vector<std::string_view> columns;
-  std::string_view times;  // what is measured, for the head of the table
+  std::string_view name;     // of its table
+  std::string_view about;    // one line for people
+  std::string_view columns;  // with a comma between them
+  std::string_view times;    // what is measured, for the head of the table
   Rows (*measure)(Lab&, const Arguments&);
 };
 

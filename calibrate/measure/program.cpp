@@ -139,12 +139,7 @@ int measure(Options& options, const Surroundings& surroundings) {
   ResultFolder folder(options.out, {.environment = environment_of(lab, *runtime),
                                     .protocol = protocol_of(options.protocol),
                                     .occasion = fmt::format("{}, command: {}", now(), options.command)});
-  const SessionEnd end = carry_out(plan, lab, folder,
-                                   {.time_limit = options.time_limit,
-                                    .terminal = surroundings.terminal,
-                                    .abandon = surroundings.abandon,
-                                    .pace = surroundings.pace},
-                                   surroundings.err);
+  const SessionEnd end = carry_out(plan, lab, folder, options.time_limit, surroundings);
   const std::string summary = summary_of(end, options.out);
   if (end.broken) {
     surroundings.abandon(summary);
