@@ -282,11 +282,10 @@ void move_down(ConfigNode& node, int files) {
   }
 }
 
-void drop_sources(ConfigNode& node) {
-  const auto is_source = [](const ConfigEntry& part) { return part.key == "source" || part.key == "about"; };
-  if (node.is_parameter()) std::erase_if(node.entries, is_source);
-  for (ConfigNode& item : node.items) drop_sources(item);
-  for (ConfigEntry& entry : node.entries) drop_sources(entry.node);
+void keep_values(ConfigNode& node) {
+  if (ConfigEntry* const value = node.find("value")) node = ConfigNode(std::move(value->node));
+  for (ConfigNode& item : node.items) keep_values(item);
+  for (ConfigEntry& entry : node.entries) keep_values(entry.node);
 }
 
 void collect_parameters(const ConfigReading& reading, const ConfigNode& node,
@@ -387,9 +386,10 @@ void Config::leave_out(std::string_view key) {
   std::erase_if(reading_->root.entries, [key](const ConfigEntry& entry) { return entry.key == key; });
 }
 
-void Config::leave_out_sources() {
+void Config::keep_values_only() {
   reading_->sources = Sources::optional;
-  drop_sources(reading_->root);
+  reading_->records_parameters = false;
+  keep_values(reading_->root);
 }
 
 void Config::stand_on(const Config& under) {

@@ -59,8 +59,9 @@ class Config {
   // Takes what stands under a key at the top out of the tree, for readers that know it already. Call it before anything
   // is read.
   void leave_out(std::string_view key);
-  // The same of the sources and explanations of all parameters, which then need none.
-  void leave_out_sources();
+  // Makes every parameter its plain value, so that it is copied and read again at a fraction of the cost. Then no range
+  // is checked and parameters() is empty.
+  void keep_values_only();
 
   // From now on $(...) in a value is an expression (sim/config/expression.h) over what variables() has: the values of
   // the section under `key`, where there is one, and what the reader binds. Call it behind set().

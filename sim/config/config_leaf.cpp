@@ -26,7 +26,6 @@ class LeafReader {
   LeafReader(ConfigReading& reading, const ConfigEntry& entry, std::string path, LeafRole role)
       : reading_(reading), entry_(entry), role_(role) {
     leaf_.parameter.path = std::move(path);
-    leaf_.parameter.file = reading.names[static_cast<std::size_t>(entry.position.file)];
     leaf_.parameter.line = entry.position.line;
     leaf_.position = entry.position;
   }
@@ -38,7 +37,10 @@ class LeafReader {
       read_plain();
     }
     if (failed_ || !evaluate()) return std::nullopt;
-    leaf_.parameter.value = to_line(*leaf_.value);
+    if (reading_.records_parameters) {
+      leaf_.parameter.file = reading_.names[static_cast<std::size_t>(entry_.position.file)];
+      leaf_.parameter.value = to_line(*leaf_.value);
+    }
     return std::move(leaf_);
   }
 

@@ -18,6 +18,7 @@ namespace c3sim::sim {
 struct ConfigReading {
   std::vector<std::string> names;  // of the file and of those that it stands on, for positions
   Sources sources = Sources::optional;
+  bool records_parameters = true;
   ConfigNode root;
   std::vector<std::string> assignments;            // "--set gpu.sdma.engines=32", in the order given
   std::multimap<ConfigPosition, Fault> faults;     // in the order of the file

@@ -15,6 +15,7 @@ using Kind = ConfigNode::Kind;
 
 // The last that is done with a leaf.
 void record(ConfigReading& reading, ConfigLeaf& leaf, std::string_view unit) {
+  if (!reading.records_parameters) return;
   leaf.parameter.unit = unit;
   reading.parameters.insert_or_assign(leaf.position, std::move(leaf.parameter));
 }

@@ -110,24 +110,26 @@ ParsedQuantity in_base_units(double number, const Unit& unit, Dimension dimensio
 
 ParsedQuantity parse(std::string_view text, Dimension dimension) {
   const Notation& notation = notation_of(dimension);
-  const std::string no_quantity = fmt::format("is not {}: write {}", notation.name, notation.examples);
+  const auto no_quantity = [&notation] {
+    return ParsedQuantity{0.0, fmt::format("is not {}: write {}", notation.name, notation.examples)};
+  };
 
   const bool negative = text.starts_with('-');
   const std::string_view digits = text.substr(negative ? 1 : 0);
   // std::from_chars would also read a second sign, "inf" and "nan".
   if (digits.empty() || !(digits.front() == '.' || (digits.front() >= '0' && digits.front() <= '9'))) {
-    return {0.0, no_quantity};
+    return no_quantity();
   }
   double number = 0.0;
   const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (fault == std::errc::invalid_argument) return {0.0, no_quantity};
+  if (fault == std::errc::invalid_argument) return no_quantity();
   if (fault == std::errc::result_out_of_range) return {0.0, "is out of range"};
   if (negative) return {0.0, fmt::format("is negative: write {}", notation.examples)};
 
   std::string_view unit = digits.substr(static_cast<std::size_t>(end - digits.data()));
   unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
   if (dimension == Dimension::number) {
-    if (!unit.empty()) return {0.0, no_quantity};
+    if (!unit.empty()) return no_quantity();
     return {number, {}};
   }
   if (unit.empty()) return {0.0, fmt::format("needs a unit: write {}", notation.examples)};

@@ -41,7 +41,7 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   for (const sim::Fault& warning : faults) warnings.push_back(warning.where + ": " + warning.what);
   // Further assignments change none of these.
   unread.leave_out("correlations");
-  unread.leave_out_sources();
+  unread.keep_values_only();
   return {std::move(spec),   std::move(unread),   config.parameters(),
           config.resolved(), std::move(warnings), {config_folders.begin(), config_folders.end()},
           std::move(kernels)};
@@ -65,6 +65,7 @@ models::PlatformSpec reassign(const Platform& platform, std::span<const std::str
   for (const std::string& assignment : assignments) config.set(assignment);
   models::PlatformSpec spec = models::PlatformSpec::read(config, platform.kernels);
   spec.correlations = platform.spec.correlations;
+  spec.what_if = platform.spec.what_if || !assignments.empty();
   Beside asked = platform.asked;
   const auto sets_protocol = [](const std::string& assignment) { return assignment.starts_with("host.protocol="); };
   if (std::ranges::any_of(assignments, sets_protocol)) asked.protocol.reset();

@@ -55,7 +55,8 @@ inline std::string why_absurd(const Seen& seen) {
 inline std::string why_absurd(const Measurement& measurement) {
   if (measurement.seen.size() != 1) return "one figure is seen";
   const bool of_whole_file = std::holds_alternative<study::ReplayTrial>(measurement.trial);
-  if (measurement.line < (of_whole_file ? 0 : 1) || measurement.group.empty() || measurement.file.empty()) return "place";
+  if (measurement.line < (of_whole_file ? 0 : 1) || measurement.group.empty() || measurement.file.empty())
+    return "place";
   if (measurement.role == Role::calibrate) return "role";  // nobody but a list of roles says so
   const std::string figure = why_absurd(measurement.seen.front());
   return figure.empty() ? why_absurd(measurement.trial) : figure;
