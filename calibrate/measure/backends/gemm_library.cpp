@@ -81,10 +81,10 @@ class LtGemm : public Gemm {
     call("MatmulPreferenceCreate", &preference);
     int (*const set)(Object, int, const void*, std::size_t) = library_.need(full("MatmulPreferenceSetAttribute"));
     set(preference, most_workspace, &workspace_.bytes, sizeof(workspace_.bytes));
-    int (*const choose)(Object, Object, Object, Object, Object, Object, Object, int, void*, int*) =
+    int (*const ask)(Object, Object, Object, Object, Object, Object, Object, int, void*, int*) =
         library_.need(full("MatmulAlgoGetHeuristic"));
     int found = 0;
-    const int status = choose(handle_, operation_, b_, a_, c_, c_, preference, 1, &choice_, &found);
+    const int status = ask(handle_, operation_, b_, a_, c_, c_, preference, 1, &choice_, &found);
     destroy("MatmulPreferenceDestroy", preference);
     check("MatmulAlgoGetHeuristic", status == success && found == 0 ? dialect_.not_supported : status);
   }
