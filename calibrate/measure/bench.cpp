@@ -19,17 +19,15 @@ class Repetitions {
   Repetitions(const Protocol& protocol, bool hot)
       : protocol_(protocol), warm_up_(hot ? protocol.hot_warm_up : protocol.warm_up) {}
 
-  void next() {
+  // Whether there is one more.
+  bool next() {
     if (begun_ == 0) start_ = Clock::now();
     ++begun_;
-    if (counts_) {
-      over_ = ++counted_ >= protocol_.counted;
-    } else if (begun_ > protocol_.least_warm_ups && (Clock::now() - start_ >= warm_up_ || begun_ > most_warm_ups)) {
-      counts_ = true;
-    }
+    if (counts_) return ++counted_ < protocol_.counted;
+    counts_ = begun_ > protocol_.least_warm_ups && (Clock::now() - start_ >= warm_up_ || begun_ > most_warm_ups);
+    return true;
   }
   bool counts() const { return counts_; }
-  bool over() const { return over_; }
 
  private:
   const Protocol& protocol_;
@@ -38,7 +36,6 @@ class Repetitions {
   int begun_ = 0;
   int counted_ = 0;
   bool counts_ = false;
-  bool over_ = false;
 };
 
 }  // namespace
@@ -86,23 +83,30 @@ void Bench::on(int number, const std::function<void()>& work) {
   });
 }
 
-Timing Bench::time(const std::vector<Operation>& operations, const std::vector<int>& on) {
-  const auto takes_part = [&on](int number) { return on.empty() || std::ranges::find(on, number) != on.end(); };
-  Repetitions repetitions(protocol_, std::ranges::any_of(operations, &Operation::hot));
+void Bench::repeat(const std::vector<int>& on, const std::function<bool()>& goes_on,
+                   const std::function<void(int)>& turn) {
   Rendezvous rendezvous(on.empty() ? gpus() : static_cast<int>(on.size()));
-  std::vector<std::vector<Run>> runs(gpus_.size());
+  bool over = false;
   each([&](int number) {
-    if (!takes_part(number)) return;
+    if (!on.empty() && std::ranges::find(on, number) == on.end()) return;
     try {
-      while (rendezvous.arrive([&] { repetitions.next(); }) && !repetitions.over()) {
-        const Run run = run_once(number, operations);
-        if (repetitions.counts()) runs[static_cast<std::size_t>(number)].push_back(run);
-      }
+      while (rendezvous.arrive([&] { over = !goes_on(); }) && !over) turn(number);
     } catch (...) {
       rendezvous.give_up();
       throw;
     }
   });
+}
+
+Timing Bench::time(const std::vector<Operation>& operations, const std::vector<int>& on) {
+  Repetitions repetitions(protocol_, std::ranges::any_of(operations, &Operation::hot));
+  std::vector<std::vector<Run>> runs(gpus_.size());
+  repeat(
+      on, [&] { return repetitions.next(); },
+      [&](int number) {
+        const Run run = run_once(number, operations);
+        if (repetitions.counts()) runs[static_cast<std::size_t>(number)].push_back(run);
+      });
   std::erase_if(runs, [](const auto& of_gpu) { return of_gpu.empty(); });
   return timing_of(runs, operations.size());
 }

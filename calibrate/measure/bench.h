@@ -81,6 +81,10 @@ class Bench {
 
   // On the thread of every GPU.
   void each(const std::function<void(int gpu)>& work);
+  // On the threads of these GPUs (none named: all), over and over and together: as long as `goes_on`, which one of them
+  // asks when all have arrived.
+  void repeat(const std::vector<int>& on, const std::function<bool()>& goes_on,
+              const std::function<void(int gpu)>& turn);
   // On the thread of one GPU.
   void on(int gpu, const std::function<void()>& work);
 

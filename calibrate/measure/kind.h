@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/measure/bench.h"
-#include "calibrate/measure/operations.h"
+#include "calibrate/measure/lab.h"
 
 namespace c3sim::measure {
 
@@ -36,18 +35,11 @@ class Arguments {
 using Row = std::map<std::string, std::string, std::less<>>;
 using Rows = std::vector<Row>;
 
-// What measurements work with.
-struct Lab {
-  Bench& bench;
-  Operations& operations;
-  double brevity = 1.0;  // of what lasts seconds: 0.5 is half as long
-};
-
 struct Kind {
-  std::string_view name;   // of its table
-  std::string_view about;  // one line for people
-  std::vector<std::string_view> columns;
-  std::string_view times;  // what is measured, for the head of the table
+  std::string_view name;     // of its table
+  std::string_view about;    // one line for people
+  std::string_view columns;  // with a comma between them
+  std::string_view times;    // what is measured, for the head of the table
   Rows (*measure)(Lab&, const Arguments&);
 };
 
@@ -55,8 +47,8 @@ std::span<const Kind> kinds();
 // Or null.
 const Kind* kind_of(std::string_view name);
 
-// The columns time_us, time_p10_us, time_p90_us, event_us and n.
-void put(Row& row, const Timing& timing);
+// The columns time_us, time_p10_us, time_p90_us, event_us and n; of one of `count` in a run.
+Row row_of(const Timing& timing, double count = 1.0);
 
 Rows measure_launch(Lab& lab, const Arguments& arguments);
 Rows measure_gemm(Lab& lab, const Arguments& arguments);

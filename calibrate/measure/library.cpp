@@ -23,11 +23,19 @@ Library Library::find(const std::vector<std::string>& names, const std::vector<s
   return library;
 }
 
-void* Library::address(const char* function) const { return handle_ == nullptr ? nullptr : dlsym(handle_, function); }
+Library Library::find_newest(const std::string& name, const std::vector<std::string>& folders) {
+  std::vector<std::string> names;
+  for (const char* generation : {".7", ".6", ".5", ".1", ".0", ""}) names.push_back(name + generation);
+  return find(names, folders);
+}
 
-void* Library::needed_address(const char* function) const {
-  void* const found = address(function);
-  if (found != nullptr) return found;
+Library::Symbol Library::look_up(const std::string& function) const {
+  return Symbol(handle_ == nullptr ? nullptr : dlsym(handle_, function.c_str()));
+}
+
+Library::Symbol Library::need(const std::string& function) const {
+  void* const found = handle_ == nullptr ? nullptr : dlsym(handle_, function.c_str());
+  if (found != nullptr) return Symbol(found);
   throw GpuError(GpuError::Kind::unsupported, handle_ == nullptr ? fmt::format("{} was not found", name_)
                                                                  : fmt::format("{} has no {}", name_, function));
 }

@@ -8,14 +8,7 @@
 
 int main(int argc, char** argv) {
   using namespace c3sim::measure;
-  std::vector<Backend> backends;
-#ifdef C3SIM_MEASURE_CUDA
-  backends.push_back({"cuda", open_cuda});
-#endif
-#ifdef C3SIM_MEASURE_HIP
-  backends.push_back({"hip", open_hip});
-#endif
-  const Surroundings surroundings{.backends = backends,
+  const Surroundings surroundings{.backends = {{"cuda", open_cuda}, {"hip", open_hip}},
                                   .out = std::cout,
                                   .err = std::cerr,
                                   .terminal = isatty(STDERR_FILENO) != 0,

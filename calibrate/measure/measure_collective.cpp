@@ -1,7 +1,6 @@
 // Collectives alone and beside GEMMs.
 #include <fmt/format.h>
 
-#include "calibrate/measure/board_watch.h"
 #include "calibrate/measure/gpu_error.h"
 #include "calibrate/measure/kind.h"
 #include "calibrate/measure/sustained.h"
@@ -12,7 +11,6 @@ namespace c3sim::measure {
 namespace {
 
 constexpr double phase_seconds = 1.5;
-constexpr int triad_workgroups_per_cu = 8;
 
 // GpuError for what copies on streams are not: packets of another kind, and commands that wait in their queues.
 void require_copies(const Arguments& arguments) {
@@ -32,21 +30,21 @@ Operation operation_of(Lab& lab, const Arguments& arguments, bool by_copies) {
   const Collective kind = parse_collective(arguments.text("collective"));
   if (by_copies) {
     require_copies(arguments);
-    return lab.operations.copies(kind, arguments.bytes(), arguments.text("variant") == "b2b");
+    return lab.copies(kind, arguments.bytes(), arguments.text("variant") == "b2b");
   }
-  return lab.operations.collective(kind, arguments.bytes(), static_cast<int>(arguments.number("channels")));
+  return lab.collective(kind, arguments.bytes(), static_cast<int>(arguments.number("channels")));
 }
 
 // So many CUs are kept from the GEMM, which gets the first ones: by its stream's mask or its own kernel. A collective
 // by kernels gets the others, where streams have masks.
 void reserve(Lab& lab, const Arguments& arguments, Operation& gemm, Operation& collective, bool by_copies) {
   const int reserved = static_cast<int>(arguments.number("reserved_cus"));
-  const int all = lab.bench.gpu(0).device().cus;
+  const int all = lab.gpu(0).device().cus;
   if (reserved == 0) return;
   if (reserved >= all) {
     throw GpuError(GpuError::Kind::unsupported, fmt::format("{} CUs cannot be kept from a GEMM of {}", reserved, all));
   }
-  gemm = lab.operations.gemm(arguments.shape(), all - reserved);
+  gemm = lab.gemm(arguments.shape(), all - reserved);
   if (by_copies) return;
   collective.cus = reserved;
   collective.first_cu = all - reserved;
@@ -54,65 +52,47 @@ void reserve(Lab& lab, const Arguments& arguments, Operation& gemm, Operation& c
 
 // Replays what the operation enqueues, recorded once on every GPU.
 Timing time_of_graph(Lab& lab, const Operation& operation) {
-  std::vector<Graph> graphs(static_cast<std::size_t>(lab.bench.gpus()));
-  lab.bench.time({operation});  // all is made and loaded by now
-  lab.bench.each([&](int gpu) {
-    const Stream stream = lab.bench.stream(gpu, operation.lane);
-    graphs[static_cast<std::size_t>(gpu)] = lab.bench.gpu(gpu).capture(stream, [&] { operation.launch(gpu, stream); });
+  std::vector<Graph> graphs(static_cast<std::size_t>(lab.gpus()));
+  lab.time({operation});  // all is made and loaded by now
+  lab.each([&](int gpu) {
+    const Stream stream = lab.stream(gpu, operation.lane);
+    graphs[static_cast<std::size_t>(gpu)] = lab.gpu(gpu).capture(stream, [&] { operation.launch(gpu, stream); });
   });
   const auto launch = [&](int gpu, Stream stream) {
-    lab.bench.gpu(gpu).launch(graphs[static_cast<std::size_t>(gpu)], stream);
+    lab.gpu(gpu).launch(graphs[static_cast<std::size_t>(gpu)], stream);
   };
-  Timing timing = lab.bench.time({{.launch = launch, .lane = operation.lane}});
-  lab.bench.each([&](int gpu) { lab.bench.gpu(gpu).release(graphs[static_cast<std::size_t>(gpu)]); });
+  Timing timing = lab.time({{.launch = launch, .lane = operation.lane}});
+  lab.each([&](int gpu) { lab.gpu(gpu).release(graphs[static_cast<std::size_t>(gpu)]); });
   return timing;
-}
-
-Operation triad(Lab& lab, std::size_t bytes) {
-  const std::size_t array = bytes / 3;
-  lab.bench.each([&](int gpu) {
-    lab.operations.source(gpu, 2 * array);
-    lab.operations.destination(gpu, array);
-  });
-  return {.launch = [&lab, array](int gpu, Stream stream) {
-    const Grid grid{.workgroups = triad_workgroups_per_cu * lab.bench.gpu(gpu).device().cus, .threads = 256};
-    const char* const from = lab.operations.source(gpu, 2 * array);
-    lab.operations.launch(gpu, "stream", grid, stream, from, from + array, lab.operations.destination(gpu, array),
-                          std::uint64_t{array / 16}, 2, 1);
-  }};
 }
 
 }  // namespace
 
 Rows measure_collective(Lab& lab, const Arguments& arguments) {
   const Operation operation = operation_of(lab, arguments, arguments.text("backend") == "sdma");
-  Row row;
-  put(row, arguments.text("graph") == "yes" ? time_of_graph(lab, operation) : lab.bench.time({operation}));
-  return {row};
+  return {row_of(arguments.text("graph") == "yes" ? time_of_graph(lab, operation) : lab.time({operation}))};
 }
 
 Rows measure_pair(Lab& lab, const Arguments& arguments) {
   const std::string& strategy = arguments.text("strategy");
   const bool by_copies = strategy.starts_with("conccl");
   Operation collective = operation_of(lab, arguments, by_copies);  // first: it says what cannot be measured
-  Operation gemm = lab.operations.gemm(arguments.shape());
-  const double gemm_alone = lab.bench.time({gemm}).wall.median;
-  const double collective_alone = lab.bench.time({collective}).wall.median;
+  Operation gemm = lab.gemm(arguments.shape());
+  const double gemm_alone = lab.time({gemm}).wall.median;
+  const double collective_alone = lab.time({collective}).wall.median;
   const bool gemm_first = strategy == "c3_base" || strategy == "c3_rp" || strategy == "serial";
   if (strategy.ends_with("_rp")) reserve(lab, arguments, gemm, collective, by_copies);
   if (strategy == "serial") collective.lane = gemm.lane;
-  const Timing timing = gemm_first ? lab.bench.time({gemm, collective}) : lab.bench.time({collective, gemm});
-  Row row;
-  row["makespan_us"] = spelled(timing.wall.median);
-  row["makespan_p10_us"] = spelled(timing.wall.low);
-  row["makespan_p90_us"] = spelled(timing.wall.high);
-  row["gemm_us"] = spelled(timing.each[gemm_first ? 0 : 1].median);
-  row["collective_us"] = spelled(timing.each[gemm_first ? 1 : 0].median);
-  row["isolated_gemm_us"] = spelled(gemm_alone);
-  row["collective_alone_us"] = spelled(collective_alone);
-  row["event_us"] = spelled(timing.all.median);
-  row["n"] = std::to_string(timing.all.count);
-  return {row};
+  const Timing timing = gemm_first ? lab.time({gemm, collective}) : lab.time({collective, gemm});
+  return {{{"makespan_us", spelled(timing.wall.median)},
+           {"makespan_p10_us", spelled(timing.wall.low)},
+           {"makespan_p90_us", spelled(timing.wall.high)},
+           {"gemm_us", spelled(timing.each[gemm_first ? 0 : 1].median)},
+           {"collective_us", spelled(timing.each[gemm_first ? 1 : 0].median)},
+           {"isolated_gemm_us", spelled(gemm_alone)},
+           {"collective_alone_us", spelled(collective_alone)},
+           {"event_us", spelled(timing.all.median)},
+           {"n", std::to_string(timing.all.count)}}};
 }
 
 Rows measure_phase(Lab& lab, const Arguments& arguments) {
@@ -121,27 +101,19 @@ Rows measure_phase(Lab& lab, const Arguments& arguments) {
   const auto bytes_after = [&](std::string_view prefix) {
     return static_cast<std::size_t>(parse_count(phase.substr(prefix.size()), 1, std::int64_t{1} << 40));
   };
-  BoardWatch::Mean mean;
+  BoardMean mean;
   if (phase == "idle") {
-    rest(lab.bench.protocol().rest);
-    const BoardWatch watch(lab.bench);
-    const double begin = host_microseconds();
-    rest(lab.bench.protocol().rest);
-    mean = watch.since(begin);
+    mean = sustain_rest(lab).all;
   } else {
     const Operation operation =
-        phase.starts_with(by_kernels)  ? lab.operations.collective(Collective::all_gather, bytes_after(by_kernels))
-        : phase.starts_with(by_copies) ? lab.operations.copies(Collective::all_gather, bytes_after(by_copies))
-                                       : triad(lab, std::size_t{12} << 30);
-    const int batch = batch_of(lab.bench, operation);
-    const BoardWatch watch(lab.bench);
-    mean = watch.since(sustain(lab.bench, operation, lab.brevity * phase_seconds, batch).half);
+        phase.starts_with(by_kernels)  ? lab.collective(Collective::all_gather, bytes_after(by_kernels))
+        : phase.starts_with(by_copies) ? lab.copies(Collective::all_gather, bytes_after(by_copies))
+                                       : lab.streaming(std::size_t{12} << 30, 2, 1);
+    mean = sustain(lab, operation, lab.brevity() * phase_seconds, batch_of(lab, operation)).all;
   }
-  Row row;
-  row["mean_power_W"] = fmt::format("{:.1f}", mean.state.power);
-  row["mean_sm_clock_MHz"] = fmt::format("{:.0f}", mean.state.clock);
-  row["samples"] = std::to_string(mean.samples);
-  return {row};
+  return {{{"mean_power_W", fmt::format("{:.1f}", mean.state.power)},
+           {"mean_sm_clock_MHz", fmt::format("{:.0f}", mean.state.clock)},
+           {"samples", std::to_string(mean.samples)}}};
 }
 
 }  // namespace c3sim::measure

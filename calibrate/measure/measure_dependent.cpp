@@ -41,26 +41,23 @@ class DependentSchedule {
   DependentSchedule(Lab& lab, const Form& form, GemmShape shape)
       : lab_(lab),
         form_(form),
-        gpus_(lab.bench.gpus()),
+        gpus_(lab.gpus()),
         shard_(shape.n / gpus_),
         token_(bytes_of_bfloat16 * static_cast<std::size_t>(shape.k)),
         bytes_(token_ * static_cast<std::size_t>(shape.n)) {
     const std::int64_t step = shard_ / pieces_of_a_shard;
-    if (form.grain == Grain::serial) whole_ = lab.operations.gemm(shape);
+    if (form.grain == Grain::serial) whole_ = lab.gemm(shape);
     if (form.grain == Grain::shard || form.own_shard_apart) {
-      of_shard_ = lab.operations.gemm({shape.m, shard_, shape.k});
+      of_shard_ = lab.gemm({shape.m, shard_, shape.k});
     }
     if (form.grain == Grain::finer) {
-      of_step_ = lab.operations.gemm({shape.m, step * (form.own_shard_apart ? gpus_ - 1 : gpus_), shape.k});
+      of_step_ = lab.gemm({shape.m, step * (form.own_shard_apart ? gpus_ - 1 : gpus_), shape.k});
     }
     if (form.by_library) {
       const std::size_t parts = form.grain == Grain::finer ? pieces_of_a_shard : 1;
-      gather_ = lab.operations.collective(Collective::all_gather, bytes_ / parts);
+      gather_ = lab.collective(Collective::all_gather, bytes_ / parts);
     }
-    lab.bench.each([&](int gpu) {
-      lab_.operations.source(gpu, bytes_);
-      lab_.operations.destination(gpu, bytes_);
-    });
+    lab.reserve(bytes_, bytes_);
   }
 
   Operation operation() const {
@@ -69,9 +66,9 @@ class DependentSchedule {
 
  private:
   void enqueue(int gpu, Stream compute) const {
-    lab_.bench.gpu(gpu).record(lab_.bench.event(gpu, fork_event), compute);
+    lab_.gpu(gpu).record(lab_.event(gpu, fork_event), compute);
     for (int lane = 0; lane < gpus_; ++lane) {
-      lab_.bench.gpu(gpu).wait(lab_.bench.stream(gpu, library_lane + lane), lab_.bench.event(gpu, fork_event));
+      lab_.gpu(gpu).wait(lab_.stream(gpu, library_lane + lane), lab_.event(gpu, fork_event));
     }
     if (of_shard_) of_shard_->launch(gpu, compute);
     if (form_.grain == Grain::shard) return enqueue_shards(gpu, compute);
@@ -94,7 +91,7 @@ class DependentSchedule {
       for (int distance = 1; distance < gpus_; ++distance) pull(gpu, compute, distance, distance, step, tokens);
       return;
     }
-    const Stream lane = lab_.bench.stream(gpu, library_lane);
+    const Stream lane = lab_.stream(gpu, library_lane);
     gather_->launch(gpu, lane);
     hand_over(gpu, lane, compute, static_cast<int>(step) * gpus_);
   }
@@ -102,16 +99,15 @@ class DependentSchedule {
     const int peer = (gpu + distance) % gpus_;
     const std::size_t own = token_ * static_cast<std::size_t>(step * tokens);
     const std::size_t place = token_ * static_cast<std::size_t>(shard_ * peer) + own;
-    const Stream stream = lab_.bench.stream(gpu, library_lane + lane);
-    lab_.bench.gpu(gpu).copy(lab_.operations.destination(gpu, bytes_) + place,
-                             lab_.operations.source(peer, bytes_) + own, token_ * static_cast<std::size_t>(tokens),
-                             stream);
+    const Stream stream = lab_.stream(gpu, library_lane + lane);
+    lab_.gpu(gpu).copy(lab_.destination(gpu, bytes_) + place, lab_.source(peer, bytes_) + own,
+                       token_ * static_cast<std::size_t>(tokens), stream);
     hand_over(gpu, stream, compute, static_cast<int>(step) * gpus_ + distance);
   }
   void hand_over(int gpu, Stream from, Stream to, int event) const {
-    const Event arrived = lab_.bench.event(gpu, fork_event + 1 + event);
-    lab_.bench.gpu(gpu).record(arrived, from);
-    lab_.bench.gpu(gpu).wait(to, arrived);
+    const Event arrived = lab_.event(gpu, fork_event + 1 + event);
+    lab_.gpu(gpu).record(arrived, from);
+    lab_.gpu(gpu).wait(to, arrived);
   }
 
   Lab& lab_;
@@ -136,15 +132,12 @@ bool can_be_cut(GemmShape shape, int gpus) { return shape.n % (gpus * pieces_of_
 Rows measure_dependent(Lab& lab, const Arguments& arguments) {
   const auto form = std::ranges::find(forms, arguments.text("schedule"), &Form::name);
   const GemmShape shape = arguments.shape();
-  if (form == forms.end() || !can_be_cut(shape, lab.bench.gpus())) {
-    throw GpuError(GpuError::Kind::unsupported,
-                   fmt::format("there is no schedule {} of {} on {} GPUs", arguments.text("schedule"), to_string(shape),
-                               lab.bench.gpus()));
+  if (form == forms.end() || !can_be_cut(shape, lab.gpus())) {
+    throw GpuError(GpuError::Kind::unsupported, fmt::format("there is no schedule {} of {} on {} GPUs",
+                                                            arguments.text("schedule"), to_string(shape), lab.gpus()));
   }
   const DependentSchedule schedule(lab, *form, shape);
-  Row row;
-  put(row, lab.bench.time({schedule.operation()}));
-  return {row};
+  return {row_of(lab.time({schedule.operation()}))};
 }
 
 }  // namespace c3sim::measure

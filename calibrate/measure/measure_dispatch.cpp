@@ -19,18 +19,18 @@ struct Stays {
 };
 
 Stays run_two(Lab& lab, int first, int second, Grid grid, std::uint64_t ticks) {
-  Gpu& gpu = lab.bench.gpu(0);
+  Gpu& gpu = lab.gpu(0);
   const auto bytes = [](int workgroups) { return sizeof(Stay) * static_cast<std::size_t>(workgroups); };
   const Memory log = Memory::on(gpu, bytes(first + second)), seen = Memory::on_host(gpu, bytes(first + second));
-  const Stream one = lab.bench.stream(0, 0), other = lab.bench.stream(0, 1);
-  lab.bench.finish(0, other);
+  const Stream one = lab.stream(0, 0), other = lab.stream(0, 1);
+  lab.finish(0, other);
   grid.workgroups = first;
-  lab.operations.launch(0, "stay", grid, one, log.at(), ticks);
+  lab.launch(0, "stay", grid, one, log.at(), ticks);
   grid.workgroups = second;
-  lab.operations.launch(0, "stay", grid, other, log.at(bytes(first)), ticks);
-  lab.bench.finish(0, other);
+  lab.launch(0, "stay", grid, other, log.at(bytes(first)), ticks);
+  lab.finish(0, other);
   gpu.copy(seen.at(), log.at(), bytes(first + second), one);
-  lab.bench.finish(0, one);
+  lab.finish(0, one);
   const auto* const all = reinterpret_cast<const Stay*>(seen.at());
   return {{all, all + first}, {all + first, all + first + second}};
 }
@@ -43,12 +43,12 @@ std::uint64_t latest(const std::vector<Stay>& stays) { return std::ranges::max(s
 
 Rows measure_dispatch(Lab& lab, const Arguments& arguments) {
   const auto number = [&](const char* column) { return static_cast<int>(arguments.number(column)); };
-  const Device& device = lab.bench.gpu(0).device();
+  const Device& device = lab.gpu(0).device();
   const Grid grid{.threads = number("threads"), .local_memory = static_cast<std::size_t>(number("local_memory"))};
   const double microsecond = device.ticks_per_second * 1e-6;
   const auto ticks = static_cast<std::uint64_t>(number("stay_us") * microsecond);
   Stays stays;
-  lab.bench.on(0, [&] {
+  lab.on(0, [&] {
     run_two(lab, device.cus, device.cus, grid, ticks);  // wakes the clock up and loads the kernel
     stays = run_two(lab, number("first"), number("second"), grid, ticks);
   });

@@ -13,7 +13,6 @@ namespace c3sim::measure {
 namespace {
 
 constexpr std::size_t word = 16;  // bytes of a load
-constexpr int workgroups_per_cu = 8;
 
 // As device/kernels.cu has them.
 struct Load {
@@ -35,38 +34,25 @@ constexpr std::uint32_t hops = 16000;
 
 // On GPU 0's thread: one chase, beside as many workgroups as there are CUs left if there is a load.
 Outcome chase(Lab& lab, const char* chain, Load load, int workgroups, int threads) {
-  Gpu& gpu = lab.bench.gpu(0);
-  const Stream stream = lab.bench.stream(0, 0);
+  Gpu& gpu = lab.gpu(0);
+  const Stream stream = lab.stream(0, 0);
   const Memory outcome = Memory::on(gpu, sizeof(Outcome)), seen = Memory::on_host(gpu, sizeof(Outcome));
   gpu.fill(outcome.at(), 0, sizeof(Outcome), stream);
-  lab.operations.launch(0, "chase_under_load", {workgroups, threads}, stream, chain, warm_up, hops, load, outcome.at());
+  lab.launch(0, "chase_under_load", {workgroups, threads}, stream, chain, warm_up, hops, load, outcome.at());
   gpu.copy(seen.at(), outcome.at(), sizeof(Outcome), stream);
-  lab.bench.finish(0, stream);
+  lab.finish(0, stream);
   return *reinterpret_cast<const Outcome*>(seen.at());
 }
 
 }  // namespace
 
 Rows measure_stream(Lab& lab, const Arguments& arguments) {
-  const int reads = static_cast<int>(arguments.number("read")), written = static_cast<int>(arguments.number("written"));
-  const int passes = static_cast<int>(arguments.number("passes"));
-  const std::size_t array = arguments.bytes() / static_cast<std::size_t>(reads + written) / word * word;
-  lab.bench.each([&](int gpu) {
-    lab.operations.source(gpu, 2 * array);
-    lab.operations.destination(gpu, array);
-  });
-  const auto launch = [&](int gpu, Stream stream) {
-    const int workgroups = workgroups_per_cu * lab.bench.gpu(gpu).device().cus;
-    const char* const from = lab.operations.source(gpu, 2 * array);
-    char* const to = written > 0 ? lab.operations.destination(gpu, array) : nullptr;
-    lab.operations.launch(gpu, "stream", {workgroups, 256}, stream, from, from + array, to, std::uint64_t{array / word},
-                          reads, passes);
-  };
-  Timing timing = lab.bench.time({{.launch = launch}});
-  for (double* value : {&timing.wall.median, &timing.wall.low, &timing.wall.high, &timing.all.median}) *value /= passes;
-  Row row;
-  put(row, timing);
-  row["GBps"] = fmt::format("{:.1f}", static_cast<double>(arguments.bytes()) / timing.all.median * 1e-3);
+  const auto number = [&](const char* column) { return static_cast<int>(arguments.number(column)); };
+  const int passes = number("passes");
+  const Timing timing = lab.time({lab.streaming(arguments.bytes(), number("read"), number("written"), passes)});
+  Row row = row_of(timing, passes);
+  const double of_one = timing.all.median / passes;
+  row["GBps"] = fmt::format("{:.1f}", static_cast<double>(arguments.bytes()) / of_one * 1e-3);
   return {row};
 }
 
@@ -77,17 +63,17 @@ Rows measure_load(Lab& lab, const Arguments& arguments) {
   // Arrays that lie in the same level of the hierarchy as the chain.
   const std::size_t array = beside == "none" ? word : std::max<std::size_t>(2 * bytes, std::size_t{8} << 20);
   Outcome outcome{};
-  lab.bench.on(0, [&] {
-    Gpu& gpu = lab.bench.gpu(0);
+  lab.on(0, [&] {
+    Gpu& gpu = lab.gpu(0);
     const Memory chain = Memory::on(gpu, bytes);
     const int bits = static_cast<int>(std::bit_width(bytes / (spacing * sizeof(std::uint32_t)))) - 1;
-    const Stream stream = lab.bench.stream(0, 0);
-    lab.operations.launch(0, "make_chain", {4 * gpu.device().cus, 256}, stream, chain.at(), bits, spacing);
-    const Load load{lab.operations.source(0, array), beside == "copy" ? lab.operations.destination(0, array) : nullptr,
-                    array / word, static_cast<std::uint64_t>(arguments.number("pause_cycles"))};
+    const Stream stream = lab.stream(0, 0);
+    lab.launch(0, "make_chain", {4 * gpu.device().cus, 256}, stream, chain.at(), bits, spacing);
+    const Load load{lab.source(0, array), beside == "copy" ? lab.destination(0, array) : nullptr, array / word,
+                    static_cast<std::uint64_t>(arguments.number("pause_cycles"))};
     outcome = chase(lab, chain.at(), load, beside == "none" ? 1 : gpu.device().cus, threads);
   });
-  const double ticks = lab.bench.gpu(0).device().ticks_per_second;
+  const double ticks = lab.gpu(0).device().ticks_per_second;
   const double stream_seconds = static_cast<double>(outcome.stream_ticks) / ticks;
   Row row;
   row["latency_ns"] = spelled(static_cast<double>(outcome.chase_ticks) / hops / ticks * 1e9);

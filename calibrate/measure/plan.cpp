@@ -1,6 +1,7 @@
 #include "calibrate/measure/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -12,7 +13,7 @@ namespace c3sim::measure {
 
 namespace {
 
-constexpr std::size_t kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
+constexpr std::size_t gib = std::size_t{1} << 30;
 
 // What a GPU may do, to tell how long a plan takes: no more than that depends on it.
 constexpr double bytes_per_second = 1e11, flops_per_second = 5e14;
@@ -62,259 +63,209 @@ class Planner {
            flops_per_second;
   }
   static double of(std::size_t bytes) { return 20e-6 + static_cast<double>(bytes) / bytes_per_second; }
-  static std::string spelled(std::size_t bytes) { return std::to_string(bytes); }
 
-  std::vector<GemmShape> shapes() const {
-    if (!wish_.shapes.empty()) return wish_.shapes;
-    return some<GemmShape>({{8192, 8192, 8192},
-                            {4096, 4096, 4096},
-                            {18432, 8192, 16384},
-                            {8192, 57344, 8192},
-                            {4096, 4096, 16384},
-                            {8192, 28672, 8192},
-                            {2048, 8192, 8192},
-                            {12288, 12288, 12288},
-                            {16384, 8192, 16384},
-                            {16384, 16384, 8192},
-                            {7168, 8192, 8192},
-                            {2304, 8192, 16384},
-                            {8192, 16384, 4096},
-                            {1024, 1024, 8192},
-                            {106496, 8192, 16384},
-                            {16384, 106496, 8192}},
-                           8);
+  // Of "from=gpu0 bytes=1M,64M|4K" all that its columns combine to, the last one's values following each other: what
+  // stands behind a bar is not in the quick plan, and K, M and G are 2^10, 2^20 and 2^30. `seconds` says how long one
+  // may take.
+  template <class Seconds>
+  void add_all(std::string_view kind, const std::string& columns, const Seconds& seconds, const Arguments& begun = {}) {
+    if (columns.empty()) return add(kind, begun, seconds(begun));
+    const std::size_t end = std::min(columns.find(' '), columns.size());
+    const std::vector<std::string> column = split(columns.substr(0, end), '=');
+    for (const std::string& value : values_of(column[1])) {
+      Arguments more = begun;
+      more.add(column[0], value);
+      add_all(kind, columns.substr(std::min(end + 1, columns.size())), seconds, more);
+    }
+  }
+  std::vector<std::string> values_of(std::string text) const {
+    const std::size_t bar = text.find('|');
+    if (bar != std::string::npos) text = wish_.quick ? text.substr(0, bar) : text.replace(bar, 1, ",");
+    std::vector<std::string> values = split(text, ',');
+    for (std::string& value : values) {
+      const std::size_t power = value.empty() ? 0 : std::string_view("KMG").find(value.back()) + 1;
+      if (power == 0) continue;
+      value.pop_back();
+      value = std::to_string(parse_count(value, 0, 1024) << 10 * power);
+    }
+    return values;
+  }
+  auto always(double seconds) const {
+    return [seconds](const Arguments&) { return seconds; };
+  }
+  // So many times the bytes of a row, over and over.
+  auto moving(double times = 1.0) const {
+    return [this, times](const Arguments& one) {
+      return runs(of(static_cast<std::size_t>(times * static_cast<double>(one.bytes()))));
+    };
   }
 
   void plan_launches() {
-    for (const auto& [what, count] : std::initializer_list<std::pair<const char*, int>>{{"empty_kernel", 1},
-                                                                                        {"launch_call", 100},
-                                                                                        {"kernels_back_to_back", 100},
-                                                                                        {"event_call", 100},
-                                                                                        {"synchronize_call", 100},
-                                                                                        {"stream_after_stream", 100},
-                                                                                        {"graph_call", 1},
-                                                                                        {"graph_replay", 1},
-                                                                                        {"graph_call", 100},
-                                                                                        {"graph_replay", 100}}) {
-      add("launches", {{"what", what}, {"count", std::to_string(count)}}, runs(1e-3));
+    add_all("launches", "what=empty_kernel count=1", always(runs(1e-3)));
+    add_all("launches",
+            "what=launch_call,kernels_back_to_back,event_call,synchronize_call,stream_after_stream count=100",
+            always(runs(1e-3)));
+    for (const char* count : {"1", "100"}) {
+      add_all("launches", fmt::format("what=graph_call,graph_replay count={}", count), always(runs(1e-3)));
     }
   }
 
+  // Shapes that were asked for, or these.
+  std::vector<std::string> asked_or(const char* shapes) const {
+    if (wish_.shapes.empty()) return values_of(shapes);
+    std::vector<std::string> asked;
+    for (const GemmShape shape : wish_.shapes) asked.push_back(to_string(shape));
+    return asked;
+  }
+
   void plan_gemms() {
-    for (const GemmShape shape : shapes()) {
-      add("gemms", {{"gemm", to_string(shape)}, {"cus", std::to_string(machine_.cus)}}, runs(of(shape), true));
+    const std::vector<std::string> shapes = asked_or(
+        "8192x8192x8192,4096x4096x4096,18432x8192x16384,8192x57344x8192,4096x4096x16384,8192x28672x8192,2048x8192x8192,"
+        "12288x12288x12288|16384x8192x16384,16384x16384x8192,7168x8192x8192,2304x8192x16384,8192x16384x4096,"
+        "1024x1024x8192,106496x8192x16384,16384x106496x8192");
+    for (const std::string& shape : shapes) {
+      add("gemms", {{"gemm", shape}, {"cus", std::to_string(machine_.cus)}}, runs(of(parse_shape(shape)), true));
     }
     int shapes_by_cus = 0;
-    for (const GemmShape shape : some(shapes(), 1)) {
-      if (of(shape) > 20e-3) continue;
+    for (const std::string& shape : some(shapes, 1)) {
+      const double seconds = of(parse_shape(shape));
+      if (seconds > 20e-3) continue;
       for (const int eighths : some<int>({4, 7, 2, 6, 5, 3, 1}, 3)) {
         const int cus = machine_.cus * eighths / 8 / 2 * 2;  // even: kernels work on pairs of CUs
         if (cus < 1) continue;
-        add("gemms", {{"gemm", to_string(shape)}, {"cus", std::to_string(cus)}}, runs(of(shape) * 8 / eighths, true));
+        add("gemms", {{"gemm", shape}, {"cus", std::to_string(cus)}}, runs(seconds * 8 / eighths, true));
       }
       if (++shapes_by_cus == 3) break;
     }
   }
 
-  void add_collective(const char* collective, std::size_t bytes, bool by_copies, int channels, bool graph) {
-    add("collectives",
-        {{"collective", collective},
-         {"bytes", spelled(bytes)},
-         {"backend", by_copies ? "sdma" : "rccl"},
-         {"variant", by_copies ? "pcpy" : ""},
-         {"channels", channels > 0 ? std::to_string(channels) : ""},
-         {"host_threads", by_copies ? "per_gpu" : ""},
-         {"graph", graph ? "yes" : ""}},
-        runs(of(bytes) * (channels > 0 ? 1.0 + 16.0 / channels : 1.0)));
+  // On so many channels; 0: as the library likes.
+  void add_kernels(std::string_view collectives, std::string_view bytes, int channels = 0, const char* graph = "") {
+    const double times = channels > 0 ? 1.0 + 16.0 / channels : 1.0;
+    add_all("collectives",
+            fmt::format("collective={} bytes={} backend=rccl variant= channels={} host_threads= graph={}", collectives,
+                        bytes, channels > 0 ? std::to_string(channels) : "", graph),
+            [&](const Arguments& one) { return runs(of(one.bytes()) * times); });
+  }
+  void add_copies(std::string_view collectives, std::string_view bytes, const char* graph = "") {
+    add_all("collectives",
+            fmt::format("collective={} bytes={} backend=sdma variant=pcpy channels= host_threads=per_gpu graph={}",
+                        collectives, bytes, graph),
+            moving());
   }
 
   void plan_collectives() {
-    const std::vector<std::size_t> sizes =
-        some<std::size_t>({gib, 64 * mib, 256 * mib, mib, 16 * mib, 64 * kib, 4 * mib, 256 * kib, 4 * gib}, 6);
-    for (const char* collective : {"all_gather", "all_to_all", "all_reduce", "reduce_scatter", "broadcast"}) {
-      for (const std::size_t bytes : sizes) {
-        if (bytes * 3 < machine_.memory) add_collective(collective, bytes, false, 0, false);
-      }
-    }
-    for (const char* collective : {"all_gather", "all_to_all", "broadcast"}) {
-      for (const std::size_t bytes : sizes) {
-        if (bytes * 3 < machine_.memory) add_collective(collective, bytes, true, 0, false);
-      }
-    }
+    std::vector<std::string> fitting = values_of("1G,64M,256M,1M,16M,64K|4M,256K,4G");
+    std::erase_if(fitting, [this](const std::string& bytes) { return std::stoull(bytes) * 3 >= machine_.memory; });
+    const std::string bytes = fmt::format("{}", fmt::join(fitting, ","));
+    add_kernels("all_gather,all_to_all,all_reduce,reduce_scatter,broadcast", bytes);
+    add_copies("all_gather,all_to_all,broadcast", bytes);
     for (const int channels : some<int>({8, 16, 4, 32, 2, 1}, 3)) {
-      for (const char* collective : {"all_gather", "all_reduce", "all_to_all"}) {
-        for (const std::size_t bytes : some<std::size_t>({512 * mib, 64 * mib, 4 * mib}, 1)) {
-          add_collective(collective, bytes, false, channels, false);
-        }
-      }
+      add_kernels("all_gather,all_reduce,all_to_all", "512M|64M,4M", channels);
     }
   }
 
   // Last, since libraries handle them with least care.
   void plan_graphs() {
-    for (const std::size_t bytes : some<std::size_t>({mib, 64 * mib}, 1)) {
-      for (const bool by_copies : {false, true}) add_collective("all_gather", bytes, by_copies, 0, true);
+    for (const std::string& bytes : values_of("1M|64M")) {
+      add_kernels("all_gather", bytes, 0, "yes");
+      add_copies("all_gather", bytes, "yes");
     }
   }
 
-  Arguments route(const char* from, const char* to, std::size_t bytes) const {
-    return {{"from", from}, {"to", to}, {"bytes", spelled(bytes)}};
-  }
-
-  std::vector<std::size_t> copy_sizes() const {
-    return some<std::size_t>({mib, 64 * mib, 4 * kib, 256 * mib, 64 * kib, 16 * mib, 4 * mib, 256 * kib, 16 * kib, gib},
-                             5);
-  }
+  static constexpr std::string_view copy_sizes = "1M,64M,4K,256M,64K|16M,4M,256K,16K,1G";
 
   void plan_copies() {
-    for (const std::size_t bytes : copy_sizes()) {
-      if (machine_.gpus > 1) add("copies", route("gpu0", "gpu1", bytes), runs(of(bytes)));
-    }
+    if (machine_.gpus > 1) add_all("copies", fmt::format("from=gpu0 to=gpu1 bytes={}", copy_sizes), moving());
     for (int gpu = 0; gpu < machine_.gpus; ++gpu) {  // every other link at two sizes
       for (int peer = 0; peer < machine_.gpus; ++peer) {
         if (gpu == peer || (gpu == 0 && peer == 1) || (wish_.quick && gpu > 0)) continue;
-        for (const std::size_t bytes : {64 * mib, mib}) {
-          add("copies", route(fmt::format("gpu{}", gpu).c_str(), fmt::format("gpu{}", peer).c_str(), bytes),
-              runs(of(bytes)));
-        }
+        add_all("copies", fmt::format("from=gpu{} to=gpu{} bytes=64M,1M", gpu, peer), moving());
       }
     }
-    for (const std::size_t bytes : some<std::size_t>({64 * mib, mib, 64 * kib, gib}, 2)) {
-      add("copies", route("host", "gpu0", bytes), runs(of(4 * bytes)));
-      add("copies", route("gpu0", "host", bytes), runs(of(4 * bytes)));
-      add("copies", route("gpu0", "gpu0", bytes), runs(of(bytes)));
+    for (const std::string& bytes : values_of("64M,1M|64K,1G")) {
+      add_all("copies", "from=host to=gpu0 bytes=" + bytes, moving(4.0));
+      add_all("copies", "from=gpu0 to=host bytes=" + bytes, moving(4.0));
+      add_all("copies", "from=gpu0 to=gpu0 bytes=" + bytes, moving());
     }
     for (int peers = 1; peers < machine_.gpus; ++peers) {
-      for (const std::size_t bytes : some<std::size_t>({64 * mib, mib, 256 * mib, 64 * kib}, 2)) {
-        add("fan_outs", {{"peers", std::to_string(peers)}, {"bytes", spelled(bytes)}},
-            runs(of(bytes * static_cast<std::size_t>(peers))));
-      }
+      add_all("fan_outs", fmt::format("peers={} bytes=64M,1M|256M,64K", peers), moving(peers));
     }
   }
 
   void plan_memory() {
+    const auto streams = [this](const std::string& columns) {
+      add_all("streams", columns, [this](const Arguments& one) {
+        return runs(of(one.bytes()) * static_cast<double>(one.number("passes")) / 10.0);
+      });
+    };
     for (const auto& [reads, written] : some<std::pair<int, int>>({{2, 1}, {1, 0}, {1, 1}, {0, 1}}, 2)) {
-      for (const std::size_t bytes : some<std::size_t>({12 * gib, 3 * gib, 768 * mib, 192 * mib, 48 * mib}, 2)) {
-        add_stream(reads, written, bytes, 1);
-      }
+      streams(fmt::format("read={} written={} bytes=12G,3G|768M,192M,48M passes=1", reads, written));
     }
-    // Over and over what fits a cache.
-    for (const std::size_t bytes :
-         some<std::size_t>({3 * mib, 12 * mib, 24 * mib, 48 * mib, 96 * mib, 192 * mib, 384 * mib}, 3)) {
-      add_stream(1, 0, bytes, static_cast<int>(std::clamp<std::size_t>(gib / bytes, 2, 64)));
+    for (const std::string& bytes : values_of("3M,12M,24M|48M,96M,192M,384M")) {  // over and over what fits a cache
+      streams(fmt::format("read=1 written=0 bytes={} passes={}", bytes,
+                          std::clamp<std::size_t>(gib / std::stoull(bytes), 2, 64)));
     }
-    for (const std::size_t bytes :
-         some<std::size_t>({2 * gib, 4 * mib, 256 * kib, 64 * mib, 16 * mib, 256 * mib, 64 * kib, mib}, 3)) {
-      add_load(bytes, "none", 1, 0);
-    }
+    const auto loads = always(preparation + 0.1);
+    add_all("loads", "bytes=2G,4M,256K|64M,16M,256M,64K,1M beside=none threads=1 pause_cycles=0", loads);
     for (const char* beside : {"read", "copy"}) {
-      for (const int pause : some<int>({0, 400, 1600, 6400, 100, 200, 800, 3200, 12800}, 4)) {
-        add_load(2 * gib, beside, 512, pause);
-        if (!wish_.quick) add_load(4 * mib, beside, 512, pause);
+      for (const std::string& pause : values_of("0,400,1600,6400|100,200,800,3200,12800")) {
+        add_all("loads", fmt::format("bytes=2G|4M beside={} threads=512 pause_cycles={}", beside, pause), loads);
       }
     }
-  }
-  void add_stream(int reads, int written, std::size_t bytes, int passes) {
-    add("streams",
-        {{"read", std::to_string(reads)},
-         {"written", std::to_string(written)},
-         {"bytes", spelled(bytes)},
-         {"passes", std::to_string(passes)}},
-        runs(of(bytes) * passes / 10.0));
-  }
-  void add_load(std::size_t bytes, const char* beside, int threads, int pause) {
-    add("loads",
-        {{"bytes", spelled(bytes)},
-         {"beside", beside},
-         {"threads", std::to_string(threads)},
-         {"pause_cycles", std::to_string(pause)}},
-        preparation + 0.1);
   }
 
   void plan_governor() {
-    const std::vector<GemmShape> hot =
-        some<GemmShape>({{18432, 8192, 16384}, {12288, 12288, 12288}, {8192, 8192, 8192}, {8192, 57344, 8192}}, 2);
+    const std::vector<std::string> hot = values_of("18432x8192x16384,12288x12288x12288|8192x8192x8192,8192x57344x8192");
     add("steady", {{"gemm", "-"}, {"beside", "rest"}}, 2.0);
-    for (const GemmShape shape : hot) add("steady", {{"gemm", to_string(shape)}, {"beside", "-"}}, 4.0);
-    for (const GemmShape shape : some(hot, 1)) {
-      add("series", {{"label", "from rest"}, {"gemm", to_string(shape)}}, 3.0);
-    }
-    for (const int pause : some<int>({3, 0, 14, 1, 7}, 3)) {
-      add("duty_cycles", {{"gemm", to_string(hot.front())}, {"pause_ms", std::to_string(pause)}}, 3.0);
-    }
+    add_all("steady", fmt::format("gemm={} beside=-", fmt::join(hot, ",")), always(4.0));
+    for (const std::string& gemm : some(hot, 1)) add("series", {{"label", "from rest"}, {"gemm", gemm}}, 3.0);
+    add_all("duty_cycles", fmt::format("gemm={} pause_ms=3,0,14|1,7", hot.front()), always(3.0));
     add("phases", {{"phase", "idle"}}, 2.0);
     add("phases", {{"phase", "triad"}}, 3.0);
     if (machine_.gpus < 2) return;
-    for (const std::size_t bytes : some<std::size_t>({gib, mib, 64 * mib}, 1)) {
-      for (const char* prefix : {"nccl_ag_", "ce_ag_"}) {
-        add("phases", {{"phase", prefix + spelled(bytes)}}, 3.0);
-      }
+    for (const std::string& bytes : values_of("1G|1M,64M")) {
+      add_all("phases", fmt::format("phase=nccl_ag_{0},ce_ag_{0}", bytes), always(3.0));
     }
   }
 
-  void add_pair(Arguments pair) {
+  double seconds_of_pair(const Arguments& pair) const {
     const double alone = of(pair.shape()), beside = of(pair.bytes());
-    add("pairs", std::move(pair), runs(alone, true) + runs(beside) + runs(alone + beside, true));
+    return runs(alone, true) + runs(beside) + runs(alone + beside, true);
   }
 
   void plan_pairs() {
-    if (!wish_.pairs.empty()) {
-      for (const Arguments& pair : wish_.pairs) add_pair(pair);
-      return;
-    }
-    for (const GemmShape shape : wish_.shapes.empty() ? some<GemmShape>({{8192, 8192, 8192},
-                                                                         {16384, 8192, 16384},
-                                                                         {8192, 28672, 8192},
-                                                                         {4096, 4096, 16384},
-                                                                         {12288, 12288, 12288},
-                                                                         {8192, 57344, 8192}},
-                                                                        2)
-                                                      : wish_.shapes) {
-      for (const char* collective : {"all_gather", "all_to_all", "all_reduce"}) {
-        for (const std::size_t bytes : some<std::size_t>({gib, 256 * mib}, 1)) {
-          for (const char* strategy : {"c3_base", "c3_sp", "conccl", "serial"}) {
-            if (strategy == std::string_view("conccl") && collective == std::string_view("all_reduce")) continue;
-            add_pair({{"gemm", to_string(shape)},
-                      {"collective", collective},
-                      {"bytes", spelled(bytes)},
-                      {"strategy", strategy},
-                      {"channels", ""}});
-          }
-        }
+    for (const Arguments& pair : wish_.pairs) add("pairs", pair, seconds_of_pair(pair));
+    if (!wish_.pairs.empty()) return;
+    for (const std::string& shape : asked_or(
+             "8192x8192x8192,16384x8192x16384|8192x28672x8192,4096x4096x16384,12288x12288x12288,8192x57344x8192")) {
+      for (const std::string_view collective : {"all_gather", "all_to_all", "all_reduce"}) {
+        const std::string_view copies = collective == "all_reduce" ? "" : "conccl,";
+        add_all("pairs",
+                fmt::format("gemm={} collective={} bytes=1G|256M strategy=c3_base,c3_sp,{}serial channels=", shape,
+                            collective, copies),
+                [this](const Arguments& pair) { return seconds_of_pair(pair); });
       }
     }
   }
 
   void plan_dependent() {
-    for (const GemmShape shape :
-         wish_.shapes.empty() ? some<GemmShape>({{7168, 8192, 8192}, {2304, 8192, 16384}, {2048, 65536, 8192}}, 1)
-                              : wish_.shapes) {
+    for (const std::string& text : asked_or("7168x8192x8192|2304x8192x16384,2048x65536x8192")) {
+      const GemmShape shape = parse_shape(text);
       if (!can_be_cut(shape, machine_.gpus)) continue;
       const double gathered = of(2 * static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.k));
-      for (const std::string& schedule : dependent_schedules()) {
-        add("dependent", {{"gemm", to_string(shape)}, {"schedule", schedule}}, runs(of(shape) + gathered, true));
-      }
+      add_all("dependent", fmt::format("gemm={} schedule={}", text, fmt::join(dependent_schedules(), ",")),
+              always(runs(of(shape) + gathered, true)));
     }
   }
 
   void plan_more_copies() {
-    for (const std::size_t bytes : copy_sizes()) {
-      if (machine_.gpus > 1) add("copy_phases", route("gpu0", "gpu1", bytes), runs(of(bytes)));
-    }
+    if (machine_.gpus > 1) add_all("copy_phases", fmt::format("from=gpu0 to=gpu1 bytes={}", copy_sizes), moving());
     plan_engines();
     if (machine_.gpus < 2) return;
-    for (const std::size_t bytes : some<std::size_t>({mib, 64 * kib, 16 * mib}, 2)) {
-      for (const int copies : some<int>({2, 8, 32}, 2)) {
-        Arguments arguments{
-            {"from", "gpu0"}, {"to", "gpu1"}, {"bytes", spelled(bytes)}, {"copies", std::to_string(copies)}};
-        add("back_to_back", std::move(arguments), runs(of(bytes) * copies));
-      }
-    }
-    for (const char* pattern : {"both_ways", "ring", "all"}) {
-      for (const std::size_t bytes : some<std::size_t>({64 * mib, mib, 256 * mib}, 1)) {
-        add("links", {{"pattern", pattern}, {"bytes", spelled(bytes)}}, runs(of(bytes)));
-      }
-    }
+    add_all("back_to_back", "from=gpu0 to=gpu1 bytes=1M,64K|16M copies=2,8|32",
+            [this](const Arguments& one) { return runs(of(one.bytes()) * static_cast<double>(one.number("copies"))); });
+    add_all("links", "pattern=both_ways,ring,all bytes=64M|1M,256M", moving());
   }
 
   void plan_engines() {
@@ -322,15 +273,10 @@ class Planner {
       const std::vector<int>& engines = machine_.peers[peer];
       for (std::size_t i = 0; i < engines.size(); ++i) {
         if (peer > 1 && i > 0) continue;  // every engine to one peer, to others the preferred one
-        for (const std::size_t bytes : some<std::size_t>({64 * mib, mib, 64 * kib, 4 * kib}, 2)) {
-          add("engines",
-              {{"from", "gpu0"},
-               {"to", fmt::format("gpu{}", peer)},
-               {"bytes", spelled(bytes)},
-               {"engine", std::to_string(engines[i])},
-               {"preferred", i == 0 ? "yes" : "no"}},
-              runs(of(bytes)));
-        }
+        add_all("engines",
+                fmt::format("from=gpu0 to=gpu{} bytes=64M,1M|64K,4K engine={} preferred={}", peer, engines[i],
+                            i == 0 ? "yes" : "no"),
+                moving());
       }
     }
   }
@@ -341,36 +287,27 @@ class Planner {
       for (const auto& [first, second] : some<std::pair<int, int>>({{4, 4}, {4, 1}, {1, 4}}, 2)) {
         const std::size_t local_memory = machine_.local_memory / per_cu / 2048 * 2048 - (per_cu > 1 ? 2048 : 0);
         const int room = machine_.cus * static_cast<int>(per_cu);
-        add("dispatch",
-            {{"threads", "256"},
-             {"local_memory", std::to_string(local_memory)},
-             {"first", std::to_string(first * room)},
-             {"second", std::to_string(second * room)},
-             {"stay_us", "50"}},
-            preparation);
+        add_all("dispatch",
+                fmt::format("threads=256 local_memory={} first={} second={} stay_us=50", local_memory, first * room,
+                            second * room),
+                always(preparation));
       }
     }
   }
 
   void plan_power() {
     if (machine_.gpus > 1) {
-      const auto add_phase = [&](const char* phase, std::size_t bytes) {
-        add("link_power", {{"phase", phase}, {"copy_bytes", spelled(bytes)}}, 3.5);
-      };
-      add_phase("rest", 0);
-      for (const std::size_t bytes : some<std::size_t>({64 * mib, mib, 64 * kib, 16 * kib}, 1)) {
-        for (const char* phase : {"one_way", "both_ways"}) add_phase(phase, bytes);
+      add_all("link_power", "phase=rest copy_bytes=0", always(3.5));
+      for (const std::string& bytes : values_of("64M|1M,64K,16K")) {
+        add_all("link_power", "phase=one_way,both_ways copy_bytes=" + bytes, always(3.5));
       }
-      add_phase("local", 64 * mib);
+      add_all("link_power", "phase=local copy_bytes=64M", always(3.5));
     }
     for (const int eighths : some<int>({2, 8, 1, 4}, 1)) {
-      for (const char* operands : {"normal", "zero"}) {
-        add("matrix_power",
-            {{"gemm", "8192x8192x16384"},
-             {"cus", std::to_string(std::max(1, machine_.cus * eighths / 8 / 2 * 2))},
-             {"operands", operands}},
-            4.0);
-      }
+      add_all("matrix_power",
+              fmt::format("gemm=8192x8192x16384 cus={} operands=normal,zero",
+                          std::max(1, machine_.cus * eighths / 8 / 2 * 2)),
+              always(4.0));
     }
   }
 

@@ -17,7 +17,7 @@ namespace c3sim::measure {
 
 namespace {
 
-constexpr int success = 0, trouble = 1, wrong = 2;
+constexpr int fine = 0, trouble = 1, wrong = 2;
 
 // The first runtime that has a GPU. UserError in one line where there is none.
 std::unique_ptr<Runtime> open_runtime(const Options& options, const std::vector<Backend>& backends) {
@@ -128,31 +128,25 @@ int measure(Options& options, const Surroundings& surroundings) {
     *time *= surroundings.pace;
   }
   for (const std::string& line : runtime->missing()) surroundings.err << "note: " << line << '\n';
-  Bench bench(open_gpus(*runtime, options.gpus), options.protocol);
-  if (!options.pairs.empty()) options.wish.pairs = pairs_of(options.pairs, bench.gpus());
-  const std::vector<Item> plan = make_plan(options.wish, machine_of(bench), options.protocol);
+  Lab lab(open_gpus(*runtime, options.gpus), options.protocol, *runtime,
+          (options.wish.quick ? 0.6 : 1.0) * surroundings.pace);
+  if (!options.pairs.empty()) options.wish.pairs = pairs_of(options.pairs, lab.gpus());
+  const std::vector<Item> plan = make_plan(options.wish, machine_of(lab), options.protocol);
   if (options.dry_run) {
     print_plan(plan, surroundings.out);
-    return success;
+    return fine;
   }
-  ResultFolder folder(options.out, {.environment = environment_of(bench, *runtime),
+  ResultFolder folder(options.out, {.environment = environment_of(lab, *runtime),
                                     .protocol = protocol_of(options.protocol),
                                     .occasion = fmt::format("{}, command: {}", now(), options.command)});
-  Operations operations(bench, *runtime);
-  Lab lab{bench, operations, (options.wish.quick ? 0.6 : 1.0) * surroundings.pace};
-  const SessionEnd end = carry_out(plan, lab, folder,
-                                   {.time_limit = options.time_limit,
-                                    .terminal = surroundings.terminal,
-                                    .abandon = surroundings.abandon,
-                                    .pace = surroundings.pace},
-                                   surroundings.err);
+  const SessionEnd end = carry_out(plan, lab, folder, options.time_limit, surroundings);
   const std::string summary = summary_of(end, options.out);
   if (end.broken) {
     surroundings.abandon(summary);
     return trouble;
   }
   surroundings.err << summary << '\n';
-  return success;
+  return fine;
 }
 
 }  // namespace
@@ -162,12 +156,12 @@ int run_program(int argc, const char* const* argv, const Surroundings& surroundi
   std::vector<std::string> names;
   for (const Backend& backend : surroundings.backends) names.push_back(backend.name);
   if (const auto answer = read_options(argc, argv, names, options)) {
-    (answer->code == success ? surroundings.out : surroundings.err) << answer->text;
+    (answer->code == fine ? surroundings.out : surroundings.err) << answer->text;
     return answer->code;
   }
   if (options.list) {
     print_kinds(surroundings.out);
-    return success;
+    return fine;
   }
   try {
     return measure(options, surroundings);

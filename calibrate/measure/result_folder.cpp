@@ -155,7 +155,7 @@ void ResultFolder::add(const Item& item, const Rows& rows, int gpus) {
     row["gpus"] = std::to_string(gpus);
     for (const auto& [column, value] : item.arguments.cells()) row[column] = value;
     std::vector<std::string> cells;
-    for (const std::string_view column : kind.columns) {
+    for (const std::string& column : split(std::string(kind.columns), ',')) {
       const auto found = row.find(column);
       cells.push_back(found == row.end() ? "" : cell(found->second));
     }
@@ -196,8 +196,7 @@ fs::path ResultFolder::table_of(std::string_view kind) const { return folder_ / 
 
 std::string ResultFolder::head_of(const Kind& kind) const {
   return fmt::format("{} on {}; {}\n# {}; {}\n# {}\n{}\n", table_mark, circumstances_.environment,
-                     circumstances_.occasion, circumstances_.protocol, kind.times, kind.about,
-                     fmt::join(kind.columns, ","));
+                     circumstances_.occasion, circumstances_.protocol, kind.times, kind.about, kind.columns);
 }
 
 }  // namespace c3sim::measure

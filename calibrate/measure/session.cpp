@@ -22,8 +22,10 @@ constexpr double slack = 10.0;
 
 class Session {
  public:
-  Session(Lab& lab, ResultFolder& folder, const SessionOptions& options, std::ostream& out)
-      : lab_(lab), folder_(folder), options_(options), out_(out), watchdog_([this] { bite(); }) {}
+  Session(Lab& lab, ResultFolder& folder, std::optional<double> time_limit, const Surroundings& surroundings)
+      : lab_(lab), folder_(folder), time_limit_(time_limit), surroundings_(surroundings), watchdog_([this] {
+          bite();
+        }) {}
 
   SessionEnd run(const std::vector<Item>& plan) {
     std::vector<const Item*> open;
@@ -34,12 +36,12 @@ class Session {
       seconds += item.seconds;
     }
     end_.already = plan.size() - open.size();
-    Progress progress(out_, options_.terminal, open.size(), seconds);
+    Progress progress(surroundings_.err, surroundings_.terminal, open.size(), seconds);
     progress_ = &progress;
     const Clock::time_point start = Clock::now();
     for (std::size_t i = 0; i < open.size() && !end_.broken; ++i) {
       const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-      if (options_.time_limit && taken > *options_.time_limit) {
+      if (time_limit_ && taken > *time_limit_) {
         end_.left = open.size() - i;
         break;
       }
@@ -54,12 +56,12 @@ class Session {
   void measure(const Item& item) {
     item_ = &item;
     progress_->begin(item.kind->name, item.arguments.spelled());
-    watchdog_.expect_end_within(lab_.bench.protocol().patience +
-                                options_.pace * (grace + std::chrono::duration<double>(slack * item.seconds)));
+    watchdog_.expect_end_within(lab_.protocol().patience +
+                                surroundings_.pace * (grace + std::chrono::duration<double>(slack * item.seconds)));
     try {
       const Rows rows = item.kind->measure(lab_, item.arguments);
       watchdog_.rest();
-      folder_.add(item, rows, lab_.bench.gpus());
+      folder_.add(item, rows, lab_.gpus());
       ++end_.measured;
     } catch (const GpuError& error) {
       fail(item, error);
@@ -92,7 +94,7 @@ class Session {
 
   bool all_answer() {
     try {
-      lab_.bench.each([this](int gpu) { lab_.bench.finish(gpu, lab_.bench.stream(gpu, 0)); });
+      lab_.each([this](int gpu) { lab_.finish(gpu, lab_.stream(gpu, 0)); });
       return true;
     } catch (const GpuError&) {
       return false;
@@ -108,14 +110,15 @@ class Session {
   void bite() {
     const Item& item = *item_;
     folder_.give_up(item, "a call never came back");
-    options_.abandon(fmt::format("{} {} hangs in a call that never comes back; it is not tried again in this folder",
-                                 item.kind->name, item.arguments.spelled()));
+    surroundings_.abandon(
+        fmt::format("{} {} hangs in a call that never comes back; it is not tried again in this folder",
+                    item.kind->name, item.arguments.spelled()));
   }
 
   Lab& lab_;
   ResultFolder& folder_;
-  const SessionOptions& options_;
-  std::ostream& out_;
+  std::optional<double> time_limit_;
+  const Surroundings& surroundings_;
   SessionEnd end_;
   Progress* progress_ = nullptr;
   std::atomic<const Item*> item_ = nullptr;
@@ -125,9 +128,9 @@ class Session {
 
 }  // namespace
 
-SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, const SessionOptions& options,
-                     std::ostream& out) {
-  return Session(lab, folder, options, out).run(plan);
+SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, std::optional<double> time_limit,
+                     const Surroundings& surroundings) {
+  return Session(lab, folder, time_limit, surroundings).run(plan);
 }
 
 }  // namespace c3sim::measure

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "calibrate/measure/plan.h"
@@ -12,12 +14,20 @@
 
 namespace c3sim::measure {
 
-struct SessionOptions {
-  std::optional<double> time_limit{};  // s; no item begins after that
-  bool terminal = false;
-  // What to do where a call never comes back; the program cannot go on, so that it does not return in main().
+// A runtime that this build has, by its name in --backend. GpuError where its driver is missing.
+struct Backend {
+  std::string name;
+  std::function<std::unique_ptr<Runtime>(const std::vector<std::string>& folders)> open;
+};
+
+struct Surroundings {
+  std::vector<Backend> backends;  // in the order in which they are tried
+  std::ostream& out;              // results: lists and plans
+  std::ostream& err;              // progress and errors
+  bool terminal = false;          // err is one
+  double pace = 1.0;              // of rests, warm-ups and patience: tests are in a hurry
+  // Says it and ends the program at once: GPUs answer no more, and to let go of them would hang. Returns in tests.
   std::function<void(const std::string& line)> abandon;
-  double pace = 1.0;  // of the patience with calls
 };
 
 struct SessionEnd {
@@ -29,7 +39,8 @@ struct SessionEnd {
   bool broken = false;
 };
 
-SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, const SessionOptions& options,
-                     std::ostream& out);
+// `time_limit`: in s; no item begins after that.
+SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, std::optional<double> time_limit,
+                     const Surroundings& surroundings);
 
 }  // namespace c3sim::measure

@@ -1,5 +1,7 @@
 #include "calibrate/measure/team.h"
 
+#include <utility>
+
 namespace c3sim::measure {
 
 bool Rendezvous::arrive(const std::function<void()>& then) {
@@ -17,51 +19,35 @@ bool Rendezvous::arrive(const std::function<void()>& then) {
   return !given_up_;
 }
 
-Team::Team(int threads) {
+Team::Team(int threads) : begins_(threads + 1), ended_(threads + 1) {
   for (int number = 0; number < threads; ++number) {
     threads_.emplace_back([this, number] { serve(number); });
   }
 }
 
 Team::~Team() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  begins_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  begins_.arrive_and_wait();  // without work: the end
 }
 
 void Team::run(const std::function<void(int)>& work) {
-  std::unique_lock lock(mutex_);
   work_ = &work;
-  busy_ = size();
-  fault_ = nullptr;
-  ++round_;
-  begins_.notify_all();
-  ended_.wait(lock, [this] { return busy_ == 0; });
+  begins_.arrive_and_wait();
+  ended_.arrive_and_wait();
   work_ = nullptr;
-  if (fault_) std::rethrow_exception(fault_);
+  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
 }
 
 void Team::serve(int number) {
-  int served = 0;
-  std::unique_lock lock(mutex_);
   for (;;) {
-    begins_.wait(lock, [&] { return closing_ || round_ != served; });
-    if (closing_) return;
-    served = round_;
-    const std::function<void(int)>& work = *work_;
-    lock.unlock();
-    std::exception_ptr fault;
+    begins_.arrive_and_wait();
+    if (work_ == nullptr) return;
     try {
-      work(number);
+      (*work_)(number);
     } catch (...) {
-      fault = std::current_exception();
+      const std::lock_guard lock(mutex_);
+      if (!fault_) fault_ = std::current_exception();
     }
-    lock.lock();
-    if (fault && !fault_) fault_ = fault;
-    if (--busy_ == 0) ended_.notify_all();
+    ended_.arrive_and_wait();
   }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
+#include <barrier>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -34,21 +34,17 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  int size() const { return static_cast<int>(threads_.size()); }
   // Every thread does it, with its number, and all have when this returns. What the first of them threw is thrown.
   void run(const std::function<void(int)>& work);
 
  private:
   void serve(int number);
 
-  std::mutex mutex_;
-  std::condition_variable begins_, ended_;
+  std::barrier<> begins_, ended_;
   const std::function<void(int)>* work_ = nullptr;
-  int round_ = 0;
-  int busy_ = 0;
-  bool closing_ = false;
+  std::mutex mutex_;  // of the fault
   std::exception_ptr fault_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace c3sim::measure

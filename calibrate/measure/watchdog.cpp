@@ -2,45 +2,31 @@
 
 namespace c3sim::measure {
 
-namespace {
-using Clock = std::chrono::steady_clock;
-}
-
-Watchdog::Watchdog(std::function<void()> bite) : bite_(std::move(bite)), thread_([this] { watch(); }) {}
-
-Watchdog::~Watchdog() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
+Watchdog::Watchdog(std::function<void()> bite)
+    : bite_(std::move(bite)), thread_([this](const std::stop_token& end) { watch(end); }) {}
 
 void Watchdog::expect_end_within(std::chrono::duration<double> limit) {
-  {
-    const std::lock_guard lock(mutex_);
-    until_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
-  }
+  set(Clock::now() + std::chrono::duration_cast<Clock::duration>(limit));
+}
+
+void Watchdog::rest() { set(Clock::time_point::max()); }
+
+void Watchdog::set(Clock::time_point until) {
+  const std::lock_guard lock(mutex_);
+  until_ = until;
   changed_.notify_all();
 }
 
-void Watchdog::rest() {
-  const std::lock_guard lock(mutex_);
-  until_ = Clock::time_point::max();
-}
-
-void Watchdog::watch() {
+void Watchdog::watch(const std::stop_token& end) {
   std::unique_lock lock(mutex_);
-  while (!closing_) {
-    if (until_ == Clock::time_point::max()) {
-      changed_.wait(lock);
-    } else if (Clock::now() < until_) {
-      changed_.wait_until(lock, until_);
-    } else {
+  while (!end.stop_requested()) {
+    const Clock::time_point until = until_;
+    const auto is_another = [&] { return until_ != until; };
+    if (until == Clock::time_point::max()) {
+      changed_.wait(lock, end, is_another);
+    } else if (!changed_.wait_until(lock, end, until, is_another) && !end.stop_requested()) {
       lock.unlock();
-      bite_();
-      return;
+      return bite_();
     }
   }
 }

@@ -13,7 +13,6 @@ namespace {
 
 // As nccl.h and rccl.h have them: ncclResult_t, ncclDataType_t and ncclRedOp_t are enumerations.
 using Result = int;
-constexpr Result success = 0;
 constexpr int int8 = 0;
 constexpr int bfloat16 = 9;
 constexpr int sum = 0;
@@ -36,31 +35,19 @@ struct Config {
 };
 
 using Comm = void*;
-using GpuStream = void*;
 
 struct Functions {
-  explicit Functions(const Library& library)
-      : describe(library.need<const char* (*)(Result)>("ncclGetErrorString")),
-        all_gather(library.need<decltype(all_gather)>("ncclAllGather")),
-        all_reduce(library.need<decltype(all_reduce)>("ncclAllReduce")),
-        reduce_scatter(library.need<decltype(reduce_scatter)>("ncclReduceScatter")),
-        broadcast(library.need<decltype(broadcast)>("ncclBroadcast")),
-        send(library.need<decltype(send)>("ncclSend")),
-        receive(library.need<decltype(receive)>("ncclRecv")),
-        begin_group(library.need<decltype(begin_group)>("ncclGroupStart")),
-        end_group(library.need<decltype(end_group)>("ncclGroupEnd")),
-        abort(library.need<decltype(abort)>("ncclCommAbort")) {}
-
-  const char* (*describe)(Result);
-  Result (*all_gather)(const void*, void*, std::size_t, int, Comm, GpuStream);
-  Result (*all_reduce)(const void*, void*, std::size_t, int, int, Comm, GpuStream);
-  Result (*reduce_scatter)(const void*, void*, std::size_t, int, int, Comm, GpuStream);
-  Result (*broadcast)(const void*, void*, std::size_t, int, int, Comm, GpuStream);
-  Result (*send)(const void*, std::size_t, int, int, Comm, GpuStream);
-  Result (*receive)(void*, std::size_t, int, int, Comm, GpuStream);
-  Result (*begin_group)();
-  Result (*end_group)();
-  Result (*abort)(Comm);
+  Library library;
+  const char* (*describe)(Result) = library.need("ncclGetErrorString");
+  Result (*all_gather)(const void*, void*, std::size_t, int, Comm, Stream) = library.need("ncclAllGather");
+  Result (*all_reduce)(const void*, void*, std::size_t, int, int, Comm, Stream) = library.need("ncclAllReduce");
+  Result (*reduce_scatter)(const void*, void*, std::size_t, int, int, Comm, Stream) = library.need("ncclReduceScatter");
+  Result (*broadcast)(const void*, void*, std::size_t, int, int, Comm, Stream) = library.need("ncclBroadcast");
+  Result (*send)(const void*, std::size_t, int, int, Comm, Stream) = library.need("ncclSend");
+  Result (*receive)(void*, std::size_t, int, int, Comm, Stream) = library.need("ncclRecv");
+  Result (*begin_group)() = library.need("ncclGroupStart");
+  Result (*end_group)() = library.need("ncclGroupEnd");
+  Result (*abort)(Comm) = library.need("ncclCommAbort");
 
   void check(Result result, const char* call) const {
     if (result == success) return;
@@ -75,29 +62,27 @@ class Member : public Communicator {
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
-  void launch(Collective collective, const void* source, void* destination, std::size_t bytes, Stream stream) override {
-    auto* const on = reinterpret_cast<GpuStream>(stream);
+  void launch(Collective collective, const void* source, void* destination, std::size_t bytes, Stream on) override {
     const std::size_t shard = bytes / static_cast<std::size_t>(members_);
+    const std::size_t numbers = bytes / bytes_of_bfloat16, shard_numbers = shard / bytes_of_bfloat16;
+    const Functions& nccl = functions_;
     switch (collective) {
       case Collective::all_gather:
-        return functions_.check(functions_.all_gather(source, destination, shard, int8, comm_, on), "ncclAllGather");
+        return nccl.check(nccl.all_gather(source, destination, shard, int8, comm_, on), "ncclAllGather");
       case Collective::all_to_all:
         return all_to_all(static_cast<const char*>(source), static_cast<char*>(destination), shard, on);
       case Collective::all_reduce:
-        return functions_.check(
-            functions_.all_reduce(source, destination, bytes / bytes_of_bfloat16, bfloat16, sum, comm_, on),
-            "ncclAllReduce");
+        return nccl.check(nccl.all_reduce(source, destination, numbers, bfloat16, sum, comm_, on), "ncclAllReduce");
       case Collective::reduce_scatter:
-        return functions_.check(
-            functions_.reduce_scatter(source, destination, shard / bytes_of_bfloat16, bfloat16, sum, comm_, on),
-            "ncclReduceScatter");
+        return nccl.check(nccl.reduce_scatter(source, destination, shard_numbers, bfloat16, sum, comm_, on),
+                          "ncclReduceScatter");
       case Collective::broadcast:
-        return functions_.check(functions_.broadcast(source, destination, bytes, int8, 0, comm_, on), "ncclBroadcast");
+        return nccl.check(nccl.broadcast(source, destination, bytes, int8, 0, comm_, on), "ncclBroadcast");
     }
   }
 
  private:
-  void all_to_all(const char* source, char* destination, std::size_t shard, GpuStream on) {
+  void all_to_all(const char* source, char* destination, std::size_t shard, Stream on) {
     functions_.check(functions_.begin_group(), "ncclGroupStart");
     for (int peer = 0; peer < members_; ++peer) {
       const std::size_t at = shard * static_cast<std::size_t>(peer);
@@ -116,7 +101,7 @@ class Member : public Communicator {
 
 std::string CollectiveLibrary::version() const {
   int code = 0;
-  const auto ask = library_.look_up<Result (*)(int*)>("ncclGetVersion");
+  Result (*const ask)(int*) = library_.look_up("ncclGetVersion");
   if (ask == nullptr || ask(&code) != success) return "of unknown version";
   // From 2.9 on two digits for each part.
   if (code >= 10000) return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
@@ -124,9 +109,10 @@ std::string CollectiveLibrary::version() const {
 }
 
 GroupName CollectiveLibrary::name_group() const {
-  const Functions functions(library_);
+  const Functions functions{library_};
   UniqueId id;
-  functions.check(library_.need<Result (*)(UniqueId*)>("ncclGetUniqueId")(&id), "ncclGetUniqueId");
+  Result (*const get)(UniqueId*) = library_.need("ncclGetUniqueId");
+  functions.check(get(&id), "ncclGetUniqueId");
   GroupName name;
   std::memcpy(name.data(), id.internal, name.size());
   return name;
@@ -134,15 +120,15 @@ GroupName CollectiveLibrary::name_group() const {
 
 std::unique_ptr<Communicator> CollectiveLibrary::join(const GroupName& group, int rank, int members,
                                                       int channels) const {
-  const Functions functions(library_);
+  const Functions functions{library_};
   UniqueId id;
   std::memcpy(id.internal, group.data(), group.size());
   Comm comm = nullptr;
   if (channels == 0) {
-    const auto init = library_.need<Result (*)(Comm*, int, UniqueId, int)>("ncclCommInitRank");
+    Result (*const init)(Comm*, int, UniqueId, int) = library_.need("ncclCommInitRank");
     functions.check(init(&comm, members, id, rank), "ncclCommInitRank");
   } else {
-    const auto init = library_.need<Result (*)(Comm*, int, UniqueId, int, Config*)>("ncclCommInitRankConfig");
+    Result (*const init)(Comm*, int, UniqueId, int, Config*) = library_.need("ncclCommInitRankConfig");
     Config config;
     config.min_workgroups = config.max_workgroups = channels;
     functions.check(init(&comm, members, id, rank, &config), "ncclCommInitRankConfig");

@@ -8,7 +8,6 @@ namespace c3sim::measure {
 namespace {
 
 // As nvml.h has them.
-constexpr int success = 0;
 constexpr int sm_clock = 1;              // NVML_CLOCK_SM
 constexpr unsigned power_instant = 186;  // NVML_FI_DEV_POWER_INSTANT, in mW
 constexpr double kilo = 1e3;
@@ -31,8 +30,8 @@ static_assert(sizeof(FieldValue) == 40);
 }  // namespace
 
 NvidiaBoard::NvidiaBoard(const Library& library, const std::string& bus_id) : library_(library) {
-  const auto init = library_.look_up<int (*)()>("nvmlInit_v2");
-  const auto find = library_.look_up<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+  int (*const init)() = library_.look_up("nvmlInit_v2");
+  int (*const find)(const char*, void**) = library_.look_up("nvmlDeviceGetHandleByPciBusId_v2");
   if (init == nullptr || find == nullptr || init() != success) return;
   if (find(bus_id.c_str(), &board_) != success) board_ = nullptr;
 }
@@ -40,9 +39,9 @@ NvidiaBoard::NvidiaBoard(const Library& library, const std::string& bus_id) : li
 std::optional<BoardState> NvidiaBoard::state() const {
   if (board_ == nullptr) return {};
   BoardState state;
-  const auto fields = library_.look_up<int (*)(void*, int, FieldValue*)>("nvmlDeviceGetFieldValues");
-  const auto usage = library_.look_up<int (*)(void*, unsigned*)>("nvmlDeviceGetPowerUsage");
-  const auto clock = library_.look_up<int (*)(void*, int, unsigned*)>("nvmlDeviceGetClockInfo");
+  int (*const fields)(void*, int, FieldValue*) = library_.look_up("nvmlDeviceGetFieldValues");
+  int (*const usage)(void*, unsigned*) = library_.look_up("nvmlDeviceGetPowerUsage");
+  int (*const clock)(void*, int, unsigned*) = library_.look_up("nvmlDeviceGetClockInfo");
   FieldValue instant;
   instant.field = power_instant;
   unsigned milliwatts = 0;
@@ -59,22 +58,22 @@ std::optional<BoardState> NvidiaBoard::state() const {
 }
 
 std::optional<double> NvidiaBoard::power_cap() const {
-  const auto ask = library_.look_up<int (*)(void*, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit");
+  int (*const ask)(void*, unsigned*) = library_.look_up("nvmlDeviceGetEnforcedPowerLimit");
   unsigned milliwatts = 0;
   if (board_ == nullptr || ask == nullptr || ask(board_, &milliwatts) != success) return {};
   return milliwatts / kilo;
 }
 
 std::optional<double> NvidiaBoard::top_clock() const {
-  const auto ask = library_.look_up<int (*)(void*, int, unsigned*)>("nvmlDeviceGetMaxClockInfo");
+  int (*const ask)(void*, int, unsigned*) = library_.look_up("nvmlDeviceGetMaxClockInfo");
   unsigned megahertz = 0;
   if (board_ == nullptr || ask == nullptr || ask(board_, sm_clock, &megahertz) != success) return {};
   return megahertz;
 }
 
 std::string NvidiaBoard::driver_version(const Library& library) {
-  const auto init = library.look_up<int (*)()>("nvmlInit_v2");
-  const auto ask = library.look_up<int (*)(char*, unsigned)>("nvmlSystemGetDriverVersion");
+  int (*const init)() = library.look_up("nvmlInit_v2");
+  int (*const ask)(char*, unsigned) = library.look_up("nvmlSystemGetDriverVersion");
   std::array<char, 80> text{};
   if (init == nullptr || ask == nullptr || init() != success || ask(text.data(), text.size()) != success) return {};
   return text.data();

@@ -76,6 +76,7 @@ TEST(TrialFields, ReadACollectiveByKernelsUnlessToldOtherwise) {
               models::Backend::sdma,
               1_MiB,
               4,
+              0,
               models::SdmaVariant::b2b,
               true,
               2,

@@ -1,8 +1,7 @@
-// Copy engines of AMD GPUs, one by one, by HSA.
+// Copy engines of AMD GPUs, one by one, by HSA. What is used of it is declared here.
 #pragma once
 
-#include <hsa/hsa.h>
-
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,8 +15,9 @@ class HsaEngines {
   // Without the library nothing is known and nothing can be copied.
   explicit HsaEngines(Library library);
 
+  enum class Handle : std::uint64_t {};  // of an agent (hsa_agent_t) or a signal (hsa_signal_t)
   struct Agent {
-    hsa_agent_t handle{};
+    Handle handle{};
     std::string name;    // "gfx942"
     std::string bus_id;  // "0000:05:00.0"
     int cus = 0;
@@ -31,7 +31,9 @@ class HsaEngines {
                   std::size_t bytes) const;
 
  private:
-  void check(hsa_status_t status, const char* call) const;
+  template <class... Parameters>
+  void call(const char* name, Parameters... parameters) const;
+  void check(int status, const char* call) const;
   double now() const;  // in us of HSA's clock
 
   Library library_;

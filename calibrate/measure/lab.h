@@ -1,4 +1,4 @@
-// GEMMs, collectives and copies of all GPUs, made ready once and run many times.
+// A bench with GEMMs, collectives and copies of all GPUs, made ready once and run many times.
 #pragma once
 
 #include <map>
@@ -12,12 +12,13 @@ namespace c3sim::measure {
 
 enum class Operands { normal, zero };  // what the matrices hold: it decides what they cost in power
 
-class Operations {
+class Lab : public Bench {
  public:
-  Operations(Bench& bench, Runtime& runtime);
-  ~Operations();
-  Operations(const Operations&) = delete;
-  Operations& operator=(const Operations&) = delete;
+  // `brevity`: of what lasts seconds; 0.5 is half as long.
+  Lab(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol, Runtime& runtime, double brevity);
+  ~Lab();
+
+  double brevity() const { return brevity_; }
 
   // On every GPU, in lane 0. It stays valid until so many others follow that memory runs short.
   Operation gemm(GemmShape shape, std::optional<int> cus = {}, Operands operands = Operands::normal);
@@ -26,16 +27,23 @@ class Operations {
   // By copies: every GPU pushes to each of its peers, on a stream for each or `in_a_row` on one. All-gather,
   // all-to-all, and broadcast from GPU 0; GpuError for others, which compute.
   Operation copies(Collective kind, std::size_t bytes, bool in_a_row = false);
+  // Streams through arrays of so many bytes together on every GPU, over and over: reads so many of them, 0 to 2, and
+  // writes one or none.
+  Operation streaming(std::size_t bytes, int reads, int written, int passes = 1);
+  // On a GPU: a lane for each of `copies`, from `first_lane` on, forks from the stream and is joined again.
+  void at_once(int gpu, Stream stream, int first_lane, int copies, const std::function<void(int, Stream)>& copy);
   // A kernel of device/kernels.cu on lane 0.
   template <class... Arguments>
   void launch(int gpu, const char* kernel, Grid grid, Stream stream, Arguments... arguments) {
     void* pointers[] = {&arguments..., nullptr};
-    bench_.gpu(gpu).launch(this->kernel(gpu, kernel), grid, pointers, stream);
+    this->gpu(gpu).launch(this->kernel(gpu, kernel), grid, pointers, stream);
   }
 
-  // Of every GPU, at least so large; valid until one asks for more.
+  // Of every GPU, at least so large; valid until one asks for more. And on all of them, before one that others write to
+  // is needed.
   char* source(int gpu, std::size_t bytes) { return at_least(sources_, gpu, bytes); }
   char* destination(int gpu, std::size_t bytes) { return at_least(destinations_, gpu, bytes); }
+  void reserve(std::size_t at_sources, std::size_t at_destinations);
 
  private:
   struct Prepared {
@@ -48,12 +56,11 @@ class Operations {
   void forget_gemms();
   void push(int gpu, Collective kind, std::size_t bytes, Stream stream, bool in_a_row);
   void fill_normal(int gpu, const Memory& memory, std::uint64_t seed, Stream stream);  // bf16 random numbers
-  void reserve(std::size_t bytes);
   char* at_least(std::vector<Memory>& memory, int gpu, std::size_t bytes);
   Kernel kernel(int gpu, const char* name);
 
-  Bench& bench_;
   Runtime& runtime_;
+  double brevity_;
   std::map<GemmKey, std::vector<Prepared>> gemms_;
   std::size_t gemm_bytes_ = 0;
   std::map<int, std::vector<std::unique_ptr<Communicator>>> communicators_;  // by channels
