@@ -84,8 +84,9 @@ TEST(CollectiveGroup, LiesWithinTheNode) {
   CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, 1_MiB);
   spec.gpus = 4;
   spec.first = 5;
+  const PlatformSpec platform = mi300x();
   sim::Simulator simulator;
-  const Node node(simulator, mi300x());
+  const Node node(simulator, platform);
   EXPECT_EQ(why_impossible(spec, node),
             "4 GPUs from gpu5 on are more than the node has: 0 to 4 is accepted as the first");
 }

@@ -65,8 +65,9 @@ TEST(Words, OfAPointSayOneThing) {
 
 TEST(Words, AreTheOptionsOfTheirCommand) {
   const Command command = collective_command();
-  const Words<CollectiveQuestion>& words = words_of(CollectiveQuestion{});
-  for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(command.options[i].name, words[i].name);
+  std::size_t at = 0;
+  for (const Word<CollectiveQuestion>& word : words_said(CollectiveQuestion{}))
+    EXPECT_EQ(command.options[at++].name, word.name);
   EXPECT_EQ(command_line("collective", command.options, {{"prelaunch", {"yes"}}, {"bytes", {"1KiB"}}}),
             "collective --bytes 1KiB --prelaunch");
   EXPECT_EQ(command_line("collective", command.options, {{"out", {"it's"}}, {"host_threads", {"one"}}}),
