@@ -163,7 +163,9 @@ std::span<const Step> steps() {
          return is_engine_collective(m, {large.from, 2_GiB});
        }},
       {"a streaming kernel",
-       {{"gpu.memory.hbm.read_efficiency", "a kernel that streams through arrays beyond every cache"}},
+       {{"gpu.memory.hbm.read_efficiency", "a kernel that streams through arrays beyond every cache"},
+        {"gpu.memory.hbm.write_efficiency", "a kernel that writes arrays beyond every cache"},
+        {"gpu.memory.hbm.turnaround", "a kernel that reads and writes such arrays"}},
        [](const Measurement& m) {
          const auto* const stream = seen<study::StreamTrial>(m);
          return stream != nullptr && !stream->workgroups;

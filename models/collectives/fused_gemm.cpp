@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -19,35 +17,26 @@ namespace {
 
 constexpr std::int64_t nothing = -1;
 constexpr std::int64_t its_turn_is_there = 1;
-constexpr std::int64_t most_pieces = 8;  // of a shard, as FiCCO has it (arXiv 2512.10236)
 
-bool adds_near_memory(const PlatformSpec& platform) { return platform.gpu.memory.near_memory != NearMemory::none; }
+bool is_all_reduce(const FusedSpec& spec) { return spec.kind == CollectiveKind::all_reduce; }
 
 std::int64_t portion_of(std::int64_t whole, std::int64_t count, std::int64_t index) {
   return whole * (index + 1) / count - whole * index / count;
 }
 
-std::int64_t tiles_of(const GpuSpec& gpu, const GemmShape& shape) { return plan_gemm(gpu, shape).pieces(); }
-
-// Of a shard: products of fewer than 16 bits are added up and kept in 16.
-sim::Bytes shard_bytes(const FusedSpec& spec, int gpus) {
-  const std::int64_t tokens_each = spec.gemm.n / gpus;
-  const auto tokens = static_cast<double>(tokens_each);
-  const double element = spec.gathers() ? spec.gemm.element() : std::max(spec.gemm.element(), GemmShape::element_bytes);
-  return sim::Bytes(tokens * static_cast<double>(spec.gathers() ? spec.gemm.k : spec.gemm.m) * element);
-}
-
 // What each GPU sends, in order for each peer.
 std::vector<FusedTransfer> ring_transfers(const FusedSpec& spec, std::int64_t gpus) {
   std::vector<FusedTransfer> transfers;
-  for (std::int64_t hop = 0; hop + 1 < gpus; ++hop) {
+  const std::int64_t around = gpus - 1;
+  const std::int64_t hops = is_all_reduce(spec) ? 2 * around : around;
+  for (std::int64_t hop = 0; hop < hops; ++hop) {
     for (std::int64_t piece = 0; piece < spec.pieces; ++piece) {
       const std::int64_t here = hop * spec.pieces + piece;
       const std::int64_t next = here + spec.pieces;
       if (spec.gathers()) {
         transfers.push_back({hop == 0 ? nothing : here - spec.pieces, 1, here, hop > 0});
       } else {
-        transfers.push_back({here, 1, next, hop > 0});
+        transfers.push_back({here, 1, next, hop > 0, hop >= around});
       }
     }
   }
@@ -65,89 +54,15 @@ std::vector<FusedTransfer> direct_transfers(const FusedSpec& spec, std::int64_t 
         transfers.push_back({first + distance - 1, static_cast<int>(distance), first + gpus - 1, false});
       }
     }
+    for (std::int64_t distance = 1; is_all_reduce(spec) && distance < gpus; ++distance) {
+      const std::int64_t sum = round * gpus + gpus - 1;
+      transfers.push_back({sum, static_cast<int>(distance), gpus * spec.pieces + round, true, true});
+    }
   }
   return transfers;
 }
 
 }  // namespace
-
-std::string_view to_string(FusedPath path) { return path == FusedPath::ring ? "ring" : "direct"; }
-
-std::string to_string(const FusedSpec& spec) {
-  return fmt::format("gemm {} fused with {} {}, {}{}, {} pieces a shard", to_string(spec.gemm), to_string(spec.path),
-                     to_string(spec.kind), to_string(spec.trigger), spec.stores ? ", stored by it" : "", spec.pieces);
-}
-
-CollectiveSpec collective_of(const FusedSpec& spec, int gpus) {
-  CollectiveSpec collective;
-  collective.kind = spec.kind;
-  collective.gpus = spec.gpus_of(gpus);
-  collective.bytes = shard_bytes(spec, collective.gpus) * static_cast<double>(collective.gpus);
-  collective.host_threads = HostThreads::per_gpu;
-  return collective;
-}
-
-FusedSpec by_tracker(const GemmShape& shape, int gpus, const PlatformSpec& platform) {
-  const bool around = platform.fabric.topology == Topology::fabric_switch && adds_near_memory(platform);
-  FusedSpec spec{.gemm = shape,
-                 .path = around ? FusedPath::ring : FusedPath::direct,
-                 .trigger = trigger_named("tracker"),
-                 .stores = around,
-                 .pieces = most_pieces,
-                 .gpus = gpus};
-  while (spec.pieces > 1 && !why_impossible(spec, platform).empty()) spec.pieces /= 2;
-  return spec;
-}
-
-bool ends_with_kernel(const FusedSpec& spec, const PlatformSpec& platform) {
-  return spec.gathers() || (spec.kind == CollectiveKind::reduce_scatter && !adds_near_memory(platform));
-}
-
-std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform) {
-  const int gpus = spec.gpus_of(platform.gpus);
-  const bool reduces = spec.kind == CollectiveKind::reduce_scatter;
-  if (!spec.gathers() && !reduces && spec.kind != CollectiveKind::all_to_all) {
-    return "a GEMM is fused with the all_gather that feeds it, or with a reduce_scatter or an all_to_all of its result";
-  }
-  if (gpus < 2 || gpus > platform.gpus) {
-    return fmt::format("pieces travel between GPUs: 2 to {} are accepted, not {}", platform.gpus, gpus);
-  }
-  if (spec.path == FusedPath::ring && spec.kind == CollectiveKind::all_to_all) {
-    return "an all_to_all is exchanged directly: path: direct is accepted";
-  }
-  if (spec.path == FusedPath::ring && reduces && !adds_near_memory(platform)) {
-    return "on a ring each memory adds what passes: gpu.memory.near_memory hbm or infinity_cache is accepted, or path: "
-           "direct";
-  }
-  if (spec.stores && spec.gathers()) return "what is gathered is no GEMM's result: stores: false is accepted";
-  const std::int64_t shard = spec.gemm.n / gpus;
-  if (spec.gemm.n % (gpus * spec.pieces) != 0) {
-    return fmt::format("{} tokens (n) do not divide into {} shards of {} pieces: multiples of {} are accepted",
-                       spec.gemm.n, gpus, spec.pieces, gpus * spec.pieces);
-  }
-  const std::int64_t tiles = tiles_of(platform.gpu, spec.gemm);
-  if (tiles < gpus * spec.pieces) {
-    return fmt::format(
-        "{} tiles of the GEMM cannot be had in {} pieces of {} shards ({} tokens each): {} pieces are "
-        "accepted, or a larger product",
-        tiles, spec.pieces, gpus, shard, std::max<std::int64_t>(1, tiles / gpus));
-  }
-  const SdmaSpec& sdma = platform.gpu.sdma;
-  const int queues = std::max(1, (sdma.engines - sdma.host_engines) * sdma.queues_per_engine);
-  const int programs = spec.path == FusedPath::ring ? 1 : (gpus - 2 + queues) / queues;
-  TransferCommand transfer;
-  transfer.source.bytes = shard_bytes(spec, gpus) / static_cast<double>(spec.pieces);
-  transfer.destinations.emplace_back();
-  const std::int64_t each = spec.pieces * (spec.path == FusedPath::ring ? gpus - 1 : 1);
-  const sim::Bytes queued = static_cast<double>(programs) *
-                            (static_cast<double>(each) * (sdma.packets.poll + ring_bytes(transfer, sdma.packets)) +
-                             sdma.packets.atomic + sdma.packets.trap);
-  if (queued <= sdma.ring) return {};
-  return fmt::format(
-      "an engine has {} of packets queued beforehand, but a ring holds {}: fewer pieces or a larger "
-      "gpu.sdma.ring are accepted",
-      sim::to_string(queued), sim::to_string(sdma.ring));
-}
 
 FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream)
     : node_(node),
@@ -155,7 +70,7 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream)
       gpus_(spec.gpus_of(node.gpus())),
       stream_(std::move(stream)),
       trigger_(policy_of(spec.trigger).on(node.spec())),
-      tiles_(tiles_of(node.spec().gpu, spec.gemm)),
+      tiles_(plan_gemm(node.spec().gpu, spec.gemm).pieces()),
       transfers_(spec.path == FusedPath::ring ? ring_transfers(spec, gpus_) : direct_transfers(spec, gpus_)),
       release_(node.simulator(), "the turn of " + to_string(spec), 0) {
   const GpuSpec& gpu = node.spec().gpu;
@@ -169,18 +84,19 @@ void FusedGemm::add_side(int gpu) {
   auto side = std::make_unique<Side>();
   side->gpu = gpu;
   const std::int64_t shards = gpus_;
-  const std::int64_t count = !spec_.gathers()                ? shards * spec_.pieces
-                             : spec_.path == FusedPath::ring ? (shards - 1) * spec_.pieces
-                                                             : spec_.pieces;
+  const std::int64_t computed = spec_.gathers() ? 0 : shards * spec_.pieces;
+  const std::int64_t rounds = spec_.path == FusedPath::ring ? (shards - 1) * spec_.pieces : spec_.pieces;
+  const std::int64_t count = computed + (spec_.gathers() || is_all_reduce(spec_) ? rounds : 0);
   for (std::int64_t i = 0; i < count; ++i) {
     Piece& piece = side->pieces.emplace_back();
-    if (!spec_.gathers()) piece.tiles = portion_of(tiles_, count, i);
+    if (i < computed) piece.tiles = portion_of(tiles_, computed, i);
     piece.word = std::make_unique<MemoryWord>(
         simulator, fmt::format("piece {} of {} of {} on {}", i, count, to_string(spec_), device_name(gpu)), 0);
   }
   for (const FusedTransfer& transfer : transfers_) {
     ++side->pieces[static_cast<std::size_t>(transfer.there)].due;
     if (transfer.arrives_first) side->pieces[static_cast<std::size_t>(transfer.piece)].passes_on = true;
+    if (is_stored(transfer)) side->pieces[static_cast<std::size_t>(transfer.piece)].carried = &transfer;
   }
   side->gathered = std::make_unique<MemoryWord>(simulator, "pieces gathered on " + device_name(gpu), 0);
   side->arrivals = std::make_unique<sim::Latch>(simulator, "all pieces for " + device_name(gpu), transfers_.size());
@@ -189,9 +105,9 @@ void FusedGemm::add_side(int gpu) {
 
 TransferCommand FusedGemm::command_of(int gpu, const FusedTransfer& transfer) {
   const int peer = (gpu + transfer.distance) % gpus_;
-  const bool reduces = spec_.kind == CollectiveKind::reduce_scatter;
+  const bool adds = spec_.reduces() && !transfer.is_sum && node_.spec().gpu.memory.adds();
   TransferCommand command;
-  command.kind = reduces && adds_near_memory(node_.spec()) ? TransferKind::update : TransferKind::copy;
+  command.kind = adds ? TransferKind::update : TransferKind::copy;
   command.source = {gpu, 0, sim::Bytes(0.0), shard_bytes(spec_, gpus_) / static_cast<double>(spec_.pieces)};
   command.destinations = {{peer, 0, sim::Bytes(0.0), command.source.bytes}};
   command.operation = stream_.operation;
@@ -203,25 +119,28 @@ bool FusedGemm::is_stored(const FusedTransfer& transfer) const { return spec_.st
 sim::Task<> FusedGemm::prepare() {
   for (const auto& side : sides_) {
     std::map<int, int> used_queues;
-    for (int distance = 1; distance < gpus_; ++distance) {
-      co_await queue_commands(*side, distance, used_queues);
+    // What waits for others' addends comes behind all of one's own, should they share a queue.
+    for (const bool sums : {false, true}) {
+      for (int distance = 1; distance < gpus_; ++distance) {
+        co_await queue_commands(*side, distance, sums, used_queues);
+      }
     }
   }
 }
 
 // The commands for one peer.
-sim::Task<> FusedGemm::queue_commands(Side& side, int distance, std::map<int, int>& used_queues) {
+sim::Task<> FusedGemm::queue_commands(Side& side, int distance, bool sums, std::map<int, int>& used_queues) {
   SdmaComplex& complex = *node_.copy_engines()[static_cast<std::size_t>(side.gpu)];
   const int peer = (side.gpu + distance) % gpus_;
   const int engine = complex.spec().recommended_engine(side.gpu, peer);
   std::vector<SdmaCommand> commands;
   for (const FusedTransfer& transfer : transfers_) {
-    if (transfer.distance != distance || is_stored(transfer)) continue;
+    if (transfer.distance != distance || transfer.is_sum != sums || is_stored(transfer)) continue;
     if (transfer.piece == nothing) {
       commands.emplace_back(PollCommand{&release_, {Comparison::equal, its_turn_is_there}, nullptr, true});
     } else {
       const Piece& piece = side.pieces[static_cast<std::size_t>(transfer.piece)];
-      const Condition complete{Comparison::at_least, piece.tiles + (transfer.arrives_first ? 1 : 0)};
+      const Condition complete{Comparison::at_least, piece.tiles + (transfer.arrives_first ? piece.due : 0)};
       commands.emplace_back(PollCommand{piece.word.get(), complete, nullptr, trigger_.told});
     }
     TransferCommand command = command_of(side.gpu, transfer);
@@ -252,7 +171,7 @@ Stream FusedGemm::stream_on(Side& side) {
     stream.fence = trigger_.fence;
     const double others = gpus_ - 1;
     const bool on_ring = spec_.path == FusedPath::ring;
-    stream.adds_result = on_ring && spec_.kind == CollectiveKind::reduce_scatter;
+    stream.adds_result = on_ring && spec_.reduces();
     if (spec_.stores) stream.stored_elsewhere = (on_ring ? 1.0 : others) / gpus_;
     return stream;
   }
@@ -317,31 +236,65 @@ sim::Time FusedGemm::exchange_began() const {
 void FusedGemm::retire(const KernelProgress& progress) {
   Side& side = this->side(progress.gpu);
   const std::int64_t done = tiles_ * progress.done / progress.all;
-  std::int64_t before = 0;
-  for (std::size_t i = 0; i < side.pieces.size(); ++i) {
-    Piece& piece = side.pieces[i];
-    const std::int64_t own = std::clamp<std::int64_t>(done - before, 0, piece.tiles);
-    before += piece.tiles;
-    const std::int64_t more = own - piece.own;
-    if (more == 0) continue;
-    piece.own = own;
-    count(side, piece, more);
-    for (const FusedTransfer& transfer : transfers_) {
-      if (transfer.piece != static_cast<std::int64_t>(i) || !is_stored(transfer)) continue;
-      node_.simulator().spawn("stores of " + device_name(side.gpu), store(side, transfer, more));
+  for (; side.unfinished < side.pieces.size(); ++side.unfinished) {
+    Piece& piece = side.pieces[side.unfinished];
+    const std::int64_t more = std::min(done - side.before, piece.tiles) - piece.own;
+    piece.own += more;
+    if (more > 0) count(side, piece, more);
+    if (more > 0 && piece.carried != nullptr) {
+      node_.simulator().spawn("stores of " + device_name(side.gpu), store(side, *piece.carried, more));
     }
+    if (piece.own < piece.tiles) break;
+    side.before += piece.tiles;
   }
   if (progress.done < progress.all) return;
-  side.kernel_ended = true;
   for (Piece& piece : side.pieces) notify(piece, std::exchange(piece.withheld, 0));
+  for (const auto& [piece, tiles] : std::exchange(side.held, {})) notify(*piece, tiles);
 }
 
+// The tracker has an entry for each tile that is being stored, and for each that waits for what arrives. What arrives
+// before finds an entry or is held back by its sender until the tile is stored here: that this holds up the sender's
+// engine is left out.
 void FusedGemm::count(Side& side, Piece& piece, std::int64_t more) {
-  if (trigger_.entries > 0 && piece.arrived == 0 && entries_used(side) > trigger_.entries) piece.untracked = true;
-  if (!side.kernel_ended && (trigger_.at_end || piece.untracked)) {
+  if (trigger_.queues) return hold(side, piece, more);
+  if (piece.waits()) {
+    piece.entries += more;
+    side.entries += more;
+  }
+  const bool is_full = trigger_.entries > 0 && storing_ + side.entries > trigger_.entries;
+  if (is_full && piece.arrived == 0) piece.untracked = true;
+  if (trigger_.at_end || piece.untracked) {
     piece.withheld += more;
   } else {
     notify(piece, more);
+  }
+}
+
+// Of the tiles that are being stored as many have their turn as there are entries for, whatever is held back: that the
+// GEMM's stores are held up with these is left out.
+void FusedGemm::hold(Side& side, Piece& piece, std::int64_t more) {
+  const std::int64_t room = std::clamp<std::int64_t>(trigger_.entries - side.entries, 0, storing_);
+  side.held.emplace_back(&piece, more);
+  if (room == storing_) return admit(side, tiles_);
+  side.turn += more * room;
+  admit(side, side.turn / storing_);
+  side.turn %= storing_;
+}
+
+void FusedGemm::admit(Side& side, std::int64_t tiles) {
+  while (!side.held.empty()) {
+    auto& [piece, left] = side.held.front();
+    const std::int64_t free = piece->waits() ? trigger_.entries - side.entries : left;
+    const std::int64_t admitted = std::min({tiles, left, free});
+    if (admitted <= 0) return;
+    if (piece->waits()) {
+      piece->entries += admitted;
+      side.entries += admitted;
+    }
+    notify(*piece, admitted);
+    tiles -= admitted;
+    left -= admitted;
+    if (left == 0) side.held.pop_front();
   }
 }
 
@@ -354,21 +307,16 @@ void FusedGemm::notify(Piece& piece, std::int64_t more) {
   });
 }
 
-// Tiles that are being stored, and those that wait for what arrives. What arrives before finds an entry or is held back
-// by its sender until the tile is stored here: that this holds up the sender's engine is left out.
-std::int64_t FusedGemm::entries_used(const Side& side) const {
-  std::int64_t used = storing_;
-  for (const Piece& piece : side.pieces) {
-    if (piece.passes_on && piece.arrived == 0) used += piece.own;
-  }
-  return used;
-}
-
 void FusedGemm::arrive(int gpu, const FusedTransfer& transfer) {
   Side& side = this->side(gpu);
   Piece& piece = side.pieces[static_cast<std::size_t>(transfer.there)];
   ++piece.arrived;
   if (piece.passes_on) notify(piece, 1);
+  if (!piece.waits()) {
+    const std::int64_t freed = std::exchange(piece.entries, 0);
+    side.entries -= freed;
+    admit(side, freed);
+  }
   if (spec_.gathers() && piece.arrived == piece.due) {
     const sim::Time notice = trigger_.at_end ? sim::Time::zero() : trigger_.notice;
     node_.simulator().schedule(node_.simulator().now() + notice, [word = side.gathered.get()] { word->add(1); });

@@ -4,10 +4,10 @@
 // of what is gathered, first. After T3 (arXiv 2401.16677) on a ring, and directly to each peer on a mesh.
 //
 // Where memory adds (gpu.memory.near_memory) what is reduced travels as updates; else it is put beside each other,
-// which only a direct exchange can, and a kernel adds it up in the end.
+// which only a direct exchange can, and a kernel adds it up in the end. An all-reduce is that of memory that adds: a
+// piece that is added up goes to all others at once, by the same trigger.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -16,60 +16,24 @@
 #include <utility>
 #include <vector>
 
+#include "models/collectives/fused_spec.h"
 #include "models/machine/memory_word.h"
 #include "models/machine/stream.h"
 #include "models/machine/trigger.h"
 #include "models/node.h"
-#include "models/platform/collective_spec.h"
-#include "models/platform/gemm_shape.h"
 #include "models/sdma/completion_signal.h"
 #include "sim/gate.h"
 #include "sim/task.h"
 
 namespace c3sim::models {
 
-enum class FusedPath {
-  direct,  // each GPU sends to every other what that one is due; a round has a piece for each
-  ring     // from neighbour to neighbour, shard after shard
-};
-std::string_view to_string(FusedPath path);
-
-struct FusedSpec {
-  GemmShape gemm;
-  CollectiveKind kind = CollectiveKind::reduce_scatter;  // or all_to_all of its result; all_gather of its operand B
-  FusedPath path = FusedPath::direct;
-  TriggerChoice trigger{};
-  bool stores = false;      // the first hop of its result is stored by the GEMM itself, not copied by engines
-  std::int64_t pieces = 1;  // of each shard
-  int gpus = 0;             // the first of the node take part; 0: all of it
-
-  int gpus_of(int node) const { return gpus > 0 ? gpus : node; }
-  bool gathers() const { return kind == CollectiveKind::all_gather; }
-  auto operator<=>(const FusedSpec&) const = default;
-};
-
-std::string to_string(const FusedSpec& spec);  // "reduce_scatter of gemm 8x8x8 by ring, tracker, 4 pieces a shard"
-
-// The collective by itself, by the library's kernels, on a node of so many GPUs.
-CollectiveSpec collective_of(const FusedSpec& spec, int gpus);
-
-// A product whose result is reduced and scattered over the first GPUs of a node, as T3 has it: by a tracker, in 8
-// pieces a shard as FiCCO, or as many as a small one has tiles for; directly on a mesh, and where memory adds, on the
-// one port of a switch, around, the first hop stored by the product itself.
-FusedSpec by_tracker(const GemmShape& shape, int gpus, const PlatformSpec& platform);
-
-// Whether a kernel is the last of it, whose end hosts notice later than its GPUs: the product itself, or what adds up.
-bool ends_with_kernel(const FusedSpec& spec, const PlatformSpec& platform);
-
-// Why the node cannot run it, in one sentence that says what would be accepted; empty if it can.
-std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform);
-
 // What every GPU sends: a piece, once it has it, to a peer, for which it is part of the piece `there`.
 struct FusedTransfer {
   std::int64_t piece;  // -1: what it has from the start
   int distance;        // of the peer behind the GPU
   std::int64_t there;
-  bool arrives_first;  // it passes on what must arrive before
+  bool arrives_first;   // it passes on what must arrive before
+  bool is_sum = false;  // of an all-reduce: of what is added up already
 };
 
 // Must be possible, and outlive its run.
@@ -97,15 +61,24 @@ class FusedGemm {
     bool passes_on = false;   // what arrives goes further
     bool untracked = false;   // the tracker had no entry left: it counts when the kernel has ended
     std::int64_t withheld = 0;
-    sim::Time there = sim::Time::max();  // since when it, or with stores its first tile, may travel
-    std::unique_ptr<MemoryWord> word;    // what its transfer waits for: tiles computed, and arrivals that are passed on
+    std::int64_t entries = 0;                // of the tracker, of tiles that wait for what arrives
+    const FusedTransfer* carried = nullptr;  // by the GEMM's own stores
+    sim::Time there = sim::Time::max();      // since when it, or with stores its first tile, may travel
+    std::unique_ptr<MemoryWord> word;  // what its transfer waits for: tiles computed, and arrivals that are passed on
+
+    bool waits() const { return passes_on && arrived < due; }
   };
   // One GPU.
   struct Side {
     int gpu = 0;
-    // In the order of their tiles; of what is gathered those that arrive, the pieces of a round together.
+    // In the order of their tiles; then of what is gathered those that arrive, the pieces of a round together.
     std::vector<Piece> pieces;
-    bool kernel_ended = false;
+    std::size_t unfinished = 0;  // the first of them with tiles that are not computed
+    std::int64_t before = 0;     // tiles of those before it
+    std::int64_t entries = 0;    // of all pieces
+    // Where tiles wait for entries: these, and what those being stored have left over of a turn, in parts of one tile.
+    std::deque<std::pair<Piece*, std::int64_t>> held;
+    std::int64_t turn = 0;
     std::unique_ptr<MemoryWord> gathered;  // how many of these are there
     std::unique_ptr<sim::Latch> arrivals;
     std::vector<std::unique_ptr<CompletionSignal>> completions;
@@ -116,13 +89,14 @@ class FusedGemm {
   Stream stream_on(Side& side);
   TransferCommand command_of(int gpu, const FusedTransfer& transfer);
   bool is_stored(const FusedTransfer& transfer) const;  // rather than copied by an engine
-  sim::Task<> queue_commands(Side& side, int distance, std::map<int, int>& used_queues);
+  sim::Task<> queue_commands(Side& side, int distance, bool sums, std::map<int, int>& used_queues);
   sim::Task<> run_kernel_on(Side& side, sim::Latch& ended);
   sim::Task<> see_completions(Side& side, sim::Latch& seen);
   void retire(const KernelProgress& progress);
   void count(Side& side, Piece& piece, std::int64_t more);
+  void hold(Side& side, Piece& piece, std::int64_t more);
+  void admit(Side& side, std::int64_t tiles);
   void notify(Piece& piece, std::int64_t more);
-  std::int64_t entries_used(const Side& side) const;
   void arrive(int gpu, const FusedTransfer& transfer);
   sim::Task<> store(Side& side, FusedTransfer transfer, std::int64_t tiles);
 

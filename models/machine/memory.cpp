@@ -139,7 +139,7 @@ void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
     reads += in_cache ? misses * traffic.updates : 0.0;
     writes += in_cache ? misses * traffic.updates : traffic.updates;
   }
-  usages.add(hbm(), reads / spec_.hbm_read_efficiency + writes / spec_.hbm_write_efficiency);
+  usages.add(hbm(), spec_.bus_bytes(reads, writes));
   if (!meters_) return;
   usages.add(meters_->reads, reads);
   usages.add(meters_->writes, writes);

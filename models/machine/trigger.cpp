@@ -32,7 +32,10 @@ Trigger by_doorbell(const PlatformSpec& platform) {
 // an engine's command, queued beforehand, as one that may begin.
 Trigger by_tracker(const PlatformSpec& platform) {
   const TrackerSpec& tracker = platform.gpu.memory.tracker;
-  return {.notice = tracker.latency, .told = true, .entries = tracker.entries};
+  return {.notice = tracker.latency,
+          .told = true,
+          .entries = tracker.entries,
+          .queues = tracker.full == TrackerFull::next_free};
 }
 
 constexpr std::array<TriggerPolicy, 4> policies{

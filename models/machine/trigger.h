@@ -19,7 +19,15 @@ struct Trigger {
   sim::Time fence{0};        // that a workgroup stays on its CU, until others see what it has stored
   sim::Time notice{0};       // from the last store that counts to the word that says so
   bool told = false;         // whoever waits is told of the word, and does not poll it
-  std::int64_t entries = 0;  // tiles that can be followed at once, those being computed among them; 0: any number
+  std::int64_t entries = 0;  // tiles that can be followed at once, those being stored among them; 0: any number
+  bool queues = false;       // those beyond wait for an entry; else they count when the kernel has ended
+
+  // Where so many tiles are stored at once, the share of them that counts before the kernel has ended.
+  double counted(std::int64_t at_once) const {
+    if (at_end) return 0.0;
+    if (entries == 0 || entries >= at_once) return 1.0;
+    return queues ? static_cast<double>(entries) / static_cast<double>(at_once) : 0.0;
+  }
 };
 
 struct TriggerPolicy {

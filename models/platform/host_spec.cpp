@@ -63,6 +63,7 @@ HostSpec HostSpec::read(sim::Section section) {
   spec.framework_call = section.time("framework_call", limits::latency, spec.kernel_launch);
   spec.framework_collective = section.time("framework_collective", limits::latency, spec.framework_call);
   spec.framework_gap = section.time("framework_gap", limits::latency, sim::Time(0));
+  spec.graph_kernel_gap = section.time("graph_kernel_gap", limits::latency, sim::Time(0));
   spec.kernel_gap = section.time("kernel_gap", limits::latency);
   spec.wake_up = section.time("wake_up", limits::latency);
   spec.kernel_notice = section.time("kernel_notice", limits::latency);

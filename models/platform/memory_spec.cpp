@@ -1,5 +1,7 @@
 #include "models/platform/memory_spec.h"
 
+#include <algorithm>
+
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
@@ -11,6 +13,21 @@ std::vector<MemoryLevel> MemorySpec::levels() const {
   }
   levels.push_back({Mechanism::hbm, "hbm", "HBM", hbm_rate, hbm_latency});
   return levels;
+}
+
+double MemorySpec::bus_bytes(double reads, double writes) const {
+  return reads / hbm_read_efficiency + writes / hbm_write_efficiency + hbm_turnaround * std::min(reads, writes);
+}
+
+std::string MemorySpec::why_no_near_memory() const {
+  if (near_memory != NearMemory::infinity_cache || has_cache()) return {};
+  return "this GPU has no Infinity Cache: none and hbm are accepted";
+}
+
+std::string MemorySpec::why_no_arbitration() const {
+  if (arbitration == Arbitration::off || collective_channels == 0.0) return {};
+  return "channels that are set apart for collectives have nobody else to be served before: off is accepted, or "
+         "gpu.memory.collective_channels 0";
 }
 
 MemorySpec MemorySpec::read(sim::Section section, int xcds) {
@@ -34,6 +51,7 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.hbm_rate = hbm.rate("peak_rate", limits::rate);
   spec.hbm_read_efficiency = hbm.number("read_efficiency", 0.05, 1.0);
   spec.hbm_write_efficiency = hbm.number("write_efficiency", 0.05, 1.0);
+  spec.hbm_turnaround = hbm.number("turnaround", 0.0, 10.0);
   spec.hbm_latency = hbm.time("latency", limits::latency);
   spec.queueing_factor = section.number("queueing_factor", 0.0, 100.0);
   spec.collective_channels = section.number("collective_channels", 0.0, 0.99);
@@ -42,13 +60,13 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.arbitration_threshold = section.number("arbitration_threshold", 0.05, 1.0, 1.0);
   spec.arbitration_floor = section.number("arbitration_floor", 0.001, 0.5, 0.05);
   spec.near_memory = section.choice<NearMemory>("near_memory", near_memory_names, NearMemory::none);
-  if (spec.near_memory == NearMemory::infinity_cache && !spec.has_cache()) {
-    section.fault("near_memory", "this GPU has no Infinity Cache: none and hbm are accepted");
-  }
+  if (const std::string why = spec.why_no_near_memory(); !why.empty()) section.fault("near_memory", why);
+  if (const std::string why = spec.why_no_arbitration(); !why.empty()) section.fault("arbitration", why);
   spec.update_rate = section.number("update_rate", 0.001, 100.0, 0.5);
   if (section.has("tracker")) {
     sim::Section tracker = section.section("tracker");
     spec.tracker.entries = tracker.integer("entries", 1, 1'000'000'000);
+    spec.tracker.full = tracker.choice<TrackerFull>("full", tracker_full_names, TrackerFull::kernel_end);
     spec.tracker.latency = tracker.time("latency", limits::latency);
   }
   return spec;

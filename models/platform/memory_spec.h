@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,10 +39,19 @@ inline constexpr std::array<std::pair<std::string_view, Arbitration>, 3> arbitra
 inline constexpr std::array<std::pair<std::string_view, NearMemory>, 3> near_memory_names{
     {{"none", NearMemory::none}, {"infinity_cache", NearMemory::infinity_cache}, {"hbm", NearMemory::hbm}}};
 
+// What becomes of a tile that finds no entry in a tracker.
+enum class TrackerFull {
+  kernel_end,  // nothing counts it: its piece is there when the kernel has ended
+  next_free    // its stores wait at the controllers for the next entry that falls free
+};
+inline constexpr std::array<std::pair<std::string_view, TrackerFull>, 2> tracker_full_names{
+    {{"kernel_end", TrackerFull::kernel_end}, {"next_free", TrackerFull::next_free}}};
+
 // At the memory controllers: counts what of a tile has been stored.
 struct TrackerSpec {
   std::int64_t entries = 0;  // tiles that it can follow at once
-  sim::Time latency{0};      // from the last store to an engine that may begin
+  TrackerFull full = TrackerFull::kernel_end;
+  sim::Time latency{0};  // from the last store to an engine that may begin
 };
 
 struct MemorySpec {
@@ -57,9 +67,11 @@ struct MemorySpec {
   sim::BytesPerSecond hbm_rate;        // peak of the data bus
   double hbm_read_efficiency = 1.0;    // share of the peak that pure reads reach
   double hbm_write_efficiency = 1.0;   // share of the peak that pure writes reach
-  sim::Time cache_latency{0};          // a load that hits the Infinity Cache, unloaded
-  sim::Time hbm_latency{0};            // the part HBM adds to a load that misses it, unloaded
-  double queueing_factor = 0.0;        // strength of loaded latency at the Infinity Cache and HBM
+  // Bytes' worth of the bus lost for each byte that is both read and written in one stream, as it turns round.
+  double hbm_turnaround = 0.0;
+  sim::Time cache_latency{0};    // a load that hits the Infinity Cache, unloaded
+  sim::Time hbm_latency{0};      // the part HBM adds to a load that misses it, unloaded
+  double queueing_factor = 0.0;  // strength of loaded latency at the Infinity Cache and HBM
   // What other machines could do (ConCCL, section VII-A):
   double collective_channels = 0.0;  // share of Infinity Cache and HBM set apart for collectives; 0: all for all
   bool collectives_first = false;    // requests of collectives overtake those of GEMMs
@@ -71,9 +83,16 @@ struct MemorySpec {
   TrackerSpec tracker;
   bool metered = false;  // bytes read from and written to HBM are counted; in no file: a question, not a machine
 
+  // What of the bus a stream takes that reads and writes so many bytes.
+  double bus_bytes(double reads, double writes) const;
+  bool adds() const { return near_memory != NearMemory::none; }
   bool has_cache() const { return cache_capacity > sim::Bytes(0.0); }
   // From the CUs on: the L2s, the Infinity Cache if there is one, HBM.
   std::vector<MemoryLevel> levels() const;
+  // Why memory cannot add where, or arbitrate as, it is asked to, in one sentence that says what would be accepted;
+  // empty if it can.
+  std::string why_no_near_memory() const;
+  std::string why_no_arbitration() const;
 
   static MemorySpec read(sim::Section section, int xcds);
 };

@@ -58,7 +58,7 @@ std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int g
 }
 
 sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
-                                        std::uint32_t operation, MemoryWord* turn) {
+                                        std::uint32_t operation, MemoryWord* turn, bool told) {
   sim::Simulator& simulator = host.simulator();
   const bool pulls = spec.pull && spec.to != host_device;
   SdmaComplex& complex = *engines[static_cast<std::size_t>(pulls || spec.from == host_device ? spec.to : spec.from)];
@@ -87,7 +87,7 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   }
 
   std::vector<SdmaCommand> commands;
-  if (turn != nullptr) commands.emplace_back(PollCommand{turn, its_turn});
+  if (turn != nullptr) commands.emplace_back(PollCommand{turn, its_turn, nullptr, told});
   commands.emplace_back(std::move(transfer));
   completion.append_to(commands);
 

@@ -53,8 +53,9 @@ struct SdmaCopyPhases {
 std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int gpus);
 
 // `engines` are those of all GPUs of the node, by index, and must outlive the copy. The copy must be possible. Its
-// commands are queued at once; where there is a `turn`, the engine polls until that is 1 before it begins.
+// commands are queued at once; where there is a `turn`, the engine polls until that is 1 before it begins, or is
+// `told`.
 sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
-                                        std::uint32_t operation = 0, MemoryWord* turn = nullptr);
+                                        std::uint32_t operation = 0, MemoryWord* turn = nullptr, bool told = false);
 
 }  // namespace c3sim::models

@@ -21,7 +21,7 @@ class Variables;
 
 // The language is YAML without its traps: keys are names and occur once; no anchors, aliases, tags or second document;
 // quotes close on their line; numbers are strictly decimal; quantities carry their unit; true and false are the only
-// flags; UTF-8 without tabs, at most 256 KiB and 64 levels.
+// flags; UTF-8 without tabs, at most 1 MiB and 64 levels.
 class Config {
  public:
   // Throw ConfigError for a file that cannot be read or is not of the language, with every place where a key is bad or

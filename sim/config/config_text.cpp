@@ -63,7 +63,7 @@ Parsed<T> parse_decimal(std::string_view text, bool integer, std::string_view ac
 }  // namespace
 
 std::optional<TextFault> check_text(std::string_view text) {
-  if (text.size() > max_config_bytes) return TextFault{1, 1, "larger than 256 KiB"};
+  if (text.size() > max_config_bytes) return TextFault{1, 1, "larger than 1 MiB"};
   if (text.find_first_not_of(" \r\n") == std::string_view::npos) return TextFault{1, 1, "empty"};
   return check_characters(text);
 }

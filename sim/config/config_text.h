@@ -9,7 +9,7 @@
 
 namespace c3sim::sim {
 
-constexpr std::size_t max_config_bytes = std::size_t{256} << 10;
+constexpr std::size_t max_config_bytes = std::size_t{1} << 20;
 
 // Lines and columns count from 1, columns in bytes.
 struct TextFault {

@@ -10,6 +10,7 @@
 
 #include "models/collectives/collective.h"
 #include "models/kernels/gemm.h"
+#include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -36,6 +37,11 @@ struct SeenOfFused {
   MovedBytes moved{};
 };
 
+FusedSpec all_reduce(FusedSpec spec) {
+  spec.kind = CollectiveKind::all_reduce;
+  return spec;
+}
+
 sim::Task<> prepare_and_run_fused(Node& node, FusedGemm& fused, SeenOfFused& seen) {
   co_await fused.prepare();
   const sim::Time start = node.simulator().now();
@@ -53,6 +59,7 @@ SeenOfFused run_fused(const PlatformSpec& platform, const FusedSpec& spec, Symme
   simulator.spawn("fused", prepare_and_run_fused(node, fused, seen));
   simulator.run();
   seen.moved = node.gpu(0).memory().moved();
+  for (const sim::ResourceId port : node.fabric().ports(0)) seen.moved.links += node.network().served(port);
   return seen;
 }
 
@@ -73,6 +80,10 @@ TEST(FusedGemms, OneGpuStandsForAll) {
     const SeenOfFused all = run_fused(platform, fused_spec("tracker", path), Symmetry::none);
     EXPECT_NEAR(sim::to_microseconds(one.time), sim::to_microseconds(all.time), 0.01) << to_string(path);
     EXPECT_NEAR(one.moved.updates, all.moved.updates, 1.0) << to_string(path);
+    const FusedSpec gathered = all_reduce(fused_spec("tracker", path));
+    EXPECT_NEAR(sim::to_microseconds(run_fused(platform, gathered).time),
+                sim::to_microseconds(run_fused(platform, gathered, Symmetry::none).time), 0.01)
+        << to_string(path);
   }
 }
 
@@ -120,6 +131,7 @@ TEST(FusedGemms, WithInfiniteLinksTakeAsLongAsTheGemm) {
   const FusedSpec spec = fused_spec("tracker", FusedPath::direct, 16);
   const double alone = sim::to_microseconds(time_of_gemm_alone(platform, spec.gemm));
   EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), alone, 40.0);
+  EXPECT_NEAR(sim::to_microseconds(run_fused(platform, all_reduce(spec)).time), alone, 2 * 40.0);
 }
 
 // A product of one multiplication an element is stored in no time beside 3 shards of 64 MiB over links of 1 GB/s.
@@ -129,6 +141,11 @@ TEST(FusedGemms, OfNoWorkTakeAsLongAsTheExchange) {
   const PlatformSpec platform = four_gpus({"fabric.link_rate=1 GB/s", "fabric.reverse_share=0"});
   const double link_us = 16384.0 * 2048.0 * 2.0 / 1e9 * 1e6;
   EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), link_us, 0.02 * link_us);
+  // Twice as much over each link, and around three such shards and three sums over one.
+  spec = all_reduce(spec);
+  EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), 2 * link_us, 0.02 * 2 * link_us);
+  spec.path = FusedPath::ring;
+  EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), 6 * link_us, 0.02 * 6 * link_us);
 }
 
 // What a flag costs the GEMM beside what pieces under way cost it is a fence for each wave of its workgroups.
@@ -151,6 +168,58 @@ TEST(FusedGemms, ATrackerOfTooFewEntriesIsAsLateAsTheKernelsEnd) {
   const sim::Time at_end = run_fused(wide, fused_spec("kernel_end")).time;
   EXPECT_LT(run_fused(wide, spec).time, 0.95 * at_end);
   EXPECT_NEAR(sim::to_microseconds(run_fused(narrow, spec).time), sim::to_microseconds(at_end), 5.0);
+}
+
+// Where tiles wait for the next entry, half as many entries as tiles are stored at once let half of them count: the
+// first of the pieces travel meanwhile, later than with an entry for each. With these nothing waits.
+TEST(FusedGemms, TilesThatWaitForAnEntryComeBetween) {
+  const FusedSpec spec = fused_spec("tracker");
+  const PlatformSpec wide = four_gpus();
+  const std::int64_t at_once = stored_at_once(plan_gemm(wide.gpu, spec.gemm), wide.gpu, wide.gpu.cus());
+  ASSERT_GT(at_once, 3);
+  const std::string half = "gpu.memory.tracker.entries=" + std::to_string(at_once / 2);
+  const std::string next_free = "gpu.memory.tracker.full=next_free";
+  EXPECT_EQ(run_fused(four_gpus({next_free}), spec).time, run_fused(wide, spec).time);
+  const sim::Time waiting = run_fused(four_gpus({half, next_free}), spec).time;
+  EXPECT_GT(waiting, run_fused(wide, spec).time);
+  EXPECT_LT(waiting, 0.98 * run_fused(four_gpus({half}), spec).time);
+}
+
+// Whatever the entries: what waits for one counts when the kernel has ended, if not before.
+RC_GTEST_PROP(FusedGemms, TilesThatWaitForAnEntryAreNoLaterThanTheKernelsEnd, ()) {
+  const auto path = *rc::gen::element(FusedPath::direct, FusedPath::ring);
+  const PlatformSpec platform = four_gpus(
+      {"gpu.memory.tracker.entries=" + std::to_string(*rc::gen::inRange(1, 400)), "gpu.memory.tracker.full=next_free"});
+  const sim::Time cost = 32 * platform.gpu.memory.tracker.latency;
+  RC_ASSERT(run_fused(platform, fused_spec("tracker", path)).time <=
+            run_fused(platform, fused_spec("kernel_end", path)).time + cost);
+}
+
+// The second half of an all-reduce carries as many bytes as the first, and adds none.
+TEST(FusedGemms, AnAllReduceMovesTwiceTheBytesOfAReduceScatter) {
+  const PlatformSpec platform = four_gpus();
+  for (const FusedPath path : {FusedPath::direct, FusedPath::ring}) {
+    const MovedBytes half = run_fused(platform, fused_spec("tracker", path)).moved;
+    const MovedBytes whole = run_fused(platform, all_reduce(fused_spec("tracker", path))).moved;
+    EXPECT_NEAR(whole.links / half.links, 2.0, 1e-6) << to_string(path);
+    EXPECT_NEAR(whole.updates / half.updates, 1.0, 1e-6) << to_string(path);
+  }
+}
+
+// Pieces are gathered as each is added up: no later than all of them behind the last, but for a notice for each of at
+// most 32.
+RC_GTEST_PROP(FusedGemms, AnAllReduceIsNoSlowerThanAReduceScatterAndAGather, ()) {
+  FusedSpec spec =
+      fused_spec(*rc::gen::element("flag", "tracker"), FusedPath::direct, std::int64_t{1} << *rc::gen::inRange(0, 4));
+  spec.gemm = {1024L * *rc::gen::inRange(1, 5), 4096L * *rc::gen::inRange(1, 3), 512L * *rc::gen::inRange(1, 9)};
+  spec.stores = *rc::gen::inRange(0, 2) == 1;
+  static const PlatformSpec platform = four_gpus();
+  CollectiveSpec gather = collective_of(spec, platform.gpus);
+  gather.kind = CollectiveKind::all_gather;
+  gather.backend = Backend::sdma;
+  const sim::Time apart = run_fused(platform, spec).time + time_on(platform, gather);
+  const Trigger trigger = policy_of(spec.trigger).on(platform);
+  RC_ASSERT(run_fused(platform, all_reduce(spec)).time <= apart + 32 * trigger.notice);
 }
 
 // What is gathered feeds the GEMM piece by piece: less than one behind the other.
@@ -198,11 +267,16 @@ TEST(FusedGemms, SayWhyTheyAreImpossible) {
   EXPECT_NE(why(mi300x(), spec).find("multiples of 24 are accepted"), std::string::npos);
   spec.pieces = 1024;
   EXPECT_NE(why(mi300x(), spec).find("tiles of the GEMM cannot be had"), std::string::npos);
+  spec.pieces = 1;
+  spec.gemm = {16, 8, 16};  // one tile
+  EXPECT_EQ(why(mi300x(), spec), "1 tiles of the GEMM are fewer than 8 GPUs: a larger product is accepted");
   spec = fused_spec("flag", FusedPath::ring);
   spec.kind = CollectiveKind::all_to_all;
   EXPECT_NE(why(four_gpus(), spec).find("path: direct"), std::string::npos);
   spec.kind = CollectiveKind::broadcast;
   EXPECT_NE(why(four_gpus(), spec).find("all_gather that feeds it"), std::string::npos);
+  spec = all_reduce(fused_spec("flag"));
+  EXPECT_NE(why(mi300x(), spec).find("or kind: reduce_scatter"), std::string::npos);
   spec.kind = CollectiveKind::all_gather;
   spec.stores = true;
   EXPECT_NE(why(four_gpus(), spec).find("stores: false"), std::string::npos);

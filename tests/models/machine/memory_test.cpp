@@ -125,7 +125,8 @@ RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches,
   const double l2_bytes = reads + writes + *rc::gen::inRange(1, 100);
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
-  const MemorySpec spec = round_memory();
+  MemorySpec spec = round_memory();
+  spec.hbm_turnaround = 0.25;
   const Memory memory(spec, network, "gpu0");
   UsageList usages;
   memory.add_from_xcds(usages, memory.evenly_spread(), l2_bytes, {reads, writes, hits});
@@ -137,7 +138,20 @@ RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches,
   const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, b); };
   RC_ASSERT(near(network.served(memory.l2()), 1000.0 * l2_bytes));
   RC_ASSERT(near(network.served(memory.levels()[1].resource), 1000.0 * (reads + writes)));
-  RC_ASSERT(near(network.served(memory.hbm()), 1000.0 * (1.0 - hits) * (reads / 0.8 + writes / 0.5)));
+  const double bus = reads / 0.8 + writes / 0.5 + 0.25 * std::min(reads, writes);
+  RC_ASSERT(near(network.served(memory.hbm()), 1000.0 * (1.0 - hits) * bus));
+}
+
+// h200x4/streams.csv, arrays of 12 GiB: GB/s of what reads, writes, adds two arrays into a third, and copies.
+TEST(Memory, OfAnH200TurnsItsBusRoundAsMeasured) {
+  const MemorySpec memory = h200().gpu.memory;
+  const auto rate = [&](double reads, double writes) {
+    return memory.hbm_rate.value() / 1e9 * (reads + writes) / memory.bus_bytes(reads, writes);
+  };
+  EXPECT_NEAR(rate(1, 0), 4475, 45);
+  EXPECT_NEAR(rate(0, 1), 4237, 85);
+  EXPECT_NEAR(rate(2, 1), 4148, 41);
+  EXPECT_NEAR(rate(1, 1), 3940, 79);
 }
 
 // Without an Infinity Cache there are two levels, and a load waits for HBM alone.

@@ -48,6 +48,8 @@ TEST(Mi355xFile, DescribesTheMachineOfTheDataSheet) {
   EXPECT_NEAR(spec.gpu.memory.hbm_rate.value(), 8e12, 1e9);
   EXPECT_EQ(spec.gpu.memory.hbm_capacity, sim::Bytes(288e9));
   EXPECT_EQ(spec.fabric.peak_link_rate, sim::BytesPerSecond(153.6e9 / 2.0));
+  // What frameworks call, with tiles for products of few rows, unless a suite names the kernel that it measured.
+  EXPECT_EQ(spec.gpu.gemm.library.name, "hipblaslt");
 }
 
 TEST(GemmLibraries, ShareTheirLastTilesOnlyWhereWorkgroupsStay) {
@@ -114,6 +116,15 @@ TEST(PlatformFault, AHighestClockBelowTheLowestIsRefused) {
 
 TEST(PlatformFault, AMatrixClockBeyondTheHighestIsRefused) {
   EXPECT_THAT(faults({"gpu.power.matrix_clock=3 GHz"}), HasSubstr("gpu.power.matrix_clock"));
+}
+
+// Channels apart leave nobody to be served before; each alone is a machine.
+TEST(PlatformFault, ArbitrationOfChannelsThatAreSetApartIsRefused) {
+  EXPECT_EQ(faults({"gpu.memory.collective_channels=0.2"}), "");
+  EXPECT_EQ(faults({"gpu.memory.arbitration=adaptive"}), "");
+  EXPECT_THAT(faults({"gpu.memory.collective_channels=0.2", "gpu.memory.arbitration=adaptive"}),
+              HasSubstr("gpu.memory.arbitration: channels that are set apart for collectives have nobody else to be "
+                        "served before: off is accepted, or gpu.memory.collective_channels 0"));
 }
 
 TEST(PlatformFault, AnUnknownTopologyNamesThoseThatThereAre) {

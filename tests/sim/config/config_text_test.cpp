@@ -30,7 +30,7 @@ TEST(CheckText, RejectsWhatHasNoContent) {
 
 TEST(CheckText, RejectsMoreThanOneMebibyte) {
   EXPECT_EQ(check(std::string(max_config_bytes, 'a')), "");
-  EXPECT_EQ(check(std::string(max_config_bytes + 1, 'a')), "1:1 larger than 256 KiB");
+  EXPECT_EQ(check(std::string(max_config_bytes + 1, 'a')), "1:1 larger than 1 MiB");
 }
 
 TEST(CheckText, PlacesBytesThatAreNoText) {
