@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include "sim/config/config_error.h"
+#include "sim/config/config_text.h"
 #include "sim/config/output_file.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
@@ -30,7 +34,17 @@ Results answer_step(Request& request) {
   arguments.check_with(faults_of(question, platform.spec));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   const StepResult result = ask(platform.spec, question, operators);
-  if (!written.empty()) sim::write_file(written, experiment_text(question, platform.spec, operators));
+  if (!written.empty()) {
+    const std::string text = experiment_text(result.question, platform.spec, operators);
+    if (text.size() > sim::max_config_bytes) {
+      throw sim::ConfigError(
+          {{"--write", "",
+            fmt::format("the step is {} KiB of text, and run takes files of up to {}: fewer --micro, "
+                        "--pp or --layers are accepted",
+                        text.size() >> 10, sim::max_config_bytes >> 10)}});
+    }
+    sim::write_file(written, text);
+  }
   Testbed testbed(launching(platform.spec, question.graph));
   return request.finish(testbed, platform, to_tables(result, platform.spec));
 }
@@ -43,7 +57,11 @@ StepQuestion read_step(const Request& request, Arguments& arguments) {
   if (!request.says("tokens") && asked.question.phase != Phase::decode) {
     arguments.fault("--tokens", "is missing: how many new tokens a sequence has");
   }
-  if (!asked.model.empty()) asked.question.model = read_model(asked.model, config_folders());
+  if (asked.model.empty()) {
+    arguments.fault("--model", "is empty: a name in configs/models, a file like those, or a config.json is accepted");
+    arguments.check();
+  }
+  asked.question.model = read_model(asked.model, config_folders());
   return asked.question;
 }
 

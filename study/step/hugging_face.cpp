@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "sim/config/config_error.h"
@@ -18,14 +20,14 @@ using Json = nlohmann::ordered_json;
 
 // Keys that tell nothing of how long a step takes: tokens, initial values, versions, what a library does with them.
 constexpr std::string_view ignored =
-    " architectures model_type torch_dtype dtype transformers_version bos_token_id eos_token_id pad_token_id "
+    " torch_dtype dtype transformers_version bos_token_id eos_token_id pad_token_id "
     "sep_token_id cls_token_id unk_token_id decoder_start_token_id initializer_range initializer_factor "
     "rms_norm_eps layer_norm_eps layer_norm_epsilon layernorm_epsilon rope_theta rope_scaling rope_parameters "
-    "use_cache pretraining_tp attention_dropout attn_pdrop embd_pdrop resid_pdrop attention_probs_dropout_prob "
+    "use_cache pretraining_tp attention_dropout attention_probs_dropout_prob "
     "classifier_dropout gradient_checkpointing summary_type summary_use_proj summary_activation "
     "summary_proj_to_labels summary_first_dropout task_specific_params id2label label2id output_router_logits "
-    "router_aux_loss_coef router_jitter_noise sliding_window max_window_layers use_sliding_window layer_types "
-    "reorder_and_upcast_attn scale_attn_weights scale_attn_by_inverse_layer_idx n_ctx directionality "
+    "router_aux_loss_coef router_jitter_noise layer_types "
+    "reorder_and_upcast_attn scale_attn_weights scale_attn_by_inverse_layer_idx directionality "
     "pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type "
     "position_embedding_type auto_map _name_or_path _attn_implementation _attn_implementation_autoset "
     "output_past add_cross_attention ";
@@ -35,12 +37,12 @@ class ConfigJson {
  public:
   ConfigJson(const Json& object, std::string file) : object_(object), file_(std::move(file)) {}
 
-  std::int64_t integer(std::string_view key, std::optional<std::int64_t> fallback = {}) {
-    constexpr std::int64_t most = 1 << 30;
-    const auto fits = [](const Json& value) {
-      return value.is_number_integer() && 1 <= value.get<std::int64_t>() && value.get<std::int64_t>() <= most;
+  std::int64_t integer(std::string_view key, std::int64_t most, std::optional<std::int64_t> fallback = {},
+                       std::int64_t least = 1) {
+    const auto fits = [least, most](const Json& value) {
+      return value.is_number_integer() && least <= value.get<std::int64_t>() && value.get<std::int64_t>() <= most;
     };
-    return read<std::int64_t>(key, fallback, 1, fmt::format("a whole number from 1 to {}", most), fits);
+    return read<std::int64_t>(key, fallback, 1, fmt::format("a whole number from {} to {}", least, most), fits);
   }
   double share(std::string_view key, double fallback) {
     const auto fits = [](const Json& value) {
@@ -54,7 +56,29 @@ class ConfigJson {
   std::string text(std::string_view key, std::optional<std::string> fallback = {}) {
     return read<std::string>(key, fallback, fallback.value_or(""), "a text", &Json::is_string);
   }
+  bool has(std::string_view key) const { return object_.contains(std::string(key)); }
+  // Whether it is there, and not null.
+  bool says(std::string_view key) const {
+    const auto found = object_.find(std::string(key));
+    return found != object_.end() && !found->is_null();
+  }
+  // Of classes of models: each is named after the type.
+  void check_architectures(const std::string& type) {
+    read_.emplace_back("architectures");
+    if (!says("architectures")) return;
+    for (const Json& one : object_["architectures"]) {
+      std::string name = one.is_string() ? one.get<std::string>() : one.dump();
+      name = name.substr(0, 60);
+      std::string small = name;
+      std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+      if (!small.starts_with(type))
+        fault("architectures", fmt::format("'{}' is no {}, which model_type says", name, type));
+    }
+  }
   void fault(std::string_view key, std::string what) { faults_.push_back({file_, std::string(key), std::move(what)}); }
+  void check() const {
+    if (!faults_.empty()) throw sim::ConfigError(faults_);
+  }
 
   // Throws where anything was found, keys that nobody read among it.
   void finish() {
@@ -63,7 +87,7 @@ class ConfigJson {
       if (is_read || ignored.find(" " + key + " ") != std::string_view::npos) continue;
       fault(key, "is not known" + sim::name_hint(key, read_));
     }
-    if (!faults_.empty()) throw sim::ConfigError(faults_);
+    check();
   }
 
  private:
@@ -88,25 +112,41 @@ class ConfigJson {
   std::vector<sim::Fault> faults_;
 };
 
+// Of the last tokens, where all layers have it.
+std::int64_t window_of(ConfigJson& keys, std::string_view type, std::int64_t layers) {
+  const bool usual = type == "mistral" && !keys.has("sliding_window");
+  const std::int64_t window = keys.integer("sliding_window", most_positions, usual ? 4096 : 0);
+  const bool used = keys.flag("use_sliding_window", type != "qwen2");
+  const std::int64_t without = keys.integer("max_window_layers", most_layers, type == "qwen2" ? 28 : 0, 0);
+  if (!used || type == "llama" || window == 0 || without >= layers) return 0;
+  if (without > 0) {
+    keys.fault("max_window_layers", fmt::format("{} of {} layers without a window are not like the others: 0 or {} is "
+                                                "accepted, or use_sliding_window false",
+                                                without, layers, layers));
+  }
+  return window;
+}
+
 // As in class XConfig of each in transformers/models/X/configuration_X.py, defaults included.
 ModelSpec read_llama(ConfigJson& keys, std::string_view type) {
   ModelSpec model;
-  model.hidden = keys.integer("hidden_size");
-  model.layers = keys.integer("num_hidden_layers");
-  model.heads = keys.integer("num_attention_heads");
-  model.kv_heads = keys.integer("num_key_value_heads", type == "llama" ? model.heads : 8);
-  model.head_dim = keys.integer("head_dim", std::max<std::int64_t>(1, model.hidden / model.heads));
-  model.ffn = keys.integer("intermediate_size");
-  model.vocabulary = keys.integer("vocab_size");
-  model.positions = keys.integer("max_position_embeddings", 0);
+  model.hidden = keys.integer("hidden_size", most_features);
+  model.layers = keys.integer("num_hidden_layers", most_layers);
+  model.heads = keys.integer("num_attention_heads", most_features);
+  model.kv_heads = keys.integer("num_key_value_heads", most_features, model.heads);
+  model.head_dim = keys.integer("head_dim", most_head_features, std::max<std::int64_t>(1, model.hidden / model.heads));
+  model.ffn = keys.integer("intermediate_size", most_features);
+  model.vocabulary = keys.integer("vocab_size", most_words);
+  model.positions = keys.integer("max_position_embeddings", most_positions, 0);
+  model.window = window_of(keys, type, model.layers);
   model.tied = keys.flag("tie_word_embeddings", false);
   model.qkv_biases = keys.flag("attention_bias", type == "qwen2");
   model.biases = keys.flag("mlp_bias", false);
   const std::string act = keys.text("hidden_act", "silu");
   if (act != "silu") keys.fault("hidden_act", "'" + act.substr(0, 60) + "' is not accepted: silu is");
   if (type == "mixtral") {
-    model.experts = keys.integer("num_local_experts", 8);
-    model.experts_used = keys.integer("num_experts_per_tok", 2);
+    model.experts = keys.integer("num_local_experts", most_experts, 8);
+    model.experts_used = keys.integer("num_experts_per_tok", most_experts, 2);
   }
   return model;
 }
@@ -121,9 +161,9 @@ Feed feed_of(ConfigJson& keys, std::string_view key, const std::string& act) {
 // With a head for keys and values of each, learned positions and biases.
 ModelSpec read_of_heads(ConfigJson& keys, std::string_view hidden, std::string_view layers, std::string_view heads) {
   ModelSpec model;
-  model.hidden = keys.integer(hidden);
-  model.layers = keys.integer(layers);
-  model.heads = model.kv_heads = keys.integer(heads);
+  model.hidden = keys.integer(hidden, most_features);
+  model.layers = keys.integer(layers, most_layers);
+  model.heads = model.kv_heads = keys.integer(heads, most_features);
   model.head_dim = std::max<std::int64_t>(1, model.hidden / model.heads);
   model.position = Positions::learned;
   model.norm = Norm::layer;
@@ -133,20 +173,26 @@ ModelSpec read_of_heads(ConfigJson& keys, std::string_view hidden, std::string_v
 
 ModelSpec read_gpt2(ConfigJson& keys) {
   ModelSpec model = read_of_heads(keys, "n_embd", "n_layer", "n_head");
-  model.ffn = keys.integer("n_inner", 4 * model.hidden);
-  model.vocabulary = keys.integer("vocab_size");
-  model.positions = keys.integer("n_positions", 1024);
+  model.ffn = keys.integer("n_inner", most_features, 4 * model.hidden);
+  model.vocabulary = keys.integer("vocab_size", most_words);
+  model.positions = keys.integer("n_positions", most_positions, 1024);
+  if (const std::int64_t also = keys.integer("n_ctx", most_positions, model.positions); also != model.positions) {
+    keys.fault("n_ctx", fmt::format("{} tokens are not the {} of n_positions, which it is another name of", also,
+                                    model.positions));
+  }
   model.feed = feed_of(keys, "activation_function", keys.text("activation_function", "gelu_new"));
   model.tied = keys.flag("tie_word_embeddings", true);
+  model.dropout = keys.share("resid_pdrop", 0.1);
+  for (const char* const inside : {"attn_pdrop", "embd_pdrop"}) keys.share(inside, 0.1);
   return model;
 }
 
 ModelSpec read_bert(ConfigJson& keys) {
   ModelSpec model = read_of_heads(keys, "hidden_size", "num_hidden_layers", "num_attention_heads");
-  model.ffn = keys.integer("intermediate_size");
-  model.vocabulary = keys.integer("vocab_size");
-  model.positions = keys.integer("max_position_embeddings", 512);
-  keys.integer("type_vocab_size", 2);
+  model.ffn = keys.integer("intermediate_size", most_features);
+  model.vocabulary = keys.integer("vocab_size", most_words);
+  model.positions = keys.integer("max_position_embeddings", most_positions, 512);
+  keys.integer("type_vocab_size", most_words, 2);
   model.feed = feed_of(keys, "hidden_act", keys.text("hidden_act", "gelu"));
   model.causal = keys.flag("is_decoder", false);
   model.tied = keys.flag("tie_word_embeddings", true);
@@ -155,13 +201,45 @@ ModelSpec read_bert(ConfigJson& keys) {
   return model;
 }
 
+// The object of a text. A key that it has twice would be read as one of the two.
+Json parse(std::string_view text, const std::string& file) {
+  std::vector<sim::Fault> faults;
+  std::set<std::string> keys;
+  const auto look = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::key && depth == 1 && !keys.insert(parsed.get<std::string>()).second) {
+      faults.push_back({file, parsed.get<std::string>().substr(0, 60), "is there twice"});
+    }
+    return true;
+  };
+  Json object;
+  try {
+    object = Json::parse(text, look);
+  } catch (const Json::parse_error& error) {
+    const std::string_view before = text.substr(0, std::min(text.size(), std::max<std::size_t>(error.byte, 1) - 1));
+    const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+    throw sim::ConfigError(
+        {{fmt::format("{}:{}:{}", file, std::ranges::count(before, '\n') + 1, before.size() - line_start + 1), "",
+          "is no JSON from here on: a config.json is accepted"}});
+  }
+  if (!object.is_object()) throw sim::ConfigError({{file, "", "is no JSON object: a config.json is accepted"}});
+  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+  return object;
+}
+
+// What a key of our files is called.
+std::string_view key_of(std::string_view key, const std::string& type) {
+  if (key == "heads") return type == "gpt2" ? "n_head" : "num_attention_heads";
+  if (key == "kv_heads") return "num_key_value_heads";
+  return key == "experts_used" ? "num_experts_per_tok" : "max_position_embeddings";
+}
+
 }  // namespace
 
 ModelSpec read_hugging_face(std::string_view text, const std::string& file) {
-  const Json object = Json::parse(text, nullptr, false);
-  if (!object.is_object()) throw sim::ConfigError({{file, "", "is no JSON object: a config.json is accepted"}});
+  const Json object = parse(text, file);
   ConfigJson keys(object, file);
   const std::string type = keys.text("model_type");
+  keys.check();
   ModelSpec model;
   if (type == "gpt2") {
     model = read_gpt2(keys);
@@ -175,13 +253,13 @@ ModelSpec read_hugging_face(std::string_view text, const std::string& file) {
         {{file, "model_type", "'" + type.substr(0, 60) + "' is not known" + sim::name_hint(type, known)}});
   }
   model.name = type;
-  const bool own_head_dim = object.contains("head_dim") && !object["head_dim"].is_null();
-  if (!own_head_dim && model.hidden % model.heads != 0) {
-    keys.fault(type == "gpt2" ? "n_head" : "num_attention_heads",
+  keys.check_architectures(type);
+  if (!keys.says("head_dim") && model.hidden % model.heads != 0) {
+    keys.fault(key_of("heads", type),
                fmt::format("{} features are not {} heads of the same size: a divisor of {} is accepted", model.hidden,
                            model.heads, model.hidden));
   }
-  for (const std::string& contradiction : contradictions(model)) keys.fault("model_type", contradiction);
+  for (const auto& [key, what] : contradictions(model)) keys.fault(key_of(key, type), what);
   keys.finish();
   return model;
 }

@@ -16,8 +16,6 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::int64_t most_features = 1 << 20;
-
 ModelSpec read_yaml(const std::filesystem::path& file) {
   static constexpr std::array<std::pair<std::string_view, Norm>, 2> norms{{{"layer", Norm::layer}, {"rms", Norm::rms}}};
   static constexpr std::array<std::pair<std::string_view, Feed>, 3> feeds{
@@ -29,15 +27,17 @@ ModelSpec read_yaml(const std::filesystem::path& file) {
   ModelSpec model;
   model.name = root.name("name");
   root.text("source");
-  model.layers = root.integer("layers", 1, 10'000);
+  model.layers = root.integer("layers", 1, most_layers);
   model.hidden = root.integer("hidden", 1, most_features);
   model.heads = root.integer("heads", 1, most_features);
   model.kv_heads = root.integer("kv_heads", 1, most_features, model.heads);
-  model.head_dim = root.integer("head_dim", 1, 4096, std::max<std::int64_t>(1, model.hidden / model.heads));
+  model.head_dim =
+      root.integer("head_dim", 1, most_head_features, std::max<std::int64_t>(1, model.hidden / model.heads));
   model.ffn = root.integer("ffn", 1, most_features);
-  model.vocabulary = root.integer("vocabulary", 1, 1 << 24);
+  model.vocabulary = root.integer("vocabulary", 1, most_words);
   model.position = root.choice<Positions>("position", positions, Positions::rotary);
-  model.positions = root.integer("positions", 0, 1 << 30, 0);
+  model.positions = root.integer("positions", 0, most_positions, 0);
+  model.window = root.integer("window", 0, most_positions, 0);
   model.norm = root.choice<Norm>("norm", norms, Norm::rms);
   model.feed = root.choice<Feed>("feed", feeds, Feed::swiglu);
   model.causal = root.flag("causal", true);
@@ -46,13 +46,13 @@ ModelSpec read_yaml(const std::filesystem::path& file) {
   model.tied = root.flag("tied", false);
   model.dropout = root.number("dropout", 0.0, 0.99, 0.0);
   model.scored = root.number("scored", 0.001, 1.0, 1.0);
-  model.experts = root.integer("experts", 0, 4096, 0);
-  model.experts_used = root.integer("experts_used", 0, 4096, 0);
+  model.experts = root.integer("experts", 0, most_experts, 0);
+  model.experts_used = root.integer("experts_used", 0, most_experts, 0);
   if (!root.has("head_dim") && model.hidden % model.heads != 0) {
     root.fault("heads", fmt::format("{} features are not {} heads of the same size: a divisor of {} is accepted",
                                     model.hidden, model.heads, model.hidden));
   }
-  for (const std::string& contradiction : contradictions(model)) root.fault("name", contradiction);
+  for (const auto& [key, what] : contradictions(model)) root.fault(key, what);
   config.finish();
   return model;
 }
@@ -75,18 +75,22 @@ std::int64_t ModelSpec::end_parameters() const {
   return (tied ? 1 : 2) * vocabulary * hidden + learned + hidden;
 }
 
-std::vector<std::string> contradictions(const ModelSpec& model) {
-  std::vector<std::string> found;
+std::vector<Contradiction> contradictions(const ModelSpec& model) {
+  std::vector<Contradiction> found;
   if (model.heads % model.kv_heads != 0) {
-    found.push_back(fmt::format("{} heads do not share {} heads of keys and values evenly: a divisor of {} is accepted",
-                                model.heads, model.kv_heads, model.heads));
+    found.push_back(
+        {"kv_heads", fmt::format("{} heads do not share {} heads of keys and values evenly: a divisor of {} "
+                                 "is accepted",
+                                 model.heads, model.kv_heads, model.heads)});
   }
   if ((model.experts == 0) != (model.experts_used == 0) || model.experts_used > model.experts) {
-    found.push_back(fmt::format("a token cannot use {} of {} experts: 1 to all of them are accepted, or none of none",
-                                model.experts_used, model.experts));
+    found.push_back(
+        {"experts_used", fmt::format("a token cannot use {} of {} experts: 1 to all of them are accepted, or "
+                                     "none of none",
+                                     model.experts_used, model.experts)});
   }
   if (model.position == Positions::learned && model.positions == 0) {
-    found.emplace_back("learned positions are so many: positions is missing, a number from 1 is accepted");
+    found.push_back({"positions", "learned positions are so many: positions is missing, a number from 1 is accepted"});
   }
   return found;
 }

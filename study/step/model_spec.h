@@ -2,6 +2,7 @@
 // Hugging Face.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <filesystem>
@@ -26,6 +27,7 @@ struct ModelSpec {
   std::int64_t ffn = 1;  // features between the products of the feed-forward half, of one expert
   std::int64_t vocabulary = 1;
   std::int64_t positions = 0;  // that it knows; 0: no bound
+  std::int64_t window = 0;     // that a token sees at most, itself the last of them; 0: all
   Positions position = Positions::rotary;
   Norm norm = Norm::rms;
   Feed feed = Feed::swiglu;
@@ -41,6 +43,8 @@ struct ModelSpec {
   auto operator<=>(const ModelSpec&) const = default;
 
   std::int64_t query_features() const { return heads * head_dim; }
+  // Of so many tokens, those that the last one sees, and whose keys and values are kept.
+  std::int64_t seen(std::int64_t tokens) const { return window == 0 ? tokens : std::min(tokens, window); }
   std::int64_t kv_features() const { return kv_heads * head_dim; }
   // Features that the first product of the feed-forward half gives: gates and values.
   std::int64_t first_ffn() const { return feed == Feed::swiglu ? 2 * ffn : ffn; }
@@ -60,7 +64,20 @@ std::vector<std::string> model_names(std::span<const std::filesystem::path> conf
 // The same of the text of a Hugging Face config.json; `file` stands for it in positions.
 ModelSpec read_hugging_face(std::string_view text, const std::string& file);
 
-// What contradicts itself, each in one sentence that says what would be accepted.
-std::vector<std::string> contradictions(const ModelSpec& model);
+// What contradicts itself, each in one sentence that says what would be accepted, with the key of a .yaml file that it
+// is about.
+struct Contradiction {
+  std::string_view key;
+  std::string what;
+};
+std::vector<Contradiction> contradictions(const ModelSpec& model);
+
+// Up to which extents may be.
+inline constexpr std::int64_t most_features = 1 << 20;
+inline constexpr std::int64_t most_head_features = 4096;
+inline constexpr std::int64_t most_layers = 10'000;
+inline constexpr std::int64_t most_words = 1 << 24;
+inline constexpr std::int64_t most_positions = 1 << 30;
+inline constexpr std::int64_t most_experts = 4096;
 
 }  // namespace c3sim::study

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -104,6 +105,15 @@ struct Seen {
   }
 };
 
+// So many of its micro-batches.
+StepQuestion of_micro(StepQuestion question, int micro) {
+  question.batch = question.batch / question.micro * micro;
+  question.micro = micro;
+  return question;
+}
+
+constexpr double same_period = 2e-3;  // of a layer or a micro-batch: what differs by less takes as long
+
 class StepRun {
  public:
   StepRun(const models::PlatformSpec& platform, const StepQuestion& question,
@@ -114,43 +124,112 @@ class StepRun {
         op_by_op_(launching(platform, false)) {}
 
   // With its launches, and so many layers.
-  double time(std::int64_t layers) {
-    return look(question_, question_.graph ? from_graph_ : op_by_op_, layers, Looks::at_time).time;
-  }
-  Seen look(std::int64_t layers) {
+  double time(std::int64_t layers) { return time(question_, question_.graph ? from_graph_ : op_by_op_, layers); }
+  // Of all layers and micro-batches; of the layers so many are simulated at least.
+  Seen look(std::int64_t simulated) {
     StepQuestion graph_question = question_;
     graph_question.graph = true;
-    Seen seen = look(graph_question, from_graph_, layers, Looks::at_all);
+    Seen seen = of_all_micro(graph_question, from_graph_, simulated);
     if (question_.graph) return seen;
-    const Seen launched = look(question_, op_by_op_, layers, Looks::at_all);
+    const Seen launched = of_all_micro(question_, op_by_op_, simulated);
     seen.time = launched.time;
     seen.energy = launched.energy;
     seen.cycles = launched.cycles;
     return seen;
   }
-  // So many layers, as launched.
+  // The first of its layers and micro-batches, as launched.
   void show(std::int64_t layers, StepResult& result) {
     Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
-    result.graph = graph_of(step_blocks(question_, operators_, layers, testbed.platform()), testbed.platform().gpus);
+    const StepQuestion shown = of_micro(question_, std::min(question_.micro, few_micro(question_)));
+    result.layers_shown = layers;
+    result.micro_shown = shown.micro;
+    result.graph = graph_of(step_blocks(shown, operators_, layers, testbed.platform()), testbed.platform().gpus);
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed.run(schedule), testbed.platform());
   }
   std::vector<std::string> warnings() const { return (question_.graph ? from_graph_ : op_by_op_).warnings(); }
 
  private:
-  enum class Looks { at_time, at_all };
-  Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Looks looks) {
+  enum class Of { all, layers };  // of a step, or its layers and their update, without what is before and behind them
+
+  // Micro-batches until each further `micro_period` of them takes as long. With gradients, stages take turns by as many
+  // as there are stages.
+  static int micro_period(const StepQuestion& question) { return question.trains() ? question.pp : 1; }
+  static int few_micro(const StepQuestion& question) {
+    const int period = micro_period(question);
+    return 2 * period + 2 + (question.micro - 2) % period;
+  }
+
+  static bool alike(double one, double other) { return std::abs(one - other) <= same_period * std::abs(one); }
+
+  static void extend(Seen& seen, const Seen& of_one_less, std::int64_t by) {
+    const double more = static_cast<double>(by);
+    Seen::each(seen, of_one_less, [more](auto& of_few, auto less) { of_few = of_few + more * (of_few - less); });
+  }
+
+  Seen of_all_micro(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
+    const int few = few_micro(question);
+    const int period = micro_period(question);
+    if (few >= question.micro) return of_all_layers(question, testbed, simulated);
+    Seen seen = of_all_layers(of_micro(question, few), testbed, simulated);
+    const Seen less = of_all_layers(of_micro(question, few - period), testbed, simulated);
+    const Seen least = of_all_layers(of_micro(question, few - 2 * period), testbed, simulated);
+    if (!alike(seen.time - less.time, less.time - least.time)) return of_all_layers(question, testbed, simulated);
+    extend(seen, less, (question.micro - few) / period);
+    return seen;
+  }
+
+  Seen of_all_layers(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
+    const std::int64_t layers = question.stage_layers();
+    for (std::int64_t few = question.pp > 1 ? layers_of_stage : simulated; few < layers; few *= 4) {
+      if (few > simulated && 2 * few > layers) break;
+      Seen seen = look(question, testbed, few);
+      const Seen less = look(question, testbed, few - 1);
+      if (!repeats(question, testbed, few, seen.time, less.time)) continue;
+      extend(seen, less, layers - few);
+      return seen;
+    }
+    return look(question, testbed, layers);
+  }
+
+  // Whether the last of so many layers took as long as any further one will. Training goes through them twice: what
+  // gets ahead in one pass, such as the host, is used up in the other, sooner the less there is before and behind the
+  // layers, so that layers alone show it at once.
+  bool repeats(const StepQuestion& question, Testbed& testbed, std::int64_t few, double time_of_few, double of_less) {
+    if (few < 3) return true;
+    const double last = time_of_few - of_less;
+    if (!question.trains() || question.layers || question.micro > 1) {
+      return alike(last, of_less - time(question, testbed, few - 2));
+    }
+    return alike(last, time(question, testbed, few, Of::layers) - time(question, testbed, few - 1, Of::layers));
+  }
+
+  double time(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Of of = Of::all) {
+    std::vector<StepBlock> blocks = step_blocks(question, operators_, layers, testbed.platform());
+    if (of == Of::layers)
+      std::erase_if(blocks, [](const StepBlock& block) {
+        return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
+      });
+    const OperationGraph graph = graph_of(blocks, testbed.platform().gpus, question.pause);
+    const Schedule schedule = graph.schedule();
+    require_possible(testbed, schedule);
+    return tell(blocks, graph, testbed.run(schedule), testbed.platform(), question).time -
+           sim::to_seconds(question.pause).value();
+  }
+
+  Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers) {
     const std::vector<StepBlock> blocks = step_blocks(question, operators_, layers, testbed.platform());
     const OperationGraph graph = graph_of(blocks, testbed.platform().gpus, question.pause);
     const Schedule schedule = graph.schedule();
     require_possible(testbed, schedule);
-    const Timeline& timeline = testbed.run(schedule);
-    Seen seen = tell(blocks, graph, timeline, testbed.platform(), question);
+    // Where runs are not each as from rest, what is metered is the last of them.
+    const bool many = clock_settles(testbed.platform()) || rounds_differ(testbed.platform());
+    const Timeline* const known = many ? &testbed.run(schedule) : nullptr;
+    PowerMeter meter;
+    const Timeline metered = testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+    Seen seen = tell(blocks, graph, known != nullptr ? *known : metered, testbed.platform(), question);
     const sim::Seconds time(seen.time);
     seen.time -= sim::to_seconds(question.pause).value();
-    if (looks == Looks::at_time) return seen;
-    PowerMeter meter;
-    testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
     seen.energy = (meter.mean_power(time) * sim::Seconds(seen.time)).value();
     seen.cycles = meter.mean_clock(time) * sim::Seconds(seen.time);
     return seen;
@@ -252,7 +331,7 @@ models::PlatformSpec launching(models::PlatformSpec platform, bool graph) {
   platform.host.collective_launch =
       graph ? sim::Time(0) : std::max(sim::Time(0), platform.host.framework_collective - platform.host.framework_call);
   platform.host.graph_launch = sim::Time(0);
-  platform.host.kernel_gap = graph ? sim::Time(0) : platform.host.framework_gap;
+  platform.host.kernel_gap = graph ? platform.host.graph_kernel_gap : platform.host.framework_gap;
   return platform;
 }
 
@@ -269,14 +348,7 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   StepResult result;
   result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
   StepRun run(platform, result.question, operators);
-  const std::int64_t layers = question.stage_layers();
-  const std::int64_t few = std::min(layers, question.pp > 1 ? layers_of_stage : simulated);
-  Seen seen = run.look(few);
-  if (few < layers) {
-    const double more = static_cast<double>(layers - few);
-    Seen::each(seen, run.look(few - 1),
-               [more](auto& of_few, auto of_one_less) { of_few = of_few + more * (of_few - of_one_less); });
-  }
+  const Seen seen = run.look(simulated);
   const auto time = [](double seconds) { return sim::to_time(sim::Seconds(seconds)); };
   result.time = time(seen.time);
   result.compute = time(seen.compute);
@@ -290,8 +362,8 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.flops = sim::Flops(seen.flops);
   result.memory = memory_of(question);
   result.warnings = run.warnings();
-  result.operations = std::move(seen.operations);
-  run.show(few, result);
+  result.operations = seen.operations;
+  run.show(std::min(question.stage_layers(), question.pp > 1 ? layers_of_stage : simulated), result);
   return result;
 }
 

@@ -44,9 +44,11 @@ struct StepResult {
   StepMemory memory;
   std::vector<std::string> warnings;
   std::map<std::string, StepShare> operations;  // by name
-  // Of the layers that were simulated, when each operation ran.
+  // Of the first layers of each stage and micro-batches, when each operation ran.
   OperationGraph graph;
   std::vector<Span> spans;
+  std::int64_t layers_shown = 0;
+  int micro_shown = 1;
 
   sim::Time overlapped() const { return communication - exposed; }
   sim::Joules energy() const { return power * sim::to_seconds(time); }
@@ -57,8 +59,8 @@ struct StepResult {
 // not being part of the step; op by op, a framework's thread takes its time for each.
 models::PlatformSpec launching(models::PlatformSpec platform, bool graph);
 
-// Throws sim::ConfigError with the question's faults, if it has any. Layers that repeat are simulated until their
-// period shows: `simulated` says how many there are at least, all where there are no more.
+// Throws sim::ConfigError with the question's faults, if it has any. Layers that repeat, and micro-batches, are
+// simulated until their period shows, all where it does not: `simulated` says how many layers there are at least.
 inline constexpr std::int64_t simulated_layers = 4;
 inline constexpr std::int64_t layers_of_stage = 2;  // likewise of a pipeline's, all of whose stages are simulated
 StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +13,8 @@
 namespace c3sim::study {
 
 namespace {
+
+constexpr std::int64_t most_turns = 1024;  // of all stages: where no period shows, each is simulated
 
 class Faults {
  public:
@@ -27,7 +32,7 @@ class Faults {
 void check_pieces(const StepQuestion& question, Faults& faults) {
   if (!question.pieces) return;
   const bool dense = question.model.experts == 0 || question.half == Half::attention;
-  if (question.phase != Phase::prefill || question.cp > 1 || question.micro > 1 || !dense) {
+  if (question.phase != Phase::prefill || question.cp > 1 || question.pp > 1 || question.micro > 1 || !dense) {
     faults.add("pieces",
                "are of the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
   }
@@ -46,6 +51,10 @@ void check_pipeline(const StepQuestion& question, Faults& faults) {
   if (question.layer_count() % question.pp != 0) {
     faults.add("pp", fmt::format("{} stages do not share {} layers evenly: a divisor is accepted", question.pp,
                                  question.layer_count()));
+  }
+  if (const std::int64_t turns = std::int64_t{question.pp} * question.micro; turns > most_turns) {
+    faults.add("micro", fmt::format("{} micro-batches through {} stages are {} turns: up to {} are accepted",
+                                    question.micro, question.pp, turns, most_turns));
   }
   if (question.batch % question.micro != 0) {
     faults.add("micro", fmt::format("{} micro-batches do not share {} sequences evenly: a divisor is accepted",
@@ -138,6 +147,13 @@ void check_phase(const StepQuestion& question, Faults& faults) {
                fmt::format("{} tokens are more than the {} that {} knows the place of", length,
                            question.model.positions, question.model.name));
   }
+  if (question.phase != Phase::decode && question.model.window > 0 && length > question.model.window) {
+    faults.add(
+        question.context > 0 ? "context" : "tokens",
+        fmt::format("{} tokens are more than the window of {} that {} sees, past which only decode has a model: up "
+                    "to {} are accepted",
+                    length, question.model.window, question.model.name, question.model.window));
+  }
   if (!question.trains() && question.optimizer != Optimizer::none) {
     faults.add("optimizer", "there are no gradients to update weights by: --phase train without --forward is accepted");
   }
@@ -146,17 +162,64 @@ void check_phase(const StepQuestion& question, Faults& faults) {
   }
 }
 
+void check_carrier(const StepQuestion& question, Faults& faults) {
+  if (!question.collectives.backend || question.collectives == models::Backend::sdma || question.collectives.fuses) {
+    return;
+  }
+  const auto add = [&](const char* where, std::string_view what) {
+    faults.add(where, fmt::format("{} is of engines, and {} moves the data: --collectives sdma is accepted", what,
+                                  to_string(question.collectives)));
+  };
+  if (question.variant != models::SdmaVariant::pcpy) add("variant", models::to_string(question.variant));
+  if (question.prelaunch) add("prelaunch", "what is queued before the step");
+}
+
+// An extent that memory grows with.
+struct Extent {
+  const char* option;
+  std::int64_t StepQuestion::*count;
+  std::int64_t least;
+};
+
+// The most of it that fits; none where not even the least does.
+std::optional<std::int64_t> most_that_fits(StepQuestion question, const Extent& extent, sim::Bytes capacity) {
+  const std::int64_t step = extent.count == &StepQuestion::batch ? question.micro : 1;
+  const auto fits = [&](std::int64_t steps) {
+    question.*extent.count = steps * step;
+    return memory_of(question).total() <= capacity;
+  };
+  std::int64_t fitting = (extent.least + step - 1) / step;
+  std::int64_t beyond = question.*extent.count / step;
+  if (beyond <= fitting || !fits(fitting)) return {};
+  while (beyond - fitting > 1) {
+    const std::int64_t middle = fitting + (beyond - fitting) / 2;
+    (fits(middle) ? fitting : beyond) = middle;
+  }
+  return fitting * step;
+}
+
 void check_memory(const StepQuestion& question, const models::PlatformSpec& platform, Faults& faults) {
   const StepMemory memory = memory_of(question);
   const sim::Bytes capacity = platform.gpu.memory.hbm_capacity;
   if (memory.total() <= capacity) return;
-  const sim::Bytes by_batch = memory.cache + memory.activations;
-  const double room = (capacity - (memory.total() - by_batch)) / by_batch * static_cast<double>(question.batch);
-  const std::string accepted =
-      room >= 1.0 ? fmt::format("--batch {} is accepted", static_cast<std::int64_t>(room))
-                  : std::string("more GPUs that share weights are accepted (--tp, --shard full), or fewer --layers");
-  faults.add("batch", fmt::format("{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
+  const auto add = [&](const char* where, const std::string& accepted) {
+    faults.add(where, fmt::format("{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
                                   capacity.value() / 1e9, to_string(memory), accepted));
+  };
+  static constexpr std::array extents{
+      Extent{"batch", &StepQuestion::batch, 1}, Extent{"context", &StepQuestion::context, 1},
+      Extent{"tokens", &StepQuestion::tokens, 1}, Extent{"decoding", &StepQuestion::decoding, 1},
+      Extent{"decoding_context", &StepQuestion::decoding_context, 1}};
+  for (const Extent& extent : extents) {
+    if (const auto most = most_that_fits(question, extent, capacity)) {
+      std::string option = extent.option;
+      std::ranges::replace(option, '_', '-');
+      return add(extent.option, fmt::format("--{} {} is accepted", option, *most));
+    }
+  }
+  add(question.layers ? "layers" : "tp",
+      fmt::format("more GPUs that share weights are accepted (--tp{}), or fewer --layers",
+                  question.phase == Phase::train ? ", --dp with --shard full" : ""));
 }
 
 }  // namespace
@@ -174,6 +237,7 @@ std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::Pl
   }
   check_parallelism(question, platform, faults);
   check_phase(question, faults);
+  check_carrier(question, faults);
   check_memory(question, platform, faults);
   return faults.take();
 }

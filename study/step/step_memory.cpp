@@ -68,9 +68,10 @@ StepMemory memory_of(const StepQuestion& question) {
   }
   memory.activations = activations_of(question);
   if (question.phase != Phase::train) {
-    const double cached =
-        static_cast<double>(question.batch) * static_cast<double>(question.context + question.tokens) +
-        static_cast<double>(question.decoding) * static_cast<double>(question.decoding_context + 1);
+    const double cached = static_cast<double>(question.batch) *
+                              static_cast<double>(question.model.seen(question.context + question.tokens)) +
+                          static_cast<double>(question.decoding) *
+                              static_cast<double>(question.model.seen(question.decoding_context + 1));
     const double features = 2.0 * static_cast<double>(question.kv_heads() * question.model.head_dim);
     memory.cache = layers * cached / question.cp * features * element;
   }

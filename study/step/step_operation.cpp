@@ -1,5 +1,6 @@
 #include "study/step/step_operation.h"
 
+#include <algorithm>
 #include <array>
 
 namespace c3sim::study {
@@ -29,7 +30,12 @@ std::vector<StepPart> parts_of(const std::string& name, Kind kind, const Work& w
                                const models::PlatformSpec& platform) {
   const sim::Time notice = platform.host.kernel_notice;
   const auto* const fused = std::get_if<models::FusedSpec>(&work);
-  if (fused == nullptr) return {{name, kind, work, span.start, is_kernel(work) ? span.end - notice : span.end}};
+  if (fused == nullptr) {
+    const sim::Time end = is_kernel(work) ? span.end - notice : span.end;
+    // Behind others it begins a gap after their end.
+    const bool is_behind = is_kernel(work) && !communicates(kind) && span.start > sim::Time(0);
+    return {{name, kind, work, is_behind ? std::min(end, span.start + platform.host.kernel_gap) : span.start, end}};
+  }
   const models::CollectiveSpec collective = models::collective_of(*fused, platform.gpus);
   const Kind kind_of_collective = kind_of(collective.kind);
   const std::string name_of_collective = name + "_" + std::string(to_string(kind_of_collective));

@@ -115,10 +115,12 @@ BarChart kind_chart(const StepResult& result) {
 
 TimelineChart timeline_of(const StepResult& result, const models::PlatformSpec& platform) {
   TimelineChart chart = stream_chart(result.graph, result.spans, platform.gpus);
-  if (result.question.layer_count() > simulated_layers) {
-    chart.caption += fmt::format(" Of the {} layers the first {}: the others are like them.",
-                                 result.question.layer_count(), simulated_layers);
-  }
+  const auto shorten = [&chart](std::int64_t all, std::int64_t shown, const char* what) {
+    if (shown < all) chart.caption += fmt::format(" Of the {} {} the first {}.", all, what, shown);
+  };
+  const StepQuestion& question = result.question;
+  shorten(question.stage_layers(), result.layers_shown, question.pp > 1 ? "layers of each stage" : "layers");
+  shorten(question.micro, result.micro_shown, "micro-batches");
   return chart;
 }
 

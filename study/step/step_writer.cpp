@@ -50,7 +50,7 @@ void StepWriter::attention(const std::string& name, bool backward) {
   shape.heads = share(model().heads);
   shape.kv_heads = question_.kv_heads();
   shape.queries = question_.tokens;
-  shape.keys = question_.context + question_.tokens;
+  shape.keys = model().seen(question_.context + question_.tokens);
   shape.head_dim = model().head_dim;
   shape.causal = model().causal;
   shape.backward = backward;
@@ -64,7 +64,7 @@ void StepWriter::attention(const std::string& name, bool backward) {
   if (question_.decoding == 0) return;
   shape.batch = question_.decoding;
   shape.queries = 1;
-  shape.keys = question_.decoding_context + 1;
+  shape.keys = model().seen(question_.decoding_context + 1);
   add(name + "_decoding", Kind::attention, shape);
 }
 

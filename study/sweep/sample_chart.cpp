@@ -40,7 +40,8 @@ SampleChart::SampleChart(const SweepStudy& study, const ChartAxes& axes) : study
   y_ = place_of(columns, axes.y);
   for (const std::size_t place : study.cases) {
     const SweepAxis& axis = study.points.axes()[place];
-    if (!axis.varies() || axis.column().key == axes.x) continue;
+    const std::string key = axis.column().key;
+    if (!axis.varies() || key == axes.x || axes.only.contains(key)) continue;
     CaseAxis one{&axis, place_of(columns, axis.column().key), {}};
     for (const AxisValue& value : axis.values) one.cells.push_back(axis.cell(value));
     cases_.push_back(std::move(one));
@@ -50,7 +51,7 @@ SampleChart::SampleChart(const SweepStudy& study, const ChartAxes& axes) : study
 void SampleChart::add(const PointAnswer& point) {
   const std::optional<double> x = number_of(point.cells[x_]);
   const std::optional<double> y = number_of(point.cells[y_]);
-  if (!x || !y) return;
+  if (!x || !y || !study_.is_in(axes_, point.index)) return;
   SweepStudy::Case which;
   for (const CaseAxis& one : cases_) {
     which.push_back(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <optional>
 
@@ -13,13 +14,13 @@ namespace {
 constexpr double worth_having = 0.01;  // a change of less is none
 
 // What a point has of the axes other than those that a chart shows.
-std::string shared_part(const SweepStudy& study, std::uint64_t index, const std::string& x, const std::string& y) {
+std::string shared_part(const SweepStudy& study, std::uint64_t index, const ChartAxes& chart) {
   const Point point = study.points.point(index);
   std::string text;
   for (std::size_t a = 0; a < point.values.size(); ++a) {
     const SweepAxis& axis = study.points.axes()[a];
     const std::string key = axis.column().key;
-    if (!axis.varies() || axis.interval || key == x || key == y) continue;
+    if (!axis.varies() || axis.interval || key == chart.x || key == chart.y || chart.only.contains(key)) continue;
     text += (text.empty() ? "" : ", ") + point.values[a].label;
   }
   return text;
@@ -58,15 +59,14 @@ bool is_descending(const SweepStudy& study, const std::string& x) {
   return false;
 }
 
-Curves curves_of(const SweepStudy& study, const std::vector<PointAnswer>& points, const std::string& x,
-                 const std::string& y) {
+Curves curves_of(const SweepStudy& study, const std::vector<PointAnswer>& points, const ChartAxes& axes) {
   const std::vector<Column> columns = study.columns();
   Curves curves;
   for (const PointAnswer& point : points) {
-    const std::optional<double> at = number_of(point.cells[place_of(columns, x)]);
-    const std::optional<double> value = number_of(point.cells[place_of(columns, y)]);
-    if (!at || !value) continue;
-    curves[shared_part(study, point.index, x, y)].push_back({*at, *value, fmt::format("point {}", point.index)});
+    const std::optional<double> at = number_of(point.cells[place_of(columns, axes.x)]);
+    const std::optional<double> value = number_of(point.cells[place_of(columns, axes.y)]);
+    if (!at || !value || !study.is_in(axes, point.index)) continue;
+    curves[shared_part(study, point.index, axes)].push_back({*at, *value, fmt::format("point {}", point.index)});
   }
   for (auto& [name, curve] : curves) std::ranges::stable_sort(curve, {}, &ScatterPoint::x);
   return curves;
@@ -80,13 +80,18 @@ ScatterChart empty_chart(const SweepStudy& study, const ChartAxes& axes) {
                      .title = fmt::format("{} by {}", y.heading, x.heading),
                      .x = {x.heading, x.unit, axes.logarithmic_x},
                      .y = {y.heading, y.unit, axes.logarithmic_y}};
-  std::ranges::replace(chart.id, '.', '_');
+  for (const auto& [axis, label] : axes.only) {
+    chart.id += "_" + label;
+    chart.title += fmt::format(", {} {}", axis, label);
+  }
+  std::ranges::replace_if(
+      chart.id, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return chart;
 }
 
 ScatterChart sweep_chart(const SweepStudy& study, const std::vector<PointAnswer>& points, const ChartAxes& axes) {
   ScatterChart chart = empty_chart(study, axes);
-  Curves curves = curves_of(study, points, axes.x, axes.y);
+  Curves curves = curves_of(study, points, axes);
   chart.joined = curves.size() <= most_curves;
   if (!chart.joined) {
     ScatterSeries all{study.name, {}};
@@ -96,7 +101,7 @@ ScatterChart sweep_chart(const SweepStudy& study, const std::vector<PointAnswer>
   }
   // In the order of the points, which is that of the axes.
   for (const PointAnswer& point : points) {
-    const auto curve = curves.find(shared_part(study, point.index, axes.x, axes.y));
+    const auto curve = curves.find(shared_part(study, point.index, axes));
     if (curve == curves.end()) continue;
     chart.series.push_back({curve->first.empty() ? chart.y.label : curve->first, std::move(curve->second)});
     curves.erase(curve);
@@ -111,7 +116,7 @@ std::string saturation_sentence(const SweepStudy& study, const std::vector<Point
   const Column& y = columns[place_of(columns, axes.y)];
   std::optional<double> earliest, latest, last, least_ratio, greatest_ratio;
   const bool descends = is_descending(study, axes.x);
-  Curves curves = curves_of(study, points, axes.x, axes.y);
+  Curves curves = curves_of(study, points, axes);
   for (auto& [name, curve] : curves) {
     if (curve.size() < 2) continue;
     if (descends) std::ranges::reverse(curve);

@@ -24,8 +24,7 @@ ScatterChart empty_chart(const SweepStudy& study, const ChartAxes& axes);
 
 // Points that differ in nothing but x, ascending, by what they share: "all_gather, 64MiB".
 using Curves = std::map<std::string, std::vector<ScatterPoint>>;
-Curves curves_of(const SweepStudy& study, const std::vector<PointAnswer>& points, const std::string& x,
-                 const std::string& y);
+Curves curves_of(const SweepStudy& study, const std::vector<PointAnswer>& points, const ChartAxes& axes);
 
 ScatterChart sweep_chart(const SweepStudy& study, const std::vector<PointAnswer>& points, const ChartAxes& axes);
 

@@ -275,6 +275,26 @@ void choose_columns(sim::Section& root, SweepStudy& study) {
   for (Column& column : study.quantities) column.in_text = std::ranges::count(wanted, column.key) > 0;
 }
 
+// `only: [context=1024]`
+std::map<std::string, std::string> read_only(sim::Section& section, const SweepStudy& study) {
+  std::map<std::string, std::string> only;
+  if (!section.has("only")) return only;
+  for (const std::string& text : section.texts("only")) {
+    const std::size_t sign = text.find('=');
+    const std::string name = text.substr(0, sign);
+    const std::string label = sign == std::string::npos ? "" : text.substr(sign + 1);
+    const auto is_named = [&](const SweepAxis& axis) { return axis.varies() && axis.column().key == name; };
+    const auto axis = std::ranges::find_if(study.points.axes(), is_named);
+    if (axis == study.points.axes().end()) {
+      section.fault("only", fmt::format("'{}' names no axis that varies: AXIS=VALUE is accepted", text));
+    } else if (std::ranges::find(axis->values, label, &AxisValue::label) == axis->values.end()) {
+      section.fault("only", fmt::format("axis {} has no value '{}'", name, label));
+    }
+    only[name] = label;
+  }
+  return only;
+}
+
 void read_charts(sim::Section& root, SweepStudy& study) {
   if (!root.has("charts")) return;
   const std::vector<Column> columns = known_columns(study);
@@ -285,11 +305,22 @@ void read_charts(sim::Section& root, SweepStudy& study) {
     const Column* const y = find_column(section, "y", columns);
     const bool log_x = section.choice<bool>("x_scale", scales, false);
     const bool log_y = section.choice<bool>("y_scale", scales, false);
-    if (x != nullptr && y != nullptr) study.charts.push_back({x->key, y->key, log_x, log_y});
+    std::map<std::string, std::string> only = read_only(section, study);
+    if (x != nullptr && y != nullptr) study.charts.push_back({x->key, y->key, log_x, log_y, std::move(only)});
   }
 }
 
 }  // namespace
+
+bool SweepStudy::is_in(const ChartAxes& chart, std::uint64_t index) const {
+  if (chart.only.empty()) return true;
+  const Point point = points.point(index);
+  for (std::size_t a = 0; a < point.values.size(); ++a) {
+    const auto wanted = chart.only.find(points.axes()[a].column().key);
+    if (wanted != chart.only.end() && wanted->second != point.values[a].label) return false;
+  }
+  return true;
+}
 
 std::vector<Column> SweepStudy::columns() const {
   std::vector<Column> all;

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ struct ChartAxes {
   std::string x, y;
   bool logarithmic_x = false;
   bool logarithmic_y = false;
+  // The points that it shows: those that have of an axis, by its key, the value of such a label. None: all.
+  std::map<std::string, std::string> only{};
 };
 
 struct SweepStudy {
@@ -68,6 +71,7 @@ struct SweepStudy {
   std::string name_of(const Case& which) const;
   // Whether a point has the first value of each axis that is no case: what others are compared with.
   bool is_first_choice(const Point& point) const;
+  bool is_in(const ChartAxes& chart, std::uint64_t index) const;
 };
 
 // Reads a study for this machine; what is wrong is recorded with the section. Every value of every axis is tried, by

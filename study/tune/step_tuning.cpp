@@ -53,6 +53,7 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question) {
     stages.pp = pp;
     stages.batch = sequences;
     stages.shard = Shard::none;
+    stages.pieces.reset();
     if (pp > 1) splits.push_back(stages);
   }
   return splits;
@@ -83,6 +84,7 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
     StepQuestion way = split;
     way.collectives = carrier;
     way.prelaunch = false;
+    if (carrier.backend && carrier != models::Backend::sdma) way.variant = models::SdmaVariant::pcpy;
     ways.emplace_back(name, way);
     if (carrier != models::Backend::sdma || split.pp > 1) continue;
     way.prelaunch = true;
@@ -95,7 +97,8 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
 constexpr std::array pieces_tried{1, 2, 4, 8};
 void add_pieces(std::vector<std::pair<std::string, StepQuestion>>& ways) {
   for (std::size_t whole = ways.size(); whole-- > 0;) {
-    if (ways[whole].second.tp == 1 || ways[whole].second.phase != Phase::prefill) continue;
+    const StepQuestion& way = ways[whole].second;
+    if (way.tp == 1 || way.pp > 1 || way.phase != Phase::prefill) continue;
     for (const int pieces : pieces_tried) {
       ways.push_back(ways[whole]);
       ways.back().first += fmt::format(", in {}", pieces == 1 ? "one piece" : fmt::format("{} pieces", pieces));

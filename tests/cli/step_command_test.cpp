@@ -44,6 +44,18 @@ TEST(StepCommand, RefusesWhatDoesNotFitInNumbers) {
               AllOf(HasSubstr("GB are needed of a GPU's"), HasSubstr("weights 811"), HasSubstr("--tp")));
 }
 
+TEST(StepCommand, NeedsAModel) {
+  EXPECT_THAT(fault_of({"step", "--model", "", "--phase", "decode"}), HasSubstr("--model: is empty"));
+}
+
+// 96 micro-batches through four stages are 384 turns, each with the operations of a first layer and of the others, a
+// dozen either, of more than 120 bytes: over 1.1 MB.
+TEST(StepCommand, WritesNoFileThatRunRefuses) {
+  EXPECT_THAT(fault_of({"step", "--model", "llama3-8b", "--layers", "32", "--phase", "prefill", "--tokens", "128",
+                        "--pp", "4", "--micro", "96", "--batch", "96", "--write", "step.yaml"}),
+              AllOf(HasSubstr("--write: the step is "), HasSubstr("files of up to 1024")));
+}
+
 TEST(StepCommand, NeedsToKnowHowManyTokens) {
   EXPECT_THAT(fault_of({"step", "--model", "llama3-8b", "--phase", "prefill"}), HasSubstr("--tokens: is missing"));
 }

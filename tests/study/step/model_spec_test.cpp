@@ -39,14 +39,14 @@ TEST(HuggingFace, SaysTheSameAsTheShippedModel) {
   EXPECT_EQ(read.first_ffn(), 2 * 14336);
 }
 
+constexpr auto gpt2 = R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,
+  "vocab_size": 50257, "n_ctx": 1024, "activation_function": "gelu_new"})";
+
 // GPT-2 small has 124 million: 12 layers of 7.09, 39.4 of words and positions.
 TEST(HuggingFace, ReadsGpt2) {
-  const ModelSpec gpt2 = read_hugging_face(
-      R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50257,
-          "n_ctx": 1024, "activation_function": "gelu_new"})",
-      "config.json");
-  EXPECT_NEAR(static_cast<double>(gpt2.parameters()) * 1e-6, 124.4, 0.1);
-  EXPECT_EQ(gpt2.ffn, 4 * 768);
+  const ModelSpec read = read_hugging_face(gpt2, "config.json");
+  EXPECT_NEAR(static_cast<double>(read.parameters()) * 1e-6, 124.4, 0.1);
+  EXPECT_EQ(read.ffn, 4 * 768);
 }
 
 std::string fault_of(std::string text, const std::string& from, const std::string& to) {
@@ -72,7 +72,52 @@ TEST(HuggingFace, SaysWhatIsWrongAndWhatWouldBeAccepted) {
   EXPECT_THAT(fault_of(llama, "14336", "\"many\""), HasSubstr("a whole number from 1 to"));
   EXPECT_THAT(fault_of(llama, "\"silu\"", "\"tanh\""), HasSubstr("'tanh' is not accepted: silu is"));
   EXPECT_THAT(fault_of(llama, "\"llama\"", "\"lama\""), HasSubstr("did you mean 'llama'?"));
-  EXPECT_THAT(fault_of(llama, "{", "["), HasSubstr("is no JSON object"));
+  EXPECT_THAT(fault_of(llama, "{", "3, {"), HasSubstr("my.json:1:2: is no JSON from here on"));
+  EXPECT_THAT(fault_of(llama, "128256,", "128256"), HasSubstr("my.json:3:"));
+  EXPECT_THAT(fault_of("[1]", "1", "2"), HasSubstr("is no JSON object"));
+  EXPECT_THAT(fault_of(llama, "\"model_type\": \"llama\",", ""), HasSubstr("model_type: is missing"));
+  EXPECT_THAT(fault_of(llama, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 5"),
+              HasSubstr("my.json: num_key_value_heads: "));
+  EXPECT_THAT(fault_of(llama, "14336", "2097152"), HasSubstr("a whole number from 1 to 1048576 is"));
+}
+
+TEST(HuggingFace, RefusesWhatContradictsItself) {
+  EXPECT_THAT(fault_of(llama, "\"vocab_size\"", "\"hidden_size\": 2048, \"vocab_size\""),
+              HasSubstr("hidden_size: is there twice"));
+  EXPECT_THAT(fault_of(llama, "\"vocab_size\"", "\"architectures\": [\"MistralForCausalLM\"], \"vocab_size\""),
+              HasSubstr("architectures: 'MistralForCausalLM' is no llama, which model_type says"));
+  EXPECT_EQ(fault_of(llama, "\"vocab_size\"", "\"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\""), "none");
+  EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"n_ctx\": 2048"),
+              HasSubstr("n_ctx: 2048 tokens are not the 1024 of n_positions"));
+}
+
+ModelSpec read_with(std::string text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+  return read_hugging_face(text, "config.json");
+}
+
+// Of a window of 4096 the 5000th token sees 4096; the file of a qwen2 has one that is not used.
+TEST(HuggingFace, ReadsTheWindowThatATokenSees) {
+  const std::string type = "\"model_type\": \"llama\"";
+  EXPECT_EQ(read_with(llama, type, type).seen(5000), 5000);
+  EXPECT_EQ(read_with(llama, type, "\"model_type\": \"mistral\"").seen(5000), 4096);
+  EXPECT_EQ(read_with(llama, type, "\"model_type\": \"mistral\", \"sliding_window\": 256").seen(5000), 256);
+  EXPECT_EQ(read_with(llama, type, "\"model_type\": \"mistral\", \"sliding_window\": null").window, 0);
+  const std::string qwen = "\"model_type\": \"qwen2\", \"sliding_window\": 256, \"max_window_layers\": 0";
+  EXPECT_EQ(read_with(llama, type, qwen + ", \"use_sliding_window\": false").window, 0);
+  EXPECT_EQ(read_with(llama, type, qwen + ", \"use_sliding_window\": true").window, 256);
+}
+
+// Without grouped heads there is one of keys and values for each of the 32 of queries.
+TEST(HuggingFace, HasAsManyHeadsOfKeysUnlessItSaysOtherwise) {
+  EXPECT_EQ(read_with(llama, "\"num_key_value_heads\": 8, ", "").kv_heads, 32);
+  EXPECT_EQ(read_with(llama, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": null").kv_heads, 32);
+}
+
+TEST(HuggingFace, ReadsTheDropoutOfGpt2) {
+  EXPECT_EQ(read_with(gpt2, "\"n_ctx\": 1024", "\"resid_pdrop\": 0.25").dropout, 0.25);
+  EXPECT_EQ(read_hugging_face(gpt2, "config.json").dropout, 0.1);  // of class GPT2Config
+  EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"attn_pdrop\": 1.5"), HasSubstr("attn_pdrop: 1.5 is not accepted"));
 }
 
 TEST(ModelSpec, ThatIsNotKnownHasANeighbour) {

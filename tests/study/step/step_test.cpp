@@ -110,6 +110,22 @@ TEST(Step, OfShardedTrainingFollowsFromItsPeriod) {
   EXPECT_NEAR(us(few.exposed), us(all.exposed), 0.05 * us(all.time));
 }
 
+// The host gets ahead in the forward pass and loses that in the backward one: four layers with what is before and
+// behind them do not tell, layers alone do.
+TEST(Step, WhoseHostLosesItsLeadIsSimulatedWhole) {
+  StepQuestion question;
+  question.model = read_model("qwen2-7b", folders);
+  question.phase = Phase::train;
+  question.tokens = 1024;
+  question.dp = 8;
+  question.shard = Shard::full;
+  const StepResult all = ask_mi300x(question, question.model.layers);
+  const StepResult few = ask_mi300x(question);
+  EXPECT_NEAR(us(few.time), us(all.time), 0.01 * us(all.time));
+  EXPECT_NEAR(us(few.exposed), us(all.exposed), 0.01 * us(all.time));
+  EXPECT_NEAR(few.energy().value(), all.energy().value(), 0.01 * all.energy().value());
+}
+
 // One kernel after another: their times are the step's.
 TEST(Step, OfOneGpuIsTheSumOfItsKernels) {
   StepQuestion question = decode_of("llama3-8b", 1, 1);
@@ -182,6 +198,26 @@ TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
     const double turn = us(result.compute) / micro;
     const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) * stages / (micro * (stages - 1));
     EXPECT_NEAR(us(result.time), (micro + stages - 1) * turn + (stages - 1) * send, 0.02 * us(result.time));
+  }
+}
+
+// Six micro-batches are simulated one by one where gradients let two stages take turns; each two more take as long.
+TEST(Pipeline, OfManyMicroBatchesFollowsFromTheirPeriod) {
+  for (const Phase phase : {Phase::prefill, Phase::train}) {
+    StepQuestion question = prefill_of("llama3-8b", 4, 1024);
+    question.phase = phase;
+    question.pp = 2;
+    const auto with = [&](int micro) {
+      question.batch = question.micro = micro;
+      return ask_mi300x(question);
+    };
+    const StepResult six = with(6);
+    const StepResult eight = with(8);
+    const StepResult many = with(40);
+    EXPECT_EQ(six.micro_shown, phase == Phase::train ? 6 : 4);
+    EXPECT_NEAR(us(many.time), us(six.time) + 17.0 * us(eight.time - six.time), 1e-3 * us(many.time));
+    EXPECT_NEAR(many.flops.value(), 40.0 / 8.0 * eight.flops.value(), 1e-6 * many.flops.value());
+    EXPECT_EQ(many.micro_shown, phase == Phase::train ? 6 : 4);
   }
 }
 
@@ -561,12 +597,63 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   EXPECT_THAT(faults(question), says("pieces", "--phase prefill"));
   EXPECT_THAT(faults(question), says("pieces", "--tp of at least 2"));
   EXPECT_THAT(faults(question), says("pieces", "cannot be had of 1 tokens: 4 at least"));
+  question = prefill_of("llama3-8b", 4, 1024);
+  question.tp = 2;
+  question.pp = 2;
+  question.pieces = 2;
+  EXPECT_THAT(faults(question), says("pieces", "without --cp, --pp and --micro"));
+  question = prefill_of("llama3-8b", 4, 1024);
+  question.batch = question.micro = 2048;
+  EXPECT_THAT(faults(question), says("micro", "2048 micro-batches through 1 stages are 2048 turns: up to 1024"));
+  question = decode_of("llama3-8b", 1, 1);
+  question.variant = models::SdmaVariant::swap;
+  EXPECT_THAT(faults(question), says("variant", "swap is of engines, and rccl moves the data: --collectives sdma"));
+  question.variant = models::SdmaVariant::pcpy;
+  question.prelaunch = true;
+  EXPECT_THAT(faults(question), says("prelaunch", "--collectives sdma is accepted"));
+  question.collectives = models::Backend::sdma;
+  EXPECT_THAT(faults(question), IsEmpty());
   question = training_of("llama3-8b", 4, 1024);
   question.shard = Shard::full;
   EXPECT_THAT(faults(question), says("shard", "--dp of at least 2"));
   question = decode_of("llama3-8b", 1, 1);
   question.optimizer = Optimizer::adam;
   EXPECT_THAT(faults(question), says("optimizer", "no gradients"));
+}
+
+// 32 layers have 2 x 1024 features of 2 bytes for each token: of 206.2 GB, 16.06 GB are weights and 3e-5 more are
+// activations, and 190.1 GB over 131,072 bytes are 1.45 million tokens, the new one among them.
+TEST(StepFaults, NameTheContextThatFits) {
+  StepQuestion question = decode_of("llama3-8b", 1, 1);
+  question.model.positions = 0;
+  question.context = 2'000'000;
+  const auto context_that_fits = [&] {
+    for (const sim::Fault& fault : faults(question)) {
+      const std::size_t at = fault.what.find("--context ");
+      if (fault.where == "context" && at != std::string::npos) return std::stod(fault.what.substr(at + 10));
+    }
+    return 0.0;
+  };
+  EXPECT_NEAR(context_that_fits(), (206.158e9 - 16.06e9) / 131'072.0, 2e3);
+  question.context = static_cast<std::int64_t>(context_that_fits());
+  EXPECT_THAT(faults(question), IsEmpty());
+  question = decode_of("llama3-405b", 1, 1);
+  EXPECT_THAT(faults(question), says("tp", "more GPUs that share weights are accepted (--tp), or fewer --layers"));
+}
+
+// Of 5000 tokens a window of 4096 leaves as many keys to read and to keep; a prompt past it has no model.
+TEST(Step, SeesItsWindowAlone) {
+  StepQuestion question = decode_of("llama3-8b", 1, 8);
+  question.layers = 4;
+  question.context = 4095;
+  const StepResult full = ask_mi300x(question);
+  question.model.window = 4096;
+  question.context = 4999;
+  const StepResult windowed = ask_mi300x(question);
+  EXPECT_EQ(windowed.time, full.time);
+  EXPECT_EQ(windowed.memory.cache, full.memory.cache);
+  question.phase = Phase::prefill;
+  EXPECT_THAT(faults(question), says("context", "5000 tokens are more than the window of 4096"));
 }
 
 TEST(StepFaults, NameTheFormatsThatThePlatformHas) {

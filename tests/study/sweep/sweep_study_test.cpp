@@ -161,6 +161,24 @@ TEST(SweepStudy, FrontsAreOfCasesAndSentencesSayWhatMoreBuys) {
   EXPECT_EQ(chart.series.size(), 2u);
 }
 
+// Of the two sizes the chart leaves one, whose curve needs no name beside that of the quantity.
+TEST(SweepStudy, AChartMayShowOneValueOfAnAxis) {
+  std::string text = collective_study;
+  const std::string charts = "y: time_us}";
+  text.replace(text.find(charts), charts.size(), "y: time_us, only: [bytes=64MiB]}");
+  Read asked;
+  read(asked, text);
+  const Results results = results_of(asked, 2);
+  const auto& chart = std::get<ScatterChart>(results.tables[0].charts.at(0));
+  ASSERT_EQ(chart.series.size(), 1u);
+  EXPECT_EQ(chart.series[0].points.size(), 3u);
+  EXPECT_THAT(chart.title, HasSubstr(", bytes 64MiB"));
+  text.replace(text.find("bytes=64"), 8, "bytes=32");
+  EXPECT_THAT(fault_of_study(text), HasSubstr("axis bytes has no value '32MiB'"));
+  text.replace(text.find("bytes=32MiB"), 11, "size");
+  EXPECT_THAT(fault_of_study(text), HasSubstr("'size' names no axis that varies: AXIS=VALUE is accepted"));
+}
+
 // Kernels are faster at 64 KiB, where engines wait for their commands, and engines at 1 GiB: a tie of one each. Sixteen
 // engines are more than peers, so that more are as good at both sizes.
 TEST(SweepStudy, TiesAndWhatMakesNoDifferenceAreTold) {

@@ -61,6 +61,20 @@ TEST(StepTuning, NamesPiecesOfAPrefill) {
   EXPECT_EQ(std::ranges::count(tuning.choices, "sdma, prelaunched, in 4 pieces", &StepChoice::collectives), 1);
 }
 
+// Stages have no pieces: without pieces for two stages of two GPUs, each by kernels and by engines; auto, with and
+// without commands queued beforehand and the other carriers are of steps without stages.
+TEST(StepTuning, HasNoPiecesOfStages) {
+  StepQuestion question = decode_on_two();
+  question.phase = Phase::prefill;
+  question.context = 0;
+  question.tokens = 512;
+  question.pp = 2;
+  question.micro = 2;
+  question.pieces = 2;
+  const StepTuning tuning = tuned(question);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2, pp 2", &StepChoice::split), 2);
+}
+
 TEST(StepTuning, OfAStepThatFitsNowhereTellsItsFaults) {
   StepQuestion question = decode_on_two();
   question.batch = 100'000;
