@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "calibrate/readers/log_text.h"
 #include "calibrate/readers/torch_operator.h"
 #include "calibrate/readers/work_kind.h"
 #include "sim/config/config_error.h"
@@ -335,8 +336,10 @@ Profile profile_of(const std::string& name, const Labels& labels, const HandOver
   const KinetoHead head = read([&gatherer](const KinetoEvent& event) { gatherer.take(event); });
   Profile profile = std::move(gatherer).finish(head);
   if (profile.work.empty()) {
-    const std::string why = profile.cut_off.empty() ? "" : profile.cut_off + "; ";
-    throw sim::ConfigError({{name, "", why + "no work on a GPU: events of the category kernel are accepted"}});
+    std::string what = profile.cut_off.empty() ? "" : profile.cut_off + "; ";
+    what += "no work on a GPU: events of the category kernel are accepted";
+    for (const auto& [why, lost] : profile.misunderstood) what += fmt::format("; {} events: {}", lost.events, why);
+    throw sim::ConfigError({{name, "", std::move(what)}});
   }
   return profile;
 }

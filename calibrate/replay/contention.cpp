@@ -2,29 +2,41 @@
 
 #include <cmath>
 
-#include "study/run/queue_time.h"
-
 namespace c3sim::calibrate {
 
 using sim::operator""_MiB;
 
-std::optional<models::CollectiveSpec> Contention::carried_out(const models::CollectiveSpec& collective) {
+std::optional<models::CollectiveSpec> Contention::carried_out(const models::CollectiveSpec& collective,
+                                                              std::string& why_not) {
   models::CollectiveSpec asked = collective;
   if (asked.gpus == 0) asked.gpus = testbed_.platform().gpus;
   asked.backend = by_what_.backend;
   if (!models::by_kernels(asked.backend) || !by_what_.channels_as_traced) asked.channels.reset();
   if (models::by_kernels(asked.backend) && by_what_.channels) asked.channels = by_what_.channels;
-  const std::string why_not = testbed_.why_impossible(asked);
+  why_not = testbed_.why_impossible(asked);
   if (why_not.empty()) return asked;
+  if (!testbed_.why_impossible(collective).empty()) return {};
   ++by_library_[why_not];
-  if (testbed_.why_impossible(collective).empty()) return collective;
-  return {};
+  return collective;
 }
 
 bool Contention::can(models::CollectiveSpec collective, models::Backend backend) const {
   collective.backend = backend;
   if (!models::by_kernels(backend)) collective.channels.reset();
   return testbed_.why_impossible(collective).empty();
+}
+
+double Contention::pace(sim::Time idle, sim::Time matrix, sim::Time memory) {
+  double pace = 1.0;
+  for (int guess = 0; guess < 3; ++guess) {
+    study::Schedule all{study::operation_of(study::DelaySpec{idle}),
+                        study::operation_of(company(Beside::matrix, sim::to_time(pace * sim::to_seconds(matrix)))),
+                        study::operation_of(company(Beside::memory, memory))};
+    for (std::size_t i = 1; i < all.size(); ++i) all[i].after = {i - 1};
+    const study::Span product = study::on_queues(all, testbed_.run(all), testbed_.platform())[1];
+    pace *= sim::to_seconds(matrix) / sim::to_seconds(product.end - product.start);
+  }
+  return pace;
 }
 
 void Contention::add_slowdowns(const models::CollectiveSpec& collective, Tenant& tenant) {
@@ -34,9 +46,9 @@ void Contention::add_slowdowns(const models::CollectiveSpec& collective, Tenant&
   const auto [known, is_new] = pairs_.try_emplace(like);
   if (is_new && testbed_.why_impossible(like).empty()) {
     const study::Operation own = study::operation_of(like);
-    const sim::Time alone = study::alone_on_queue(testbed_, own, false, study::Between::communication);
+    const sim::Time length = alone(like);
     for (const Beside beside : {Beside::matrix, Beside::memory}) {
-      const study::Operation other = study::operation_of(company(beside, alone));
+      const study::Operation other = study::operation_of(company(beside, length));
       const auto [slowed, slows] = study::slowdowns_of_pair(testbed_, own, other, study::Between::communication);
       const auto place = static_cast<std::size_t>(beside);
       known->second.slowed[place] = slowed;
@@ -50,9 +62,8 @@ void Contention::add_slowdowns(const models::CollectiveSpec& collective, Tenant&
 const Tenant& Contention::tenant(const models::CollectiveSpec& collective) {
   const auto [known, is_new] = tenants_.try_emplace(collective);
   if (!is_new) return known->second;
-  if (const std::optional<models::CollectiveSpec> spec = carried_out(collective)) {
-    known->second.alone =
-        study::alone_on_queue(testbed_, study::operation_of(*spec), false, study::Between::communication);
+  if (const std::optional<models::CollectiveSpec> spec = carried_out(collective, known->second.why_not)) {
+    known->second.alone = alone(*spec);
     add_slowdowns(*spec, known->second);
   }
   return known->second;

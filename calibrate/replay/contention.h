@@ -10,6 +10,7 @@
 
 #include "calibrate/readers/profile.h"
 #include "study/run/pair_slowdown.h"
+#include "study/run/queue_time.h"
 
 namespace c3sim::calibrate {
 
@@ -26,6 +27,7 @@ inline constexpr std::size_t besides = 2;
 
 struct Tenant {
   std::optional<sim::Time> alone{};              // of the collective; nothing where it cannot be simulated
+  std::string why_not{};                         // there
   std::array<double, besides> slows{1.0, 1.0};   // the time of such kernels beside it over that alone
   std::array<double, besides> slowed{1.0, 1.0};  // its own beside such kernels
 };
@@ -39,6 +41,12 @@ class Contention {
   const Tenant& tenant(const models::CollectiveSpec& collective);
   // A kernel of that sort that takes as long alone.
   study::Work company(Beside beside, sim::Time length) { return study::kernel_as_long(testbed_, beside, length); }
+  sim::Time alone(const study::Work& work) {
+    return study::alone_on_queue(testbed_, study::operation_of(work), false, study::Between::communication);
+  }
+  // Where a governor holds the mean of board power: how much longer a product that takes `matrix` among such times
+  // takes with the node to itself all the time.
+  double pace(sim::Time idle, sim::Time matrix, sim::Time memory);
   // Whether the machine carries the collective out so.
   bool can(models::CollectiveSpec collective, models::Backend backend) const;
   const models::PlatformSpec& platform() const { return testbed_.platform(); }
@@ -46,8 +54,8 @@ class Contention {
   const std::map<std::string, std::size_t>& by_library() const { return by_library_; }
 
  private:
-  // As it is carried out; nothing where it cannot be.
-  std::optional<models::CollectiveSpec> carried_out(const models::CollectiveSpec& collective);
+  // As it is carried out; nothing where it cannot be, and why.
+  std::optional<models::CollectiveSpec> carried_out(const models::CollectiveSpec& collective, std::string& why_not);
   void add_slowdowns(const models::CollectiveSpec& collective, Tenant& tenant);
 
   study::Testbed& testbed_;

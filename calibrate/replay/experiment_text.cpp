@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/icl/interval_set.hpp>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@ using std::chrono::microseconds;
 
 // Shorter ones are part of the delay: a GEMM has at least one step of its depth.
 constexpr sim::Time shortest_gemm = microseconds(100);
+constexpr std::int64_t depth_step = 64;
 constexpr sim::Time shortest_kernel = microseconds(5);
 
 class Writer {
@@ -26,6 +28,8 @@ class Writer {
 
   std::string write() {
     find_awaited();
+    find_beside();
+    find_pace();
     for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
       if (run_.pieces[i].work) add(i);
     }
@@ -36,9 +40,11 @@ class Writer {
  private:
   struct Stream {
     sim::Time idle{0}, matrix{0}, memory{0};  // not yet written
+    sim::Time longest{0};                     // product of these
     std::set<std::string> after;              // of what is written next
     std::optional<sim::Time> end;             // traced, of the last piece
     std::string last;                         // operation written
+    bool is_beside = false;                   // it computes beside another: what it does is a delay
   };
 
   std::size_t stream_of(std::size_t piece) const { return profile_.work[*run_.pieces[piece].work].stream; }
@@ -56,19 +62,59 @@ class Writer {
     }
   }
 
+  static bool computes(const Piece& piece) {
+    return piece.kind == PieceKind::matrix || piece.kind == PieceKind::memory;
+  }
+  // Streams that compute for most of their time while those that compute more do. What both cost each other is part of
+  // their traced times, and would be simulated once more.
+  void find_beside() {
+    using Busy = boost::icl::interval_set<std::int64_t>;
+    struct Computing {
+      std::size_t stream;
+      Busy busy;
+    };
+    std::vector<Computing> streams;
+    for (std::size_t i = 0; i < streams_.size(); ++i) streams.push_back({i, {}});
+    for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
+      const Piece& piece = run_.pieces[i];
+      if (computes(piece))
+        streams[stream_of(i)].busy.add(Busy::interval_type::right_open(piece.begin.count(), piece.end.count()));
+    }
+    const auto length = [](const Busy& busy) { return boost::icl::length(busy); };
+    std::ranges::stable_sort(streams, std::ranges::greater(), [&](const Computing& one) { return length(one.busy); });
+    Busy busy;
+    for (const Computing& one : streams) {
+      streams_[one.stream].is_beside = 2 * length(one.busy & busy) > length(one.busy);
+      if (!streams_[one.stream].is_beside) busy += one.busy;
+    }
+  }
+
+  // Among all that a stream does the clock is another than where a product has the node to itself all the time.
+  void find_pace() {
+    sim::Time matrix{0}, memory{0};
+    for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
+      const Piece& piece = run_.pieces[i];
+      if (!computes(piece) || streams_[stream_of(i)].is_beside) continue;
+      (piece.kind == PieceKind::matrix ? matrix : memory) += piece.alone;
+    }
+    const sim::Time idle = profile_.end() - profile_.begin() - matrix - memory;
+    if (matrix >= shortest_gemm) pace_ = machine_.pace(std::max(sim::Time(0), idle), matrix, memory);
+  }
+
   void add(std::size_t i) {
     const Piece& piece = run_.pieces[i];
     Stream& stream = streams_[stream_of(i)];
+    sim::Time free = stream.end.value_or(profile_.begin());
     const bool waits = std::ranges::any_of(piece.after, [&](const After& after) { return is_of_other(after, i); });
-    if (waits) {
-      flush(stream_of(i));
-      for (const After& after : piece.after) {
-        if (is_of_other(after, i) && !ended_by_[after.node].empty()) stream.after.insert(ended_by_[after.node]);
-      }
-    } else {
-      stream.idle += std::max(sim::Time(0), piece.begin - stream.end.value_or(profile_.begin()));
+    if (waits) flush(stream_of(i));
+    for (const After& after : piece.after) {
+      if (!is_of_other(after, i) || ended_by_[after.node].empty()) continue;
+      stream.after.insert(ended_by_[after.node]);
+      free = std::max(free, run_.pieces[after.node].end);
     }
+    stream.idle += std::max(sim::Time(0), piece.begin - free);
     stream.end = piece.end;
+    if (piece.kind == PieceKind::matrix) stream.longest = std::max(stream.longest, piece.alone);
     if (piece.kind == PieceKind::moving) {
       flush(stream_of(i));
       const models::CollectiveSpec& spec = run_.collectives[*piece.collective];
@@ -79,9 +125,9 @@ class Writer {
                 sim::to_string(spec.bytes), spec.gpus, models::to_string(backend),
                 spec.channels && models::by_kernels(backend) ? fmt::format(", channels: {}", *spec.channels) : ""));
     } else {
-      (piece.kind == PieceKind::matrix   ? stream.matrix
-       : piece.kind == PieceKind::memory ? stream.memory
-                                         : stream.idle) += piece.alone;
+      (!computes(piece) || stream.is_beside ? stream.idle
+       : piece.kind == PieceKind::matrix    ? stream.matrix
+                                            : stream.memory) += piece.alone;
     }
     if (!awaited_[i]) return;
     flush(stream_of(i));
@@ -102,14 +148,30 @@ class Writer {
       write(place, "idle", fmt::format("delay: {:.3f}us", sim::to_microseconds(stream.idle)));
     }
     if (stream.matrix > sim::Time(0)) {
-      const auto gemm = std::get<models::GemmShape>(machine_.company(Beside::matrix, stream.matrix));
-      write(place, "products", "gemm: " + models::to_string(gemm));
+      write_products(place);
     }
     if (stream.memory > sim::Time(0)) {
       const auto kernel = std::get<models::ElementwiseSpec>(machine_.company(Beside::memory, stream.memory));
       write(place, "kernels", fmt::format("kernel: {{read: {0}, write: {0}}}", sim::to_string(kernel.read)));
     }
-    stream.idle = stream.matrix = stream.memory = sim::Time(0);
+    stream.idle = stream.matrix = stream.memory = stream.longest = sim::Time(0);
+  }
+
+  // As many as the longest of those traced allows, where collectives might find no room while one runs.
+  void write_products(std::size_t place) {
+    const Stream& stream = streams_[place];
+    const std::int64_t most = stream.matrix / std::max(shortest_gemm, stream.longest);
+    const std::int64_t count = run_.collectives.empty() ? 1 : std::max<std::int64_t>(1, most);
+    const sim::Time length = sim::to_time(pace_ * sim::to_seconds(stream.matrix));
+    auto gemm = std::get<models::GemmShape>(machine_.company(Beside::matrix, length / count));
+    models::GemmShape deeper = gemm;
+    deeper.k += depth_step;
+    // Depths have steps: some are deeper, so that all of them are as long together.
+    const sim::Time lacks = length - count * machine_.alone(gemm);
+    const std::int64_t deep = lacks / (machine_.alone(deeper) - machine_.alone(gemm));
+    for (std::int64_t i = 0; i < count; ++i) {
+      write(place, "products", "gemm: " + models::to_string(i < deep ? deeper : gemm));
+    }
   }
 
   void write(std::size_t place, std::string_view kind, const std::string& work) {
@@ -126,6 +188,7 @@ class Writer {
   Contention& machine_;
   models::Backend backend_;
   std::vector<Stream> streams_;
+  double pace_ = 1.0;                  // how much longer a product by itself takes than the same among the others
   std::vector<bool> awaited_;          // by piece: another stream waits for its end
   std::vector<std::string> ended_by_;  // by piece that is awaited: the operation that it ends with
   std::size_t written_ = 0;

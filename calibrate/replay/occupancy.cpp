@@ -39,20 +39,73 @@ std::vector<Segment> swept(std::span<const Stretch> stretches) {
   return all;
 }
 
+// Of the steps on one GPU.
+class Sweep {
+ public:
+  Sweep(const std::vector<Stretch>& stretches, std::vector<Occupancy>& steps)
+      : steps_(steps), own_(steps.size()), left_(steps.size(), 0) {
+    for (const Stretch& one : stretches) {
+      if (one.end <= one.begin) continue;
+      changes_.push_back({one.begin, 1, &one});
+      changes_.push_back({one.end, -1, &one});
+      if (one.step) left_[*one.step] += 2;
+    }
+    std::ranges::stable_sort(changes_, {}, &Change::at);
+  }
+
+  void sweep() {
+    for (const Change& change : changes_) {
+      pass(change.at - now_.begin);
+      now_.begin = change.at;
+      count(now_, change);
+      if (!change.of->step) continue;
+      const std::size_t step = *change.of->step;
+      count(own_[step], change);
+      if (std::ranges::find(begun_, step) == begun_.end()) begun_.push_back(step);
+      if (--left_[step] == 0) std::erase(begun_, step);
+    }
+  }
+
+ private:
+  struct Change {
+    sim::Time at;
+    int by;
+    const Stretch* of;
+  };
+
+  static void count(Segment& segment, const Change& change) {
+    (change.of->communicates ? segment.communication : segment.compute) += change.by;
+  }
+  void pass(sim::Time time) {
+    for (const std::size_t step : begun_) {
+      Occupancy& one = steps_[step];
+      one.span += time;
+      if (now_.compute > 0 || now_.communication > 0) one.busy += time;
+      if (own_[step].compute > 0) one.compute += time;
+      if (own_[step].communication > 0) one.communication += time;
+      if (own_[step].communication > 0 && now_.compute > 0) one.overlapped += time;
+    }
+  }
+
+  std::vector<Occupancy>& steps_;
+  std::vector<Change> changes_;
+  std::vector<Segment> own_;        // of each step
+  std::vector<std::size_t> left_;   // changes of each step that are to come
+  std::vector<std::size_t> begun_;  // steps
+  Segment now_;
+};
+
 }  // namespace
 
 Occupancy occupancy_of(std::span<const Stretch> stretches) {
-  const std::vector<Segment> busy = swept(stretches);
-  Occupancy all;
-  if (busy.empty()) return all;
-  all.span = busy.back().end - busy.front().begin;
-  for (const Segment& one : busy) {
-    const sim::Time passed = one.end - one.begin;
-    all.busy += passed;
-    if (one.compute > 0) all.compute += passed;
-    if (one.communication > 0) all.communication += passed;
-    if (one.compute > 0 && one.communication > 0) all.overlapped += passed;
-  }
+  std::vector<Stretch> all(stretches.begin(), stretches.end());
+  for (Stretch& one : all) one.step = 0;
+  return occupancies_of({{0, std::move(all)}}, 1).front();
+}
+
+std::vector<Occupancy> occupancies_of(const StretchesByGpu& stretches, std::size_t steps) {
+  std::vector<Occupancy> all(steps);
+  for (const auto& [gpu, of_gpu] : stretches) Sweep(of_gpu, all).sweep();
   return all;
 }
 
@@ -87,17 +140,29 @@ std::vector<StepWork> steps_of(const Profile& profile) {
   return steps;
 }
 
-std::vector<IdleGap> idle_gaps(const Profile& profile, const StepWork& step) {
+std::vector<std::optional<std::size_t>> places_in(const std::vector<StepWork>& steps, const Profile& profile) {
+  std::vector<std::optional<std::size_t>> places(profile.work.size());
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    for (const std::size_t work : steps[step].work) places[work] = step;
+  }
+  return places;
+}
+
+std::vector<IdleGap> idle_gaps(const Profile& profile, const std::vector<StepWork>& steps) {
+  const std::vector<std::optional<std::size_t>> step_of = places_in(steps, profile);
   std::vector<IdleGap> gaps;
-  if (step.work.empty()) return gaps;
-  sim::Time busy_until = profile.work[step.work.front()].begin;
-  for (const std::size_t place : step.work) {
+  std::vector<bool> has_begun(steps.size(), false);
+  std::map<std::int64_t, sim::Time> busy_until;  // by GPU
+  for (std::size_t place = 0; place < profile.work.size(); ++place) {
     const ProfiledWork& work = profile.work[place];
-    if (work.begin > busy_until) {
-      const bool by_host = work.launch && profile.calls[*work.launch].end > busy_until;
-      gaps.push_back({busy_until, work.begin, place, by_host});
+    const auto [until, is_first] = busy_until.try_emplace(profile.streams[work.stream].device, work.end);
+    const std::optional<std::size_t> step = step_of[place];
+    if (step && has_begun[*step] && work.begin > until->second) {
+      const bool by_host = work.launch && profile.calls[*work.launch].end > until->second;
+      gaps.push_back({*step, until->second, work.begin, place, by_host});
     }
-    busy_until = std::max(busy_until, work.end);
+    if (step) has_begun[*step] = true;
+    until->second = std::max(until->second, work.end);
   }
   return gaps;
 }

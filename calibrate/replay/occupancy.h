@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,17 +16,23 @@ namespace c3sim::calibrate {
 struct Stretch {
   sim::Time begin{0}, end{0};
   bool communicates = false;
+  std::optional<std::size_t> step{};
 };
 
 // All lengths of unions: what runs twice at once counts once.
 struct Occupancy {
   sim::Time span{0};  // from the first begin to the last end
-  sim::Time busy{0}, compute{0}, communication{0};
+  sim::Time busy{0};  // within that
+  sim::Time compute{0}, communication{0};
   sim::Time overlapped{0};  // communication beside compute
   sim::Time exposed() const { return communication - overlapped; }
   sim::Time idle() const { return span - busy; }
 };
 Occupancy occupancy_of(std::span<const Stretch> stretches);
+// Of each of so many steps, of which a GPU may have several under way at once: its own computation and communication,
+// and what kept its GPU busy and hid communication meanwhile, whosever it was.
+using StretchesByGpu = std::map<std::int64_t, std::vector<Stretch>>;
+std::vector<Occupancy> occupancies_of(const StretchesByGpu& stretches, std::size_t steps);
 // When there was communication, and no compute beside it.
 std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches);
 
@@ -37,12 +45,16 @@ struct StepWork {
 // Work belongs to the step within which it was launched; where nobody knows the launch, within which it began. What is
 // in none is left out.
 std::vector<StepWork> steps_of(const Profile& profile);
+// By work, its place in them.
+std::vector<std::optional<std::size_t>> places_in(const std::vector<StepWork>& steps, const Profile& profile);
 
 struct IdleGap {
+  std::size_t step = 0;  // to which that belongs which ended it, and which had begun before
   sim::Time begin{0}, end{0};
   std::size_t ended_by = 0;  // place in Profile::work
   bool by_host = false;      // what ended it was launched only after the gap had begun
 };
-std::vector<IdleGap> idle_gaps(const Profile& profile, const StepWork& step);
+// While nothing ran on a GPU, by their ends.
+std::vector<IdleGap> idle_gaps(const Profile& profile, const std::vector<StepWork>& steps);
 
 }  // namespace c3sim::calibrate

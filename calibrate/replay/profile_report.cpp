@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/replay/occupancy.h"
@@ -13,10 +14,16 @@ namespace {
 
 using sim::to_microseconds;
 
-sim::Time gaps_of_host(const Profile& profile, const StepWork& step) {
-  sim::Time all{0};
-  for (const IdleGap& gap : idle_gaps(profile, step)) all += gap.by_host ? gap.end - gap.begin : sim::Time(0);
-  return all;
+// By step.
+std::vector<Occupancy> occupancies_of_steps(const Profile& profile, const std::vector<StepWork>& steps) {
+  const std::vector<std::optional<std::size_t>> step_of = places_in(steps, profile);
+  StretchesByGpu stretches;
+  for (std::size_t place = 0; place < profile.work.size(); ++place) {
+    const ProfiledWork& work = profile.work[place];
+    stretches[profile.streams[work.stream].device].push_back(
+        {work.begin, work.end, work.kind == WorkKind::collective, step_of[place]});
+  }
+  return occupancies_of(stretches, steps.size());
 }
 
 study::ResultTable step_table(const Profile& profile, const std::vector<StepWork>& steps) {
@@ -31,17 +38,15 @@ study::ResultTable step_table(const Profile& profile, const std::vector<StepWork
                             {"overlapped_us", "overlapped", "us", 1},
                             {"idle_us", "idle", "us", 1},
                             {"host_gaps_us", "for the host", "us", 1}});
-  for (const StepWork& step : steps) {
-    std::vector<Stretch> stretches;
-    for (const std::size_t place : step.work) {
-      const ProfiledWork& work = profile.work[place];
-      stretches.push_back({work.begin, work.end, work.kind == WorkKind::collective});
-    }
-    const Occupancy all = occupancy_of(stretches);
-    table.add_row({profile.file, step.name, step.device, to_microseconds(all.span), to_microseconds(all.busy),
+  const std::vector<Occupancy> occupancies = occupancies_of_steps(profile, steps);
+  std::vector<sim::Time> for_host(steps.size(), sim::Time(0));
+  for (const IdleGap& gap : idle_gaps(profile, steps))
+    for_host[gap.step] += gap.by_host ? gap.end - gap.begin : sim::Time(0);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Occupancy& all = occupancies[i];
+    table.add_row({profile.file, steps[i].name, steps[i].device, to_microseconds(all.span), to_microseconds(all.busy),
                    to_microseconds(all.compute), to_microseconds(all.communication), to_microseconds(all.exposed()),
-                   to_microseconds(all.overlapped), to_microseconds(all.idle()),
-                   to_microseconds(gaps_of_host(profile, step))});
+                   to_microseconds(all.overlapped), to_microseconds(all.idle()), to_microseconds(for_host[i])});
   }
   return table;
 }
@@ -64,19 +69,13 @@ study::ResultTable gap_table(const Profile& profile, const std::vector<StepWork>
                             {"gap_us", "idle", "us", 1},
                             {"ended_by", "ended by", ""},
                             {"why", "why then", ""}});
-  struct Found {
-    const StepWork* step;
-    IdleGap gap;
-  };
-  std::vector<Found> found;
-  for (const StepWork& step : steps) {
-    for (const IdleGap& gap : idle_gaps(profile, step)) found.push_back({&step, gap});
-  }
-  std::ranges::stable_sort(found, std::ranges::greater(), [](const Found& one) { return one.gap.end - one.gap.begin; });
-  for (std::size_t i = 0; i < std::min(most, found.size()); ++i) {
-    const auto& [step, gap] = found[i];
+  std::vector<IdleGap> gaps = idle_gaps(profile, steps);
+  std::ranges::stable_sort(gaps, std::ranges::greater(), [](const IdleGap& gap) { return gap.end - gap.begin; });
+  for (std::size_t i = 0; i < std::min(most, gaps.size()); ++i) {
+    const IdleGap& gap = gaps[i];
+    const StepWork& step = steps[gap.step];
     const ProfiledWork& work = profile.work[gap.ended_by];
-    table.add_row({profile.file, step->name, step->device, to_microseconds(gap.begin - profile.begin()),
+    table.add_row({profile.file, step.name, step.device, to_microseconds(gap.begin - profile.begin()),
                    to_microseconds(gap.end - gap.begin),
                    fmt::format("{} on stream {}", printable(work.name), profile.streams[work.stream].stream),
                    why_ended(profile, gap)});

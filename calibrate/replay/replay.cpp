@@ -1,6 +1,7 @@
 #include "calibrate/replay/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <queue>
@@ -23,24 +24,60 @@ Tenants tenants_of(const std::vector<models::CollectiveSpec>& collectives, Conte
   return tenants;
 }
 
-// Of two pieces that run at once; of several, the slowest pair tells.
-double slowdown(const Piece& one, const Piece& beside, const Tenants& tenants) {
-  const auto place = [](PieceKind kind) { return kind == PieceKind::matrix ? 0U : 1U; };
-  const auto is_compute = [](PieceKind kind) { return kind == PieceKind::matrix || kind == PieceKind::memory; };
-  if (one.collective && is_compute(beside.kind)) return tenants[*one.collective]->slowed[place(beside.kind)];
-  if (beside.collective && is_compute(one.kind)) return tenants[*beside.collective]->slows[place(one.kind)];
-  return 1.0;
+std::optional<Beside> computes(const Piece& piece) {
+  if (piece.kind == PieceKind::matrix) return Beside::matrix;
+  if (piece.kind == PieceKind::memory) return Beside::memory;
+  return {};
 }
 
-double slowdown(const std::vector<Piece>& pieces, std::size_t one, const std::vector<std::size_t>& active,
-                const Tenants& tenants) {
-  double most = 1.0;
-  for (const std::size_t other : active) {
-    if (other != one && pieces[other].device == pieces[one].device)
-      most = std::max(most, slowdown(pieces[one], pieces[other], tenants));
+// Pieces that run at once, and what they cost each other: of several, the slowest pair tells. That follows from how
+// many of a kind and of a collective a GPU has, which is all that is kept of them.
+class Active {
+ public:
+  explicit Active(const Tenants& tenants) : tenants_(tenants) {}
+
+  const std::vector<std::size_t>& pieces() const { return pieces_; }
+  void begin(const std::vector<Piece>& all, std::size_t piece) {
+    pieces_.push_back(piece);
+    count(all[piece], 1);
   }
-  return most;
-}
+  void end(const std::vector<Piece>& all, std::size_t piece) {
+    std::erase(pieces_, piece);
+    count(all[piece], -1);
+  }
+  double slowdown(const Piece& piece) const {
+    const Gpu& gpu = gpus_.at(piece.device);
+    if (const std::optional<Beside> kind = computes(piece)) return gpu.slows[static_cast<std::size_t>(*kind)];
+    double most = 1.0;
+    for (std::size_t kind = 0; kind < besides && piece.collective; ++kind) {
+      if (gpu.computing[kind] > 0) most = std::max(most, tenants_[*piece.collective]->slowed[kind]);
+    }
+    return most;
+  }
+
+ private:
+  struct Gpu {
+    std::array<int, besides> computing{};
+    std::map<std::size_t, int> collectives{};     // how many run of each
+    std::array<double, besides> slows{1.0, 1.0};  // what computes, by these collectives
+  };
+
+  void count(const Piece& piece, int by) {
+    Gpu& gpu = gpus_[piece.device];
+    if (const std::optional<Beside> kind = computes(piece)) gpu.computing[static_cast<std::size_t>(*kind)] += by;
+    if (!piece.collective) return;
+    if ((gpu.collectives[*piece.collective] += by) == 0) gpu.collectives.erase(*piece.collective);
+    gpu.slows = {1.0, 1.0};
+    for (const auto& [collective, runs] : gpu.collectives) {
+      for (std::size_t kind = 0; kind < besides; ++kind)
+        gpu.slows[kind] = std::max(gpu.slows[kind], tenants_[collective]->slows[kind]);
+    }
+  }
+
+  const Tenants& tenants_;
+  std::vector<std::size_t> pieces_;  // by when they began
+  std::map<std::int64_t, Gpu> gpus_;
+};
 
 // What computes on a GPU, as traced: which kinds from each moment on.
 struct Computing {
@@ -108,18 +145,18 @@ void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
   }
   std::ranges::stable_sort(changes, {}, &Change::at);
   std::vector<double> alone(pieces.size(), 0.0);
-  std::vector<std::size_t> active;
+  Active active(tenants);
   sim::Time since{0};
   for (const Change& change : changes) {
     const auto passed = static_cast<double>((change.at - since).count());
     if (passed > 0.0) {
-      for (const std::size_t one : active) alone[one] += passed / slowdown(pieces, one, active, tenants);
+      for (const std::size_t one : active.pieces()) alone[one] += passed / active.slowdown(pieces[one]);
     }
     since = change.at;
     if (change.begins) {
-      active.push_back(change.piece);
+      active.begin(pieces, change.piece);
     } else {
-      std::erase(active, change.piece);
+      active.end(pieces, change.piece);
     }
   }
   for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i].alone = sim::Time(static_cast<std::int64_t>(alone[i]));
@@ -128,7 +165,7 @@ void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
 // Pieces that run, and those that wait for others or for their time.
 class Player {
  public:
-  Player(const std::vector<Piece>& pieces, const Tenants& tenants) : pieces_(pieces), tenants_(tenants) {
+  Player(const std::vector<Piece>& pieces, const Tenants& tenants) : pieces_(pieces), active_(tenants) {
     now_ = pieces.front().begin;
     followers_.resize(pieces.size());
     beside_.resize(pieces.size());
@@ -146,7 +183,7 @@ class Player {
   }
 
   std::vector<Played> play() && {
-    while (!starts_.empty() || !active_.empty()) {
+    while (!starts_.empty() || !active_.pieces().empty()) {
       const std::optional<std::pair<sim::Time, std::size_t>> next = next_end();
       if (!starts_.empty() && (!next || starts_.top().first <= next->first)) {
         const auto [at, piece] = starts_.top();
@@ -157,12 +194,12 @@ class Player {
         if (pieces_[piece].alone == sim::Time(0)) {
           end(piece);
         } else {
-          active_.push_back(piece);
+          active_.begin(pieces_, piece);
         }
         continue;
       }
       pass(next->first);
-      std::erase(active_, next->second);
+      active_.end(pieces_, next->second);
       end(next->second);
     }
     return std::move(played_);
@@ -171,8 +208,8 @@ class Player {
  private:
   std::optional<std::pair<sim::Time, std::size_t>> next_end() const {
     std::optional<std::pair<sim::Time, std::size_t>> first;
-    for (const std::size_t one : active_) {
-      const double length = std::max(0.0, left_[one]) * slowdown(pieces_, one, active_, tenants_);
+    for (const std::size_t one : active_.pieces()) {
+      const double length = std::max(0.0, left_[one]) * active_.slowdown(pieces_[one]);
       const std::pair end(now_ + sim::Time(static_cast<std::int64_t>(length)), one);
       if (!first || end < *first) first = end;
     }
@@ -181,7 +218,7 @@ class Player {
   void pass(sim::Time until) {
     if (until <= now_) return;
     const auto passed = static_cast<double>((until - now_).count());
-    for (const std::size_t one : active_) left_[one] -= passed / slowdown(pieces_, one, active_, tenants_);
+    for (const std::size_t one : active_.pieces()) left_[one] -= passed / active_.slowdown(pieces_[one]);
     now_ = until;
   }
   // What waits starts when the last of all that it waits for lets it, and not in the past.
@@ -198,13 +235,12 @@ class Player {
   }
 
   const std::vector<Piece>& pieces_;
-  const Tenants& tenants_;
   std::vector<std::vector<After>> followers_;  // of the end of each piece
   std::vector<std::vector<After>> beside_;     // of its begin
   std::vector<std::size_t> waits_for_;
   std::vector<double> left_;  // ps alone
   std::vector<Played> played_;
-  std::vector<std::size_t> active_;
+  Active active_;
   using Start = std::pair<sim::Time, std::size_t>;
   std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
   sim::Time now_{0};
@@ -304,6 +340,7 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
     const std::vector<Computing>& beside = by_device[piece.device];
     if (work != nullptr) piece.kind = work->kind == WorkKind::collective ? PieceKind::unknown : kind_of(work->kind);
     const Tenant* const tenant = work != nullptr && work->collective ? &traced.tenant(*work->collective) : nullptr;
+    if (tenant != nullptr && !tenant->alone) run.not_simulated[tenant->why_not].add(work->line, work->length());
     if (tenant != nullptr && tenant->alone) {
       const auto [at, is_new] = known.try_emplace(*work->collective, run.collectives.size());
       if (is_new) run.collectives.push_back(*work->collective);

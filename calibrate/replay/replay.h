@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "calibrate/replay/contention.h"
@@ -34,7 +36,8 @@ struct Piece {
 // The run as traced, taken apart by what a model says of the machine that it ran on.
 struct Run {
   std::vector<Piece> pieces;
-  std::vector<models::CollectiveSpec> collectives;  // each once
+  std::vector<models::CollectiveSpec> collectives;     // each once
+  std::map<std::string, Misunderstood> not_simulated;  // collectives that the machine cannot have, by the reason
   sim::Time unexplained{0};  // of collectives, in all: waits for other GPUs, and what the model does not know
   sim::Time beyond{0};       // in all: what the model gives collectives beyond their traced times
 };

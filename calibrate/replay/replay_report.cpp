@@ -60,20 +60,17 @@ Occupancy occupancy_of(const Version& version) {
 }
 
 // Of each step.
-std::vector<Occupancy> occupancies_of(const Version& version, const std::vector<StepWork>& steps, std::size_t works) {
-  std::vector<std::optional<std::size_t>> step_of(works);
-  for (std::size_t step = 0; step < steps.size(); ++step) {
-    for (const std::size_t work : steps[step].work) step_of[work] = step;
-  }
-  std::vector<std::vector<Stretch>> stretches(steps.size());
+std::vector<Occupancy> occupancies_of(const Version& version, const std::vector<StepWork>& steps,
+                                      const Profile& profile) {
+  const std::vector<std::optional<std::size_t>> step_of = places_in(steps, profile);
+  StretchesByGpu stretches;
   for (std::size_t i = 0; i < version.played.size(); ++i) {
     const Piece& piece = version.run->pieces[i];
-    if (!piece.work || !step_of[*piece.work]) continue;
-    stretches[*step_of[*piece.work]].push_back({version.played[i].begin, version.played[i].end, piece.communicates()});
+    if (!piece.work) continue;
+    stretches[piece.device].push_back(
+        {version.played[i].begin, version.played[i].end, piece.communicates(), step_of[*piece.work]});
   }
-  std::vector<Occupancy> all;
-  for (const std::vector<Stretch>& one : stretches) all.push_back(occupancy_of(one));
-  return all;
+  return occupancies_of(stretches, steps.size());
 }
 
 std::vector<study::Column> columns_of_times() {
@@ -115,7 +112,7 @@ study::ResultTable step_table(const Profile& profile, const Versions& versions) 
   std::ranges::move(columns_of_times(), std::back_inserter(columns));
   study::ResultTable table(std::move(columns));
   const std::vector<StepWork> steps = steps_of(profile);
-  const auto occupancies = [&](const Version& version) { return occupancies_of(version, steps, profile.work.size()); };
+  const auto occupancies = [&](const Version& version) { return occupancies_of(version, steps, profile); };
   const std::vector<Occupancy> traced = occupancies(versions.traced);
   const std::vector<Occupancy> replayed = occupancies(versions.replayed);
   const std::vector<Occupancy> predicted = occupancies(versions.predicted);
@@ -248,8 +245,39 @@ std::string beyond(sim::Time part, sim::Time whole) {
   return percent == 0.0 ? "0.0 %" : fmt::format("{:+.1f} %", percent);
 }
 
+// By why another machine cannot have them.
+std::map<std::string, std::size_t> kept_as_traced(const Run& run, Contention& after) {
+  std::map<std::string, std::size_t> kept;
+  for (const models::CollectiveSpec& one : run.collectives) {
+    const Tenant& tenant = after.tenant(one);
+    if (!tenant.alone) ++kept[tenant.why_not];
+  }
+  return kept;
+}
+
+std::string counted(const std::string& why, const Misunderstood& what) {
+  const std::string time =
+      what.time > sim::Time(0) ? fmt::format(", {:.1f} us", to_microseconds(what.time)) : std::string();
+  return fmt::format("{} events{}: {}.", what.events, time, why);
+}
+
+// Of collectives that no answer changes.
+std::vector<std::string> warnings_of(const Run& run) {
+  sim::Time all{0};
+  sim::Time unknown{0};
+  for (const Piece& piece : run.pieces) {
+    if (piece.communicates()) all += piece.end - piece.begin;
+    if (piece.kind == PieceKind::unknown) unknown += piece.end - piece.begin;
+  }
+  if (unknown == sim::Time(0)) return {};
+  return {
+      fmt::format("{} of its collectives is simulated: {:.1f} us of {:.1f} stay as traced, whatever is asked about; "
+                  "notes say why",
+                  unknown == all ? "none" : "not each", to_microseconds(unknown), to_microseconds(all))};
+}
+
 std::vector<std::string> notes_of(const Profile& profile, const Run& run, const Dependencies& dependencies,
-                                  const Versions& versions, const Contention& after) {
+                                  const Versions& versions, Contention& after) {
   const sim::Time measured = occupancy_of(versions.traced).span;
   const sim::Time replayed = occupancy_of(versions.replayed).span;
   const sim::Time predicted = occupancy_of(versions.predicted).span;
@@ -293,9 +321,13 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
   for (const auto& [why, count] : after.by_library()) {
     notes.push_back(fmt::format("Sorts of collectives that stay with the library's kernels: {} ({}).", count, why));
   }
-  for (const auto& [why, what] : profile.misunderstood) {
-    notes.push_back(fmt::format("{} events: {}.", what.events, why));
+  for (const auto& [why, count] : kept_as_traced(run, after)) {
+    notes.push_back(fmt::format("Sorts of collectives that keep their traced time: {} ({}).", count, why));
   }
+  for (const auto& [why, what] : run.not_simulated) {
+    notes.push_back(counted("a collective that is not simulated: " + why, what));
+  }
+  for (const auto& [why, what] : profile.misunderstood) notes.push_back(counted(why, what));
   return notes;
 }
 
@@ -346,6 +378,7 @@ study::Results replay_results(const Profile& profile, Contention& before, Conten
   }
   if (!profile.steps.empty()) results.tables.push_back({"steps", "Steps", step_table(profile, versions)});
   results.charts.push_back(timeline(profile, versions));
+  results.warnings = warnings_of(run);
   results.notes = notes_of(profile, run, dependencies, versions, after);
   if (const std::optional<Percentiles> errors = errors_without_waits(profile, run, simulated)) {
     results.notes.push_back(

@@ -93,7 +93,9 @@ std::vector<std::string> ServeStudy::labels(std::size_t point) const {
 ServeQuestion ServeStudy::question(std::size_t point) const {
   Given words;
   for (std::size_t axis = axes_.size(); axis-- > 0;) {  // cases come first, and so last here
-    for (const auto& [word, text] : alternative(point, axis).words) words[word] = {text};
+    for (const auto& [word, text] : alternative(point, axis).words) {
+      if (axes_[axis].name != cases || !given_.contains(word)) words[word] = {text};
+    }
   }
   ServeQuestion question;
   Arguments arguments;

@@ -42,7 +42,7 @@ class ServeStudy {
   const std::vector<ServeAxis>& axes() const { return axes_; }  // cases first, the rate last
   std::size_t size() const;
   // Of a point, the last axis changing fastest: a label for each axis, and its question, in which a case stands over
-  // what is said of all.
+  // what the file says of all, and the command line over both.
   std::vector<std::string> labels(std::size_t point) const;
   ServeQuestion question(std::size_t point) const;
   // Records a fault of a word where it was said.

@@ -42,6 +42,7 @@ class Drawn : public RequestSource {
       request.prefix_tokens = question_.prefix;
       request.prompt = std::max(request.prompt, question_.prefix);
     }
+    if (request.prompt + request.output > longest_) ++cut_;
     request.prompt = std::min(request.prompt, longest_ - 1);
     request.output = std::min(request.output, longest_ - request.prompt);
     return request;
@@ -56,13 +57,14 @@ class Drawn : public RequestSource {
   }
 
   std::int64_t length(std::int64_t mean) {
+    constexpr double longest_drawn = 1e15;
     const double of_mean = static_cast<double>(mean);
     if (question_.spread == 0.0) return mean;
     // Of a log-normal of mean 1 whose standard deviation is the spread.
     const double variance = std::log1p(question_.spread * question_.spread);
     const double drawn =
         of_mean * std::exp(std::sqrt(variance) * normal_quantile(between_0_and_1(lengths_)) - variance / 2.0);
-    return std::max<std::int64_t>(1, std::llround(std::min(drawn, static_cast<double>(longest_))));
+    return std::max<std::int64_t>(1, std::llround(std::min(drawn, longest_drawn)));
   }
 
   ServeQuestion question_;
@@ -124,8 +126,12 @@ class Traced : public RequestSource {
   }
 
   bool line(std::string& text) {
-    while (std::getline(text_, text)) {
+    while (text_.getline(line_.data(), std::ssize(line_)) || text_.gcount() > 0) {
       ++at_;
+      text.assign(line_.data(), static_cast<std::size_t>(text_.gcount()));
+      if (text_.fail())
+        fail("", fmt::format("has {} characters or more: shorter lines are accepted", line_.size() - 1));
+      if (!text_.eof()) text.pop_back();
       if (text.ends_with('\r')) text.pop_back();
       if (!sim::trimmed(text).empty() && text.front() != '#') return true;
     }
@@ -178,6 +184,7 @@ class Traced : public RequestSource {
 
   std::string name_;
   std::ifstream text_;
+  std::array<char, 4096> line_{};
   std::int64_t longest_;
   std::vector<std::size_t> order_;  // columns, as the file has them
   std::int64_t at_ = 0;             // the line

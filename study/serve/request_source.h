@@ -26,6 +26,11 @@ class RequestSource {
   virtual ~RequestSource() = default;
   // The next one, that arrives no earlier than the one before; nothing after the last.
   virtual std::optional<ServeRequest> next() = 0;
+  // How many so far were longer than there is room for, and were cut.
+  std::int64_t cut() const { return cut_; }
+
+ protected:
+  std::int64_t cut_ = 0;
 };
 
 // Drawn lengths have at most `longest` tokens, prompt and output together: outputs are cut, then prompts. The same seed

@@ -154,6 +154,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   const std::vector<StepQuestion> steps = steps_of(question);
   std::vector<ServingGroup> groups;
   std::vector<BatchTimes*> times;
+  const bool reuses = question.reuse > 0.0 || !question.trace.empty();
   for (const StepQuestion& step : steps) {
     times.push_back(&batch_times(step, question.budget));
     ServingGroup group;
@@ -163,7 +164,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
                   .blocks = cache_blocks(question, step, platform_),
                   .pause = question.pause,
                   .keeps = question.keep,
-                  .fetches = question.fetch != Fetch::none && groups.empty() && question.reuse > 0.0,
+                  .fetches = question.fetch != Fetch::none && groups.empty() && reuses,
                   .batch_waits = question.waits == Waits::batch};
     if (question.trace.empty()) group.spec.stored = question.prefixes;
     group.spec.stored_tokens = question.prefix;
@@ -188,6 +189,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   DrawnBatches drawn(question.seed, simulated);
   ServeResult result;
   result.served = serve(*source, groups, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
+  result.cut = source->cut();
   for (const auto& [batch, group] : drawn.batches()) {
     if (const std::optional<double> error = times[group]->error(batch)) result.errors.push_back(*error);
   }

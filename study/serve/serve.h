@@ -23,6 +23,7 @@ struct ServeResult {
   double cache_use = 0.0;    // share of the blocks of the group that ends requests, mean over time
   double most_in_use = 0.0;  // the same at its most
   std::int64_t cache_tokens = 0;
+  std::int64_t cut = 0;  // drawn requests that were longer than there is room for
   // Of batches drawn from all that were computed, simulated themselves: how far off interpolating is, as a share.
   std::vector<double> errors;
 

@@ -96,16 +96,26 @@ std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
   double mean = 0.0;
   double most = 0.0;
   std::size_t batches = 0;
+  std::int64_t cut = 0;
+  std::int64_t requests = 0;
   for (const ServeResult& result : results) {
+    cut += result.cut;
+    requests += result.served.requests;
     mean += result.mean_error() * static_cast<double>(result.errors.size());
     most = std::max(most, result.largest_error());
     batches += result.errors.size();
   }
-  return {
+  std::vector<std::string> notes{
       fmt::format("Times of batches are interpolated between simulated steps: {} of those served, drawn and simulated "
                   "themselves, are {:.1f} % off in the mean, {:.1f} % at most.",
                   batches, batches == 0 ? 0.0 : in_percent * mean / static_cast<double>(batches), in_percent * most),
       fmt::format("Quantiles are within {:g} % of those of all requests.", in_percent * Latencies::largest_error)};
+  if (cut > 0) {
+    notes.push_back(fmt::format(
+        "{} of {} requests were drawn longer than the model's context and the cache have room for, and cut to that.",
+        cut, requests));
+  }
+  return notes;
 }
 
 }  // namespace c3sim::study

@@ -141,10 +141,12 @@ bool Server::take_in(Sequence& sequence) {
   counts_.reused += hit;
   if (hit > 0) {
     cache_.prefixes().use(request.prefix, 0);
-  } else if (spec_.fetches && store_.has(request.prefix)) {
+  } else if (spec_.fetches) {
     const std::int64_t stored = store_.blocks(request.prefix);
+    const std::int64_t tokens = std::min(beginning(request), stored * spec_.block);
+    if (tokens == 0) return true;
     store_.use(request.prefix, stored);
-    fetch(sequence, std::min(beginning(request), stored * spec_.block));
+    fetch(sequence, tokens);
   }
   return true;
 }

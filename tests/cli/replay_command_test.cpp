@@ -11,6 +11,7 @@ namespace c3sim::cli {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const std::string sharded = std::string(C3SIM_SOURCE_DIR) +
@@ -71,6 +72,46 @@ TEST(ReplayCommand, RefusesTracesThatAreCutOffOrOfNoKnownGpu) {
   EXPECT_THAT(fault_of({"replay", unknown}),
               HasSubstr("unknown.json names no GPU, after which no platform is called: say with --platform"));
   EXPECT_EQ(run_cli({"replay", unknown, "--platform", "mi300x"}).code, ExitCode::fine);
+}
+
+TEST(ReplayCommand, RefusesATraceWhoseWorkTakesNoTime) {
+  const std::string kernel = R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":0,"args":{"device":0,"stream":7}})";
+  const std::string empty = written("no_time.json", R"({"traceEvents":[)" + kernel + "]}").string();
+  EXPECT_THAT(fault_of({"replay", empty, "--platform", "mi300x"}), HasSubstr("its work on GPUs takes no time"));
+}
+
+// An all-reduce of 16 ranks stays as traced on a node of 8.
+TEST(ReplayCommand, SimulatesNoCollectiveOverSeveralNodes) {
+  const std::string text =
+      R"({"deviceProperties":[{"name":"NVIDIA A100"}],"distributedInfo":{"world_size":16,"rank":1},"traceEvents":[)"
+      R"({"ph":"X","cat":"kernel","name":"nccl","ts":5,"dur":300,"args":{"device":0,"stream":7,)"
+      R"("Collective name":"allreduce","In msg nelems":1048576,"Out msg nelems":1048576,"Group size":16,"dtype":"Float"}}]})";
+  const json whole = json_of({"replay", written("of_16.json", text).string(), "--platform", "h200"});
+  EXPECT_FALSE(whole.contains("collectives"));
+  EXPECT_THAT(whole["warnings"].dump(),
+              AllOf(HasSubstr("none of its collectives is simulated: 300.0 us of 300.0"),
+                    HasSubstr("A100, after which no platform is called: h200 stands for it")));
+  EXPECT_THAT(whole["notes"].dump(), HasSubstr("1 events, 300.0 us: a collective that is not simulated: 16 GPUs"));
+}
+
+// The file that is written stands for the replay: within some 3 %, and 6 where engines communicate, behind which the
+// host launches what comes next, for which a replay has no time.
+TEST(ReplayCommand, WritesExperimentsThatTakeAsLong) {
+  const std::string reference = std::string(C3SIM_SOURCE_DIR) + "/validate/reference/";
+  const std::string h200 = reference + "h200_workloads/traces/";
+  const std::string file = written("replayed.yaml", "").string();
+  for (const std::string& trace :
+       {h200 + "bert_large_adam_bert_large_1gpu_32x128_128_bf16.json.gz", sharded,
+        h200 + "local_llama8b_1gpu_1x2048_2048_bf16.json.gz", h200 + "tp_decode_llama8b_2gpu_8x1_1024_bf16.json.gz",
+        h200 + "tp_prefill_llama8b_2gpu_1x2048_2048_bf16.json.gz",
+        reference + "traces/mi300x_8gpu_resnet_ddp_rank0.json.gz"}) {
+    for (const auto& [collectives, off] : {std::pair("rccl", 0.035), {"sdma", 0.06}}) {
+      const json replayed = json_of({"replay", trace, "--collectives", collectives, "--write", file});
+      const double predicted = replayed["results"].at(0)["predicted_us"].get<double>();
+      const double run = json_of({"run", file})["overlap"].at(0)["makespan_us"].get<double>();
+      EXPECT_NEAR(run, predicted, off * predicted) << trace << " by " << collectives;
+    }
+  }
 }
 
 TEST(ReplayCommand, PlaysTheTracesThatRocprofWroteOfOneRun) {

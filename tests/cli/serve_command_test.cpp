@@ -43,6 +43,9 @@ TEST(ServeCommand, ServesAllThatAStudySpans) {
   const nlohmann::json less = nlohmann::json::parse(one.out);
   ASSERT_EQ(less["results"].size(), 2u);
   EXPECT_EQ(less["results"][0]["requests"], 5);
+  // Also of a case.
+  const Answer none = run_cli({"serve", file, "--fetch", "none", "--rate", "2", "--requests", "5", "--format", "json"});
+  EXPECT_EQ(nlohmann::json::parse(none.out)["results"][1]["fetched_tokens"], 0);
 }
 
 std::string fault_of_study(const std::string& text, const std::vector<std::string>& more = {}) {

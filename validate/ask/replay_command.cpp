@@ -85,6 +85,8 @@ std::vector<calibrate::Profile> read_profiles(const std::vector<std::filesystem:
   for (const calibrate::Profile& one : profiles) {
     if (!one.cut_off.empty())
       throw sim::ConfigError({{one.file, "", one.cut_off + ": a whole trace can be played again"}});
+    if (one.begin() == one.end())
+      throw sim::ConfigError({{one.file, "", "its work on GPUs takes no time: kernels that last are accepted"}});
     if (one.gpu == profiles.front().gpu) continue;
     throw sim::ConfigError(
         {{one.file, "", "of another GPU than " + profiles.front().file + ": ranks of one run are accepted"}});
@@ -134,15 +136,33 @@ void append(study::Results& all, study::Results one) {
     }
   }
   for (std::string& note : one.notes) all.notes.push_back(std::move(note));
+  for (std::string& warning : one.warnings) all.warnings.push_back(std::move(warning));
+}
+
+study::Platform platform_called(const std::string& name, const std::vector<std::string>& node) {
+  const std::vector<std::filesystem::path> folders = study::config_folders();
+  return study::read_platform(study::find_platform(name, "--platform", folders), node, folders);
+}
+
+// As many GPUs as the program had, where a node has so many: collectives over several nodes have no model.
+std::vector<std::string> node_of(const std::string& platform, const calibrate::Profile& profile) {
+  if (!profile.ranks || *profile.ranks > platform_called(platform, {}).spec.gpus) return {};
+  return {fmt::format("gpus={}", *profile.ranks)};
+}
+
+// Of a trace whose GPU no platform is called after.
+std::vector<std::string> warnings_of(const calibrate::Profile& profile, const Machines& machines) {
+  const std::vector<std::string> known = study::platform_names(study::config_folders());
+  if (profile.gpu.empty() || calibrate::platform_of_gpu(profile.gpu, known)) return {};
+  return {fmt::format("{} is of {}, after which no platform is called: {} stands for it, too", profile.file,
+                      profile.gpu, machines.traced.spec.name)};
 }
 
 Machines machines_of(study::Request& request, study::Arguments& arguments, const calibrate::Profile& profile) {
   const std::string own = traced_platform(profile, request.platform_name());
-  std::vector<std::string> node;
-  if (profile.ranks) node.push_back(fmt::format("gpus={}", *profile.ranks));
-  const std::vector<std::filesystem::path> folders = study::config_folders();
-  Machines machines{.platform = request.platform(arguments, own, {}, node),
-                    .traced = study::read_platform(study::find_platform(own, "--platform", folders), node, folders)};
+  const std::string asked = request.platform_name().value_or(own);
+  Machines machines{.platform = request.platform(arguments, own, {}, node_of(asked, profile)),
+                    .traced = platform_called(own, node_of(own, profile))};
   machines.same = !request.says("set") && machines.platform.spec.name == machines.traced.spec.name;
   return machines;
 }
@@ -183,6 +203,7 @@ study::Results answer_replay(study::Request& request) {
     if (ensemble) intervals.push_back(interval_of(profile, machines, asked, *ensemble, jobs));
   }
   study::add_intervals(results.tables.front().table, intervals, {{"predicted", "predicted"}});
+  for (std::string& warning : warnings_of(profiles.front(), machines)) results.warnings.push_back(std::move(warning));
   results.platform = machines.platform.spec.name;
   return request.finish(machines.platform, std::move(results));
 }

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calibrate/replay/occupancy.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 
@@ -165,54 +164,15 @@ TEST(RanksOfARun, AreDifferentOnes) {
   EXPECT_THROW(tell_waits(std::vector{&profiles[0], &profiles[1]}), sim::ConfigError);
 }
 
-// Compute from 0 to 10 and from 20 to 30, communication from 5 to 25: 10 beside compute, 10 exposed; busy for 30 of 40
-// when a copy ends it at 40 after 10 of nothing.
-TEST(Occupancy, PartsCommunicationByWhatRunsBesideIt) {
-  const std::vector<Stretch> stretches{{microseconds(0), microseconds(10), false},
-                                       {microseconds(5), microseconds(25), true},
-                                       {microseconds(20), microseconds(30), false},
-                                       {microseconds(39), microseconds(40), false}};
-  const Occupancy all = occupancy_of(stretches);
-  EXPECT_EQ(all.span, microseconds(40));
-  EXPECT_EQ(all.compute, microseconds(21));
-  EXPECT_EQ(all.communication, microseconds(20));
-  EXPECT_EQ(all.overlapped, microseconds(10));
-  EXPECT_EQ(all.exposed(), microseconds(10));
-  EXPECT_EQ(all.idle(), microseconds(9));
-  const std::vector<Stretch> exposed = exposed_communication(stretches);
-  ASSERT_EQ(exposed.size(), 1u);
-  EXPECT_EQ(exposed[0].begin, microseconds(10));
-  EXPECT_EQ(exposed[0].end, microseconds(20));
-}
-
-// The first gap ends as soon as the host has launched, the second one long after that.
-TEST(Occupancy, TellsGapsOfTheHostFromOthers) {
+TEST(Kineto, SaysWhyNothingIsLeft) {
   Trace trace;
-  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 5, 10, 1);
-  trace.call("hipLaunchKernel", 50, 1, 2).kernel("gemm", 0, 55, 10, 2);
-  trace.call("hipLaunchKernel", 52, 1, 3).kernel("gemm", 0, 100, 10, 3);
-  const Profile profile = trace.read();
-  const std::vector<IdleGap> gaps = idle_gaps(profile, steps_of(profile).at(0));
-  ASSERT_EQ(gaps.size(), 2u);
-  EXPECT_EQ(gaps[0].end - gaps[0].begin, microseconds(40));
-  EXPECT_TRUE(gaps[0].by_host);
-  EXPECT_FALSE(gaps[1].by_host);
-}
-
-// Work belongs to the step that launched it, though it runs when the next one has begun.
-TEST(Occupancy, CountsWorkForTheStepThatLaunchedIt) {
-  Trace trace;
-  for (const int step : {0, 1}) {
-    trace.other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":100}})", step,
-                            100 * step));
+  trace.kernel("gemm", 0, -10, 5).kernel("gemm", 0, 10, -5);
+  try {
+    static_cast<void>(trace.read());
+    ADD_FAILURE() << "read";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("are accepted; 2 events: its time is none: ts and dur in microseconds"));
   }
-  trace.call("hipLaunchKernel", 90, 5, 1).kernel("gemm", 0, 120, 10, 1);
-  trace.call("hipLaunchKernel", 150, 5, 2).kernel("gemm", 0, 160, 10, 2);
-  const Profile profile = trace.read();
-  const std::vector<StepWork> steps = steps_of(profile);
-  ASSERT_EQ(steps.size(), 2u);
-  EXPECT_EQ(steps[0].name, "ProfilerStep#0");
-  EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
 }
 
 }  // namespace

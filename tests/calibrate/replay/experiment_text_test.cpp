@@ -14,6 +14,7 @@ namespace c3sim::calibrate {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ExperimentText : public testing::Test {
  protected:
@@ -49,6 +50,18 @@ TEST_F(ExperimentText, StandsInForComputationWithWorkOfThatLength) {
         study::alone_on_queue(testbed_, study::operation_of(work), false, study::Between::communication);
     EXPECT_NEAR(sim::to_seconds(alone) / sim::to_seconds(length), 1.0, 0.02);
   }
+}
+
+// What a stream computes while another computes more is part of that one's traced time already: 100 us and more of the
+// copy are no kernel of 5 TB/s beside the product, but a delay.
+TEST_F(ExperimentText, HasNoSecondTimeWhatComputationBesideItCosts) {
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 10, 1000, 1);
+  trace.call("hipLaunchKernel", 2, 1, 2).kernel("copy", 4, 20, 100, 2);
+  trace.call("hipLaunchKernel", 4, 1, 3).all_gather(6, 122, 500, 3, 1 << 24);
+  const std::string text = written(trace);
+  EXPECT_THAT(text, HasSubstr("stream: s4, delay: 110.000us}"));
+  EXPECT_THAT(text, Not(HasSubstr("kernel: {read")));
 }
 
 TEST_F(ExperimentText, RefusesATraceOfSeveralGpus) {

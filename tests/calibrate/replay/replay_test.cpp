@@ -130,6 +130,45 @@ TEST(Replay, MovesWhatAHostLaunchesBehindSynchronisation) {
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(82)), rounding);
 }
 
+// Each runs for 100 ms, begun a microsecond after the one before: 101,999 us. Beside n others, one costs no more than
+// n.
+TEST(Replay, PlaysThousandsOfKernelsThatOverlap) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  Trace trace;
+  for (int i = 0; i < 2000; ++i) {
+    trace.call("hipLaunchKernel", i, 0.5, i + 1).kernel("gemm", i, 10 + i, 100'000, i + 1);
+  }
+  const Met met = play_unchanged(trace.read(), contention);
+  EXPECT_EQ(met.measured, microseconds(101'999));
+  EXPECT_LE(beside(met.replayed, met.measured), rounding);
+}
+
+// Two collectives of 64 GPUs on a node of 8.
+TEST(Replay, CountsCollectivesThatTheMachineCannotHave) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  Trace trace;
+  for (const int begin : {10, 60}) {
+    trace.kernel("ncclDevKernel_AllGather", 4, begin, 40, 0,
+                 R"(,"Collective name":"_allgather_base","In msg nelems":64,"Out msg nelems":4096,)"
+                 R"("Group size":64,"dtype":"BFloat16")");
+  }
+  const Profile profile = trace.read();
+  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  EXPECT_TRUE(run.collectives.empty());
+  ASSERT_EQ(run.not_simulated.size(), 1u);
+  EXPECT_EQ(run.not_simulated.begin()->first, "64 GPUs cannot take part: 2 to 8 are accepted");
+  EXPECT_EQ(run.not_simulated.begin()->second.events, 2u);
+  EXPECT_EQ(run.not_simulated.begin()->second.time, microseconds(80));
+  const study::Results results = replay_results(profile, contention, contention);
+  EXPECT_EQ(results.warnings.at(0),
+            "none of its collectives is simulated: 80.0 us of 80.0 stay as traced, whatever is asked about; notes say "
+            "why");
+  EXPECT_EQ(results.notes.back(),
+            "2 events, 80.0 us: work on a GPU whose launch is not in the trace: it keeps its time.");
+}
+
 // The event was recorded behind the first kernel of stream 4: the GEMM waits for that, though the second one, which
 // it does not wait for, ended just before it began.
 TEST(Dependencies, FollowEventsThatTheTraceTells) {

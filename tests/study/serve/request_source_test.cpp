@@ -82,6 +82,16 @@ TEST(Requests, HaveNoMoreTokensThanThereIsRoomFor) {
   }
 }
 
+// All of one length: they are cut where they are a token longer than there is room for.
+TEST(Requests, CountThoseThatAreCut) {
+  for (const std::int64_t longest : {1100, 1099}) {
+    const std::unique_ptr<RequestSource> source =
+        drawn_requests({.requests = 10, .prompt = 1000, .output = 100}, longest);
+    EXPECT_EQ(all(*source).size(), 10u);
+    EXPECT_EQ(source->cut(), longest == 1100 ? 0 : 10);
+  }
+}
+
 std::vector<ServeRequest> traced(const std::string& text) {
   return all(*traced_requests(c3sim::written("requests.csv", text), 8192));
 }
@@ -120,6 +130,8 @@ TEST(Requests, OfAFileAreRefusedWithTheirPlace) {
   EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10\n"), HasSubstr("2 cells where 3 columns are"));
   EXPECT_THAT(fault_of_trace(heading), HasSubstr("has no request"));
   EXPECT_THAT(fault_of_trace(""), HasSubstr("is empty"));
+  EXPECT_THAT(fault_of_trace(std::string(heading) + std::string(5000, ' ')),
+              HasSubstr("requests.csv:2: has 4095 characters or more"));
   EXPECT_THAT(fault_of_trace("arrival_s,prompt_tokens\n"), HasSubstr("output_tokens: is due once"));
   EXPECT_THAT(fault_of_trace("arrivals,prompt_tokens\n"), HasSubstr("did you mean 'arrival_s'?"));
   EXPECT_THAT(fault_of_trace("arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n0,10,1,0,11\n"),

@@ -6,6 +6,7 @@
 #include "sim/config/config_error.h"
 #include "study/step/step.h"
 #include "tests/study/test_platform.h"
+#include "tests/text_file.h"
 
 namespace c3sim::study {
 namespace {
@@ -156,6 +157,30 @@ TEST(Fetch, TakesAsLongAsItsCopies) {
 // Between counts that double, linear.
 TEST(Fetch, GrowsEvenlyWithBlocks) {
   EXPECT_NEAR(fetched(Fetch::each, 96), (fetched(Fetch::each, 64) + fetched(Fetch::each, 128)) / 2.0, 1e-3);
+}
+
+// Of the second prompt 5 tokens begin as the first does, no whole block; of the third 200 do, twelve blocks of 16.
+TEST(Serve, FetchesBeginningsOfARequestFileInEveryWay) {
+  ServeQuestion question = question_of("llama3-8b");
+  question.waits = Waits::batch;
+  question.trace = c3sim::written("beginnings.csv",
+                                  "arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n"
+                                  "1,300,10,1,200\n9,300,10,1,5\n17,300,10,1,200\n");
+  ServeMachine one(machine());
+  for (const Fetch fetch : all_fetches) {
+    question.fetch = fetch;
+    EXPECT_EQ(one.ask(question).served.groups[0].fetched, fetch == Fetch::none ? 0 : 192) << to_string(fetch);
+  }
+}
+
+TEST(Serve, TellsHowManyRequestsWereCut) {
+  ServeQuestion question = question_of("llama3-8b");
+  question.prompt = 100'000;  // of the 131,072 that its context has
+  EXPECT_EQ(ServeMachine(machine()).ask(question).cut, 0);
+  question.spread = 2.0;
+  const ServeResult result = ServeMachine(machine()).ask(question);
+  EXPECT_GT(result.cut, 0);
+  EXPECT_THAT(serve_notes({&result, 1}).back(), HasSubstr(" of 40 requests were drawn longer than"));
 }
 
 std::string fault_of(ServeQuestion question) {

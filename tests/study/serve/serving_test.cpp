@@ -129,6 +129,17 @@ TEST(Serving, FetchesBeginningsFromTheStore) {
   EXPECT_EQ(served(requests, spec).groups[0].fetched, 0);
 }
 
+// The store has three blocks of the beginning. The second request begins with 5 tokens of it, no whole block, and the
+// third with 31, of which one is.
+TEST(Serving, FetchesNoMoreOfABeginningThanTheRequestHas) {
+  for (const bool batch_waits : {false, true}) {
+    const ServerSpec spec{.block = 16, .blocks = 100, .fetches = true, .batch_waits = batch_waits, .store_blocks = 3};
+    const Served mixed = served({{0_us, 64, 1, 7, 48}, {1'000_us, 64, 1, 7, 5}, {2'000_us, 64, 1, 7, 31}}, spec);
+    EXPECT_EQ(mixed.groups[0].fetched, 16);
+    EXPECT_EQ(mixed.groups[0].tokens, 64 + 64 + 48);
+  }
+}
+
 // Apart, a prompt of 1000 that comes beside does not hold tokens up; it is handed over in 63 blocks of 16.
 TEST(Serving, ApartComputesPromptsOnOtherGpus) {
   const std::vector<ServeRequest> requests{{0_us, 16, 100}, {100_us, 1000, 2}};

@@ -1,0 +1,110 @@
+// How GPUs spend their time.
+#include "calibrate/replay/occupancy.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/calibrate/readers/kineto_trace.h"
+
+namespace c3sim::calibrate {
+namespace {
+
+using std::chrono::microseconds;
+
+// Compute from 0 to 10 and from 20 to 30, communication from 5 to 25: 10 beside compute, 10 exposed; busy for 30 of 40
+// when a copy ends it at 40 after 10 of nothing.
+TEST(Occupancy, PartsCommunicationByWhatRunsBesideIt) {
+  const std::vector<Stretch> stretches{{microseconds(0), microseconds(10), false},
+                                       {microseconds(5), microseconds(25), true},
+                                       {microseconds(20), microseconds(30), false},
+                                       {microseconds(39), microseconds(40), false}};
+  const Occupancy all = occupancy_of(stretches);
+  EXPECT_EQ(all.span, microseconds(40));
+  EXPECT_EQ(all.compute, microseconds(21));
+  EXPECT_EQ(all.communication, microseconds(20));
+  EXPECT_EQ(all.overlapped, microseconds(10));
+  EXPECT_EQ(all.exposed(), microseconds(10));
+  EXPECT_EQ(all.idle(), microseconds(9));
+  const std::vector<Stretch> exposed = exposed_communication(stretches);
+  ASSERT_EQ(exposed.size(), 1u);
+  EXPECT_EQ(exposed[0].begin, microseconds(10));
+  EXPECT_EQ(exposed[0].end, microseconds(20));
+}
+
+// The first gap ends as soon as the host has launched, the second one long after that.
+TEST(Occupancy, TellsGapsOfTheHostFromOthers) {
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 5, 10, 1);
+  trace.call("hipLaunchKernel", 50, 1, 2).kernel("gemm", 0, 55, 10, 2);
+  trace.call("hipLaunchKernel", 52, 1, 3).kernel("gemm", 0, 100, 10, 3);
+  const Profile profile = trace.read();
+  const std::vector<IdleGap> gaps = idle_gaps(profile, steps_of(profile));
+  ASSERT_EQ(gaps.size(), 2u);
+  EXPECT_EQ(gaps[0].end - gaps[0].begin, microseconds(40));
+  EXPECT_TRUE(gaps[0].by_host);
+  EXPECT_FALSE(gaps[1].by_host);
+}
+
+// Work belongs to the step that launched it, though it runs when the next one has begun.
+TEST(Occupancy, CountsWorkForTheStepThatLaunchedIt) {
+  Trace trace;
+  for (const int step : {0, 1}) {
+    trace.other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":100}})", step,
+                            100 * step));
+  }
+  trace.call("hipLaunchKernel", 90, 5, 1).kernel("gemm", 0, 120, 10, 1);
+  trace.call("hipLaunchKernel", 150, 5, 2).kernel("gemm", 0, 160, 10, 2);
+  const Profile profile = trace.read();
+  const std::vector<StepWork> steps = steps_of(profile);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].name, "ProfilerStep#0");
+  EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
+}
+
+// The first step computes from 0 to 10 and from 40 to 50, the second communicates from 5 to 30 and computes from 50 to
+// 60: both find the GPU idle from 30 to 40 alone, and 5 of the communication are hidden by the first step's work.
+const std::vector<Stretch> two_steps{{microseconds(0), microseconds(10), false, 0},
+                                     {microseconds(5), microseconds(30), true, 1},
+                                     {microseconds(40), microseconds(50), false, 0},
+                                     {microseconds(50), microseconds(60), false, 1}};
+
+TEST(Occupancy, OfAStepCountsWhatOthersDoBesideIt) {
+  const std::vector<Occupancy> steps = occupancies_of({{0, two_steps}}, 2);
+  EXPECT_EQ(steps[0].span, microseconds(50));
+  EXPECT_EQ(steps[0].compute, microseconds(20));
+  EXPECT_EQ(steps[0].communication, microseconds(0));
+  EXPECT_EQ(steps[0].idle(), microseconds(10));
+  EXPECT_EQ(steps[1].span, microseconds(55));
+  EXPECT_EQ(steps[1].compute, microseconds(10));
+  EXPECT_EQ(steps[1].overlapped, microseconds(5));
+  EXPECT_EQ(steps[1].exposed(), microseconds(20));
+  EXPECT_EQ(steps[1].idle(), microseconds(10));
+}
+
+// On another GPU the second step hides nothing.
+TEST(Occupancy, OfAStepIsThatOfItsOwnGpu) {
+  const std::vector<Occupancy> steps =
+      occupancies_of({{0, {two_steps[0], two_steps[2]}}, {1, {two_steps[1], two_steps[3]}}}, 2);
+  EXPECT_EQ(steps[0].idle(), microseconds(30));
+  EXPECT_EQ(steps[1].overlapped, microseconds(0));
+}
+
+// Kernels of both steps alternate: from 20 to 30 alone nothing runs, which the second step's kernel ends.
+TEST(Occupancy, FindsNoGapWhereAnotherStepKeepsTheGpuBusy) {
+  Trace trace;
+  for (const int step : {0, 1}) {
+    trace.other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":3}})", step,
+                            3 * step));
+  }
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 5, 5, 1);
+  trace.call("hipLaunchKernel", 3, 1, 2).kernel("gemm", 1, 10, 5, 2);
+  trace.call("hipLaunchKernel", 1, 1, 3).kernel("gemm", 0, 15, 5, 3);
+  trace.call("hipLaunchKernel", 4, 1, 4).kernel("gemm", 1, 30, 5, 4);
+  const Profile profile = trace.read();
+  const std::vector<IdleGap> gaps = idle_gaps(profile, steps_of(profile));
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].step, 1u);
+  EXPECT_EQ(gaps[0].end - gaps[0].begin, microseconds(10));
+}
+
+}  // namespace
+}  // namespace c3sim::calibrate
