@@ -7,11 +7,22 @@
 
 namespace c3sim::calibrate {
 
+namespace {
+
+bool has_a_rate_of_its_own(const study::Trial& trial) {
+  const auto* const gemm = std::get_if<study::GemmTrial>(&trial);
+  return gemm != nullptr && gemm->shape.dtype != models::Dtype::bf16 && gemm->shape.dtype != models::Dtype::fp16;
+}
+
+}  // namespace
+
 Reading admit_to_fit(Reading reading) {
   std::vector<Measurement> admitted;
   for (Measurement& measurement : reading.measurements) {
     if (measurement.role == Role::predict) {
       reading.left_out.push_back({measurement.where(), "is marked predict"});
+    } else if (has_a_rate_of_its_own(measurement.trial)) {
+      reading.left_out.push_back({measurement.where(), "its GEMM is of no type that is fitted: bf16 and fp16 are"});
     } else if (study::is_concurrent(measurement.trial)) {
       reading.faults.push_back({measurement.where(), "", "a fit may not read a concurrent run"});
     } else {

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <exception>
 #include <system_error>
 
 #include "sim/config/config_error.h"
@@ -50,13 +51,20 @@ py::object cell_of(const study::Cell& cell) {
 
 // As ResultTable::to_json() has them.
 py::list rows_of(const study::ResultTable& table) {
-  std::vector<py::str> keys;
-  for (const study::Column& column : table.columns()) keys.emplace_back(column.key);
+  struct Names {
+    py::str key, group;
+  };
+  std::vector<Names> names;
+  for (const study::Column& column : table.columns()) names.push_back({column.key, column.group});
   py::list rows;
   for (const std::vector<study::Cell>& cells : table.rows()) {
     py::dict row;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (table.columns()[i].in_data) row[keys[i]] = cell_of(cells[i]);
+      const study::Column& column = table.columns()[i];
+      if (!column.in_data) continue;
+      py::dict holder = row;
+      if (!column.group.empty()) holder = row.attr("setdefault")(names[i].group, py::dict());
+      holder[names[i].key] = cell_of(cells[i]);
     }
     rows.append(std::move(row));
   }
@@ -86,14 +94,29 @@ py::dict answer_of(const study::Results& results, const std::vector<std::string>
 std::string refused(const Command& command, const study::Given& given) {
   for (const auto& [name, texts] : given) {
     const bool known = std::ranges::count(command.options, name, &study::Option::name) > 0;
-    if (!known) return "error: " + command.unknown(study::Option{.name = name, .form = {}, .help = {}}.typed()) + "\n";
+    if (known) continue;
+    return "error: " + command.unknown(study::Option{.name = name, .form = {}, .help = {}}.typed(), {}) + "\n";
   }
   return command.missing(given);
 }
 
+// Names of files may be no UTF-8.
+void raise_input_error(const std::string& why) {
+  PyErr_SetObject(py::module_::import("c3sim._core").attr("InputError").ptr(), text_of(why).ptr());
+}
+
+// Answers are Python's own values, of no --format.
+std::vector<Command> commands() {
+  std::vector<Command> commands = validate::all_commands();
+  for (Command& command : commands) {
+    std::erase_if(command.options, [](const study::Option& option) { return option.name == "format"; });
+  }
+  return commands;
+}
+
 py::dict ask(const Command& command, const study::Given& given, study::PlatformShelf& shelf) {
   if (const std::string why = refused(command, given); !why.empty()) {
-    PyErr_SetString(py::module_::import("c3sim._core").attr("InputError").ptr(), why.c_str());
+    raise_input_error(why);
     throw py::error_already_set();
   }
   std::vector<std::string> warnings;
@@ -120,7 +143,14 @@ py::dict ask(const Command& command, const study::Given& given, study::PlatformS
 
 PYBIND11_MODULE(_core, module) {
   using namespace c3sim;
-  py::register_exception<sim::ConfigError>(module, "InputError", PyExc_ValueError);
+  const py::exception<sim::ConfigError> input_error(module, "InputError", PyExc_ValueError);
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const sim::ConfigError& error) {
+      raise_input_error(error.what());
+    }
+  });
   py::enum_<Said>(module, "Said")
       .value("once", Said::once)
       .value("alone", Said::alone)
@@ -144,6 +174,6 @@ PYBIND11_MODULE(_core, module) {
       .def_readonly("notes", &Command::notes)
       .def_readonly("options", &Command::options)
       .def("ask", &ask);
-  module.def("commands", &validate::all_commands);
+  module.def("commands", &commands);
   module.attr("version") = C3SIM_VERSION;
 }

@@ -29,6 +29,19 @@ constexpr std::array<std::pair<std::string_view, models::GemmShape>, 7> table_i{
                                                                                  {"cb5", {106496, 8192, 16384}},
                                                                                  {"mb1", {8192, 57344, 8192}},
                                                                                  {"mb2", {16384, 106496, 8192}}}};
+// What libraries and frameworks call the formats of a GEMM.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> dtype_names{{{"BF16", "bf16"},
+                                                                                     {"bfloat16", "bf16"},
+                                                                                     {"bf16_r", "bf16"},
+                                                                                     {"FP16", "fp16"},
+                                                                                     {"float16", "fp16"},
+                                                                                     {"f16_r", "fp16"},
+                                                                                     {"FP8", "fp8"},
+                                                                                     {"f8_r", "fp8"},
+                                                                                     {"TF32", "tf32"},
+                                                                                     {"FP32", "fp32"},
+                                                                                     {"float32", "fp32"},
+                                                                                     {"f32_r", "fp32"}}};
 constexpr auto or_by_name = ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I";
 
 // Reads fields one by one, and notes what is wrong.
@@ -56,15 +69,6 @@ class FieldReader {
       }
       look_up(word.name, [&] { return word.of(question); });
     }
-  }
-
-  // What a GEMM is of: only one type has a model, and a name of it is all that is accepted.
-  void read_dtype() {
-    constexpr std::array<std::string_view, 4> bf16{"bf16", "BF16", "bfloat16", "bf16_r"};
-    std::string type(bf16.front());
-    read("dtype", study::word_of(type, ""));
-    if (std::ranges::find(bf16, type) != bf16.end()) return;
-    fault("dtype", fmt::format("'{}' has no model: bf16 is accepted", type.substr(0, 40)));
   }
 
   void fault(std::string_view name, std::string what) { arguments_.fault(name, std::move(what)); }
@@ -112,7 +116,6 @@ Value quantity_of(double& quantity, sim::Dimension dimension, double most, std::
 study::Trial read_gemm(FieldReader& fields) {
   study::GemmQuestion question;
   fields.read_words_of(question);
-  fields.read_dtype();
   study::GemmTrial trial{.shape = question.gemm, .before = question.before};
   if (!question.cus.empty()) trial.cus = question.cus.front();
   fields.read("nth", study::count_of(trial.nth, 0, study::any_count));
@@ -216,7 +219,6 @@ study::Trial read_c3(FieldReader& fields) {
   study::C3Question question;
   fields.read_words_of(question);
   fields.read("reserved", study::count_of(question.scenario.reserved, 0, study::all_cus));  // another name of reserve
-  fields.read_dtype();
   study::C3Trial trial{.scenario = question.scenario};
   if (!question.strategies.empty()) trial.strategy = question.strategies.front();
   return trial;
@@ -225,7 +227,8 @@ study::Trial read_c3(FieldReader& fields) {
 study::Trial read_dependent(FieldReader& fields) {
   study::DependentTrial trial;
   fields.need("gemm", value_of(trial.shape));
-  fields.read_dtype();
+  const std::vector<study::Choice<models::Dtype>> modelled{{"bf16", models::Dtype::bf16}};
+  fields.read("dtype", value_of(trial.shape.dtype, modelled));
   fields.need("schedule", value_of(trial.schedule, study::choices_of(study::all_dependent_schedules())));
   return trial;
 }
@@ -310,6 +313,10 @@ study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector
   for (const auto& [name, shape] : table_i) {
     const auto gemm = shaped.find("gemm");
     if (gemm != shaped.end() && gemm->second == name) gemm->second = models::to_string(shape);
+  }
+  if (const auto dtype = shaped.find("dtype"); dtype != shaped.end()) {
+    const auto* const known = std::ranges::find(dtype_names, dtype->second, &decltype(dtype_names)::value_type::first);
+    if (known != dtype_names.end()) dtype->second = known->second;
   }
   FieldReader reader(shaped);
   study::Trial trial = kind_of(kind).read(reader);

@@ -36,22 +36,39 @@ class Rows(list):
 
 
 def frame(rows):
-    """The rows of an answer, or of several one behind another, as a DataFrame of pandas."""
+    """The rows of an answer, or of several one behind another, as a DataFrame of pandas: "by_kind.gemm" as in CSV."""
     import pandas
 
-    table = pandas.DataFrame(list(rows))
+    table = pandas.DataFrame([_flat(row) for row in rows])
     if isinstance(rows, Rows):
         table.attrs.update(platform=rows.platform, warnings=rows.warnings, notes=rows.notes)
     return table
+
+
+def _flat(row):
+    flat = {}
+    for key, value in row.items():
+        flat.update({f"{key}.{each}": cell for each, cell in value.items()} if isinstance(value, dict) else {key: value})
+    return flat
 
 
 def _argument(name):
     return name + "_" if _keyword.iskeyword(name) else name
 
 
+def _bytes(typed, text):
+    """As command lines have it: the names of files may be no UTF-8."""
+    try:
+        if "\0" not in text:
+            return _os.fsencode(text)
+    except UnicodeEncodeError:
+        pass
+    raise InputError(f"{typed}: {text!r} is no text that a command line may have")
+
+
 def _text(typed, value):
     if isinstance(value, (str, _os.PathLike)):
-        return _os.fspath(value)
+        return _os.fsdecode(value)
     if hasattr(value, "__index__") or hasattr(value, "__float__"):  # numbers, those of NumPy among them
         return str(value)
     raise InputError(f"{typed}: {type(value).__name__} is no value: a text, a number, or a list of them is accepted")
@@ -61,9 +78,11 @@ def _texts(option, value):
     """What the command line would be given; nothing where it would not name the option."""
     if value is None or value is False:
         return []
-    if value is True:
-        if option.said == _Said.alone:
+    if option.said == _Said.alone:
+        if value is True:
             return ["yes"]
+        raise InputError(f"{option.typed}: {value!r} is no value: True or False is accepted")
+    if value is True:
         if option.said == _Said.maybe_alone:
             return [option.alone]
         raise InputError(f"{option.typed}: True is no value: {option.form} is accepted")
@@ -100,7 +119,7 @@ def _documentation(command, options):
 
 
 def _function(command, shelf):
-    options = [each for each in command.options if each.name != "format"]
+    options = command.options
     by_name = {_argument(each.name): each for each in options} | {each.name: each for each in options}
     places = [_argument(each.name) for each in options if _in_place(each)]
 
@@ -108,11 +127,17 @@ def _function(command, shelf):
         if len(placed) > len(places):
             raise InputError(f"error: {placed[len(places)]!r} is not expected of {command.name}")
         given = {}
+        named = set()
         for name, value in [*zip(places, placed), *said.items()]:
             option = by_name.get(name)
-            texts = [""] if option is None else _texts(option, value)
-            if texts:
-                given[name if option is None else option.name] = texts
+            if option is None:
+                given[_bytes("error", name)] = [b""]
+                continue
+            if option.name in named:
+                raise InputError(f"error: {option.typed} is given twice")
+            named.add(option.name)
+            if texts := _texts(option, value):
+                given[option.name] = [_bytes(option.typed, text) for text in texts]
         answer = command.ask(given, shelf)
         return answer["text"] or Rows(answer)
 

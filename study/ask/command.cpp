@@ -33,8 +33,7 @@ std::string Command::missing(const Given& given) const {
                      example.empty() ? "" : fmt::format("for example: {}\n", example));
 }
 
-std::string Command::unknown(const std::string& typed) const {
-  std::vector<std::string> known{"--help"};
+std::string Command::unknown(const std::string& typed, std::vector<std::string> known) const {
   for (const Option& option : options) {
     if (option.has_name()) known.push_back(option.typed());
     if (!option.also.empty()) known.push_back("--" + option.also);

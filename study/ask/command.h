@@ -23,8 +23,8 @@ struct Command {
 
   // All that it cannot do without and that was not said, with the example that has it; empty where nothing is missing.
   std::string missing(const Given& given) const;
-  // The option as it was typed is none.
-  std::string unknown(const std::string& typed) const;
+  // The option as it was typed is none; `known` are options beside those of the command.
+  std::string unknown(const std::string& typed, std::vector<std::string> known = {"--help"}) const;
 };
 
 // The step that the options of c3sim step ask for, with its model. What is missing or no value `arguments` gathers.

@@ -5,6 +5,7 @@
 #include "sim/config/config_error.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
+#include "study/c3/c3_study.h"
 #include "study/work/config_folders.h"
 
 namespace c3sim::study {
@@ -20,6 +21,13 @@ constexpr auto schema_examples =
     "  # yaml-language-server: $schema=experiment.json";
 
 Json reference(const std::string& definition) { return {{"$ref", "#/definitions/" + definition}}; }
+
+// Their names.
+Json one_of(const auto& choices) {
+  Json names = Json::array();
+  for (const auto& choice : choices) names.push_back(std::string(choice.first));
+  return {{"enum", std::move(names)}};
+}
 
 // What a file may say of it.
 Json schema_of(const Value& value) {
@@ -79,6 +87,12 @@ Json schema_from(std::istream& outline) {
   add_words<models::FusedSpec>(of["fused"]);
   add_words<models::SdmaPacketList>(of["packets"]);
   add_words<StoredRange>(of["stored"]);
+  of["operation"]["properties"]["priority"] = one_of(priorities);
+  Json& file = schema["properties"];
+  file["protocol"] = one_of(protocol_choices());
+  file["pairs"]["items"]["properties"]["class"] = one_of(length_class_choices());
+  file["collectives"]["items"] = one_of(collective_choices());
+  file["splits"] = one_of(split_choices());
   permit_expressions(schema);
   return schema;
 }

@@ -113,8 +113,7 @@ Figures of_loads(const models::PlatformSpec& platform, const LoadTrial& trial) {
   const models::MemorySpec& memory = platform.gpu.memory;
   if (trial.working_set <= memory.l2_capacity) return {};
   const double hits = std::min(1.0, memory.cache_capacity / trial.working_set);
-  const double bus =
-      trial.beside_reads / memory.hbm_read_efficiency + (1.0 - trial.beside_reads) / memory.hbm_write_efficiency;
+  const double bus = memory.bus_bytes(trial.beside_reads, 1.0 - trial.beside_reads);
   const sim::LoadedLatency hbm{memory.hbm_latency, memory.queueing_factor};
   const sim::Seconds beyond_cache = hbm.at(trial.beside * bus / memory.hbm_rate);
   return {{Figure::latency, (sim::to_seconds(memory.cache_latency) + (1.0 - hits) * beyond_cache).value()}};

@@ -26,15 +26,25 @@ int all_gpus_of(const models::PlatformSpec& platform) { return platform.gpus; }
 int last_gpu(const models::PlatformSpec& platform) { return platform.gpus - 1; }
 int last_engine(const models::PlatformSpec& platform) { return platform.gpu.sdma.engines - 1; }
 
+// Its extents: what they are of is a word of its own.
 Value value_of(models::GemmShape& shape) {
-  const auto take = [&shape](const Entry& in) {
+  const auto set = [&shape](models::GemmShape extents) {
+    extents.dtype = shape.dtype;
+    shape = extents;
+  };
+  const auto take = [set](const Entry& in) {
     const models::ParsedGemmShape parsed = models::parse_gemm_shape(in.section.text(in.key));
     if (!parsed.ok() && in.section.is_sound(in.key)) in.section.fault(in.key, parsed.error);
-    shape = parsed.shape;
+    set(parsed.shape);
+  };
+  const auto text = [&shape] {
+    models::GemmShape extents = shape;
+    extents.dtype = {};
+    return extents == models::GemmShape{} ? "" : models::to_string(extents);
   };
   return {.form = "MxNxK",
-          .read = [&shape](const Reading& in) { shape = in.arguments.gemm(in.option, in.text); },
-          .text = [&shape] { return shape == models::GemmShape{} ? "" : models::to_string(shape); },
+          .read = [set](const Reading& in) { set(in.arguments.gemm(in.option, in.text)); },
+          .text = text,
           .take = take,
           .accepted = "MxNxK such as 8192x57344x8192 is accepted"};
 }

@@ -10,7 +10,8 @@ namespace {
 
 using enum Needed;
 
-constexpr std::string_view gemm_help = "GEMM on every GPU, in BLAS order, two bytes per element";
+constexpr std::string_view gemm_help = "GEMM on every GPU, in BLAS order";
+constexpr std::string_view dtype_help = "Format of its elements (bf16 unless given)";
 
 int engines_to_peers(const models::PlatformSpec& platform) {
   return platform.gpu.sdma.engines - platform.gpu.sdma.host_engines;
@@ -45,6 +46,7 @@ Value access_of(std::string& access) {
 const Words<C3Question>& words_of(const C3Question&) {
   static const Words<C3Question> words{
       {"gemm", [](auto& q) { return value_of(q.scenario.gemm); }, gemm_help, always},
+      {"dtype", [](auto& q) { return value_of(q.scenario.gemm.dtype, dtype_choices()); }, dtype_help},
       {"collective", [](auto& q) { return value_of(q.scenario.collective, collective_choices()); },
        "Collective over all GPUs", always},
       {"bytes", [](auto& q) { return value_of(q.scenario.bytes); }, "Whole array of one GPU, with its unit: 896MiB",
@@ -77,6 +79,7 @@ const Words<C3Question>& words_of(const C3Question&) {
 const Words<GemmQuestion>& words_of(const GemmQuestion&) {
   static const Words<GemmQuestion> words{
       {"gemm", [](auto& q) { return value_of(q.gemm); }, gemm_help, always},
+      {"dtype", [](auto& q) { return value_of(q.gemm.dtype, dtype_choices()); }, dtype_help},
       {"cus", [](auto& q) { return counts_of(q.cus, 1, all_cus); },
        "CUs of each GPU, as many on every XCD; counts separated by commas (all unless given)"},
       {"before", [](auto& q) { return value_of(q.before, before_choices()); },

@@ -13,13 +13,13 @@ constexpr int most_pieces = 1024;
 constexpr int most = models::AttentionShape::largest_extent;
 constexpr sim::Limits<sim::Bytes> none_too{sim::Bytes(0.0), largest_array};
 constexpr sim::Limits<sim::Bytes> element_sizes{sim::Bytes(1.0), sim::Bytes(64.0)};
-constexpr std::string_view dtype_help = "format of its elements; bf16 unless given";
+constexpr std::string_view operation_dtype_help = "format of its elements; bf16 unless given";
 constexpr std::string_view workgroups_help = "of 1024 threads; one that fills it on every CU unless given";
 
-// Of tables also an all-reduce, which is fused in its first half.
+// In tables an all-reduce is fused in its first half alone.
 Value fused_kind_of(models::CollectiveKind& kind) {
   Value value = value_of(kind, collective_choices());
-  value.schema = R"({"enum": ["reduce_scatter", "all_to_all", "all_gather"]})";
+  value.schema = R"({"enum": ["reduce_scatter", "all_reduce", "all_to_all", "all_gather"]})";
   return value;
 }
 
@@ -31,7 +31,7 @@ const Words<models::GemmShape>& words_of(const models::GemmShape&) {
   static const Words<models::GemmShape> words{
       {"gemm", [](auto& s) { return value_of(s); }, "m x n x k as BLAS has them, n being tokens: 8192x57344x8192",
        always},
-      {"dtype", [](auto& s) { return value_of(s.dtype, dtype_choices()); }, dtype_help}};
+      {"dtype", [](auto& s) { return value_of(s.dtype, dtype_choices()); }, operation_dtype_help}};
   return words;
 }
 
@@ -46,7 +46,7 @@ const Words<models::AttentionShape>& words_of(const models::AttentionShape&) {
       {"head_dim", [](auto& s) { return whole_of(s.head_dim, 1, 4096); }, "elements of a query, key or value", always},
       {"causal", [](auto& s) { return value_of(s.causal); }, "each query sees the keys before it; true unless given"},
       {"gradient", [](auto& s) { return value_of(s.backward); }, "of queries, keys and values"},
-      {"dtype", [](auto& s) { return value_of(s.dtype, dtype_choices()); }, dtype_help}};
+      {"dtype", [](auto& s) { return value_of(s.dtype, dtype_choices()); }, operation_dtype_help}};
   return words;
 }
 
@@ -85,7 +85,7 @@ const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec&)
 const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
   static const Words<models::FusedSpec> words{
       {"gemm", [](auto& s) { return value_of(s.gemm); }, "of each GPU", always},
-      {"dtype", [](auto& s) { return value_of(s.gemm.dtype, dtype_choices()); }, dtype_help},
+      {"dtype", [](auto& s) { return value_of(s.gemm.dtype, dtype_choices()); }, operation_dtype_help},
       {"kind", [](auto& s) { return fused_kind_of(s.kind); },
        "of its result, or all_gather of its operand; reduce_scatter unless given", at_points},
       {"path", [](auto& s) { return value_of(s.path, fused_path_choices()); }, "direct unless given"},

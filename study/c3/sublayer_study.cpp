@@ -145,7 +145,7 @@ std::vector<Shown<One>> facts_of(const SublayerStudy& study) {
   return facts;
 }
 
-std::vector<FusedStrategy> read_fused_strategies(sim::Section section) {
+std::vector<FusedStrategy> read_fused_strategies(sim::Section section, const models::PlatformSpec& platform) {
   std::vector<FusedStrategy> strategies;
   for (const std::string& name : section.keys()) {
     sim::Section one = section.section(name);
@@ -159,6 +159,9 @@ std::vector<FusedStrategy> read_fused_strategies(sim::Section section) {
         one.choice<models::NearMemory>("near_memory", models::near_memory_names, models::NearMemory::none);
     strategy.arbitration =
         one.choice<models::Arbitration>("arbitration", models::arbitration_names, models::Arbitration::off);
+    const models::MemorySpec memory = machine_for(platform, strategy).gpu.memory;
+    if (const std::string why = memory.why_no_near_memory(); !why.empty()) one.fault("near_memory", why);
+    if (const std::string why = memory.why_no_arbitration(); !why.empty()) one.fault("arbitration", why);
   }
   return strategies;
 }
@@ -167,13 +170,18 @@ std::vector<Sublayer> read_sublayers(sim::Section& root) {
   std::vector<Sublayer> sublayers;
   sim::Section models = root.section("models");
   sim::Section products = root.section("sublayers");
+  constexpr auto one_is_needed = "at least one is needed";
+  if (models.keys().empty() && root.is_sound("models")) root.fault("models", one_is_needed);
+  if (products.keys().empty() && root.is_sound("sublayers")) root.fault("sublayers", one_is_needed);
   std::vector<std::pair<std::string, std::int64_t>> contractions;
   for (const std::string& name : products.keys()) contractions.emplace_back(name, products.integer(name, 1, 64));
   for (const std::string& name : models.keys()) {
     sim::Section model = models.section(name);
     const std::int64_t hidden = model.integer("hidden", 1, models::GemmShape::largest_extent / 64);
     const bool large = model.flag("large", false);
-    for (const int gpus : model.integers("gpus", 2, 64)) {
+    const std::vector<int> nodes = model.integers("gpus", 2, 64);
+    if (nodes.empty() && model.is_sound("gpus")) model.fault("gpus", "at least one number of GPUs is needed");
+    for (const int gpus : nodes) {
       if (hidden % gpus != 0) {
         model.fault("gpus", fmt::format("{} features do not divide by {} GPUs", hidden, gpus));
         continue;
@@ -194,7 +202,7 @@ SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
   for (const int tokens : root.integers("tokens", 1, 1 << 24)) study.tokens.push_back(tokens);
   if (study.tokens.empty()) root.fault("tokens", "at least one number of tokens is needed");
   study.sublayers = read_sublayers(root);
-  study.strategies = read_fused_strategies(root.section("fused"));
+  study.strategies = read_fused_strategies(root.section("fused"), testbed.platform());
   const models::GpuSpec& gpu = testbed.platform().gpu;
   study.splits = root.integers("cus_apart", 1, gpu.cus() - gpu.memory.xcds);
   sim::Section published = root.section("published");

@@ -137,7 +137,6 @@ bool uses_cus(const Work& work, const models::PlatformSpec& platform) {
 }
 
 int read_priority(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
-  constexpr std::array<std::pair<std::string_view, int>, 3> priorities{{{"low", -1}, {"normal", 0}, {"high", 1}}};
   if (!operation.has("priority")) return 0;
   if (!uses_cus(work, platform))
     operation.fault("priority", "copy engines take no CUs, nor does the host: only kernels wait for them");

@@ -285,31 +285,27 @@ class Play {
     stored_.try_emplace(place, simulator_,
                         fmt::format("{} to {} of what {} stores", sim::to_string(stored->begin),
                                     sim::to_string(stored->end), kernel.name),
-                        gpus, trigger_on(*stored));
+                        gpus, models::policy_of(stored->trigger).on(platform_), stored_at_once(stored->by));
   }
-  // What a kernel has stored. A tracker without an entry for each tile that is being stored sees nothing before the
-  // end; of kernels that are no GEMMs each CU stores one.
   void note_stores(std::size_t kernel, const models::KernelProgress& progress) {
     const sim::Bytes all = stored_by(schedule_[kernel].work);
     const double done = static_cast<double>(progress.done) / progress.all;
     for (auto& [waits, range] : stored_) {
       const StoredRange& stored = *schedule_[waits].stored;
       if (stored.by != kernel || range.seen.contains(progress.gpu)) continue;
-      const bool early = !range.trigger.at_end && done * all >= stored.end;
+      const bool early = range.counted > 0.0 && done * range.counted * all >= stored.end;
       if (!early && progress.done < progress.all) continue;
       range.seen.insert(progress.gpu);
       simulator_.schedule(simulator_.now() + range.trigger.notice, [there = &range.there] { there->count_down(); });
     }
   }
-  models::Trigger trigger_on(const StoredRange& stored) const {
-    models::Trigger trigger = models::policy_of(stored.trigger).on(platform_);
-    const Operation& kernel = schedule_[stored.by];
+  // Tiles; of kernels that are no GEMMs each CU stores one.
+  std::int64_t stored_at_once(std::size_t place) const {
+    const Operation& kernel = schedule_[place];
     const models::GpuSpec& gpu = platform_.gpu;
     const int cus = gpu.memory.xcds * kernel.mask.cus(gpu.cus_per_xcd);
     const auto* const shape = std::get_if<models::GemmShape>(&kernel.work);
-    const std::int64_t at_once = shape ? models::stored_at_once(models::plan_gemm(gpu, *shape), gpu, cus) : cus;
-    if (trigger.entries > 0 && trigger.entries < at_once) trigger.at_end = true;
-    return trigger;
+    return shape ? models::stored_at_once(models::plan_gemm(gpu, *shape), gpu, cus) : cus;
   }
 
   sim::Task<> carry_out(const models::GemmShape& shape, std::size_t place) {
@@ -332,8 +328,7 @@ class Play {
       co_return;
     }
     if (!copy.everywhere) {
-      const models::SdmaCopyPhases phases =
-          co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place));
+      const models::SdmaCopyPhases phases = co_await run_copy(copy, place);
       if (!queued_[place]) timeline_.operations[place].phases = phases;
       co_return;
     }
@@ -347,8 +342,12 @@ class Play {
     }
     co_await done.wait();
   }
+  sim::Task<models::SdmaCopyPhases> run_copy(const models::SdmaCopySpec& copy, std::size_t place) {
+    const bool told = schedule_[place].stored && stored_.at(place).trigger.told;
+    return models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place), told);
+  }
   sim::Task<> copy_one(models::SdmaCopySpec copy, std::size_t place, sim::Latch& done) {
-    co_await models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place));
+    co_await run_copy(copy, place);
     done.count_down();
   }
   sim::Task<> carry_out(const models::SdmaPacketList& list, std::size_t place) {
@@ -390,10 +389,12 @@ class Play {
   std::deque<sim::Gate> ready_, ended_, known_;
   std::deque<models::MemoryWord> turns_;  // by place, of queued copies
   struct RangeOfStores {
-    RangeOfStores(sim::Simulator& simulator, std::string name, std::size_t gpus, models::Trigger by)
-        : there(simulator, std::move(name), gpus), trigger(by) {}
+    RangeOfStores(sim::Simulator& simulator, std::string name, std::size_t gpus, models::Trigger by,
+                  std::int64_t at_once)
+        : there(simulator, std::move(name), gpus), trigger(by), counted(by.counted(at_once)) {}
     sim::Latch there;
     models::Trigger trigger;
+    double counted;        // of what is stored while the kernel runs
     std::set<int> seen{};  // GPUs on which it is there
   };
   std::map<std::size_t, RangeOfStores> stored_;  // by the place of who waits

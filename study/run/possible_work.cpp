@@ -18,7 +18,12 @@ std::string reason_against(const models::GemmShape& shape, const models::Node& n
   }
   const models::GpuSpec& gpu = node.spec().gpu;
   if (!gpu.gemm.precision(shape.dtype)) {
-    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions)", models::to_string(shape.dtype));
+    std::string known;
+    for (const models::Dtype dtype : models::all_dtypes) {
+      if (gpu.gemm.precision(dtype)) known.append(known.empty() ? "" : ", ").append(models::to_string(dtype));
+    }
+    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions): {} are accepted",
+                       models::to_string(shape.dtype), known);
   }
   // Each wave is simulated: seconds for a million.
   constexpr std::int64_t most_waves = 1 << 21;

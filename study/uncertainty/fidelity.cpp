@@ -95,7 +95,8 @@ Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::Pla
 
 Fidelity fidelity_of(const models::GemmShape& shape, int cus, const models::PlatformSpec& platform) {
   const std::string work = cus == platform.gpu.cus() ? std::string(gemms) : "gemm on fewer CUs";
-  Fidelity weakest = Fidelity::calibrated;
+  const bool rate_fitted = !platform.gpu.gemm.others[static_cast<std::size_t>(shape.dtype)];
+  Fidelity weakest = rate_fitted ? Fidelity::calibrated : Fidelity::extrapolated;
   for (const sim::Bytes matrix : matrices_of(shape)) {
     weakest = weaker(weakest, look_up(platform, work, gemms, matrix));
   }

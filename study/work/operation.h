@@ -3,11 +3,14 @@
 // the host, or nothing for a while; and when each piece of it may start.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -86,6 +89,9 @@ struct StoredRange {
   models::TriggerChoice trigger{};
   auto operator<=>(const StoredRange&) const = default;
 };
+
+// Of kernels, by the names that files have for them.
+inline constexpr std::array<std::pair<std::string_view, int>, 3> priorities{{{"low", -1}, {"normal", 0}, {"high", 1}}};
 
 // One piece of work within a schedule. It begins `delay` after everything in `after` has ended; what may start at the
 // same instant is launched in the order of the schedule. A kernel without a delay is queued: the host launches it

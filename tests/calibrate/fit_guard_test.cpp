@@ -78,6 +78,16 @@ TEST_F(FitGuard, PassesOverARowMarkedPredictInAnyTable) {
   EXPECT_EQ(reading.left_out[0].where, "f.csv:3");
 }
 
+// Rates of other formats are no unknowns of a fit: their GEMMs would move those of bf16.
+TEST_F(FitGuard, PassesOverGemmsOfOtherFormats) {
+  const Reading reading = read_for_fit(
+      shipped(), written("gemms.csv", "gemm,time_us,dtype\n8192x8192x8192,2000,bf16\n8192x8192x8192,1100,fp8\n"));
+  ASSERT_EQ(reading.measurements.size(), 1u);
+  EXPECT_EQ(reading.measurements[0].line, 2);
+  ASSERT_EQ(reading.left_out.size(), 1u);
+  EXPECT_EQ(reading.left_out[0].where, "gemms.csv:3");
+}
+
 TEST_F(FitGuard, RefusesAConcurrentRowInAFileThatNobodyListed) {
   EXPECT_THAT(faults_of(run_columns + "c3,cb1,all_gather,1024,nccl_gemm_first,132,100\n"),
               HasSubstr("f.csv:2: a fit may not read a concurrent run"));

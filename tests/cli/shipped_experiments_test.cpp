@@ -69,7 +69,7 @@ std::string name_of(const testing::TestParamInfo<Parameters>& one) {
 }
 
 // Studies are of many runs each.
-const std::set<std::string> studies{"conccl", "ficco", "ficco_scatter"};
+const std::set<std::string> studies{"conccl", "ficco", "ficco_scatter", "ficco_triggered", "t3"};
 
 auto everywhere(bool is_study) {
   std::vector<std::string> names = names_in(configs / "experiments");

@@ -50,6 +50,7 @@ void expect_same(const study::Trial& trial, const std::vector<std::pair<std::str
 TEST(TrialCommand, OfAGemm) {
   expect_same(study::GemmTrial{{2048, 1024, 512}}, {{"time_us", Figure::time}});
   expect_same(study::GemmTrial{{2048, 1024, 512}, 240}, {{"time_us", Figure::time}});
+  expect_same(study::GemmTrial{{2048, 1024, 512, models::Dtype::fp8}}, {{"time_us", Figure::time}});
   expect_same(study::GemmTrial{.shape = {4096, 4096, 4096}, .before = study::Before::traffic},
               {{"time_us", Figure::time}});
   study::GemmTrial after{.shape = {4096, 4096, 4096}, .before = study::Before::collective};

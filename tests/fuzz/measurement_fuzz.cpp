@@ -56,7 +56,10 @@ void require_sound(const Measurement& measurement) {
 }
 
 bool is_admissible(const Measurement& measurement) {
-  return measurement.role != Role::predict && !study::is_concurrent(measurement.trial);
+  const auto* const gemm = std::get_if<study::GemmTrial>(&measurement.trial);
+  const bool is_fitted =
+      gemm == nullptr || gemm->shape.dtype == models::Dtype::bf16 || gemm->shape.dtype == models::Dtype::fp16;
+  return measurement.role != Role::predict && is_fitted && !study::is_concurrent(measurement.trial);
 }
 
 void require_guarded(Reading reading) {

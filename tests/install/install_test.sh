@@ -65,6 +65,7 @@ for file in usr/bin/c3sim usr/bin/c3sim-measure usr/share/c3sim/configs/platform
 done
 dpkg-deb --contents "$build"/packages/c3sim-dev_*.deb >development.txt
 grep -q ' \./usr/include/c3sim/study/c3/strategy.h$' development.txt || fail "c3sim-dev lacks headers"
+if grep -q '/include/c3sim/calibrate/measure/' development.txt; then fail "c3sim-dev has headers that no program asks by"; fi
 if [ -d "$packages/c3sim" ]; then
   python=$(ls "$build"/packages/python3-c3sim_*.deb)
   depends=$(dpkg-deb --field "$python" Depends)

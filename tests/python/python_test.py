@@ -3,6 +3,7 @@
 import concurrent.futures
 import inspect
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,13 @@ import c3sim
 
 PROGRAM = sys.argv.pop(1)
 ROOT = Path(__file__).resolve().parents[2]
+FEW_REQUESTS = """name: few
+model: llama3-8b
+requests: 4
+prompt: 64
+output: 4
+rate: 8
+"""
 PAIR = dict(gemm="8192x57344x8192", collective="all_gather", bytes="896MiB")
 
 
@@ -61,6 +69,12 @@ class Answers(unittest.TestCase):
         experiment = str(ROOT / "configs" / "experiments" / "layer_overlap.yaml")
         self.same(c3sim.run(experiment), "run", experiment)
         self.same(c3sim.validate("power"), "validate", "power")
+        self.same(c3sim.step(model="llama3-8b", phase="decode", layers=1, context=128, tp=8),
+                  "step", "--model", "llama3-8b", "--phase", "decode", "--layers", "1", "--context", "128", "--tp", "8")
+        with tempfile.TemporaryDirectory() as folder:
+            study = Path(folder) / "few.yaml"
+            study.write_text(FEW_REQUESTS)
+            self.same(c3sim.serve(study, rate=4), "serve", str(study), "--rate", "4")
 
     def test_of_a_flag_that_may_have_a_value(self):
         asked = dict(collective="all_gather", backend="sdma", bytes="64KiB")
@@ -76,9 +90,17 @@ class Answers(unittest.TestCase):
 
     def test_are_frames_where_pandas_is(self):
         rows = c3sim.gemm(gemm="1024x1024x1024")
+        step = c3sim.step(model="llama3-8b", phase="decode", layers=1)
         with mock.patch.dict(sys.modules, pandas=types.SimpleNamespace(DataFrame=_Frame)):
             frame = c3sim.frame(rows)
+            flat, = c3sim.frame(step).rows
         self.assertEqual((frame.rows, frame.attrs["platform"]), (rows, "mi300x"))
+        groups = [key for key, value in step[0].items() if isinstance(value, dict)]
+        self.assertTrue(groups)
+        for group in groups:  # as the columns of CSV: "by_kind.gemm"
+            self.assertNotIn(group, flat)
+            for key, value in step[0][group].items():
+                self.assertEqual(flat[f"{group}.{key}"], value)
 
 
 class _Frame:
@@ -115,6 +137,38 @@ class Faults(unittest.TestCase):
         with self.assertRaisesRegex(c3sim.InputError, "'mi300x' is not expected of gemm"):
             c3sim.gemm("mi300x")
         self.assertTrue(issubclass(c3sim.InputError, ValueError))
+
+    def test_are_told_of_flags_that_are_no_truth(self):
+        for value in ("no", "yes", 0, 1, [True]):
+            with self.assertRaisesRegex(c3sim.InputError, "^--explain: .* True or False is accepted$"):
+                c3sim.gemm(gemm="64x64x64", explain=value)
+        self.assertEqual(list(c3sim.gemm(gemm="64x64x64", explain=None).tables), ["results"])
+
+    def test_are_told_of_what_is_no_argument(self):
+        for name in ("format", "help"):  # which the command line has, and which no argument is meant by
+            with self.assertRaisesRegex(c3sim.InputError, f"^error: '--{name}' is no option of gemm") as raised:
+                c3sim.gemm(gemm="64x64x64", **{name: True})
+            self.assertNotIn(f"--{name}", str(raised.exception).split("is no option")[1])
+
+    def test_are_told_of_what_is_given_twice(self):
+        with self.assertRaisesRegex(c3sim.InputError, "^error: --from is given twice$"):
+            c3sim.copy(from_="gpu0", **{"from": "gpu1"}, to="host", bytes="1MiB")
+        with self.assertRaisesRegex(c3sim.InputError, "^error: FILE is given twice$"):
+            c3sim.run("a.yaml", file="b.yaml")
+
+    # Names of files are bytes, which Python has as text with surrogates. No command line holds a NUL.
+    def test_of_texts_that_are_no_utf_8_are_of_what_was_asked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            platform = Path(os.fsdecode(os.fsencode(folder) + b"/\xff.yaml"))
+            platform.write_text('base: h200\nname: {value: odd, source: "this test", kind: assumed}\n')
+            self.assertEqual(c3sim.gemm(gemm="64x64x64", platform=platform).platform, "odd")
+        with self.assertRaisesRegex(c3sim.InputError, "absent\N{REPLACEMENT CHARACTER}.yaml"):
+            c3sim.run("absent\udcff.yaml")
+        for text in ("64x\x0064x64", "\ud800"):
+            with self.assertRaisesRegex(c3sim.InputError, "^--gemm: '.*' is no text that a command line may have$"):
+                c3sim.gemm(gemm=text)
+            with self.assertRaises(c3sim.InputError):
+                c3sim.gemm(gemm="64x64x64", **{text: 1})
 
 
 class Company(unittest.TestCase):

@@ -36,9 +36,29 @@ slips = {
     "an option that commands alone have": lambda file: file["operations"][1]["collective"].update(cus=8),
     "no pieces": lambda file: file["operations"][0].update(pieces=0),
     "an unknown priority": lambda file: file["operations"][0].update(priority="urgent"),
+    "an unknown protocol": lambda file: file.update(protocol="steddy"),
+    "an unknown collective of a study": lambda file: file.update(collectives=["allgather"]),
+    "unknown splits": lambda file: file.update(splits="coarse"),
+    "an unknown class of a pair": lambda file: file.update(pairs=[{"gemm": "a", "bytes": "1KiB", "class": "long"}]),
+}
+# What readers take the schema takes, too.
+choices = {
+    "protocol": ["steady", "shot", "rounds"],
+    "splits": ["paper", "fine"],
+    "collectives": [["all_gather", "all_to_all", "all_reduce", "reduce_scatter", "broadcast"]],
+    "pairs": [[{"gemm": "a", "bytes": "1KiB", "class": each} for each in ("G-long", "C-long", "GC-equal")]],
 }
 if list(validator.iter_errors(right)):
     failures.append("the file to slip in is wrong itself")
+for key, values in choices.items():
+    for value in values:
+        for error in validator.iter_errors(right | {key: value}):
+            failures.append(f"the schema refuses {key}: {value}: {error.message[:200]}")
+for priority in ("low", "normal", "high"):
+    same = copy.deepcopy(right)
+    same["operations"][0].update(priority=priority)
+    if list(validator.iter_errors(same)):
+        failures.append(f"the schema refuses priority: {priority}")
 for slip, make in slips.items():
     wrong = copy.deepcopy(right)
     make(wrong)

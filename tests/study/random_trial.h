@@ -24,7 +24,8 @@ T any_choice(const std::vector<Choice<T>>& choices) {
 
 inline std::optional<int> maybe_count() { return any_of<std::optional<int>>({std::nullopt, 1, 8, 16}); }
 inline models::GemmShape any_shape() {
-  return any_of<models::GemmShape>({{64, 128, 256}, {128, 64, 256}, {64, 256, 128}, {16777216, 1, 1}});
+  return any_of<models::GemmShape>(
+      {{64, 128, 256}, {64, 128, 256, models::Dtype::fp8}, {128, 64, 256}, {64, 256, 128}, {16777216, 1, 1}});
 }
 // Neighbours, and what is written with a unit.
 inline sim::Bytes any_bytes() {

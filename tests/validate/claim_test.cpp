@@ -54,7 +54,7 @@ TEST(Claim, IsToldWithTheIntervalOfEachOfItsValues) {
 
 // What follows from power has an interval, since the energies of the MI300X have errors; what follows from cases has
 // none where no case is given.
-TEST(Claim, HasIntervalsOfAnEnsemble) {
+TEST(Claim, FullHasIntervalsOfAnEnsemble) {
   const Library library = shipped_library();
   const study::Ensemble ensemble(library.platforms({"mi300x", {}}), {.draws = study::fewest_draws, .seed = 1});
   study::Testbed testbed(library.platforms({"mi300x", {}}).spec);

@@ -41,6 +41,26 @@ TEST(TrialFields, ReadAGemm) {
             (study::GemmTrial{{18432, 8192, 16384}, 240, 0, 5_us}));
 }
 
+TEST(TrialFields, ReadTheFormatOfAGemmByWhateverNameItHas) {
+  const auto format = [](const char* kind, const char* name) {
+    Fields fields{{"gemm", "64x128x256"}, {"dtype", name}};
+    if (std::string_view(kind) == "c3") fields.merge(Fields{{"collective", "all_gather"}, {"bytes", "1KiB"}});
+    std::vector<FieldFault> faults;
+    const study::Trial trial = read_trial(kind, fields, faults);
+    const auto* const gemm = std::get_if<study::GemmTrial>(&trial);
+    return gemm != nullptr ? gemm->shape.dtype : std::get<study::C3Trial>(trial).scenario.gemm.dtype;
+  };
+  for (const char* const kind : {"gemm", "c3"}) {
+    for (const char* const name : {"bf16", "BF16", "bfloat16", "bf16_r"})
+      EXPECT_EQ(format(kind, name), models::Dtype::bf16) << name;
+    for (const char* const name : {"fp8", "FP8", "f8_r"}) EXPECT_EQ(format(kind, name), models::Dtype::fp8) << name;
+    for (const char* const name : {"fp32", "float32", "f32_r"})
+      EXPECT_EQ(format(kind, name), models::Dtype::fp32) << name;
+  }
+  EXPECT_THAT(faults_of_fields("dependent", {{"gemm", "64x128x256"}, {"schedule", "shard_overlap"}, {"dtype", "fp8"}}),
+              ElementsAre(HasSubstr("dtype: 'fp8' is not known; ")));
+}
+
 // ConCCL, Table I.
 TEST(TrialFields, KnowTheGemmsOfThePaper) {
   const auto shape = [](const char* name) { return trial_of<study::GemmTrial>("gemm", {{"gemm", name}}).shape; };

@@ -77,11 +77,14 @@ TEST(UnusedColumns, ThoseThatAListOfRolesAsksForAreUsed) {
 }
 
 // A GEMM of another type is slower or faster; no column says so unless this one is read.
-TEST(UnusedColumns, TypeOfAGemmIsReadAndOnlyBf16HasAModel) {
-  const Reading reading = read_as_shipped("gemm,time_us,dtype\n8192x8192x8192,2000,bf16\n8192x8192x8192,9000,fp32\n");
-  EXPECT_THAT(reading.measurements, SizeIs(1));
-  EXPECT_THAT(reading.faults,
-              ElementsAre(sim::Fault{"runs/f.csv:3:21", "dtype", "'fp32' has no model: bf16 is accepted"}));
+TEST(UnusedColumns, TypeOfAGemmIsRead) {
+  const Reading reading = read_as_shipped(
+      "gemm,time_us,dtype\n8192x8192x8192,2000,bf16_r\n8192x8192x8192,9000,fp32\n8192x8192x8192,1500,int8\n");
+  ASSERT_THAT(reading.measurements, SizeIs(2));
+  EXPECT_EQ(study::to_string(reading.measurements[0].trial), "gemm 8192x8192x8192");
+  EXPECT_EQ(study::to_string(reading.measurements[1].trial), "gemm 8192x8192x8192 fp32");
+  EXPECT_THAT(reading.faults, ElementsAre(sim::Fault{"runs/f.csv:4:21", "dtype",
+                                                     "'int8' is not known; known are: bf16, fp16, fp8, tf32, fp32"}));
 }
 
 // The form of a suite is made for its table: what else that one holds is left alone on purpose, another's is not.

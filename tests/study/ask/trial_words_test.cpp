@@ -111,6 +111,7 @@ TEST(TrialKinds, HaveNamesOfTheirOwn) {
 
 TEST(TrialCommands, AreThoseOfTheReadme) {
   EXPECT_EQ(command_of(GemmTrial{{8192, 8192, 8192}, 240}), "gemm --gemm 8192x8192x8192 --cus 240");
+  EXPECT_EQ(command_of(GemmTrial{{64, 128, 256, models::Dtype::fp8}}), "gemm --gemm 64x128x256 --dtype fp8");
   EXPECT_EQ(command_of(CopyTrial{{0, models::host_device, 1_MiB, 1}}),
             "copy --from gpu0 --to host --bytes 1MiB --engine 1 --phases");
   C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, Splits::paper, 3_us},

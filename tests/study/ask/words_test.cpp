@@ -38,6 +38,21 @@ TEST(Words, SpelledReadBackAsTheSame) {
   EXPECT_EQ(told<CollectiveQuestion>({{"bytes", {"1KiB:16KiB:x4"}}}).sizes.size(), 3u);
 }
 
+// A GEMM's extents and what they are of are two words, in any order.
+TEST(Words, OfAGemmTellItsFormat) {
+  const Given gemm{{"dtype", {"fp8"}}, {"gemm", {"64x128x256"}}};
+  EXPECT_EQ(told<GemmQuestion>(gemm).gemm, (models::GemmShape{64, 128, 256, models::Dtype::fp8}));
+  EXPECT_EQ(spelled(told<GemmQuestion>(gemm)), gemm);
+  EXPECT_EQ(told<C3Question>(gemm).scenario.gemm, told<GemmQuestion>(gemm).gemm);
+  GemmQuestion point;
+  Arguments arguments;
+  for (const auto& [name, text] : {std::pair("dtype", "fp32"), std::pair("gemm", "64x128x256")}) {
+    const auto word = std::ranges::find(words_of(point), name, &Word<GemmQuestion>::name);
+    word->of(point).read({.arguments = arguments, .option = name, .text = text, .one = true});
+  }
+  EXPECT_EQ(point.gemm, (models::GemmShape{64, 128, 256, models::Dtype::fp32}));
+}
+
 // What need not be said is not: the question has it anyway.
 TEST(Words, AreSpelledOnlyWhereTheySaySomething) {
   const Given all{{"collective", {"all_gather"}}, {"bytes", {"1KiB"}}, {"backend", {"rccl"}}, {"variant", {"all"}}};

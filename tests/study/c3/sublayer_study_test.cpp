@@ -25,6 +25,10 @@ std::string study_text(const std::string& fused, const std::string& tokens = "[4
          "sublayers: {projection: 1, second_product: 4}\nfused: {plain: {" +
          fused + "}}\ncus_apart: [8]\npublished: {source: nobody, metrics: {plain: {paper: 1.2, of: " + of + "}}}\n";
 }
+// With one piece of it said otherwise.
+std::string with(std::string text, const std::string& said, const std::string& otherwise) {
+  return text.replace(text.find(said), said.size(), otherwise);
+}
 constexpr auto as_t3 = "trigger: tracker, path: ring, stores: true, tiles: 16, near_memory: hbm";
 
 SublayerStudy study_of(const std::string& text) {
@@ -81,6 +85,14 @@ TEST(SublayerStudies, SayWhatIsWrongWithAFile) {
               testing::HasSubstr("gpu.memory.near_memory hbm"));
   EXPECT_THAT(said(study_text(as_t3, "[4097]")), testing::HasSubstr("4097 tokens (n) do not divide"));
   EXPECT_THAT(said(study_text(as_t3, "[]")), testing::HasSubstr("at least one number of tokens"));
+  EXPECT_THAT(said(with(study_text(as_t3), "gpus: [8]", "gpus: []")),
+              testing::HasSubstr("models.small.gpus: at least one number of GPUs is needed"));
+  EXPECT_THAT(said("name: t3\ntokens: [4096]\nmodels: {}\nsublayers: {}\nfused: {plain: {" + std::string(as_t3) +
+                   "}}\ncus_apart: []\npublished: {source: nobody, metrics: {}}\n"),
+              testing::AllOf(testing::HasSubstr("t3.yaml:3:1: models: at least one is needed"),
+                             testing::HasSubstr("t3.yaml:4:1: sublayers: at least one is needed")));
+  EXPECT_THAT(said(with(study_text(as_t3), "near_memory: hbm", "near_memory: infinity_cache")),
+              testing::HasSubstr("fused.plain.near_memory: this GPU has no Infinity Cache: none and hbm are accepted"));
   EXPECT_THAT(said(study_text("trigger: trakcer, tiles: 16")), testing::HasSubstr("did you mean 'tracker'?"));
   EXPECT_THAT(
       said(study_text(as_t3, "[4096]", "sequential_s / plane_s")),

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "models/kernels/gemm_plan.h"
 #include "sim/config/config.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/study/test_platform.h"
@@ -229,6 +230,7 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAFusedGemm) {
       said("gemm: 4096x8192x4096, trigger: flag, pieces: 3"),
       HasSubstr("test.yaml:4:26: operations[0].fused: 8192 tokens (n) do not divide into 8 shards of 3 pieces"));
   EXPECT_THAT(said("gemm: 4096x8192x4096, trigger: tracker, path: ring"), HasSubstr("gpu.memory.near_memory hbm"));
+  EXPECT_THAT(said("gemm: 4096x8192x4096, trigger: tracker, kind: all_reduce"), HasSubstr("or kind: reduce_scatter"));
 }
 
 // 64 MiB of a product are stored in order, over its time. A copy that waits for the first of eight parts begins before
@@ -248,6 +250,14 @@ TEST_F(ExperimentTest, BeginsWithTheRangeOfStoresThatItWaitsFor) {
   const auto [early, end] = start_of_copy("8MiB", "tracker", testbed_);
   EXPECT_LT(early, 0.6 * end);
   EXPECT_LT(early, start_of_copy("56MiB", "tracker", testbed_).first);
+  // Half as many entries as are needed: 24 of 64 MiB are counted when 48 are stored.
+  const models::GpuSpec& gpu = testbed_.platform().gpu;
+  const auto entries = models::stored_at_once(models::plan_gemm(gpu, {4096, 8192, 8192}), gpu, gpu.cus()) / 2;
+  Testbed half(
+      mi300x({"gpu.memory.tracker.entries=" + std::to_string(entries), "gpu.memory.tracker.full=next_free"}).spec);
+  const double later = start_of_copy("24MiB", "tracker", half).first;
+  EXPECT_GT(later, start_of_copy("24MiB", "tracker", testbed_).first);
+  EXPECT_LE(later, start_of_copy("56MiB", "tracker", testbed_).first);
   EXPECT_LT(early, start_of_copy("8MiB", "flag", testbed_).first);
   Testbed few(mi300x({"gpu.memory.tracker.entries=1"}).spec);
   for (const double late :
@@ -255,6 +265,20 @@ TEST_F(ExperimentTest, BeginsWithTheRangeOfStoresThatItWaitsFor) {
         start_of_copy("8MiB", "tracker", few).first}) {
     EXPECT_NEAR(late, end, 10.0);
   }
+}
+
+// A tracker tells the engine of a copy that waits; for a flag the engine looks again an interval later.
+TEST_F(ExperimentTest, AnEngineThatATrackerTellsPollsNothing) {
+  const auto end_of_copy = [this](const std::string& trigger, const std::string& interval) {
+    const Experiment experiment =
+        of("  - {name: product, stream: s, gemm: 4096x8192x8192}\n"
+           "  - {name: send, stream: t, stored: {of: product, to: 8MiB, trigger: " +
+           trigger + "}, copy: {from: 0, to: 1, bytes: 1MiB}}\n");
+    Testbed testbed(mi300x({"gpu.sdma.poll_interval=" + interval}).spec);
+    return testbed.run(experiment.graph.schedule()).operations[1].end;
+  };
+  EXPECT_EQ(end_of_copy("tracker", "0.1 us"), end_of_copy("tracker", "50 us"));
+  EXPECT_LT(end_of_copy("flag", "0.1 us"), end_of_copy("flag", "50 us"));
 }
 
 TEST_F(ExperimentTest, NamesWhoWouldWaitForStoresThatNobodyMakes) {
