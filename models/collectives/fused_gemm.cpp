@@ -179,9 +179,11 @@ Stream FusedGemm::stream_on(Side& side) {
   stream.polled.word = side.gathered.get();
   stream.polled.until = {Comparison::at_least, groups};
   if (trigger_.at_end) return stream;
-  const std::int64_t own = tiles_ / gpus_;
+  // More than there are tiles where the last of these are shared out.
+  const int workgroups = gemm_kernel(node_.spec().gpu, spec_.gemm, stream).shape.workgroups;
+  const std::int64_t own = workgroups / gpus_;
   stream.polled.first = static_cast<int>(own);
-  stream.polled.each = static_cast<int>((tiles_ - own + groups - 1) / groups);
+  stream.polled.each = static_cast<int>((workgroups - own + groups - 1) / groups);
   if (!trigger_.told) stream.polled.read = node_.spec().gpu.sdma.gpu_read_latency;
   return stream;
 }

@@ -301,7 +301,9 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
 
 sim::Task<> Dispatcher::poll(const Queue& queue, const Cohort& cohort) {
   const PolledWord polled = queue.kernel.stream.polled;
-  co_await polled.word->wait(polled.condition_of(cohort.last_workgroup()), queue.kernel.name);
+  // Workgroups are numbered as if XCDs took turns: one that takes more than its share has numbers beyond the last.
+  const int last = std::min(cohort.last_workgroup(), queue.kernel.workgroups - 1);
+  co_await polled.word->wait(polled.condition_of(last), queue.kernel.name);
   co_await simulator_.delay(polled.read);
 }
 

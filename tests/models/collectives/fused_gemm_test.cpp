@@ -235,6 +235,19 @@ TEST(FusedGemms, BeginWithThePiecesThatAreThere) {
   }
 }
 
+// Stream-K has more workgroups than tiles, others tiles that any XCD takes: all wait for pieces that come, and the
+// GEMM, which is the longer by far, ends little later than alone.
+TEST(FusedGemms, GatherForKernelsThatShareOutTheirLastTiles) {
+  FusedSpec spec = fused_spec("flag", FusedPath::direct, 8);
+  spec.kind = CollectiveKind::all_gather;
+  spec.gemm = {2048, 53248, 16384};
+  for (const char* const library : {"rocblas", "work_stealing", "persistent", "stream_k"}) {
+    const PlatformSpec platform = mi300x({std::string("gpu.gemm.library=") + library});
+    const sim::Time alone = time_of_gemm_alone(platform, spec.gemm);
+    EXPECT_LT(run_fused(platform, spec).time, 1.25 * alone) << library;
+  }
+}
+
 // On two of four GPUs as on a node of two: the others have no part in it.
 TEST(FusedGemms, OfSomeGpusTakeAsLongAsOnANodeOfThese) {
   FusedSpec spec = fused_spec("tracker");
