@@ -1,3 +1,5 @@
+#include <array>
+
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
@@ -47,6 +49,8 @@ models::ElementwiseSpec named_operator(const KernelWords& asked, Arguments& argu
 }
 
 constexpr std::string_view attention_name = "attention";
+constexpr std::array<const char*, 9> words_of_attention{"batch",    "tokens",        "context",  "heads", "kv_heads",
+                                                        "head_dim", "bidirectional", "gradient", "dtype"};
 
 models::AttentionShape attention_of(const KernelWords& asked, const Given& given, Arguments& arguments) {
   models::AttentionShape shape = asked.attention;
@@ -80,6 +84,13 @@ Results answer_kernel(Request& request) {
   const bool counted = !asked.read.empty() || !asked.write.empty() || !asked.flops.empty();
   if (named && counted) {
     arguments.fault("--operator", "has bytes and operations of its own: --read, --write and --flops do not go with it");
+  }
+  if (asked.operator_name != attention_name) {
+    for (const char* const word : words_of_attention) {
+      if (request.given().contains(word)) {
+        arguments.fault(Option{word, {}, {}}.typed(), "is of --operator attention alone");
+      }
+    }
   }
   const bool local = named || counted;
   if (remote && local) {

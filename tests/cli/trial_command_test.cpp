@@ -137,5 +137,11 @@ TEST(TrialCommand, OfAPair) {
   expect_same(trial, {{"makespan_us", Figure::time}});
 }
 
+TEST(KernelCommand, RefusesWordsOfAttentionForOtherOperators) {
+  const Answer answer = run_cli({"kernel", "--operator", "add", "--elements", "8", "--kv-heads", "3"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, HasSubstr("--kv-heads: is of --operator attention alone"));
+}
+
 }  // namespace
 }  // namespace c3sim::cli
