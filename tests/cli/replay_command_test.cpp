@@ -96,7 +96,7 @@ TEST(ReplayCommand, SimulatesNoCollectiveOverSeveralNodes) {
 
 // The file that is written stands for the replay: within some 3 %, and 6 where engines communicate, behind which the
 // host launches what comes next, for which a replay has no time.
-TEST(ReplayCommand, WritesExperimentsThatTakeAsLong) {
+TEST(ReplayCommand, FullWritesExperimentsThatTakeAsLong) {
   const std::string reference = std::string(C3SIM_SOURCE_DIR) + "/validate/reference/";
   const std::string h200 = reference + "h200_workloads/traces/";
   const std::string file = written("replayed.yaml", "").string();

@@ -174,7 +174,7 @@ TEST(Serving, WaitsAsPollaczekAndKhinchineSayOfEqualRequests) {
 
 // M/G/1: rate * mean of squares / (2 * (1 - load)). Prompts of mean 1000 tokens, of a microsecond each, and a spread of
 // 0.7: the mean of squares is (1 + 0.49) * 1000^2.
-TEST(Serving, WaitsAsPollaczekAndKhinchineSayOfUnequalRequests) {
+TEST(Serving, FullWaitsAsPollaczekAndKhinchineSayOfUnequalRequests) {
   for (const double load : {0.3, 0.6}) {
     const ServeQuestion question{
         .rate = load * 1000.0, .requests = 3'000'000, .prompt = 1000, .output = 1, .spread = 0.7};

@@ -50,7 +50,7 @@ TEST(StepTuning, NamesTheFastestFirstAndWhatRulesLose) {
 }
 
 // Each of the six ways of a prefill whose products are shared out, whole and in 1, 2, 4 and 8 pieces.
-TEST(StepTuning, NamesPiecesOfAPrefill) {
+TEST(StepTuning, FullNamesPiecesOfAPrefill) {
   StepQuestion question = decode_on_two();
   question.phase = Phase::prefill;
   question.batch = 1;
@@ -63,7 +63,7 @@ TEST(StepTuning, NamesPiecesOfAPrefill) {
 
 // Stages have no pieces: without pieces for two stages of two GPUs, each by kernels and by engines; auto, with and
 // without commands queued beforehand and the other carriers are of steps without stages.
-TEST(StepTuning, HasNoPiecesOfStages) {
+TEST(StepTuning, FullHasNoPiecesOfStages) {
   StepQuestion question = decode_on_two();
   question.phase = Phase::prefill;
   question.context = 0;
