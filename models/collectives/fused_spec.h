@@ -35,7 +35,7 @@ struct FusedSpec {
   auto operator<=>(const FusedSpec&) const = default;
 };
 
-std::string to_string(const FusedSpec& spec);  // "reduce_scatter of gemm 8x8x8 by ring, tracker, 4 pieces a shard"
+std::string to_string(const FusedSpec& spec);  // "gemm 8x8x8 fused with ring reduce_scatter, flag, 4 pieces a shard"
 
 // The collective by itself, by the library's kernels, on a node of so many GPUs.
 CollectiveSpec collective_of(const FusedSpec& spec, int gpus);
