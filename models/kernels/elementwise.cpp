@@ -14,7 +14,7 @@ constexpr int on_a_cu = 2;  // of the workgroups whose number is given
 CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.registers / on_a_cu, cu.waves / on_a_cu}; }
 
 sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {
-  return gpu.streams.in_flight / (spec.workgroups > 0 ? on_a_cu : 1);
+  return (spec.reduces ? gpu.streams.rows : gpu.streams.in_flight) / (spec.workgroups > 0 ? on_a_cu : 1);
 }
 
 // Of the GPU undisturbed: what HBM delivers, or what is under way over the latency.
@@ -33,7 +33,7 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
   demand.in_flight = std::min(in_flight_of_workgroup(spec, gpu), spec.bytes() / workgroups);  // no more than it has
   demand.waits = true;
-  demand.step_latency = gpu.streams.latency;
+  demand.step_latency = gpu.streams.latency + (spec.reduces ? gpu.streams.reduction : sim::Time(0));
   const double flops_per_byte = spec.flops.value() / spec.bytes().value();
   if (flops_per_byte > 0.0) demand.vector_per_cycle = gpu.vector_flops_per_cycle_per_cu / flops_per_byte;
   return demand;
@@ -68,7 +68,6 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   kernel.shape.workgroups = counted ? spec.workgroups : gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
   kernel.shape.workgroup = counted ? part_of(gpu.cu) : gpu.cu;
   kernel.shape.stream = stream;
-  if (spec.reduces) kernel.start_up += gpu.streams.reduction;
   if (spec.strided) kernel.start_up += gpu.streams.indexing;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;
   kernel.follows_clock = spec.flops > sim::Flops(0.0);

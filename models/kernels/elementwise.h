@@ -17,7 +17,7 @@ struct ElementwiseSpec {
   sim::Bytes written;
   sim::Flops flops;
   int workgroups = 0;    // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
-  bool reduces = false;  // rows to numbers that their elements wait for, as norms do
+  bool reduces = false;  // a row at a time: it is read, reduced to numbers and written, as norms do
   bool strided = false;  // the place of each element is worked out, as in parts of arrays
 
   sim::Bytes bytes() const { return read + written; }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
+#include <vector>
 
 namespace c3sim::models {
 
@@ -43,7 +45,7 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const double longer = 1.0 + library.cold_operands * missing;
   const double steps = std::ceil(plan.piece_k() / depth);
   return {steps * longer * std::max(multiplying, library.least_step),
-          steps * together * plan.shape.element() * (tile_m + tile_n) * depth / l2_bytes_per_cycle(gpu),
+          steps * together * plan.shape.element() * plan.kernel.loaded() * depth / l2_bytes_per_cycle(gpu),
           together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
 }
 
@@ -112,9 +114,15 @@ double distance(const GemmShape& a, const GemmShape& b) {
   return std::hypot(static_cast<double>(a.m - b.m), static_cast<double>(a.n - b.n), static_cast<double>(a.k - b.k));
 }
 
-// Of the whole product, with all CUs to itself.
+// Of the whole product, with all CUs to itself: what these take for all pieces, or the memory for each byte once. The
+// parts of a contraction pass through both.
 double cycles(const GpuSpec& gpu, const GemmPlan& plan) {
-  return start_up_cycles(gpu, plan.kernel) + rounds(gpu, plan) * plan.cycles;
+  const double clock = gpu.power.highest_clock.value();
+  const double through_l2 = plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
+  const double result = static_cast<double>(plan.pieces()) * (plan.piece_writes() + plan.piece_reads());
+  const double through_memory = (plan.shape.operand_bytes().value() + result) / gpu.memory.hbm_rate.value() * clock;
+  return start_up_cycles(gpu, plan.kernel) +
+         std::max(rounds(gpu, plan) * std::max(plan.cycles, through_l2), through_memory);
 }
 
 // Columns of the narrowest tile that holds all of the product's. Of a wider one more would be padding, which takes room
@@ -131,21 +139,35 @@ int widest_needed(std::span<const GemmKernelSpec> kernels, const GemmShape& shap
 // further.
 GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
                  double first_loads) {
+  const GemmLibrary& library = gpu.gemm.library;
   std::optional<GemmPlan> best;
   const int widest = widest_needed(kernels, shape);
+  const int narrowest = shape.n <= library.undivided_columns ? widest : 0;
   for (GemmKernelSpec kernel : kernels) {
-    if (kernel.tile_n > widest) continue;
+    if (kernel.tile_n > widest || kernel.tile_n < narrowest) continue;
     const double longer = longer_than_modelled(gpu, kernel);
     const std::int64_t steps = ceil_divide(shape.k, kernel.depth);
     bool more_would_work = true;
     for (; more_would_work; kernel.split_k *= 2) {
       GemmPlan plan = plan_with(gpu, shape, kernel, longer, first_loads);
-      more_would_work =
-          gpu.gemm.library.splits && plan.pieces() < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
+      const auto pieces = static_cast<double>(plan.pieces());
+      more_would_work = library.splits && pieces < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
+      if (more_would_work && pieces < library.least_busy * gpu.cus()) continue;
       if (!best || cycles(gpu, plan) < cycles(gpu, *best)) best = plan;
     }
   }
   return *best;
+}
+
+// Those for a number format; those for bf16 where the table has none for it.
+std::vector<GemmKernelSpec> kernels_for(const GemmLibrary& library, Dtype dtype) {
+  std::vector<GemmKernelSpec> kernels;
+  for (const Dtype wanted : {dtype, Dtype::bf16}) {
+    std::ranges::copy_if(library.kernels, std::back_inserter(kernels),
+                         [&](const GemmKernelSpec& kernel) { return kernel.tuned_for.dtype == wanted; });
+    if (!kernels.empty()) break;
+  }
+  return kernels;
 }
 
 }  // namespace
@@ -159,7 +181,7 @@ double GemmPlan::piece_writes() const {
 double GemmPlan::piece_reads() const { return kernel.split_k == 1 ? 0.0 : piece_writes(); }
 
 double GemmPlan::piece_l2_bytes() const {
-  return shape.element() * piece_k() * (kernel.tile_m + kernel.tile_n) + piece_reads() + piece_writes();
+  return shape.element() * piece_k() * kernel.loaded() + piece_reads() + piece_writes();
 }
 
 double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }
@@ -174,13 +196,13 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) 
 }
 
 GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {
-  const GemmLibrary& library = gpu.gemm.library;
+  const std::vector<GemmKernelSpec> kernels = kernels_for(gpu.gemm.library, shape.dtype);
   const GemmKernelSpec& nearest = *std::ranges::min_element(
-      library.kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
+      kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
   GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest), first_loads);
   if (!plan.tuned) {
     const std::span<const GemmKernelSpec> candidates =
-        library.by_modelled_time ? std::span(library.kernels) : std::span(&nearest, 1);
+        gpu.gemm.library.by_modelled_time ? std::span(kernels) : std::span(&nearest, 1);
     plan = fastest(gpu, shape, candidates, first_loads);
   }
   for (const GemmProfile& profile : gpu.gemm.profiles) {

@@ -34,6 +34,15 @@ std::vector<std::filesystem::path> folders_of_tables(const sim::Config& config,
   return folders;
 }
 
+Dtype dtype_of(sim::CsvFile& cells, std::size_t row) {
+  const std::string_view text = cells.text(row, "dtype");
+  for (const Dtype dtype : all_dtypes) {
+    if (text == to_string(dtype)) return dtype;
+  }
+  cells.fault(row, "dtype", "is not bf16, fp16, fp8, tf32 or fp32");
+  return Dtype::bf16;
+}
+
 std::optional<std::filesystem::path> first_table(const std::string& library,
                                                  std::span<const std::filesystem::path> folders) {
   for (const std::filesystem::path& folder : folders) {
@@ -59,6 +68,7 @@ GemmKernelTable::GemmKernelTable(std::string_view text, std::string name)
     kernel.tuned_for = {cells_.integer(place, "m", 1, GemmShape::largest_extent),
                         cells_.integer(place, "n", 1, GemmShape::largest_extent),
                         cells_.integer(place, "k", 1, GemmShape::largest_extent)};
+    if (cells_.has("dtype")) kernel.tuned_for.dtype = dtype_of(cells_, place);
     kernel.tile_m = whole(place, "tile_m", 16, 1024);
     kernel.tile_n = whole(place, "tile_n", 8, 1024);
     kernel.depth = whole(place, "depth", 1, 4096);
@@ -66,6 +76,8 @@ GemmKernelTable::GemmKernelTable(std::string_view text, std::string name)
     row.threads = whole(place, "threads", lanes_of_a_wave, 1024);
     row.lds = cells_.integer(place, "lds_bytes", 0, largest_lds);
     kernel.workgroup.waves = (row.threads + lanes_of_a_wave - 1) / lanes_of_a_wave;
+    if (cells_.has("cluster_m")) kernel.cluster_m = whole(place, "cluster_m", 1, 16);
+    if (cells_.has("cluster_n")) kernel.cluster_n = whole(place, "cluster_n", 1, 16);
     if (cells_.has("start_up_us")) {
       kernel.start_up = sim::to_time(sim::Seconds(cells_.number(place, "start_up_us", 0.0, 1000.0) * 1e-6));
     }

@@ -25,13 +25,18 @@ struct GemmKernelSpec {
   int tile_n = 0;
   int depth = 64;                     // elements of k that it takes in a step
   int split_k = 1;                    // workgroups that share the contraction of a tile and add up their parts
+  int cluster_m = 1;                  // neighbours along m that load their rows of B once, together
+  int cluster_n = 1;                  // the same along n, of A
   CuResources workgroup;              // what each needs of its CU
   std::optional<sim::Time> start_up;  // of its own, instead of the library's
   double tuned_efficiency = 0.0;      // share of the matrix peak that was measured at that size; 0: not known
+
+  // Elements of A and B that a workgroup loads of the L2 for each element of k.
+  double loaded() const { return static_cast<double>(tile_m) / cluster_n + static_cast<double>(tile_n) / cluster_m; }
 };
 
-// A table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split and, where they were measured, start_up_us and
-// efficiency_pct.
+// A table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split; dtype where some are not for bf16; cluster_m and
+// cluster_n where workgroups load together; and, where they were measured, start_up_us and efficiency_pct.
 // Registers follow: an accumulator for every element of the tile, the operands of a step, and 64 a lane for addresses.
 class GemmKernelTable {
  public:

@@ -19,6 +19,8 @@ GemmLibrary read_library(sim::Section& section) {
   library.name = section.name("name");
   library.by_modelled_time = section.flag("by_modelled_time", false);
   library.splits = section.flag("splits", false);
+  library.least_busy = section.number("least_busy", 0.0, 1.0, 0.0);
+  library.undivided_columns = static_cast<int>(section.integer("undivided_columns", 0, 1024, 0));
   library.schedule = section.choice<Dealing>("schedule", schedules);
   library.shares_last = section.flag("shares_last", false);
   if (library.shares_last && section.is_sound("schedule") && library.schedule != Dealing::resident) {

@@ -23,6 +23,8 @@ struct GemmLibrary {
   bool by_modelled_time = false;  // a size that is not in the table gets the kernel that is fastest by `cycles`, rather
                                   // than that of the nearest size
   bool splits = false;            // the contraction of such a size is split where the tiles leave CUs without work
+  double least_busy = 0.0;        // of the CUs, in such a split at least, however little it gains
+  int undivided_columns = 0;      // such a size of no more is not cut along them
   Dealing schedule = Dealing::per_xcd;  // how tiles reach the CUs
   bool shares_last = false;             // the tiles of a last wave that is not full are shared out (Stream-K)
   double efficiency = 0.0;              // share of the matrix peak at the actual clock that the loop along k reaches

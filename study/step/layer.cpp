@@ -108,7 +108,7 @@ class Forward {
       writer_.operate(name("gate"), Kind::elementwise, "silu_strided", elements);
       writer_.operate(name("gated"), Kind::elementwise, "mul_strided", elements);
     } else {
-      writer_.operate(name("activation"), Kind::elementwise, model_.feed == Feed::gelu ? "gelu" : "relu", elements);
+      writer_.operate(name("activation"), Kind::elementwise, model_.feed == Feed::gelu ? "gelu_erf" : "relu", elements);
     }
   }
 
