@@ -63,16 +63,14 @@ std::vector<Observation> observe(const PlatformText& platform, const Task& task,
 }
 
 FittedParameter described(const Unknown& unknown, const Task& task, const sim::Parameter& after) {
-  FittedParameter described;
-  described.path = after.path;
-  described.step = task.step->name;
-  described.before = unknown.parameter.value;
-  described.after = after.value;
-  described.low = after.low;
-  described.high = after.high;
-  described.source = after.source;
-  described.shown_by = unknown.shown_by;
-  return described;
+  return {.path = after.path,
+          .step = std::string(task.step->name),
+          .before = unknown.parameter.value,
+          .after = after.value,
+          .low = after.low,
+          .high = after.high,
+          .source = after.source,
+          .shown_by = unknown.shown_by};
 }
 
 void list_parameters(const Task& task, const std::vector<sim::Parameter>& fitted, Calibration& calibration) {
@@ -222,7 +220,7 @@ Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, co
     progress.found_errors(task);
   }
   Eigen::MatrixXd correlations = join_errors(tasks, fitted, options.jobs);
-  for (const Task& task : tasks) write_with_errors(task, fitted);
+  for (const Task& task : tasks) write(task, fitted, true);
   progress.end();
   return correlations;
 }

@@ -17,12 +17,12 @@ namespace c3sim::calibrate {
 
 struct FittedParameter {
   std::string path;
-  std::string step;       // by name
-  std::string before;     // as the base has it
-  std::string after;      // the same where the measurements do not identify it
-  std::string error;      // standard error; empty where it is not identified
-  std::string from, to;   // interval of 95 %; empty likewise
-  std::string low, high;  // its range
+  std::string step;                // by name
+  std::string before;              // as the base has it
+  std::string after;               // the same where the measurements do not identify it
+  std::string error = {};          // standard error; empty where it is not identified
+  std::string from = {}, to = {};  // interval of 95 %; empty likewise
+  std::string low, high;           // its range
   std::string source;
   std::string shown_by;     // the measurements that would identify it
   bool identified = true;   // the measurements say more of it than its range

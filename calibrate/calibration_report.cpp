@@ -7,7 +7,7 @@
 #include <map>
 
 #include "calibrate/fit_guard.h"
-#include "study/uncertainty/quantile.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
 
@@ -171,9 +171,7 @@ void warn_of_rows(const Calibration& calibration, std::span<const Reading> files
       warnings.push_back(fmt::format("{}: nothing in it can be fitted to: {}", file.name, why_nothing_is_left(file)));
     }
     for (std::size_t i = 0; i < std::min(file.faults.size(), most); ++i) {
-      const sim::Fault& fault = file.faults[i];
-      warnings.push_back(
-          fmt::format("rejected: {}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what));
+      warnings.push_back("rejected: " + sim::in_words(file.faults[i]));
     }
     if (file.faults.size() > most) {
       warnings.push_back(fmt::format("{}: {} more rows are at fault", file.name, file.faults.size() - most));

@@ -51,9 +51,10 @@ Size extent_of(const study::Trial& trial) {
 
 // Measurements of one kind in one file.
 struct Summary {
+  const Measurement* first;
   std::size_t measurements = 0;
   std::optional<Size> smallest{}, largest{};
-  std::map<Role, std::size_t> roles;
+  std::map<Role, std::size_t> roles{};
 
   void take(const Measurement& one) {
     ++measurements;
@@ -105,23 +106,17 @@ study::ResultTable kind_table(const MeasurementFiles& files) {
     // Of the group as the file has them one after the other.
     std::map<std::tuple<std::string, std::string_view, std::string>, std::size_t> known;
     std::vector<Summary> summaries;
-    std::vector<const Measurement*> first;
     for (const Measurement& one : reading.measurements) {
       const auto [at, is_new] =
           known.try_emplace({one.group, study::kind_of(one.trial), figures_of(one)}, summaries.size());
-      if (is_new) {
-        summaries.emplace_back();
-        first.push_back(&one);
-      }
+      if (is_new) summaries.push_back({&one});
       summaries[at->second].take(one);
     }
-    for (std::size_t i = 0; i < summaries.size(); ++i) {
-      const auto words = [](const std::optional<Size>& size) {
-        return size ? study::Cell(size->words) : study::Cell();
-      };
-      table.add_row({reading.name, first[i]->group, std::string(study::kind_of(first[i]->trial)), figures_of(*first[i]),
-                     count(summaries[i].measurements), words(summaries[i].smallest), words(summaries[i].largest),
-                     summaries[i].roles_in_words()});
+    const auto words = [](const std::optional<Size>& size) { return size ? study::Cell(size->words) : study::Cell(); };
+    for (const Summary& one : summaries) {
+      table.add_row({reading.name, one.first->group, std::string(study::kind_of(one.first->trial)),
+                     figures_of(*one.first), count(one.measurements), words(one.smallest), words(one.largest),
+                     one.roles_in_words()});
     }
   }
   return table;
@@ -240,10 +235,6 @@ std::string verdict(const MeasurementFiles& files, std::size_t faults) {
 
 bool MeasurementFiles::is_usable() const {
   return std::ranges::any_of(readings, [](const Reading& reading) { return !reading.measurements.empty(); });
-}
-
-std::string in_words(const sim::Fault& fault) {
-  return fmt::format("{}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what);
 }
 
 void require_files(std::span<const std::filesystem::path> files) {

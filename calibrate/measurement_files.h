@@ -31,9 +31,6 @@ using TargetOf = std::function<ScreenedFor(const Reading& reading)>;
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
                                         const TargetOf& target_of);
 
-// "f.csv:1:7: channel: this column is not used"
-std::string in_words(const sim::Fault& fault);
-
 // Tables of what the files hold, by file and kind of run, of what was left out, by reason, and of faults; warnings tell
 // of remarks and the first faults. With `rows` people also get tables of every measurement and of every row left out.
 study::Results report(const MeasurementFiles& files, bool rows);

@@ -12,7 +12,6 @@
 #include "cli/interruption.h"
 #include "cli/progress_line.h"
 #include "sim/config/nearest_name.h"
-#include "study/work/choices.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::cli {
@@ -87,7 +86,7 @@ void add_subcommand(CLI::App& app, const study::Command& command, study::Given& 
 
 // Of all of `commands`, which outlive it; it is to be one of them.
 study::Command completion_command(const Commands& commands) {
-  const std::vector<study::Choice<bool>> shells{{"bash", false}, {"zsh", true}};
+  const std::vector<sim::Choice<bool>> shells{{"bash", false}, {"zsh", true}};
   return {"completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
           std::vector<study::Option>{
               {"shell", study::names_of(shells), "Shell that the script is for", study::Said::in_place, true}},

@@ -41,12 +41,8 @@ bool names_a_path(const std::string& form) { return form.find("FILE") != std::st
 std::string zsh_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    if (c == '\'') {
-      result += "'\\''";
-    } else {
-      if (c == '[' || c == ']' || c == ':') result += '\\';
-      result += c;
-    }
+    if (c == '[' || c == ']' || c == ':') result += '\\';
+    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   }
   return result;
 }

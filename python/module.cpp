@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "sim/config/config_error.h"
+#include "sim/simulator.h"
 #include "validate/ask/commands.h"
 
 namespace py = pybind11;
@@ -26,11 +27,12 @@ bool interrupted() {
   return PyErr_CheckSignals() != 0;
 }
 
+void check_interrupted() {
+  if (interrupted()) throw Interrupted();
+}
+
 study::Listener listener_of(std::vector<std::string>& warnings) {
-  return {.progress =
-              [](std::size_t, std::size_t) {
-                if (interrupted()) throw Interrupted();
-              },
+  return {.progress = [](std::size_t, std::size_t) { check_interrupted(); },
           .warn = [&warnings](std::string_view sentence) { warnings.emplace_back(sentence); },
           .interruptible = [] { return interrupted; }};
 }
@@ -125,6 +127,7 @@ py::dict ask(const Command& command, const study::Given& given, study::PlatformS
   study::Results results;
   try {
     const py::gil_scoped_release others_run;
+    const sim::Interruption interruption(check_interrupted);
     results = command.answer(request);
   } catch (const Interrupted&) {
     throw py::error_already_set();

@@ -6,20 +6,21 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ["sim", "models", "study", "calibrate", "validate", "python", "cli"]
+LAYERS = ["sim", "models", "study", "mpi", "calibrate", "validate", "python", "cli"]
 # From the ground up: a room includes from those before it and from itself. Files of a layer that lie in no room of it
 # are named by the layer.
 ROOMS = ["sim", "sim/config", "models/platform", "models/machine", "models/sdma", "models", "models/kernels",
          "models/collectives", "study/work", "study/run", "study/report", "study/explain", "study/uncertainty", "study/c3",
-         "study/step", "study/serve", "study/ask", "study/experiment", "study/sweep", "study/tune", "study", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate",
-         "validate", "python", "cli"]
+         "study/step", "study/serve", "study/ask", "study/experiment", "study/sweep", "study/tune", "study", "mpi",
+         "calibrate/measure", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate", "validate",
+         "validate/ask", "python", "cli"]
 INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)\.h"' % "|".join(LAYERS), re.M)
 
 
 def room_of(component):
     """The room that a component belongs to."""
-    folder = str(Path(component).parent)
-    return folder if folder in ROOMS else folder.split("/")[0]
+    folder = Path(component).parent
+    return next(str(room) for room in (folder, *folder.parents) if str(room) in ROOMS)
 
 
 def sources():

@@ -29,6 +29,17 @@ std::string in_words(const Wait& wait) {
 Deadlock::Deadlock(Time at, std::vector<Blocked> blocked)
     : std::runtime_error(deadlock_message(at, blocked)), blocked_(std::move(blocked)) {}
 
+namespace {
+thread_local const Interruption* interruption = nullptr;
+constexpr std::uint64_t events_between_asking = 4096;
+}  // namespace
+
+Interruption::Interruption(std::function<void()> ask) : ask_(std::move(ask)), before_(interruption) {
+  interruption = this;
+}
+
+Interruption::~Interruption() { interruption = before_; }
+
 struct Simulator::Process {
   Simulator& simulator;
   std::string name;
@@ -103,6 +114,7 @@ void Simulator::run() {
   const InRun in_run(in_run_);
   try {
     while (run_next_event()) {
+      if (interruption != nullptr && events_executed_ % events_between_asking == 0) interruption->ask_();
     }
   } catch (InternalError& error) {
     error.locate(fmt::format("{}ps", now_.count()), "");

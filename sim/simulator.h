@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,21 @@ class Deadlock : public std::runtime_error {
 
  private:
   std::vector<Blocked> blocked_;
+};
+
+// While it lives, all runs on its thread call `ask` every few thousand events, so that somebody who no longer wants the
+// answer can say so: what `ask` throws ends the run. One begun while another lives stands in for it.
+class Interruption {
+ public:
+  explicit Interruption(std::function<void()> ask);
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+ private:
+  friend class Simulator;
+  std::function<void()> ask_;
+  const Interruption* before_;
 };
 
 class Simulator {

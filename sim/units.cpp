@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/unit.h"
 
 namespace c3sim::sim {
 
@@ -27,25 +26,21 @@ Time to_time(Seconds duration) {
 }
 
 std::string to_string(Bytes bytes) {
-  constexpr std::array<std::pair<std::string_view, double>, 4> units{
-      {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}}};
   std::string shortest = fmt::format("{}B", bytes.value());
-  for (const auto& [name, size] : units) {
-    if (std::abs(bytes.value()) < size) break;
-    std::string text = fmt::format("{}{}", bytes.value() / size, name);
+  for (const Unit& unit : binary_units) {
+    if (std::abs(bytes.value()) < unit.factor) break;
+    std::string text = fmt::format("{}{}", bytes.value() / unit.factor, unit.name);
     if (text.size() <= shortest.size()) shortest = std::move(text);
   }
   return shortest;
 }
 
 std::string to_string(Time time) {
-  constexpr std::array<std::pair<std::string_view, double>, 5> units{
-      {{"ps", 1e12}, {"ns", 1e9}, {"us", 1e6}, {"ms", 1e3}, {"s", 1}}};
   const double seconds = to_seconds(time).value();
-  for (const auto& [name, per_second] : units) {
-    const double number = seconds * per_second;
+  for (const Unit& unit : units_of(Dimension::time)) {
+    const double number = seconds * unit.divisor;
     // From here on three digits would show 1000: the next larger unit fits.
-    if (std::abs(number) < 999.5) return fmt::format("{:.3g}{}", number, name);
+    if (std::abs(number) < 999.5) return fmt::format("{:.3g}{}", number, unit.name);
   }
   return fmt::format("{:.0f}s", seconds);
 }

@@ -14,15 +14,17 @@ namespace {
 
 using study::Figure;
 
-// Of a C3 run, which operation was launched first, and what the second waited.
+// Of two operations at once, which was launched first, and what the second waited.
 struct Launch {
-  bool gemm_first = true;
+  bool gemm_first = false;
   double delay = 0.0;  // seconds
 };
 
-Launch launch_of(const study::C3Trial& trial) {
-  const bool collective_first = trial.strategy == study::Strategy::c3_sp || trial.strategy == study::Strategy::c3_sp_rp;
-  return {!collective_first, sim::to_seconds(trial.scenario.delay).value()};
+Launch launch_of(const study::Trial& trial) {
+  const auto* const c3 = std::get_if<study::C3Trial>(&trial);
+  if (c3 == nullptr) return {};
+  const bool collective_first = c3->strategy == study::Strategy::c3_sp || c3->strategy == study::Strategy::c3_sp_rp;
+  return {!collective_first, sim::to_seconds(c3->scenario.delay).value()};
 }
 
 // Times of both, of the GEMM and of the collective under a rule.
@@ -30,20 +32,15 @@ struct Times {
   double both, gemm, collective;
 };
 
-// Both at once, each as long as alone.
-Times in_perfect_overlap(const Launch& launch, double gemm, double collective) {
+// Each takes as long as alone; where they run one after the other, the second waits for the end of the first.
+enum class OverlapRule { perfect_overlap, one_after_the_other };
+Times times_under(OverlapRule rule, const Launch& launch, double gemm, double collective) {
   const double first = launch.gemm_first ? gemm : collective;
   const double second = launch.gemm_first ? collective : gemm;
-  return {std::max(first, launch.delay + second), gemm, collective};
-}
-
-// The second waits for the end of the first.
-Times one_after_the_other(const Launch& launch, double gemm, double collective) {
-  const double first = launch.gemm_first ? gemm : collective;
-  const double second = launch.gemm_first ? collective : gemm;
-  const double begin = std::max(first, launch.delay);
-  const double waited = begin - launch.delay + second;
-  return {begin + second, launch.gemm_first ? gemm : waited, launch.gemm_first ? waited : collective};
+  const double begin = rule == OverlapRule::perfect_overlap ? launch.delay : std::max(first, launch.delay);
+  const double of_second = begin - launch.delay + second;
+  return {std::max(first, begin + second), launch.gemm_first ? gemm : of_second,
+          launch.gemm_first ? of_second : collective};
 }
 
 std::optional<double> figure_of(Figure figure, const Times& times, double gemm, double collective) {
@@ -65,17 +62,18 @@ std::optional<double> figure_of(Figure figure, const Times& times, double gemm, 
 
 bool needs_collective(Figure figure) { return figure != Figure::gemm_time && figure != Figure::gemm_stretch; }
 
-void add_overlap_rules(Case& one, const Launch& launch) {
+void add_overlap_rules(Case& one) {
   if (!one.alone.gemm && !one.alone.collective) return;
   const double gemm = one.alone.gemm.value_or(0.0);
   const double collective = one.alone.collective.value_or(0.0);
   const bool knows_both = one.alone.gemm && one.alone.collective;
+  const auto under = [&](OverlapRule rule) {
+    return figure_of(one.figure, times_under(rule, launch_of(one.trial), gemm, collective), gemm, collective);
+  };
   if (knows_both || (one.alone.gemm && !needs_collective(one.figure))) {
-    one.baselines.perfect = figure_of(one.figure, in_perfect_overlap(launch, gemm, collective), gemm, collective);
+    one.baselines.perfect = under(OverlapRule::perfect_overlap);
   }
-  if (knows_both) {
-    one.baselines.serial = figure_of(one.figure, one_after_the_other(launch, gemm, collective), gemm, collective);
-  }
+  if (knows_both) one.baselines.serial = under(OverlapRule::one_after_the_other);
 }
 
 // ceil(tiles / (CUs - lost)) / ceil(tiles / CUs).
@@ -135,11 +133,6 @@ std::optional<double> add_step_rules(Case& one, const study::StepTrial& trial, c
   one.baselines.perfect = std::max(sums.compute, sums.communication).value();
   one.baselines.serial = (sums.compute + sums.communication).value();
   return one.baselines.serial;
-}
-
-Launch launch_of(const study::Trial& trial) {
-  const auto* const c3 = std::get_if<study::C3Trial>(&trial);
-  return c3 == nullptr ? Launch{.gemm_first = false} : launch_of(*c3);
 }
 
 using GroupKey = std::tuple<std::string, std::string, std::string, Figure>;
@@ -209,7 +202,7 @@ void add_baselines(std::vector<Case>& cases, const Platforms& platforms) {
     if (const auto* const step = std::get_if<study::StepTrial>(&one.trial)) {
       multiplied.push_back(add_step_rules(one, *step, found->second));
     } else if (study::is_concurrent(one.trial)) {
-      add_overlap_rules(one, launch_of(one.trial));
+      add_overlap_rules(one);
       multiplied.push_back(one.baselines.perfect);
     } else {
       multiplied.push_back(at_peak(one, found->second));

@@ -1,8 +1,6 @@
 // What simple rules would have predicted: a simulator that does not beat them is not worth its name.
 #pragma once
 
-#include <functional>
-#include <span>
 #include <vector>
 
 #include "validate/evaluation.h"

@@ -38,12 +38,8 @@ bool decides(const Case& one) {
   return !one.decision.empty() && (one.figure == study::Figure::time || is_speed(one.figure));
 }
 
-struct ChoiceTable {
-  std::string title;
-  std::map<std::string, std::map<study::Figure, Decision>> decisions;  // by what they are about and by figure
-};
-
-std::string table_of(const Case& one) { return one.where.substr(0, one.where.rfind(':')); }
+// Decisions of a table, by what they are about and by figure.
+using Asked = std::map<std::string, std::map<study::Figure, Decision>>;
 
 void add_to(Decision& decision, const Case& one) {
   auto alternative = std::ranges::find(decision.alternatives, one.alternative, &Alternative::name);
@@ -60,37 +56,6 @@ void add_to(Decision& decision, const Case& one) {
   ++alternative->repetitions;
 }
 
-// By suite and table.
-std::map<std::pair<std::string, std::string>, ChoiceTable> groups_of(std::span<const Case> cases) {
-  std::map<std::pair<std::string, std::string>, ChoiceTable> groups;
-  for (const Case& one : cases) {
-    if (!decides(one)) continue;
-    ChoiceTable& group = groups[{one.suite, table_of(one)}];
-    group.title = table_of(one);
-    add_to(group.decisions[one.decision][one.figure], one);
-  }
-  return groups;
-}
-
-using Decisions = std::vector<Decision>;
-
-// The complete ones; `incomplete` gets the number of the others. Where several figures of the same alternatives were
-// measured the first of them decides, the time before all.
-Decisions decisions_of(const ChoiceTable& group, int& incomplete) {
-  Decisions complete;
-  for (const auto& [about, by_figure] : group.decisions) {
-    const auto found =
-        std::ranges::find_if(by_figure, [](const auto& entry) { return entry.second.alternatives.size() >= 2; });
-    if (found == by_figure.end()) continue;
-    if (found->second.is_complete) {
-      complete.push_back(found->second);
-    } else {
-      ++incomplete;
-    }
-  }
-  return complete;
-}
-
 const Alternative& best_measured(const Decision& decision) {
   return *std::ranges::min_element(decision.alternatives, {}, &Alternative::measured);
 }
@@ -105,8 +70,9 @@ const Alternative& named(const Decision& decision, const std::string& name) {
   return found == decision.alternatives.end() ? decision.alternatives.front() : *found;
 }
 
+// Of decisions that are complete.
 template <class Choose>
-Record record_of(const Decisions& decisions, const Choose& choose) {
+Record record_of(const std::vector<Decision>& decisions, const Choose& choose) {
   Record record;
   for (const Decision& decision : decisions) {
     const double best = best_measured(decision).measured();
@@ -118,20 +84,27 @@ Record record_of(const Decisions& decisions, const Choose& choose) {
   return record;
 }
 
-Choices judge(const std::string& suite, const ChoiceTable& group) {
+// Where several figures of the same alternatives were measured the first of them decides, the time before all.
+Choices judge(const Asked& asked) {
   Choices choices;
-  choices.suite = suite;
-  choices.group = group.title;
-  const Decisions decisions = decisions_of(group, choices.incomplete);
-  choices.decisions = static_cast<int>(decisions.size());
-  choices.predicted = record_of(decisions, best_predicted);
+  std::vector<Decision> complete;
   std::set<std::string> names;
-  for (const Decision& decision : decisions) {
-    for (const Alternative& alternative : decision.alternatives) names.insert(alternative.name);
+  for (const auto& [about, by_figure] : asked) {
+    const auto decision =
+        std::ranges::find_if(by_figure, [](const auto& entry) { return entry.second.alternatives.size() >= 2; });
+    if (decision == by_figure.end()) continue;
+    if (!decision->second.is_complete) {
+      ++choices.incomplete;
+      continue;
+    }
+    complete.push_back(decision->second);
+    for (const Alternative& alternative : complete.back().alternatives) names.insert(alternative.name);
   }
+  choices.decisions = static_cast<int>(complete.size());
+  choices.predicted = record_of(complete, best_predicted);
   for (const std::string& name : names) {
     const Record record =
-        record_of(decisions, [&](const Decision& decision) -> const Alternative& { return named(decision, name); });
+        record_of(complete, [&](const Decision& decision) -> const Alternative& { return named(decision, name); });
     if (!choices.always.empty() && record.mean_regret >= choices.trivial.mean_regret) continue;
     choices.always = name;
     choices.trivial = record;
@@ -142,9 +115,15 @@ Choices judge(const std::string& suite, const ChoiceTable& group) {
 }  // namespace
 
 std::vector<Choices> choices_of(std::span<const Case> cases) {
+  std::map<std::pair<std::string, std::string>, Asked> tables;  // by suite and file
+  for (const Case& one : cases) {
+    const std::string file = one.where.substr(0, one.where.rfind(':'));
+    if (decides(one)) add_to(tables[{one.suite, file}][one.decision][one.figure], one);
+  }
   std::vector<Choices> all;
-  for (const auto& [key, group] : groups_of(cases)) {
-    Choices choices = judge(std::get<0>(key), group);
+  for (const auto& [key, asked] : tables) {
+    Choices choices = judge(asked);
+    std::tie(choices.suite, choices.group) = key;
     if (choices.decisions + choices.incomplete > 0) all.push_back(std::move(choices));
   }
   return all;

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "sim/config/csv_file.h"
-#include "study/run/parallel.h"
 
 namespace c3sim::validate {
 
@@ -67,23 +65,19 @@ std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std
 void add_intervals(std::vector<Claim>& claims, std::span<const std::string> papers, const ClaimBook& book,
                    const study::Ensemble& ensemble, const std::filesystem::path& experiments,
                    std::span<const Case> cases, int jobs) {
-  std::vector<Claim> unanswered = claims;
-  for (Claim& claim : unanswered) claim.predicted.clear();
-  std::vector<std::vector<Claim>> drawn(ensemble.size());
-  study::for_each_index(
-      drawn.size(),
-      [&](std::size_t index) {
-        const std::unique_ptr<study::Testbed> member = ensemble.member(index);
-        drawn[index] = predict_claims(unanswered, papers, book, {*member, experiments, cases, true});
+  const std::vector<ClaimValues> drawn = ensemble.ask_each(
+      [&](study::Testbed& member) {
+        return book.predict(papers, {member, experiments, cases, true});
       },
-      {}, jobs);
-  for (std::size_t i = 0; i < claims.size(); ++i) {
-    if (!drawn.empty() && drawn.front()[i].predicted.empty()) continue;
-    for (std::size_t value = 0; value < claims[i].predicted.size(); ++value) {
+      jobs);
+  for (Claim& claim : claims) {
+    for (std::size_t value = 0; value < claim.predicted.size(); ++value) {
       std::vector<double> values;
-      std::ranges::transform(drawn, std::back_inserter(values),
-                             [&](const std::vector<Claim>& one) { return one[i].predicted[value]; });
-      claims[i].intervals.push_back(study::interval_of(std::move(values)));
+      for (const ClaimValues& of_member : drawn) {
+        const auto known = of_member.find(claim.id);
+        if (known != of_member.end() && value < known->second.size()) values.push_back(known->second[value]);
+      }
+      claim.intervals.push_back(study::interval_of(std::move(values)));
     }
   }
 }

@@ -34,7 +34,7 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
   study.run = section.text("run", "");
   study.serve = section.text("serve", "");
   if (section.has("trial")) {
-    std::vector<study::Choice<std::string_view>> kinds;
+    std::vector<sim::Choice<std::string_view>> kinds;
     for (const std::string_view kind : calibrate::trial_kinds()) kinds.emplace_back(kind, kind);
     study.trial = section.choice<std::string_view>("trial", kinds);
   }
@@ -44,7 +44,7 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
   if (!study.serve.empty()) study.cases = section.texts("cases");
   if (study.trial.empty()) return study;
   for (const sim::Section& axis : section.list("over")) study.over.push_back(study::read_axis(axis));
-  std::vector<study::Choice<study::Figure>> figures;
+  std::vector<sim::Choice<study::Figure>> figures;
   for (const study::FigureForm& form : study::all_figures()) figures.emplace_back(form.key, form.figure);
   study.see = section.choice<study::Figure>("see", figures, study::Figure::time);
   sim::Section columns = section.section("columns");
@@ -189,7 +189,7 @@ ClaimBook::ClaimBook(const std::filesystem::path& file) {
   studies_.emplace_back().name = of_cases;
   sim::Section studies = root.section("studies");
   for (const std::string& name : studies.keys()) studies_.push_back(read_study(name, studies.section(name)));
-  std::vector<study::Choice<std::string_view>> known;
+  std::vector<sim::Choice<std::string_view>> known;
   for (const ClaimStudy& study : studies_) known.emplace_back(study.name, study.name);
   for (sim::Section section : root.list("claims")) {
     const Predictor predictor{std::string(section.choice<std::string_view>("study", known)),

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "sim/config/config.h"
 #include "sim/config/nearest_name.h"
-#include "sim/overloaded.h"
 #include "validate/metrics.h"
 
 namespace c3sim::validate {
@@ -25,9 +23,6 @@ void check_figures(sim::Section& section, const std::vector<std::string>& figure
 }
 
 Deviation read_deviation(sim::Section section) {
-  using Error = Deviation::Error;
-  constexpr std::array<std::pair<std::string_view, Error>, 2> errors{
-      {{"median", Error::median}, {"worst", Error::worst}}};
   Deviation deviation;
   deviation.number = static_cast<int>(section.integer("number", 1, 1000));
   deviation.title = section.text("title");
@@ -41,7 +36,7 @@ Deviation read_deviation(sim::Section section) {
     check_figures(section, deviation.figures);
     deviation.least_size = section.bytes("from", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
     deviation.greatest_size = section.bytes("to", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
-    deviation.error = section.choice<Error>("error", errors);
+    deviation.error = section.choice<Deviation::Error>("error", sim::choices_of<Deviation::Error>());
     deviation.above = section.number("above", 0.0, 10.0);
   }
   if (deviation.claims.empty() == deviation.suite.empty()) {

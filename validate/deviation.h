@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/choice.h"
 #include "validate/claim.h"
 
 namespace c3sim::validate {
@@ -30,6 +31,8 @@ struct Deviation {
 
   bool is_about(const Case& one) const;
 };
+
+constexpr auto all_names(Deviation::Error) { return sim::names("median", "worst"); }
 
 // Reads the list of deviations. Throws sim::ConfigError.
 std::vector<Deviation> read_deviations(const std::filesystem::path& file);

@@ -1,45 +1,40 @@
 #include "validate/evaluation.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "calibrate/readers/profile_reading.h"
 #include "calibrate/replay/replay_report.h"
-#include "study/uncertainty/quantile.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::validate {
 
 namespace {
 
-using Asked = std::pair<study::Trial, std::set<study::Figure>>;
-
-// Trials of one machine that one thread runs on one testbed.
-using Batch = std::vector<Asked>;
+// Trials of one machine, with what is to be seen of them, that one thread runs on one testbed.
+using Batch = std::vector<std::pair<study::Trial, std::set<study::Figure>>>;
+using Batches = std::map<Machine, std::vector<Batch>>;
 
 struct Outcome {
   study::Figures figures;
   std::string why_not;
 };
 
-using Questions = std::map<Machine, std::map<study::Trial, std::set<study::Figure>>>;
-
-Questions questions_of(const std::vector<Case>& cases) {
-  Questions questions;
+// Each trial once.
+Batches batches_of(const std::vector<Case>& cases) {
+  constexpr std::size_t most = 16;  // so many that testbeds can reuse runs, so few that threads share the work evenly
+  std::map<Machine, std::map<study::Trial, std::set<study::Figure>>> questions;
   for (const Case& one : cases) questions[one.machine][one.trial].insert(one.figure);
-  return questions;
-}
-
-// So many that testbeds can reuse runs, so few that threads share the work evenly.
-constexpr std::size_t trials_per_batch = 16;
-
-std::vector<Batch> batches_of(const std::map<study::Trial, std::set<study::Figure>>& trials) {
-  std::vector<Batch> batches;
-  for (const auto& [trial, figures] : trials) {
-    if (batches.empty() || batches.back().size() == trials_per_batch) batches.emplace_back();
-    batches.back().emplace_back(trial, figures);
+  Batches batches;
+  for (const auto& [machine, trials] : questions) {
+    std::vector<Batch>& own = batches[machine];
+    for (const auto& asked : trials) {
+      if (own.empty() || own.back().size() == most) own.emplace_back();
+      own.back().push_back(asked);
+    }
   }
   return batches;
 }
@@ -64,16 +59,38 @@ std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   std::vector<Outcome> outcomes;
   std::map<std::string, calibrate::Met> played;  // by trace
   for (const auto& [trial, figures] : batch) {
-    Outcome outcome;
     if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) {
       auto known = played.find(replay->trace);
       if (known == played.end()) known = played.emplace(replay->trace, play_again(testbed, replay->trace)).first;
       outcomes.push_back(outcome_of(known->second, *replay));
       continue;
     }
+    Outcome& outcome = outcomes.emplace_back();
     outcome.why_not = study::why_impossible(testbed, trial);
     if (outcome.why_not.empty()) outcome.figures = study::observe(testbed, trial, figures);
-    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+// A batch, and how to get the testbed for it.
+struct Run {
+  const Machine& machine;
+  const Batch& batch;
+  std::function<std::unique_ptr<study::Testbed>()> testbed;
+};
+
+// Of every trial an outcome for each of its runs, in their order.
+using Outcomes = std::map<std::pair<Machine, study::Trial>, std::vector<Outcome>>;
+
+Outcomes outcomes_of(const std::vector<Run>& runs, int jobs, const study::Progress& progress) {
+  std::vector<std::vector<Outcome>> found(runs.size());
+  study::for_each_index(
+      runs.size(), [&](std::size_t i) { found[i] = run(*runs[i].testbed(), runs[i].batch); }, progress, jobs);
+  Outcomes outcomes;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (std::size_t t = 0; t < found[i].size(); ++t) {
+      outcomes[{runs[i].machine, runs[i].batch[t].first}].push_back(std::move(found[i][t]));
+    }
   }
   return outcomes;
 }
@@ -134,30 +151,17 @@ std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements,
 }
 
 void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
-  const Questions questions = questions_of(cases);
+  const Batches batches = batches_of(cases);
   std::map<Machine, models::PlatformSpec> specs;
-  std::vector<std::pair<const Machine*, Batch>> work;
-  for (const auto& [machine, trials] : questions) {
-    specs.emplace(machine, platforms(machine).spec);
-    for (Batch& batch : batches_of(trials)) work.emplace_back(&machine, std::move(batch));
+  std::vector<Run> runs;
+  for (const auto& [machine, own] : batches) {
+    const models::PlatformSpec& spec = specs.emplace(machine, platforms(machine).spec).first->second;
+    const auto testbed = [&spec] { return std::make_unique<study::Testbed>(spec); };
+    for (const Batch& batch : own) runs.push_back({machine, batch, testbed});
   }
-  std::vector<std::vector<Outcome>> outcomes(work.size());
-  study::for_each_index(
-      work.size(),
-      [&](std::size_t index) {
-        study::Testbed testbed(specs.at(*work[index].first));
-        outcomes[index] = run(testbed, work[index].second);
-      },
-      progress, jobs);
-
-  std::map<std::pair<Machine, study::Trial>, Outcome> known;
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    for (std::size_t t = 0; t < outcomes[i].size(); ++t) {
-      known.emplace(std::pair{*work[i].first, work[i].second[t].first}, std::move(outcomes[i][t]));
-    }
-  }
+  const Outcomes outcomes = outcomes_of(runs, jobs, progress);
   for (Case& one : cases) {
-    const Outcome& outcome = known.at({one.machine, one.trial});
+    const Outcome& outcome = outcomes.at({one.machine, one.trial}).front();
     const auto figure = outcome.figures.find(one.figure);
     if (figure != outcome.figures.end()) one.predicted = figure->second;
     one.why_not_predicted = outcome.why_not;
@@ -165,63 +169,33 @@ void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, con
   }
 }
 
-namespace {
-
-// Figures of the trials of a batch on one machine of an ensemble.
-struct Draw {
-  const Machine* machine;
-  const study::Ensemble* ensemble;
-  std::size_t member;
-  const Batch* batch;
-};
-
-using Values = std::map<std::tuple<Machine, study::Trial, study::Figure>, std::vector<double>>;
-
-Values values_of(const std::vector<Draw>& draws, int jobs, const study::Progress& progress) {
-  std::vector<std::vector<Outcome>> outcomes(draws.size());
-  study::for_each_index(
-      draws.size(),
-      [&](std::size_t index) {
-        const Draw& draw = draws[index];
-        outcomes[index] = run(*draw.ensemble->member(draw.member), *draw.batch);
-      },
-      progress, jobs);
-  Values values;
-  for (std::size_t i = 0; i < draws.size(); ++i) {
-    for (std::size_t t = 0; t < outcomes[i].size(); ++t) {
-      const auto& [trial, asked] = (*draws[i].batch)[t];
-      for (const auto& [figure, value] : outcomes[i][t].figures) {
-        if (asked.contains(figure)) values[{*draws[i].machine, trial, figure}].push_back(value);
-      }
-    }
-  }
-  return values;
-}
-
-}  // namespace
-
 std::vector<std::string> add_intervals(std::vector<Case>& cases, const Platforms& platforms,
                                        const study::Sampling& sampling, int jobs, const study::Progress& progress) {
-  const Questions questions = questions_of(cases);
+  const Batches batches = batches_of(cases);
   std::vector<std::string> warnings;
   std::map<Machine, study::Ensemble> ensembles;
-  std::map<Machine, std::vector<Batch>> batches;
-  std::vector<Draw> draws;
-  for (const auto& [machine, trials] : questions) {
+  std::vector<Run> runs;
+  for (const auto& [machine, own] : batches) {
     const study::Ensemble& ensemble =
         ensembles.emplace(machine, study::Ensemble(platforms(machine), sampling, jobs)).first->second;
     for (std::string& warning : ensemble.warnings()) {
       if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
     }
-    const std::vector<Batch>& of_machine = batches.emplace(machine, batches_of(trials)).first->second;
     for (std::size_t member = 0; member < ensemble.size(); ++member) {
-      for (const Batch& batch : of_machine) draws.push_back({&machine, &ensemble, member, &batch});
+      for (const Batch& batch : own) {
+        runs.push_back({machine, batch, [&ensemble, member] { return ensemble.member(member); }});
+      }
     }
   }
-  const Values values = values_of(draws, jobs, progress);
+  Outcomes outcomes = outcomes_of(runs, jobs, progress);
   for (Case& one : cases) {
-    const auto drawn = values.find({one.machine, one.trial, one.figure});
-    if (one.predicted && drawn != values.end()) one.interval = study::interval_of(drawn->second);
+    if (!one.predicted) continue;
+    std::vector<double> drawn;
+    for (const Outcome& outcome : outcomes[{one.machine, one.trial}]) {
+      const auto figure = outcome.figures.find(one.figure);
+      if (figure != outcome.figures.end()) drawn.push_back(figure->second);
+    }
+    one.interval = study::interval_of(std::move(drawn));
   }
   return warnings;
 }

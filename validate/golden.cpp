@@ -20,25 +20,15 @@ constexpr double least_move = 1e-3;
 constexpr double least_difference = 1e-2;  // of errors, for better and worse
 constexpr std::string_view first_words = "# predictions of all suites; sha256 of what follows: ";
 
-// A small denominator would make a move of it.
-double relative(double before, double after) {
-  return std::abs(after - before) / std::max({std::abs(before), std::abs(after), 1e-9});
-}
-
-void sort_moves(std::vector<Move>& moves) {
-  std::ranges::stable_sort(moves, [](const Move& a, const Move& b) {
-    if (a.change != b.change) return a.change < b.change;
-    return a.size() > b.size();
-  });
-}
-
 // Subjects of cases end in ": " and a figure.
 const study::FigureForm* figure_of(const std::string& subject) {
   const std::size_t colon = subject.rfind(": ");
-  if (colon == std::string::npos) return nullptr;
-  const auto figures = study::all_figures();
-  const auto found = std::ranges::find(figures, std::string_view(subject).substr(colon + 2), &study::FigureForm::key);
-  return found == figures.end() ? nullptr : &*found;
+  return colon == std::string::npos ? nullptr : study::figure_named(std::string_view(subject).substr(colon + 2));
+}
+
+std::optional<double> value_of(const Predictions& predictions, const std::string& subject) {
+  const auto found = predictions.find(subject);
+  return found == predictions.end() ? std::nullopt : std::optional(found->second);
 }
 
 Change change_of(const Move& move) {
@@ -52,23 +42,11 @@ Change change_of(const Move& move) {
 
 }  // namespace
 
-std::string_view to_string(Change change) {
-  switch (change) {
-    case Change::regression:
-      return "regression";
-    case Change::drift:
-      return "drift";
-    case Change::gain:
-      return "gain";
-    case Change::appeared:
-      return "new";
-    case Change::vanished:
-      break;
-  }
-  return "gone";
+double Move::size() const {
+  if (!before || !after) return 0.0;
+  constexpr double least = 1e-9;  // a small denominator would make a move of it
+  return std::abs(*after - *before) / std::max({std::abs(*before), std::abs(*after), least});
 }
-
-double Move::size() const { return before && after ? relative(*before, *after) : 0.0; }
 
 Predictions predictions_of(std::span<const Case> cases, std::span<const Claim> claims) {
   Predictions predictions;
@@ -126,32 +104,22 @@ std::vector<Move> moves_between(const Predictions& before, std::span<const Case>
   std::map<std::string, const Case*> by_subject;
   for (const Case& one : cases) by_subject.emplace(subject_of(one), &one);
   const Predictions after = predictions_of(cases, claims);
+  Predictions either = after;
+  if (compared == Compared::all) either.insert(before.begin(), before.end());
   std::vector<Move> moves;
-  for (const auto& [subject, value] : after) {
-    const auto old = before.find(subject);
-    if (old != before.end() && relative(old->second, value) <= least_move) continue;
-    Move move;
-    move.subject = subject;
-    move.figure = figure_of(subject);
-    move.after = value;
-    if (old != before.end()) move.before = old->second;
-    if (const auto one = by_subject.find(subject); one != by_subject.end()) {
-      move.error_after = one->second->error_of(value);
+  for (const auto& [subject, value] : either) {
+    Move move{.subject = subject, .figure = figure_of(subject)};
+    move.before = value_of(before, subject);
+    move.after = value_of(after, subject);
+    if (move.before && move.after && move.size() <= least_move) continue;
+    if (const auto one = by_subject.find(subject); one != by_subject.end() && move.after) {
+      move.error_after = one->second->error_of(*move.after);
       if (move.before) move.error_before = one->second->error_of(*move.before);
     }
     move.change = change_of(move);
     moves.push_back(std::move(move));
   }
-  for (const auto& [subject, value] : before) {
-    if (after.contains(subject) || compared == Compared::some) continue;
-    Move move;
-    move.subject = subject;
-    move.change = Change::vanished;
-    move.figure = figure_of(subject);
-    move.before = value;
-    moves.push_back(std::move(move));
-  }
-  sort_moves(moves);
+  std::ranges::stable_sort(moves, {}, [](const Move& move) { return std::pair(move.change, -move.size()); });
   return moves;
 }
 

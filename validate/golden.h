@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/choice.h"
 #include "validate/claim.h"
 
 namespace c3sim::validate {
@@ -32,16 +33,17 @@ enum class Change {
   appeared,
   vanished
 };
-std::string_view to_string(Change change);
+constexpr auto all_names(Change) { return sim::names("regression", "drift", "gain", "new", "gone"); }
+using sim::to_string;
 
 struct Move {
   std::string subject;
   Change change = Change::drift;
-  const study::FigureForm* figure = nullptr;        // none: of a claim
-  std::optional<double> before, after;              // base units
-  std::optional<double> error_before, error_after;  // of the case, where the subject is one
+  const study::FigureForm* figure = nullptr;            // none: of a claim
+  std::optional<double> before{}, after{};              // base units
+  std::optional<double> error_before{}, error_after{};  // of the case, where the subject is one
 
-  double size() const;  // relative
+  double size() const;  // relative; 0 of what appeared or vanished
 };
 
 // Whether the cases and claims are all there are: only then is it known what vanished.

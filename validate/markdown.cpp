@@ -1,15 +1,11 @@
-#include "validate/markdown.h"
+#include "study/report/markdown.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <string_view>
 #include <utility>
 
-#include "study/report/markdown.h"
-#include "validate/baseline.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {
@@ -152,45 +148,47 @@ std::string accuracy_table(const Validation& validation) {
 }
 
 std::string accuracy_page(const Validation& validation) {
-  std::string text =
-      "# Accuracy\n\n"
-      "Every prediction beside its measurement, as `c3sim validate` has it; `--report DIR` writes the page with every "
-      "single\n"
-      "case. This file is made by `scripts/update_docs.sh`. Errors are predicted over measured less one, in percent; "
-      "of shares\n"
-      "they are points. Parameters may be fitted to rows with role calibrate; rows with role predict are never looked "
-      "at by a\n"
-      "fit.\n\n";
-  text += accuracy_table(validation);
-  text += "\n## By group\n" + groups_section(validation);
-  text +=
-      "\n## Beside simple rules\n\n"
-      "Perfect overlap: both operations at once take as long as the longer alone. One after the other: the sum. "
-      "Constant\n"
-      "factor: over perfect overlap, or of isolated work over its time at peak rates, fitted to the rows with role "
-      "calibrate,\n"
-      "or, where there are none, to all rows but the one in question. Whole waves: a GEMM takes\n"
-      "ceil(tiles / (CUs - channels)) / ceil(tiles / CUs) of its time alone. The rules start from what was measured "
-      "alone,\n"
-      "c3sim from nothing. Median errors.\n\n" +
-      rules_section(validation);
-  text +=
-      "\n## Choices\n\nWould one who believed the predictions have chosen the best measured alternative? Regret is "
-      "what the "
-      "choice loses against it.\nThe trivial rule is the best of those that always choose the same, known in "
-      "hindsight.\n\n" +
-      choices_section(validation);
-  text += "\n## Claims of papers\n\n" + claims_section(validation);
-  text += "\n## Rows that are not compared\n\n" + left_out_section(validation);
-  return text;
+  constexpr auto page = R"(# Accuracy
+
+Every prediction beside its measurement, as `c3sim validate` has it; `--report DIR` writes the page with every single
+case. This file is made by `scripts/update_docs.sh`. Errors are predicted over measured less one, in percent; of shares
+they are points. Parameters may be fitted to rows with role calibrate; rows with role predict are never looked at by a
+fit.
+
+{}
+## By group
+{}
+## Beside simple rules
+
+Perfect overlap: both operations at once take as long as the longer alone. One after the other: the sum. Constant
+factor: over perfect overlap, or of isolated work over its time at peak rates, fitted to the rows with role calibrate,
+or, where there are none, to all rows but the one in question. Whole waves: a GEMM takes
+ceil(tiles / (CUs - channels)) / ceil(tiles / CUs) of its time alone. The rules start from what was measured alone,
+c3sim from nothing. Median errors.
+
+{}
+## Choices
+
+Would one who believed the predictions have chosen the best measured alternative? Regret is what the choice loses against it.
+The trivial rule is the best of those that always choose the same, known in hindsight.
+
+{}
+## Claims of papers
+
+{}
+## Rows that are not compared
+
+{})";
+  return fmt::format(page, accuracy_table(validation), groups_section(validation), rules_section(validation),
+                     choices_section(validation), claims_section(validation), left_out_section(validation));
 }
 
 std::string deviations_page(const Validation& validation) {
-  std::string text =
-      "# Deviations\n\n"
-      "Where c3sim is known to be wrong, how much, why, and what would decide. This file is made by "
-      "`scripts/update_docs.sh`\n"
-      "from `validate/deviations.yaml` and the figures of today; a test fails when a gap closes.\n";
+  std::string text = R"(# Deviations
+
+Where c3sim is known to be wrong, how much, why, and what would decide. This file is made by `scripts/update_docs.sh`
+from `validate/deviations.yaml` and the figures of today; a test fails when a gap closes.
+)";
   for (const Gap& gap : validation.gaps) {
     const Deviation& deviation = gap.deviation;
     const std::string about = deviation.suite.empty() ? fmt::format("claims {}", fmt::join(deviation.claims, ", "))

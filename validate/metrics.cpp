@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "study/uncertainty/quantile.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::validate {
 
@@ -67,15 +67,11 @@ void add_sums(Metrics& metrics, const Said& said) {
 
 }  // namespace
 
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> ranks_a = ranks_of(a);
   const std::vector<double> ranks_b = ranks_of(b);
-  const double mean_a = mean(ranks_a);
-  const double mean_b = mean(ranks_b);
+  const double mean_a = study::mean(ranks_a);
+  const double mean_b = study::mean(ranks_b);
   double product = 0.0;
   double square_a = 0.0;
   double square_b = 0.0;
@@ -104,7 +100,7 @@ Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule) {
   metrics.median = study::quantile(said.magnitudes, 0.5);
   metrics.p90 = study::quantile(said.magnitudes, 0.9);
   metrics.worst = std::ranges::max(said.magnitudes);
-  metrics.bias = mean(said.errors);
+  metrics.bias = study::mean(said.errors);
   metrics.within_5 = share_within(said.magnitudes, 0.05);
   metrics.within_10 = share_within(said.magnitudes, 0.10);
   metrics.within_15 = share_within(said.magnitudes, 0.15);

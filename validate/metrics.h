@@ -25,10 +25,7 @@ struct Metrics {
   double bias = 0.0;                                        // mean of the errors with their signs
   double within_5 = 0.0, within_10 = 0.0, within_15 = 0.0;  // shares of the cases, in percent of error
   std::optional<double> wmape;             // sum of differences over sum of measured; of cases of one figure alone
-  std::optional<double> rank_correlation;  // Of at least one value.
-  double mean(std::span<const double> values);
-
-  // Spearman's, of five cases of one figure and more
+  std::optional<double> rank_correlation;  // Spearman's, of five cases of one figure and more
 };
 
 Metrics metrics_of(std::span<const Case* const> cases);
@@ -36,9 +33,6 @@ Metrics metrics_of(std::span<const Case* const> cases);
 // The same of what a rule predicts, of the cases that it predicts.
 using Rule = std::function<std::optional<double>(const Case& one)>;
 Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule);
-
-// Of at least one value.
-double mean(std::span<const double> values);
 
 // Spearman's rank correlation of two equally long lists, equal values sharing their rank; none where either is
 // constant.

@@ -1,13 +1,10 @@
-#include "validate/page.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
-#include "validate/deviation.h"
+#include "validate/report.h"
 
 namespace c3sim::validate {
 
@@ -21,38 +18,45 @@ std::string id_of(std::string text) {
   return text;
 }
 
-// The cases of a suite that can be drawn on logarithmic axes, by the unit that they are measured in.
-std::map<std::string, std::vector<const Case*>> by_unit(const Validation& validation, const std::string& suite) {
+// What a validation says of one suite.
+Validation part_of(const Validation& validation, const std::string& suite) {
+  const auto is_own = [&suite](const auto& one) { return one.suite == suite; };
+  Validation part;
+  std::ranges::copy_if(validation.cases, std::back_inserter(part.cases), is_own);
+  std::ranges::copy_if(validation.choices, std::back_inserter(part.choices), is_own);
+  std::ranges::copy_if(validation.left_out, std::back_inserter(part.left_out), is_own);
+  part.uncertainty = validation.uncertainty;
+  return part;
+}
+
+// Those that can be drawn on logarithmic axes, by the unit that they are measured in.
+std::map<std::string, std::vector<const Case*>> by_unit(const std::vector<Case>& cases) {
   std::map<std::string, std::vector<const Case*>> units;
-  for (const Case& one : validation.cases) {
-    if (suite_title(one.suite) != suite || !one.is_scored() || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
+  for (const Case& one : cases) {
+    if (!one.is_scored() || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
     units[std::string(one.form().unit)].push_back(&one);
   }
   return units;
 }
 
 // The groups with most cases have a series each; what is left shares the last.
-std::map<std::string, std::string> series_of(const std::vector<const Case*>& cases) {
+std::vector<std::string> groups_with_series(const std::vector<const Case*>& cases) {
   std::map<std::string, std::size_t> sizes;
   for (const Case* const one : cases) ++sizes[one->group];
-  std::vector<std::pair<std::size_t, std::string>> order;
-  order.reserve(sizes.size());
-  for (const auto& [group, size] : sizes) order.emplace_back(size, group);
-  std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<std::size_t, std::string>::first);
-  std::map<std::string, std::string> names;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const bool own = i + 1 < most_series || order.size() <= most_series;
-    names[order[i].second] = own ? order[i].second : "other groups";
-  }
-  return names;
+  std::vector<std::string> groups;
+  for (const auto& [group, size] : sizes) groups.push_back(group);
+  std::ranges::stable_sort(groups, std::ranges::greater{}, [&](const std::string& group) { return sizes.at(group); });
+  if (groups.size() > most_series) groups.resize(most_series - 1);
+  return groups;
 }
 
 template <class PointOf>
 std::vector<study::ScatterSeries> scatter(const std::vector<const Case*>& cases, const PointOf& point_of) {
-  const std::map<std::string, std::string> names = series_of(cases);
+  const std::vector<std::string> groups = groups_with_series(cases);
   std::vector<study::ScatterSeries> series;
   for (const Case* const one : cases) {
-    const std::string& name = names.at(one->group);
+    const bool has_own = std::ranges::find(groups, one->group) != groups.end();
+    const std::string name = has_own ? one->group : "other groups";
     auto found = std::ranges::find(series, name, &study::ScatterSeries::name);
     if (found == series.end()) found = series.insert(series.end(), {name, {}});
     found->points.push_back(point_of(*one));
@@ -109,10 +113,10 @@ study::Chart error_by_size(const std::string& suite, const std::vector<const Cas
   return chart;
 }
 
-void add_charts(const Validation& validation, const std::string& suite, study::Section& section) {
+void add_charts(const std::vector<Case>& of_suite, const std::string& suite, study::Section& section) {
   std::vector<const Case*> by_bytes;
   std::vector<const Case*> by_operations;
-  for (const auto& [unit, cases] : by_unit(validation, suite)) {
+  for (const auto& [unit, cases] : by_unit(of_suite)) {
     section.charts.push_back(predicted_over_measured(suite, unit, cases));
     for (const Case* const one : cases) {
       if (study::size_of(one->trial) <= 0.0) continue;
@@ -123,32 +127,23 @@ void add_charts(const Validation& validation, const std::string& suite, study::S
   if (!by_operations.empty()) section.charts.push_back(error_by_size(suite, by_operations, "size", "flop"));
 }
 
-// The rows of a table that belong to a suite, by its first column.
-study::ResultTable rows_of(const study::ResultTable& table, const std::string& suite) {
-  study::ResultTable result(table.columns());
-  for (const std::vector<study::Cell>& row : table.rows()) {
-    if (row.front() == study::Cell(suite)) result.add_row(row);
-  }
-  return result;
-}
-
-const study::NamedTable* table_of(const study::Results& results, std::string_view key) {
+const study::NamedTable* table_named(const study::Results& results, std::string_view key) {
   const auto found = std::ranges::find(results.tables, key, &study::NamedTable::key);
   return found == results.tables.end() ? nullptr : &*found;
 }
 
-study::Section section_of(const Validation& validation, const study::Results& results, const Heading& heading,
-                          const std::string& name) {
+study::Section section_of(const Validation& validation, const Heading& heading) {
+  const std::string name = suite_title(heading.name);
+  const Validation part = part_of(validation, heading.name);
+  const study::Results results = report(part);
   study::Section section{.id = id_of("suite_" + name), .heading = heading.title};
   section.paragraphs = {fmt::format("{} Platform {}.", heading.question, heading.platform)};
   for (const char* const key : {"groups", "baselines", "choices", "left_out", "left_out_rows"}) {
-    const study::NamedTable* const table = table_of(results, key);
-    if (table == nullptr) continue;
-    study::ResultTable own = rows_of(table->table, name);
-    if (own.rows().empty()) continue;
-    section.tables.push_back({.id = section.id + "_" + key, .caption = table->title, .table = std::move(own)});
+    const study::NamedTable* const named = table_named(results, key);
+    if (named->table.rows().empty()) continue;
+    section.tables.push_back({.id = section.id + "_" + key, .caption = named->title, .table = named->table});
   }
-  add_charts(validation, name, section);
+  add_charts(part.cases, name, section);
   return section;
 }
 
@@ -165,7 +160,7 @@ study::Chart claim_chart(const Validation& validation) {
 }
 
 void add_table_section(const study::Results& results, const char* key, const char* id, study::Page& page) {
-  const study::NamedTable* const table = table_of(results, key);
+  const study::NamedTable* const table = table_named(results, key);
   if (table == nullptr || table->table.rows().empty()) return;
   page.sections.push_back({.id = id, .heading = table->title});
   page.sections.back().tables.push_back(
@@ -174,25 +169,16 @@ void add_table_section(const study::Results& results, const char* key, const cha
 
 // What a reader asks for first stands first; a page holds thousands of rows, so what rules predict is left to the
 // files.
-study::PageTable case_table(const study::ResultTable& cases) {
-  std::vector<study::Column> columns;
-  std::vector<std::size_t> places;
-  for (const char* const key : {"case", "trial", "figure", "measured", "predicted", "unit", "error_pct", "noise_pct",
-                                "band_pct", "verdict", "suite", "group", "role", "command"}) {
-    const auto found = std::ranges::find(cases.columns(), key, &study::Column::key);
-    columns.push_back(*found);
-    places.push_back(static_cast<std::size_t>(found - cases.columns().begin()));
-  }
-  study::ResultTable table(columns);
-  for (const std::vector<study::Cell>& row : cases.rows()) {
-    std::vector<study::Cell> cells;
-    cells.reserve(places.size());
-    for (const std::size_t place : places) cells.push_back(row[place]);
-    table.add_row(std::move(cells));
+study::PageTable case_table(const Validation& validation) {
+  const std::vector<study::Shown<Case>> all = shown_of_cases(validation, Readers::programs);
+  std::vector<study::Shown<Case>> shown;
+  for (const std::string_view key : {"case", "trial", "figure", "measured", "predicted", "unit", "error_pct",
+                                     "noise_pct", "band_pct", "verdict", "suite", "group", "role", "command"}) {
+    shown.push_back(*std::ranges::find(all, key, [](const auto& one) { return std::string_view(one.column.key); }));
   }
   return {.id = "cases_table",
           .caption = "Every case, with the command that reproduces its prediction",
-          .table = std::move(table),
+          .table = study::table_of(validation.cases, shown),
           .filterable = true,
           .every_column = true,
           .choices = {"suite", "group", "role", "figure", "verdict"},
@@ -211,7 +197,7 @@ study::Page page_of(const Validation& validation, const study::Results& results,
                            version, results.platform)};
   page.sections.push_back({.id = "suites", .heading = "Errors by suite"});
   page.sections.back().tables.push_back(
-      {.id = "suites_table", .table = table_of(results, "suites")->table, .every_column = true});
+      {.id = "suites_table", .table = table_named(results, "suites")->table, .every_column = true});
   for (const sim::Fault& fault : validation.faults) {
     page.sections.back().paragraphs.push_back(fmt::format("Left out: {}: {}", fault.where, fault.what));
   }
@@ -221,13 +207,12 @@ study::Page page_of(const Validation& validation, const study::Results& results,
   add_table_section(results, "deviations", "deviations", page);
   std::set<std::string> told;
   for (const Heading& heading : validation.suites) {
-    const std::string name = suite_title(heading.name);
-    if (!told.insert(name).second) continue;
-    study::Section section = section_of(validation, results, heading, name);
+    if (!told.insert(heading.name).second) continue;
+    study::Section section = section_of(validation, heading);
     if (!section.tables.empty()) page.sections.push_back(std::move(section));
   }
   page.sections.push_back({.id = "cases", .heading = "Cases"});
-  page.sections.back().tables.push_back(case_table(table_of(results, "cases")->table));
+  page.sections.back().tables.push_back(case_table(validation));
   return page;
 }
 

@@ -27,32 +27,21 @@ std::string digest_of(Json content) {
   return study::sha256(content.dump());
 }
 
-Json parse(const std::filesystem::path& file) {
-  const std::string text = sim::read_measurement_text(file);
-  Json content = Json::parse(text, nullptr, false);
-  if (content.is_discarded() || !content.is_object() || !content.contains("cases") || !content.contains("sha256")) {
-    fail(file, "no file of predictions: c3sim validate --predict writes them");
-  }
-  return content;
-}
-
 }  // namespace
 
 std::string to_prediction_json(std::span<const Case> cases, const std::string& version, const Machine& machine,
                                const std::string& platform_text) {
-  Json content;
-  content["c3sim"] = version;
-  content["platform"] = machine.platform;
-  content["set"] = machine.changes;
-  content["platform_sha256"] = study::sha256(platform_text);
-  content["cases"] = Json::array();
+  Json content{{"c3sim", version},
+               {"platform", machine.platform},
+               {"set", machine.changes},
+               {"platform_sha256", study::sha256(platform_text)},
+               {"cases", Json::array()}};
   for (const Case& one : cases) {
-    Json entry;
-    entry["subject"] = subject_of(one);
-    entry["trial"] = study::to_string(one.trial);
-    entry["figure"] = one.form().key;
-    entry["unit"] = one.form().unit;
-    entry["predicted"] = one.predicted ? Json(*one.predicted / one.form().per_unit) : Json();
+    Json entry{{"subject", subject_of(one)},
+               {"trial", study::to_string(one.trial)},
+               {"figure", one.form().key},
+               {"unit", one.form().unit},
+               {"predicted", one.predicted ? Json(*one.predicted / one.form().per_unit) : Json()}};
     if (!one.predicted) entry["why_not"] = one.why_not_predicted;
     entry["command"] = command_of(one);
     content["cases"].push_back(std::move(entry));
@@ -62,9 +51,10 @@ std::string to_prediction_json(std::span<const Case> cases, const std::string& v
 }
 
 PredictionFile read_prediction_json(const std::filesystem::path& file) {
-  const Json content = parse(file);
   PredictionFile predictions;
   try {
+    const Json content = Json::parse(sim::read_measurement_text(file));
+    const Json& cases = content.at("cases");
     predictions.digest = content.at("sha256").get<std::string>();
     if (predictions.digest != digest_of(content)) {
       fail(file, "was changed since it was written: its digest is " + digest_of(content) +
@@ -73,14 +63,12 @@ PredictionFile read_prediction_json(const std::filesystem::path& file) {
     predictions.version = content.at("c3sim").get<std::string>();
     predictions.platform = content.at("platform").get<std::string>();
     predictions.changes = content.at("set").get<std::vector<std::string>>();
-    for (const Json& entry : content.at("cases")) {
+    for (const Json& entry : cases) {
       if (entry.at("predicted").is_null()) continue;
-      const std::string key = entry.at("figure").get<std::string>();
-      for (const study::FigureForm& form : study::all_figures()) {
-        if (form.key != key) continue;
-        predictions.predicted[entry.at("subject").get<std::string>()] =
-            entry.at("predicted").get<double>() * form.per_unit;
-      }
+      const study::FigureForm* const form = study::figure_named(entry.at("figure").get<std::string>());
+      if (form == nullptr) continue;
+      predictions.predicted[entry.at("subject").get<std::string>()] =
+          entry.at("predicted").get<double>() * form->per_unit;
     }
   } catch (const nlohmann::json::exception&) {
     fail(file, "no file of predictions: c3sim validate --predict writes them");

@@ -8,7 +8,6 @@
 #include <map>
 #include <tuple>
 
-#include "study/report/table_of.h"
 #include "validate/baseline.h"
 
 namespace c3sim::validate {
@@ -25,19 +24,27 @@ Cell cell(std::optional<double> value, double scale = 1.0) {
   if (!value) return {};
   return *value * scale;
 }
-double share(std::size_t part, std::size_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
 
-Column for_programs(std::string key) { return {key, key, "", 2, false}; }
+struct NamedRule {
+  const char* name;
+  const char* key;
+  std::optional<double> Baselines::*value;
+};
+constexpr std::array rules{NamedRule{"perfect overlap", "perfect", &Baselines::perfect},
+                           NamedRule{"one after the other", "serial", &Baselines::serial},
+                           NamedRule{"constant factor", "constant", &Baselines::constant},
+                           NamedRule{"whole waves", "waves", &Baselines::waves}};
 
-template <class Key>
-std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
+std::vector<Group> grouped(const Validation& validation, bool by_figure) {
   std::vector<Group> groups;
   std::map<std::tuple<std::string, std::string, std::string, calibrate::Role>, std::size_t> places;
   for (const Case& one : validation.cases) {
     if (!one.why_not_scored.empty()) continue;
-    Group group = key_of(one);
-    group.suite = suite_title(one.suite);
-    group.role = one.role;
+    Group group{suite_title(one.suite), "", "", one.role, {}};
+    if (by_figure) {
+      group.name = one.group;
+      group.figure = one.form().heading;
+    }
     const auto [place, is_new] =
         places.emplace(std::tuple{group.suite, group.name, group.figure, group.role}, groups.size());
     if (is_new) groups.push_back(std::move(group));
@@ -46,19 +53,17 @@ std::vector<Group> grouped(const Validation& validation, const Key& key_of) {
   return groups;
 }
 
-// A group and what it amounts to.
-struct Judged {
+// What a group amounts to.
+struct Judged : Metrics {
   const Group& group;
-  Metrics metrics;
 };
 
 // By suite and role, or also by group and figure.
 ResultTable table_of_groups(const Validation& validation, const std::vector<Group>& groups, bool by_figure) {
   using M = const Judged&;
   const auto of_predicted = [](double Metrics::*member) {
-    return [member](M m) { return m.metrics.predicted > 0 ? Cell(m.metrics.*member * percent) : Cell(); };
+    return [member](M m) { return m.predicted > 0 ? Cell(m.*member * percent) : Cell(); };
   };
-  const auto count_of = [](std::size_t Metrics::*member) { return [member](M m) { return m.metrics.*member; }; };
   std::vector<Shown<Judged>> shown{{{"suite", "suite", ""}, [](M m) { return m.group.suite; }}};
   if (by_figure) {
     shown.push_back({{"group", "group", ""}, [](M m) { return m.group.name; }});
@@ -66,30 +71,31 @@ ResultTable table_of_groups(const Validation& validation, const std::vector<Grou
   }
   const std::vector<Shown<Judged>> metrics{
       {{"role", "role", ""}, [](M m) { return m.group.role; }},
-      {{"cases", "cases", ""}, count_of(&Metrics::cases)},
-      {{"not_predicted", "no prediction", ""}, [](M m) { return m.metrics.cases - m.metrics.predicted; }},
+      {{"cases", "cases", ""}, &Metrics::cases},
+      {{"not_predicted", "no prediction", ""}, [](M m) { return m.cases - m.predicted; }},
       {{"median_error_pct", "median", "%", 1}, of_predicted(&Metrics::median)},
       {{"p90_error_pct", "p90", "%", 1}, of_predicted(&Metrics::p90)},
       {{"worst_error_pct", "worst", "%", 1}, of_predicted(&Metrics::worst)},
       {{"bias_pct", "bias", "%", 1}, of_predicted(&Metrics::bias)},
-      {{"wmape_pct", "wMAPE", "%", 1}, [](M m) { return cell(m.metrics.wmape, percent); }},
+      {{"wmape_pct", "wMAPE", "%", 1}, [](M m) { return cell(m.wmape, percent); }},
       {{"within_5_pct", "within 5", "%", 0}, of_predicted(&Metrics::within_5)},
       {{"within_10_pct", "10", "%", 0}, of_predicted(&Metrics::within_10)},
       {{"within_15_pct", "15", "%", 0}, of_predicted(&Metrics::within_15)},
-      {{"rank_correlation", "rank corr.", "", 2}, [](M m) { return m.metrics.rank_correlation; }},
-      {{"within_noise", "within noise", ""}, count_of(&Metrics::within_noise)},
-      {{"outside_band", "outside band", ""}, [](M m) { return m.metrics.predicted - m.metrics.within_band; }}};
+      {{"rank_correlation", "rank corr.", "", 2}, &Metrics::rank_correlation},
+      {{"within_noise", "within noise", ""}, &Metrics::within_noise},
+      {{"outside_band", "outside band", ""}, [](M m) { return m.predicted - m.within_band; }}};
   shown.insert(shown.end(), metrics.begin(), metrics.end());
   if (validation.uncertainty) {
-    shown.push_back({{"with_interval", "with interval", ""}, count_of(&Metrics::with_interval)});
-    shown.push_back({{"within_interval", "within it", ""}, count_of(&Metrics::within_interval)});
+    shown.push_back({{"with_interval", "with interval", ""}, &Metrics::with_interval});
+    shown.push_back({{"within_interval", "within it", ""}, &Metrics::within_interval});
     shown.push_back({{"within_interval_pct", "within it", "%", 1}, [](M m) {
-                       const bool any = m.metrics.with_interval > 0;
-                       return any ? Cell(percent * share(m.metrics.within_interval, m.metrics.with_interval)) : Cell();
+                       const auto within = static_cast<double>(m.within_interval);
+                       return m.with_interval > 0 ? Cell(percent * (within / static_cast<double>(m.with_interval)))
+                                                  : Cell();
                      }});
   }
   std::vector<Judged> rows;
-  for (const Group& group : groups) rows.push_back({group, metrics_of(group.cases)});
+  for (const Group& group : groups) rows.push_back({metrics_of(group.cases), group});
   return table_of(rows, shown);
 }
 
@@ -101,49 +107,6 @@ std::string verdict_of(const Case& one) {
   return one.is_within_band() ? "within band" : "outside band";
 }
 
-template <class Cases>
-ResultTable case_table(const Cases& cases, bool for_people, bool with_intervals) {
-  const auto in_unit = [](auto of) {
-    return [of](const Case& one) { return cell(std::invoke(of, one), 1.0 / one.form().per_unit); };
-  };
-  const auto rule = [&](std::optional<double> Baselines::*member) {
-    return in_unit([member](const Case& one) { return one.baselines.*member; });
-  };
-  std::vector<Shown<Case>> shown{
-      {{"case", "case", ""}, &Case::id},
-      {{"suite", "suite", "", 2, !for_people}, [](const Case& one) { return suite_title(one.suite); }},
-      {{"group", "group", ""}, &Case::group},
-      {{"role", "role", ""}, &Case::role},
-      {{"trial", "trial", ""}, &Case::trial},
-      {{"figure", "figure", ""}, [](const Case& one) { return one.form().heading; }},
-      {{"unit", "unit", ""}, [](const Case& one) { return one.form().unit; }},
-      {{"measured", "measured", "", 2}, in_unit(&Case::measured)},
-      {{"predicted", "predicted", "", 2}, in_unit(&Case::predicted)},
-      {{"error_pct", "error", "%", 1},
-       [](const Case& one) { return one.is_scored() ? Cell(one.error() * percent) : Cell(); }},
-      {{"noise_pct", "noise", "%", 1}, [](const Case& one) { return cell(one.noise(), percent); }},
-      {{"band_pct", "band", "%", 1}, [](const Case& one) { return one.band * percent; }},
-      {{"verdict", "verdict", ""}, verdict_of}};
-  if (!for_people) {
-    shown.push_back({for_programs("measured_low"), in_unit(&Case::low)});
-    shown.push_back({for_programs("measured_high"), in_unit(&Case::high)});
-    shown.push_back({for_programs("perfect"), rule(&Baselines::perfect)});
-    shown.push_back({for_programs("serial"), rule(&Baselines::serial)});
-    shown.push_back({for_programs("constant"), rule(&Baselines::constant)});
-    shown.push_back({for_programs("waves"), rule(&Baselines::waves)});
-    shown.push_back({for_programs("command"), command_of});
-  }
-  const auto end = [&](double study::Interval::*member) {
-    return in_unit(
-        [member](const Case& one) { return one.interval ? std::optional((*one.interval).*member) : std::nullopt; });
-  };
-  if (with_intervals) {
-    shown.push_back({{"interval_low", "from", ""}, end(&study::Interval::low)});
-    shown.push_back({{"interval_high", "to", ""}, end(&study::Interval::high)});
-  }
-  return table_of(cases, shown);
-}
-
 ResultTable worst_table(const Validation& validation) {
   constexpr std::size_t most = 10;
   std::vector<const Case*> cases;
@@ -152,7 +115,7 @@ ResultTable worst_table(const Validation& validation) {
   }
   std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
   if (cases.size() > most) cases.resize(most);
-  return case_table(cases, true, validation.uncertainty.has_value());
+  return table_of(cases, shown_of_cases(validation, Readers::people));
 }
 
 // Shown beside what is predicted, without an error.
@@ -161,7 +124,7 @@ ResultTable unscored_table(const Validation& validation) {
   for (const Case& one : validation.cases) {
     if (!one.why_not_scored.empty()) cases.push_back(&one);
   }
-  return case_table(cases, true, validation.uncertainty.has_value());
+  return table_of(cases, shown_of_cases(validation, Readers::people));
 }
 
 std::string deviation_of(const Validation& validation, const Claim& claim) {
@@ -248,38 +211,52 @@ ResultTable left_out_table(const Validation& validation) {
 }
 
 ResultTable left_out_row_table(const Validation& validation) {
-  using Row = std::pair<std::string, calibrate::Omission>;  // and its suite
-  std::vector<Row> rows;
+  using Omitted = std::pair<std::string, calibrate::Omission>;  // and its suite
+  std::vector<Omitted> rows;
   for (const LeftOut& left : validation.left_out) {
     for (const calibrate::Omission& one : left.each) rows.emplace_back(suite_title(left.suite), one);
   }
-  return table_of<Row>(rows, {{{"suite", "suite", ""}, &Row::first},
-                              {{"where", "where", ""}, [](const Row& row) { return row.second.where; }},
-                              {{"what", "what", ""}, [](const Row& row) { return row.second.what; }},
-                              {{"time_us", "which took", "us", 1}, [](const Row& r) { return took(r.second.seconds); }},
-                              {{"why", "why", ""}, [](const Row& row) { return row.second.why; }}});
+  return table_of<Omitted>(
+      rows, {{{"suite", "suite", ""}, &Omitted::first},
+             {{"where", "where", ""}, [](const Omitted& row) { return row.second.where; }},
+             {{"what", "what", ""}, [](const Omitted& row) { return row.second.what; }},
+             {{"time_us", "which took", "us", 1}, [](const Omitted& r) { return took(r.second.seconds); }},
+             {{"why", "why", ""}, [](const Omitted& row) { return row.second.why; }}});
 }
 
-struct NamedRule {
-  const char* name;
-  std::optional<double> Baselines::*value;
-};
-constexpr std::array rules{
-    NamedRule{"perfect overlap", &Baselines::perfect}, NamedRule{"one after the other", &Baselines::serial},
-    NamedRule{"constant factor", &Baselines::constant}, NamedRule{"whole waves", &Baselines::waves}};
+// With every rule that predicts any of the cases.
+std::vector<Contest> contests_on(const std::vector<const Case*>& cases, const Contest& named = {}) {
+  std::vector<Contest> contests;
+  for (const NamedRule& rule : rules) {
+    std::vector<const Case*> both;
+    std::ranges::copy_if(cases, std::back_inserter(both), [&](const Case* one) {
+      return one->predicted.has_value() && (one->baselines.*rule.value).has_value();
+    });
+    if (both.empty()) continue;
+    Contest& contest = contests.emplace_back(named);
+    contest.rule = rule.name;
+    contest.cases = both.size();
+    contest.ours = metrics_of(both).median;
+    contest.theirs = metrics_of(both, [&rule](const Case& one) { return one.baselines.*rule.value; }).median;
+  }
+  return contests;
+}
 
-void add_contest(std::vector<Contest>& contests, Contest contest, const std::vector<const Case*>& cases,
-                 const NamedRule& rule) {
-  std::vector<const Case*> both;
-  std::ranges::copy_if(cases, std::back_inserter(both), [&](const Case* one) {
-    return one->predicted.has_value() && (one->baselines.*rule.value).has_value();
-  });
-  if (both.empty()) return;
-  contest.rule = rule.name;
-  contest.cases = both.size();
-  contest.ours = metrics_of(both).median;
-  contest.theirs = metrics_of(both, [&rule](const Case& one) { return one.baselines.*rule.value; }).median;
-  contests.push_back(std::move(contest));
+// How often intervals hold what was measured, and how wide they are; empty where none were asked for.
+std::string coverage_words(const Validation& validation) {
+  if (!validation.uncertainty) return {};
+  const auto with = std::ranges::count_if(validation.cases, [](const Case& one) { return one.interval.has_value(); });
+  const auto within = std::ranges::count_if(validation.cases, &Case::is_within_interval);
+  if (with == 0) return " No prediction has an interval.";
+  double widths = 0.0;  // over predictions
+  for (const Case& one : validation.cases) {
+    if (one.interval && one.predicted) widths += (one.interval->high - one.interval->low) / *one.predicted;
+  }
+  return fmt::format(
+      " {} of {} measured values lie within the 90 % intervals of their predictions ({:.1f} %), which are {:.0f} % of "
+      "these wide in the mean.",
+      within, with, percent * static_cast<double>(within) / static_cast<double>(with),
+      percent * widths / static_cast<double>(with));
 }
 
 // How much there was besides what is compared.
@@ -300,17 +277,46 @@ std::string left_out_words(const Validation& validation) {
 
 std::string suite_title(const std::string& suite) { return suite.empty() ? "your files" : suite; }
 
-std::vector<Group> groups_by_suite(const Validation& validation) {
-  return grouped(validation, [](const Case&) { return Group{}; });
-}
+std::vector<Group> groups_by_suite(const Validation& validation) { return grouped(validation, false); }
+std::vector<Group> groups_by_figure(const Validation& validation) { return grouped(validation, true); }
 
-std::vector<Group> groups_by_figure(const Validation& validation) {
-  return grouped(validation, [](const Case& one) {
-    Group group;
-    group.name = one.group;
-    group.figure = one.form().heading;
-    return group;
-  });
+std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers readers) {
+  const auto in_unit = [](auto of) {
+    return [of](const Case& one) { return cell(std::invoke(of, one), 1.0 / one.form().per_unit); };
+  };
+  std::vector<Shown<Case>> shown{
+      {{"case", "case", ""}, &Case::id},
+      {{"suite", "suite", "", 2, false}, [](const Case& one) { return suite_title(one.suite); }},
+      {{"group", "group", ""}, &Case::group},
+      {{"role", "role", ""}, &Case::role},
+      {{"trial", "trial", ""}, &Case::trial},
+      {{"figure", "figure", ""}, [](const Case& one) { return one.form().heading; }},
+      {{"unit", "unit", ""}, [](const Case& one) { return one.form().unit; }},
+      {{"measured", "measured", "", 2}, in_unit(&Case::measured)},
+      {{"predicted", "predicted", "", 2}, in_unit(&Case::predicted)},
+      {{"error_pct", "error", "%", 1},
+       [](const Case& one) { return one.is_scored() ? Cell(one.error() * percent) : Cell(); }},
+      {{"noise_pct", "noise", "%", 1}, [](const Case& one) { return cell(one.noise(), percent); }},
+      {{"band_pct", "band", "%", 1}, [](const Case& one) { return one.band * percent; }},
+      {{"verdict", "verdict", ""}, verdict_of}};
+  if (readers == Readers::programs) {
+    const auto add = [&shown](const char* key, const auto& of) { shown.push_back({{key, key, "", 2, false}, of}); };
+    add("measured_low", in_unit(&Case::low));
+    add("measured_high", in_unit(&Case::high));
+    for (const NamedRule& rule : rules) {
+      add(rule.key, in_unit([&rule](const Case& one) { return one.baselines.*rule.value; }));
+    }
+    add("command", command_of);
+  }
+  if (validation.uncertainty) {
+    const auto end = [&](double study::Interval::*member) {
+      return in_unit(
+          [member](const Case& one) { return one.interval ? std::optional((*one.interval).*member) : std::nullopt; });
+    };
+    shown.push_back({{"interval_low", "from", ""}, end(&study::Interval::low)});
+    shown.push_back({{"interval_high", "to", ""}, end(&study::Interval::high)});
+  }
+  return shown;
 }
 
 std::vector<Contest> contests_of(const Validation& validation) {
@@ -324,14 +330,13 @@ std::vector<Contest> contests_of(const Validation& validation) {
   for (const auto& [key, cases] : groups) {
     Contest contest;
     std::tie(contest.suite, contest.operation, contest.strategy, contest.figure) = key;
-    for (const NamedRule& rule : rules) add_contest(contests, contest, cases, rule);
+    std::ranges::move(contests_on(cases, contest), std::back_inserter(contests));
   }
   return contests;
 }
 
 std::optional<Contest> hardest_contest(const Group& group) {
-  std::vector<Contest> contests;
-  for (const NamedRule& rule : rules) add_contest(contests, {}, group.cases, rule);
+  const std::vector<Contest> contests = contests_on(group.cases);
   const auto hardest = std::ranges::min_element(contests, {}, &Contest::theirs);
   return hardest == contests.end() ? std::nullopt : std::optional(*hardest);
 }
@@ -351,23 +356,6 @@ ResultTable move_table(std::span<const Move> moves) {
        {{"moved_pct", "moved", "%", 2}, [](M m) { return m.before && m.after ? Cell(m.size() * percent) : Cell(); }},
        {{"error_before_pct", "error before", "%", 1}, [](M m) { return cell(m.error_before, percent); }},
        {{"error_after_pct", "after", "%", 1}, [](M m) { return cell(m.error_after, percent); }}});
-}
-
-// How often intervals hold what was measured, and how wide they are; empty where none were asked for.
-std::string coverage_words(const Validation& validation) {
-  if (!validation.uncertainty) return {};
-  const auto with = std::ranges::count_if(validation.cases, [](const Case& one) { return one.interval.has_value(); });
-  const auto within = std::ranges::count_if(validation.cases, &Case::is_within_interval);
-  if (with == 0) return " No prediction has an interval.";
-  double widths = 0.0;  // over predictions
-  for (const Case& one : validation.cases) {
-    if (one.interval && one.predicted) widths += (one.interval->high - one.interval->low) / *one.predicted;
-  }
-  return fmt::format(
-      " {} of {} measured values lie within the 90 % intervals of their predictions ({:.1f} %), which are {:.0f} % of "
-      "these wide in the mean.",
-      within, with, percent * static_cast<double>(within) / static_cast<double>(with),
-      percent * widths / static_cast<double>(with));
 }
 
 std::string verdict(const Validation& validation) {
@@ -404,7 +392,7 @@ study::Results report(const Validation& validation) {
     const bool has_rows = !table.rows().empty();
     results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
-  add("cases", "Cases", case_table(validation.cases, false, validation.uncertainty.has_value()), false);
+  add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, Readers::programs)), false);
   add("suites", "Errors by suite", table_of_groups(validation, groups_by_suite(validation), false));
   add("groups", "Errors by group", table_of_groups(validation, groups_by_figure(validation), true), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);

@@ -1,4 +1,5 @@
-// A validation as tables: what the terminal, JSON, CSV, Markdown and the page are made of.
+// A validation as people and programs see it: as tables, which the terminal, JSON and CSV have; as a page; and as the
+// Markdown that docs/accuracy.md, docs/deviations.md and the README's table of accuracy are made of.
 #pragma once
 
 #include <optional>
@@ -6,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "study/report/page.h"
 #include "study/report/results.h"
+#include "study/report/table_of.h"
 #include "validate/golden.h"
 #include "validate/metrics.h"
 #include "validate/validation.h"
@@ -42,6 +45,11 @@ std::vector<Contest> contests_of(const Validation& validation);
 // The rule that comes closest to the group's measurements, where any applies.
 std::optional<Contest> hardest_contest(const Group& group);
 
+// What tables of cases show, in their order: for people, or for programs, which get what rules predict and a command,
+// too; intervals where they were asked for.
+enum class Readers { people, programs };
+std::vector<study::Shown<Case>> shown_of_cases(const Validation& validation, Readers readers);
+
 // Tables by key: "cases" (every case), "suites", "groups", "baselines", "choices", "claims", "deviations", "worst",
 // "unscored", "left_out" by reason, "left_out_rows" of the user's files. Numbers are in the units of their headings;
 // errors in percent, or in points where the figure is a share.
@@ -52,5 +60,17 @@ study::ResultTable move_table(std::span<const Move> moves);
 
 // In sentences: how many cases lie within their bands, how many claims hold, and how much is left out.
 std::string verdict(const Validation& validation);
+
+// The page: every suite in a chart, every case in a table. `version` is that of c3sim; `results` is the report of the
+// validation.
+study::Page page_of(const Validation& validation, const study::Results& results, const std::string& version);
+
+// In Markdown, everything but the cases: errors by suite and group, simple rules, choices, claims, what is not
+// compared.
+std::string accuracy_page(const Validation& validation);
+// One table of it: a row per suite and role.
+std::string accuracy_table(const Validation& validation);
+// The known deviations, each with its size of today, its cause and what would decide.
+std::string deviations_page(const Validation& validation);
 
 }  // namespace c3sim::validate

@@ -1,6 +1,8 @@
 #include "validate/suite.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <system_error>
 
 #include "sim/config/nearest_name.h"
@@ -75,6 +77,76 @@ std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& 
     suites.push_back(read_suite(sim::Config::from_file(file), file.stem().string(), reader, papers));
   }
   return suites;
+}
+
+std::vector<Suite> suites_named(const Library& library, std::span<const std::string> names,
+                                const calibrate::Reader& reader) {
+  std::vector<Suite> suites = read_suites(library, reader);
+  if (names.empty()) return suites;
+  std::vector<std::string> known;
+  known.reserve(suites.size());
+  for (const Suite& suite : suites) known.push_back(suite.name);
+  std::vector<sim::Fault> faults;
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) {
+      faults.push_back(
+          {"SUITE|FILE", "", "'" + name.substr(0, 80) + "' is no suite and no file" + sim::name_hint(name, known)});
+    }
+  }
+  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+  std::erase_if(suites, [names](const Suite& suite) { return std::ranges::find(names, suite.name) == names.end(); });
+  return suites;
+}
+
+calibrate::Reading reading_of(const SuiteTable& table, const Library& library, const calibrate::Reader& reader) {
+  const std::filesystem::path file = library.reference / table.file;
+  calibrate::Reading reading = reader.read_as(table.format, file);
+  for (calibrate::Measurement& one : reading.measurements) {
+    auto* const replay = std::get_if<study::ReplayTrial>(&one.trial);
+    if (replay != nullptr) replay->trace = (file.parent_path() / replay->trace).string();
+  }
+  if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
+  return reading;
+}
+
+std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::span<const std::string> names,
+                                                   const std::string& platform) {
+  const calibrate::Reader reader = reader_of_forms(library);
+  std::vector<calibrate::Reading> readings;
+  for (const Suite& suite : suites_named(library, names, reader)) {
+    if (suite.platform != platform) {
+      throw sim::ConfigError({{"SUITE|FILE", "",
+                               "suite '" + suite.name + "' is of platform " + suite.platform + ", not of " + platform +
+                                   ": --platform names another"}});
+    }
+    for (const SuiteTable& table : suite.tables) readings.push_back(reading_of(table, library, reader));
+  }
+  return readings;
+}
+
+calibrate::Reader reader_of_forms(const Library& library) {
+  calibrate::Reader reader(library.formats);
+  // Tables that lookups name, read once.
+  auto tables = std::make_shared<std::map<std::string, sim::CsvFile>>();
+  reader.set_other_tables([tables, folder = library.reference](const std::string& file) {
+    auto known = tables->find(file);
+    if (known == tables->end()) {
+      known = tables->emplace(file, sim::CsvFile::from_file(folder / file)).first;
+    }
+    return &known->second;
+  });
+  return reader;
+}
+
+calibrate::Reader reader_of_everything(const Library& library) {
+  const calibrate::Reader forms = reader_of_forms(library);
+  calibrate::Reader reader = forms;
+  for (Suite& suite : read_suites(library, forms)) {
+    for (SuiteTable& table : suite.tables) {
+      if (forms.table(table.format.name) == nullptr) reader.add(std::move(table.format));
+    }
+  }
+  return reader;
 }
 
 }  // namespace c3sim::validate

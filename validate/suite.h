@@ -6,10 +6,9 @@
 //   platform: mi300x
 //   claims: [latte]                 # claims of papers whose names begin so, see validate/claims.yaml
 //   tables:
-//     - file: mi300x_overlap/rccl_allreduce_by_channels.csv       # in the folder of reference data
-//       band: 0.08                                                # relative, or in points; of figures without their
-//       own rows: ...                                                 # calibrate/readers/table_format.h; or `format:
-//       NAME` of one
+//     - file: mi300x_overlap/rccl_allreduce_by_channels.csv   # in the folder of reference data
+//       band: 0.08                                             # relative, or in points; of figures without their own
+//       rows: ...                     # calibrate/readers/table_format.h; or of another: `format: NAME`
 #pragma once
 
 #include <filesystem>
@@ -19,9 +18,21 @@
 
 #include "calibrate/readers/reader.h"
 #include "sim/config/config.h"
-#include "validate/library.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
+
+// Where what validations are made of is found.
+struct Library {
+  std::filesystem::path reference;    // tables of measurements, and claims.csv
+  std::filesystem::path suites;       // one file each
+  std::filesystem::path claims;       // what claims are predicted by
+  std::filesystem::path deviations;   // the list of known gaps
+  std::filesystem::path formats;      // of tables, one file each
+  std::filesystem::path experiments;  // of claims
+  Platforms platforms;
+  std::vector<std::string> platform_names{};  // of all there are: a file is compared with that of the GPU it names
+};
 
 struct SuiteTable {
   std::filesystem::path file;  // within the folder of reference data
@@ -30,11 +41,15 @@ struct SuiteTable {
   calibrate::TableFormat format;
 };
 
-struct Suite {
+// A suite, or a file of the user, as far as it is told to people.
+struct Heading {
   std::string name;
   std::string title;
   std::string question;
   std::string platform;
+};
+
+struct Suite : Heading {
   std::vector<std::string> claims;
   std::vector<SuiteTable> tables;
 };
@@ -46,5 +61,23 @@ Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& 
 
 // The suites of the library, in alphabetical order.
 std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& reader);
+
+// The suites of these names, all where there are none. Throws sim::ConfigError for an unknown name, with the nearest.
+std::vector<Suite> suites_named(const Library& library, std::span<const std::string> names,
+                                const calibrate::Reader& reader);
+
+// All rows of a table, with their roles; traces that it names lie beside it. Throws sim::ConfigError for rows at fault.
+calibrate::Reading reading_of(const SuiteTable& table, const Library& library, const calibrate::Reader& reader);
+
+// The tables of these suites, in their order, as read. A table that two suites compare with is read once for each, by
+// the form of each. Throws sim::ConfigError for an unknown name, a suite of another platform than `platform`, and for
+// data or suites that are at fault.
+std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::span<const std::string> names,
+                                                   const std::string& platform);
+
+// Reads logs, and tables in the forms of the folder of formats; lookups find the tables of reference data.
+calibrate::Reader reader_of_forms(const Library& library);
+// The same, and behind these forms those of the suites.
+calibrate::Reader reader_of_everything(const Library& library);
 
 }  // namespace c3sim::validate

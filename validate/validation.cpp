@@ -3,35 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <tuple>
 
 #include "calibrate/measurement_files.h"
 #include "calibrate/readers/ranks.h"
 #include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
 #include "validate/baseline.h"
-#include "validate/suite_data.h"
 
 namespace c3sim::validate {
 
 namespace {
 
 constexpr auto default_platform = "mi300x";
-
-void count_left_out(Validation& validation, const std::string& suite, const std::string& file,
-                    const calibrate::Omission& omission) {
-  auto known = std::ranges::find_if(validation.left_out, [&](const LeftOut& one) {
-    return one.suite == suite && one.file == file && one.why == omission.why;
-  });
-  if (known == validation.left_out.end()) {
-    known = validation.left_out.insert(known, LeftOut{suite, file, omission.why});
-  }
-  ++known->rows;
-  known->seconds += omission.seconds;
-  if (suite.empty()) known->each.push_back(omission);
-}
 
 // "file:line" of "file:line:column".
 std::string row_of(const std::string& where) {
@@ -42,13 +26,12 @@ std::string row_of(const std::string& where) {
   return has_both ? where.substr(0, column) : where;
 }
 
-void take_faults(Validation& validation, const std::vector<sim::Fault>& faults, const std::filesystem::path& file) {
+void take_faults(Validation& validation, const calibrate::Reading& reading) {
   std::set<std::string> rows;
-  for (const sim::Fault& fault : faults) rows.insert(row_of(fault.where));
-  validation.faults.insert(validation.faults.end(), faults.begin(), faults.end());
+  for (const sim::Fault& fault : reading.faults) rows.insert(row_of(fault.where));
+  std::ranges::copy(reading.faults, std::back_inserter(validation.faults));
   if (rows.empty()) return;
-  validation.left_out.push_back(
-      {"", file.filename().string(), "at fault: a warning tells of each", static_cast<int>(rows.size())});
+  validation.left_out.push_back({"", reading.name, "at fault: a warning tells of each", static_cast<int>(rows.size())});
 }
 
 // Throws where nothing is left to compare.
@@ -71,28 +54,27 @@ void refuse_twice(std::span<const std::filesystem::path> before, const std::file
   }
 }
 
-bool has_namesake(std::span<const std::filesystem::path> files, const std::filesystem::path& file) {
-  return std::ranges::count(files, file.filename(), &std::filesystem::path::filename) > 1;
-}
-
 // Cases of files of the same name in different folders keep apart.
-void name_by_path(calibrate::Reading& reading, const std::filesystem::path& file) {
+void keep_apart(calibrate::Reading& reading, const std::filesystem::path& file,
+                std::span<const std::filesystem::path> files) {
+  if (std::ranges::count(files, file.filename(), &std::filesystem::path::filename) < 2) return;
   for (calibrate::Measurement& measurement : reading.measurements) measurement.file = file.string();
 }
 
-// A table that could be of several forms.
-std::string remark_on(const calibrate::Reading& reading) {
-  return fmt::format("{} was read as '{}'; it could as well be '{}': a file is read as the form that it is named after",
-                     reading.name, reading.format, fmt::join(reading.alike, "' or '"));
-}
-
+// Its cases, and by reason what is left out.
 void take(Validation& validation, const calibrate::Reading& reading, const std::string& suite,
           const std::string& platform, double band) {
-  std::vector<Case> cases = cases_of(reading.measurements, suite, platform, band);
-  validation.cases.insert(validation.cases.end(), std::make_move_iterator(cases.begin()),
-                          std::make_move_iterator(cases.end()));
+  std::ranges::move(cases_of(reading.measurements, suite, platform, band), std::back_inserter(validation.cases));
   for (const calibrate::Omission& omission : reading.left_out) {
-    count_left_out(validation, suite, reading.name, omission);
+    auto known = std::ranges::find_if(validation.left_out, [&](const LeftOut& one) {
+      return one.suite == suite && one.file == reading.name && one.why == omission.why;
+    });
+    if (known == validation.left_out.end()) {
+      known = validation.left_out.insert(known, LeftOut{suite, reading.name, omission.why});
+    }
+    ++known->rows;
+    known->seconds += omission.seconds;
+    if (suite.empty()) known->each.push_back(omission);
   }
 }
 
@@ -136,32 +118,29 @@ void require_platform(const Library& library, const Suite& suite) {
 }
 
 // Claims are of the machine of their suite. Each suite's are predicted by a thread of its own.
-void add_claims(Validation& validation, const Library& library, std::span<const Suite> suites, const Options& options) {
+void add_claims(Validation& validation, const Library& library, std::vector<Suite> suites, const Options& options) {
   const std::vector<Claim> all = read_claims(library.reference / "claims.csv");
   const ClaimBook book(library.claims);
-  std::vector<const Suite*> claiming;
-  for (const Suite& suite : suites) {
-    if (!suite.claims.empty()) claiming.push_back(&suite);
-  }
-  std::vector<std::vector<Claim>> found(claiming.size());
+  std::erase_if(suites, [](const Suite& suite) { return suite.claims.empty(); });
+  std::vector<std::vector<Claim>> found(suites.size());
   study::for_each_index(
-      claiming.size(),
+      suites.size(),
       [&](std::size_t i) {
-        const Suite& suite = *claiming[i];
         std::vector<Case> own;
         std::ranges::copy_if(validation.cases, std::back_inserter(own),
-                             [&](const Case& one) { return one.suite == suite.name; });
-        study::Testbed testbed(library.platforms({suite.platform, {}, options.changes}).spec);
-        found[i] = predict_claims(all, suite.claims, book, {testbed, library.experiments, own});
+                             [&](const Case& one) { return one.suite == suites[i].name; });
+        study::Testbed testbed(library.platforms({suites[i].platform, {}, options.changes}).spec);
+        found[i] = predict_claims(all, suites[i].claims, book, {testbed, library.experiments, own});
       },
       {}, options.jobs);
-  for (std::size_t i = 0; options.uncertainty && i < claiming.size(); ++i) {
-    const Suite& suite = *claiming[i];
-    const study::Platform platform = library.platforms({suite.platform, {}, options.changes});
-    const study::Ensemble ensemble(platform, *options.uncertainty, options.jobs);
-    add_intervals(found[i], suite.claims, book, ensemble, library.experiments, validation.cases, options.jobs);
+  for (std::size_t i = 0; i < suites.size(); ++i) {
+    if (options.uncertainty) {
+      const study::Platform platform = library.platforms({suites[i].platform, {}, options.changes});
+      const study::Ensemble ensemble(platform, *options.uncertainty, options.jobs);
+      add_intervals(found[i], suites[i].claims, book, ensemble, library.experiments, validation.cases, options.jobs);
+    }
+    std::ranges::move(found[i], std::back_inserter(validation.claims));
   }
-  for (std::vector<Claim>& claims : found) std::ranges::move(claims, std::back_inserter(validation.claims));
 }
 
 }  // namespace
@@ -174,14 +153,6 @@ std::size_t Validation::outside() const {
   return static_cast<std::size_t>(out + broken);
 }
 
-std::vector<Heading> suites_of(const Library& library) {
-  std::vector<Heading> headings;
-  for (const Suite& suite : read_suites(library, calibrate::Reader(library.formats))) {
-    headings.push_back({suite.name, suite.title, suite.question, suite.platform});
-  }
-  return headings;
-}
-
 Validation validate_suites(const Library& library, std::span<const std::string> names, const Options& options) {
   const calibrate::Reader reader = reader_of_forms(library);
   std::vector<Suite> suites = suites_named(library, names, reader);
@@ -189,21 +160,19 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
   for (Suite& suite : suites) {
     if (options.platform) suite.platform = *options.platform;
     if (!options.platform) require_platform(library, suite);
-    validation.suites.push_back({suite.name, suite.title, suite.question, suite.platform});
+    validation.suites.push_back(suite);
     std::vector<std::filesystem::path> files;
     for (const SuiteTable& table : suite.tables) files.emplace_back(table.file);
     for (const SuiteTable& table : suite.tables) {
-      calibrate::Reading reading = reader.read_as(table.format, library.reference / table.file);
-      locate_traces(reading, library.reference / table.file);
-      if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
-      if (has_namesake(files, table.file)) name_by_path(reading, table.file);
+      calibrate::Reading reading = reading_of(table, library, reader);
+      keep_apart(reading, table.file, files);
       const bool own = !table.platform.empty() && !options.platform;
       take(validation, reading, suite.name, own ? table.platform : suite.platform, table.band);
     }
   }
   finish(validation, library, options);
   if (!options.only.empty()) return validation;
-  add_claims(validation, library, suites, options);
+  add_claims(validation, library, std::move(suites), options);
   validation.gaps = gaps_of(read_deviations(library.deviations), validation.claims, validation.cases);
   std::erase_if(validation.gaps, [](const Gap& gap) { return !gap.tested; });
   return validation;
@@ -230,35 +199,45 @@ calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Lib
 
 namespace {
 
-// A reading, and what it was read from.
-struct UserFiles {
-  std::vector<std::filesystem::path> paths;
-  std::vector<calibrate::Reading> readings;
-};
+// A file, for the machine that it is of.
+calibrate::Reading read_for_machine(const calibrate::Reader& reader, const std::filesystem::path& file,
+                                    calibrate::Rows rows, const Library& library, const Options& options) {
+  calibrate::Reading reading = reader.read(file, rows);
+  const calibrate::ScreenedFor target = screened_for(reading, library, options.platform, options.changes);
+  reading.platform = target.platform;
+  refuse_other_gpus(reading, file.string(), target);
+  leave_out_other_nodes(reading, target);
+  return reading;
+}
 
-UserFiles readings_of(Validation& validation, const Library& library, std::span<const std::filesystem::path> files,
-                      const Options& options) {
+std::vector<calibrate::Reading> readings_of(Validation& validation, const Library& library,
+                                            std::span<const std::filesystem::path> files, const Options& options) {
   const calibrate::Reader reader = reader_of_everything(library);
-  UserFiles read;
+  std::vector<calibrate::Reading> readings;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::filesystem::path& file = files[i];
     try {
       refuse_twice(files.first(i), file);
-      calibrate::Reading reading = reader.read(file);
-      const calibrate::ScreenedFor target = screened_for(reading, library, options.platform, options.changes);
-      reading.platform = target.platform;
-      refuse_other_gpus(reading, file.string(), target);
-      leave_out_other_nodes(reading, target);
-      if (has_namesake(files, file)) name_by_path(reading, file);
-      read.paths.push_back(file);
-      read.readings.push_back(std::move(reading));
+      calibrate::Reading reading = read_for_machine(reader, file, calibrate::Rows::measured, library, options);
+      keep_apart(reading, file, files);
+      readings.push_back(std::move(reading));
     } catch (const sim::ConfigError& error) {
-      validation.faults.insert(validation.faults.end(), error.faults().begin(), error.faults().end());
+      std::ranges::copy(error.faults(), std::back_inserter(validation.faults));
       validation.left_out.push_back({"", file.string(), "the whole file: " + error.faults().front().what, 0});
     }
   }
-  tell_waits_of_ranks(read.readings);
-  return read;
+  tell_waits_of_ranks(readings);
+  return readings;
+}
+
+// With what a user should know of it.
+void take_with_remarks(Validation& validation, const calibrate::Reading& reading, double band) {
+  take(validation, reading, "", reading.platform, band);
+  for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(sim::in_words(remark));
+  if (reading.alike.empty()) return;
+  validation.remarks.push_back(
+      fmt::format("{} was read as '{}'; it could as well be '{}': a file is read as the form that it is named after",
+                  reading.name, reading.format, fmt::join(reading.alike, "' or '")));
 }
 
 // Files of several machines are each compared with their own; those that name none may be of any.
@@ -281,15 +260,12 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
   constexpr double band_of_users = 0.15;
   calibrate::require_files(files);
   Validation validation;
-  const auto [paths, readings] = readings_of(validation, library, files, options);
+  const std::vector<calibrate::Reading> readings = readings_of(validation, library, files, options);
   if (!options.platform) remark_on_platforms(validation, library, readings);
-  for (std::size_t i = 0; i < readings.size(); ++i) {
-    const calibrate::Reading& reading = readings[i];
-    take(validation, reading, "", reading.platform, band_of_users);
-    take_faults(validation, reading.faults, paths[i]);
-    for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(calibrate::in_words(remark));
-    if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
-    validation.suites.push_back({"", paths[i].filename().string(), "Read as " + reading.format, reading.platform});
+  for (const calibrate::Reading& reading : readings) {
+    take_with_remarks(validation, reading, band_of_users);
+    take_faults(validation, reading);
+    validation.suites.push_back({"", reading.name, "Read as " + reading.format, reading.platform});
   }
   require_cases(validation, files.front());
   return validation;
@@ -304,19 +280,15 @@ Validation validate_files(const Library& library, std::span<const std::filesyste
 }
 
 Validation predict_file(const Library& library, const std::filesystem::path& file, const Options& options) {
-  calibrate::Reading reading = reader_of_everything(library).read(file, calibrate::Rows::all);
-  const calibrate::ScreenedFor target = screened_for(reading, library, options.platform, options.changes);
-  refuse_other_gpus(reading, file.string(), target);
-  leave_out_other_nodes(reading, target);
+  calibrate::Reading reading =
+      read_for_machine(reader_of_everything(library), file, calibrate::Rows::all, library, options);
   if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
   for (calibrate::Measurement& measurement : reading.measurements) {
     measurement.seen.clear();
     for (const study::Figure figure : measurement.asked) measurement.seen.push_back({.figure = figure});
   }
   Validation validation;
-  take(validation, reading, "", target.platform, 0.0);
-  for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(calibrate::in_words(remark));
-  if (!reading.alike.empty()) validation.remarks.push_back(remark_on(reading));
+  take_with_remarks(validation, reading, 0.0);
   require_cases(validation, file);
   for (Case& one : validation.cases) one.machine.changes = options.changes;
   predict(validation.cases, library.platforms, options.jobs, options.progress);

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +11,6 @@
 #include "validate/choice.h"
 #include "validate/claim.h"
 #include "validate/deviation.h"
-#include "validate/library.h"
 #include "validate/suite.h"
 
 namespace c3sim::validate {
@@ -27,14 +24,6 @@ struct Options {
   std::string only;                              // cases whose names hold this text, and no claims
   int jobs = 0;                                  // threads; 0: as many as the machine has cores
   study::Progress progress;
-};
-
-// A suite, or the files of the user, as far as it is told to people.
-struct Heading {
-  std::string name;
-  std::string title;
-  std::string question;
-  std::string platform;
 };
 
 // Rows of a file that are not compared, and why.
@@ -61,9 +50,6 @@ struct Validation {
   // Cases and claims outside their bands, those without a prediction or a score aside.
   std::size_t outside() const;
 };
-
-// The names of the suites there are.
-std::vector<Heading> suites_of(const Library& library);
 
 // The suites of these names, all where there are none. Throws sim::ConfigError for an unknown name, with the nearest,
 // for data or suites that are at fault, and where Options::only leaves nothing.

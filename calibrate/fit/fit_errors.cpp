@@ -15,15 +15,22 @@ constexpr double regularisation = 1e-9;  // of the trace of a matrix, added to e
 constexpr double at_face = 1e-3;
 constexpr std::size_t folds = 5;
 
-Eigen::Map<const Eigen::VectorXd> vector_of(const std::vector<double>& values) {
-  return {values.data(), static_cast<Eigen::Index>(values.size())};
-}
-
 // Slopes that are all 0 would leave nothing to invert.
 Eigen::MatrixXd information(const Eigen::MatrixXd& slopes, const Eigen::VectorXd& weights) {
   Eigen::MatrixXd matrix = slopes.transpose() * weights.asDiagonal() * slopes;
   matrix.diagonal().array() += 1e-12 + regularisation * matrix.trace();
   return matrix;
+}
+
+// A step of Gauss and Newton, as far as the box reaches.
+Point stepped(Point point, const Eigen::MatrixXd& slopes, const Eigen::VectorXd& weights,
+              const std::vector<double>& residuals) {
+  const Eigen::VectorXd downhill = -slopes.transpose() * weights.cwiseProduct(vector_of(residuals));
+  const Eigen::VectorXd step = information(slopes, weights).ldlt().solve(downhill);
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    point[i] = std::clamp(point[i] + step[static_cast<Eigen::Index>(i)], 0.0, 1.0);
+  }
+  return point;
 }
 
 // Variances of rows: of each kind that of its residuals, with the say that the unknowns took of them given back.
@@ -88,18 +95,10 @@ class LikelihoodProfile {
   std::vector<double> evaluate(const Point& point) const { return residuals_(std::span(&point, 1)).front(); }
 
   Point improved(const Point& point, const std::vector<double>& here) const {
-    const auto count = slopes_.cols();
     Eigen::MatrixXd slopes = slopes_;
     slopes.col(static_cast<Eigen::Index>(unknown_)).setZero();
-    const Eigen::VectorXd weights = vector_of(solution_.weights);
-    Eigen::MatrixXd matrix = information(slopes, weights);
-    const Eigen::VectorXd downhill = -slopes.transpose() * weights.cwiseProduct(vector_of(here));
-    const Eigen::VectorXd step = matrix.ldlt().solve(downhill);
-    Point next = point;
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const auto place = static_cast<std::size_t>(i);
-      if (place != unknown_) next[place] = std::clamp(point[place] + step[i], 0.0, 1.0);
-    }
+    Point next = stepped(point, slopes, vector_of(solution_.weights), here);
+    next[unknown_] = point[unknown_];
     return next;
   }
 
@@ -220,12 +219,7 @@ std::vector<double> held_out_residuals(const Solution& solution, const FitErrors
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (fold[i] == one) weights[static_cast<Eigen::Index>(i)] = 0.0;
     }
-    const Eigen::VectorXd downhill = -errors.slopes.transpose() * weights.cwiseProduct(vector_of(solution.residuals));
-    const Eigen::VectorXd step = information(errors.slopes, weights).ldlt().solve(downhill);
-    points.push_back(solution.point);
-    for (std::size_t i = 0; i < unknowns; ++i) {
-      points.back()[i] = std::clamp(points.back()[i] + step[static_cast<Eigen::Index>(i)], 0.0, 1.0);
-    }
+    points.push_back(stepped(solution.point, errors.slopes, weights, solution.residuals));
   }
   const std::vector<std::vector<double>> all = residuals(points);
   std::vector<double> held_out(rows.size());

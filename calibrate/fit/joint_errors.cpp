@@ -85,10 +85,8 @@ Eigen::MatrixXd slopes_by(const Others& others, const Task& task, const Platform
   Eigen::MatrixXd slopes = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(residuals.front().size()),
                                                  static_cast<Eigen::Index>(others.point.size()));
   for (std::size_t k = 0; k < which.size(); ++k) {
-    for (std::size_t row = 0; row < residuals[0].size(); ++row) {
-      slopes(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(which[k])) =
-          (residuals[k + 1][row] - residuals[0][row]) / move_of(others, which[k]);
-    }
+    slopes.col(static_cast<Eigen::Index>(which[k])) =
+        (vector_of(residuals[k + 1]) - vector_of(residuals[0])) / move_of(others, which[k]);
   }
   return slopes;
 }

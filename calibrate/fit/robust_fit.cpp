@@ -41,12 +41,9 @@ Eigen::MatrixXd slopes_between(const std::vector<Point>& points, const std::vect
   const std::size_t unknowns = points.front().size();
   Eigen::MatrixXd slopes(static_cast<Eigen::Index>(residuals.front().size()), static_cast<Eigen::Index>(unknowns));
   for (std::size_t i = 0; i < unknowns; ++i) {
-    const std::vector<double>& low = residuals[1 + 2 * i];
-    const std::vector<double>& high = residuals[2 + 2 * i];
     const double width = points[2 + 2 * i][i] - points[1 + 2 * i][i];
-    for (std::size_t row = 0; row < low.size(); ++row) {
-      slopes(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(i)) = (high[row] - low[row]) / width;
-    }
+    slopes.col(static_cast<Eigen::Index>(i)) =
+        (vector_of(residuals[2 + 2 * i]) - vector_of(residuals[1 + 2 * i])) / width;
   }
   return slopes;
 }

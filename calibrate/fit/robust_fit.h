@@ -16,6 +16,10 @@ using Point = std::vector<double>;  // of the unit box: an unknown from one end 
 // Of each point its residuals: predicted over measured, in logarithms, or in points. As many at every point.
 using Residuals = std::function<std::vector<std::vector<double>>(std::span<const Point> points)>;
 
+inline Eigen::Map<const Eigen::VectorXd> vector_of(const std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
 // What is known of a residual before the fit.
 struct FitRow {
   std::size_t kind = 0;  // rows of a kind are of the same quantity of the same sort of run

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "calibrate/fit/step_residuals.h"
+#include "sim/unit.h"
 #include "study/uncertainty/fidelity.h"
 
 namespace c3sim::calibrate {
@@ -20,22 +21,23 @@ constexpr double normal_90 = 1.645;  // standard deviations on either side that 
 constexpr double least = 0.005;      // nobody measures better
 
 std::string bytes_text(double bytes) {
-  static constexpr std::array<std::pair<double, const char*>, 3> units{
-      {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}}};
-  for (const auto& [size, unit] : units) {
-    if (bytes >= size && std::fmod(bytes, size) == 0.0) return fmt::format("{:.0f} {}", bytes / size, unit);
+  for (auto unit = sim::binary_units.rbegin(); unit != sim::binary_units.rend(); ++unit) {
+    if (bytes >= unit->factor && std::fmod(bytes, unit->factor) == 0.0) {
+      return fmt::format("{:.0f} {}", bytes / unit->factor, unit->name);
+    }
   }
   return fmt::format("{:.0f} B", bytes);
 }
 
-struct Extent {
+struct Sized {
   std::string work;
   double smallest = 0.0;
   double largest = 0.0;
+  const Measurement* measurement = nullptr;
 };
 
-// Empty where results of such work are not called calibrated.
-Extent extent_of(const study::Trial& trial, const models::PlatformSpec& platform) {
+// But for the measurement; of no work where results of such are not called calibrated.
+Sized extent_of(const study::Trial& trial, const models::PlatformSpec& platform) {
   if (const auto* const copy = std::get_if<study::CopyTrial>(&trial)) {
     const double bytes = copy->spec.bytes.value();
     return {study::fitted_name_of(copy->spec, platform), bytes, bytes};
@@ -77,12 +79,6 @@ double deviation_of(std::vector<double> magnitudes) {
   return std::max(magnitudes[place] / normal_90, least);
 }
 
-struct Sized {
-  double smallest = 0.0;
-  double largest = 0.0;
-  const Measurement* measurement = nullptr;
-};
-
 // Timed work of every name, by growing size.
 std::map<std::string, std::vector<Sized>> by_work(const Task& task, const PlatformText& fitted) {
   const models::PlatformSpec platform = fitted.spec();
@@ -93,8 +89,10 @@ std::map<std::string, std::vector<Sized>> by_work(const Task& task, const Platfo
     if (is_new) {
       same->second = fitted.spec(measurement->assignments).gpu.gemm.library.name == platform.gpu.gemm.library.name;
     }
-    const Extent extent = same->second && is_timed(*measurement) ? extent_of(measurement->trial, platform) : Extent{};
-    if (!extent.work.empty()) by_work[extent.work].push_back({extent.smallest, extent.largest, measurement});
+    if (!same->second || !is_timed(*measurement)) continue;
+    Sized one = extent_of(measurement->trial, platform);
+    one.measurement = measurement;
+    if (!one.work.empty()) by_work[one.work].push_back(std::move(one));
   }
   for (auto& [work, sized] : by_work) std::ranges::stable_sort(sized, {}, &Sized::largest);
   return by_work;

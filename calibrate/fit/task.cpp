@@ -63,15 +63,6 @@ void require_convergence(const Task& task, const Solution& solution) {
         fmt::format("the fit of {} does not converge ({}): nothing is written", task.step->name, solution.report)}});
 }
 
-void write(const Task& task, PlatformText& platform) {
-  std::vector<PlatformText::Replacement> replacements;
-  for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
-    const Unknown& unknown = task.unknowns[i];
-    replacements.push_back({unknown.parameter, unknown.at(task.solution.point[i]), "", task.source()});
-  }
-  platform.replace(replacements);
-}
-
 std::vector<std::size_t> outliers_of(const Solution& solution, std::span<const FitRow> rows) {
   constexpr double far = 8.0;  // standard deviations: of a thousand rows none by chance
   std::vector<std::size_t> outliers;
@@ -158,13 +149,16 @@ void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
   }
 }
 
-void write_with_errors(const Task& task, PlatformText& platform) {
+void write(const Task& task, PlatformText& platform, bool with_errors) {
   std::vector<PlatformText::Replacement> replacements;
   for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
     const Unknown& unknown = task.unknowns[i];
-    const double error = task.errors.unknowns[i].standard;
-    replacements.push_back(
-        {unknown.parameter, unknown.at(task.solution.point[i], error), unknown.error_text(error), task.source()});
+    PlatformText::Replacement& one = replacements.emplace_back();
+    one.parameter = unknown.parameter;
+    one.source = task.source();
+    if (with_errors) one.error = unknown.error_text(task.errors.unknowns[i].standard);
+    one.value = with_errors ? unknown.at(task.solution.point[i], task.errors.unknowns[i].standard)
+                            : unknown.at(task.solution.point[i]);
   }
   platform.replace(replacements);
 }

@@ -39,7 +39,7 @@ void fit(Task& task, PlatformText& platform, int jobs);
 // sure the rest is, all that other steps found taken as certain.
 void fit_with_errors(Task& task, PlatformText& platform, int jobs);
 
-// Writes the task's unknowns and their errors into the platform.
-void write_with_errors(const Task& task, PlatformText& platform);
+// Writes the task's unknowns, and their errors where asked to, into the platform.
+void write(const Task& task, PlatformText& platform, bool with_errors = false);
 
 }  // namespace c3sim::calibrate

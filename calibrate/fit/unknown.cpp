@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/config/quantity_text.h"
+#include "sim/unit.h"
 
 namespace c3sim::calibrate {
 
 namespace {
 
 std::string whole_bytes(double number, const std::string& unit) {
-  const double bytes = number * sim::parse_quantity("1 " + unit, sim::Dimension::bytes).value;
-  return fmt::format("{:.0f} B", std::max(std::round(bytes), 1.0));
+  return fmt::format("{:.0f} B", std::max(std::round(number * sim::worth_of(unit)), 1.0));
 }
 
 }  // namespace

@@ -13,52 +13,10 @@ using Clock = std::chrono::steady_clock;
 constexpr int start_event = 1000;  // events of a run, apart from those that others ask for
 constexpr int most_warm_ups = 1000;
 
-// Which runs of a series warm up and which count.
-class Repetitions {
- public:
-  Repetitions(const Protocol& protocol, bool hot)
-      : protocol_(protocol), warm_up_(hot ? protocol.hot_warm_up : protocol.warm_up) {}
-
-  // Whether there is one more.
-  bool next() {
-    if (begun_ == 0) start_ = Clock::now();
-    ++begun_;
-    if (counts_) return ++counted_ < protocol_.counted;
-    counts_ = begun_ > protocol_.least_warm_ups && (Clock::now() - start_ >= warm_up_ || begun_ > most_warm_ups);
-    return true;
-  }
-  bool counts() const { return counts_; }
-
- private:
-  const Protocol& protocol_;
-  std::chrono::duration<double> warm_up_;
-  Clock::time_point start_;
-  int begun_ = 0;
-  int counted_ = 0;
-  bool counts_ = false;
-};
-
 }  // namespace
 
 double host_microseconds() {
   return std::chrono::duration<double, std::micro>(Clock::now().time_since_epoch()).count();
-}
-
-void Memory::clear() noexcept {
-  if (gpu_ == nullptr) return;
-  if (host_) {
-    gpu_->release_host(memory_);
-  } else {
-    gpu_->release(memory_);
-  }
-  gpu_ = nullptr;
-}
-
-void Memory::swap(Memory& other) noexcept {
-  std::swap(gpu_, other.gpu_);
-  std::swap(memory_, other.memory_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(host_, other.host_);
 }
 
 Bench::Bench(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol)
@@ -99,14 +57,22 @@ void Bench::repeat(const std::vector<int>& on, const std::function<bool()>& goes
 }
 
 Timing Bench::time(const std::vector<Operation>& operations, const std::vector<int>& on) {
-  Repetitions repetitions(protocol_, std::ranges::any_of(operations, &Operation::hot));
+  const bool hot = std::ranges::any_of(operations, &Operation::hot);
+  const std::chrono::duration<double> warm_up = hot ? protocol_.hot_warm_up : protocol_.warm_up;
+  Clock::time_point start;
+  int begun = 0, counted = 0;
+  bool counts = false;  // else it warms up
+  const auto goes_on = [&] {
+    if (begun++ == 0) start = Clock::now();
+    if (counts) return ++counted < protocol_.counted;
+    counts = begun > protocol_.least_warm_ups && (Clock::now() - start >= warm_up || begun > most_warm_ups);
+    return true;
+  };
   std::vector<std::vector<Run>> runs(gpus_.size());
-  repeat(
-      on, [&] { return repetitions.next(); },
-      [&](int number) {
-        const Run run = run_once(number, operations);
-        if (repetitions.counts()) runs[static_cast<std::size_t>(number)].push_back(run);
-      });
+  repeat(on, goes_on, [&](int number) {
+    const Run run = run_once(number, operations);
+    if (counts) runs[static_cast<std::size_t>(number)].push_back(run);
+  });
   std::erase_if(runs, [](const auto& of_gpu) { return of_gpu.empty(); });
   return timing_of(runs, operations.size());
 }
@@ -165,16 +131,12 @@ Timing Bench::timing_of(const std::vector<std::vector<Run>>& runs, std::size_t o
 Stream Bench::stream(int number, int lane, std::optional<int> cus, int first_cu) {
   auto& streams = parts_[static_cast<std::size_t>(number)].streams;
   const std::tuple key(lane, cus.value_or(0), first_cu);
-  const auto found = streams.find(key);
-  if (found != streams.end()) return found->second;
-  return streams[key] = gpu(number).create_stream(cus, first_cu);
+  return made_once(streams, key, [&] { return gpu(number).create_stream(cus, first_cu); });
 }
 
 Event Bench::event(int number, int which) {
   auto& events = parts_[static_cast<std::size_t>(number)].events;
-  const auto found = events.find(which);
-  if (found != events.end()) return found->second;
-  return events[which] = gpu(number).create_event();
+  return made_once(events, which, [&] { return gpu(number).create_event(); });
 }
 
 void Bench::finish(int number, Stream stream) {
@@ -188,7 +150,7 @@ void Bench::await(int number, Event event) {
       Clock::now() + std::chrono::duration_cast<Clock::duration>(protocol_.patience);
   while (!gpu(number).done(event)) {
     if (Clock::now() > patient_until) {
-      throw GpuError(GpuError::Kind::hang, "GPU " + std::to_string(number) + " does not end its work");
+      throw GpuError(GpuError::Kind::hang, "GPU {} does not end its work", number);
     }
   }
 }

@@ -31,28 +31,24 @@ struct Protocol {
 class Memory {
  public:
   Memory() = default;
-  static Memory on(Gpu& gpu, std::size_t bytes) { return {gpu, gpu.allocate(bytes), bytes, false}; }
-  static Memory on_host(Gpu& gpu, std::size_t bytes) { return {gpu, gpu.allocate_host(bytes), bytes, true}; }
-  ~Memory() { clear(); }
-  Memory(Memory&& other) noexcept { swap(other); }
-  Memory& operator=(Memory&& other) noexcept {
-    Memory(std::move(other)).swap(*this);
-    return *this;
+  static Memory on(Gpu& gpu, std::size_t bytes, Home home = Home::gpu) {
+    return {{gpu.allocate(bytes, home), {&gpu, home}}, bytes};
   }
 
-  char* at(std::size_t offset = 0) const { return static_cast<char*>(memory_) + offset; }
+  char* at(std::size_t offset = 0) const { return static_cast<char*>(memory_.get()) + offset; }
   std::size_t bytes() const { return bytes_; }
-  void clear() noexcept;
 
  private:
-  Memory(Gpu& gpu, void* memory, std::size_t bytes, bool host)
-      : gpu_(&gpu), memory_(memory), bytes_(bytes), host_(host) {}
-  void swap(Memory& other) noexcept;
+  struct Release {
+    Gpu* gpu;
+    Home home;
+    void operator()(void* memory) const noexcept { gpu->release(memory, home); }
+  };
+  using Owned = std::unique_ptr<void, Release>;
+  Memory(Owned memory, std::size_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
 
-  Gpu* gpu_ = nullptr;
-  void* memory_ = nullptr;
+  Owned memory_{nullptr, {}};
   std::size_t bytes_ = 0;
-  bool host_ = false;
 };
 
 // What every GPU enqueues in a run.
@@ -118,5 +114,12 @@ class Bench {
 
 // By the host's clock.
 double host_microseconds();
+
+// What is known by that key, or what is made for it now.
+template <class Key, class Value, class Make>
+Value& made_once(std::map<Key, Value>& known, const Key& key, const Make& make) {
+  const auto found = known.find(key);
+  return found != known.end() ? found->second : known.emplace(key, make()).first->second;
+}
 
 }  // namespace c3sim::measure

@@ -32,6 +32,8 @@ enum class Event : std::uintptr_t {};
 enum class Kernel : std::uintptr_t {};
 enum class Graph : std::uintptr_t {};
 
+enum class Home { gpu, host };  // of memory; that of the host is such that engines can reach it
+
 struct Grid {
   int workgroups = 1;
   int threads = 1;               // of a workgroup
@@ -84,10 +86,8 @@ class Gpu {
   virtual const Device& device() const = 0;
   virtual void make_current() = 0;
 
-  virtual void* allocate(std::size_t bytes) = 0;
-  virtual void release(void* memory) noexcept = 0;
-  virtual void* allocate_host(std::size_t bytes) = 0;  // that engines can reach
-  virtual void release_host(void* memory) noexcept = 0;
+  virtual void* allocate(std::size_t bytes, Home home) = 0;
+  virtual void release(void* memory, Home home) noexcept = 0;
   virtual void reach(Gpu& peer) = 0;  // from now on it may copy to and from the peer's memory
 
   // Kernels of a stream with `cus` use no more than so many, from number `first` on, where the runtime can see to it.
@@ -122,7 +122,6 @@ class Gpu {
 class Runtime {
  public:
   virtual ~Runtime() = default;
-  virtual std::string name() const = 0;  // "CUDA", "HIP"
   virtual int gpus() const = 0;
   virtual std::unique_ptr<Gpu> open(int gpu) = 0;
   virtual std::vector<std::string> versions() const = 0;  // of driver and libraries: "driver 580.159"

@@ -1,8 +1,10 @@
 // What goes wrong on a GPU or in its libraries, told apart by what one does about it.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <stdexcept>
-#include <string>
+#include <utility>
 
 namespace c3sim::measure {
 
@@ -15,7 +17,9 @@ class GpuError : public std::runtime_error {
     lost          // a GPU answers no more
   };
 
-  GpuError(Kind kind, const std::string& what) : std::runtime_error(what), kind_(kind) {}
+  template <class... Parts>
+  GpuError(Kind kind, fmt::format_string<Parts...> text, Parts&&... parts)
+      : std::runtime_error(fmt::format(text, std::forward<Parts>(parts)...)), kind_(kind) {}
   Kind kind() const { return kind_; }
 
  private:
@@ -25,7 +29,9 @@ class GpuError : public std::runtime_error {
 // What the user can mend: an option, a file, a folder. The program ends with code 2.
 class UserError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  template <class... Parts>
+  explicit UserError(fmt::format_string<Parts...> text, Parts&&... parts)
+      : std::runtime_error(fmt::format(text, std::forward<Parts>(parts)...)) {}
 };
 
 }  // namespace c3sim::measure

@@ -28,7 +28,7 @@ constexpr auto all_kinds = std::to_array<Kind>({
     {"copies", "one copy by size, within a GPU, over each link, and to and from the host",
      "from,to,bytes,gpus,time_us,time_p10_us,time_p90_us,event_us,n", slowest, measure_copy},
     {"fan_outs", "copies from GPU 0 to several peers at once",
-     "peers,bytes,gpus,time_us,time_p10_us,time_p90_us,event_us,n", slowest, measure_fan_out},
+     "peers,bytes,gpus,time_us,time_p10_us,time_p90_us,event_us,n", slowest, measure_links},
     {"collectives", "collectives by size and channels, by kernels and by copies",
      "collective,bytes,backend,variant,channels,gpus,host_threads,graph,time_us,time_p10_us,time_p90_us,event_us,n",
      slowest, measure_collective},
@@ -48,7 +48,7 @@ constexpr auto all_kinds = std::to_array<Kind>({
      "gemm,beside,gemm_us,power_W,clock_MHz,gpus,samples", "means over the GPUs in the second half", measure_steady},
     {"duty_cycles", "one GEMM, then a pause, by turns",
      "gemm,pause_ms,period_us,gemm_us,power_W,clock_MHz,gpus,samples",
-     "means over the GPUs in the second half, pauses included", measure_duty_cycle},
+     "means over the GPUs in the second half, pauses included", measure_steady},
     {"phases", "board power at rest, streaming and in collectives", "phase,mean_power_W,mean_sm_clock_MHz,samples,gpus",
      "means over the GPUs in the second half", measure_phase},
     {"pairs", "a GEMM beside a collective, by strategy",
@@ -74,7 +74,7 @@ constexpr auto all_kinds = std::to_array<Kind>({
      measure_engine},
     {"back_to_back", "copies one behind another in a stream",
      "from,to,bytes,copies,gpus,time_us,time_p10_us,time_p90_us,event_us,n",
-     "microseconds of all copies by the host's clock; event_us: by events", measure_copies_in_a_row},
+     "microseconds of all copies by the host's clock; event_us: by events", measure_copy},
     {"links", "copies over many links at once", "pattern,bytes,gpus,time_us,time_p10_us,time_p90_us,event_us,n",
      slowest, measure_links},
     {"dispatch", "two kernels at once: who gets a CU that falls free",
@@ -88,7 +88,7 @@ constexpr auto all_kinds = std::to_array<Kind>({
      "means in the second half; rate: of each pair of buffers, one way", measure_link_power},
     {"matrix_power", "board power of GEMMs by CUs, on random numbers and on zeros",
      "gemm,cus,operands,rate_TFLOPs,power_W,clock_MHz,samples,gpus", "means over the GPUs in the second half",
-     measure_matrix_power},
+     measure_steady},
 });
 
 }  // namespace
@@ -119,12 +119,23 @@ const Kind* kind_of(std::string_view name) {
   return found == all_kinds.end() ? nullptr : found;
 }
 
-Row row_of(const Timing& timing, double count) {
-  return {{"time_us", spelled(timing.wall.median / count)},
-          {"time_p10_us", spelled(timing.wall.low / count)},
-          {"time_p90_us", spelled(timing.wall.high / count)},
-          {"event_us", spelled(timing.all.median / count)},
-          {"n", std::to_string(timing.all.count)}};
+Row row_of(std::string_view name, const Summary& summary, double count) {
+  return {{fmt::format("{}_us", name), spelled(summary.median / count)},
+          {fmt::format("{}_p10_us", name), spelled(summary.low / count)},
+          {fmt::format("{}_p90_us", name), spelled(summary.high / count)},
+          {"n", std::to_string(summary.count)}};
+}
+
+Row row_of(const Timing& timing, double count, std::string_view name) {
+  Row row = row_of(name, timing.wall, count);
+  row["event_us"] = spelled(timing.all.median / count);
+  return row;
+}
+
+Row row_of(const BoardMean& mean, const std::string& power, const std::string& clock) {
+  return {{power, fmt::format("{:.1f}", mean.state.power)},
+          {clock, fmt::format("{:.0f}", mean.state.clock)},
+          {"samples", std::to_string(mean.samples)}};
 }
 
 }  // namespace c3sim::measure

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibrate/measure/lab.h"
+#include "calibrate/measure/sustained.h"
 
 namespace c3sim::measure {
 
@@ -23,6 +24,7 @@ class Arguments {
   const std::vector<std::pair<std::string, std::string>>& cells() const { return cells_; }
   const std::string& text(std::string_view column) const;  // empty where it is not said
   std::int64_t number(std::string_view column) const;      // 0 where it is not said
+  int count(std::string_view column) const { return static_cast<int>(number(column)); }
   std::size_t bytes() const { return static_cast<std::size_t>(number("bytes")); }
   GemmShape shape() const;
   std::string spelled() const;  // "gemm=8192x8192x8192 cus=64": what tells one item from another
@@ -36,40 +38,30 @@ using Row = std::map<std::string, std::string, std::less<>>;
 using Rows = std::vector<Row>;
 
 struct Kind {
+  using Measure = Rows(Lab&, const Arguments&);
+
   std::string_view name;     // of its table
   std::string_view about;    // one line for people
   std::string_view columns;  // with a comma between them
   std::string_view times;    // what is measured, for the head of the table
-  Rows (*measure)(Lab&, const Arguments&);
+  Measure* measure;
 };
 
 std::span<const Kind> kinds();
 // Or null.
 const Kind* kind_of(std::string_view name);
 
-// The columns time_us, time_p10_us, time_p90_us, event_us and n; of one of `count` in a run.
-Row row_of(const Timing& timing, double count = 1.0);
+// The columns NAME_us, NAME_p10_us, NAME_p90_us and n; of one of `count` in a run.
+Row row_of(std::string_view name, const Summary& summary, double count = 1.0);
+// These, by the host's clock, and event_us.
+Row row_of(const Timing& timing, double count = 1.0, std::string_view name = "time");
+// The columns of power and clock, and samples.
+Row row_of(const BoardMean& mean, const std::string& power = "power_W", const std::string& clock = "clock_MHz");
 
-Rows measure_launch(Lab& lab, const Arguments& arguments);
-Rows measure_gemm(Lab& lab, const Arguments& arguments);
-Rows measure_steady(Lab& lab, const Arguments& arguments);
-Rows measure_series(Lab& lab, const Arguments& arguments);
-Rows measure_duty_cycle(Lab& lab, const Arguments& arguments);
-Rows measure_matrix_power(Lab& lab, const Arguments& arguments);
-Rows measure_copy(Lab& lab, const Arguments& arguments);
-Rows measure_copy_phases(Lab& lab, const Arguments& arguments);
-Rows measure_engine(Lab& lab, const Arguments& arguments);
-Rows measure_copies_in_a_row(Lab& lab, const Arguments& arguments);
-Rows measure_fan_out(Lab& lab, const Arguments& arguments);
-Rows measure_links(Lab& lab, const Arguments& arguments);
-Rows measure_link_power(Lab& lab, const Arguments& arguments);
-Rows measure_collective(Lab& lab, const Arguments& arguments);
-Rows measure_pair(Lab& lab, const Arguments& arguments);
-Rows measure_dependent(Lab& lab, const Arguments& arguments);
-Rows measure_stream(Lab& lab, const Arguments& arguments);
-Rows measure_load(Lab& lab, const Arguments& arguments);
-Rows measure_phase(Lab& lab, const Arguments& arguments);
-Rows measure_dispatch(Lab& lab, const Arguments& arguments);
+Kind::Measure measure_launch, measure_gemm, measure_steady, measure_series;
+Kind::Measure measure_copy, measure_copy_phases, measure_engine, measure_links, measure_link_power;
+Kind::Measure measure_collective, measure_pair, measure_dependent, measure_stream, measure_load, measure_phase;
+Kind::Measure measure_dispatch;
 
 // What measure_dependent knows, by name, and whether the columns of a shape lie on so many GPUs in shards of equal
 // pieces.

@@ -1,7 +1,5 @@
 #include "calibrate/measure/lab.h"
 
-#include <fmt/format.h>
-
 #include "calibrate/measure/gpu_error.h"
 #include "calibrate/measure/words.h"
 
@@ -83,12 +81,12 @@ Lab::Prepared Lab::prepare(int number, GemmShape shape, std::optional<int> cus, 
 }
 
 Operation Lab::collective(Collective kind, std::size_t bytes, int channels) {
-  if (!communicators_.contains(channels)) {
+  made_once(communicators_, channels, [&] {
     std::vector<std::unique_ptr<Communicator>> members(static_cast<std::size_t>(gpus()));
     const GroupName group = runtime_.name_group();
     each([&](int gpu) { members[static_cast<std::size_t>(gpu)] = this->gpu(gpu).join(group, gpu, gpus(), channels); });
-    communicators_[channels] = std::move(members);
-  }
+    return members;
+  });
   reserve(bytes, bytes);
   return {.launch =
               [this, kind, bytes, channels](int gpu, Stream stream) {
@@ -100,7 +98,7 @@ Operation Lab::collective(Collective kind, std::size_t bytes, int channels) {
 
 Operation Lab::copies(Collective kind, std::size_t bytes, bool in_a_row) {
   if (kind == Collective::all_reduce || kind == Collective::reduce_scatter) {
-    throw GpuError(GpuError::Kind::unsupported, fmt::format("copies alone make no {}", to_string(kind)));
+    throw GpuError(GpuError::Kind::unsupported, "copies alone make no {}", to_string(kind));
   }
   reserve(bytes, bytes);
   return {.launch = [this, kind, bytes, in_a_row](int gpu, Stream stream) { push(gpu, kind, bytes, stream, in_a_row); },
@@ -174,9 +172,7 @@ char* Lab::at_least(std::vector<Memory>& memory, int gpu, std::size_t bytes) {
 
 Kernel Lab::kernel(int gpu, const char* name) {
   auto& known = kernels_[static_cast<std::size_t>(gpu)];
-  const auto found = known.find(name);
-  if (found != known.end()) return found->second;
-  return known[name] = this->gpu(gpu).kernel(name);
+  return made_once(known, std::string(name), [&] { return this->gpu(gpu).kernel(name); });
 }
 
 }  // namespace c3sim::measure

@@ -1,14 +1,12 @@
 #include "calibrate/measure/library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
-
-#include "calibrate/measure/gpu_error.h"
 
 namespace c3sim::measure {
 
-Library Library::find(const std::vector<std::string>& names, const std::vector<std::string>& folders) {
+Library Library::find(const std::vector<std::string>& names, const std::vector<std::string>& folders, Fault fault) {
   Library library;
+  library.fault_ = fault;
   std::vector<std::string> candidates;
   for (const std::string& folder : folders) {
     for (const std::string& name : names) candidates.push_back(std::string(folder).append("/").append(name));
@@ -23,10 +21,14 @@ Library Library::find(const std::vector<std::string>& names, const std::vector<s
   return library;
 }
 
-Library Library::find_newest(const std::string& name, const std::vector<std::string>& folders) {
+Library Library::find_newest(const std::string& name, const std::vector<std::string>& folders, Fault fault) {
   std::vector<std::string> names;
   for (const char* generation : {".7", ".6", ".5", ".1", ".0", ""}) names.push_back(name + generation);
-  return find(names, folders);
+  return find(names, folders, fault);
+}
+
+GpuError Library::failed_with_status(const Library&, const std::string& call, int status) {
+  return {GpuError::Kind::failed, "{}: status {}", call, status};
 }
 
 Library::Symbol Library::look_up(const std::string& function) const {
@@ -34,10 +36,9 @@ Library::Symbol Library::look_up(const std::string& function) const {
 }
 
 Library::Symbol Library::need(const std::string& function) const {
-  void* const found = handle_ == nullptr ? nullptr : dlsym(handle_, function.c_str());
-  if (found != nullptr) return Symbol(found);
-  throw GpuError(GpuError::Kind::unsupported, handle_ == nullptr ? fmt::format("{} was not found", name_)
-                                                                 : fmt::format("{} has no {}", name_, function));
+  if (handle_ == nullptr) throw GpuError(GpuError::Kind::unsupported, "{} was not found", name_);
+  if (const Symbol found = look_up(function)) return found;
+  throw GpuError(GpuError::Kind::unsupported, "{} has no {}", name_, function);
 }
 
 }  // namespace c3sim::measure

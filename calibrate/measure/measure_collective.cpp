@@ -1,9 +1,6 @@
 // Collectives alone and beside GEMMs.
-#include <fmt/format.h>
-
 #include "calibrate/measure/gpu_error.h"
 #include "calibrate/measure/kind.h"
-#include "calibrate/measure/sustained.h"
 #include "calibrate/measure/words.h"
 
 namespace c3sim::measure {
@@ -16,9 +13,8 @@ constexpr double phase_seconds = 1.5;
 void require_copies(const Arguments& arguments) {
   const std::string& variant = arguments.text("variant");
   if (variant == "bcst" || variant == "swap") {
-    throw GpuError(
-        GpuError::Kind::unsupported,
-        fmt::format("no runtime lets programs queue the packets of variant {}: pcpy and b2b can be measured", variant));
+    throw GpuError(GpuError::Kind::unsupported,
+                   "no runtime lets programs queue the packets of variant {}: pcpy and b2b can be measured", variant);
   }
   if (arguments.text("prelaunch") == "yes") {
     throw GpuError(GpuError::Kind::unsupported,
@@ -32,17 +28,17 @@ Operation operation_of(Lab& lab, const Arguments& arguments, bool by_copies) {
     require_copies(arguments);
     return lab.copies(kind, arguments.bytes(), arguments.text("variant") == "b2b");
   }
-  return lab.collective(kind, arguments.bytes(), static_cast<int>(arguments.number("channels")));
+  return lab.collective(kind, arguments.bytes(), arguments.count("channels"));
 }
 
 // So many CUs are kept from the GEMM, which gets the first ones: by its stream's mask or its own kernel. A collective
 // by kernels gets the others, where streams have masks.
 void reserve(Lab& lab, const Arguments& arguments, Operation& gemm, Operation& collective, bool by_copies) {
-  const int reserved = static_cast<int>(arguments.number("reserved_cus"));
+  const int reserved = arguments.count("reserved_cus");
   const int all = lab.gpu(0).device().cus;
   if (reserved == 0) return;
   if (reserved >= all) {
-    throw GpuError(GpuError::Kind::unsupported, fmt::format("{} CUs cannot be kept from a GEMM of {}", reserved, all));
+    throw GpuError(GpuError::Kind::unsupported, "{} CUs cannot be kept from a GEMM of {}", reserved, all);
   }
   gemm = lab.gemm(arguments.shape(), all - reserved);
   if (by_copies) return;
@@ -84,15 +80,12 @@ Rows measure_pair(Lab& lab, const Arguments& arguments) {
   if (strategy.ends_with("_rp")) reserve(lab, arguments, gemm, collective, by_copies);
   if (strategy == "serial") collective.lane = gemm.lane;
   const Timing timing = gemm_first ? lab.time({gemm, collective}) : lab.time({collective, gemm});
-  return {{{"makespan_us", spelled(timing.wall.median)},
-           {"makespan_p10_us", spelled(timing.wall.low)},
-           {"makespan_p90_us", spelled(timing.wall.high)},
-           {"gemm_us", spelled(timing.each[gemm_first ? 0 : 1].median)},
-           {"collective_us", spelled(timing.each[gemm_first ? 1 : 0].median)},
-           {"isolated_gemm_us", spelled(gemm_alone)},
-           {"collective_alone_us", spelled(collective_alone)},
-           {"event_us", spelled(timing.all.median)},
-           {"n", std::to_string(timing.all.count)}}};
+  Row row = row_of(timing, 1.0, "makespan");
+  row["gemm_us"] = spelled(timing.each[gemm_first ? 0 : 1].median);
+  row["collective_us"] = spelled(timing.each[gemm_first ? 1 : 0].median);
+  row["isolated_gemm_us"] = spelled(gemm_alone);
+  row["collective_alone_us"] = spelled(collective_alone);
+  return {row};
 }
 
 Rows measure_phase(Lab& lab, const Arguments& arguments) {
@@ -101,19 +94,13 @@ Rows measure_phase(Lab& lab, const Arguments& arguments) {
   const auto bytes_after = [&](std::string_view prefix) {
     return static_cast<std::size_t>(parse_count(phase.substr(prefix.size()), 1, std::int64_t{1} << 40));
   };
-  BoardMean mean;
-  if (phase == "idle") {
-    mean = sustain_rest(lab).all;
-  } else {
-    const Operation operation =
-        phase.starts_with(by_kernels)  ? lab.collective(Collective::all_gather, bytes_after(by_kernels))
-        : phase.starts_with(by_copies) ? lab.copies(Collective::all_gather, bytes_after(by_copies))
-                                       : lab.streaming(std::size_t{12} << 30, 2, 1);
-    mean = sustain(lab, operation, lab.brevity() * phase_seconds, batch_of(lab, operation)).all;
-  }
-  return {{{"mean_power_W", fmt::format("{:.1f}", mean.state.power)},
-           {"mean_sm_clock_MHz", fmt::format("{:.0f}", mean.state.clock)},
-           {"samples", std::to_string(mean.samples)}}};
+  const auto operation = [&] {
+    if (phase.starts_with(by_kernels)) return lab.collective(Collective::all_gather, bytes_after(by_kernels));
+    if (phase.starts_with(by_copies)) return lab.copies(Collective::all_gather, bytes_after(by_copies));
+    return lab.streaming(std::size_t{12} << 30, 2, 1);
+  };
+  const Sustained sustained = phase == "idle" ? sustain_rest(lab) : sustain(lab, operation(), phase_seconds);
+  return {row_of(sustained.all, "mean_power_W", "mean_sm_clock_MHz")};
 }
 
 }  // namespace c3sim::measure

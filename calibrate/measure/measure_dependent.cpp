@@ -1,7 +1,5 @@
 // Schedules of a GEMM and the all-gather that feeds it, by the names and with the dependencies of c3sim's
 // (study/work/dependent.h): the columns of B (tokens) lie on the GPUs in equal shards, and every GPU needs them all.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -14,7 +12,7 @@ namespace c3sim::measure {
 
 namespace {
 
-constexpr std::int64_t pieces_of_a_shard = 8;
+constexpr int pieces_of_a_shard = 8;
 constexpr int library_lane = 300;  // peers have those behind it
 constexpr int fork_event = 2000;   // copies and collectives have those behind it
 
@@ -35,28 +33,24 @@ constexpr std::array forms{Form{"serial_rccl", Grain::serial, true},
                            Form{"rccl_finer_uniform_fused_1d", Grain::finer, true},
                            Form{"rccl_finer_hetero_fused_1d", Grain::finer, true, true}};
 
-// Made ready once, enqueued on every GPU in each run.
+// Made ready once, enqueued on every GPU in each run: steps of tokens that arrive and the GEMM that needs them.
 class DependentSchedule {
  public:
   DependentSchedule(Lab& lab, const Form& form, GemmShape shape)
       : lab_(lab),
         form_(form),
         gpus_(lab.gpus()),
+        steps_(form.grain == Grain::serial  ? 1
+               : form.grain == Grain::finer ? pieces_of_a_shard
+                                            : lab.gpus() - 1),
         shard_(shape.n / gpus_),
+        tokens_(form.grain == Grain::finer ? shard_ / pieces_of_a_shard : shard_),
         token_(bytes_of_bfloat16 * static_cast<std::size_t>(shape.k)),
         bytes_(token_ * static_cast<std::size_t>(shape.n)) {
-    const std::int64_t step = shard_ / pieces_of_a_shard;
-    if (form.grain == Grain::serial) whole_ = lab.gemm(shape);
-    if (form.grain == Grain::shard || form.own_shard_apart) {
-      of_shard_ = lab.gemm({shape.m, shard_, shape.k});
-    }
-    if (form.grain == Grain::finer) {
-      of_step_ = lab.gemm({shape.m, step * (form.own_shard_apart ? gpus_ - 1 : gpus_), shape.k});
-    }
-    if (form.by_library) {
-      const std::size_t parts = form.grain == Grain::finer ? pieces_of_a_shard : 1;
-      gather_ = lab.collective(Collective::all_gather, bytes_ / parts);
-    }
+    if (form.grain == Grain::shard || form.own_shard_apart) own_ = lab.gemm({shape.m, shard_, shape.k});
+    const int shards = form.grain == Grain::shard ? 1 : form.own_shard_apart ? gpus_ - 1 : gpus_;
+    step_ = lab.gemm({shape.m, tokens_ * shards, shape.k});
+    if (form.by_library) gather_ = lab.collective(Collective::all_gather, bytes_ / static_cast<std::size_t>(steps_));
     lab.reserve(bytes_, bytes_);
   }
 
@@ -70,39 +64,34 @@ class DependentSchedule {
     for (int lane = 0; lane < gpus_; ++lane) {
       lab_.gpu(gpu).wait(lab_.stream(gpu, library_lane + lane), lab_.event(gpu, fork_event));
     }
-    if (of_shard_) of_shard_->launch(gpu, compute);
-    if (form_.grain == Grain::shard) return enqueue_shards(gpu, compute);
-    const std::int64_t steps = form_.grain == Grain::finer ? pieces_of_a_shard : 1;
-    for (std::int64_t step = 0; step < steps; ++step) {
-      gather(gpu, compute, step, shard_ / steps);
-      (whole_ ? whole_ : of_step_)->launch(gpu, compute);
+    if (own_) own_->launch(gpu, compute);
+    for (int step = 0; step < steps_; ++step) {
+      if (form_.grain == Grain::shard) {
+        pull(gpu, compute, step + 1, 1, 0);  // from one peer after another
+      } else {
+        gather(gpu, compute, step);
+      }
+      step_.launch(gpu, compute);
     }
   }
-  // From one peer after another.
-  void enqueue_shards(int gpu, Stream compute) const {
-    for (int distance = 1; distance < gpus_; ++distance) {
-      pull(gpu, compute, distance, 1, 0, shard_);
-      of_shard_->launch(gpu, compute);
-    }
-  }
-  // So many tokens of every shard; what follows on `compute` has them.
-  void gather(int gpu, Stream compute, std::int64_t step, std::int64_t tokens) const {
+  // A step's tokens of every shard; what follows on `compute` has them.
+  void gather(int gpu, Stream compute, int step) const {
     if (!gather_) {
-      for (int distance = 1; distance < gpus_; ++distance) pull(gpu, compute, distance, distance, step, tokens);
+      for (int distance = 1; distance < gpus_; ++distance) pull(gpu, compute, distance, distance, step);
       return;
     }
     const Stream lane = lab_.stream(gpu, library_lane);
     gather_->launch(gpu, lane);
-    hand_over(gpu, lane, compute, static_cast<int>(step) * gpus_);
+    hand_over(gpu, lane, compute, step * gpus_);
   }
-  void pull(int gpu, Stream compute, int distance, int lane, std::int64_t step, std::int64_t tokens) const {
+  void pull(int gpu, Stream compute, int distance, int lane, int step) const {
     const int peer = (gpu + distance) % gpus_;
-    const std::size_t own = token_ * static_cast<std::size_t>(step * tokens);
+    const std::size_t own = token_ * static_cast<std::size_t>(step * tokens_);
     const std::size_t place = token_ * static_cast<std::size_t>(shard_ * peer) + own;
     const Stream stream = lab_.stream(gpu, library_lane + lane);
     lab_.gpu(gpu).copy(lab_.destination(gpu, bytes_) + place, lab_.source(peer, bytes_) + own,
-                       token_ * static_cast<std::size_t>(tokens), stream);
-    hand_over(gpu, stream, compute, static_cast<int>(step) * gpus_ + distance);
+                       token_ * static_cast<std::size_t>(tokens_), stream);
+    hand_over(gpu, stream, compute, step * gpus_ + distance);
   }
   void hand_over(int gpu, Stream from, Stream to, int event) const {
     const Event arrived = lab_.event(gpu, fork_event + 1 + event);
@@ -112,11 +101,12 @@ class DependentSchedule {
 
   Lab& lab_;
   const Form& form_;
-  int gpus_;
-  std::int64_t shard_;  // tokens
-  std::size_t token_;   // bytes
-  std::size_t bytes_;   // gathered
-  std::optional<Operation> whole_, of_shard_, of_step_, gather_;
+  int gpus_, steps_;
+  std::int64_t shard_, tokens_;  // tokens of a shard, and how many of each a step waits for
+  std::size_t token_;            // bytes
+  std::size_t bytes_;            // gathered
+  std::optional<Operation> own_, gather_;
+  Operation step_;
 };
 
 }  // namespace
@@ -133,8 +123,8 @@ Rows measure_dependent(Lab& lab, const Arguments& arguments) {
   const auto form = std::ranges::find(forms, arguments.text("schedule"), &Form::name);
   const GemmShape shape = arguments.shape();
   if (form == forms.end() || !can_be_cut(shape, lab.gpus())) {
-    throw GpuError(GpuError::Kind::unsupported, fmt::format("there is no schedule {} of {} on {} GPUs",
-                                                            arguments.text("schedule"), to_string(shape), lab.gpus()));
+    throw GpuError(GpuError::Kind::unsupported, "there is no schedule {} of {} on {} GPUs", arguments.text("schedule"),
+                   to_string(shape), lab.gpus());
   }
   const DependentSchedule schedule(lab, *form, shape);
   return {row_of(lab.time({schedule.operation()}))};

@@ -21,7 +21,7 @@ struct Stays {
 Stays run_two(Lab& lab, int first, int second, Grid grid, std::uint64_t ticks) {
   Gpu& gpu = lab.gpu(0);
   const auto bytes = [](int workgroups) { return sizeof(Stay) * static_cast<std::size_t>(workgroups); };
-  const Memory log = Memory::on(gpu, bytes(first + second)), seen = Memory::on_host(gpu, bytes(first + second));
+  const Memory log = Memory::on(gpu, bytes(first + second)), seen = Memory::on(gpu, bytes(first + second), Home::host);
   const Stream one = lab.stream(0, 0), other = lab.stream(0, 1);
   lab.finish(0, other);
   grid.workgroups = first;
@@ -42,15 +42,15 @@ std::uint64_t latest(const std::vector<Stay>& stays) { return std::ranges::max(s
 }  // namespace
 
 Rows measure_dispatch(Lab& lab, const Arguments& arguments) {
-  const auto number = [&](const char* column) { return static_cast<int>(arguments.number(column)); };
   const Device& device = lab.gpu(0).device();
-  const Grid grid{.threads = number("threads"), .local_memory = static_cast<std::size_t>(number("local_memory"))};
+  const Grid grid{.threads = arguments.count("threads"),
+                  .local_memory = static_cast<std::size_t>(arguments.number("local_memory"))};
   const double microsecond = device.ticks_per_second * 1e-6;
-  const auto ticks = static_cast<std::uint64_t>(number("stay_us") * microsecond);
+  const auto ticks = static_cast<std::uint64_t>(arguments.count("stay_us") * microsecond);
   Stays stays;
   lab.on(0, [&] {
     run_two(lab, device.cus, device.cus, grid, ticks);  // wakes the clock up and loads the kernel
-    stays = run_two(lab, number("first"), number("second"), grid, ticks);
+    stays = run_two(lab, arguments.count("first"), arguments.count("second"), grid, ticks);
   });
   const std::uint64_t start = earliest(stays.first);
   const auto after = [&](std::uint64_t time) {
@@ -59,20 +59,18 @@ Rows measure_dispatch(Lab& lab, const Arguments& arguments) {
   // A place falls free when a workgroup ends, and whoever begins after that took one.
   const std::uint64_t first_free = std::ranges::min(stays.first, {}, &Stay::end).end;
   const std::uint64_t one_waits = std::min(latest_begin(stays.first), latest_begin(stays.second));
-  const auto taken = [&](const std::vector<Stay>& own) {
-    return std::ranges::count_if(own,
-                                 [&](const Stay& stay) { return stay.begin >= first_free && stay.begin < one_waits; });
+  const auto begun = [](const std::vector<Stay>& own, std::uint64_t from, std::uint64_t until) {
+    return std::ranges::count_if(own, [&](const Stay& stay) { return stay.begin >= from && stay.begin < until; });
   };
-  const auto places = std::ranges::count_if(stays.first, [&](const Stay& stay) { return stay.begin < first_free; }) +
-                      std::ranges::count_if(stays.second, [&](const Stay& stay) { return stay.begin < first_free; });
+  const auto to_second = begun(stays.second, first_free, one_waits);
   Row row;
   row["first_begin_us"] = after(start);
   row["first_end_us"] = after(latest(stays.first));
   row["second_begin_us"] = after(earliest(stays.second));
   row["second_end_us"] = after(latest(stays.second));
-  row["places"] = std::to_string(places);
-  row["freed"] = std::to_string(taken(stays.first) + taken(stays.second));
-  row["to_second"] = std::to_string(taken(stays.second));
+  row["places"] = std::to_string(begun(stays.first, 0, first_free) + begun(stays.second, 0, first_free));
+  row["freed"] = std::to_string(begun(stays.first, first_free, one_waits) + to_second);
+  row["to_second"] = std::to_string(to_second);
   return {row};
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "calibrate/measure/kind.h"
-#include "calibrate/measure/sustained.h"
 #include "calibrate/measure/words.h"
 
 namespace c3sim::measure {
@@ -11,16 +10,10 @@ namespace {
 
 constexpr double steady_seconds = 2.5;
 constexpr double duty_seconds = 1.5;
-constexpr double power_seconds = 2.5;
 
-Row row_of_boards(const BoardMean& mean) {
-  return {{"power_W", fmt::format("{:.1f}", mean.state.power)},
-          {"clock_MHz", fmt::format("{:.0f}", mean.state.clock)},
-          {"samples", std::to_string(mean.samples)}};
-}
-
+// As many as are asked for, where that is not all.
 std::optional<int> cus_of(Lab& lab, const Arguments& arguments) {
-  const int cus = static_cast<int>(arguments.number("cus"));
+  const int cus = arguments.count("cus");
   if (cus == 0 || cus == lab.gpu(0).device().cus) return {};
   return cus;
 }
@@ -31,23 +24,21 @@ Rows measure_gemm(Lab& lab, const Arguments& arguments) {
   return {row_of(lab.time({lab.gemm(arguments.shape(), cus_of(lab, arguments))}))};
 }
 
+// For seconds, back to back or with a pause after each; or nothing at all.
 Rows measure_steady(Lab& lab, const Arguments& arguments) {
-  if (arguments.text("gemm") == "-") return {row_of_boards(sustain_rest(lab).all)};
-  const Operation gemm = lab.gemm(arguments.shape());
-  const Sustained sustained = sustain(lab, gemm, lab.brevity() * steady_seconds, batch_of(lab, gemm));
-  Row row = row_of_boards(sustained.all);
-  row["gemm_us"] = spelled(sustained.time);
-  return {row};
-}
-
-Rows measure_duty_cycle(Lab& lab, const Arguments& arguments) {
-  const Operation gemm = lab.gemm(arguments.shape());
-  lab.time({gemm});
-  const std::chrono::duration<double, std::milli> pause(static_cast<double>(arguments.number("pause_ms")));
-  const Sustained sustained = sustain(lab, gemm, lab.brevity() * duty_seconds, 1, pause);
-  Row row = row_of_boards(sustained.all);
+  if (arguments.text("gemm") == "-") return {row_of(sustain_rest(lab).all)};
+  const GemmShape shape = arguments.shape();
+  const Operands operands = arguments.text("operands") == "zero" ? Operands::zero : Operands::normal;
+  std::optional<std::chrono::duration<double, std::milli>> pause;
+  if (!arguments.text("pause_ms").empty()) pause.emplace(arguments.count("pause_ms"));
+  const Sustained sustained =
+      sustain(lab, lab.gemm(shape, cus_of(lab, arguments), operands), pause ? duty_seconds : steady_seconds, {}, pause);
+  const double operations =
+      2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  Row row = row_of(sustained.all);
   row["period_us"] = spelled(sustained.period);
   row["gemm_us"] = spelled(sustained.time);
+  row["rate_TFLOPs"] = fmt::format("{:.1f}", operations / sustained.time * 1e-6);
   return {row};
 }
 
@@ -81,18 +72,6 @@ Rows measure_series(Lab& lab, const Arguments& arguments) {
     }
   });
   return rows;
-}
-
-Rows measure_matrix_power(Lab& lab, const Arguments& arguments) {
-  const GemmShape shape = arguments.shape();
-  const Operands operands = arguments.text("operands") == "zero" ? Operands::zero : Operands::normal;
-  const Operation gemm = lab.gemm(shape, cus_of(lab, arguments), operands);
-  const Sustained sustained = sustain(lab, gemm, lab.brevity() * power_seconds, batch_of(lab, gemm));
-  const double operations =
-      2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  Row row = row_of_boards(sustained.all);
-  row["rate_TFLOPs"] = fmt::format("{:.1f}", operations / sustained.time * 1e-6);
-  return {row};
 }
 
 }  // namespace c3sim::measure

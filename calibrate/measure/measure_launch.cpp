@@ -1,6 +1,5 @@
 // What it costs to start work and to learn that it is done.
 #include "calibrate/measure/kind.h"
-#include "calibrate/measure/words.h"
 
 namespace c3sim::measure {
 
@@ -21,11 +20,7 @@ Row time_of_call(Lab& lab, int count, const std::function<void(int gpu, Stream s
       if (repeat >= 0) times.push_back((end - begin) / count);
     }
   });
-  const Summary summary = summarize(times);
-  return {{"time_us", spelled(summary.median)},
-          {"time_p10_us", spelled(summary.low)},
-          {"time_p90_us", spelled(summary.high)},
-          {"n", std::to_string(summary.count)}};
+  return row_of("time", summarize(times));
 }
 
 // By events around all that `launch` enqueues on GPU 0; of one of `count`.
@@ -67,7 +62,7 @@ void alternate(Lab& lab, int gpu, Stream stream, int count) {
 
 Rows measure_launch(Lab& lab, const Arguments& arguments) {
   const std::string& what = arguments.text("what");
-  const int count = static_cast<int>(arguments.number("count"));
+  const int count = arguments.count("count");
   const auto empty = [&](int gpu, Stream stream) { launch_empty(lab, gpu, stream); };
   const auto many = [&](int gpu, Stream stream) {
     for (int i = 0; i < count; ++i) launch_empty(lab, gpu, stream);

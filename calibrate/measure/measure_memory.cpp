@@ -36,7 +36,7 @@ constexpr std::uint32_t hops = 16000;
 Outcome chase(Lab& lab, const char* chain, Load load, int workgroups, int threads) {
   Gpu& gpu = lab.gpu(0);
   const Stream stream = lab.stream(0, 0);
-  const Memory outcome = Memory::on(gpu, sizeof(Outcome)), seen = Memory::on_host(gpu, sizeof(Outcome));
+  const Memory outcome = Memory::on(gpu, sizeof(Outcome)), seen = Memory::on(gpu, sizeof(Outcome), Home::host);
   gpu.fill(outcome.at(), 0, sizeof(Outcome), stream);
   lab.launch(0, "chase_under_load", {workgroups, threads}, stream, chain, warm_up, hops, load, outcome.at());
   gpu.copy(seen.at(), outcome.at(), sizeof(Outcome), stream);
@@ -47,9 +47,8 @@ Outcome chase(Lab& lab, const char* chain, Load load, int workgroups, int thread
 }  // namespace
 
 Rows measure_stream(Lab& lab, const Arguments& arguments) {
-  const auto number = [&](const char* column) { return static_cast<int>(arguments.number(column)); };
-  const int passes = number("passes");
-  const Timing timing = lab.time({lab.streaming(arguments.bytes(), number("read"), number("written"), passes)});
+  const int reads = arguments.count("read"), written = arguments.count("written"), passes = arguments.count("passes");
+  const Timing timing = lab.time({lab.streaming(arguments.bytes(), reads, written, passes)});
   Row row = row_of(timing, passes);
   const double of_one = timing.all.median / passes;
   row["GBps"] = fmt::format("{:.1f}", static_cast<double>(arguments.bytes()) / of_one * 1e-3);
@@ -59,7 +58,7 @@ Rows measure_stream(Lab& lab, const Arguments& arguments) {
 Rows measure_load(Lab& lab, const Arguments& arguments) {
   const std::size_t bytes = arguments.bytes();
   const std::string& beside = arguments.text("beside");
-  const int threads = std::max(1, static_cast<int>(arguments.number("threads")));
+  const int threads = std::max(1, arguments.count("threads"));
   // Arrays that lie in the same level of the hierarchy as the chain.
   const std::size_t array = beside == "none" ? word : std::max<std::size_t>(2 * bytes, std::size_t{8} << 20);
   Outcome outcome{};

@@ -1,6 +1,7 @@
 #include "calibrate/measure/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <sstream>
@@ -25,17 +26,7 @@ constexpr const char* examples =
     "  c3sim-measure --out test --pairs pairs.csv        these concurrent runs and no others\n"
     "  c3sim-measure --dry-run --quick                   what would be measured, and how long it may take";
 
-std::string listed(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
-  return all;
-}
-
-std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (const Kind& kind : kinds()) names.emplace_back(kind.name);
-  return names;
-}
+std::string listed(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
 std::string typed(int argc, const char* const* argv) {
   std::string all = "c3sim-measure";
@@ -44,9 +35,11 @@ std::string typed(int argc, const char* const* argv) {
 }
 
 void check(const Options& options) {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds()) names.emplace_back(kind.name);
   for (const std::string& kind : options.wish.only) {
     if (kind_of(kind) == nullptr) {
-      throw UserError(fmt::format("--only: '{}' is no kind: {} are accepted", kind, listed(kind_names())));
+      throw UserError("--only: '{}' is no kind: {} are accepted", kind, listed(names));
     }
   }
   if (!options.list && !options.dry_run && options.out.empty()) {
@@ -56,9 +49,8 @@ void check(const Options& options) {
 
 }  // namespace
 
-std::optional<Options::Answer> read_options(int argc, const char* const* argv, const std::vector<std::string>& backends,
-                                            Options& options) {
-  constexpr int wrong = 2;
+std::optional<std::string> read_options(int argc, const char* const* argv, const std::vector<std::string>& backends,
+                                        Options& options) {
   CLI::App app(about, "c3sim-measure");
   app.footer(examples);
   std::vector<std::string> shapes;
@@ -92,21 +84,17 @@ std::optional<Options::Answer> read_options(int argc, const char* const* argv, c
       ->type_name("FOLDER");
   try {
     app.parse(argc, argv);
-    options.out = out;
-    options.pairs = pairs;
-    for (const std::string& shape : shapes) options.wish.shapes.push_back(parse_shape(shape));
-    check(options);
-    if (options.backend != "auto" && std::ranges::find(backends, options.backend) == backends.end()) {
-      throw UserError(fmt::format("--backend: '{}' is not in this build: auto, {} are accepted", options.backend,
-                                  listed(backends)));
-    }
   } catch (const CLI::ParseError& end) {
     std::ostringstream text, fault;
-    const bool help = app.exit(end, text, fault) == 0;
-    if (help) return Options::Answer{text.str(), 0};
-    return Options::Answer{fmt::format("error: {}; c3sim-measure --help lists what is accepted\n", end.what()), wrong};
-  } catch (const UserError& fault) {
-    return Options::Answer{fmt::format("error: {}\n", fault.what()), wrong};
+    if (app.exit(end, text, fault) == 0) return text.str();
+    throw UserError("{}; c3sim-measure --help lists what is accepted", end.what());
+  }
+  options.out = out;
+  options.pairs = pairs;
+  for (const std::string& shape : shapes) options.wish.shapes.push_back(parse_shape(shape));
+  check(options);
+  if (options.backend != "auto" && std::ranges::find(backends, options.backend) == backends.end()) {
+    throw UserError("--backend: '{}' is not in this build: auto, {} are accepted", options.backend, listed(backends));
   }
   if (options.wish.quick) {
     options.protocol.counted = 5;

@@ -22,16 +22,10 @@ struct Options {
   std::string backend = "auto";
   std::vector<std::string> library_folders;
   std::string command;  // as it was typed
-
-  // What is to be printed instead, with the program's exit code; empty: go on.
-  struct Answer {
-    std::string text;
-    int code = 0;
-  };
 };
 
-// Fills in the options, or says what to print instead of going on: the help, or what is wrong.
-std::optional<Options::Answer> read_options(int argc, const char* const* argv, const std::vector<std::string>& backends,
-                                            Options& options);
+// Fills in the options, or says what to print instead of going on: the help. UserError says what is wrong.
+std::optional<std::string> read_options(int argc, const char* const* argv, const std::vector<std::string>& backends,
+                                        Options& options);
 
 }  // namespace c3sim::measure

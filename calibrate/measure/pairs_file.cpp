@@ -26,7 +26,7 @@ constexpr std::int64_t most_cus = 4096;
 template <std::size_t count>
 void require_one_of(const std::array<std::string_view, count>& words, const std::string& text, std::string_view what) {
   if (std::ranges::find(words, text) != words.end()) return;
-  throw UserError(fmt::format("'{}' is no {}: {} are accepted", text, what, fmt::join(words, ", ")));
+  throw UserError("'{}' is no {}: {} are accepted", text, what, fmt::join(words, ", "));
 }
 
 // What of a pair is of copies, and what strategies keep CUs for.
@@ -38,13 +38,13 @@ void check_choices(const Arguments& pair) {
   const std::string& prelaunch = pair.text("prelaunch");
   if (!prelaunch.empty()) require_one_of(std::array<std::string_view, 2>{"yes", "no"}, prelaunch, "prelaunch");
   if (!by_copies && (!variant.empty() || prelaunch == "yes")) {
-    throw UserError(fmt::format("{} has no copies: variant and prelaunch are of conccl and conccl_rp", strategy));
+    throw UserError("{} has no copies: variant and prelaunch are of conccl and conccl_rp", strategy);
   }
   if (!pair.text("channels").empty()) parse_count(pair.text("channels"), 1, most_channels);
   const std::string& reserved = pair.text("reserved_cus");
   if (!reserved.empty()) parse_count(reserved, 0, most_cus);
   if (strategy.ends_with("_rp") && reserved.empty()) {
-    throw UserError(fmt::format("{} keeps CUs from the GEMM: how many, reserved_cus has to say", strategy));
+    throw UserError("{} keeps CUs from the GEMM: how many, reserved_cus has to say", strategy);
   }
 }
 
@@ -55,7 +55,7 @@ void check(const Arguments& pair, int gpus) {
   require_one_of(strategies, pair.text("strategy"), "strategy");
   const std::int64_t unit = std::int64_t{2} * gpus;  // numbers of two bytes, as many for each GPU
   if (parse_count(pair.text("bytes"), unit, largest_array) % unit != 0) {
-    throw UserError(fmt::format("bytes {} are no multiple of {}", pair.text("bytes"), unit));
+    throw UserError("bytes {} are no multiple of {}", pair.text("bytes"), unit);
   }
   check_choices(pair);
 }
@@ -89,23 +89,23 @@ std::vector<Arguments> read_pairs(const std::string& text, const std::string& na
       head = std::move(cells);
       for (const std::string_view column : needed) {
         if (std::ranges::find(head, column) != head.end()) continue;
-        throw UserError(fmt::format("{}:{}: no column {}: {} are needed, {} are accepted", name, number, column,
-                                    fmt::join(needed, ", "), fmt::join(accepted, ", ")));
+        throw UserError("{}:{}: no column {}: {} are needed, {} are accepted", name, number, column,
+                        fmt::join(needed, ", "), fmt::join(accepted, ", "));
       }
       continue;
     }
     if (cells.size() != head.size()) {
-      throw UserError(fmt::format("{}:{}: {} cells under {} columns", name, number, cells.size(), head.size()));
+      throw UserError("{}:{}: {} cells under {} columns", name, number, cells.size(), head.size());
     }
     Arguments pair = pair_of(head, cells);
     try {
       check(pair, gpus);
     } catch (const UserError& fault) {
-      throw UserError(fmt::format("{}:{}: {}", name, number, fault.what()));
+      throw UserError("{}:{}: {}", name, number, fault.what());
     }
     pairs.push_back(std::move(pair));
   }
-  if (pairs.empty()) throw UserError(fmt::format("{}: no pair in it", name));
+  if (pairs.empty()) throw UserError("{}: no pair in it", name);
   return pairs;
 }
 

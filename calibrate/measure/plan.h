@@ -27,6 +27,8 @@ struct Item {
   const Kind* kind = nullptr;
   Arguments arguments;
   double seconds = 0.0;  // that it may take, roughly
+
+  std::string name() const;  // "gemms gemm=8192x8192x8192 cus=64"
 };
 
 std::vector<Item> make_plan(const Wish& wish, const Machine& machine, const Protocol& protocol);

@@ -32,12 +32,12 @@ std::unique_ptr<Runtime> open_runtime(const Options& options, const std::vector<
       why += fmt::format("; {}: {}", backend.name, error.what());
     }
   }
-  throw UserError("no GPU to measure was found" + why);
+  throw UserError("no GPU to measure was found{}", why);
 }
 
 std::vector<std::unique_ptr<Gpu>> open_gpus(Runtime& runtime, int wanted) {
   const int there = runtime.gpus();
-  if (wanted > there) throw UserError(fmt::format("--gpus: {} are wanted and {} are there", wanted, there));
+  if (wanted > there) throw UserError("--gpus: {} are wanted and {} are there", wanted, there);
   std::vector<std::unique_ptr<Gpu>> gpus;
   for (int number = 0; number < (wanted == 0 ? there : wanted); ++number) gpus.push_back(runtime.open(number));
   return gpus;
@@ -60,7 +60,7 @@ std::vector<Arguments> pairs_of(const std::filesystem::path& file, int gpus) {
   std::ifstream stream(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream || !std::filesystem::is_regular_file(file)) {
-    throw UserError(fmt::format("{}: cannot be read", file.string()));
+    throw UserError("{}: cannot be read", file.string());
   }
   return read_pairs(text, file.string(), gpus);
 }
@@ -69,8 +69,8 @@ std::string environment_of(Bench& bench, const Runtime& runtime) {
   const Device& device = bench.gpu(0).device();
   for (int gpu = 1; gpu < bench.gpus(); ++gpu) {
     if (bench.gpu(gpu).device().name != device.name) {
-      throw UserError(fmt::format("GPU 0 is a {}, GPU {} a {}: equal ones are accepted, --gpus takes the first",
-                                  device.name, gpu, bench.gpu(gpu).device().name));
+      throw UserError("GPU 0 is a {}, GPU {} a {}: equal ones are accepted, --gpus takes the first", device.name, gpu,
+                      bench.gpu(gpu).device().name);
     }
   }
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
@@ -103,7 +103,7 @@ void print_plan(const std::vector<Item>& plan, std::ostream& out) {
     std::size_t rows = 0;
     for (const Item& item : plan) {
       if (item.kind != &kind) continue;
-      out << fmt::format("{} {}\n", kind.name, item.arguments.spelled());
+      out << item.name() << '\n';
       seconds += item.seconds;
       ++rows;
     }
@@ -155,15 +155,15 @@ int run_program(int argc, const char* const* argv, const Surroundings& surroundi
   Options options;
   std::vector<std::string> names;
   for (const Backend& backend : surroundings.backends) names.push_back(backend.name);
-  if (const auto answer = read_options(argc, argv, names, options)) {
-    (answer->code == fine ? surroundings.out : surroundings.err) << answer->text;
-    return answer->code;
-  }
-  if (options.list) {
-    print_kinds(surroundings.out);
-    return fine;
-  }
   try {
+    if (const auto help = read_options(argc, argv, names, options)) {
+      surroundings.out << *help;
+      return fine;
+    }
+    if (options.list) {
+      print_kinds(surroundings.out);
+      return fine;
+    }
     return measure(options, surroundings);
   } catch (const UserError& fault) {
     surroundings.err << "error: " << fault.what() << '\n';

@@ -1,6 +1,5 @@
 #include "calibrate/measure/result_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/file.h>
@@ -26,24 +25,25 @@ namespace fs = std::filesystem;
 constexpr std::string_view ledger_name = "progress.csv";
 constexpr std::string_view ledger_columns = "table,item,state,bytes,why";
 constexpr std::string_view table_mark = "# source: measured by c3sim-measure";
-constexpr mode_t file_mode = 0644;
 
 [[noreturn]] void refuse(const fs::path& file, std::string_view what) {
-  throw UserError(fmt::format("{}: {}", file.string(), what));
+  throw UserError("{}: {}", file.string(), what);
 }
 
 [[noreturn]] void fail(const fs::path& file, const char* what) {
   refuse(file, fmt::format("cannot {}: {}", what, std::strerror(errno)));
 }
 
-void append(int file, std::string_view text, const fs::path& name) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(name, "write");
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (fsync(file) != 0) fail(name, "write");
+OpenFile open_to_append(const fs::path& name) {
+  OpenFile file(std::fopen(name.c_str(), "ae"), std::fclose);
+  if (!file) fail(name, "open");
+  return file;
+}
+
+// On the disk when this returns.
+void append(std::FILE* file, std::string_view text, const fs::path& name) {
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (!whole || std::fflush(file) != 0 || fsync(fileno(file)) != 0) fail(name, "write");
 }
 
 std::string text_of(const fs::path& file) {
@@ -62,7 +62,7 @@ std::string cell(std::string_view text) {
 }  // namespace
 
 ResultFolder::ResultFolder(fs::path folder, Circumstances circumstances)
-    : folder_(std::move(folder)), circumstances_(std::move(circumstances)) {
+    : folder_(std::move(folder)), circumstances_(std::move(circumstances)), ledger_(nullptr, std::fclose) {
   std::error_code fault;
   const fs::path ledger = folder_ / ledger_name;
   if (fs::exists(folder_, fault) && !fs::is_directory(folder_, fault)) refuse(folder_, "is a file, not a folder");
@@ -71,29 +71,21 @@ ResultFolder::ResultFolder(fs::path folder, Circumstances circumstances)
   }
   fs::create_directories(folder_, fault);
   if (fault) refuse(folder_, "cannot be made: " + fault.message());
-  ledger_ = open(ledger.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, file_mode);
-  if (ledger_ < 0) fail(ledger, "open");
-  try {
-    if (flock(ledger_, LOCK_EX | LOCK_NB) != 0) refuse(folder_, "another c3sim-measure is writing there");
-    const std::string text = text_of(ledger);
-    // A kill may have torn the head itself; nothing was measured then.
-    if (std::count(text.begin(), text.end(), '\n') < 4) {
-      begin();
-    } else {
-      go_on(text);
-    }
-  } catch (...) {
-    close(ledger_);
-    throw;
+  ledger_ = open_to_append(ledger);
+  if (flock(fileno(ledger_.get()), LOCK_EX | LOCK_NB) != 0) refuse(folder_, "another c3sim-measure is writing there");
+  const std::string text = text_of(ledger);
+  // A kill may have torn the head itself; nothing was measured then.
+  if (std::count(text.begin(), text.end(), '\n') < 4) {
+    begin();
+  } else {
+    go_on(text);
   }
 }
 
-ResultFolder::~ResultFolder() { close(ledger_); }
-
 void ResultFolder::begin() {
   const fs::path ledger = folder_ / ledger_name;
-  if (ftruncate(ledger_, 0) != 0) fail(ledger, "write");
-  append(ledger_,
+  if (ftruncate(fileno(ledger_.get()), 0) != 0) fail(ledger, "write");
+  append(ledger_.get(),
          fmt::format("# what c3sim-measure has finished in this folder, and how long each table was then\n"
                      "# environment: {}\n# protocol: {}\n{}\n",
                      circumstances_.environment, circumstances_.protocol, ledger_columns),
@@ -130,8 +122,7 @@ void ResultFolder::go_on(const std::string& text) {
     const fs::path table = table_of(kind.name);
     std::error_code fault;
     const std::uintmax_t is = fs::exists(table, fault) ? fs::file_size(table, fault) : 0;
-    const auto known = sizes_.find(kind.name);
-    const std::uintmax_t was = known == sizes_.end() ? 0 : known->second;
+    const std::uintmax_t was = sizes_[std::string(kind.name)];
     if (is < was) refuse(table, "is shorter than when it was written: someone changed it");
     if (is > was && !text_of(table).starts_with(table_mark)) refuse(table, "is a file of someone else");
   }
@@ -139,11 +130,10 @@ void ResultFolder::go_on(const std::string& text) {
     const fs::path table = table_of(kind.name);
     std::error_code fault;
     if (!fs::exists(table, fault)) continue;
-    const auto known = sizes_.find(kind.name);
-    fs::resize_file(table, known == sizes_.end() ? 0 : known->second, fault);
+    fs::resize_file(table, sizes_[std::string(kind.name)], fault);
     if (fault) refuse(table, "cannot be written: " + fault.message());
   }
-  if (ftruncate(ledger_, static_cast<off_t>(whole)) != 0) fail(ledger, "write");
+  if (ftruncate(fileno(ledger_.get()), static_cast<off_t>(whole)) != 0) fail(ledger, "write");
 }
 
 void ResultFolder::add(const Item& item, const Rows& rows, int gpus) {
@@ -162,15 +152,7 @@ void ResultFolder::add(const Item& item, const Rows& rows, int gpus) {
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }
   const fs::path name = table_of(kind.name);
-  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, file_mode);
-  if (file < 0) fail(name, "open");
-  try {
-    append(file, text, name);
-  } catch (...) {
-    close(file);
-    throw;
-  }
-  close(file);
+  append(open_to_append(name).get(), text, name);
   size += text.size();
   note(item, "measured", "");
 }
@@ -181,16 +163,14 @@ void ResultFolder::give_up(const Item& item, std::string_view why) {
 }
 
 void ResultFolder::note(const Item& item, std::string_view state, std::string_view why) {
-  append(ledger_,
+  append(ledger_.get(),
          fmt::format("{},{},{},{},{}\n", item.kind->name, cell(item.arguments.spelled()), state,
                      sizes_[std::string(item.kind->name)], cell(why)),
          folder_ / ledger_name);
-  finished_.insert(key_of(item));
+  finished_.insert(cell(item.name()));
 }
 
-std::string ResultFolder::key_of(const Item& item) {
-  return fmt::format("{} {}", item.kind->name, cell(item.arguments.spelled()));
-}
+bool ResultFolder::has(const Item& item) const { return finished_.contains(cell(item.name())); }
 
 fs::path ResultFolder::table_of(std::string_view kind) const { return folder_ / fmt::format("{}.csv", kind); }
 

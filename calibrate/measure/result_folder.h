@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -22,22 +24,20 @@ struct Circumstances {
   std::string occasion;     // date and command; may differ when a session goes on
 };
 
+using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
 class ResultFolder {
  public:
   // A new or empty folder, or one that was begun under the same circumstances; else UserError, and nothing is touched.
   ResultFolder(std::filesystem::path folder, Circumstances circumstances);
-  ~ResultFolder();
-  ResultFolder(const ResultFolder&) = delete;
-  ResultFolder& operator=(const ResultFolder&) = delete;
 
-  bool has(const Item& item) const { return finished_.contains(key_of(item)); }
+  bool has(const Item& item) const;
   // All rows of an item, on the disk when this returns.
   void add(const Item& item, const Rows& rows, int gpus);
   // It is not tried again in this folder. Any thread may say so.
   void give_up(const Item& item, std::string_view why);
 
  private:
-  static std::string key_of(const Item& item);
   void begin();
   void go_on(const std::string& ledger);
   void note(const Item& item, std::string_view state, std::string_view why);
@@ -48,8 +48,8 @@ class ResultFolder {
   Circumstances circumstances_;
   std::mutex mutex_;
   std::set<std::string> finished_;
-  std::map<std::string, std::uintmax_t, std::less<>> sizes_;  // of tables, in bytes
-  int ledger_ = -1;
+  std::map<std::string, std::uintmax_t> sizes_;  // of tables, in bytes
+  OpenFile ledger_;                              // held so that nobody else writes there
 };
 
 }  // namespace c3sim::measure

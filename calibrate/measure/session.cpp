@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <set>
 
 #include "calibrate/measure/gpu_error.h"
@@ -23,9 +22,7 @@ constexpr double slack = 10.0;
 class Session {
  public:
   Session(Lab& lab, ResultFolder& folder, std::optional<double> time_limit, const Surroundings& surroundings)
-      : lab_(lab), folder_(folder), time_limit_(time_limit), surroundings_(surroundings), watchdog_([this] {
-          bite();
-        }) {}
+      : lab_(lab), folder_(folder), time_limit_(time_limit), surroundings_(surroundings) {}
 
   SessionEnd run(const std::vector<Item>& plan) {
     std::vector<const Item*> open;
@@ -54,20 +51,24 @@ class Session {
 
  private:
   void measure(const Item& item) {
-    item_ = &item;
     progress_->begin(item.kind->name, item.arguments.spelled());
-    watchdog_.expect_end_within(lab_.protocol().patience +
-                                surroundings_.pace * (grace + std::chrono::duration<double>(slack * item.seconds)));
-    try {
-      const Rows rows = item.kind->measure(lab_, item.arguments);
-      watchdog_.rest();
-      folder_.add(item, rows, lab_.gpus());
+    if (const std::optional<Rows> rows = rows_of(item)) {
+      folder_.add(item, *rows, lab_.gpus());
       ++end_.measured;
-    } catch (const GpuError& error) {
-      fail(item, error);
-      watchdog_.rest();
     }
     progress_->end(item.seconds);
+  }
+
+  // None where it went wrong, which has been told then.
+  std::optional<Rows> rows_of(const Item& item) {
+    const std::chrono::duration<double> thought(slack * item.seconds);
+    const Watchdog watchdog(lab_.protocol().patience + surroundings_.pace * (grace + thought), [&] { bite(item); });
+    try {
+      return item.kind->measure(lab_, item.arguments);
+    } catch (const GpuError& error) {
+      fail(item, error);
+      return {};
+    }
   }
 
   void fail(const Item& item, const GpuError& error) {
@@ -76,19 +77,18 @@ class Session {
       case GpuError::Kind::unsupported:
         // A reason once; but of pairs, which people ask for one by one, each that is missing.
         if (told_.insert(error.what()).second || item.kind->name == "pairs") {
-          progress_->say(fmt::format("left out: {} {}: {}", item.kind->name, item.arguments.spelled(), error.what()));
+          progress_->say(fmt::format("left out: {}: {}", item.name(), error.what()));
         }
         return;
       case GpuError::Kind::failed:
-        progress_->say(fmt::format("failed: {} {}: {}", item.kind->name, item.arguments.spelled(), error.what()));
+        progress_->say(fmt::format("failed: {}: {}", item.name(), error.what()));
         if (!all_answer()) stop("a GPU answers no more");
         return;
       case GpuError::Kind::hang:
         folder_.give_up(item, error.what());
-        return stop(fmt::format("{} {} hangs: {}; it is not tried again in this folder", item.kind->name,
-                                item.arguments.spelled(), error.what()));
+        return stop(fmt::format("{} hangs: {}; it is not tried again in this folder", item.name(), error.what()));
       case GpuError::Kind::lost:
-        return stop(fmt::format("lost in {} {}: {}", item.kind->name, item.arguments.spelled(), error.what()));
+        return stop(fmt::format("lost in {}: {}", item.name(), error.what()));
     }
   }
 
@@ -107,12 +107,10 @@ class Session {
   }
 
   // On the watchdog's thread, while the other hangs in a call.
-  void bite() {
-    const Item& item = *item_;
+  void bite(const Item& item) {
     folder_.give_up(item, "a call never came back");
     surroundings_.abandon(
-        fmt::format("{} {} hangs in a call that never comes back; it is not tried again in this folder",
-                    item.kind->name, item.arguments.spelled()));
+        fmt::format("{} hangs in a call that never comes back; it is not tried again in this folder", item.name()));
   }
 
   Lab& lab_;
@@ -121,9 +119,7 @@ class Session {
   const Surroundings& surroundings_;
   SessionEnd end_;
   Progress* progress_ = nullptr;
-  std::atomic<const Item*> item_ = nullptr;
   std::set<std::string> told_;
-  Watchdog watchdog_;  // last: it looks at all of the above
 };
 
 }  // namespace

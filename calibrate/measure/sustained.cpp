@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "calibrate/measure/gpu_error.h"
@@ -17,17 +18,17 @@ class BoardWatch {
  public:
   explicit BoardWatch(Bench& bench) : bench_(bench) {
     for (int gpu = 0; gpu < bench_.gpus(); ++gpu) {
-      if (!bench_.gpu(gpu).board()) {
-        throw GpuError(GpuError::Kind::unsupported, "the boards do not tell power and clock");
-      }
+      if (bench_.gpu(gpu).board()) continue;
+      throw GpuError(GpuError::Kind::unsupported, "the boards do not tell power and clock");
     }
     thread_ = std::jthread([this](const std::stop_token& end) { watch(end); });
   }
 
-  // What was told from that moment until now.
-  void tell(Sustained& sustained, double begin_us) const {
-    sustained.all = since(begin_us, {});
-    for (int gpu = 0; gpu < bench_.gpus(); ++gpu) sustained.boards.push_back(since(begin_us, gpu));
+  // What was told from that moment until now; the times are left open.
+  Sustained since(double begin_us) const {
+    Sustained sustained{.all = mean_of({}, begin_us), .boards = {}};
+    for (int gpu = 0; gpu < bench_.gpus(); ++gpu) sustained.boards.push_back(mean_of(gpu, begin_us));
+    return sustained;
   }
 
  private:
@@ -48,7 +49,7 @@ class BoardWatch {
       std::this_thread::sleep_for(period);
     }
   }
-  BoardMean since(double begin_us, std::optional<int> gpu) const {
+  BoardMean mean_of(std::optional<int> gpu, double begin_us) const {
     BoardMean mean;
     const auto add = [&](const BoardState& state) {
       mean.state.power += state.power;
@@ -74,74 +75,56 @@ class BoardWatch {
   std::jthread thread_;  // last: it looks at all of the above
 };
 
-struct Batches {
-  double time = 0.0;  // of all counted ones
-  int counted = 0;
-};
-
 }  // namespace
 
 void rest(std::chrono::duration<double> time) { std::this_thread::sleep_for(time); }
 
-int batch_of(Bench& bench, const Operation& operation, const std::vector<int>& on) {
-  constexpr double long_enough = 50e3;  // us: the breaks between batches do not count then
-  constexpr double most = 5000.0;
-  const double once = std::max(1.0, bench.time({operation}, on).all.median);
-  return static_cast<int>(std::clamp(long_enough / once, 1.0, most));
-}
-
 Sustained sustain_rest(Bench& bench) {
   rest(bench.protocol().rest);
-  Sustained sustained;
   const BoardWatch watch(bench);
   const double begin = host_microseconds();
   rest(bench.protocol().rest);
-  watch.tell(sustained, begin);
-  return sustained;
+  return watch.since(begin);
 }
 
-Sustained sustain(Bench& bench, const Operation& operation, double seconds, int batch,
-                  std::chrono::duration<double> pause, const std::vector<int>& on) {
+Sustained sustain(Lab& lab, const Operation& operation, double seconds, const std::vector<int>& on,
+                  std::optional<std::chrono::duration<double>> pause) {
   constexpr double micro = 1e6;
-  const BoardWatch watch(bench);
-  rest(bench.protocol().rest);
+  constexpr double long_enough = 50e3;  // us: the breaks between batches do not count then
+  constexpr double most = 5000.0;
+  const double once = std::max(1.0, lab.time({operation}, on).all.median);
+  const int batch = pause ? 1 : static_cast<int>(std::clamp(long_enough / once, 1.0, most));
+  const double all_of_it = micro * lab.brevity() * seconds;
+  const BoardWatch watch(lab);
+  rest(lab.protocol().rest);
   const double start = host_microseconds();
   double half = 0.0;  // when the second half began
+  int batches = 0;    // in it: one at least
   const auto goes_on = [&] {
     const double now = host_microseconds();
-    const bool over = half != 0.0 && now > start + micro * seconds;  // a batch of the second half at least
-    if (half == 0.0 && now > start + micro * seconds / 2) half = now;
-    return !over;
+    if (half != 0.0 && now > start + all_of_it) return false;
+    if (half == 0.0 && now > start + all_of_it / 2) half = now;
+    if (half != 0.0) ++batches;
+    return true;
   };
-  std::vector<Batches> all(static_cast<std::size_t>(bench.gpus()));
-  bench.repeat(on, goes_on, [&](int number) {
-    Gpu& gpu = bench.gpu(number);
-    const Stream stream = bench.stream(number, operation.lane, operation.cus, operation.first_cu);
-    const bool counts = half != 0.0;
-    gpu.record(bench.event(number, begin_event), stream);
+  std::vector<double> times(static_cast<std::size_t>(lab.gpus()));  // of the batches in the second half, by GPU
+  lab.repeat(on, goes_on, [&](int number) {
+    Gpu& gpu = lab.gpu(number);
+    const Stream stream = lab.stream(number, operation.lane, operation.cus, operation.first_cu);
+    const Event begin = lab.event(number, begin_event), end = lab.event(number, end_event);
+    gpu.record(begin, stream);
     for (int i = 0; i < batch; ++i) operation.launch(number, stream);
-    gpu.record(bench.event(number, end_event), stream);
-    bench.await(number, bench.event(number, end_event));
-    if (pause.count() > 0) std::this_thread::sleep_for(pause);
-    if (!counts) return;
-    Batches& own = all[static_cast<std::size_t>(number)];
-    own.time += gpu.microseconds(bench.event(number, begin_event), bench.event(number, end_event));
-    ++own.counted;
+    gpu.record(end, stream);
+    lab.await(number, end);
+    if (pause) rest(*pause);
+    if (half != 0.0) times[static_cast<std::size_t>(number)] += gpu.microseconds(begin, end);
   });
   const double end = host_microseconds();
-  Sustained sustained;
-  int gpus = 0, batches = 0;
-  for (const Batches& own : all) {
-    if (own.counted == 0) continue;
-    sustained.time += own.time / own.counted / batch;
-    batches = own.counted;
-    ++gpus;
-  }
-  if (gpus > 0) {
-    sustained.time /= gpus;
-    sustained.period = (end - half) / batches / batch;
-  }
-  watch.tell(sustained, half);
+  const double runs = static_cast<double>(batches) * batch;
+  const double running = on.empty() ? lab.gpus() : static_cast<double>(on.size());
+  Sustained sustained = watch.since(half);
+  sustained.time = std::accumulate(times.begin(), times.end(), 0.0) / runs / running;
+  sustained.period = (end - half) / runs;
   return sustained;
 }
 

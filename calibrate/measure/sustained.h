@@ -2,9 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <vector>
 
-#include "calibrate/measure/bench.h"
+#include "calibrate/measure/lab.h"
 
 namespace c3sim::measure {
 
@@ -21,16 +22,14 @@ struct Sustained {
   std::vector<BoardMean> boards;  // by GPU
 };
 
-// After a rest, all these GPUs (none named: all) run it for so long: `batch` times without a break, then they
-// wait for one another and for the pause. GpuError where the boards tell nothing.
-Sustained sustain(Bench& bench, const Operation& operation, double seconds, int batch,
-                  std::chrono::duration<double> pause = {}, const std::vector<int>& on = {});
+// After a rest, all these GPUs (none named: all) run it for so long, at the lab's brevity: batches of some 50 ms
+// without a break or, where there is a pause, one by one; then they wait for one another and for the pause. GpuError
+// where the boards tell nothing.
+Sustained sustain(Lab& lab, const Operation& operation, double seconds, const std::vector<int>& on = {},
+                  std::optional<std::chrono::duration<double>> pause = {});
 
 // The same of GPUs that do nothing, for two rests.
 Sustained sustain_rest(Bench& bench);
-
-// So many runs that a batch takes some 50 ms, by what one takes.
-int batch_of(Bench& bench, const Operation& operation, const std::vector<int>& on = {});
 
 void rest(std::chrono::duration<double> time);
 

@@ -12,22 +12,18 @@ namespace c3sim::measure {
 
 class Watchdog {
  public:
-  // `bite` is called on a thread of its own, once at most.
-  explicit Watchdog(std::function<void()> bite);
-
-  void expect_end_within(std::chrono::duration<double> limit);
-  void rest();
+  // `bite` is called, on a thread of its own, if this still lives after so long.
+  Watchdog(std::chrono::duration<double> limit, std::function<void()> bite)
+      : thread_([limit, bite = std::move(bite)](const std::stop_token& end) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any ended;
+          ended.wait_for(lock, end, limit, [] { return false; });
+          if (!end.stop_requested()) bite();
+        }) {}
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void set(Clock::time_point until);
-  void watch(const std::stop_token& end);
-
-  std::function<void()> bite_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  Clock::time_point until_ = Clock::time_point::max();
-  std::jthread thread_;  // last: it looks at all of the above
+  std::jthread thread_;
 };
 
 }  // namespace c3sim::measure

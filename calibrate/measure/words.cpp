@@ -1,10 +1,11 @@
 #include "calibrate/measure/words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <utility>
 
 #include "calibrate/measure/gpu_error.h"
 
@@ -12,12 +13,9 @@ namespace c3sim::measure {
 
 namespace {
 
-constexpr std::array<std::pair<Collective, std::string_view>, 5> collectives{
-    {{Collective::all_gather, "all_gather"},
-     {Collective::all_to_all, "all_to_all"},
-     {Collective::all_reduce, "all_reduce"},
-     {Collective::reduce_scatter, "reduce_scatter"},
-     {Collective::broadcast, "broadcast"}}};
+// In the order of the enumeration.
+constexpr std::array<std::string_view, 5> collectives{"all_gather", "all_to_all", "all_reduce", "reduce_scatter",
+                                                      "broadcast"};
 
 constexpr std::int64_t longest_edge = 1 << 20;
 
@@ -25,39 +23,30 @@ constexpr std::int64_t longest_edge = 1 << 20;
 
 std::string to_string(GemmShape shape) { return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k); }
 
-std::string_view to_string(Collective collective) {
-  for (const auto& [known, name] : collectives) {
-    if (known == collective) return name;
-  }
-  return "";
-}
+std::string_view to_string(Collective collective) { return collectives[static_cast<std::size_t>(collective)]; }
 
 GemmShape parse_shape(const std::string& text) {
   const std::vector<std::string> parts = split(text, 'x');
-  if (parts.size() != 3)
-    throw UserError(fmt::format("'{}' is no shape: MxNxK such as 8192x57344x8192 is accepted", text));
+  if (parts.size() != 3) throw UserError("'{}' is no shape: MxNxK such as 8192x57344x8192 is accepted", text);
   try {
     return {parse_count(parts[0], 1, longest_edge), parse_count(parts[1], 1, longest_edge),
             parse_count(parts[2], 1, longest_edge)};
   } catch (const UserError& fault) {
-    throw UserError(fmt::format("'{}' is no shape: {}", text, fault.what()));
+    throw UserError("'{}' is no shape: {}", text, fault.what());
   }
 }
 
 Collective parse_collective(const std::string& text) {
-  std::string known;
-  for (const auto& [collective, name] : collectives) {
-    if (text == name) return collective;
-    known += known.empty() ? std::string(name) : fmt::format(", {}", name);
-  }
-  throw UserError(fmt::format("'{}' is no collective: {} are accepted", text, known));
+  const auto found = std::ranges::find(collectives, text);
+  if (found != collectives.end()) return static_cast<Collective>(found - collectives.begin());
+  throw UserError("'{}' is no collective: {} are accepted", text, fmt::join(collectives, ", "));
 }
 
 std::int64_t parse_count(const std::string& text, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-    throw UserError(fmt::format("'{}': whole numbers from {} to {} are accepted", text, least, most));
+    throw UserError("'{}': whole numbers from {} to {} are accepted", text, least, most);
   }
   return value;
 }

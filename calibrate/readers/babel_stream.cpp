@@ -72,13 +72,9 @@ void record(const StreamRow& row, LogReading& log) {
   if (bytes.value() < 1.0 || bytes > study::largest_array) {
     return log.leave_out(row.name.line, "arrays of a size that has no model");
   }
-  Measurement measurement;
-  measurement.line = row.name.line;
-  measurement.group = fmt::format("BabelStream {}", kernel->name);
-  measurement.trial = study::StreamTrial{kernel->read, kernel->written, bytes};
-  measurement.seen.push_back(
-      {.figure = study::Figure::rate, .value = value, .low = value * *least / *most, .high = value});
-  log.add(std::move(measurement));
+  log.add(row.name.line, fmt::format("BabelStream {}", kernel->name),
+          study::StreamTrial{kernel->read, kernel->written, bytes},
+          {.figure = study::Figure::rate, .value = value, .low = value * *least / *most, .high = value});
 }
 
 bool are_table_heads(const LogCell& line) {

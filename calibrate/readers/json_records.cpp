@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "calibrate/readers/json_place.h"
 #include "sim/config/config_text.h"
 
 namespace c3sim::calibrate {
@@ -147,6 +146,10 @@ const JsonValue* JsonRecord::find(std::string_view key) const {
 std::string_view JsonRecord::text(std::string_view key) const {
   const JsonValue* const value = find(key);
   return value == nullptr ? std::string_view() : std::string_view(value->text);
+}
+
+std::string JsonRecord::path_of(std::string_view key) const {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
 }
 
 std::optional<JsonFault> read_json_records(std::string_view text, const std::function<void(const JsonRecord&)>& take) {

@@ -2,7 +2,10 @@
 // missing is read up to there.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +33,9 @@ struct JsonRecord {
 
   // The first of that key, or null.
   const JsonValue* find(std::string_view key) const;
+  bool has(std::string_view key) const { return find(key) != nullptr; }
   std::string_view text(std::string_view key) const;  // its text, empty where there is none
+  std::string path_of(std::string_view key) const;    // for people: "results[3].size"
 };
 
 struct JsonFault {
@@ -41,5 +46,43 @@ struct JsonFault {
 // Hands over every record when it ends; records that a fault cuts off last, inner ones first. Several texts may follow
 // each other, with or without commas between them. Returns what is wrong with it as JSON.
 std::optional<JsonFault> read_json_records(std::string_view text, const std::function<void(const JsonRecord&)>& take);
+
+// How far a text has been read: on its way through the parser, which knows lines and columns of it.
+struct JsonPlace {
+  std::string_view text;
+  std::size_t at = 0;
+  std::size_t line_start = 0;
+  int line = 1;
+
+  void advance() {
+    if (text[at++] != '\n') return;
+    ++line;
+    line_start = at;
+  }
+  int column() const { return static_cast<int>(std::min(at - line_start, longest_log_line)) + 1; }
+};
+
+// Reads on from a place and moves it.
+class JsonIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  explicit JsonIterator(JsonPlace* place) : place_(place) {}  // null: the end of any text
+  reference operator*() const { return place_->text[place_->at]; }
+  JsonIterator& operator++() {
+    place_->advance();
+    return *this;
+  }
+  bool operator==(const JsonIterator& other) const { return is_end() == other.is_end(); }
+
+ private:
+  bool is_end() const { return place_ == nullptr || place_->at == place_->text.size(); }
+
+  JsonPlace* place_;
+};
 
 }  // namespace c3sim::calibrate

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "calibrate/readers/json_place.h"
+#include "calibrate/readers/json_records.h"
 #include "sim/config/config_text.h"
 
 namespace c3sim::calibrate {
@@ -13,35 +13,36 @@ namespace c3sim::calibrate {
 namespace {
 
 using Json = nlohmann::json;
-using Field = EventField;
+using Event = KinetoEvent;
+using Field = std::string Event::*;
 
 struct FieldName {
   std::string_view key;
   Field field;
   bool in_args;
 };
-constexpr std::array field_names{FieldName{"ph", Field::phase, false},
-                                 FieldName{"cat", Field::category, false},
-                                 FieldName{"name", Field::name, false},
-                                 FieldName{"ts", Field::begin, false},
-                                 FieldName{"dur", Field::duration, false},
-                                 FieldName{"device", Field::device, true},
-                                 FieldName{"stream", Field::stream, true},
-                                 FieldName{"correlation", Field::correlation, true},
-                                 FieldName{"External id", Field::external, true},
-                                 FieldName{"external id", Field::external, true},
-                                 FieldName{"wait_on_stream", Field::wait_stream, true},
-                                 FieldName{"wait_on_cuda_event_record_corr_id", Field::recorded_by, true},
-                                 FieldName{"Collective name", Field::collective, true},
-                                 FieldName{"In msg nelems", Field::in_elements, true},
-                                 FieldName{"Out msg nelems", Field::out_elements, true},
-                                 FieldName{"Group size", Field::group, true},
-                                 FieldName{"dtype", Field::type, true},
-                                 FieldName{"grid", Field::grid, true},
-                                 FieldName{"Input Dims", Field::operand_dims, true},
-                                 FieldName{"Input type", Field::operand_types, true}};
+constexpr std::array field_names{FieldName{"ph", &Event::phase, false},
+                                 FieldName{"cat", &Event::category, false},
+                                 FieldName{"name", &Event::name, false},
+                                 FieldName{"ts", &Event::begin, false},
+                                 FieldName{"dur", &Event::duration, false},
+                                 FieldName{"device", &Event::device, true},
+                                 FieldName{"stream", &Event::stream, true},
+                                 FieldName{"correlation", &Event::correlation, true},
+                                 FieldName{"External id", &Event::external, true},
+                                 FieldName{"external id", &Event::external, true},
+                                 FieldName{"wait_on_stream", &Event::wait_stream, true},
+                                 FieldName{"wait_on_cuda_event_record_corr_id", &Event::recorded_by, true},
+                                 FieldName{"Collective name", &Event::collective, true},
+                                 FieldName{"In msg nelems", &Event::in_elements, true},
+                                 FieldName{"Out msg nelems", &Event::out_elements, true},
+                                 FieldName{"Group size", &Event::group, true},
+                                 FieldName{"dtype", &Event::type, true},
+                                 FieldName{"grid", &Event::grid, true},
+                                 FieldName{"Input Dims", &Event::operand_dims, true},
+                                 FieldName{"Input type", &Event::operand_types, true}};
 
-bool is_list(Field field) { return field == Field::operand_dims || field == Field::operand_types; }
+bool is_list(Field field) { return field == &Event::operand_dims || field == &Event::operand_types; }
 
 class EventHandler final : public Json::json_sax_t {
  public:
@@ -59,10 +60,10 @@ class EventHandler final : public Json::json_sax_t {
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override {
     if (++depth_ == event_depth) {
-      event_.clear();
+      for (const FieldName& one : field_names) (event_.*one.field).clear();
       event_.line = place_.line;
     }
-    field_ = Field::count;
+    field_ = nullptr;
     return true;
   }
   bool end_object() override {
@@ -71,20 +72,20 @@ class EventHandler final : public Json::json_sax_t {
   }
   bool start_array(std::size_t) override {
     ++depth_;
-    if (field_ != Field::grid && !is_list(field_)) field_ = Field::count;
+    if (field_ != &Event::grid && !is_list(field_)) field_ = nullptr;
     return true;
   }
   bool end_array() override {
     --depth_;
     if (is_list(field_) && depth_ > event_depth + 1) {
-      event_[field_] += ';';
+      event_.*field_ += ';';
     } else {
-      field_ = Field::count;
+      field_ = nullptr;
     }
     return true;
   }
   bool key(string_t& name) override {
-    field_ = Field::count;
+    field_ = nullptr;
     if (depth_ == 1) part_ = name;
     if (depth_ == event_depth) in_args_ = name == "args";
     inner_ = depth_ == 2 || depth_ == event_depth ? name : std::string();
@@ -104,14 +105,14 @@ class EventHandler final : public Json::json_sax_t {
  private:
   static constexpr int event_depth = 3;  // {"traceEvents": [{
 
-  bool is_wanted() const { return field_ != Field::count || part_ == "distributedInfo"; }
+  bool is_wanted() const { return field_ != nullptr || part_ == "distributedInfo"; }
   bool add(const std::string& text) {
     if (is_list(field_)) {
-      event_[field_] += text;
-      event_[field_] += ',';
-    } else if (field_ != Field::count) {
-      event_[field_] = text;
-      field_ = Field::count;
+      event_.*field_ += text;
+      event_.*field_ += ',';
+    } else if (field_ != nullptr) {
+      event_.*field_ = text;
+      field_ = nullptr;
     } else if (part_ == "deviceProperties" && inner_ == "name" && head.gpu.empty()) {
       head.gpu = text;
     } else if (part_ == "distributedInfo" && depth_ == 2 && inner_ == "world_size") {
@@ -128,17 +129,12 @@ class EventHandler final : public Json::json_sax_t {
   int depth_ = 0;
   std::string part_, inner_;
   bool in_args_ = false;
-  Field field_ = Field::count;
+  Field field_ = nullptr;
 };
 
 }  // namespace
 
-void KinetoEvent::clear() {
-  for (std::string& text : texts_) text.clear();
-}
-
-std::optional<std::int64_t> KinetoEvent::integer(EventField field) const {
-  const std::string& text = (*this)[field];
+std::optional<std::int64_t> integer_of(const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};

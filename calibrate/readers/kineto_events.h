@@ -2,8 +2,6 @@
 // one: of each what counts, as it was written.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,42 +10,18 @@
 
 namespace c3sim::calibrate {
 
-enum class EventField {
-  phase,
-  category,
-  name,
-  begin,
-  duration,
-  device,
-  stream,
-  correlation,
-  external,
-  wait_stream,
-  recorded_by,
-  collective,
-  in_elements,
-  out_elements,
-  group,
-  type,
-  grid,           // the first of its numbers
-  operand_dims,   // "64,32,;32,16,;": a semicolon behind each operand
-  operand_types,  // "c10::BFloat16,c10::BFloat16,"
-  count
-};
-
-class KinetoEvent {
- public:
+// Texts, empty where the event has none of that name.
+struct KinetoEvent {
   int line = 1;  // on which it begins
-
-  void clear();
-  std::string& operator[](EventField field) { return texts_[static_cast<std::size_t>(field)]; }
-  const std::string& operator[](EventField field) const { return texts_[static_cast<std::size_t>(field)]; }
-  bool has(EventField field) const { return !(*this)[field].empty(); }
-  std::optional<std::int64_t> integer(EventField field) const;
-
- private:
-  std::array<std::string, static_cast<std::size_t>(EventField::count)> texts_;
+  std::string phase, category, name, begin, duration;
+  std::string device, stream, correlation, external, wait_stream, recorded_by;
+  std::string collective, in_elements, out_elements, group, type;
+  std::string grid;           // the first of its numbers
+  std::string operand_dims;   // "64,32,;32,16,;": a semicolon behind each operand
+  std::string operand_types;  // "c10::BFloat16,c10::BFloat16,"
 };
+// The whole number that such a text is; nothing of others.
+std::optional<std::int64_t> integer_of(const std::string& text);
 
 // What stands beside the events.
 struct KinetoHead {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "calibrate/readers/log_text.h"
+#include "calibrate/readers/lookup_rows.h"
+#include "calibrate/readers/table_reader.h"
 #include "calibrate/readers/trial_fields.h"
-#include "sim/config/csv_file.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::calibrate {
@@ -95,12 +95,9 @@ std::string in_words(const NamedRuns& runs) {
 
 Labels Labels::beside(const std::filesystem::path& file) {
   Labels labels;
-  const std::filesystem::path list = file.parent_path() / "labels.csv";
-  std::error_code absent;
-  if (!std::filesystem::exists(list, absent)) return labels;
-  sim::CsvFile table = sim::CsvFile::from_file(list);
-  table.require({"file", "name", "trial", "fields"});
-  table.check();
+  std::optional<sim::CsvFile> list = list_beside(file, "labels.csv", {"file", "name", "trial", "fields"});
+  if (!list) return labels;
+  sim::CsvFile& table = *list;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (std::optional<study::Trial> trial = read_label(table, row)) {
       labels.labels_.push_back(
@@ -112,11 +109,8 @@ Labels Labels::beside(const std::filesystem::path& file) {
 }
 
 const study::Trial* Labels::trial_of(const std::string& file, const std::string& name) const {
-  const auto found = std::ranges::find_if(labels_, [&](const Label& label) {
-    if (label.file != file) return false;
-    const std::string_view word = label.name;
-    return word.ends_with('*') ? name.starts_with(word.substr(0, word.size() - 1)) : name == word;
-  });
+  const auto found = std::ranges::find_if(
+      labels_, [&](const Label& label) { return label.file == file && is_word(name, label.name); });
   return found == labels_.end() ? nullptr : &found->trial;
 }
 

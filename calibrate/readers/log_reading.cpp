@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <tuple>
 #include <utility>
 
 #include "study/work/operation.h"
@@ -28,15 +29,26 @@ void LogReading::fault(const LogCell& at, std::string_view path, std::string wha
 
 void LogReading::leave_out(int line, std::string why, std::string what, double seconds) {
   Omission omission{fmt::format("{}:{}", reading_.name, line), std::move(why), std::move(what), seconds};
-  const bool is_said = !reading_.left_out.empty() && reading_.left_out.back().where == omission.where &&
-                       reading_.left_out.back().why == omission.why && reading_.left_out.back().what == omission.what;
-  if (!is_said) reading_.left_out.push_back(std::move(omission));
+  const auto words = [](const Omission& one) { return std::tie(one.where, one.why, one.what); };
+  if (!reading_.left_out.empty() && words(reading_.left_out.back()) == words(omission)) return;
+  reading_.left_out.push_back(std::move(omission));
 }
 
 void LogReading::add(Measurement measurement) {
   measurement.file = reading_.name;
   for (const Seen& seen : measurement.seen) measurement.asked.push_back(seen.figure);
   reading_.measurements.push_back(std::move(measurement));
+}
+
+void LogReading::add(int line, std::string group, study::Trial trial, const Seen& seen,
+                     std::vector<std::string> assignments) {
+  Measurement measurement;
+  measurement.line = line;
+  measurement.group = std::move(group);
+  measurement.assignments = std::move(assignments);
+  measurement.trial = std::move(trial);
+  measurement.seen.push_back(seen);
+  add(std::move(measurement));
 }
 
 template <class T, class Beyond>

@@ -29,9 +29,11 @@ class LogReading {
   // Once, of several cells that follow each other. `what` and `seconds` are those of the omission.
   void leave_out(int line, std::string why, std::string what = {}, double seconds = 0.0);
   void add(Measurement measurement);  // all but its file is set
+  // The same of one figure; `assignments` are those of the platform.
+  void add(int line, std::string group, study::Trial trial, const Seen& seen,
+           std::vector<std::string> assignments = {});
   void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
   void set_gpu(std::string_view name);  // the first that is not empty counts
-  void set_profile(Profile profile) { reading_.profile = std::move(profile); }
 
   // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
   // people read it (study/ask/figure.h).

@@ -1,8 +1,10 @@
 #include "calibrate/readers/log_text.h"
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace c3sim::calibrate {
 
@@ -18,31 +20,17 @@ std::size_t digits_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, sim::is_digit) - text.begin());
 }
 
-// In the spelling of sim/config/config_text.h, if it is a number at all.
-std::string respelled(std::string_view text) {
-  std::string result;
-  if (text.starts_with('-')) result = "-";
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  const std::size_t whole = digits_of(text);
-  const std::string_view fraction =
-      text.substr(whole).starts_with('.') ? text.substr(whole + 1, digits_of(text.substr(whole + 1))) : "";
-  if (whole == 0 && fraction.empty()) return {};
-  const std::size_t significant = std::min(text.find_first_not_of('0'), whole);
-  const std::string_view before_point = text.substr(significant, whole - significant);
-  result += before_point.empty() ? "0" : before_point;
-  std::string_view rest = text.substr(whole);
-  if (rest.starts_with('.') && fraction.empty()) rest.remove_prefix(1);
-  return result += rest;
-}
-
 template <class T>
-sim::Parsed<T> parse_printed(std::string_view text, sim::Parsed<T> (*parse)(std::string_view),
-                             std::string_view accepted) {
+sim::Parsed<T> parse_printed(std::string_view text, std::string_view accepted) {
   constexpr std::size_t longest = 40;
+  const std::string_view unsigned_text = text.substr(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
+  const std::string_view number = text.starts_with('-') ? text : unsigned_text;
+  const bool is_begun = digits_of(unsigned_text) > 0 || unsigned_text.starts_with('.');  // unlike "nan" and "+-1"
+  const char* const end = number.data() + number.size();
   sim::Parsed<T> parsed;
-  if (text.size() <= longest) parsed = parse(respelled(text));
-  if (text.size() > longest || !parsed.error.empty()) {
-    parsed.error = shown(text) + " is not " + std::string(accepted);
+  const auto [read_to, error] = std::from_chars(number.data(), end, parsed.value);
+  if (text.size() > longest || !is_begun || error != std::errc() || read_to != end) {
+    parsed.error = fmt::format("{} is not {}", shown(text), accepted);
   }
   return parsed;
 }
@@ -112,13 +100,11 @@ LogCells words_of(const LogCell& line, std::string_view also_separate) {
 
 LogCells fields_of(const LogCell& line, std::string_view separator) {
   LogCells fields;
-  std::size_t at = 0;
-  while (true) {
-    const std::size_t end = line.text.find(separator, at);
+  for (std::size_t at = 0, end = 0; end != std::string_view::npos; at = end + separator.size()) {
+    end = line.text.find(separator, at);
     fields.push_back(trimmed(line.from(at, std::min(end, line.text.size()) - at)));
-    if (end == std::string_view::npos) return fields;
-    at = end + separator.size();
   }
+  return fields;
 }
 
 LogCell without_rank(const LogCell& line) {
@@ -132,11 +118,11 @@ LogCell without_rank(const LogCell& line) {
 }
 
 sim::Parsed<double> parse_printed_number(std::string_view text) {
-  return parse_printed<double>(text, sim::parse_number, "a decimal number such as 16.61 or 1e-3");
+  return parse_printed<double>(text, "a decimal number such as 16.61 or 1e-3");
 }
 
 sim::Parsed<std::int64_t> parse_printed_integer(std::string_view text) {
-  return parse_printed<std::int64_t>(text, sim::parse_integer, "a whole decimal number such as 16");
+  return parse_printed<std::int64_t>(text, "a whole decimal number such as 16");
 }
 
 std::string printable(std::string_view text) {
@@ -148,11 +134,15 @@ std::string printable(std::string_view text) {
 
 std::string shown(std::string_view text) { return "'" + printable(text) + (text.size() > most_shown ? "...'" : "'"); }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
 std::string plain_name(std::string_view text) {
-  std::string name;
-  for (const char c : text) {
-    if (sim::is_digit(c) || sim::is_letter(c)) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  std::string name = lower_case(text);
+  std::erase_if(name, [](char c) { return !sim::is_digit(c) && !sim::is_letter(c); });
   return name;
 }
 

@@ -97,6 +97,9 @@ std::string printable(std::string_view text);
 // The same in quotes, with dots where more follows.
 std::string shown(std::string_view text);
 
+// Letters of ASCII in lower case, and all else as it is.
+std::string lower_case(std::string_view text);
+
 // The letters and digits, letters in lower case: "All-Reduce" and "all_reduce" are one name.
 std::string plain_name(std::string_view text);
 

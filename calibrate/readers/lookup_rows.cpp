@@ -29,10 +29,13 @@ bool is_constant(const Condition& condition) { return condition.words.front().ho
 
 }  // namespace
 
+bool is_word(std::string_view cell, std::string_view word) {
+  return word.ends_with('*') ? cell.starts_with(word.substr(0, word.size() - 1)) : cell == word;
+}
+
 bool is_met(std::string_view cell, std::string_view word) {
-  if (const auto number = compared_with(word)) return compares(cell, word, *number);
-  if (word.ends_with('*')) return cell.starts_with(word.substr(0, word.size() - 1));
-  return cell == word;
+  const std::optional<std::string_view> number = compared_with(word);
+  return number ? compares(cell, word, *number) : is_word(cell, word);
 }
 
 // By the cells that differ from one who looks up to the next; of rows alone that have the others.

@@ -15,6 +15,8 @@
 
 namespace c3sim::calibrate {
 
+// Whether a cell is the word, or, where that ends in *, begins like it.
+bool is_word(std::string_view cell, std::string_view word);
 // Whether a cell is what the word of a condition asks for.
 bool is_met(std::string_view cell, std::string_view word);
 

@@ -48,6 +48,27 @@ struct Company {
   bool computes = false;
 };
 
+// Of at least one run.
+Percentiles percentiles_of_runs(const std::vector<TracedRun>& runs) {
+  std::vector<double> values;
+  for (const TracedRun& run : runs) values.push_back(run.value);
+  return percentiles_of(std::move(values));
+}
+
+Measurement of_runs(int line, std::string group, study::Trial trial, study::Figure figure,
+                    std::vector<TracedRun> runs) {
+  const auto [median, low, high] = percentiles_of_runs(runs);
+  Measurement one;
+  one.line = line;
+  one.role = Role::predict;
+  one.group = std::move(group);
+  one.trial = std::move(trial);
+  one.holds_waits = true;
+  one.runs = std::move(runs);
+  one.seen.push_back({.figure = figure, .value = median, .low = low, .high = high});
+  return one;
+}
+
 class RunReader {
  public:
   RunReader(const Profile& profile, const std::string& path) : profile_(profile), path_(path), reading_(path) {}
@@ -74,15 +95,202 @@ class RunReader {
     const ProfiledWork& work = profile_.work[runs_[run].work];
     return work.collective ? &*work.collective : nullptr;
   }
-  std::size_t subject_of(const ProfiledWork& work);
-  void gather_runs();
-  void find_company();
-  void meet(std::size_t one, std::size_t other, double both);
-  void find_alone();
-  void add_alone();
-  void add_alone(const Subject& subject);
-  std::vector<Measurement> beside_collectives();
-  std::vector<Measurement> played_again();
+
+  std::size_t subject_of(const ProfiledWork& work) {
+    KnownWork known;
+    if (work.product) {
+      known = profile_.products[*work.product];
+    } else if (work.collective) {
+      known.trial = study::CollectiveTrial{*work.collective};
+    } else if (work.kind == WorkKind::collective) {
+      known.why_not = work.why_unknown;
+    } else {
+      const auto [at, is_new] = kernels_.try_emplace(work.name, subjects_.size());
+      if (is_new) subjects_.push_back({work.name});
+      return at->second;
+    }
+    const auto [at, is_new] = works_.try_emplace({known.trial, known.why_not}, subjects_.size());
+    if (is_new) subjects_.push_back({known.trial ? study::to_string(*known.trial) : known.why_not, known});
+    return at->second;
+  }
+
+  void gather_runs() {
+    const auto seconds = [this](sim::Time at) { return sim::to_seconds(at - profile_.begin()).value(); };
+    std::map<std::size_t, std::size_t> by_product;
+    for (std::size_t place = 0; place < profile_.work.size(); ++place) {
+      const ProfiledWork& work = profile_.work[place];
+      if (work.length() <= sim::Time(0)) continue;
+      const Stay stay{static_cast<int>(profile_.streams[work.stream].device), seconds(work.begin), seconds(work.end)};
+      if (work.product) {
+        const auto [known, is_first] = by_product.try_emplace(*work.product, runs_.size());
+        if (!is_first) {
+          Stay& whole = runs_[known->second].stay;
+          whole.end = std::max(whole.end, stay.end);
+          continue;
+        }
+      }
+      runs_.push_back({stay, place, subject_of(work)});
+      if (work.product && profile_.products[*work.product].trial)
+        runs_.back().trial = &*profile_.products[*work.product].trial;
+    }
+  }
+
+  // Where more are at work at once than streams could want, nobody is alone or one of two.
+  void find_company() {
+    constexpr std::size_t most = 32;
+    company_.resize(runs_.size());
+    std::vector<std::size_t> order(runs_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {},
+                             [this](std::size_t i) { return std::pair(runs_[i].stay.gpu, runs_[i].stay.begin); });
+    std::vector<std::size_t> active;
+    for (const std::size_t here : order) {
+      const Stay& stay = runs_[here].stay;
+      std::erase_if(active, [&](std::size_t one) {
+        return runs_[one].stay.gpu != stay.gpu || runs_[one].stay.end <= stay.begin;
+      });
+      for (const std::size_t one : active) {
+        const double both = std::min(runs_[one].stay.end, stay.end) - stay.begin;
+        meet(here, one, both);
+        meet(one, here, both);
+      }
+      if (active.size() < most) active.push_back(here);
+    }
+  }
+
+  void meet(std::size_t one, std::size_t other, double both) {
+    constexpr double share = 0.01;  // as is_beside_others has it
+    if (both <= share * runs_[one].length()) return;
+    const WorkKind kind = profile_.work[runs_[other].work].kind;
+    ++company_[one].others;
+    company_[one].last = other;
+    company_[one].computes |= kind == WorkKind::matrix || kind == WorkKind::memory;
+  }
+
+  void find_alone() {
+    std::vector<Stay> stays;
+    for (const Run& run : runs_) stays.push_back(run.stay);
+    const std::vector<bool> beside = is_beside_others(stays);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      Subject& subject = subjects_[runs_[i].subject];
+      if (!beside[i]) subject.alone.push_back(i);
+      if (!beside[i] || is_told_[i]) continue;
+      subject.seconds_beside += runs_[i].length();
+      if (subject.beside++ == 0) subject.first_beside = line_of(i);
+    }
+  }
+
+  void add_alone() {
+    for (const Subject& subject : subjects_) {
+      if (subject.beside == 0) continue;
+      reading_.leave_out(subject.first_beside, "ran beside other work on its GPU",
+                         fmt::format("{}, {} of {} times", shown(subject.words), subject.beside,
+                                     subject.beside + subject.alone.size()),
+                         subject.seconds_beside);
+    }
+    for (const Subject& subject : subjects_) {
+      if (!subject.alone.empty()) add_alone(subject);
+    }
+  }
+
+  void add_alone(const Subject& subject) {
+    std::vector<TracedRun> runs;
+    double all = 0.0;
+    for (const std::size_t run : subject.alone) {
+      runs.push_back({runs_[run].work, runs_[run].length()});
+      all += runs_[run].length();
+    }
+    const int line = line_of(subject.alone.front());
+    if (!subject.known) {
+      const auto [median, low, high] = percentiles_of_runs(runs);
+      return reading_.add(NamedRuns{subject.words, "", line, runs.size(), median, low, high, all});
+    }
+    if (!subject.known->trial) {
+      return reading_.leave_out(line, subject.known->why_not, fmt::format("run {} times", runs.size()), all);
+    }
+    const study::Trial& trial = *subject.known->trial;
+    Measurement measurement = of_runs(line, fmt::format("profiler: {}", study::kind_of(trial)), trial,
+                                      study::Figure::kernel_time, std::move(runs));
+    if (!std::holds_alternative<study::CollectiveTrial>(trial)) {  // of which no run waits for another rank
+      measurement.role = Role::unlisted;
+      measurement.holds_waits = false;
+      measurement.runs.clear();
+    }
+    reading_.add(std::move(measurement));
+  }
+
+  // GEMMs with one collective and nothing else beside them: a pair, where that collective had nothing else beside it
+  // either, as long after it or before it as in the median; or one of several that the collective outlasts.
+  std::vector<Measurement> beside_collectives() {
+    struct Pair {
+      int line = 0;
+      std::vector<TracedRun> runs;
+      std::vector<double> delays;
+    };
+    std::map<std::tuple<models::GemmShape, models::CollectiveSpec, bool, bool>, Pair> pairs;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const auto* const gemm = runs_[i].trial == nullptr ? nullptr : std::get_if<study::GemmTrial>(runs_[i].trial);
+      const Company& company = company_[i];
+      if (gemm == nullptr || company.others != 1) continue;
+      const std::size_t other = company.last;
+      const models::CollectiveSpec* const collective = collective_of(other);
+      if (collective == nullptr) continue;
+      const Stay& here = runs_[i].stay;
+      const Stay& there = runs_[other].stay;
+      const bool only_two = company_[other].others == 1 && company_[other].last == i;
+      if (!only_two && (here.begin < there.begin || there.end < here.end)) continue;
+      Pair& pair = pairs[{gemm->shape, *collective, only_two, here.begin < there.begin}];
+      if (pair.runs.empty()) pair.line = line_of(i);
+      pair.runs.push_back({runs_[other].work, runs_[i].length()});
+      pair.delays.push_back(only_two ? std::abs(here.begin - there.begin) : 0.0);
+      is_told_[i] = true;
+    }
+    std::vector<Measurement> measurements;
+    for (auto& [key, pair] : pairs) {
+      const auto& [gemm, collective, only_two, gemm_first] = key;
+      study::C3Trial trial;
+      trial.scenario.gemm = gemm;
+      trial.scenario.collective = collective.kind;
+      trial.scenario.bytes = collective.bytes;
+      trial.scenario.channels = collective.channels;
+      trial.scenario.delay = sim::to_time(sim::Seconds(percentiles_of(std::move(pair.delays)).median));
+      trial.strategy = gemm_first ? study::Strategy::c3_base : study::Strategy::c3_sp;
+      measurements.push_back(of_runs(pair.line,
+                                     only_two ? "profiler: pair" : "profiler: GEMM beside a longer collective", trial,
+                                     study::Figure::kernel_time, std::move(pair.runs)));
+      if (collective.gpus > 0) measurements.back().assignments = {fmt::format("gpus={}", collective.gpus)};
+    }
+    return measurements;
+  }
+
+  // The run as it would be with collectives as they are simulated: of each kind the median beside computation, and all.
+  std::vector<Measurement> played_again() {
+    std::map<models::CollectiveKind, std::vector<TracedRun>> beside;
+    int gpus = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const models::CollectiveSpec* const collective = collective_of(i);
+      if (collective == nullptr || !company_[i].computes) continue;
+      beside[collective->kind].push_back({runs_[i].work, runs_[i].length()});
+      gpus = std::max(gpus, collective->gpus);
+      is_told_[i] = true;
+    }
+    std::vector<Measurement> measurements;
+    if (beside.empty()) return measurements;
+    const double all = sim::to_seconds(profile_.end() - profile_.begin()).value();
+    measurements.push_back(of_runs(0, "profiler: with collectives as simulated", study::ReplayTrial{path_, {}, true},
+                                   study::Figure::time, {{0, all}}));
+    measurements.back().runs.clear();
+    for (auto& [kind, runs] : beside) {
+      const int line = profile_.work[runs.front().collective].line;
+      measurements.push_back(of_runs(line, "profiler: collectives beside computation",
+                                     study::ReplayTrial{path_, kind, true}, study::Figure::time, std::move(runs)));
+    }
+    gpus = std::max(gpus, profile_.ranks.value_or(0));
+    for (Measurement& one : measurements) {
+      if (gpus > 0) one.assignments = {fmt::format("gpus={}", gpus)};
+    }
+    return measurements;
+  }
 
   const Profile& profile_;
   const std::string& path_;
@@ -94,221 +302,6 @@ class RunReader {
   std::map<std::string, std::size_t> kernels_;                                        // subjects by name
   std::map<std::pair<std::optional<study::Trial>, std::string>, std::size_t> works_;  // by what is known
 };
-
-std::size_t RunReader::subject_of(const ProfiledWork& work) {
-  KnownWork known;
-  if (work.product) {
-    known = profile_.products[*work.product];
-  } else if (work.collective) {
-    known.trial = study::CollectiveTrial{*work.collective};
-  } else if (work.kind == WorkKind::collective) {
-    known.why_not = work.why_unknown;
-  } else {
-    const auto [at, is_new] = kernels_.try_emplace(work.name, subjects_.size());
-    if (is_new) subjects_.push_back({work.name});
-    return at->second;
-  }
-  const auto [at, is_new] = works_.try_emplace({known.trial, known.why_not}, subjects_.size());
-  if (is_new) subjects_.push_back({known.trial ? study::to_string(*known.trial) : known.why_not, known});
-  return at->second;
-}
-
-void RunReader::gather_runs() {
-  const auto seconds = [this](sim::Time at) { return sim::to_seconds(at - profile_.begin()).value(); };
-  std::map<std::size_t, std::size_t> by_product;
-  for (std::size_t place = 0; place < profile_.work.size(); ++place) {
-    const ProfiledWork& work = profile_.work[place];
-    if (work.length() <= sim::Time(0)) continue;
-    const Stay stay{static_cast<int>(profile_.streams[work.stream].device), seconds(work.begin), seconds(work.end)};
-    if (work.product) {
-      const auto [known, is_first] = by_product.try_emplace(*work.product, runs_.size());
-      if (!is_first) {
-        Stay& whole = runs_[known->second].stay;
-        whole.end = std::max(whole.end, stay.end);
-        continue;
-      }
-    }
-    runs_.push_back({stay, place, subject_of(work)});
-    if (work.product && profile_.products[*work.product].trial)
-      runs_.back().trial = &*profile_.products[*work.product].trial;
-  }
-}
-
-void RunReader::meet(std::size_t one, std::size_t other, double both) {
-  constexpr double share = 0.01;  // as is_beside_others has it
-  if (both <= share * runs_[one].length()) return;
-  const WorkKind kind = profile_.work[runs_[other].work].kind;
-  ++company_[one].others;
-  company_[one].last = other;
-  company_[one].computes |= kind == WorkKind::matrix || kind == WorkKind::memory;
-}
-
-// Where more are at work at once than streams could want, nobody is alone or one of two.
-void RunReader::find_company() {
-  constexpr std::size_t most = 32;
-  company_.resize(runs_.size());
-  std::vector<std::size_t> order(runs_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {},
-                           [this](std::size_t i) { return std::pair(runs_[i].stay.gpu, runs_[i].stay.begin); });
-  std::vector<std::size_t> active;
-  for (const std::size_t here : order) {
-    const Stay& stay = runs_[here].stay;
-    std::erase_if(
-        active, [&](std::size_t one) { return runs_[one].stay.gpu != stay.gpu || runs_[one].stay.end <= stay.begin; });
-    for (const std::size_t one : active) {
-      const double both = std::min(runs_[one].stay.end, stay.end) - stay.begin;
-      meet(here, one, both);
-      meet(one, here, both);
-    }
-    if (active.size() < most) active.push_back(here);
-  }
-}
-
-// Of at least one run.
-Percentiles percentiles_of_runs(const std::vector<TracedRun>& runs) {
-  std::vector<double> values;
-  for (const TracedRun& run : runs) values.push_back(run.value);
-  return percentiles_of(std::move(values));
-}
-
-Measurement of_runs(int line, std::string group, study::Trial trial, study::Figure figure,
-                    std::vector<TracedRun> runs) {
-  const auto [median, low, high] = percentiles_of_runs(runs);
-  Measurement one;
-  one.line = line;
-  one.role = Role::predict;
-  one.group = std::move(group);
-  one.trial = std::move(trial);
-  one.holds_waits = true;
-  one.runs = std::move(runs);
-  one.seen.push_back({.figure = figure, .value = median, .low = low, .high = high});
-  return one;
-}
-
-void RunReader::find_alone() {
-  std::vector<Stay> stays;
-  for (const Run& run : runs_) stays.push_back(run.stay);
-  const std::vector<bool> beside = is_beside_others(stays);
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    Subject& subject = subjects_[runs_[i].subject];
-    if (!beside[i]) subject.alone.push_back(i);
-    if (!beside[i] || is_told_[i]) continue;
-    subject.seconds_beside += runs_[i].length();
-    if (subject.beside++ == 0) subject.first_beside = line_of(i);
-  }
-}
-
-void RunReader::add_alone() {
-  for (const Subject& subject : subjects_) {
-    if (subject.beside == 0) continue;
-    reading_.leave_out(
-        subject.first_beside, "ran beside other work on its GPU",
-        fmt::format("{}, {} of {} times", shown(subject.words), subject.beside, subject.beside + subject.alone.size()),
-        subject.seconds_beside);
-  }
-  for (const Subject& subject : subjects_) {
-    if (!subject.alone.empty()) add_alone(subject);
-  }
-}
-
-void RunReader::add_alone(const Subject& subject) {
-  std::vector<TracedRun> runs;
-  double all = 0.0;
-  for (const std::size_t run : subject.alone) {
-    runs.push_back({runs_[run].work, runs_[run].length()});
-    all += runs_[run].length();
-  }
-  const int line = line_of(subject.alone.front());
-  if (!subject.known) {
-    const auto [median, low, high] = percentiles_of_runs(runs);
-    return reading_.add(NamedRuns{subject.words, "", line, runs.size(), median, low, high, all});
-  }
-  if (!subject.known->trial) {
-    return reading_.leave_out(line, subject.known->why_not, fmt::format("run {} times", runs.size()), all);
-  }
-  const study::Trial& trial = *subject.known->trial;
-  Measurement measurement = of_runs(line, fmt::format("profiler: {}", study::kind_of(trial)), trial,
-                                    study::Figure::kernel_time, std::move(runs));
-  if (!std::holds_alternative<study::CollectiveTrial>(trial)) {  // of which no run waits for another rank
-    measurement.role = Role::unlisted;
-    measurement.holds_waits = false;
-    measurement.runs.clear();
-  }
-  reading_.add(std::move(measurement));
-}
-
-// GEMMs with one collective and nothing else beside them: a pair, where that collective had nothing else beside it
-// either, as long after it or before it as in the median; or one of several that the collective outlasts.
-std::vector<Measurement> RunReader::beside_collectives() {
-  struct Pair {
-    int line = 0;
-    std::vector<TracedRun> runs;
-    std::vector<double> delays;
-  };
-  std::map<std::tuple<models::GemmShape, models::CollectiveSpec, bool, bool>, Pair> pairs;
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    const auto* const gemm = runs_[i].trial == nullptr ? nullptr : std::get_if<study::GemmTrial>(runs_[i].trial);
-    const Company& company = company_[i];
-    if (gemm == nullptr || company.others != 1) continue;
-    const std::size_t other = company.last;
-    const models::CollectiveSpec* const collective = collective_of(other);
-    if (collective == nullptr) continue;
-    const Stay& here = runs_[i].stay;
-    const Stay& there = runs_[other].stay;
-    const bool only_two = company_[other].others == 1 && company_[other].last == i;
-    if (!only_two && (here.begin < there.begin || there.end < here.end)) continue;
-    Pair& pair = pairs[{gemm->shape, *collective, only_two, here.begin < there.begin}];
-    if (pair.runs.empty()) pair.line = line_of(i);
-    pair.runs.push_back({runs_[other].work, runs_[i].length()});
-    pair.delays.push_back(only_two ? std::abs(here.begin - there.begin) : 0.0);
-    is_told_[i] = true;
-  }
-  std::vector<Measurement> measurements;
-  for (auto& [key, pair] : pairs) {
-    const auto& [gemm, collective, only_two, gemm_first] = key;
-    study::C3Trial trial;
-    trial.scenario.gemm = gemm;
-    trial.scenario.collective = collective.kind;
-    trial.scenario.bytes = collective.bytes;
-    trial.scenario.channels = collective.channels;
-    trial.scenario.delay = sim::to_time(sim::Seconds(percentiles_of(std::move(pair.delays)).median));
-    trial.strategy = gemm_first ? study::Strategy::c3_base : study::Strategy::c3_sp;
-    measurements.push_back(of_runs(pair.line, only_two ? "profiler: pair" : "profiler: GEMM beside a longer collective",
-                                   trial, study::Figure::kernel_time, std::move(pair.runs)));
-    if (collective.gpus > 0) measurements.back().assignments = {fmt::format("gpus={}", collective.gpus)};
-  }
-  return measurements;
-}
-
-// The run as it would be with collectives as they are simulated: of each kind the median beside computation, and all.
-std::vector<Measurement> RunReader::played_again() {
-  std::map<models::CollectiveKind, std::vector<TracedRun>> beside;
-  int gpus = 0;
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    const models::CollectiveSpec* const collective = collective_of(i);
-    if (collective == nullptr || !company_[i].computes) continue;
-    beside[collective->kind].push_back({runs_[i].work, runs_[i].length()});
-    gpus = std::max(gpus, collective->gpus);
-    is_told_[i] = true;
-  }
-  std::vector<Measurement> measurements;
-  if (beside.empty()) return measurements;
-  const double all = sim::to_seconds(profile_.end() - profile_.begin()).value();
-  measurements.push_back(of_runs(0, "profiler: with collectives as simulated", study::ReplayTrial{path_, {}, true},
-                                 study::Figure::time, {{0, all}}));
-  measurements.back().runs.clear();
-  for (auto& [kind, runs] : beside) {
-    const int line = profile_.work[runs.front().collective].line;
-    measurements.push_back(of_runs(line, "profiler: collectives beside computation",
-                                   study::ReplayTrial{path_, kind, true}, study::Figure::time, std::move(runs)));
-  }
-  gpus = std::max(gpus, profile_.ranks.value_or(0));
-  for (Measurement& one : measurements) {
-    if (gpus > 0) one.assignments = {fmt::format("gpus={}", gpus)};
-  }
-  return measurements;
-}
 
 }  // namespace
 

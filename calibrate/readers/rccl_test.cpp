@@ -38,20 +38,7 @@ std::optional<int> option(std::span<const std::string_view> words, std::initiali
   return {};
 }
 
-std::string group_of(const RcclTest& test) {
-  return fmt::format("{}, rccl-tests{}", models::to_string(*test.collective->kind), test.graph ? ", graph" : "");
-}
-
-}  // namespace
-
-const TestedCollective* collective_called(std::string_view word) {
-  std::string name = plain_name(word);
-  constexpr std::string_view suffix = "perf";
-  if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  const auto* const found = std::ranges::find(tested_collectives, name, &TestedCollective::name);
-  return found == tested_collectives.end() ? nullptr : found;
-}
-
+// The only modelled one that the name of a file names ("all_reduce_8gpus.log"); null where that is none or several.
 const TestedCollective* collective_of_file(std::string_view file) {
   const std::filesystem::path path(file);
   if (const TestedCollective* const named = collective_called(path.stem().string())) return named;
@@ -66,6 +53,16 @@ const TestedCollective* collective_of_file(std::string_view file) {
     name.replace(at, collective.name.size(), " ");
   }
   return only;
+}
+
+}  // namespace
+
+const TestedCollective* collective_called(std::string_view word) {
+  std::string name = plain_name(word);
+  constexpr std::string_view suffix = "perf";
+  if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  const auto* const found = std::ranges::find(tested_collectives, name, &TestedCollective::name);
+  return found == tested_collectives.end() ? nullptr : found;
 }
 
 int RcclTest::gpus() const {
@@ -103,7 +100,7 @@ bool read_command(std::span<const std::string_view> words, RcclTest& test) {
   test.threads = option(behind, {"-t", "--nthreads"}).value_or(test.threads);
   test.gpus_each = option(behind, {"-g", "--ngpus"}).value_or(test.gpus_each);
   test.aggregated = option(behind, {"-m", "--agg_iters"}).value_or(test.aggregated);
-  test.graph = option(behind, {"-G", "--hipgraph", "--cudagraph"}).value_or(test.graph ? 1 : 0) > 0;
+  test.graph = option(behind, {"-G", "--hipgraph", "--cudagraph"}).value_or(test.graph);
   return true;
 }
 
@@ -119,29 +116,27 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   spec.kind = *test.collective->kind;
   spec.bytes = *row.bytes;
   spec.gpus = test.gpus();
-  spec.graph = test.graph;
+  spec.graph = test.graph > 0;
   Seen seen{.figure = study::Figure::time, .value = *time};
   if (row.out_of_place && row.in_place) {
     std::tie(seen.low, seen.high) = std::minmax(*row.out_of_place, *row.in_place);
   }
-  Measurement measurement;
-  measurement.line = row.line;
-  measurement.group = group_of(test);
-  measurement.trial = study::CollectiveTrial{spec};
-  measurement.seen.push_back(seen);
-  log.add(std::move(measurement));
+  log.add(row.line, fmt::format("{}, rccl-tests{}", models::to_string(spec.kind), test.graph > 0 ? ", graph" : ""),
+          study::CollectiveTrial{spec}, seen);
 }
 
-std::optional<double> wrong_elements(const LogCell& cell, std::string_view path, LogReading& log) {
-  if (cell.text == "N/A") return 0.0;
+double wrong_elements(const LogCell& cell, std::string_view path, LogReading& log) {
   constexpr double unchecked = -1.0;
-  return log.number(cell, unchecked, 1e18, path);
+  return cell.text == "N/A" ? 0.0 : log.number(cell, unchecked, 1e18, path).value_or(0.0);
 }
 
-void fault_of_no_collective(const LogCell& at, LogReading& log) {
+bool knows_collective(RcclTest& test, const LogCell& at, LogReading& log) {
+  if (test.collective == nullptr) test.collective = collective_of_file(log.name());
+  if (test.collective != nullptr) return true;
   log.fault(at, "collective",
             "the log does not say which one it measured; accepted are the command that ran it (all_reduce_perf), "
             "or a file named after it: all_reduce.txt, all_gather, reduce_scatter, alltoall, broadcast");
+  return false;
 }
 
 }  // namespace c3sim::calibrate

@@ -19,14 +19,12 @@ struct TestedCollective {
 };
 // Of "all_reduce_perf", "AllReduce" and the like; null for other words.
 const TestedCollective* collective_called(std::string_view word);
-// The only modelled one that the name of a file names ("all_reduce_8gpus.log"); null where that is none or several.
-const TestedCollective* collective_of_file(std::string_view file);
 
 struct RcclTest {
   const TestedCollective* collective = nullptr;   // null: not said
   int processes = 0, threads = 0, gpus_each = 0;  // 0: not said
   int aggregated = 1;                             // operations in one group
-  bool graph = false;
+  int graph = 0;                                  // more than 0: launched as a graph
   std::set<int> ranks;
   std::set<std::string, std::less<>> hosts;
   int hosts_said = 0;       // where they are counted but not named
@@ -56,10 +54,11 @@ struct RcclRow {
 // The time out of place, with that in place as its spread; or why the row is left out.
 void record(const RcclRow& row, const RcclTest& test, LogReading& log);
 
-// Elements that came out wrong; "N/A" or -1 where nobody looked.
-std::optional<double> wrong_elements(const LogCell& cell, std::string_view path, LogReading& log);
+// Elements that came out wrong; "N/A" or -1 where nobody looked. 0 and a fault for other words.
+double wrong_elements(const LogCell& cell, std::string_view path, LogReading& log);
 
-// A fault: nothing says which collective was run.
-void fault_of_no_collective(const LogCell& at, LogReading& log);
+// Whether the log, or else the name of its file ("all_reduce_8gpus.log"), says which collective was run; where neither
+// does, a fault.
+bool knows_collective(RcclTest& test, const LogCell& at, LogReading& log);
 
 }  // namespace c3sim::calibrate

@@ -88,19 +88,105 @@ class RcclTextReader {
   }
 
  private:
-  void read_line(const LogCell& line);
-  void read_comment(const LogCells& words);
-  void read_heads(const LogCells& words);
-  void read_parameters(const LogCells& words);
-  void read_rank(const LogCells& words);
-  void read_command_of(const LogCells& words);
-  void read_row(LogCells words);
-  std::optional<double> read_wrong(const LogCell& cell);
+  void read_line(const LogCell& line) {
+    const LogCells comment = comment_words(line);
+    if (!comment.empty()) return read_comment(comment);
+    LogCells words = words_of(line);
+    if (in_table_ && looks_like_row(words)) return read_row(std::move(words));
+    read_command_of(words);
+  }
+
+  void read_comment(const LogCells& words) {
+    if (are_heads(words)) return read_heads(words);
+    if (names(words, 0, "nThread")) return read_parameters(words);
+    if (names(words, 0, "Rank") && behind(words, "Pid") != nullptr) return read_rank(words);
+    if (names(words, 0, "Out") || names(words, 0, "Avg")) in_table_ = false;  // what stands below the table
+    read_command_of(words);
+  }
+
+  void read_heads(const LogCells& words) {
+    if (heads_) begin_test();
+    heads_ = heads_of(words);
+    in_table_ = heads_.has_value();
+    place_of_heads_ = words.front();
+    if (heads_) return;
+    log_.fault(words.front(), "",
+               "the columns are not known; accepted are size count type [redop root] and, once or twice, time algbw "
+               "busbw #wrong");
+  }
+
+  void read_parameters(const LogCells& words) {
+    if (heads_) begin_test();
+    const auto read = [this](const LogCell* cell, std::string_view name, int low, int& value) {
+      if (cell != nullptr) value = log_.integer(*cell, low, most_units, name).value_or(value);
+    };
+    read(behind(words, "nThread"), "nThread", 1, test_.threads);
+    read(behind(words, "nGpus"), "nGpus", 1, test_.gpus_each);
+    read(behind(words, "graph:"), "graph:", 0, test_.graph);
+    const LogCells rest(std::ranges::find(words, "agg", &LogCell::text), words.end());
+    read(behind(rest, "iters:"), "agg iters", 1, test_.aggregated);
+  }
+
+  // "#  Rank  0 Group  0 Pid  35612 on   node-1 device  0 [0000:0f:00.0] AMD Instinct MI300X"
+  void read_rank(const LogCells& words) {
+    if (heads_) begin_test();
+    if (const std::optional<int> rank = log_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);
+    const auto bus = std::ranges::find_if(words, [](const LogCell& word) { return word.text.starts_with('['); });
+    if (bus != words.end() && bus + 1 != words.end()) {
+      log_.set_gpu({(bus + 1)->text.data(), words.back().text.data() + words.back().text.size()});
+    }
+    if (const LogCell* const group = behind(words, "Group")) test_.has_groups |= group->text != "0";
+    if (const LogCell* const host = behind(words, "on")) test_.hosts.emplace(host->text);
+  }
+
+  // The command may stand above the test, begin its comments ("Collective test starting: all_reduce_perf") or end them.
+  void read_command_of(const LogCells& words) {
+    std::vector<std::string_view> texts;
+    for (const LogCell& word : words) texts.push_back(word.text);
+    const bool is_over = std::ranges::find(texts, "concluded:") != texts.end();
+    const bool is_of_this = !heads_ || (is_over && test_.collective == nullptr);
+    if (is_over && !is_of_this) return;
+    read_command(texts, is_of_this ? test_ : next_);
+  }
+
+  void read_row(LogCells words) {
+    const std::size_t columns = heads_->columns();
+    if (heads_->with_time_of_day && words.size() == columns + 2) words.resize(columns);  // "2025-08-05 10:00:00"
+    const bool is_blank = heads_->may_be_blank && words.size() + 2 == columns;
+    if (words.size() != columns && !is_blank) {
+      return log_.fault(words.front(), "",
+                        fmt::format("{} cells where the columns are {}: cut short, or another line ran into it",
+                                    words.size(), columns));
+    }
+    const std::size_t faults_before = log_.faults();
+    RcclRow row{.line = words.front().line, .of_host_time = heads_->of_host_time};
+    const sim::Parsed<std::int64_t> size = parse_printed_integer(words.front().text);
+    if (!size.error.empty() || size.value != 0) row.bytes = log_.bytes(words.front(), "size");
+    const std::size_t first_time = words.size() - heads_->runs * Heads::per_run;
+    // Old versions let pass relative errors up to that (of half floats, the coarsest) and call them correct.
+    constexpr double largest_error = 1e-2;
+    const auto read_run = [&](std::size_t at, std::optional<double>& time) {
+      if (row.bytes && words[at].text != "N/A") time = log_.figure(words[at], study::Figure::time, "time");
+      const double wrong = wrong_elements(words[at + Heads::per_run - 1], heads_->of_errors ? "error" : "#wrong", log_);
+      if (!heads_->of_errors || wrong > largest_error) row.wrong = std::max(row.wrong, wrong);
+    };
+    read_run(first_time, row.out_of_place);
+    if (heads_->runs == 2) read_run(first_time + Heads::per_run, row.in_place);
+    if (log_.faults() == faults_before) rows_.push_back(row);
+  }
+
   void begin_test() {
     end_test();
     test_ = std::exchange(next_, {});
   }
-  void end_test();
+
+  void end_test() {
+    const std::vector<RcclRow> rows = std::exchange(rows_, {});
+    heads_.reset();
+    in_table_ = false;
+    if (rows.empty() || !knows_collective(test_, place_of_heads_, log_)) return;
+    for (const RcclRow& row : rows) record(row, test_, log_);
+  }
 
   LogReading log_;
   RcclTest test_;
@@ -110,108 +196,6 @@ class RcclTextReader {
   std::vector<RcclRow> rows_;
   bool in_table_ = false;
 };
-
-void RcclTextReader::read_line(const LogCell& line) {
-  const LogCells comment = comment_words(line);
-  if (!comment.empty()) return read_comment(comment);
-  LogCells words = words_of(line);
-  if (in_table_ && looks_like_row(words)) return read_row(std::move(words));
-  read_command_of(words);
-}
-
-void RcclTextReader::read_comment(const LogCells& words) {
-  if (are_heads(words)) return read_heads(words);
-  if (names(words, 0, "nThread")) return read_parameters(words);
-  if (names(words, 0, "Rank") && behind(words, "Pid") != nullptr) return read_rank(words);
-  if (names(words, 0, "Out") || names(words, 0, "Avg")) in_table_ = false;  // what stands below the table
-  read_command_of(words);
-}
-
-void RcclTextReader::read_heads(const LogCells& words) {
-  if (heads_) begin_test();
-  heads_ = heads_of(words);
-  in_table_ = heads_.has_value();
-  place_of_heads_ = words.front();
-  if (heads_) return;
-  log_.fault(words.front(), "",
-             "the columns are not known; accepted are size count type [redop root] and, once or twice, time algbw "
-             "busbw #wrong");
-}
-
-void RcclTextReader::read_parameters(const LogCells& words) {
-  if (heads_) begin_test();
-  const auto read = [this](const LogCell* cell, std::string_view name, int low, int otherwise) {
-    return cell == nullptr ? otherwise : log_.integer(*cell, low, most_units, name).value_or(otherwise);
-  };
-  test_.threads = read(behind(words, "nThread"), "nThread", 1, test_.threads);
-  test_.gpus_each = read(behind(words, "nGpus"), "nGpus", 1, test_.gpus_each);
-  test_.graph = read(behind(words, "graph:"), "graph:", 0, test_.graph ? 1 : 0) > 0;
-  const LogCells rest(std::ranges::find(words, "agg", &LogCell::text), words.end());
-  if (const LogCell* const cell = behind(rest, "iters:")) test_.aggregated = read(cell, "agg iters", 1, 1);
-}
-
-// "#  Rank  0 Group  0 Pid  35612 on   node-1 device  0 [0000:0f:00.0] AMD Instinct MI300X"
-void RcclTextReader::read_rank(const LogCells& words) {
-  if (heads_) begin_test();
-  if (const std::optional<int> rank = log_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);
-  const auto bus = std::ranges::find_if(words, [](const LogCell& word) { return word.text.starts_with('['); });
-  if (bus != words.end() && bus + 1 != words.end()) {
-    log_.set_gpu({(bus + 1)->text.data(), words.back().text.data() + words.back().text.size()});
-  }
-  if (const LogCell* const group = behind(words, "Group")) test_.has_groups |= group->text != "0";
-  if (const LogCell* const host = behind(words, "on")) test_.hosts.emplace(host->text);
-}
-
-// The command may stand above the test, begin its comments ("Collective test starting: all_reduce_perf") or end them.
-void RcclTextReader::read_command_of(const LogCells& words) {
-  std::vector<std::string_view> texts;
-  for (const LogCell& word : words) texts.push_back(word.text);
-  const bool is_over = std::ranges::find(texts, "concluded:") != texts.end();
-  const bool is_of_this = !heads_ || (is_over && test_.collective == nullptr);
-  if (is_over && !is_of_this) return;
-  read_command(texts, is_of_this ? test_ : next_);
-}
-
-// Old versions let pass relative errors up to 1e-2 (of half floats, the coarsest) and call them correct.
-std::optional<double> RcclTextReader::read_wrong(const LogCell& cell) {
-  std::optional<double> wrong = wrong_elements(cell, heads_->of_errors ? "error" : "#wrong", log_);
-  constexpr double largest_error = 1e-2;
-  if (heads_->of_errors && wrong && *wrong <= largest_error) wrong = 0.0;
-  return wrong;
-}
-
-void RcclTextReader::read_row(LogCells words) {
-  const std::size_t columns = heads_->columns();
-  if (heads_->with_time_of_day && words.size() == columns + 2) words.resize(columns);  // "2025-08-05 10:00:00"
-  const bool is_blank = heads_->may_be_blank && words.size() + 2 == columns;
-  if (words.size() != columns && !is_blank) {
-    return log_.fault(words.front(), "",
-                      fmt::format("{} cells where the columns are {}: cut short, or another line ran into it",
-                                  words.size(), columns));
-  }
-  const std::size_t faults_before = log_.faults();
-  RcclRow row{.line = words.front().line, .of_host_time = heads_->of_host_time};
-  const sim::Parsed<std::int64_t> size = parse_printed_integer(words.front().text);
-  if (!size.error.empty() || size.value != 0) row.bytes = log_.bytes(words.front(), "size");
-  const std::size_t first_time = words.size() - heads_->runs * Heads::per_run;
-  const auto read_run = [&](std::size_t at, std::optional<double>& time) {
-    if (row.bytes && words[at].text != "N/A") time = log_.figure(words[at], study::Figure::time, "time");
-    row.wrong = std::max(row.wrong, read_wrong(words[at + Heads::per_run - 1]).value_or(0.0));
-  };
-  read_run(first_time, row.out_of_place);
-  if (heads_->runs == 2) read_run(first_time + Heads::per_run, row.in_place);
-  if (log_.faults() == faults_before) rows_.push_back(row);
-}
-
-void RcclTextReader::end_test() {
-  const std::vector<RcclRow> rows = std::exchange(rows_, {});
-  heads_.reset();
-  in_table_ = false;
-  if (rows.empty()) return;
-  if (test_.collective == nullptr) test_.collective = collective_of_file(log_.name());
-  if (test_.collective == nullptr) return fault_of_no_collective(place_of_heads_, log_);
-  for (const RcclRow& row : rows) record(row, test_, log_);
-}
 
 bool is_of_rccl_tests(const LogCell& line) {
   const LogCells words = comment_words(without_rank(line));

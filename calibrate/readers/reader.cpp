@@ -9,8 +9,8 @@
 
 #include "calibrate/readers/labels.h"
 #include "calibrate/readers/log_text.h"
+#include "calibrate/readers/lookup_rows.h"
 #include "calibrate/readers/screen.h"
-#include "calibrate/readers/unused_columns.h"
 #include "sim/config/config.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
@@ -27,7 +27,14 @@ std::vector<std::string> missing_columns(const sim::CsvFile& file, const TableFo
   return missing;
 }
 
-// What a table says of its own rows in a column `role`; a prediction stays one.
+// What a table says of its own row in such a column; empty where it has none or that says nothing.
+std::string_view own_word(const sim::CsvFile& file, const Measurement& measurement, std::string_view column) {
+  if (!file.has(column)) return {};
+  const std::string_view word = file.text(row_at(file, measurement.line).value(), column);
+  return says_nothing(word) ? std::string_view() : word;
+}
+
+// In a column `role`; a prediction stays one.
 void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   if (!file.has("role")) return;
   const std::vector<std::string> known{"calibrate", "predict"};
@@ -38,30 +45,16 @@ void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
     reading.faults.push_back({file.place(row, "role"), "role", fmt::format("'{}' is not known{}", role, hint)});
   }
   for (Measurement& measurement : reading.measurements) {
-    const std::string_view role = file.text(row_at(file, measurement.line).value(), "role");
+    const std::string_view role = own_word(file, measurement, "role");
     if (role == "predict") measurement.role = Role::predict;
     if (role == "calibrate" && measurement.role != Role::predict) measurement.role = Role::calibrate;
   }
 }
 
-// What a table says of its own rows in a column `platform`.
-void apply_own_platforms(Reading& reading, const sim::CsvFile& file) {
-  if (!file.has("platform")) return;
-  for (Measurement& measurement : reading.measurements) {
-    const std::string_view platform = file.text(row_at(file, measurement.line).value(), "platform");
-    if (!says_nothing(platform)) measurement.platform = platform;
-  }
-}
-
-// The GPU that c3sim-measure names: "... measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ...".
-LogCell measured_gpu(const LogCell& said) {
-  static const LogPattern form(R"(measured by c3sim-measure on \S+ x (.*?) \()");
-  const LogCells found = form.groups(said);
-  return found.empty() ? LogCell{} : found[1];
-}
-
-// The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X".
+// The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X", or as c3sim-measure
+// does, "... measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ...".
 void take_header(Reading& reading, std::string_view text) {
+  static const LogPattern gpu(R"((?i)^[^a-z0-9:]*gpu[^a-z0-9:]*:(.*)|measured by c3sim-measure on \S+ x (.*?) \()");
   constexpr std::size_t most_lines = 64;
   constexpr std::size_t longest = 400;
   LogLines lines(text);
@@ -71,13 +64,65 @@ void take_header(Reading& reading, std::string_view text) {
     if (!line.starts_with('#')) return;
     const std::string_view said = sim::trimmed(line.substr(std::min(line.find_first_not_of('#'), line.size())));
     if (!said.empty()) reading.header.emplace_back(said.substr(0, longest));
-    const std::size_t colon = said.find(':');
-    if (!reading.gpu.empty()) continue;
-    if (colon != std::string_view::npos && plain_name(said.substr(0, colon)) == "gpu") {
-      reading.gpu = printable(sim::trimmed(said.substr(colon + 1)));
-    } else {
-      reading.gpu = printable(measured_gpu({said}).text);
+    const LogCells named = gpu.groups({said});
+    if (reading.gpu.empty() && !named.empty())
+      reading.gpu = printable(trimmed(named[1].text.empty() ? named[2] : named[1]).text);
+  }
+}
+
+bool is_free(std::string_view column) {
+  static const LogPattern free("^(?:notes?|remarks?|comments?|host|hostname)?$");
+  return free.is_in(column);
+}
+
+bool holds(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Rows in which the column says something, with the reason.
+void leave_out_rows(Reading& reading, const sim::CsvFile& table, const std::string& column, const std::string& why) {
+  int last = 0;  // a wide row has several measurements
+  std::erase_if(reading.measurements, [&](const Measurement& one) {
+    const std::optional<std::size_t> row = row_at(table, one.line);
+    if (!row || says_nothing(table.text(*row, column))) return false;
+    if (last != one.line) reading.left_out.push_back({one.where(), why});
+    last = one.line;
+    return true;
+  });
+}
+
+// "Nothing is guessed" would be untrue if a misspelt column changed what was run in silence. Names, with place and
+// nearest known name, every column of the table that its form does not read: as a remark of the reading, and as a fault
+// where the nearest is a column that says what was run or how (`channel` for `channels`). Rows in which such a column
+// says something are left out then, since without it they would be read as something else. Silent are the columns that
+// the form lists under `ignored`, those that a list of roles asks for, `note`, `comment`, `host` and their like, and,
+// of a form that is made for one table, all others of the table of its name.
+void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const TableFormat& form, const Roles& roles) {
+  const bool is_its_own = form.is_of_one_table && table_name(table.name()) == form.name;
+  if (is_its_own) return;
+  std::vector<std::string> of_runs = form.named_columns(Rows::all);  // what was run
+  std::vector<std::string> known = form.named_columns();             // all that anyone asks for
+  for (std::vector<std::string>* const names : {&of_runs, &known}) names->insert(names->end(), {"platform", "role"});
+  std::ranges::copy(roles.columns_asked_of(reading.name), std::back_inserter(known));
+  std::vector<std::string> lacking = known;
+  std::erase_if(lacking, [&table](const std::string& column) { return table.has(column); });
+  for (const std::string& column : table.columns()) {
+    const bool is_ignored =
+        std::ranges::any_of(form.ignored, [&column](const std::string& word) { return is_met(column, word); });
+    if (is_free(column) || is_ignored || holds(known, column)) continue;
+    const std::string where = table.place_of_name(column);
+    const std::string shown_name = printable(column);
+    const std::string nearest = sim::nearest_name(column, lacking);
+    if (nearest.empty() || !holds(of_runs, nearest)) {
+      const std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+      reading.remarks.push_back({where, shown_name, fmt::format("this column is not used{}", hint)});
+      continue;
     }
+    reading.faults.push_back({where, shown_name,
+                              fmt::format("this column is not used; did you mean '{}'? Rows in which it says something "
+                                          "are left out: a column 'note' may say anything",
+                                          nearest)});
+    leave_out_rows(reading, table, column, fmt::format("its column '{}' is not known; '{}' is", shown_name, nearest));
   }
 }
 
@@ -91,15 +136,7 @@ Reading read_log(const LogFormat& log, std::string_view text, const std::string&
 }  // namespace
 
 std::string_view to_string(Role role) {
-  switch (role) {
-    case Role::calibrate:
-      return "calibrate";
-    case Role::predict:
-      return "predict";
-    case Role::unlisted:
-      break;
-  }
-  return "unlisted";
+  return role == Role::calibrate ? "calibrate" : role == Role::predict ? "predict" : "unlisted";
 }
 
 Reader::Reader(const std::filesystem::path& formats) {
@@ -181,18 +218,6 @@ void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
   throw sim::ConfigError(faults);
 }
 
-Reading Reader::read_text(std::string_view written, const std::string& name) const {
-  const std::string text = without_escapes(std::string(written));
-  if (const LogFormat* const log = log_format_of(text)) {
-    Reading reading = read_log(*log, text, name);
-    Labels().apply(reading);
-    return reading;
-  }
-  Reading reading = read_rows(sim::CsvFile::from_text(text, name), Rows::measured, {});
-  take_header(reading, text);
-  return reading;
-}
-
 Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& path) const {
   sim::CsvFile file = sim::CsvFile::from_file(path);
   file.require(format.needed_columns());
@@ -205,32 +230,33 @@ Reading Reader::read_as(const TableFormat& format, const std::filesystem::path& 
 
 Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
   try {
-    return read_plain(without_escapes(sim::read_measurement_text(path)), path, rows);
+    return read_text(sim::read_measurement_text(path), path.string(), rows);
   } catch (const std::bad_alloc&) {
     throw sim::ConfigError({{path.string(), "", "what is in it needs more memory than there is"}});
   }
 }
 
-Reading Reader::read_plain(const std::string& text, const std::filesystem::path& path, Rows rows) const {
-  const Roles roles = Roles::beside(path);
+Reading Reader::read_text(std::string written, const std::string& name, Rows rows) const {
+  const std::string text = without_escapes(std::move(written));
+  const Roles roles = Roles::beside(name);
   if (const LogFormat* const log = log_format_of(text)) {
-    Reading reading = read_log(*log, text, path.string());
-    Labels::beside(path).apply(reading);
-    refuse_repeated_rows(reading, text, path.string());
+    Reading reading = read_log(*log, text, name);
+    Labels::beside(name).apply(reading);
+    refuse_repeated_rows(reading, text, name);
     roles.apply(reading, nullptr);
     return reading;
   }
-  const sim::CsvFile file = sim::CsvFile::from_text(text, path.string());
+  const sim::CsvFile file = sim::CsvFile::from_text(text, name);
   Reading reading = read_rows(file, rows, roles);
   take_header(reading, text);
   if (!text.ends_with('\n')) {
     // A table that was cut off within its last cell reads as one with another number there.
-    reading.remarks.push_back({path.string(), "", "no line end behind its last row: it may have been cut off"});
+    reading.remarks.push_back({name, "", "no line end behind its last row: it may have been cut off"});
   }
   roles.apply(reading, &file);
   apply_own_roles(reading, file);
-  apply_own_platforms(reading, file);
-  refuse_repeated_rows(reading, text, path.string());
+  for (Measurement& measurement : reading.measurements) measurement.platform = own_word(file, measurement, "platform");
+  refuse_repeated_rows(reading, text, name);
   return reading;
 }
 

@@ -32,14 +32,14 @@ class Reader {
   // (sim/config/measurement_text.h). Runs that a log tells by name alone are those that the list of labels beside it
   // says.
   Reading read(const std::filesystem::path& file, Rows rows = Rows::measured) const;
-  Reading read_text(std::string_view text, const std::string& name) const;
+  // The same of the text of such a file.
+  Reading read_text(std::string text, const std::string& name, Rows rows = Rows::measured) const;
   // A table of that form, whatever other forms its columns would suit.
   Reading read_as(const TableFormat& format, const std::filesystem::path& file) const;
 
  private:
   const TableFormat& form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const;
   Reading read_rows(const sim::CsvFile& file, Rows rows, const Roles& roles) const;
-  Reading read_plain(const std::string& text, const std::filesystem::path& path, Rows rows) const;
   [[noreturn]] void refuse(const sim::CsvFile& file, Rows rows) const;
 
   std::vector<TableFormat> tables_;

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "study/uncertainty/quantile.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
 

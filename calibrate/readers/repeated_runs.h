@@ -10,7 +10,7 @@ struct Percentiles {
   double low = 0.0, high = 0.0;  // 10th and 90th percentile
 };
 
-// Of at least one value; study/uncertainty/quantile.h says what percentiles are.
+// Of at least one value; study/report/statistics.h says what percentiles are.
 Percentiles percentiles_of(std::vector<double> values);
 
 // When work was on a GPU, in seconds since any moment.

@@ -2,20 +2,105 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "calibrate/readers/csv_log.h"
 #include "calibrate/readers/kineto.h"
+#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/repeated_runs.h"
+#include "sim/config/csv_lexer.h"
+#include "sim/config/nearest_name.h"
 
 namespace c3sim::calibrate {
 
 namespace {
 
-using Field = EventField;
 using Take = std::function<void(const KinetoEvent&)>;
+
+// Whether the first row of a text names all of these columns.
+bool has_columns(std::string_view text, std::initializer_list<std::string_view> names) {
+  sim::CsvLexer lexer(text);
+  sim::CsvRow heads;
+  return lexer.next(heads) && std::ranges::all_of(names, [&heads](std::string_view name) {
+           return std::ranges::find(heads.cells, name, &sim::CsvCell::text) != heads.cells.end();
+         });
+}
+
+// A table that a tool writes, row by row: the names of its columns first, then cells as they are needed. Of a file of
+// any length only a row is held.
+class CsvLog {
+ public:
+  using Column = std::optional<std::size_t>;  // its place
+
+  // Text and reading must outlive it.
+  CsvLog(std::string_view text, LogReading& reading) : lexer_(text), reading_(reading) {
+    constexpr std::size_t most_columns = 256;  // no tool that is read has more than some thirty
+    if (!lexer_.next(row_)) return;
+    heads_line_ = row_.line;
+    for (const sim::CsvCell& one : row_.cells) {
+      if (columns_.size() < most_columns) columns_.push_back(printable(one.text));
+    }
+  }
+
+  Column find(std::string_view name) const {
+    const auto found = std::ranges::find(columns_, name);
+    return found == columns_.end() ? std::nullopt : Column(found - columns_.begin());
+  }
+  // Where it is missing, a fault that names the nearest; no row is read then.
+  Column require(std::string_view name) {
+    const Column column = find(name);
+    if (!column) fault(heads_line_, name, "this column is missing" + sim::name_hint(name, columns_));
+    has_all_ &= column.has_value();
+    return column;
+  }
+
+  // Goes on to the next row that is whole; of others it records what is wrong.
+  bool next() {
+    while (has_all_ && lexer_.next(row_)) {
+      if (is_whole()) return true;
+    }
+    return false;
+  }
+  int line() const { return row_.line; }
+  // Of a column that the table has.
+  LogCell cell(Column column) const {
+    const sim::CsvCell& cell = row_.cells[*column];
+    return {cell.text, cell.line, cell.column};
+  }
+  std::string text(Column column, std::string_view otherwise = {}) const {
+    return std::string(column ? cell(column).text : otherwise);
+  }
+
+ private:
+  void fault(int line, std::string_view path, std::string what) {
+    reading_.fault({.text = {}, .line = line}, path, std::move(what));
+  }
+  bool is_whole() {
+    if (row_.bad_quote) {
+      reading_.fault({.text = {}, .line = row_.bad_quote->line, .column = row_.bad_quote->column}, "",
+                     std::string(row_.bad_quote->what));
+    } else if (row_.cells.size() != columns_.size()) {
+      fault(row_.line, "", fmt::format("{} cells where the columns are {}", row_.cells.size(), columns_.size()));
+    } else if (!row_.is_ended) {
+      fault(row_.line, "", "the row is cut off: an end of line is accepted behind it");
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  sim::CsvLexer lexer_;
+  LogReading& reading_;
+  std::vector<std::string> columns_;
+  int heads_line_ = 1;
+  sim::CsvRow row_;
+  bool has_all_ = true;  // the columns that it must have
+};
 
 // Devices by what traces call them: "4", "Agent 4"; others after those.
 class Agents {
@@ -35,36 +120,98 @@ class Agents {
 class RocprofRows {
  public:
   RocprofRows(std::string_view text, LogReading& log, Agents& agents, const Take& take)
-      : log_(log), rows_(text, log), agents_(agents), take_(take) {
-    begin_ = required("Start_Timestamp");
-    end_ = required("End_Timestamp");
+      : log_(log),
+        rows_(text, log),
+        agents_(agents),
+        take_(take),
+        begin_(rows_.require("Start_Timestamp")),
+        end_(rows_.require("End_Timestamp")) {}
+
+  void read_kernels() {
+    const Column agent = rows_.require("Agent_Id");
+    const Column kernel = rows_.require("Kernel_Name");
+    const Column stream = rows_.find(rows_.find("Stream_Id") ? "Stream_Id" : "Queue_Id");
+    const Column correlation = rows_.find("Correlation_Id");
+    const Column lanes = rows_.find("Workgroup_Size_X");
+    const Column grid = rows_.find("Grid_Size_X");
+    take_rows("kernel", kernel, [&](KinetoEvent& event) {
+      event.name = rows_.text(kernel);
+      event.device = agents_.device_of(rows_.text(agent));
+      event.stream = rows_.text(stream, "0");
+      event.correlation = rows_.text(correlation, "0");
+      // Grids of HIP count work-items.
+      const auto items = parse_printed_integer(rows_.text(grid));
+      const auto group = parse_printed_integer(rows_.text(lanes));
+      if (items.error.empty() && group.error.empty() && group.value > 0)
+        event.grid = fmt::to_string(items.value / group.value);
+    });
   }
 
-  void read_kernels();
-  void read_copies();
-  void read_calls();
+  // Copies of one kind between the same two agents have one name: "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5". Each is of the
+  // GPU that it leaves, or that it comes to from the host.
+  void read_copies() {
+    const Column direction = rows_.require("Direction");
+    const Column from = rows_.require("Source_Agent_Id");
+    const Column to = rows_.require("Destination_Agent_Id");
+    const Column stream = rows_.find("Stream_Id");
+    const Column correlation = rows_.find("Correlation_Id");
+    take_rows("gpu_memcpy", {}, [&](KinetoEvent& event) {
+      const bool from_host = rows_.cell(direction).holds("HOST_TO");
+      event.name = fmt::format("{} {} to {}", rows_.text(direction), rows_.text(from), rows_.text(to));
+      event.device = agents_.device_of(rows_.text(from_host ? to : from));
+      event.stream = rows_.text(stream, "-1");
+      event.correlation = rows_.text(correlation, "0");
+    });
+  }
+
+  void read_calls() {
+    const Column function = rows_.require("Function");
+    const Column correlation = rows_.require("Correlation_Id");
+    take_rows("cuda_runtime", {}, [&](KinetoEvent& event) {
+      event.name = rows_.text(function);
+      event.correlation = rows_.text(correlation);
+    });
+  }
 
  private:
-  using Column = std::optional<std::size_t>;
+  using Column = CsvLog::Column;
 
-  Column required(std::string_view name) {
-    const Column column = rows_.column(name);
-    is_whole_ &= column.has_value();
-    return column;
+  bool is_named(Column name) {
+    if (!name || !rows_.cell(name).text.empty()) return true;
+    log_.fault(rows_.cell(name), "Kernel_Name", "is missing: the name of a kernel is accepted");
+    return false;
   }
-  Column column_if_any(std::string_view name) { return rows_.has(name) ? rows_.column(name) : std::nullopt; }
-  std::string text_of(Column column, std::string_view otherwise = {}) const {
-    return std::string(column ? rows_.cell(*column).text : otherwise);
+
+  // False, and a fault, for a row that ends before it begins.
+  bool read_times(KinetoEvent& event) {
+    constexpr double latest = 9e18;  // of 63 bits
+    const auto begin = log_.number(rows_.cell(begin_), 0.0, latest, "Start_Timestamp");
+    const auto end = log_.number(rows_.cell(end_), 0.0, latest, "End_Timestamp");
+    if (!begin || !end) return false;
+    if (*end <= *begin) {
+      log_.fault(rows_.cell(end_), "End_Timestamp",
+                 fmt::format("{} is no later than Start_Timestamp {}", shown(rows_.cell(end_).text),
+                             shown(rows_.cell(begin_).text)));
+      return false;
+    }
+    const auto microseconds = [](double nanoseconds) {
+      const auto whole = static_cast<std::int64_t>(nanoseconds);
+      return fmt::format("{}.{:03}", whole / 1000, whole % 1000);
+    };
+    event.line = rows_.line();
+    event.phase = "X";
+    event.begin = microseconds(*begin);
+    event.duration = microseconds(*end - *begin);
+    return true;
   }
-  bool is_named(Column name);
-  bool read_times(KinetoEvent& event);
+
   // Every row whose name, if it must have one, and times can be read.
   template <class Fill>
   void take_rows(std::string_view category, Column name, const Fill& fill) {
-    while (is_whole_ && rows_.next()) {
+    while (rows_.next()) {
       KinetoEvent event;
       if (!is_named(name) || !read_times(event)) continue;
-      event[Field::category] = category;
+      event.category = category;
       fill(event);
       take_(event);
     }
@@ -75,96 +222,49 @@ class RocprofRows {
   Agents& agents_;
   const Take& take_;
   Column begin_, end_;
-  bool is_whole_ = true;  // has the columns that it must have
 };
 
-bool RocprofRows::is_named(Column name) {
-  if (!name || !rows_.cell(*name).text.empty()) return true;
-  log_.fault(rows_.cell(*name), "Kernel_Name", "is missing: the name of a kernel is accepted");
-  return false;
-}
+struct Counts {
+  int line = 0;
+  std::vector<double> values;
+};
 
-// False, and a fault, for a row that ends before it begins.
-bool RocprofRows::read_times(KinetoEvent& event) {
-  constexpr double latest = 9e18;  // of 63 bits
-  const auto begin = log_.number(rows_.cell(*begin_), 0.0, latest, "Start_Timestamp");
-  const auto end = log_.number(rows_.cell(*end_), 0.0, latest, "End_Timestamp");
-  if (!begin || !end) return false;
-  if (*end <= *begin) {
-    log_.fault(rows_.cell(*end_), "End_Timestamp",
-               fmt::format("{} is no later than Start_Timestamp {}", shown(rows_.cell(*end_).text),
-                           shown(rows_.cell(*begin_).text)));
-    return false;
+// Dispatches are serialised and slowed down for counting, so that their times are not looked at.
+Reading read_counters(std::string_view text, const std::string& name) {
+  LogReading reading(name);
+  CsvLog rows(text, reading);
+  const auto kernel = rows.require("Kernel_Name");
+  const auto counter = rows.require("Counter_Name");
+  const auto value = rows.require("Counter_Value");
+  std::map<std::pair<std::string, std::string>, Counts> counts;
+  while (rows.next()) {
+    constexpr double most = 1e18;
+    const auto count = reading.number(rows.cell(value), 0.0, most, "Counter_Value");
+    if (!count) continue;
+    Counts& known = counts[{rows.text(kernel), rows.text(counter)}];
+    if (known.values.empty()) known.line = rows.line();
+    known.values.push_back(*count);
   }
-  const auto microseconds = [](double nanoseconds) {
-    const auto whole = static_cast<std::int64_t>(nanoseconds);
-    return fmt::format("{}.{:03}", whole / 1000, whole % 1000);
-  };
-  event.line = rows_.line();
-  event[Field::phase] = "X";
-  event[Field::begin] = microseconds(*begin);
-  event[Field::duration] = microseconds(*end - *begin);
-  return true;
-}
-
-void RocprofRows::read_kernels() {
-  const Column agent = required("Agent_Id");
-  const Column kernel = required("Kernel_Name");
-  const Column stream = column_if_any(rows_.has("Stream_Id") ? "Stream_Id" : "Queue_Id");
-  const Column correlation = column_if_any("Correlation_Id");
-  const Column lanes = column_if_any("Workgroup_Size_X");
-  const Column grid = column_if_any("Grid_Size_X");
-  take_rows("kernel", kernel, [&](KinetoEvent& event) {
-    event[Field::name] = text_of(kernel);
-    event[Field::device] = agents_.device_of(text_of(agent));
-    event[Field::stream] = text_of(stream, "0");
-    event[Field::correlation] = text_of(correlation, "0");
-    // Grids of HIP count work-items.
-    const auto items = parse_printed_integer(text_of(grid));
-    const auto group = parse_printed_integer(text_of(lanes));
-    if (items.error.empty() && group.error.empty() && group.value > 0)
-      event[Field::grid] = fmt::to_string(items.value / group.value);
-  });
-}
-
-// Copies of one kind between the same two agents have one name: "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5". Each is of the
-// GPU that it leaves, or that it comes to from the host.
-void RocprofRows::read_copies() {
-  const Column direction = required("Direction");
-  const Column from = required("Source_Agent_Id");
-  const Column to = required("Destination_Agent_Id");
-  const Column stream = column_if_any("Stream_Id");
-  const Column correlation = column_if_any("Correlation_Id");
-  take_rows("gpu_memcpy", {}, [&](KinetoEvent& event) {
-    const bool from_host = rows_.cell(*direction).holds("HOST_TO");
-    event[Field::name] = fmt::format("{} {} to {}", text_of(direction), text_of(from), text_of(to));
-    event[Field::device] = agents_.device_of(text_of(from_host ? to : from));
-    event[Field::stream] = text_of(stream, "-1");
-    event[Field::correlation] = text_of(correlation, "0");
-  });
-}
-
-void RocprofRows::read_calls() {
-  const Column function = required("Function");
-  const Column correlation = required("Correlation_Id");
-  take_rows("cuda_runtime", {}, [&](KinetoEvent& event) {
-    event[Field::name] = text_of(function);
-    event[Field::correlation] = text_of(correlation);
-  });
+  for (auto& [names, known] : counts) {
+    const std::size_t runs = known.values.size();
+    const auto [median, low, high] = percentiles_of(std::move(known.values));
+    reading.add(NamedRuns{names.first, names.second, known.line, runs, median, low, high, 0.0});
+  }
+  return std::move(reading).take("no counter: rows of counters are accepted below their columns");
 }
 
 }  // namespace
 
 bool is_rocprof_kernel_trace(std::string_view text) {
-  return CsvLog::has_columns(text, {"Kind", "Kernel_Name", "Start_Timestamp"});
+  return has_columns(text, {"Kind", "Kernel_Name", "Start_Timestamp"});
 }
 
 bool is_rocprof_copy_trace(std::string_view text) {
-  return CsvLog::has_columns(text, {"Kind", "Direction", "Start_Timestamp"});
+  return has_columns(text, {"Kind", "Direction", "Start_Timestamp"});
 }
 
 bool is_rocprof_call_trace(std::string_view text) {
-  return CsvLog::has_columns(text, {"Domain", "Function", "Start_Timestamp"});
+  return has_columns(text, {"Domain", "Function", "Start_Timestamp"});
 }
 
 Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& log, const Labels& labels) {
@@ -187,5 +287,11 @@ Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& lo
     profile.misunderstood["rows at fault, which c3sim read shows"].add(0, sim::Time(0));
   return profile;
 }
+
+const LogFormat rocprof_counters{"rocprofv3 counters", "counters of kernels by name, from rocprofv3 --pmc",
+                                 [](std::string_view text) {
+                                   return has_columns(text, {"Kernel_Name", "Counter_Name", "Counter_Value"});
+                                 },
+                                 read_counters};
 
 }  // namespace c3sim::calibrate

@@ -1,7 +1,7 @@
 // The traces that rocprofv3 writes as CSV: a row per dispatch (--kernel-trace), copy (--memory-copy-trace) or call of
-// the runtime (--hip-trace), with Start_Timestamp and End_Timestamp in nanoseconds of one clock. None says what a
-// kernel computed or how many bytes were copied: runs are told by name (measurement.h, NamedRuns), but for those that a
-// list of labels knows.
+// the runtime (--hip-trace), with Start_Timestamp and End_Timestamp in nanoseconds of one clock; and its counters
+// (--pmc), a row per dispatch and counter. None says what a kernel computed or how many bytes were copied: runs are
+// told by name (measurement.h, NamedRuns), but for those that a list of labels knows.
 #pragma once
 
 #include <span>

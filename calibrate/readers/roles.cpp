@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <system_error>
 
+#include "calibrate/readers/lookup_rows.h"
 #include "calibrate/readers/table_reader.h"
 #include "sim/config/nearest_name.h"
+#include "study/ask/arguments.h"
 
 namespace c3sim::calibrate {
 
@@ -23,27 +24,18 @@ std::string column_of(std::string_view condition) {
 bool meets(std::string_view condition, const sim::CsvFile& table, std::size_t row) {
   const std::string column = column_of(condition);
   if (!table.has(column)) return false;
-  const std::string_view cell = table.text(row, column);
-  std::string_view words = condition.substr(column.size() + 1);
-  while (true) {
-    const std::size_t bar = std::min(words.find('|'), words.size());
-    const std::string_view word = words.substr(0, bar);
-    if (word.ends_with('*') ? cell.starts_with(word.substr(0, word.size() - 1)) : cell == word) return true;
-    if (bar == words.size()) return false;
-    words.remove_prefix(bar + 1);
-  }
+  const std::vector<std::string_view> words = study::split(condition.substr(column.size() + 1), '|');
+  return std::ranges::any_of(words,
+                             [cell = table.text(row, column)](std::string_view word) { return is_word(cell, word); });
 }
 
 }  // namespace
 
 Roles Roles::beside(const std::filesystem::path& file) {
   Roles roles;
-  const std::filesystem::path list = file.parent_path() / "roles.csv";
-  std::error_code absent;
-  if (!std::filesystem::exists(list, absent)) return roles;
-  sim::CsvFile table = sim::CsvFile::from_file(list);
-  table.require({"file", "rows", "role", "spread"});
-  table.check();
+  std::optional<sim::CsvFile> list = list_beside(file, "roles.csv", {"file", "rows", "role", "spread"});
+  if (!list) return roles;
+  sim::CsvFile& table = *list;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const std::string_view role = table.text(row, "role");
     if (role != "calibrate" && role != "predict") table.fault(row, "role", "calibrate or predict is accepted");
@@ -52,7 +44,7 @@ Roles Roles::beside(const std::filesystem::path& file) {
     if (!table.text(row, "spread").empty()) table.number(row, "spread", 0.0, 100.0);
   }
   table.check();
-  roles.list_ = std::move(table);
+  roles.list_ = std::move(list);
   return roles;
 }
 
@@ -101,15 +93,6 @@ std::vector<std::string> Roles::columns_asked_of(const std::string& file) const 
     if (list_->text(line, "file") == file) columns.push_back(column_of(list_->text(line, "rows")));
   }
   return columns;
-}
-
-std::string Roles::marks_as_prediction(const std::string& file) const {
-  for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
-    if (list_->text(line, "file") != file) continue;
-    if (list_->text(line, "role") == "calibrate") return {};
-    if (list_->text(line, "rows").empty()) return fmt::format("{}:{}", list_->name(), list_->line(line));
-  }
-  return {};
 }
 
 }  // namespace c3sim::calibrate

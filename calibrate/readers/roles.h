@@ -24,14 +24,11 @@ class Roles {
   // cannot be read.
   static Roles beside(const std::filesystem::path& file);
 
-  bool empty() const { return !list_; }
   // Sets role and, where a figure has none, the spread of every measurement of a file. A condition on a column that the
   // file has not is a fault of the reading; a log, which is no table, has none.
   void apply(Reading& reading, const sim::CsvFile* table) const;
   // The columns of the file that the list looks at.
   std::vector<std::string> columns_asked_of(const std::string& file) const;
-  // The line of the list that marks all rows of the file as predictions: "roles.csv:4". Empty if none does.
-  std::string marks_as_prediction(const std::string& file) const;
 
  private:
   void tell_conditions_never_met(Reading& reading, const sim::CsvFile* table) const;

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -26,22 +26,17 @@ bool names_model(std::string_view gpu) {
 
 bool is_platform(const std::string& named, const ScreenedFor& target) {
   const auto is = [&named](const std::string& other) {
-    return !other.empty() && std::ranges::equal(
-                                 named, other, {}, [](unsigned char c) { return std::tolower(c); },
-                                 [](unsigned char c) { return std::tolower(c); });
+    return !other.empty() && lower_case(named) == lower_case(other);
   };
   return is(target.platform) || is(std::filesystem::path(target.platform).stem().string()) || is(target.machine);
 }
 
 // Whether a word of the GPU's name begins with the model: a GH200 is no H200, an "H200NVL" is one.
 bool is_called(std::string_view gpu, std::string_view model) {
-  if (model.empty()) return false;
-  for (std::size_t at = 0; at < gpu.size();) {
-    const auto is_of_word = [](char c) { return sim::is_letter(c) || sim::is_digit(c); };
-    std::size_t end = at;
-    while (end < gpu.size() && is_of_word(gpu[end])) ++end;
-    if (plain_name(gpu.substr(at, end - at)).starts_with(model)) return true;
-    at = end + 1;
+  const auto is_of_word = [](char c) { return sim::is_letter(c) || sim::is_digit(c); };
+  const std::string name = lower_case(gpu);
+  for (std::size_t at = name.find(model); !model.empty() && at != std::string::npos; at = name.find(model, at + 1)) {
+    if (at == 0 || !is_of_word(name[at - 1])) return true;
   }
   return false;
 }
@@ -66,42 +61,35 @@ bool less(const Seen& a, const Seen& b) {
   return std::tie(a.figure, a.value, a.low, a.high) < std::tie(b.figure, b.value, b.low, b.high);
 }
 
-// A measurement among many; first figures tell most apart, so that of a million only the rest is compared whole.
+// A measurement among many.
 struct Entry {
   const Measurement* measurement;
   std::string_view row{};  // as it is written, where that is asked for
-  std::size_t index = 0;
 
   double figure() const { return measurement->seen.empty() ? 0.0 : measurement->seen.front().value; }
 };
 
-bool says_less(const Entry& a, const Entry& b) {
-  if (a.row != b.row) return a.row < b.row;
-  const std::vector<Seen>& left = a.measurement->seen;
-  const std::vector<Seen>& right = b.measurement->seen;
-  if (std::ranges::lexicographical_compare(left, right, less)) return true;
-  if (std::ranges::lexicographical_compare(right, left, less)) return false;
-  return identity(*a.measurement) < identity(*b.measurement);
-}
+// First figures tell most apart, so that of a million only the rest is compared whole.
+struct SaysLess {
+  bool operator()(const Entry& a, const Entry& b) const {
+    if (a.figure() != b.figure()) return a.figure() < b.figure();
+    if (a.row != b.row) return a.row < b.row;
+    const std::vector<Seen>& left = a.measurement->seen;
+    const std::vector<Seen>& right = b.measurement->seen;
+    if (std::ranges::lexicographical_compare(left, right, less)) return true;
+    if (std::ranges::lexicographical_compare(right, left, less)) return false;
+    return identity(*a.measurement) < identity(*b.measurement);
+  }
+};
 
 // All but the first of those that say the same, with the first.
 using Repeated = std::map<const Measurement*, const Measurement*>;
-Repeated repeated_in(std::vector<Entry> entries) {
-  for (std::size_t i = 0; i < entries.size(); ++i) entries[i].index = i;
-  std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.figure(), entry.index); });
+Repeated repeated_in(const std::vector<Entry>& entries) {
+  std::set<Entry, SaysLess> firsts;
   Repeated first_of;
-  for (auto begin = entries.begin(); begin != entries.end();) {
-    const auto end =
-        std::find_if(begin, entries.end(), [&](const Entry& other) { return other.figure() != begin->figure(); });
-    std::stable_sort(begin, end, says_less);
-    auto first = begin;
-    for (++begin; begin != end; ++begin) {
-      if (says_less(*first, *begin)) {
-        first = begin;
-      } else {
-        first_of.emplace(begin->measurement, first->measurement);
-      }
-    }
+  for (const Entry& entry : entries) {
+    const auto [first, is_new] = firsts.insert(entry);
+    if (!is_new) first_of.emplace(entry.measurement, first->measurement);
   }
   return first_of;
 }
@@ -197,7 +185,7 @@ void refuse_repeated_rows(Reading& reading, std::string_view text, const std::st
     const auto line = static_cast<std::size_t>(one.line);
     entries.push_back({&one, line >= 1 && line <= rows.size() ? rows[line - 1] : std::string_view()});
   }
-  const Repeated first_of = repeated_in(std::move(entries));
+  const Repeated first_of = repeated_in(entries);
   if (first_of.empty()) return;
   std::vector<Measurement> kept;
   for (Measurement& one : reading.measurements) {
@@ -220,7 +208,7 @@ void refuse_repeated_files(std::span<Reading> readings) {
   for (const Reading& reading : readings) {
     for (const Measurement& one : reading.measurements) entries.push_back({&one});
   }
-  const Repeated first_of = repeated_in(std::move(entries));
+  const Repeated first_of = repeated_in(entries);
   std::vector<Reading*> repeated;
   for (Reading& reading : readings) {
     const std::vector<Measurement>& own = reading.measurements;

@@ -47,12 +47,6 @@ std::vector<Condition> read_conditions(sim::Section section) {
   return conditions;
 }
 
-const study::FigureForm* figure_named(std::string_view key) {
-  const auto figures = study::all_figures();
-  const auto found = std::ranges::find(figures, key, &study::FigureForm::key);
-  return found == figures.end() ? nullptr : &*found;
-}
-
 SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figure figure) {
   SeenFormat seen;
   seen.figure = figure;
@@ -74,7 +68,7 @@ SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figur
 
 void read_see(sim::Section section, RowFormat& row) {
   for (const std::string& key : section.keys()) {
-    if (const study::FigureForm* const form = figure_named(key)) {
+    if (const study::FigureForm* const form = study::figure_named(key)) {
       row.see.push_back(read_seen(section, key, form->figure));
     }
   }

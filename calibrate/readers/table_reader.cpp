@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <stdexcept>
+#include <system_error>
 
 #include "calibrate/readers/lookup_rows.h"
 #include "calibrate/readers/trial_fields.h"
@@ -49,29 +50,8 @@ std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
   return result + form.text().substr(at);
 }
 
-// What a quantity may be, in base units, and how people read it.
-struct Bounds {
-  sim::Dimension dimension;
-  double low, high;
-  double per_unit;
-  std::string_view unit;
-  std::string_view over;  // what it is of a text that spells another quantity
-
-  explicit Bounds(const study::FigureForm& figure)
-      : dimension(figure.dimension), low(figure.low), high(figure.high), per_unit(figure.per_unit), unit(figure.unit) {}
-  constexpr Bounds(double low_number, double high_number)
-      : dimension(sim::Dimension::number), low(low_number), high(high_number), per_unit(1.0) {}
-
-  void are_of_times_over_those_alone() {
-    dimension = sim::Dimension::time;
-    over = " over the time alone";
-  }
-  bool hold(double value) const { return value >= low && value <= high; }
-  std::string accepted() const {
-    return fmt::format("{} to {}{}{} are accepted", low / per_unit, high / per_unit, unit.empty() ? "" : " ", unit);
-  }
-};
-constexpr Bounds tiles_of_a_gemm(1.0, 1e9);
+// No figure of a run, but bounded like one.
+constexpr study::FigureForm tiles_of_a_gemm{{}, "", "", sim::Dimension::number, "", 1.0, 1.0, 1e9};
 
 // One row, or one cell of a wide row, while it is being read.
 class RowReader {
@@ -202,14 +182,151 @@ class RowReader {
     }
   }
 
-  void read_as(const RowFormat& form);
-  std::optional<double> divisor(Over over, const Alone& alone) const;
-  std::optional<Seen> read_seen(const SeenFormat& format, const Alone& alone);
-  std::optional<double> read_within(const Template& form, const Bounds& bounds, double scale = 1.0);
-  void tell_odd_word();
-  std::vector<std::string> words_known_of(const std::string& column) const;
-  std::string in_table(const std::string& column) const;
-  std::string column_of(const Template& form) const;
+  void read_as(const RowFormat& form) {
+    is_at_fault_ = false;
+    Fields fields;
+    for (const auto& [name, text] : form.with) {
+      if (std::optional<std::string> value = filled(text)) fields.emplace(name, std::move(*value));
+    }
+    std::vector<FieldFault> faults;
+    Measurement measurement;
+    measurement.trial = read_trial(form.trial, fields, faults);
+    for (const FieldFault& found : faults) {
+      const auto text = form.with.find(found.field);
+      const std::string column = text == form.with.end() ? "" : column_of(text->second);
+      fault(column,
+            column.empty() ? fmt::format("{} of the trial '{}' {}", found.field, form.trial, found.what) : found.what);
+    }
+    const study::FigureForm& time = study::form_of(study::Figure::time);
+    measurement.alone = {.gemm = read_within(form.gemm_alone, time),
+                         .collective = read_within(form.collective_alone, time),
+                         .tiles = read_within(form.tiles, tiles_of_a_gemm)};
+    for (const SeenFormat& format : form.see) {
+      if (const std::optional<Seen> seen = read_seen(format, measurement.alone)) measurement.seen.push_back(*seen);
+      measurement.asked.push_back(format.figure);
+    }
+    if (is_at_fault_) return;
+    if (measurement.seen.empty() && measured_only_) return leave_out("nothing was measured of what is compared");
+    measurement.file = reading_.name;
+    measurement.line = file_.line(row_);
+    measurement.group = filled(form.group).value_or("");
+    for (const Template& assignment : format_.assignments) {
+      if (std::optional<std::string> text = filled(assignment)) measurement.assignments.push_back(std::move(*text));
+    }
+    measurement.decision = filled(form.decision).value_or("");
+    measurement.alternative = filled(form.alternative).value_or("");
+    reading_.measurements.push_back(std::move(measurement));
+  }
+
+  // Nothing where the row does not tell the time that figures are divided by.
+  std::optional<double> divisor(Over over, const Alone& alone) const {
+    if (over == Over::nothing) return 1.0;
+    if (over == Over::gemm_alone) return alone.gemm;
+    if (!alone.gemm || !alone.collective) return {};
+    return std::max(*alone.gemm, *alone.collective);
+  }
+
+  std::optional<Seen> read_seen(const SeenFormat& format, const Alone& alone) {
+    const std::optional<double> by = divisor(format.over, alone);
+    if (!by) return {};
+    study::FigureForm bounds = study::form_of(format.figure);
+    if (format.over != Over::nothing) bounds.dimension = sim::Dimension::time;
+    const auto read = [&](const Template& form) {
+      return read_within(form, bounds, format.scale / *by, format.over == Over::nothing ? "" : " over the time alone");
+    };
+    const std::optional<double> value = read(format.measured);
+    if (!value) return {};
+    Seen seen{.figure = format.figure,
+              .value = *value,
+              .low = read(format.low),
+              .high = read(format.high),
+              .band = format.band};
+    // Two repetitions are a spread as well, whichever took longer.
+    if (seen.low && seen.high && *seen.low > *seen.high) std::swap(seen.low, seen.high);
+    return seen;
+  }
+
+  // What the text says, times `scale`; `over` is for people: what that makes of a text of another quantity.
+  std::optional<double> read_within(const Template& form, const study::FigureForm& bounds, double scale = 1.0,
+                                    std::string_view over = "") {
+    std::optional<std::string> text = filled(form);
+    if (!text) return {};
+    if (sim::has_expression(form.text())) {
+      try {
+        text = sim::replaced(*text, [](std::string_view name) -> sim::NamedValue {
+          throw std::runtime_error(fmt::format("'{}' is no number", name));
+        });
+      } catch (const sim::ExpressionError& error) {
+        fault(column_of(form), fmt::format("{}: {}", *text, error.what()));
+        return {};
+      }
+    }
+    const sim::ParsedQuantity parsed = sim::parse_quantity(*text, bounds.dimension);
+    const double value = parsed.value * scale;
+    if (parsed.ok() && value >= bounds.low && value <= bounds.high) return value;
+    fault(column_of(form), parsed.ok() ? fmt::format("'{}'{} cannot be: {} to {}{}{} are accepted", *text, over,
+                                                     bounds.low / bounds.per_unit, bounds.high / bounds.per_unit,
+                                                     bounds.unit.empty() ? "" : " ", bounds.unit)
+                                       : parsed.error);
+    return {};
+  }
+
+  // Of the entry whose conditions the row meets furthest, and of these that of which it meets most: the first condition
+  // that it does not meet, and what would.
+  void tell_odd_word() {
+    const RowFormat* nearest = nullptr;
+    std::pair<std::size_t, std::ptrdiff_t> most;
+    for (const RowFormat& form : format_.rows) {
+      const auto all = std::ranges::count_if(form.where, [this](const Condition& one) { return meets(one); });
+      const std::pair here(met(form.where), all);
+      if (nearest != nullptr && here <= most) continue;
+      nearest = &form;
+      most = here;
+    }
+    if (nearest == nullptr) return fault("", "no row of this table is known");
+    std::string beside;
+    for (const Condition& condition : std::span(nearest->where).first(most.first)) {
+      const std::string cell_there = shortened(cell(condition.column).value_or(""));
+      beside += fmt::format("{} {} '{}'", beside.empty() ? " beside" : ",", condition.column, cell_there);
+    }
+    const std::string& column = nearest->where[most.first].column;
+    const std::string own = in_table(column);
+    const std::string_view word = cell(column).value_or(file_.has(own) ? file_.text(row_, own) : "");
+    fault(own, fmt::format("'{}' is not known{}{}", shortened(word), beside, hint_of(word, words_known_of(column))));
+  }
+
+  // Of entries that the row meets up to there.
+  std::vector<std::string> words_known_of(const std::string& column) const {
+    std::vector<std::string> known;
+    for (const RowFormat& form : format_.rows) {
+      const std::size_t reached = std::min(met(form.where) + 1, form.where.size());
+      for (const Condition& condition : std::span(form.where).first(reached)) {
+        for (const Template& word : condition.words) {
+          const bool is_new = std::ranges::find(known, word.text()) == known.end();
+          if (condition.column == column && is_new) known.push_back(word.text());
+        }
+      }
+    }
+    return known;
+  }
+
+  // The column of the table that this one is, or follows from; empty where it has none.
+  std::string in_table(const std::string& column) const {
+    if (wide_column_ != nullptr && is_made_of_wide_ones(column)) return *wide_column_;
+    if (file_.has(column)) return column;
+    for (const std::string& source : format_.sources_of(column)) {
+      if (std::string own = in_table(source); !own.empty()) return own;
+    }
+    return "";
+  }
+
+  // The column of the table that a text is about.
+  std::string column_of(const Template& form) const {
+    for (const Template::Hole& hole : form.holes()) {
+      if (std::string own = in_table(hole.column); !own.empty()) return own;
+    }
+    return "";
+  }
 
   const sim::CsvFile& file_;
   std::size_t row_;
@@ -224,153 +341,6 @@ class RowReader {
   const std::string* label_ = nullptr;
   mutable std::map<const Lookup*, std::optional<std::string>> found_;  // texts that cells of lookups are part of
 };
-
-// The column of the table that this one is, or follows from; empty where it has none.
-std::string RowReader::in_table(const std::string& column) const {
-  if (wide_column_ != nullptr && is_made_of_wide_ones(column)) return *wide_column_;
-  if (file_.has(column)) return column;
-  for (const std::string& source : format_.sources_of(column)) {
-    if (std::string own = in_table(source); !own.empty()) return own;
-  }
-  return "";
-}
-
-// The column of the table that a text is about.
-std::string RowReader::column_of(const Template& form) const {
-  for (const Template::Hole& hole : form.holes()) {
-    if (std::string own = in_table(hole.column); !own.empty()) return own;
-  }
-  return "";
-}
-
-// Of entries that the row meets up to there.
-std::vector<std::string> RowReader::words_known_of(const std::string& column) const {
-  std::vector<std::string> known;
-  for (const RowFormat& form : format_.rows) {
-    const std::size_t reached = std::min(met(form.where) + 1, form.where.size());
-    for (const Condition& condition : std::span(form.where).first(reached)) {
-      for (const Template& word : condition.words) {
-        const bool is_new = std::ranges::find(known, word.text()) == known.end();
-        if (condition.column == column && is_new) known.push_back(word.text());
-      }
-    }
-  }
-  return known;
-}
-
-// Of the entry whose conditions the row meets furthest, and of these that of which it meets most: the first condition
-// that it does not meet, and what would.
-void RowReader::tell_odd_word() {
-  const RowFormat* nearest = nullptr;
-  std::pair<std::size_t, std::ptrdiff_t> most;
-  for (const RowFormat& form : format_.rows) {
-    const auto all = std::ranges::count_if(form.where, [this](const Condition& one) { return meets(one); });
-    const std::pair here(met(form.where), all);
-    if (nearest != nullptr && here <= most) continue;
-    nearest = &form;
-    most = here;
-  }
-  if (nearest == nullptr) return fault("", "no row of this table is known");
-  std::string beside;
-  for (const Condition& condition : std::span(nearest->where).first(most.first)) {
-    const std::string cell_there = shortened(cell(condition.column).value_or(""));
-    beside += fmt::format("{} {} '{}'", beside.empty() ? " beside" : ",", condition.column, cell_there);
-  }
-  const std::string& column = nearest->where[most.first].column;
-  const std::string own = in_table(column);
-  const std::string_view word = cell(column).value_or(file_.has(own) ? file_.text(row_, own) : "");
-  fault(own, fmt::format("'{}' is not known{}{}", shortened(word), beside, hint_of(word, words_known_of(column))));
-}
-
-std::optional<double> RowReader::read_within(const Template& form, const Bounds& bounds, double scale) {
-  std::optional<std::string> text = filled(form);
-  if (!text) return {};
-  if (sim::has_expression(form.text())) {
-    try {
-      text = sim::replaced(*text, [](std::string_view name) -> sim::NamedValue {
-        throw std::runtime_error(fmt::format("'{}' is no number", name));
-      });
-    } catch (const sim::ExpressionError& error) {
-      fault(column_of(form), fmt::format("{}: {}", *text, error.what()));
-      return {};
-    }
-  }
-  const sim::ParsedQuantity parsed = sim::parse_quantity(*text, bounds.dimension);
-  if (!parsed.ok()) {
-    fault(column_of(form), parsed.error);
-  } else if (!bounds.hold(parsed.value * scale)) {
-    fault(column_of(form), fmt::format("'{}'{} cannot be: {}", *text, bounds.over, bounds.accepted()));
-  } else {
-    return parsed.value * scale;
-  }
-  return {};
-}
-
-// Nothing where the row does not tell the time that figures are divided by.
-std::optional<double> RowReader::divisor(Over over, const Alone& alone) const {
-  switch (over) {
-    case Over::nothing:
-      return 1.0;
-    case Over::gemm_alone:
-      return alone.gemm;
-    case Over::longer_alone:
-      break;
-  }
-  if (!alone.gemm || !alone.collective) return {};
-  return std::max(*alone.gemm, *alone.collective);
-}
-
-std::optional<Seen> RowReader::read_seen(const SeenFormat& format, const Alone& alone) {
-  const std::optional<double> by = divisor(format.over, alone);
-  if (!by) return {};
-  Bounds bounds(study::form_of(format.figure));
-  if (format.over != Over::nothing) bounds.are_of_times_over_those_alone();
-  const double scale = format.scale / *by;
-  const std::optional<double> value = read_within(format.measured, bounds, scale);
-  if (!value) return {};
-  Seen seen{.figure = format.figure, .value = *value, .band = format.band};
-  seen.low = read_within(format.low, bounds, scale);
-  seen.high = read_within(format.high, bounds, scale);
-  // Two repetitions are a spread as well, whichever took longer.
-  if (seen.low && seen.high && *seen.low > *seen.high) std::swap(seen.low, seen.high);
-  return seen;
-}
-
-void RowReader::read_as(const RowFormat& form) {
-  is_at_fault_ = false;
-  Fields fields;
-  for (const auto& [name, text] : form.with) {
-    if (std::optional<std::string> value = filled(text)) fields.emplace(name, std::move(*value));
-  }
-  std::vector<FieldFault> faults;
-  Measurement measurement;
-  measurement.trial = read_trial(form.trial, fields, faults);
-  for (const FieldFault& found : faults) {
-    const auto text = form.with.find(found.field);
-    const std::string column = text == form.with.end() ? "" : column_of(text->second);
-    fault(column,
-          column.empty() ? fmt::format("{} of the trial '{}' {}", found.field, form.trial, found.what) : found.what);
-  }
-  const Bounds time(study::form_of(study::Figure::time));
-  measurement.alone = {.gemm = read_within(form.gemm_alone, time),
-                       .collective = read_within(form.collective_alone, time),
-                       .tiles = read_within(form.tiles, tiles_of_a_gemm)};
-  for (const SeenFormat& format : form.see) {
-    if (const std::optional<Seen> seen = read_seen(format, measurement.alone)) measurement.seen.push_back(*seen);
-    measurement.asked.push_back(format.figure);
-  }
-  if (is_at_fault_) return;
-  if (measurement.seen.empty() && measured_only_) return leave_out("nothing was measured of what is compared");
-  measurement.file = reading_.name;
-  measurement.line = file_.line(row_);
-  measurement.group = filled(form.group).value_or("");
-  for (const Template& assignment : format_.assignments) {
-    if (std::optional<std::string> text = filled(assignment)) measurement.assignments.push_back(std::move(*text));
-  }
-  measurement.decision = filled(form.decision).value_or("");
-  measurement.alternative = filled(form.alternative).value_or("");
-  reading_.measurements.push_back(std::move(measurement));
-}
 
 }  // namespace
 
@@ -395,6 +365,17 @@ std::optional<std::size_t> row_at(const sim::CsvFile& table, int line) {
     }
   }
   return low == table.rows() || table.line(low) != line ? std::nullopt : std::optional(low);
+}
+
+std::optional<sim::CsvFile> list_beside(const std::filesystem::path& file, std::string_view name,
+                                        const std::vector<std::string>& columns) {
+  const std::filesystem::path path = file.parent_path() / name;
+  std::error_code absent;
+  if (!std::filesystem::exists(path, absent)) return {};
+  sim::CsvFile list = sim::CsvFile::from_file(path);
+  list.require(columns);
+  list.check();
+  return list;
 }
 
 Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others, Rows rows) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "calibrate/readers/measurement.h"
 #include "calibrate/readers/table_format.h"
@@ -24,6 +26,11 @@ std::string table_name(const std::string& file);
 
 // The row that begins on this line; nothing where none does.
 std::optional<std::size_t> row_at(const sim::CsvFile& table, int line);
+
+// The list of that name in the folder that the file is in; nothing where none stands there. Throws sim::ConfigError for
+// one that cannot be read or lacks one of the columns.
+std::optional<sim::CsvFile> list_beside(const std::filesystem::path& file, std::string_view name,
+                                        const std::vector<std::string>& columns);
 
 // Every row becomes a measurement, or is left out with a reason, or a fault tells where and why it cannot be read. The
 // file has the columns that the form needs. Roles are unlisted.

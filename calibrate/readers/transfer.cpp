@@ -83,17 +83,12 @@ Move move_of(const Transfer& transfer) {
   return transfer.by.kind == Executor::engine ? by_engine(transfer) : by_kernel(transfer, others);
 }
 
-void add(const Transfer& transfer, study::Trial trial, std::string group, LogReading& reading,
+void add(const Transfer& transfer, const study::Trial& trial, std::string group, LogReading& reading,
          std::vector<std::string> assignments = {}) {
   const bool is_copy = std::holds_alternative<study::CopyTrial>(trial);
-  Measurement measurement;
-  measurement.line = transfer.line;
-  measurement.group = std::move(group);
-  measurement.assignments = std::move(assignments);
-  measurement.trial = std::move(trial);
-  measurement.seen.push_back(
-      {.figure = is_copy ? study::Figure::rate : study::Figure::link_rate, .value = transfer.rate});
-  reading.add(std::move(measurement));
+  reading.add(transfer.line, std::move(group), trial,
+              {.figure = is_copy ? study::Figure::rate : study::Figure::link_rate, .value = transfer.rate},
+              std::move(assignments));
 }
 
 bool are_opposite(const RemoteTrial& one, const RemoteTrial& other) {

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "sim/config/nearest_name.h"
-#include "sim/config/quantity_text.h"
 #include "study/ask/words.h"
-#include "study/work/choices.h"
 #include "study/work/config_folders.h"
 
 namespace c3sim::calibrate {
@@ -21,27 +19,27 @@ using study::value_of;
 
 constexpr int most_units = 4096;  // peers, arrays, GEMMs, pieces
 
-// ConCCL (arXiv 2412.14335), Table I: m x n x k.
-constexpr std::array<std::pair<std::string_view, models::GemmShape>, 7> table_i{{{"cb1", {8192, 8192, 8192}},
-                                                                                 {"cb2", {16384, 8192, 16384}},
-                                                                                 {"cb3", {16384, 16384, 8192}},
-                                                                                 {"cb4", {18432, 8192, 16384}},
-                                                                                 {"cb5", {106496, 8192, 16384}},
-                                                                                 {"mb1", {8192, 57344, 8192}},
-                                                                                 {"mb2", {16384, 106496, 8192}}}};
-// What libraries and frameworks call the formats of a GEMM.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> dtype_names{{{"BF16", "bf16"},
-                                                                                     {"bfloat16", "bf16"},
-                                                                                     {"bf16_r", "bf16"},
-                                                                                     {"FP16", "fp16"},
-                                                                                     {"float16", "fp16"},
-                                                                                     {"f16_r", "fp16"},
-                                                                                     {"FP8", "fp8"},
-                                                                                     {"f8_r", "fp8"},
-                                                                                     {"TF32", "tf32"},
-                                                                                     {"FP32", "fp32"},
-                                                                                     {"float32", "fp32"},
-                                                                                     {"f32_r", "fp32"}}};
+// Other names of what fields say: of GEMMs, m x n x k, those of ConCCL (arXiv 2412.14335), Table I; of formats, those
+// of libraries and frameworks.
+constexpr std::array<std::array<std::string_view, 3>, 19> other_names{{{"gemm", "cb1", "8192x8192x8192"},
+                                                                       {"gemm", "cb2", "16384x8192x16384"},
+                                                                       {"gemm", "cb3", "16384x16384x8192"},
+                                                                       {"gemm", "cb4", "18432x8192x16384"},
+                                                                       {"gemm", "cb5", "106496x8192x16384"},
+                                                                       {"gemm", "mb1", "8192x57344x8192"},
+                                                                       {"gemm", "mb2", "16384x106496x8192"},
+                                                                       {"dtype", "BF16", "bf16"},
+                                                                       {"dtype", "bfloat16", "bf16"},
+                                                                       {"dtype", "bf16_r", "bf16"},
+                                                                       {"dtype", "FP16", "fp16"},
+                                                                       {"dtype", "float16", "fp16"},
+                                                                       {"dtype", "f16_r", "fp16"},
+                                                                       {"dtype", "FP8", "fp8"},
+                                                                       {"dtype", "f8_r", "fp8"},
+                                                                       {"dtype", "TF32", "tf32"},
+                                                                       {"dtype", "FP32", "fp32"},
+                                                                       {"dtype", "float32", "fp32"},
+                                                                       {"dtype", "f32_r", "fp32"}}};
 constexpr auto or_by_name = ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I";
 
 // Reads fields one by one, and notes what is wrong.
@@ -53,7 +51,9 @@ class FieldReader {
 
   // What is not said stays as it is.
   void read(std::string_view name, const Value& value) {
-    look_up(name, [&] { return value; });
+    asked_.push_back(name);
+    if (const auto found = fields_.find(name); found != fields_.end())
+      value.read({.arguments = arguments_, .option = name, .text = found->second, .one = true});
   }
   // What a trial must have.
   void need(std::string_view name, const Value& value) {
@@ -64,10 +64,13 @@ class FieldReader {
   template <class Question>
   void read_words_of(Question& question) {
     for (const study::Word<Question>& word : study::words_said(question)) {
-      if (word.needed != study::Needed::never && !has(word.name)) {
-        fault(word.name, "is missing" + hint_of(word.of(question)));
+      if (word.needed != study::Needed::never) {
+        need(word.name, word.of(question));
+      } else if (has(word.name)) {
+        read(word.name, word.of(question));
+      } else {
+        asked_.push_back(word.name);
       }
-      look_up(word.name, [&] { return word.of(question); });
     }
   }
 
@@ -78,13 +81,6 @@ class FieldReader {
   const std::vector<std::string_view>& asked() const { return asked_; }
 
  private:
-  template <class ValueOf>
-  void look_up(std::string_view name, const ValueOf& make) {
-    asked_.push_back(name);
-    const auto found = fields_.find(name);
-    if (found == fields_.end()) return;
-    make().read({.arguments = arguments_, .option = name, .text = found->second, .one = true});
-  }
   static std::string hint_of(const Value& value) {
     if (!value.accepted.empty()) return ": " + value.accepted;
     std::vector<std::string> names;
@@ -100,23 +96,23 @@ class FieldReader {
 };
 
 // From 0 to `most`, base units which `accepted` spells for people.
-Value quantity_of(double& quantity, sim::Dimension dimension, double most, std::string accepted) {
-  const auto read = [&quantity, dimension, most, accepted](const study::Reading& in) {
-    const sim::ParsedQuantity parsed = sim::parse_quantity(in.text, dimension);
-    if (!parsed.ok()) return in.arguments.fault(in.option, parsed.error);
-    if (parsed.value <= most) {
-      quantity = parsed.value;
-    } else {
-      in.arguments.fault(in.option, fmt::format("'{}' is out of bounds: {} are accepted", in.text, accepted));
-    }
-  };
-  return {.form = "", .read = read, .text = {}};
+Value quantity_of(double& quantity, sim::Dimension dimension, double most, std::string_view accepted) {
+  return {.form = "",
+          .read =
+              [&quantity, dimension, most, accepted](const study::Reading& in) {
+                quantity = in.arguments.quantity(in.option, in.text, dimension, {0.0, most}, accepted);
+              },
+          .text = {}};
 }
 
-study::Trial read_gemm(FieldReader& fields) {
+void read(study::RestTrial&, FieldReader&) {}
+void read(study::EmptyKernelTrial&, FieldReader&) {}
+
+void read(study::GemmTrial& trial, FieldReader& fields) {
   study::GemmQuestion question;
   fields.read_words_of(question);
-  study::GemmTrial trial{.shape = question.gemm, .before = question.before};
+  trial.shape = question.gemm;
+  trial.before = question.before;
   if (!question.cus.empty()) trial.cus = question.cus.front();
   fields.read("nth", study::count_of(trial.nth, 0, study::any_count));
   fields.read("pause", value_of(trial.pause));
@@ -128,141 +124,117 @@ study::Trial read_gemm(FieldReader& fields) {
   if (trial.before == study::Before::collective) {
     trial.collective = question.collective;
     trial.collective.gpus = 0;
-    fields.need("collective", value_of(trial.collective.kind, study::collective_choices()));
+    fields.need("collective", value_of(trial.collective.kind));
     fields.need("bytes", value_of(trial.collective.bytes));
   }
-  return trial;
 }
 
-models::CollectiveSpec read_collective_spec(FieldReader& fields) {
+void read(models::CollectiveSpec& spec, FieldReader& fields) {
   study::CollectiveQuestion question;
   fields.read_words_of(question);
-  return study::spec_of(question);
+  spec = study::spec_of(question);
 }
 
-study::Trial read_copy(FieldReader& fields) {
+void read(study::CollectiveTrial& trial, FieldReader& fields) { read(trial.spec, fields); }
+
+void read(study::CopyTrial& trial, FieldReader& fields) {
   study::CopyQuestion question;
   fields.read_words_of(question);
-  if (!question.sizes.empty()) question.copy.bytes = question.sizes.front();
-  return study::CopyTrial{question.copy};
+  trial.spec = question.copy;
+  if (!question.sizes.empty()) trial.spec.bytes = question.sizes.front();
 }
 
-study::Trial read_fan_out(FieldReader& fields) {
-  study::FanOutTrial trial;
+void read(study::FanOutTrial& trial, FieldReader& fields) {
   Value peers = study::whole_of(trial.peers, 1, most_units);
   peers.accepted = fmt::format("1 to {} are accepted", most_units);
   fields.need("peers", peers);
   fields.need("bytes", value_of(trial.bytes));
-  return trial;
 }
 
-study::Trial read_remote(FieldReader& fields) {
-  using Pattern = study::RemoteTrial::Pattern;
-  const std::vector<study::Choice<Pattern>> patterns{
-      {"one_way", Pattern::one_way}, {"both_ways", Pattern::both_ways}, {"all", Pattern::all}};
-  study::RemoteTrial trial;
-  fields.need("access", value_of(trial.access, study::remote_access_choices()));
-  fields.need("pattern", value_of(trial.pattern, patterns));
+void read(study::RemoteTrial& trial, FieldReader& fields) {
+  fields.need("access", value_of(trial.access));
+  fields.need("pattern", value_of(trial.pattern));
   fields.read("gpu", study::whole_of(trial.gpu, 0, most_units));
   fields.read("peer", study::whole_of(trial.peer, 0, most_units));
   fields.need("bytes", value_of(trial.bytes));
   fields.read("cus", study::count_of(trial.cus, 1, study::all_cus));
-  return trial;
 }
 
-study::StreamTrial read_arrays(FieldReader& fields) {
-  study::StreamTrial trial;
+void read_arrays(study::StreamTrial& trial, FieldReader& fields) {
   fields.read("read", study::whole_of(trial.arrays_read, 0, most_units));
   fields.read("written", study::whole_of(trial.arrays_written, 0, most_units));
   if (trial.arrays_read + trial.arrays_written == 0) {
     fields.fault("written", "'0' beside no array that is read: at least one array is accepted");
   }
   fields.read("workgroups", study::count_of(trial.workgroups, 1, study::any_count));
-  return trial;
 }
 
-study::Trial read_stream(FieldReader& fields) {
-  study::StreamTrial trial = read_arrays(fields);
+void read(study::StreamTrial& trial, FieldReader& fields) {
+  read_arrays(trial, fields);
   fields.need("bytes", value_of(trial.bytes));
-  return trial;
 }
 
-study::Trial read_stream_and_collective(FieldReader& fields) {
-  study::StreamAndCollectiveTrial trial;
-  trial.stream = read_arrays(fields);
+void read(study::StreamAndCollectiveTrial& trial, FieldReader& fields) {
+  read_arrays(trial.stream, fields);
   fields.need("stream_bytes", value_of(trial.stream.bytes));
-  trial.collective = read_collective_spec(fields);
-  return trial;
+  read(trial.collective, fields);
 }
 
-study::Trial read_stream_and_copies(FieldReader& fields) {
-  study::StreamAndCopiesTrial trial;
-  const study::StreamTrial stream = read_arrays(fields);
+void read(study::StreamAndCopiesTrial& trial, FieldReader& fields) {
+  study::StreamTrial stream;
+  read_arrays(stream, fields);
   if (fields.has("read") || fields.has("written")) trial.stream = stream;
   fields.need("bytes", value_of(trial.bytes));
   fields.read("both_ways", value_of(trial.both_ways));
   fields.read("gpu", study::whole_of(trial.gpu, 0, most_units));
-  return trial;
 }
 
-study::Trial read_loads(FieldReader& fields) {
-  study::LoadTrial trial;
+void read(study::LoadTrial& trial, FieldReader& fields) {
   double beside = 0.0;
   fields.need("bytes", value_of(trial.working_set));
   fields.read("beside", quantity_of(beside, sim::Dimension::bytes_per_second, 1e16, "0 to 10000000 GB/s"));
   fields.read("beside_reads", quantity_of(trial.beside_reads, sim::Dimension::number, 1.0, "0 to 1"));
   trial.beside = sim::BytesPerSecond(beside);
-  return trial;
 }
 
-study::Trial read_c3(FieldReader& fields) {
+void read(study::C3Trial& trial, FieldReader& fields) {
   study::C3Question question;
   fields.read_words_of(question);
   fields.read("reserved", study::count_of(question.scenario.reserved, 0, study::all_cus));  // another name of reserve
-  study::C3Trial trial{.scenario = question.scenario};
+  trial.scenario = question.scenario;
   if (!question.strategies.empty()) trial.strategy = question.strategies.front();
-  return trial;
 }
 
-study::Trial read_dependent(FieldReader& fields) {
-  study::DependentTrial trial;
+void read(study::DependentTrial& trial, FieldReader& fields) {
   fields.need("gemm", value_of(trial.shape));
-  const std::vector<study::Choice<models::Dtype>> modelled{{"bf16", models::Dtype::bf16}};
-  fields.read("dtype", value_of(trial.shape.dtype, modelled));
-  fields.need("schedule", value_of(trial.schedule, study::choices_of(study::all_dependent_schedules())));
-  return trial;
+  fields.read("dtype", value_of(trial.shape.dtype, {{"bf16", models::Dtype::bf16}}));  // what is modelled
+  fields.need("schedule", value_of(trial.schedule, sim::choices_of(study::all_dependent_schedules())));
 }
 
-study::Trial read_fused(FieldReader& fields) {
-  study::FusedTrial trial;
+void read(study::FusedTrial& trial, FieldReader& fields) {
   fields.read_words_of(trial.spec);
   trial.gathered = trial.spec.kind == models::CollectiveKind::all_reduce;
   if (trial.gathered) trial.spec.kind = models::CollectiveKind::reduce_scatter;
-  return trial;
 }
 
 // The model is of the first folder of configurations that has it.
-study::Trial read_step(FieldReader& fields) {
+void read(study::StepTrial& trial, FieldReader& fields) {
   study::StepWords words;
-  study::StepTrial trial;
   fields.read_words_of(words);
-  fields.read("kind", value_of(trial.kind, study::kind_choices()));
-  trial.question = words.question;
-  if (words.model.empty()) return trial;
+  fields.read("kind", value_of(trial.kind));
+  trial.question = words;
+  if (words.model_name.empty()) return;
   try {
-    trial.question.model = study::read_model(words.model, study::config_folders());
+    trial.question.model = study::read_model(words.model_name, study::config_folders());
   } catch (const sim::ConfigError& error) {
     fields.fault("model", error.faults().front().what);
   }
-  return trial;
 }
 
-study::Trial read_replay(FieldReader& fields) {
-  study::ReplayTrial trial;
+void read(study::ReplayTrial& trial, FieldReader& fields) {
   fields.read("trace", study::word_of(trial.trace, ""));
-  fields.read("collective", value_of(trial.collective, study::collective_choices()));
+  fields.read("collective", value_of(trial.collective));
   fields.read("simulated", value_of(trial.simulated));
-  return trial;
 }
 
 struct Kind {
@@ -270,25 +242,31 @@ struct Kind {
   study::Trial (*read)(FieldReader&);
 };
 
-constexpr std::array kinds{
-    Kind{"rest", [](FieldReader&) { return study::Trial(study::RestTrial{}); }},
-    Kind{"empty_kernel", [](FieldReader&) { return study::Trial(study::EmptyKernelTrial{}); }},
-    Kind{"gemm", read_gemm},
-    Kind{"collective",
-         [](FieldReader& fields) { return study::Trial(study::CollectiveTrial{read_collective_spec(fields)}); }},
-    Kind{"copy", read_copy},
-    Kind{"replay", read_replay},
-    Kind{"fan_out", read_fan_out},
-    Kind{"remote", read_remote},
-    Kind{"stream", read_stream},
-    Kind{"load", read_loads},
-    Kind{"c3", read_c3},
-    Kind{"dependent", read_dependent},
-    Kind{"fused", read_fused},
-    Kind{"step", read_step},
-    Kind{"stream_beside_collective", read_stream_and_collective},
-    Kind{"copies_in_a_row", read_stream_and_copies},
-};
+template <class T>
+constexpr Kind named(std::string_view name) {
+  return {name, [](FieldReader& fields) {
+            T trial;
+            read(trial, fields);
+            return study::Trial(std::move(trial));
+          }};
+}
+
+constexpr std::array kinds{named<study::RestTrial>("rest"),
+                           named<study::EmptyKernelTrial>("empty_kernel"),
+                           named<study::GemmTrial>("gemm"),
+                           named<study::CollectiveTrial>("collective"),
+                           named<study::CopyTrial>("copy"),
+                           named<study::ReplayTrial>("replay"),
+                           named<study::FanOutTrial>("fan_out"),
+                           named<study::RemoteTrial>("remote"),
+                           named<study::StreamTrial>("stream"),
+                           named<study::LoadTrial>("load"),
+                           named<study::C3Trial>("c3"),
+                           named<study::DependentTrial>("dependent"),
+                           named<study::FusedTrial>("fused"),
+                           named<study::StepTrial>("step"),
+                           named<study::StreamAndCollectiveTrial>("stream_beside_collective"),
+                           named<study::StreamAndCopiesTrial>("copies_in_a_row")};
 
 const Kind& kind_of(std::string_view name) { return *std::ranges::find(kinds, name, &Kind::name); }
 
@@ -310,13 +288,8 @@ std::vector<std::string_view> fields_of(std::string_view kind) {
 
 study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<FieldFault>& faults) {
   Fields shaped = fields;
-  for (const auto& [name, shape] : table_i) {
-    const auto gemm = shaped.find("gemm");
-    if (gemm != shaped.end() && gemm->second == name) gemm->second = models::to_string(shape);
-  }
-  if (const auto dtype = shaped.find("dtype"); dtype != shaped.end()) {
-    const auto* const known = std::ranges::find(dtype_names, dtype->second, &decltype(dtype_names)::value_type::first);
-    if (known != dtype_names.end()) dtype->second = known->second;
+  for (const auto& [field, name, meaning] : other_names) {
+    if (const auto said = shaped.find(field); said != shaped.end() && said->second == name) said->second = meaning;
   }
   FieldReader reader(shaped);
   study::Trial trial = kind_of(kind).read(reader);

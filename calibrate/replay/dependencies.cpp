@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "study/uncertainty/quantile.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
 
@@ -201,8 +201,7 @@ void Builder::add_return(std::size_t call) {
       }
     }
   }
-  Bound host = host_at(Reason::host, waited ? one.begin : one.end);
-  bounds.push_back(host);
+  bounds.push_back(host_at(Reason::host, waited ? one.begin : one.end));
   const std::size_t at = result_.nodes.size();
   returns_.emplace_back(one.end, at);
   add(std::move(node), std::move(bounds));
@@ -222,10 +221,7 @@ void Builder::settle_lags() {
   }
   std::array<sim::Time, static_cast<std::size_t>(Reason::count)> typical{};
   for (std::size_t reason = 0; reason < lags.size(); ++reason) {
-    if (lags[reason].empty()) continue;
-    std::ranges::sort(lags[reason]);
-    typical[reason] = sim::Time(
-        static_cast<std::int64_t>(study::value_at(lags[reason], 0.5 * static_cast<double>(lags[reason].size() - 1))));
+    if (!lags[reason].empty()) typical[reason] = sim::Time(static_cast<std::int64_t>(study::median(lags[reason])));
   }
   for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
     const auto held = last_bound(bounds_[i]);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/icl/interval_set.hpp>
 #include <chrono>
 #include <optional>
 #include <set>
 
 #include "sim/config/config_error.h"
+#include "study/run/busy_times.h"
 
 namespace c3sim::calibrate {
 
@@ -62,29 +62,24 @@ class Writer {
     }
   }
 
-  static bool computes(const Piece& piece) {
-    return piece.kind == PieceKind::matrix || piece.kind == PieceKind::memory;
-  }
   // Streams that compute for most of their time while those that compute more do. What both cost each other is part of
   // their traced times, and would be simulated once more.
   void find_beside() {
-    using Busy = boost::icl::interval_set<std::int64_t>;
     struct Computing {
       std::size_t stream;
-      Busy busy;
+      study::BusyTimes busy;
     };
     std::vector<Computing> streams;
     for (std::size_t i = 0; i < streams_.size(); ++i) streams.push_back({i, {}});
     for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
       const Piece& piece = run_.pieces[i];
-      if (computes(piece))
-        streams[stream_of(i)].busy.add(Busy::interval_type::right_open(piece.begin.count(), piece.end.count()));
+      if (piece.computes()) study::add_busy(streams[stream_of(i)].busy, piece.begin, piece.end);
     }
-    const auto length = [](const Busy& busy) { return boost::icl::length(busy); };
-    std::ranges::stable_sort(streams, std::ranges::greater(), [&](const Computing& one) { return length(one.busy); });
-    Busy busy;
+    std::ranges::stable_sort(streams, std::ranges::greater(),
+                             [](const Computing& one) { return study::length_of(one.busy); });
+    study::BusyTimes busy;
     for (const Computing& one : streams) {
-      streams_[one.stream].is_beside = 2 * length(one.busy & busy) > length(one.busy);
+      streams_[one.stream].is_beside = 2 * study::length_of(one.busy & busy) > study::length_of(one.busy);
       if (!streams_[one.stream].is_beside) busy += one.busy;
     }
   }
@@ -94,7 +89,7 @@ class Writer {
     sim::Time matrix{0}, memory{0};
     for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
       const Piece& piece = run_.pieces[i];
-      if (!computes(piece) || streams_[stream_of(i)].is_beside) continue;
+      if (!piece.computes() || streams_[stream_of(i)].is_beside) continue;
       (piece.kind == PieceKind::matrix ? matrix : memory) += piece.alone;
     }
     const sim::Time idle = profile_.end() - profile_.begin() - matrix - memory;
@@ -125,9 +120,9 @@ class Writer {
                 sim::to_string(spec.bytes), spec.gpus, models::to_string(backend),
                 spec.channels && models::by_kernels(backend) ? fmt::format(", channels: {}", *spec.channels) : ""));
     } else {
-      (!computes(piece) || stream.is_beside ? stream.idle
-       : piece.kind == PieceKind::matrix    ? stream.matrix
-                                            : stream.memory) += piece.alone;
+      (!piece.computes() || stream.is_beside ? stream.idle
+       : piece.kind == PieceKind::matrix     ? stream.matrix
+                                             : stream.memory) += piece.alone;
     }
     if (!awaited_[i]) return;
     flush(stream_of(i));

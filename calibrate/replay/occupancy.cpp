@@ -4,95 +4,17 @@
 #include <map>
 #include <utility>
 
+#include "study/run/busy_times.h"
+
 namespace c3sim::calibrate {
 
 namespace {
 
-// Between two changes: how many stretches of either kind there are.
-struct Segment {
-  sim::Time begin{0}, end{0};
-  int compute = 0, communication = 0;
-};
+// When a GPU, or a step on it, did either.
+struct Doings {
+  study::BusyTimes compute, communication;
 
-std::vector<Segment> swept(std::span<const Stretch> stretches) {
-  struct Change {
-    sim::Time at;
-    int compute, communication;
-  };
-  std::vector<Change> changes;
-  for (const Stretch& one : stretches) {
-    if (one.end <= one.begin) continue;
-    const int communicates = one.communicates ? 1 : 0;
-    changes.push_back({one.begin, 1 - communicates, communicates});
-    changes.push_back({one.end, communicates - 1, -communicates});
-  }
-  std::ranges::sort(changes, {}, &Change::at);
-  std::vector<Segment> all;
-  Segment now;
-  for (const Change& change : changes) {
-    now.end = change.at;
-    if (now.end > now.begin && (now.compute > 0 || now.communication > 0)) all.push_back(now);
-    now.begin = change.at;
-    now.compute += change.compute;
-    now.communication += change.communication;
-  }
-  return all;
-}
-
-// Of the steps on one GPU.
-class Sweep {
- public:
-  Sweep(const std::vector<Stretch>& stretches, std::vector<Occupancy>& steps)
-      : steps_(steps), own_(steps.size()), left_(steps.size(), 0) {
-    for (const Stretch& one : stretches) {
-      if (one.end <= one.begin) continue;
-      changes_.push_back({one.begin, 1, &one});
-      changes_.push_back({one.end, -1, &one});
-      if (one.step) left_[*one.step] += 2;
-    }
-    std::ranges::stable_sort(changes_, {}, &Change::at);
-  }
-
-  void sweep() {
-    for (const Change& change : changes_) {
-      pass(change.at - now_.begin);
-      now_.begin = change.at;
-      count(now_, change);
-      if (!change.of->step) continue;
-      const std::size_t step = *change.of->step;
-      count(own_[step], change);
-      if (std::ranges::find(begun_, step) == begun_.end()) begun_.push_back(step);
-      if (--left_[step] == 0) std::erase(begun_, step);
-    }
-  }
-
- private:
-  struct Change {
-    sim::Time at;
-    int by;
-    const Stretch* of;
-  };
-
-  static void count(Segment& segment, const Change& change) {
-    (change.of->communicates ? segment.communication : segment.compute) += change.by;
-  }
-  void pass(sim::Time time) {
-    for (const std::size_t step : begun_) {
-      Occupancy& one = steps_[step];
-      one.span += time;
-      if (now_.compute > 0 || now_.communication > 0) one.busy += time;
-      if (own_[step].compute > 0) one.compute += time;
-      if (own_[step].communication > 0) one.communication += time;
-      if (own_[step].communication > 0 && now_.compute > 0) one.overlapped += time;
-    }
-  }
-
-  std::vector<Occupancy>& steps_;
-  std::vector<Change> changes_;
-  std::vector<Segment> own_;        // of each step
-  std::vector<std::size_t> left_;   // changes of each step that are to come
-  std::vector<std::size_t> begun_;  // steps
-  Segment now_;
+  void add(const Stretch& one) { study::add_busy(one.communicates ? communication : compute, one.begin, one.end); }
 };
 
 }  // namespace
@@ -105,19 +27,32 @@ Occupancy occupancy_of(std::span<const Stretch> stretches) {
 
 std::vector<Occupancy> occupancies_of(const StretchesByGpu& stretches, std::size_t steps) {
   std::vector<Occupancy> all(steps);
-  for (const auto& [gpu, of_gpu] : stretches) Sweep(of_gpu, all).sweep();
+  for (const auto& [gpu, of_gpu] : stretches) {
+    Doings whole;
+    std::map<std::size_t, Doings> by_step;
+    for (const Stretch& one : of_gpu) {
+      whole.add(one);
+      if (one.step) by_step[*one.step].add(one);
+    }
+    const study::BusyTimes busy = whole.compute + whole.communication;
+    for (const auto& [step, own] : by_step) {
+      const study::BusyTimes span(hull(own.compute + own.communication));
+      all[step].span += study::length_of(span);
+      all[step].busy += study::length_of(span & busy);
+      all[step].compute += study::length_of(own.compute);
+      all[step].communication += study::length_of(own.communication);
+      all[step].overlapped += study::length_of(own.communication & whole.compute);
+    }
+  }
   return all;
 }
 
 std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches) {
+  Doings whole;
+  for (const Stretch& one : stretches) whole.add(one);
   std::vector<Stretch> exposed;
-  for (const Segment& one : swept(stretches)) {
-    if (one.compute > 0) continue;
-    if (!exposed.empty() && exposed.back().end == one.begin) {
-      exposed.back().end = one.end;
-    } else {
-      exposed.push_back({one.begin, one.end, true});
-    }
+  for (const auto& interval : whole.communication - whole.compute) {
+    exposed.push_back({sim::Time(interval.lower()), sim::Time(interval.upper()), true});
   }
   return exposed;
 }

@@ -85,24 +85,19 @@ struct Computing {
   bool matrix = false, memory = false;
 };
 std::vector<Computing> computing(const Profile& profile, std::int64_t device) {
-  std::map<sim::Time, std::pair<int, int>> changes;
+  std::map<sim::Time, std::array<int, besides>> changes;
   for (const ProfiledWork& work : profile.work) {
     if (profile.streams[work.stream].device != device) continue;
     if (work.kind != WorkKind::matrix && work.kind != WorkKind::memory) continue;
-    const auto add = [&](sim::Time at, int by) {
-      auto& [matrix, memory] = changes[at];
-      (work.kind == WorkKind::matrix ? matrix : memory) += by;
-    };
-    add(work.begin, 1);
-    add(work.end, -1);
+    const std::size_t kind = work.kind == WorkKind::matrix ? 0 : 1;
+    ++changes[work.begin][kind];
+    --changes[work.end][kind];
   }
   std::vector<Computing> all{{sim::Time::min(), false, false}};
-  int matrix = 0;
-  int memory = 0;
+  std::array<int, besides> run{};
   for (const auto& [at, by] : changes) {
-    matrix += by.first;
-    memory += by.second;
-    all.push_back({at, matrix > 0, memory > 0});
+    for (std::size_t kind = 0; kind < besides; ++kind) run[kind] += by[kind];
+    all.push_back({at, run[0] > 0, run[1] > 0});
   }
   return all;
 }
@@ -371,9 +366,6 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
 Run split(const Run& run, int count) {
   if (count <= 1) return run;
   const std::size_t pieces = run.pieces.size();
-  const auto computes = [&](std::size_t i) {
-    return run.pieces[i].kind == PieceKind::matrix || run.pieces[i].kind == PieceKind::memory;
-  };
   std::vector<bool> is_cut(pieces, false);
   const auto waits_at_end = [&](std::size_t i, const auto& visit) {
     for (const After& after : run.pieces[i].after) {
@@ -384,8 +376,9 @@ Run split(const Run& run, int count) {
   for (std::size_t i = 0; i < pieces; ++i) {
     if (run.pieces[i].kind == PieceKind::moving) {
       is_cut[i] = true;
-      waits_at_end(i - 1, [&](std::size_t before) { is_cut[before] = is_cut[before] || computes(before); });
-    } else if (computes(i)) {
+      waits_at_end(i - 1,
+                   [&](std::size_t before) { is_cut[before] = is_cut[before] || run.pieces[before].computes(); });
+    } else if (run.pieces[i].computes()) {
       waits_at_end(i, [&](std::size_t before) {
         if (run.pieces[before].kind == PieceKind::moving) is_cut[i] = true;
       });

@@ -28,6 +28,7 @@ struct Piece {
   sim::Time begin{0}, end{0};               // as traced
   sim::Time alone{0};                       // what it would take with nothing beside it
   std::vector<After> after{};               // places of pieces
+  bool computes() const { return kind == PieceKind::matrix || kind == PieceKind::memory; }
   bool communicates() const {
     return kind == PieceKind::waiting || kind == PieceKind::moving || kind == PieceKind::unknown;
   }

@@ -10,6 +10,7 @@
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/repeated_runs.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::calibrate {
 
@@ -30,148 +31,140 @@ Version as_traced(const Run& run) {
   return traced;
 }
 
-std::vector<Stretch> stretches_of(const Version& version) {
-  std::vector<Stretch> stretches;
-  for (std::size_t i = 0; i < version.played.size(); ++i) {
-    const Piece& piece = version.run->pieces[i];
-    if (piece.work) stretches.push_back({version.played[i].begin, version.played[i].end, piece.communicates()});
-  }
-  return stretches;
-}
-
-// Of several GPUs from the first begin to the last end, and of the rest the mean.
-Occupancy occupancy_of(const Version& version) {
-  std::map<std::int64_t, std::vector<Stretch>> by_device;
-  for (std::size_t i = 0; i < version.played.size(); ++i) {
-    const Piece& piece = version.run->pieces[i];
-    if (!piece.work) continue;
-    by_device[piece.device].push_back({version.played[i].begin, version.played[i].end, piece.communicates()});
-  }
-  const auto devices = static_cast<std::int64_t>(by_device.size());
-  Occupancy mean{.span = occupancy_of(stretches_of(version)).span};
-  for (const auto& [device, stretches] : by_device) {
-    const Occupancy one = occupancy_of(stretches);
-    mean.busy += one.busy / devices;
-    mean.compute += one.compute / devices;
-    mean.communication += one.communication / devices;
-    mean.overlapped += one.overlapped / devices;
-  }
-  return mean;
-}
-
-// Of each step.
-std::vector<Occupancy> occupancies_of(const Version& version, const std::vector<StepWork>& steps,
-                                      const Profile& profile) {
-  const std::vector<std::optional<std::size_t>> step_of = places_in(steps, profile);
+// Of its work, in the steps to which that belongs where these are told.
+StretchesByGpu stretches_of(const Version& version, const std::vector<std::optional<std::size_t>>& step_of = {}) {
   StretchesByGpu stretches;
   for (std::size_t i = 0; i < version.played.size(); ++i) {
     const Piece& piece = version.run->pieces[i];
     if (!piece.work) continue;
+    const auto& [begin, end] = version.played[i];
     stretches[piece.device].push_back(
-        {version.played[i].begin, version.played[i].end, piece.communicates(), step_of[*piece.work]});
+        {begin, end, piece.communicates(), step_of.empty() ? std::nullopt : step_of[*piece.work]});
   }
-  return occupancies_of(stretches, steps.size());
+  return stretches;
 }
 
-std::vector<study::Column> columns_of_times() {
-  return {{"measured_us", "measured", "us", 1},
-          {"replayed_us", "replayed", "us", 1},
-          {"predicted_us", "predicted", "us", 1},
-          {"exposed_us", "exposed", "us", 1},
-          {"overlapped_us", "overlapped", "us", 1}};
+std::vector<Stretch> of_all_gpus(const Version& version) {
+  std::vector<Stretch> all;
+  for (const auto& [gpu, stretches] : stretches_of(version)) all.insert(all.end(), stretches.begin(), stretches.end());
+  return all;
+}
+
+// Of several GPUs from the first begin to the last end, and of the rest the mean.
+Occupancy occupancy_of(const Version& version) {
+  const StretchesByGpu by_gpu = stretches_of(version);
+  const auto gpus = static_cast<std::int64_t>(by_gpu.size());
+  Occupancy mean{.span = occupancy_of(of_all_gpus(version)).span};
+  for (const auto& [gpu, stretches] : by_gpu) {
+    const Occupancy one = occupancy_of(stretches);
+    mean.busy += one.busy / gpus;
+    mean.compute += one.compute / gpus;
+    mean.communication += one.communication / gpus;
+    mean.overlapped += one.overlapped / gpus;
+  }
+  return mean;
 }
 
 struct Versions {
   Version traced, replayed, predicted;
 };
 
-std::vector<study::Cell> cells_of(const Occupancy& traced, const Occupancy& replayed, const Occupancy& predicted) {
-  return {to_microseconds(traced.span), to_microseconds(replayed.span), to_microseconds(predicted.span),
-          to_microseconds(predicted.exposed()), to_microseconds(predicted.overlapped)};
+// Of the whole, or of a step on a GPU.
+struct Times {
+  Occupancy traced, replayed, predicted;
+};
+
+template <class Row>
+std::vector<study::Shown<Row>> shown_of_times() {
+  return {{{"measured_us", "measured", "us", 1}, [](const Row& row) { return row.traced.span; }},
+          {{"replayed_us", "replayed", "us", 1}, [](const Row& row) { return row.replayed.span; }},
+          {{"predicted_us", "predicted", "us", 1}, [](const Row& row) { return row.predicted.span; }},
+          {{"exposed_us", "exposed", "us", 1}, [](const Row& row) { return row.predicted.exposed(); }},
+          {{"overlapped_us", "overlapped", "us", 1}, [](const Row& row) { return row.predicted.overlapped; }}};
 }
 
 study::ResultTable whole_table(const Profile& profile, const Versions& versions, const Version& simulated,
                                const Version& without_waits) {
-  std::vector<study::Column> columns{{"trace", "trace", ""}};
-  std::ranges::move(columns_of_times(), std::back_inserter(columns));
-  columns.push_back({"simulated_us", "replayed without waits", "us", 1});
-  columns.push_back({"without_waits_us", "predicted without waits", "us", 1});
-  study::ResultTable table(std::move(columns));
-  std::vector<study::Cell> cells{profile.file};
-  std::ranges::move(
-      cells_of(occupancy_of(versions.traced), occupancy_of(versions.replayed), occupancy_of(versions.predicted)),
-      std::back_inserter(cells));
-  cells.emplace_back(to_microseconds(occupancy_of(simulated).span));
-  cells.emplace_back(to_microseconds(occupancy_of(without_waits).span));
-  table.add_row(std::move(cells));
-  return table;
+  const Times whole{occupancy_of(versions.traced), occupancy_of(versions.replayed), occupancy_of(versions.predicted)};
+  std::vector<study::Shown<Times>> shown = shown_of_times<Times>();
+  const auto span_of = [](const Version& version) {
+    return [span = occupancy_of(version).span](const Times&) { return span; };
+  };
+  shown.insert(shown.begin(), {{"trace", "trace", ""}, [&](const Times&) { return profile.file; }});
+  shown.push_back({{"simulated_us", "replayed without waits", "us", 1}, span_of(simulated)});
+  shown.push_back({{"without_waits_us", "predicted without waits", "us", 1}, span_of(without_waits)});
+  return table_of(std::span(&whole, 1), shown);
 }
 
 study::ResultTable step_table(const Profile& profile, const Versions& versions) {
-  std::vector<study::Column> columns{{"step", "step", ""}, {"gpu", "GPU", ""}};
-  std::ranges::move(columns_of_times(), std::back_inserter(columns));
-  study::ResultTable table(std::move(columns));
+  struct Row : Times {
+    const StepWork& step;
+  };
   const std::vector<StepWork> steps = steps_of(profile);
-  const auto occupancies = [&](const Version& version) { return occupancies_of(version, steps, profile); };
+  const auto occupancies = [&, step_of = places_in(steps, profile)](const Version& version) {
+    return occupancies_of(stretches_of(version, step_of), steps.size());
+  };
   const std::vector<Occupancy> traced = occupancies(versions.traced);
   const std::vector<Occupancy> replayed = occupancies(versions.replayed);
   const std::vector<Occupancy> predicted = occupancies(versions.predicted);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::vector<study::Cell> cells{steps[i].name, steps[i].device};
-    std::ranges::move(cells_of(traced[i], replayed[i], predicted[i]), std::back_inserter(cells));
-    table.add_row(std::move(cells));
-  }
-  return table;
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < steps.size(); ++i) rows.push_back({{traced[i], replayed[i], predicted[i]}, steps[i]});
+  std::vector<study::Shown<Row>> shown{{{"step", "step", ""}, [](const Row& row) { return row.step.name; }},
+                                       {{"gpu", "GPU", ""}, [](const Row& row) { return row.step.device; }}};
+  std::ranges::move(shown_of_times<Row>(), std::back_inserter(shown));
+  return table_of(rows, shown);
 }
 
 study::ResultTable part_table(const Versions& versions) {
-  study::ResultTable table({{"version", "", ""},
-                            {"span_us", "first to last", "us", 1},
-                            {"compute_us", "compute", "us", 1},
-                            {"communication_us", "communication", "us", 1},
-                            {"exposed_us", "exposed", "us", 1},
-                            {"overlapped_us", "overlapped", "us", 1},
-                            {"idle_us", "idle", "us", 1}});
+  struct Row : Occupancy {
+    std::string version;
+  };
+  std::vector<Row> rows;
   for (const Version* const one : {&versions.traced, &versions.replayed, &versions.predicted}) {
-    const Occupancy all = occupancy_of(*one);
-    table.add_row({one->name, to_microseconds(all.span), to_microseconds(all.compute),
-                   to_microseconds(all.communication), to_microseconds(all.exposed()), to_microseconds(all.overlapped),
-                   to_microseconds(all.idle())});
+    rows.push_back({occupancy_of(*one), one->name});
   }
-  return table;
+  return study::table_of<Row>(rows, {{{"version", "", ""}, &Row::version},
+                                     {{"span_us", "first to last", "us", 1}, &Row::span},
+                                     {{"compute_us", "compute", "us", 1}, &Row::compute},
+                                     {{"communication_us", "communication", "us", 1}, &Row::communication},
+                                     {{"exposed_us", "exposed", "us", 1}, &Row::exposed},
+                                     {{"overlapped_us", "overlapped", "us", 1}, &Row::overlapped},
+                                     {{"idle_us", "idle", "us", 1}, &Row::idle}});
 }
 
 // Of all of a sort the middle, and of their traced times the least, too: of one that came last there was no wait.
 study::ResultTable collective_table(const Profile& profile, const Run& run, const Version& simulated,
                                     Contention& before) {
-  study::ResultTable table({{"collective", "collective", ""},
-                            {"count", "count", ""},
-                            {"traced_us", "traced, median", "us", 1},
-                            {"least_us", "least", "us", 1},
-                            {"last_us", "of the last rank, median", "us", 1},
-                            {"simulated_us", "simulated, median", "us", 1},
-                            {"alone_us", "simulated alone", "us", 1}});
-  struct Times {
-    std::vector<double> traced, simulated, last;
+  struct Sort {
+    const models::CollectiveSpec& collective;
+    std::vector<double> traced{}, simulated{}, last{};
   };
-  std::vector<Times> times(run.collectives.size());
+  std::vector<Sort> sorts;
+  for (const models::CollectiveSpec& collective : run.collectives) sorts.push_back({collective});
   for (std::size_t i = 0; i < run.pieces.size(); ++i) {
     const Piece& piece = run.pieces[i];
     if (!piece.collective) continue;
     const ProfiledWork& work = profile.work[*piece.work];
-    times[*piece.collective].traced.push_back(to_microseconds(work.end - work.begin));
-    if (work.least) times[*piece.collective].last.push_back(to_microseconds(*work.least));
-    times[*piece.collective].simulated.push_back(to_microseconds(simulated.played[i].end - simulated.played[i].begin));
+    Sort& sort = sorts[*piece.collective];
+    sort.traced.push_back(to_microseconds(work.end - work.begin));
+    if (work.least) sort.last.push_back(to_microseconds(*work.least));
+    sort.simulated.push_back(to_microseconds(simulated.played[i].end - simulated.played[i].begin));
   }
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const Percentiles traced = percentiles_of(times[i].traced);
-    table.add_row({study::to_string(study::Work(run.collectives[i])), static_cast<std::int64_t>(times[i].traced.size()),
-                   traced.median, *std::ranges::min_element(times[i].traced),
-                   times[i].last.empty() ? study::Cell() : percentiles_of(times[i].last).median,
-                   percentiles_of(times[i].simulated).median,
-                   to_microseconds(*before.tenant(run.collectives[i]).alone)});
-  }
-  return table;
+  const auto median = [](std::vector<double> Sort::*times) {
+    return [times](const Sort& sort) {
+      return (sort.*times).empty() ? study::Cell() : percentiles_of(sort.*times).median;
+    };
+  };
+  return study::table_of<Sort>(
+      sorts,
+      {{{"collective", "collective", ""}, [](const Sort& sort) { return to_string(study::Work(sort.collective)); }},
+       {{"count", "count", ""}, [](const Sort& sort) { return sort.traced.size(); }},
+       {{"traced_us", "traced, median", "us", 1}, median(&Sort::traced)},
+       {{"least_us", "least", "us", 1}, [](const Sort& sort) { return std::ranges::min(sort.traced); }},
+       {{"last_us", "of the last rank, median", "us", 1}, median(&Sort::last)},
+       {{"simulated_us", "simulated, median", "us", 1}, median(&Sort::simulated)},
+       {{"alone_us", "simulated alone", "us", 1},
+        [&](const Sort& sort) { return before.tenant(sort.collective).alone; }}});
 }
 
 // How far off collectives beside compute are simulated of which other ranks tell the time without waits.
@@ -192,15 +185,11 @@ std::optional<Percentiles> errors_without_waits(const Profile& profile, const Ru
 // nobody would see the gaps.
 study::TimelineChart timeline(const Profile& profile, const Versions& versions) {
   study::TimelineChart chart{.id = "timeline", .title = "Streams over time, traced and predicted"};
+  // In the order of PieceKind.
   chart.series = {"matrix products",      "other kernels",           "copies to and from the host",
                   "collective, waiting",  "collective, moving data", "collective, as traced",
                   "exposed communication"};
-  const auto series = [](const Piece& piece) {
-    if (piece.kind == PieceKind::matrix) return 0U;
-    if (piece.kind == PieceKind::memory) return 1U;
-    if (piece.kind == PieceKind::other) return 2U;
-    return piece.kind == PieceKind::waiting ? 3U : piece.kind == PieceKind::moving ? 4U : 5U;
-  };
+  const auto series = [](const Piece& piece) { return static_cast<std::size_t>(piece.kind); };
   constexpr double shares = 1000.0;  // of the whole, that can be told apart
   const sim::Time zero = profile.begin();
   const bool several = std::ranges::any_of(
@@ -228,7 +217,7 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
       }
     }
     study::TimelineRow& exposed = rows.emplace_back(study::TimelineRow{version->name + ": exposed", {}});
-    for (const Stretch& one : exposed_communication(stretches_of(*version))) {
+    for (const Stretch& one : exposed_communication(of_all_gpus(*version))) {
       const double begin = to_microseconds(one.begin - zero);
       exposed.bars.push_back({begin, to_microseconds(one.end - zero), chart.series.size() - 1, "exposed"});
     }
@@ -294,29 +283,21 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
     notes.push_back(
         fmt::format("The model gives collectives {:.1f} us more than they took.", to_microseconds(run.beyond)));
   }
-  if (dependencies.by_time > 0) {
-    notes.push_back(fmt::format(
-        "{} times the order of work is known by time alone: its stream was free and its launch past, and it began when "
-        "work elsewhere had ended, which it is taken to have waited for. The profiler tells such waits with "
-        "enable_cuda_sync_events.",
-        dependencies.by_time));
-  }
-  if (profile.unnamed_waits > 0) {
-    notes.push_back(
-        fmt::format("{} waits of streams are not told with what they wait for: those that held nothing up in the trace "
-                    "hold nothing "
-                    "up here, even where what they wait for comes later.",
-                    profile.unnamed_waits));
-  }
-  if (dependencies.for_room > 0) {
-    notes.push_back(fmt::format(
-        "{} times work began while kernels of other streams ran, as if these had left it no room before: it keeps its "
-        "distance from their begin.",
-        dependencies.for_room));
-  }
-  if (dependencies.unexplained > 0) {
-    notes.push_back(fmt::format("{} times work began later than anything in the trace explains: it keeps its distance.",
-                                dependencies.unexplained));
+  const std::pair<std::size_t, const char*> counts[] = {
+      {dependencies.by_time,
+       "{} times the order of work is known by time alone: its stream was free and its launch past, and it began when "
+       "work elsewhere had ended, which it is taken to have waited for. The profiler tells such waits with "
+       "enable_cuda_sync_events."},
+      {profile.unnamed_waits,
+       "{} waits of streams are not told with what they wait for: those that held nothing up in the trace hold nothing "
+       "up here, even where what they wait for comes later."},
+      {dependencies.for_room,
+       "{} times work began while kernels of other streams ran, as if these had left it no room before: it keeps its "
+       "distance from their begin."},
+      {dependencies.unexplained,
+       "{} times work began later than anything in the trace explains: it keeps its distance."}};
+  for (const auto& [count, text] : counts) {
+    if (count > 0) notes.push_back(fmt::format(fmt::runtime(text), count));
   }
   for (const auto& [why, count] : after.by_library()) {
     notes.push_back(fmt::format("Sorts of collectives that stay with the library's kernels: {} ({}).", count, why));

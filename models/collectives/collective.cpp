@@ -45,7 +45,7 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   if (std::ranges::find(abilities.kinds, spec.kind) == abilities.kinds.end()) {
     std::vector<std::string_view> names;
     for (const CollectiveKind kind : abilities.kinds) names.push_back(to_string(kind));
-    return fmt::format("{} has no {}: what it can do is {}", abilities.name, to_string(spec.kind),
+    return fmt::format("{} has no {}: what it can do is {}", to_string(spec.backend), to_string(spec.kind),
                        fmt::join(names, ", "));
   }
   const SdmaSpec& sdma = platform.gpu.sdma;

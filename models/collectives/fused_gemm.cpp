@@ -18,8 +18,6 @@ namespace {
 constexpr std::int64_t nothing = -1;
 constexpr std::int64_t its_turn_is_there = 1;
 
-bool is_all_reduce(const FusedSpec& spec) { return spec.kind == CollectiveKind::all_reduce; }
-
 std::int64_t portion_of(std::int64_t whole, std::int64_t count, std::int64_t index) {
   return whole * (index + 1) / count - whole * index / count;
 }
@@ -28,7 +26,7 @@ std::int64_t portion_of(std::int64_t whole, std::int64_t count, std::int64_t ind
 std::vector<FusedTransfer> ring_transfers(const FusedSpec& spec, std::int64_t gpus) {
   std::vector<FusedTransfer> transfers;
   const std::int64_t around = gpus - 1;
-  const std::int64_t hops = is_all_reduce(spec) ? 2 * around : around;
+  const std::int64_t hops = spec.all_reduces() ? 2 * around : around;
   for (std::int64_t hop = 0; hop < hops; ++hop) {
     for (std::int64_t piece = 0; piece < spec.pieces; ++piece) {
       const std::int64_t here = hop * spec.pieces + piece;
@@ -54,7 +52,7 @@ std::vector<FusedTransfer> direct_transfers(const FusedSpec& spec, std::int64_t 
         transfers.push_back({first + distance - 1, static_cast<int>(distance), first + gpus - 1, false});
       }
     }
-    for (std::int64_t distance = 1; is_all_reduce(spec) && distance < gpus; ++distance) {
+    for (std::int64_t distance = 1; spec.all_reduces() && distance < gpus; ++distance) {
       const std::int64_t sum = round * gpus + gpus - 1;
       transfers.push_back({sum, static_cast<int>(distance), gpus * spec.pieces + round, true, true});
     }
@@ -86,7 +84,7 @@ void FusedGemm::add_side(int gpu) {
   const std::int64_t shards = gpus_;
   const std::int64_t computed = spec_.gathers() ? 0 : shards * spec_.pieces;
   const std::int64_t rounds = spec_.path == FusedPath::ring ? (shards - 1) * spec_.pieces : spec_.pieces;
-  const std::int64_t count = computed + (spec_.gathers() || is_all_reduce(spec_) ? rounds : 0);
+  const std::int64_t count = computed + (spec_.gathers() || spec_.all_reduces() ? rounds : 0);
   for (std::int64_t i = 0; i < count; ++i) {
     Piece& piece = side->pieces.emplace_back();
     if (i < computed) piece.tiles = portion_of(tiles_, computed, i);

@@ -15,8 +15,6 @@ constexpr std::int64_t most_pieces = 8;  // of a shard, as FiCCO has it (arXiv 2
 
 }  // namespace
 
-std::string_view to_string(FusedPath path) { return path == FusedPath::ring ? "ring" : "direct"; }
-
 std::string to_string(const FusedSpec& spec) {
   return fmt::format("gemm {} fused with {} {}, {}{}, {} pieces a shard", to_string(spec.gemm), to_string(spec.path),
                      to_string(spec.kind), to_string(spec.trigger), spec.stores ? ", stored by it" : "", spec.pieces);
@@ -57,7 +55,6 @@ bool ends_with_kernel(const FusedSpec& spec, const PlatformSpec& platform) {
 
 std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform) {
   const int gpus = spec.gpus_of(platform.gpus);
-  const bool all_reduces = spec.kind == CollectiveKind::all_reduce;
   if (!spec.gathers() && !spec.reduces() && spec.kind != CollectiveKind::all_to_all) {
     return "a GEMM is fused with the all_gather that feeds it, or with a reduce_scatter, an all_reduce or an "
            "all_to_all of its result";
@@ -68,7 +65,7 @@ std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform) 
   if (spec.path == FusedPath::ring && spec.kind == CollectiveKind::all_to_all) {
     return "an all_to_all is exchanged directly: path: direct is accepted";
   }
-  if (all_reduces && !platform.gpu.memory.adds()) {
+  if (spec.all_reduces() && !platform.gpu.memory.adds()) {
     return "pieces of an all_reduce go on when memory has added them up: gpu.memory.near_memory hbm or infinity_cache "
            "is accepted, or kind: reduce_scatter";
   }
@@ -95,7 +92,7 @@ std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform) 
   const SdmaSpec& sdma = platform.gpu.sdma;
   const bool on_ring = spec.path == FusedPath::ring;
   const int queues = std::max(1, (on_ring ? 1 : sdma.engines - sdma.host_engines) * sdma.queues_per_engine);
-  const int of_all_queues = (all_reduces ? 2 : 1) * (on_ring ? 1 : gpus - 1);
+  const int of_all_queues = (spec.all_reduces() ? 2 : 1) * (on_ring ? 1 : gpus - 1);
   const int programs = (of_all_queues - 1 + queues) / queues;
   TransferCommand transfer;
   transfer.source.bytes = shard_bytes(spec, gpus) / static_cast<double>(spec.pieces);

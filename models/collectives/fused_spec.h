@@ -10,6 +10,7 @@
 #include "models/platform/collective_spec.h"
 #include "models/platform/gemm_shape.h"
 #include "models/platform/platform_spec.h"
+#include "sim/config/choice.h"
 
 namespace c3sim::models {
 
@@ -17,7 +18,8 @@ enum class FusedPath {
   direct,  // each GPU sends to every other what that one is due; a round has a piece for each
   ring     // from neighbour to neighbour, shard after shard
 };
-std::string_view to_string(FusedPath path);
+constexpr auto all_names(FusedPath) { return sim::names("direct", "ring"); }
+using sim::to_string;
 
 struct FusedSpec {
   GemmShape gemm;
@@ -31,7 +33,8 @@ struct FusedSpec {
 
   int gpus_of(int node) const { return gpus > 0 ? gpus : node; }
   bool gathers() const { return kind == CollectiveKind::all_gather; }
-  bool reduces() const { return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_reduce; }
+  bool all_reduces() const { return kind == CollectiveKind::all_reduce; }
+  bool reduces() const { return kind == CollectiveKind::reduce_scatter || all_reduces(); }
   auto operator<=>(const FusedSpec&) const = default;
 };
 

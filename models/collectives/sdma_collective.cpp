@@ -31,7 +31,7 @@ bool does(const SdmaPlan& plan, CollectiveKind kind) { return std::ranges::count
 std::string plans_for(CollectiveKind kind) {
   std::vector<std::string_view> names;
   for (const SdmaPlan& plan : sdma_plans()) {
-    if (does(plan, kind)) names.push_back(plan.name);
+    if (does(plan, kind)) names.push_back(to_string(plan.variant));
   }
   const std::span<const std::string_view> all(names);
   return fmt::format("{} or {}", fmt::join(all.first(all.size() - 1), ", "), all.back());
@@ -70,7 +70,7 @@ std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& s
     return "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true";
   }
   if (!does(plan, spec.kind)) {
-    return fmt::format("variant {} does not exist for {}; use {}", plan.name, to_string(spec.kind),
+    return fmt::format("variant {} does not exist for {}; use {}", to_string(spec.variant), to_string(spec.kind),
                        plans_for(spec.kind));
   }
   if (spec.engines < 1 || spec.engines > link_engines) {

@@ -71,18 +71,6 @@ Kernel kernel_of(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirty, con
 
 }  // namespace
 
-std::string_view to_string(RemoteAccess access) {
-  switch (access) {
-    case RemoteAccess::store:
-      return "store";
-    case RemoteAccess::uncached_store:
-      return "uncached_store";
-    case RemoteAccess::load:
-      break;
-  }
-  return "load";
-}
-
 std::string to_string(const RemoteKernelSpec& spec) {
   std::string peers;
   for (const int peer : spec.peers) peers += (peers.empty() ? "" : ", ") + device_name(peer);

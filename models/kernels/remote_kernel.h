@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/node.h"
+#include "sim/config/choice.h"
 #include "sim/task.h"
 #include "sim/units.h"
 
@@ -19,6 +20,8 @@ enum class RemoteAccess {
   uncached_store,  // into fine-grained memory, which an L2 does not keep
   load
 };
+constexpr auto all_names(RemoteAccess) { return sim::names("store", "uncached_store", "load"); }
+using sim::to_string;
 
 struct RemoteKernelSpec {
   int gpu = 0;             // that runs it
@@ -30,7 +33,6 @@ struct RemoteKernelSpec {
   auto operator<=>(const RemoteKernelSpec&) const = default;
 };
 
-std::string_view to_string(RemoteAccess access);      // "store"
 std::string to_string(const RemoteKernelSpec& spec);  // "store of 64MiB by gpu0, 16 workgroups, to gpu1"
 
 // Why a node of so many GPUs cannot run it, in one sentence that says what would be accepted; empty if it can.

@@ -4,34 +4,6 @@
 
 namespace c3sim::models {
 
-std::string_view to_string(ResourceKind kind) {
-  switch (kind) {
-    case ResourceKind::l2:
-      return "L2";
-    case ResourceKind::xcd_ports:
-      return "XCD ports";
-    case ResourceKind::infinity_cache:
-      return "Infinity Cache";
-    case ResourceKind::hbm:
-      return "HBM";
-    case ResourceKind::link:
-      return "link";
-    case ResourceKind::remote_reads:
-      return "reads of other GPUs under way";
-    case ResourceKind::host_link:
-      return "host link";
-    case ResourceKind::engine:
-      return "engine payload rate";
-    case ResourceKind::pulls:
-      return "turns of pulls";
-    case ResourceKind::adders:
-      return "adders near memory";
-    case ResourceKind::meter:
-      return "meter";
-  }
-  return "";
-}
-
 std::optional<Mechanism> mechanism_of(ResourceKind kind) {
   switch (kind) {
     case ResourceKind::l2:

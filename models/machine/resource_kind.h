@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "models/platform/interference.h"
+#include "sim/config/choice.h"
 #include "sim/resource_network.h"
 
 namespace c3sim::models {
@@ -26,7 +27,11 @@ enum class ResourceKind : std::uint32_t {
   meter,
 };
 
-std::string_view to_string(ResourceKind kind);  // for people: "Infinity Cache"
+constexpr auto all_names(ResourceKind) {  // for people
+  return sim::names("L2", "XCD ports", "Infinity Cache", "HBM", "link", "reads of other GPUs under way", "host link",
+                    "engine payload rate", "turns of pulls", "adders near memory", "meter");
+}
+using sim::to_string;
 
 // The mechanism by which tenants slow each other down there; none where they do even on a machine without any.
 std::optional<Mechanism> mechanism_of(ResourceKind kind);

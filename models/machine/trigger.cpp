@@ -45,6 +45,12 @@ constexpr std::array<TriggerPolicy, 4> policies{
 
 std::span<const TriggerPolicy> trigger_policies() { return policies; }
 
+std::vector<sim::Choice<TriggerChoice>> all_choices(TriggerChoice) {
+  std::vector<sim::Choice<TriggerChoice>> choices;
+  for (const TriggerPolicy& policy : policies) choices.emplace_back(policy.name, TriggerChoice{choices.size()});
+  return choices;
+}
+
 TriggerChoice trigger_named(std::string_view name) {
   const auto named = std::ranges::find(policies, name, &TriggerPolicy::name);
   SIM_CHECK(named != policies.end() && "a name of a policy");

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "sim/config/choice.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -44,6 +46,7 @@ struct TriggerChoice {
 };
 inline const TriggerPolicy& policy_of(TriggerChoice choice) { return trigger_policies()[choice.place]; }
 inline std::string_view to_string(TriggerChoice choice) { return policy_of(choice).name; }
+std::vector<sim::Choice<TriggerChoice>> all_choices(TriggerChoice);
 // The one of that name, which there is.
 TriggerChoice trigger_named(std::string_view name);
 

@@ -7,29 +7,13 @@
 
 namespace c3sim::models {
 
-std::string_view to_string(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_gather:
-      return "all_gather";
-    case CollectiveKind::all_to_all:
-      return "all_to_all";
-    case CollectiveKind::all_reduce:
-      return "all_reduce";
-    case CollectiveKind::reduce_scatter:
-      return "reduce_scatter";
-    case CollectiveKind::broadcast:
-      return "broadcast";
-  }
-  return "";
-}
-
 std::span<const BackendAbilities> backends() {
   using enum CollectiveKind;
   static const std::array<BackendAbilities, 4> abilities{{
-      {Backend::rccl, "rccl", {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
-      {Backend::sdma, "sdma", {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
-      {Backend::one_shot, "one_shot", {all_gather, all_reduce, reduce_scatter}},
-      {Backend::two_shot, "two_shot", {all_reduce}},
+      {Backend::rccl, {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
+      {Backend::sdma, {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
+      {Backend::one_shot, {all_gather, all_reduce, reduce_scatter}},
+      {Backend::two_shot, {all_reduce}},
   }};
   return abilities;
 }
@@ -38,16 +22,13 @@ const BackendAbilities& abilities_of(Backend backend) {
   return *std::ranges::find(backends(), backend, &BackendAbilities::backend);
 }
 
-std::string_view to_string(Backend backend) { return abilities_of(backend).name; }
-
 std::span<const SdmaPlan> sdma_plans() {
   using enum CollectiveKind;
   static const std::array<SdmaPlan, 4> plans{{
-      {SdmaVariant::pcpy, "pcpy", {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
-      {SdmaVariant::bcst, "bcst", {all_gather, broadcast}},
-      {.variant = SdmaVariant::swap, .name = "swap", .kinds = {all_to_all}, .in_place = true, .gpus_alike = false},
+      {SdmaVariant::pcpy, {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
+      {SdmaVariant::bcst, {all_gather, broadcast}},
+      {.variant = SdmaVariant::swap, .kinds = {all_to_all}, .in_place = true, .gpus_alike = false},
       {.variant = SdmaVariant::b2b,
-       .name = "b2b",
        .kinds = {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast},
        .many_engines = true},
   }};
@@ -55,8 +36,6 @@ std::span<const SdmaPlan> sdma_plans() {
 }
 
 const SdmaPlan& plan_of(SdmaVariant variant) { return *std::ranges::find(sdma_plans(), variant, &SdmaPlan::variant); }
-
-std::string_view to_string(SdmaVariant variant) { return plan_of(variant).name; }
 
 sim::BytesPerSecond bus_bandwidth(const CollectiveSpec& spec, sim::Time time) {
   const double peers_share = static_cast<double>(spec.gpus - 1) / static_cast<double>(spec.gpus);

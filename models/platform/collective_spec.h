@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/platform/host_spec.h"
+#include "sim/config/choice.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -18,12 +19,18 @@ enum class CollectiveKind { all_gather, all_to_all, all_reduce, reduce_scatter, 
 // What moves the data.
 enum class Backend { rccl, sdma, one_shot, two_shot };
 enum class SdmaVariant { pcpy, bcst, swap, b2b };
+// The names used on the command line and in results.
+constexpr auto all_names(CollectiveKind) {
+  return sim::names("all_gather", "all_to_all", "all_reduce", "reduce_scatter", "broadcast");
+}
+constexpr auto all_names(Backend) { return sim::names("rccl", "sdma", "one_shot", "two_shot"); }
+constexpr auto all_names(SdmaVariant) { return sim::names("pcpy", "bcst", "swap", "b2b"); }
+using sim::to_string;
 
 // By kernels, rather than on copy engines.
 constexpr bool by_kernels(Backend backend) { return backend != Backend::sdma; }
 struct BackendAbilities {
   Backend backend;
-  std::string_view name;
   std::vector<CollectiveKind> kinds;  // that it can do
 };
 std::span<const BackendAbilities> backends();
@@ -32,7 +39,6 @@ const BackendAbilities& abilities_of(Backend backend);
 // A plan by which engines do collectives; what it queues on them is in models/collectives/algorithm.h.
 struct SdmaPlan {
   SdmaVariant variant;
-  std::string_view name;
   std::vector<CollectiveKind> kinds;  // that it can do
   bool in_place = false;              // buffers are exchanged: what arrives lies where what was sent lay
   bool many_engines = false;          // CollectiveSpec::engines is its choice
@@ -70,11 +76,6 @@ inline constexpr int most_channels = 4096;
 
 // Whether all GPUs of a node of `gpus` do the same at the same time, so that one can stand for all.
 bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads);
-
-// The name used on the command line and in results: "all_gather", "rccl", "pcpy".
-std::string_view to_string(CollectiveKind kind);
-std::string_view to_string(Backend backend);
-std::string_view to_string(SdmaVariant variant);
 
 // Bus bandwidth as RCCL's tests define it: the payload per GPU and link direction over the time. 7/8 * bytes / time for
 // all-gather, all-to-all and reduce-scatter on 8 GPUs, twice that for all-reduce, bytes / time for broadcast.

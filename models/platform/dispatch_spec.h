@@ -1,6 +1,7 @@
 // How workgroups of queued kernels reach the CUs.
 #pragma once
 
+#include "sim/config/choice.h"
 #include "sim/config/config_section.h"
 #include "sim/units.h"
 
@@ -11,6 +12,7 @@ enum class DispatchPolicy {
   oldest_first,  // the kernel that came first, until its last workgroup has been placed
   rotation       // the same, but a queue that has held the turn for a quantum passes it on
 };
+constexpr auto all_names(DispatchPolicy) { return sim::names("oldest_first", "rotation"); }
 
 // How the pieces of a kernel's work reach the CUs.
 enum class Dealing {

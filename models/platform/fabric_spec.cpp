@@ -1,19 +1,13 @@
 #include "models/platform/fabric_spec.h"
 
-#include <array>
-#include <string_view>
-#include <utility>
-
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
 
 FabricSpec FabricSpec::read(sim::Section section, int gpus) {
-  static constexpr std::array<std::pair<std::string_view, Topology>, 2> topologies{
-      {{"mesh", Topology::mesh}, {"switch", Topology::fabric_switch}}};
   FabricSpec spec;
   spec.gpus = gpus;
-  spec.topology = section.choice<Topology>("topology", topologies);
+  spec.topology = section.choice<Topology>("topology", sim::choices_of<Topology>());
   spec.link_rate = section.rate("link_rate", limits::rate);
   spec.peak_link_rate = section.rate("peak_link_rate", limits::rate);
   spec.reverse_share = section.number("reverse_share", 0.0, 1.0);

@@ -1,6 +1,7 @@
 // What the links between GPUs, and to the host, can do.
 #pragma once
 
+#include "sim/config/choice.h"
 #include "sim/config/config_section.h"
 #include "sim/loaded_latency.h"
 #include "sim/units.h"
@@ -8,6 +9,7 @@
 namespace c3sim::models {
 
 enum class Topology { mesh, fabric_switch };
+constexpr auto all_names(Topology) { return sim::names("mesh", "switch"); }
 
 struct FabricSpec {
   Topology topology = Topology::mesh;

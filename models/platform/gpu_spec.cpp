@@ -1,5 +1,7 @@
 #include "models/platform/gpu_spec.h"
 
+#include <string_view>
+
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
@@ -14,20 +16,21 @@ StreamSpec StreamSpec::read(sim::Section section) {
   return spec;
 }
 
-GpuSpec GpuSpec::read(sim::Section section, int gpus, const GemmKernelTables& tables) {
-  GpuSpec spec;
-  const int xcds = static_cast<int>(section.integer("xcds", 1, 64));
-  spec.cus_per_xcd = static_cast<int>(section.integer("cus_per_xcd", 1, 1024));
-  spec.memory = MemorySpec::read(section.section("memory"), xcds);
-  spec.streams = StreamSpec::read(section.section("streams"));
-  spec.dispatch = DispatchSpec::read(section.section("dispatch"));
-  spec.cu = CuResources::read(section.section("cu"));
-  spec.vector_flops_per_cycle_per_cu = section.number("vector_flops_per_cycle_per_cu", 0.0, 1e6, 0.0);
-  spec.gemm = GemmSpec::read(section.section("gemm"), spec.cu, tables);
-  if (section.has("attention")) spec.attention = AttentionSpec::read(section.section("attention"));
-  spec.power = PowerSpec::read(section.section("power"));
-  spec.sdma = SdmaSpec::read(section.section("sdma"), gpus);
-  return spec;
+void GpuSpec::read(sim::Section section, int gpus, const GemmKernelTables& tables, bool all) {
+  if (all) {
+    memory.xcds = static_cast<int>(section.integer("xcds", 1, 64));
+    cus_per_xcd = static_cast<int>(section.integer("cus_per_xcd", 1, 1024));
+    vector_flops_per_cycle_per_cu = section.number("vector_flops_per_cycle_per_cu", 0.0, 1e6, 0.0);
+  }
+  const auto is_due = [&](std::string_view key) { return all || section.has(key); };
+  if (is_due("memory")) memory = MemorySpec::read(section.section("memory"), memory.xcds);
+  if (is_due("streams")) streams = StreamSpec::read(section.section("streams"));
+  if (is_due("dispatch")) dispatch = DispatchSpec::read(section.section("dispatch"));
+  if (is_due("cu")) cu = CuResources::read(section.section("cu"));
+  if (is_due("gemm")) gemm = GemmSpec::read(section.section("gemm"), cu, tables);
+  if (section.has("attention")) attention = AttentionSpec::read(section.section("attention"));
+  if (is_due("power")) power = PowerSpec::read(section.section("power"));
+  if (is_due("sdma")) sdma = SdmaSpec::read(section.section("sdma"), gpus);
 }
 
 }  // namespace c3sim::models

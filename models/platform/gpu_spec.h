@@ -45,8 +45,9 @@ struct GpuSpec {
     return cus() * gemm.precision(dtype).value().flops_per_cycle_per_cu * power.highest_clock.value();
   }
 
-  // `gpus` is the size of the node.
-  static GpuSpec read(sim::Section section, int gpus, const GemmKernelTables& tables);
+  // Reads all of it, or those of its sections that are there: then the rest stays as it is. `gpus` is the size of the
+  // node.
+  void read(sim::Section section, int gpus, const GemmKernelTables& tables, bool all);
 };
 
 }  // namespace c3sim::models

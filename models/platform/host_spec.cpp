@@ -1,9 +1,5 @@
 #include "models/platform/host_spec.h"
 
-#include <array>
-#include <utility>
-#include <vector>
-
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
@@ -36,25 +32,11 @@ CopyCallsSpec CopyCallsSpec::read(sim::Section section) {
   return copies;
 }
 
-std::string_view to_string(HostThreads threads) { return threads == HostThreads::one ? "one" : "per_gpu"; }
-
-std::string_view to_string(Protocol protocol) {
-  constexpr std::array<std::string_view, all_protocols.size()> names{"steady", "shot", "rounds"};
-  return names[static_cast<std::size_t>(protocol)];
-}
-
 HostSpec HostSpec::read(sim::Section section) {
-  using enum HostThreads;
-  const std::array<std::pair<std::string_view, HostThreads>, 2> threads{
-      {{to_string(one), one}, {to_string(per_gpu), per_gpu}}};
-  static constexpr std::array<std::pair<std::string_view, HostWait>, 2> waits{
-      {{"polling", HostWait::polling}, {"interrupt", HostWait::interrupt}}};
-  std::vector<std::pair<std::string_view, Protocol>> protocols;
-  for (const Protocol protocol : all_protocols) protocols.emplace_back(to_string(protocol), protocol);
   HostSpec spec;
-  spec.threads = section.choice<HostThreads>("threads", threads);
-  spec.wait = section.choice<HostWait>("wait", waits);
-  spec.protocol = section.choice<Protocol>("protocol", protocols);
+  spec.threads = section.choice<HostThreads>("threads", sim::choices_of<HostThreads>());
+  spec.wait = section.choice<HostWait>("wait", sim::choices_of<HostWait>());
+  spec.protocol = section.choice<Protocol>("protocol", sim::choices_of<Protocol>());
   spec.submission = SubmissionCosts::read(section);
   spec.interrupt_latency = section.time("interrupt_latency", limits::latency);
   spec.kernel_launch = section.time("kernel_launch", limits::latency);

@@ -1,9 +1,7 @@
 // What the host's threads and its runtime charge.
 #pragma once
 
-#include <array>
-#include <string_view>
-
+#include "sim/config/choice.h"
 #include "sim/config/config_section.h"
 #include "sim/units.h"
 
@@ -41,15 +39,14 @@ struct CopyCallsSpec {
 
 enum class HostThreads { one, per_gpu };     // one thread loops over all GPUs, or each GPU has its own
 enum class HostWait { polling, interrupt };  // how a thread learns that an engine has finished
-
-std::string_view to_string(HostThreads threads);  // as in the platform file: "one", "per_gpu"
+constexpr auto all_names(HostThreads) { return sim::names("one", "per_gpu"); }
+constexpr auto all_names(HostWait) { return sim::names("polling", "interrupt"); }
 
 // How runs are measured: back to back after warm-up, as papers do; once, from rest; or again and again, each when the
 // host knows that all of the one before has ended.
 enum class Protocol { steady, shot, rounds };
-inline constexpr std::array all_protocols{Protocol::steady, Protocol::shot, Protocol::rounds};
-
-std::string_view to_string(Protocol protocol);  // "steady", "shot", "rounds"
+constexpr auto all_names(Protocol) { return sim::names("steady", "shot", "rounds"); }
+using sim::to_string;
 
 struct HostSpec {
   HostThreads threads = HostThreads::one;

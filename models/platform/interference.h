@@ -4,11 +4,11 @@
 // masks (cu_loss, dispatch_wait).
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstddef>
 #include <span>
-#include <string_view>
+
+#include "sim/config/choice.h"
 
 namespace c3sim::models {
 
@@ -38,15 +38,15 @@ enum class Mechanism {
   link,            // each tenant has links of its own; a GEMM uses none
   clock,           // each tenant runs at the clock that its own power allows
 };
-inline constexpr std::array all_mechanisms{
-    Mechanism::awake,          Mechanism::cold, Mechanism::undershoot,     Mechanism::cu_loss,
-    Mechanism::dispatch_wait,  Mechanism::l2,   Mechanism::infinity_cache, Mechanism::hbm,
-    Mechanism::loaded_latency, Mechanism::link, Mechanism::clock};
+constexpr auto all_names(Mechanism) {
+  return sim::names("awake", "cold", "undershoot", "cu_loss", "dispatch_wait", "l2", "infinity_cache", "hbm",
+                    "loaded_latency", "link", "clock");
+}
+using sim::to_string;
+inline constexpr auto all_mechanisms = sim::all_of<Mechanism>();
 
 // Of these those by which tenants share: all but the three of what came before.
 inline constexpr std::span sharing_mechanisms = std::span(all_mechanisms).subspan(3);
-
-std::string_view to_string(Mechanism mechanism);  // "cu_loss"
 
 // Some of the mechanisms: those that a machine is without.
 class Mechanisms {

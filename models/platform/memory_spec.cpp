@@ -56,17 +56,17 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.queueing_factor = section.number("queueing_factor", 0.0, 100.0);
   spec.collective_channels = section.number("collective_channels", 0.0, 0.99);
   spec.collectives_first = section.flag("collectives_first");
-  spec.arbitration = section.choice<Arbitration>("arbitration", arbitration_names, Arbitration::off);
+  spec.arbitration = section.choice<Arbitration>("arbitration", sim::choices_of<Arbitration>(), Arbitration::off);
   spec.arbitration_threshold = section.number("arbitration_threshold", 0.05, 1.0, 1.0);
   spec.arbitration_floor = section.number("arbitration_floor", 0.001, 0.5, 0.05);
-  spec.near_memory = section.choice<NearMemory>("near_memory", near_memory_names, NearMemory::none);
+  spec.near_memory = section.choice<NearMemory>("near_memory", sim::choices_of<NearMemory>(), NearMemory::none);
   if (const std::string why = spec.why_no_near_memory(); !why.empty()) section.fault("near_memory", why);
   if (const std::string why = spec.why_no_arbitration(); !why.empty()) section.fault("arbitration", why);
   spec.update_rate = section.number("update_rate", 0.001, 100.0, 0.5);
   if (section.has("tracker")) {
     sim::Section tracker = section.section("tracker");
     spec.tracker.entries = tracker.integer("entries", 1, 1'000'000'000);
-    spec.tracker.full = tracker.choice<TrackerFull>("full", tracker_full_names, TrackerFull::kernel_end);
+    spec.tracker.full = tracker.choice<TrackerFull>("full", sim::choices_of<TrackerFull>(), TrackerFull::kernel_end);
     spec.tracker.latency = tracker.time("latency", limits::latency);
   }
   return spec;

@@ -1,14 +1,13 @@
 // What the memory system of one GPU can hold and move.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "models/platform/interference.h"
+#include "sim/config/choice.h"
 #include "sim/config/config_section.h"
 #include "sim/units.h"
 
@@ -31,21 +30,17 @@ enum class Arbitration {
   fixed,     // of `arbitration_threshold`
   adaptive,  // from all, where compute takes nothing, down to `arbitration_threshold`, where it takes all
 };
+constexpr auto all_names(Arbitration) { return sim::names("off", "fixed", "adaptive"); }
 // Where the operands of stores that update are added up: nowhere, at the Infinity Cache, in HBM.
 enum class NearMemory { none, infinity_cache, hbm };
-
-inline constexpr std::array<std::pair<std::string_view, Arbitration>, 3> arbitration_names{
-    {{"off", Arbitration::off}, {"fixed", Arbitration::fixed}, {"adaptive", Arbitration::adaptive}}};
-inline constexpr std::array<std::pair<std::string_view, NearMemory>, 3> near_memory_names{
-    {{"none", NearMemory::none}, {"infinity_cache", NearMemory::infinity_cache}, {"hbm", NearMemory::hbm}}};
+constexpr auto all_names(NearMemory) { return sim::names("none", "infinity_cache", "hbm"); }
 
 // What becomes of a tile that finds no entry in a tracker.
 enum class TrackerFull {
   kernel_end,  // nothing counts it: its piece is there when the kernel has ended
   next_free    // its stores wait at the controllers for the next entry that falls free
 };
-inline constexpr std::array<std::pair<std::string_view, TrackerFull>, 2> tracker_full_names{
-    {{"kernel_end", TrackerFull::kernel_end}, {"next_free", TrackerFull::next_free}}};
+constexpr auto all_names(TrackerFull) { return sim::names("kernel_end", "next_free"); }
 
 // At the memory controllers: counts what of a tile has been stored.
 struct TrackerSpec {

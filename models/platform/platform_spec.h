@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/platform/concurrent_spread.h"
@@ -37,6 +38,16 @@ struct PlatformSpec {
   static PlatformSpec read(sim::Config& config, const GemmKernelTables& tables);
   // The same with tables that nobody else needs.
   static PlatformSpec read(sim::Config& config, std::span<const std::filesystem::path> config_folders = {});
+
+  // The section that the value at such a path is of, where nothing outside of it depends on the value: "gpu.sdma". Else
+  // empty.
+  static std::string_view section_of(std::string_view path);
+  // Reads sections anew, those that the configuration has, all of them ones that section_of names. Throws
+  // sim::ConfigError with every fault.
+  void read_again(sim::Config& sections, const GemmKernelTables& tables) { read_sections(sections, tables, false); }
+
+ private:
+  void read_sections(sim::Config& config, const GemmKernelTables& tables, bool all);
 };
 
 }  // namespace c3sim::models

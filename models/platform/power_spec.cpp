@@ -1,10 +1,7 @@
 #include "models/platform/power_spec.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string_view>
-#include <utility>
 
 #include "models/platform/limits.h"
 
@@ -49,13 +46,8 @@ PowerSpec PowerSpec::read(sim::Section section) {
   if (!ordered) section.fault("highest_clock", "lies below lowest_clock");
   const sim::Limits<sim::Hertz> clocks{spec.lowest_clock, spec.highest_clock};
   spec.matrix_clock = section.frequency("matrix_clock", clocks_known && ordered ? clocks : limits::clock);
-  using Named = std::pair<std::string_view, GovernorPolicy>;
   const GovernorPolicy usual = spec.burst_limit > spec.cap ? GovernorPolicy::clock_steps : GovernorPolicy::at_once;
-  spec.governor = section.choice<GovernorPolicy>(
-      "governor",
-      std::array{Named{"at_once", GovernorPolicy::at_once}, Named{"clock_steps", GovernorPolicy::clock_steps},
-                 Named{"power_limit", GovernorPolicy::power_limit}},
-      usual);
+  spec.governor = section.choice<GovernorPolicy>("governor", sim::choices_of<GovernorPolicy>(), usual);
   spec.window = section.time("window", periods);
   spec.period = section.time("period", periods);
   spec.dead_band = section.number("dead_band", 0.0, 0.5);

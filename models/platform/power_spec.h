@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/platform/interference.h"
+#include "sim/config/choice.h"
 #include "sim/config/config_section.h"
 #include "sim/units.h"
 
@@ -15,6 +16,7 @@ enum class GovernorPolicy {
   clock_steps,  // on average over a window, by a loop that moves the clock: models/machine/clock_loop.h
   power_limit   // by a loop that moves the bound of what may be drawn at once: models/machine/power_limit_loop.h
 };
+constexpr auto all_names(GovernorPolicy) { return sim::names("at_once", "clock_steps", "power_limit"); }
 
 struct PowerSpec {
   sim::Watts cap;                    // of board power, on average over `window`

@@ -1,7 +1,6 @@
 #include "models/platform/rccl_spec.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "models/platform/limits.h"
 #include "sim/config/nearest_name.h"
@@ -9,21 +8,12 @@
 namespace c3sim::models {
 
 namespace {
-constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kinds{
-    {{"all_gather", CollectiveKind::all_gather},
-     {"all_to_all", CollectiveKind::all_to_all},
-     {"all_reduce", CollectiveKind::all_reduce},
-     {"reduce_scatter", CollectiveKind::reduce_scatter},
-     {"broadcast", CollectiveKind::broadcast}}};
-constexpr std::array<std::pair<std::string_view, RcclAccess>, 2> accesses{
-    {{"store", RcclAccess::store}, {"load", RcclAccess::load}}};
-
 // What a generation of the software says of its kernels.
 struct Channels {
   int channels = 0;
   CuResources channel;
 };
-using Generation = std::array<Channels, kinds.size()>;  // by CollectiveKind
+using Generation = std::array<Channels, sim::all_of<CollectiveKind>().size()>;  // by CollectiveKind
 
 Channels read_channels(sim::Section section, const CuResources& cu) {
   Channels channels;
@@ -36,7 +26,7 @@ Channels read_channels(sim::Section section, const CuResources& cu) {
 Generation read_generation(sim::Section section, const CuResources& cu) {
   Generation generation;
   generation.fill(read_channels(section, cu));
-  for (const auto& [name, kind] : kinds) {
+  for (const auto& [name, kind] : sim::choices_of<CollectiveKind>()) {
     if (!section.has(name)) continue;
     generation[static_cast<std::size_t>(kind)] = read_channels(section.section(name), cu);
   }
@@ -75,7 +65,7 @@ RcclCollectiveSpec read_collective(sim::Section section, const Channels& channel
 
 RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   RcclSpec spec;
-  spec.access = section.choice<RcclAccess>("access", accesses);
+  spec.access = section.choice<RcclAccess>("access", sim::choices_of<RcclAccess>());
   spec.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
   spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
   spec.graph_gap = section.time("graph_gap", limits::latency, sim::Time(0));
@@ -89,7 +79,7 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   }
   const Generation generation = read_generations(section, cu, spec);
   sim::Section collectives = section.section("collectives");
-  for (const auto& [name, kind] : kinds) {
+  for (const auto& [name, kind] : sim::choices_of<CollectiveKind>()) {
     const auto index = static_cast<std::size_t>(kind);
     spec.collectives[index] = read_collective(collectives.section(name), generation[index]);
   }

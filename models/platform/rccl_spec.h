@@ -44,6 +44,7 @@ struct RcclCollectiveSpec {
 };
 
 enum class RcclAccess { store, load };  // whether channels push into the memory of their peers or pull out of it
+constexpr auto all_names(RcclAccess) { return sim::names("store", "load"); }
 
 struct RcclSpec {
   std::string generation;                // of the software: the one in use

@@ -1,19 +1,12 @@
 #include "models/platform/sdma_spec.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <utility>
 
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, Initiator>, 2> initiators{
-    {{"host", Initiator::host}, {"gpu", Initiator::gpu}}};
-constexpr std::array<std::pair<std::string_view, SdmaCompletion>, 2> completions{
-    {{"atomic", SdmaCompletion::atomic}, {"fence", SdmaCompletion::fence}}};
 
 void read_latencies(SdmaSpec& spec, sim::Section& section) {
   spec.doorbell_latency = section.time("doorbell_latency", limits::latency);
@@ -80,10 +73,10 @@ void read_affinity(SdmaSpec& spec, sim::Section& section, int gpus) {
 }
 
 void read_future(SdmaSpec& spec, sim::Section& section) {
-  spec.completion = section.choice<SdmaCompletion>("completion", completions);
+  spec.completion = section.choice<SdmaCompletion>("completion", sim::choices_of<SdmaCompletion>());
   spec.batched_doorbell = section.flag("batched_doorbell");
-  spec.submitted_by = section.choice<Initiator>("submitted_by", initiators);
-  spec.completion_seen_by = section.choice<Initiator>("completion_seen_by", initiators);
+  spec.submitted_by = section.choice<Initiator>("submitted_by", sim::choices_of<Initiator>());
+  spec.completion_seen_by = section.choice<Initiator>("completion_seen_by", sim::choices_of<Initiator>());
   spec.reduction = section.flag("reduction");
   sim::Section gpu = section.section("gpu_initiated");
   spec.gpu_submission = SubmissionCosts::read(gpu);

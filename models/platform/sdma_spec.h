@@ -6,6 +6,7 @@
 
 #include "models/platform/device.h"
 #include "models/platform/host_spec.h"
+#include "sim/config/choice.h"
 #include "sim/config/config_section.h"
 
 namespace c3sim::models {
@@ -21,7 +22,9 @@ struct PacketFormat {
 };
 
 enum class Initiator { host, gpu };  // who submits commands, or waits for their completion
+constexpr auto all_names(Initiator) { return sim::names("host", "gpu"); }
 enum class SdmaCompletion { atomic, fence };
+constexpr auto all_names(SdmaCompletion) { return sim::names("atomic", "fence"); }
 
 struct SdmaSpec {
   int engines = 0;

@@ -29,11 +29,6 @@ sim::Task<> make_calls(SubmittingThread& thread, std::int64_t count, sim::Time c
 
 }  // namespace
 
-std::string_view to_string(Submission submission) {
-  constexpr std::array<std::string_view, all_submissions.size()> names{"each", "batch", "graph", "kernel"};
-  return names[static_cast<std::size_t>(submission)];
-}
-
 sim::Time gap_between_blocks(const SdmaCopySpec& spec, const CopyCallsSpec& calls, const SdmaSpec& sdma) {
   const bool batch = spec.submit == Submission::batch;
   if (spec.bytes <= calls.kernels_up_to && with_host(spec))

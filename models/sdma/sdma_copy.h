@@ -1,7 +1,6 @@
 // One copy by an SDMA engine, phase by phase, from the host's first instruction to its knowledge of the completion.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -11,15 +10,16 @@
 
 #include "models/machine/host.h"
 #include "models/sdma/sdma_complex.h"
+#include "sim/config/choice.h"
 
 namespace c3sim::models {
 
 // How a runtime is asked for copies of blocks: a call for each, in one stream; one call for all; a captured graph of
 // them; or a kernel that gathers them, a workgroup for each.
 enum class Submission { each, batch, graph, kernel };
-inline constexpr std::array all_submissions{Submission::each, Submission::batch, Submission::graph, Submission::kernel};
+constexpr auto all_names(Submission) { return sim::names("each", "batch", "graph", "kernel"); }
+using sim::to_string;
 inline constexpr std::int64_t most_blocks = 1 << 24;
-std::string_view to_string(Submission submission);  // "each"
 
 // At least one of its ends is a GPU, whose engine copies: the one that it comes from, where that is a GPU, or see
 // `pull`.

@@ -288,6 +288,24 @@ void keep_values(ConfigNode& node) {
   for (ConfigEntry& entry : node.entries) keep_values(entry.node);
 }
 
+// A section with those of its sections that are named and nothing else.
+ConfigNode part_of(const ConfigNode& node, std::string_view path, std::span<const std::string_view> sections) {
+  ConfigNode part;
+  part.kind = node.kind;
+  part.position = node.position;
+  part.entered = node.entered;
+  for (const ConfigEntry& entry : node.entries) {
+    const std::string name = path_of(path, entry.key);
+    const auto is_below = [&](std::string_view section) { return section.starts_with(name + '.'); };
+    if (std::ranges::find(sections, name) != sections.end()) {
+      part.entries.push_back(entry);
+    } else if (std::ranges::any_of(sections, is_below)) {
+      part.entries.push_back({entry.key, entry.position, part_of(entry.node, name, sections)});
+    }
+  }
+  return part;
+}
+
 void collect_parameters(const ConfigReading& reading, const ConfigNode& node,
                         std::vector<const Parameter*>& parameters) {
   for (const ConfigNode& item : node.items) collect_parameters(reading, item, parameters);
@@ -307,13 +325,10 @@ std::string no_leaf(std::string_view path, const std::vector<NamedLeaf>& leaves)
   std::string below;
   for (const NamedLeaf& leaf : leaves) {
     paths.push_back(leaf.path);
-    const bool is_below = leaf.path.size() > path.size() && leaf.path.starts_with(path) &&
-                          (leaf.path[path.size()] == '.' || leaf.path[path.size()] == '[');
-    if (is_below) below += (below.empty() ? "" : ", ") + leaf.path;
+    if (is_below(leaf.path, path)) below += (below.empty() ? "" : ", ") + leaf.path;
   }
   if (!below.empty()) return "is a section; its values are: " + below;
-  const std::string nearest = nearest_name(path, paths);
-  return "the configuration has no such value" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+  return "the configuration has no such value" + nearest_hint(path, paths);
 }
 
 }  // namespace
@@ -384,6 +399,15 @@ Config::Base Config::take_base(std::string_view key) {
 
 void Config::leave_out(std::string_view key) {
   std::erase_if(reading_->root.entries, [key](const ConfigEntry& entry) { return entry.key == key; });
+}
+
+Config Config::part(std::span<const std::string_view> sections) const {
+  auto reading = std::make_unique<ConfigReading>();
+  reading->names = reading_->names;
+  reading->sources = reading_->sources;
+  reading->records_parameters = reading_->records_parameters;
+  reading->root = part_of(reading_->root, "", sections);
+  return Config(std::move(reading));
 }
 
 void Config::keep_values_only() {

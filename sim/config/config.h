@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,9 @@ class Config {
   // Takes what stands under a key at the top out of the tree, for readers that know it already. Call it before anything
   // is read.
   void leave_out(std::string_view key);
+  // A configuration with these sections of this one ("fabric", "gpu.sdma") and nothing else. Call it before anything is
+  // read.
+  Config part(std::span<const std::string_view> sections) const;
   // Makes every parameter its plain value, so that it is copied and read again at a fraction of the cost. Then no range
   // is checked and parameters() is empty.
   void keep_values_only();

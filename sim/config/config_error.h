@@ -16,7 +16,10 @@ struct Fault {
   bool operator==(const Fault&) const = default;
 };
 
-// The user's fault, never the program's. what() has one line "where: path: what" for each fault, in file order, at most
+// "where: path: what"
+std::string in_words(const Fault& fault);
+
+// The user's fault, never the program's. what() has one line for each fault, in file order, at most
 // max_lines of them; faults() has them all.
 class ConfigError : public std::runtime_error {
  public:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -16,10 +16,6 @@ using Kind = ConfigNode::Kind;
 constexpr std::array<std::string_view, 7> parameter_keys{"value", "error",        "source", "kind",
                                                          "range", "alternatives", "about"};
 constexpr std::array<std::string_view, 5> parameter_kinds{"data_sheet", "measured", "fitted", "assumed", "what_if"};
-
-std::string hint_of(std::string_view wanted, std::span<const std::string_view> known) {
-  return name_hint(wanted, std::vector<std::string>(known.begin(), known.end()));
-}
 
 class LeafReader {
  public:
@@ -99,7 +95,8 @@ class LeafReader {
     }
     for (const ConfigEntry& part : map.entries) {
       if (std::ranges::find(parameter_keys, part.key) != parameter_keys.end()) continue;
-      fault(part.position, "unknown key '" + part.key + "' of a parameter" + hint_of(part.key, parameter_keys));
+      fault(part.position,
+            "unknown key '" + part.key + "' of a parameter" + name_hint(part.key, parameter_keys, std::identity()));
     }
     const ConfigEntry& value = *map.find("value");
     read_value(value.position, value.node);
@@ -127,7 +124,8 @@ class LeafReader {
     std::string& kind = leaf_.parameter.kind;
     read_text("kind", kind);
     if (kind.empty() || std::ranges::find(parameter_kinds, kind) != parameter_kinds.end()) return;
-    fault(entry_.node.find("kind")->node.position, "unknown kind '" + kind + "'" + hint_of(kind, parameter_kinds));
+    fault(entry_.node.find("kind")->node.position,
+          "unknown kind '" + kind + "'" + name_hint(kind, parameter_kinds, std::identity()));
   }
 
   void read_range() {
@@ -189,13 +187,11 @@ class LeafReader {
   bool failed_ = false;
 };
 
-void put(ConfigNode& map, std::string key, ConfigNode value) {
+void put(ConfigNode& map, std::string_view key, ConfigNode value) {
+  ConfigEntry* const known = map.find(key);
+  ConfigEntry& entry = known == nullptr ? map.entries.emplace_back() : *known;
   const ConfigPosition position = value.position;
-  if (ConfigEntry* entry = map.find(key)) {
-    *entry = ConfigEntry{std::move(key), position, std::move(value)};
-  } else {
-    map.entries.push_back(ConfigEntry{std::move(key), position, std::move(value)});
-  }
+  entry = {std::string(key), position, std::move(value)};
 }
 
 }  // namespace
@@ -205,12 +201,7 @@ std::optional<ConfigLeaf> read_leaf(ConfigReading& reading, const ConfigEntry& e
 }
 
 void assign_leaf(ConfigReading& reading, ConfigNode& leaf, ConfigNode value, ConfigPosition position) {
-  if (!leaf.is_parameter()) {
-    ConfigNode parameter;
-    parameter.kind = Kind::map;
-    parameter.position = leaf.position;
-    leaf = std::move(parameter);
-  }
+  if (!leaf.is_parameter()) leaf = as_parameter(std::move(leaf));
   std::erase_if(leaf.entries, [](const ConfigEntry& part) { return part.is_of_its_value(); });
   put(leaf, "value", std::move(value));
   put(leaf, "source", ConfigNode::scalar(reading.assignments.back(), position));

@@ -20,11 +20,6 @@ struct NumberForm {
   std::function<std::string(T)> format;  // of limits, in messages
 };
 
-NumberForm<double> plain_form();
-NumberForm<std::int64_t> integer_form();
-NumberForm<Time> time_form();
-NumberForm<double> quantity_form(Dimension dimension);  // in base units
-
 // Reads the numbers of one leaf and records what is wrong with them.
 template <class T>
 class NumberReader {

@@ -1,5 +1,7 @@
 #include "sim/config/config_section.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/config/config_leaf.h"
@@ -12,6 +14,30 @@ namespace c3sim::sim {
 namespace {
 
 using Kind = ConfigNode::Kind;
+
+NumberForm<double> plain_form() {
+  return {"", parse_number, [](double value) { return fmt::format("{:g}", value); }};
+}
+
+NumberForm<std::int64_t> integer_form() {
+  return {"", parse_integer, [](std::int64_t value) { return std::to_string(value); }};
+}
+
+NumberForm<Time> time_form() {
+  const auto parse = [](std::string_view text) {
+    const ParsedQuantity seconds = parse_quantity(text, Dimension::time);
+    return Parsed<Time>{to_time(Seconds(seconds.value)), seconds.error};
+  };
+  return {notation_of(Dimension::time).base, parse, [](Time value) { return to_string(value); }};
+}
+
+// In base units.
+NumberForm<double> quantity_form(Dimension dimension) {
+  return {notation_of(dimension).base, [dimension](std::string_view text) { return parse_quantity(text, dimension); },
+          [dimension](double value) {
+            return dimension == Dimension::bytes ? to_string(Bytes(value)) : quantity_text(value, dimension);
+          }};
+}
 
 // The last that is done with a leaf.
 void record(ConfigReading& reading, ConfigLeaf& leaf, std::string_view unit) {
@@ -90,14 +116,9 @@ std::optional<ConfigLeaf> Section::leaf(std::string_view key, LeafRole role, boo
 
 bool Section::has(std::string_view key) { return look_up(key) != nullptr; }
 
-bool Section::holds_section(std::string_view key) {
+bool Section::holds(std::string_view key, ConfigNode::Kind kind) {
   const ConfigEntry* const found = look_up(key);
-  return found != nullptr && found->node.kind == Kind::map;
-}
-
-bool Section::holds_list(std::string_view key) {
-  const ConfigEntry* const found = look_up(key);
-  return found != nullptr && found->node.kind == Kind::list;
+  return found != nullptr && found->node.kind == kind;
 }
 
 std::vector<std::string> Section::keys() const {
@@ -149,52 +170,13 @@ T Section::number_of(std::string_view key, Limits<T> limits, std::optional<T> fa
   return *number;
 }
 
-template <class Q>
-Q Section::quantity(std::string_view key, Limits<Q> limits, std::optional<Q> fallback, Dimension dimension) {
-  std::optional<double> absent;
-  if (fallback) absent = fallback->value();
-  const Limits<double> range{limits.low.value(), limits.high.value()};
-  return Q(number_of<double>(key, range, absent, quantity_form(dimension)));
-}
-
-Bytes Section::bytes(std::string_view key, Limits<Bytes> limits, std::optional<Bytes> fallback) {
-  return quantity(key, limits, fallback, Dimension::bytes);
-}
-
-BytesPerSecond Section::rate(std::string_view key, Limits<BytesPerSecond> limits,
-                             std::optional<BytesPerSecond> fallback) {
-  return quantity(key, limits, fallback, Dimension::bytes_per_second);
+double Section::in_base_units(std::string_view key, Limits<double> limits, std::optional<double> fallback,
+                              Dimension dimension) {
+  return number_of<double>(key, limits, fallback, quantity_form(dimension));
 }
 
 Time Section::time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback) {
   return number_of<Time>(key, limits, fallback, time_form());
-}
-
-Hertz Section::frequency(std::string_view key, Limits<Hertz> limits, std::optional<Hertz> fallback) {
-  return quantity(key, limits, fallback, Dimension::frequency);
-}
-
-Watts Section::power(std::string_view key, Limits<Watts> limits, std::optional<Watts> fallback) {
-  return quantity(key, limits, fallback, Dimension::power);
-}
-
-Joules Section::energy(std::string_view key, Limits<Joules> limits, std::optional<Joules> fallback) {
-  return quantity(key, limits, fallback, Dimension::energy);
-}
-
-JoulesPerByte Section::energy_per_byte(std::string_view key, Limits<JoulesPerByte> limits,
-                                       std::optional<JoulesPerByte> fallback) {
-  return quantity(key, limits, fallback, Dimension::energy_per_byte);
-}
-
-JoulesPerFlop Section::energy_per_flop(std::string_view key, Limits<JoulesPerFlop> limits,
-                                       std::optional<JoulesPerFlop> fallback) {
-  return quantity(key, limits, fallback, Dimension::energy_per_flop);
-}
-
-FlopsPerSecond Section::flop_rate(std::string_view key, Limits<FlopsPerSecond> limits,
-                                  std::optional<FlopsPerSecond> fallback) {
-  return quantity(key, limits, fallback, Dimension::flops_per_second);
 }
 
 double Section::number(std::string_view key, double low, double high, std::optional<double> fallback) {
@@ -216,10 +198,7 @@ std::size_t Section::choose(std::string_view key, const std::vector<std::string>
   if (option == options.end()) {
     std::string what = "'" + *text + "' is not one of";
     for (const std::string& name : options) what += (name == options.front() ? " " : ", ") + name;
-    if (const std::string nearest = nearest_name(*text, options); !nearest.empty()) {
-      what += "; did you mean '" + nearest + "'?";
-    }
-    reading_->fault(found->value->position, found->parameter.path, std::move(what), true);
+    reading_->fault(found->value->position, found->parameter.path, what + nearest_hint(*text, options), true);
     return harmless;
   }
   for (const std::string& alternative : found->parameter.alternatives) {
@@ -318,27 +297,26 @@ std::vector<std::string> Section::texts(std::string_view key) {
   return texts;
 }
 
-void Section::fault(std::string_view key, std::string what) {
-  if (node_ == nullptr) return;
+ConfigPosition Section::position_of(std::string_view key) const {
   const ConfigEntry* const found = node_->find(key);
-  reading_->fault(found == nullptr ? position_ : found->position, path_of(path_, key), std::move(what));
+  return found == nullptr ? position_ : found->position;
+}
+
+void Section::fault(std::string_view key, std::string what) {
+  if (node_ != nullptr) reading_->fault(position_of(key), path_of(path_, key), std::move(what));
 }
 
 void Section::warn(std::string_view key, std::string what) {
   if (node_ == nullptr) return;
-  const ConfigEntry* const found = node_->find(key);
   const std::string path = path_of(path_, key);
-  reading_->warn(found == nullptr ? position_ : found->position, path, path + ": " + what);
+  reading_->warn(position_of(key), path, path + ": " + what);
 }
 
 bool Section::is_sound(std::string_view key) const {
   if (node_ == nullptr) return false;
   const std::string path = path_of(path_, key);
   return std::ranges::none_of(reading_->faults, [&path](const auto& fault) {
-    const std::string& at = fault.second.path;
-    const bool below =
-        at.size() > path.size() && at.starts_with(path) && (at[path.size()] == '.' || at[path.size()] == '[');
-    return at == path || below;
+    return fault.second.path == path || is_below(fault.second.path, path);
   });
 }
 

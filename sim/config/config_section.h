@@ -29,27 +29,44 @@ struct NumberForm;
 class Section {
  public:
   bool has(std::string_view key);
-  bool holds_section(std::string_view key);  // rather than a value or a list
-  bool holds_list(std::string_view key);
+  bool holds_section(std::string_view key) { return holds(key, ConfigNode::Kind::map); }  // rather than a value or list
+  bool holds_list(std::string_view key) { return holds(key, ConfigNode::Kind::list); }
   std::vector<std::string> keys() const;  // in file order
   const std::string& path() const { return path_; }
 
   Section section(std::string_view key);
   std::vector<Section> list(std::string_view key);  // a list of maps
 
-  Bytes bytes(std::string_view key, Limits<Bytes> limits, std::optional<Bytes> fallback = {});
-  BytesPerSecond rate(std::string_view key, Limits<BytesPerSecond> limits, std::optional<BytesPerSecond> fallback = {});
   // Rounded up to whole picoseconds.
   Time time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback = {});
-  Hertz frequency(std::string_view key, Limits<Hertz> limits, std::optional<Hertz> fallback = {});
-  Watts power(std::string_view key, Limits<Watts> limits, std::optional<Watts> fallback = {});
-  Joules energy(std::string_view key, Limits<Joules> limits, std::optional<Joules> fallback = {});
+  Bytes bytes(std::string_view key, Limits<Bytes> limits, std::optional<Bytes> fallback = {}) {
+    return quantity(key, limits, fallback, Dimension::bytes);
+  }
+  BytesPerSecond rate(std::string_view key, Limits<BytesPerSecond> limits,
+                      std::optional<BytesPerSecond> fallback = {}) {
+    return quantity(key, limits, fallback, Dimension::bytes_per_second);
+  }
+  Hertz frequency(std::string_view key, Limits<Hertz> limits, std::optional<Hertz> fallback = {}) {
+    return quantity(key, limits, fallback, Dimension::frequency);
+  }
+  Watts power(std::string_view key, Limits<Watts> limits, std::optional<Watts> fallback = {}) {
+    return quantity(key, limits, fallback, Dimension::power);
+  }
+  Joules energy(std::string_view key, Limits<Joules> limits, std::optional<Joules> fallback = {}) {
+    return quantity(key, limits, fallback, Dimension::energy);
+  }
   JoulesPerByte energy_per_byte(std::string_view key, Limits<JoulesPerByte> limits,
-                                std::optional<JoulesPerByte> fallback = {});
+                                std::optional<JoulesPerByte> fallback = {}) {
+    return quantity(key, limits, fallback, Dimension::energy_per_byte);
+  }
   JoulesPerFlop energy_per_flop(std::string_view key, Limits<JoulesPerFlop> limits,
-                                std::optional<JoulesPerFlop> fallback = {});
+                                std::optional<JoulesPerFlop> fallback = {}) {
+    return quantity(key, limits, fallback, Dimension::energy_per_flop);
+  }
   FlopsPerSecond flop_rate(std::string_view key, Limits<FlopsPerSecond> limits,
-                           std::optional<FlopsPerSecond> fallback = {});
+                           std::optional<FlopsPerSecond> fallback = {}) {
+    return quantity(key, limits, fallback, Dimension::flops_per_second);
+  }
 
   double number(std::string_view key, double low, double high, std::optional<double> fallback = {});
   std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high,
@@ -83,6 +100,9 @@ class Section {
   Section() = default;
   Section(ConfigReading& reading, ConfigNode& node, std::string path, ConfigPosition position);
 
+  bool holds(std::string_view key, ConfigNode::Kind kind);
+  // Of a key, or, where that is absent, of the section.
+  ConfigPosition position_of(std::string_view key) const;
   // The entry of a key, which counts as known from now on; null where there is none.
   ConfigEntry* look_up(std::string_view key);
   // The same for reading it: the key counts as read, and its absence as a fault where it is required.
@@ -93,8 +113,13 @@ class Section {
   std::string label(std::string_view key, std::optional<std::string> fallback, bool is_identifier);
   template <class T>
   T number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, const NumberForm<T>& form);
+  double in_base_units(std::string_view key, Limits<double> limits, std::optional<double> fallback,
+                       Dimension dimension);
   template <class Q>
-  Q quantity(std::string_view key, Limits<Q> limits, std::optional<Q> fallback, Dimension dimension);
+  Q quantity(std::string_view key, Limits<Q> limits, std::optional<Q> fallback, Dimension dimension) {
+    const std::optional<double> absent = fallback ? std::optional(fallback->value()) : std::nullopt;
+    return Q(in_base_units(key, {limits.low.value(), limits.high.value()}, absent, dimension));
+  }
 
   ConfigReading* reading_ = nullptr;
   ConfigNode* node_ = nullptr;  // null for a section that is missing: it is silent

@@ -22,42 +22,24 @@ std::string objection(code_point c) {
   return control ? "a control character" : "";
 }
 
-// Whether the text is -?D(.d+)?([eE][+-]?d+)? where D is 0 or starts with another digit; integers end after D.
-bool is_decimal(std::string_view text, bool integer) {
-  std::size_t at = 0;
-  const auto digits = [&] {
-    const std::size_t begin = at;
-    while (at < text.size() && is_digit(text[at])) ++at;
-    return at - begin;
-  };
-  const auto take = [&](std::string_view any_of) {
-    const bool taken = at < text.size() && any_of.find(text[at]) != std::string_view::npos;
-    if (taken) ++at;
-    return taken;
-  };
-  take("-");
-  const bool zero = at < text.size() && text[at] == '0';
-  const std::size_t whole = digits();
-  if (whole == 0 || (zero && whole > 1)) return false;
-  if (!integer && take(".") && digits() == 0) return false;
-  if (!integer && take("eE")) {
-    take("+-");
-    if (digits() == 0) return false;
-  }
-  return at == text.size();
+// Whether a number that std::from_chars reads has digits before and behind its point, and no zero before others.
+bool is_strict(std::string_view number) {
+  if (number.starts_with('-')) number.remove_prefix(1);
+  const auto has_digit = [number](std::size_t at) { return at < number.size() && is_digit(number[at]); };
+  const std::size_t point = number.find('.');
+  return has_digit(0) && !(number.front() == '0' && has_digit(1)) &&
+         (point == std::string_view::npos || has_digit(point + 1));
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
 template <class T>
-Parsed<T> parse_decimal(std::string_view text, bool integer, std::string_view accepted) {
-  Parsed<T> parsed;
-  if (!is_decimal(text, integer)) {
-    parsed.error = quoted(text) + " is not " + std::string(accepted);
-  } else if (std::from_chars(text.data(), text.data() + text.size(), parsed.value).ec != std::errc()) {
-    parsed.error = quoted(text) + " is beyond what can be represented";
-  }
-  return parsed;
+Parsed<T> parse_decimal(std::string_view text, std::string_view accepted) {
+  T value{};
+  const char* const text_end = text.data() + text.size();
+  const auto [end, failed] = std::from_chars(text.data(), text_end, value);
+  const std::string quoted = "'" + std::string(text) + "'";
+  if (end != text_end || !is_strict(text)) return {{}, quoted + " is not " + std::string(accepted)};
+  if (failed != std::errc()) return {{}, quoted + " is beyond what can be represented"};
+  return {value, {}};
 }
 
 }  // namespace
@@ -109,11 +91,11 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Parsed<double> parse_number(std::string_view text) {
-  return parse_decimal<double>(text, false, "a decimal number such as 12, 0.5 or 1e-3 (no leading zeros)");
+  return parse_decimal<double>(text, "a decimal number such as 12, 0.5 or 1e-3 (no leading zeros)");
 }
 
 Parsed<std::int64_t> parse_integer(std::string_view text) {
-  return parse_decimal<std::int64_t>(text, true, "a whole decimal number such as 12 (no leading zeros)");
+  return parse_decimal<std::int64_t>(text, "a whole decimal number such as 12 (no leading zeros)");
 }
 
 }  // namespace c3sim::sim

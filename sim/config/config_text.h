@@ -45,6 +45,7 @@ template <class T>
 struct Parsed {
   T value{};
   std::string error;  // empty when parsed; else what is wrong and what would be accepted
+  bool ok() const { return error.empty(); }
 };
 
 // The values that are accepted, both ends included.

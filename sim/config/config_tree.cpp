@@ -4,10 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "sim/config/config_text.h"
+
 namespace c3sim::sim {
 namespace {
 
-bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_alphanumeric(char c) { return is_digit(c) || is_letter(c); }
 
 // Whether YAML reads the text back unchanged without quotes, in a block as in a list.
 bool reads_plain(std::string_view text) {
@@ -103,15 +105,6 @@ ConfigNode merged_parameter(ConfigNode over, const ConfigNode& under, const Name
   return over;
 }
 
-ConfigNode as_parameter(ConfigNode value) {
-  ConfigNode parameter;
-  parameter.kind = ConfigNode::Kind::map;
-  parameter.position = value.position;
-  const ConfigPosition position = value.position;
-  parameter.entries.push_back({"value", position, std::move(value)});
-  return parameter;
-}
-
 template <class Entries>
 auto* find_entry(Entries& entries, std::string_view key) {
   const auto found = std::ranges::find(entries, key, &ConfigEntry::key);
@@ -134,6 +127,14 @@ ConfigNode ConfigNode::scalar(std::string text, ConfigPosition position) {
   node.text = std::move(text);
   node.position = position;
   return node;
+}
+
+ConfigNode as_parameter(ConfigNode value) {
+  ConfigNode parameter;
+  parameter.kind = ConfigNode::Kind::map;
+  parameter.position = value.position;
+  parameter.entries.push_back({"value", parameter.position, std::move(value)});
+  return parameter;
 }
 
 ConfigNode merged(ConfigNode over, const ConfigNode& under, const NamePosition& name_of) {
@@ -162,6 +163,11 @@ std::string path_of(std::string_view parent, std::string_view key) {
 
 std::string path_of(std::string_view parent, std::size_t index) {
   return std::string(parent) + '[' + std::to_string(index) + ']';
+}
+
+bool is_below(std::string_view path, std::string_view parent) {
+  return path.size() > parent.size() && path.starts_with(parent) &&
+         (path[parent.size()] == '.' || path[parent.size()] == '[');
 }
 
 std::string to_yaml(const ConfigNode& root) {

@@ -56,6 +56,9 @@ struct ConfigEntry {
   bool is_of_its_value() const { return key == "error" || key == "alternatives"; }
 };
 
+// {value: ...} of a value that is written plainly.
+ConfigNode as_parameter(ConfigNode value);
+
 // Puts a tree over another: maps merge key by key, the keys of `over` first; all else is that of `over`. Over a
 // parameter ({value: ..., source: ...}) a bare value is its value, and a value without a source of its own gets one
 // that says what it is instead of; `name_of` writes the place of a position for that.
@@ -65,6 +68,8 @@ ConfigNode merged(ConfigNode over, const ConfigNode& under, const NamePosition& 
 // "gpu" and "sdma" give "gpu.sdma"; "gpu" and 3 give "gpu[3]".
 std::string path_of(std::string_view parent, std::string_view key);
 std::string path_of(std::string_view parent, std::size_t index);
+// Whether a path is that of something within another's section or list.
+bool is_below(std::string_view path, std::string_view parent);
 
 // YAML that reads back as the same tree: maps as indented blocks, lists of values on one line. Comments are lost.
 std::string to_yaml(const ConfigNode& root);

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "sim/config/config_text.h"
 #include "sim/config/nearest_name.h"
@@ -15,33 +14,17 @@ namespace c3sim::sim {
 
 namespace {
 
-using Powers = std::array<int, 4>;  // of bytes, seconds, joules, operations
-
-struct Measure {
-  Dimension dimension;
-  Powers powers;
-  std::string_view unit;  // the base unit
-};
-constexpr std::array measures{Measure{Dimension::number, {0, 0, 0, 0}, ""},
-                              Measure{Dimension::bytes, {1, 0, 0, 0}, "B"},
-                              Measure{Dimension::bytes_per_second, {1, -1, 0, 0}, "B/s"},
-                              Measure{Dimension::time, {0, 1, 0, 0}, "s"},
-                              Measure{Dimension::frequency, {0, -1, 0, 0}, "Hz"},
-                              Measure{Dimension::power, {0, -1, 1, 0}, "W"},
-                              Measure{Dimension::energy, {0, 0, 1, 0}, "J"},
-                              Measure{Dimension::energy_per_byte, {-1, 0, 1, 0}, "J/B"},
-                              Measure{Dimension::energy_per_flop, {0, 0, 1, -1}, "J/flop"},
-                              Measure{Dimension::flops_per_second, {0, -1, 0, 1}, "flops/s"}};
-
-const Measure* measure_of(const Powers& powers) {
-  const auto found = std::ranges::find(measures, powers, &Measure::powers);
-  return found == measures.end() ? nullptr : &*found;
+// Null where no dimension has them.
+const Notation* notation_with(const Powers& powers) {
+  const auto found = std::ranges::find(notations(), powers, &Notation::powers);
+  return found == notations().end() ? nullptr : &*found;
 }
 
 // "B", "B s^2", "no unit".
 std::string words(const Powers& powers) {
-  if (const Measure* const known = measure_of(powers))
-    return known->unit.empty() ? "no unit" : std::string(known->unit);
+  if (const Notation* const known = notation_with(powers)) {
+    return known->base.empty() ? "no unit" : std::string(known->base);
+  }
   constexpr std::array<std::string_view, 4> bases{"B", "s", "J", "flop"};
   std::string text;
   for (std::size_t i = 0; i < powers.size(); ++i) {
@@ -227,9 +210,8 @@ class Parser {
     const std::string_view name = take_name();
     const auto function = std::ranges::find(functions, name, &Function::name);
     if (function == functions.end()) {
-      std::vector<std::string> known;
-      for (const Function& one : functions) known.emplace_back(one.name);
-      throw ExpressionError(begin, fmt::format("no function is named '{}'{}", name, name_hint(name, known)));
+      const std::string hint = name_hint(name, functions, &Function::name);
+      throw ExpressionError(begin, fmt::format("no function is named '{}'{}", name, hint));
     }
     take('(');
     enter(begin);
@@ -252,22 +234,15 @@ class Parser {
   // With the unit behind it, if there is one: the longest text that is a unit.
   Amount number() {
     const std::size_t begin = at_;
-    while (is_digit(peek()) || peek() == '.') ++at_;
-    // An exponent, not a unit that begins with an e: there is none.
-    if ((peek() == 'e' || peek() == 'E') && at_ + 1 < text_.size()) {
-      const bool has_sign = text_[at_ + 1] == '-' || text_[at_ + 1] == '+';
-      const std::size_t digits = at_ + (has_sign ? 2 : 1);
-      if (digits < text_.size() && is_digit(text_[digits])) {
-        at_ = digits;
-        while (is_digit(peek())) ++at_;
-      }
-    }
+    double ignored = 0.0;
+    const char* const end = std::from_chars(text_.data() + begin, text_.data() + text_.size(), ignored).ptr;
+    at_ = static_cast<std::size_t>(end - text_.data());
+    while (is_digit(peek()) || peek() == '.') ++at_;  // what is no number is told as a whole
     const std::string digits(text_.substr(begin, at_ - begin));
-    if (const std::string unit = take_unit(); !unit.empty()) {
-      const Dimension dimension = *dimension_of_unit(unit);
-      const ParsedQuantity quantity = parse_quantity(digits + unit, dimension);
+    if (const Unit* const unit = take_unit()) {
+      const ParsedQuantity quantity = parse_quantity(digits + std::string(unit->name), unit->dimension);
       if (!quantity.ok()) throw ExpressionError(begin, quantity.error);
-      return {quantity.value, std::ranges::find(measures, dimension, &Measure::dimension)->powers};
+      return {quantity.value, notation_of(unit->dimension).powers};
     }
     const Parsed<double> plain = parse_number(digits);
     if (!plain.error.empty()) throw ExpressionError(begin, plain.error);
@@ -278,24 +253,18 @@ class Parser {
     return {plain.value, {}};
   }
 
-  std::string take_unit() {
-    std::size_t end = at_;
-    while (end < text_.size() && text_[end] == ' ') ++end;
-    const std::size_t begin = end;
-    const auto letters = [&] {
-      while (end < text_.size() && is_name_letter(text_[end])) ++end;
-    };
-    letters();
-    const std::string_view simple = text_.substr(begin, end - begin);
-    std::string_view found = dimension_of_unit(simple) ? simple : std::string_view();
-    if (end < text_.size() && text_[end] == '/') {
-      ++end;
-      letters();
-      const std::string_view ratio = text_.substr(begin, end - begin);
-      if (dimension_of_unit(ratio)) found = ratio;
+  // Null, and nothing is taken, where none follows.
+  const Unit* take_unit() {
+    const std::size_t begin = std::min(text_.find_first_not_of(' ', at_), text_.size());
+    const std::string_view rest = text_.substr(begin);
+    const Unit* longest = nullptr;
+    for (const Unit& unit : all_units) {
+      const std::size_t size = unit.name.size();
+      if (!rest.starts_with(unit.name) || (size < rest.size() && is_name_letter(rest[size]))) continue;
+      if (longest == nullptr || size > longest->name.size()) longest = &unit;
     }
-    if (!found.empty()) at_ = begin + found.size();
-    return std::string(found);
+    if (longest != nullptr) at_ = begin + longest->name.size();
+    return longest;
   }
 
   std::string_view text_;
@@ -308,17 +277,17 @@ class Parser {
 std::string text_of(const Amount& amount, std::size_t place) {
   const auto fail = [&](const std::string& what) { throw ExpressionError(place, "the expression " + what); };
   if (!std::isfinite(amount.value)) fail("is beyond what can be represented");
-  const Measure* const measure = measure_of(amount.powers);
-  if (measure == nullptr) fail(fmt::format("has the unit {}, which no value of a file has", words(amount.powers)));
+  const Notation* const notation = notation_with(amount.powers);
+  if (notation == nullptr) fail(fmt::format("has the unit {}, which no value of a file has", words(amount.powers)));
   const bool whole = amount.value == std::floor(amount.value) && std::abs(amount.value) < 0x1p53;
-  if (measure->dimension != Dimension::number && amount.value < 0.0) {
-    fail(fmt::format("is negative: {:g}{}", amount.value, measure->unit));
+  if (notation->dimension != Dimension::number && amount.value < 0.0) {
+    fail(fmt::format("is negative: {:g}{}", amount.value, notation->base));
   }
-  if (measure->dimension == Dimension::bytes && !whole) {
+  if (notation->dimension == Dimension::bytes && !whole) {
     fail(fmt::format("comes to {:.17g} bytes, no whole number below 2^53: floor() and ceil() make one", amount.value));
   }
   return fmt::format("{}{}", whole ? fmt::format("{:.0f}", amount.value + 0.0) : fmt::format("{}", amount.value),
-                     measure->unit);
+                     notation->base);
 }
 
 }  // namespace
@@ -341,20 +310,20 @@ std::string replaced(std::string_view text, const LookUp& look_up) {
 
 NamedValue value_of_text(std::string_view text) {
   const std::string_view bare = trimmed(text);
-  for (const Measure& measure : measures) {
-    if (measure.dimension == Dimension::number) {
+  for (const Notation& notation : notations()) {
+    if (notation.dimension == Dimension::number) {
       const Parsed<double> number = parse_number(bare);
       if (number.error.empty()) return Amount{number.value, {}};
       continue;
     }
-    const ParsedQuantity quantity = parse_quantity(bare, measure.dimension);
-    if (quantity.ok()) return Amount{quantity.value, measure.powers};
+    const ParsedQuantity quantity = parse_quantity(bare, notation.dimension);
+    if (quantity.ok()) return Amount{quantity.value, notation.powers};
   }
   return std::string(text);
 }
 
 bool is_reserved(std::string_view name) {
-  return dimension_of_unit(name).has_value() || std::ranges::find(functions, name, &Function::name) != functions.end();
+  return unit_of(name) != nullptr || std::ranges::find(functions, name, &Function::name) != functions.end();
 }
 
 }  // namespace c3sim::sim

@@ -2,7 +2,6 @@
 // Numbers, units, names, + - * / %, parentheses and the functions min, max, floor, ceil and round: nothing that runs.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <stdexcept>
@@ -14,10 +13,10 @@
 
 namespace c3sim::sim {
 
-// A number with what it measures: powers of bytes, seconds, joules and operations.
+// A number with what it measures.
 struct Amount {
   double value = 0.0;  // in base units
-  std::array<int, 4> powers{};
+  Powers powers{};
 
   bool operator==(const Amount&) const = default;
 };

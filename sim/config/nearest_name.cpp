@@ -53,11 +53,14 @@ std::string nearest_name(std::string_view wanted, std::span<const std::string> k
   return nearest == nullptr ? std::string() : *nearest;
 }
 
+std::string nearest_hint(std::string_view wanted, std::span<const std::string> known) {
+  const std::string nearest = nearest_name(wanted, known);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
 std::string name_hint(std::string_view wanted, std::span<const std::string> known) {
-  if (const std::string nearest = nearest_name(wanted, known); !nearest.empty()) {
-    return "; did you mean '" + nearest + "'?";
-  }
-  std::string hint;
+  std::string hint = nearest_hint(wanted, known);
+  if (!hint.empty()) return hint;
   for (std::size_t at = 0; at < known.size(); ++at) {
     if (hint.size() > longest_list) return hint + " and " + std::to_string(known.size() - at) + " more";
     hint += hint.empty() ? "; known are: " : ", ";

@@ -26,9 +26,8 @@ void Variables::unbind(std::string_view name) {
 NamedValue Variables::at(std::string_view name) {
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
-    std::vector<std::string> known;
-    for (const auto& [one, variable] : variables_) known.push_back(one);
-    throw std::runtime_error("nothing is named '" + std::string(name.substr(0, 80)) + "'" + name_hint(name, known));
+    const std::string hint = name_hint(name, variables_, &decltype(variables_)::value_type::first);
+    throw std::runtime_error("nothing is named '" + std::string(name.substr(0, 80)) + "'" + hint);
   }
   Variable& variable = found->second;
   if (variable.state == Variable::State::being_read) {

@@ -2,23 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <limits>
 #include <optional>
 
 #include "sim/config/config_text.h"
 #include "sim/config/quantity_text.h"
+#include "study/ask/option.h"
 
 namespace c3sim::study {
 
 namespace {
 
-// A whole number without sign, blanks or leading zeros.
-std::optional<int> parse_integer(std::string_view text) {
-  int number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  const bool plain = !text.empty() && text.front() != '-' && (text.front() != '0' || text.size() == 1);
-  return plain && error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
+// A whole number without a sign.
+std::optional<int> parse_count(std::string_view text) {
+  const sim::Parsed<std::int64_t> number = sim::parse_integer(text);
+  const bool fits = number.ok() && !text.starts_with('-') && number.value <= std::numeric_limits<int>::max();
+  return fits ? std::optional(static_cast<int>(number.value)) : std::nullopt;
 }
 
 }  // namespace
@@ -47,7 +46,7 @@ void Arguments::fault(std::string_view option, std::string what) {
 }
 
 void Arguments::check_with(const std::vector<sim::Fault>& faults_of_question) {
-  for (const sim::Fault& each : faults_of_question) fault("--" + each.where, each.what);
+  for (const sim::Fault& each : faults_of_question) fault(Option{each.where, {}, {}}.typed(), each.what);
   check();
 }
 
@@ -61,18 +60,18 @@ models::GemmShape Arguments::gemm(std::string_view option, std::string_view text
   return parsed.shape;
 }
 
-sim::Bytes Arguments::size(std::string_view option, std::string_view text, sim::Limits<sim::Bytes> limits) {
-  const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::bytes);
-  const sim::Bytes bytes(parsed.value);
-  if (!parsed.ok()) {
-    fault(option, parsed.error);
-  } else if (bytes < limits.low || bytes > limits.high) {
-    fault(option, fmt::format("{} is out of bounds: {} to {} are accepted", in_quotes(text), sim::to_string(limits.low),
-                              sim::to_string(limits.high)));
-  } else {
-    return bytes;
-  }
+double Arguments::quantity(std::string_view option, std::string_view text, sim::Dimension dimension,
+                           sim::Limits<double> limits, std::string_view accepted) {
+  const sim::ParsedQuantity parsed = sim::parse_quantity(text, dimension);
+  if (parsed.ok() && limits.low <= parsed.value && parsed.value <= limits.high) return parsed.value;
+  fault(option,
+        parsed.ok() ? fmt::format("{} is out of bounds: {} are accepted", in_quotes(text), accepted) : parsed.error);
   return limits.low;
+}
+
+sim::Bytes Arguments::size(std::string_view option, std::string_view text, sim::Limits<sim::Bytes> limits) {
+  return sim::Bytes(quantity(option, text, sim::Dimension::bytes, {limits.low.value(), limits.high.value()},
+                             sim::to_string(limits.low) + " to " + sim::to_string(limits.high)));
 }
 
 std::vector<sim::Bytes> Arguments::sizes(std::string_view option, std::string_view text) {
@@ -103,7 +102,7 @@ void Arguments::append_range(std::string_view option, std::string_view text, std
   const sim::Bytes low = size(option, parts[0]);
   const sim::Bytes high = size(option, parts[1]);
   const bool marked = !parts[2].empty() && parts[2].front() == 'x';
-  const int factor = marked ? parse_integer(parts[2].substr(1)).value_or(0) : 0;
+  const int factor = marked ? parse_count(parts[2].substr(1)).value_or(0) : 0;
   if (factor < 2) {
     fault(option, fmt::format("{} is no factor: a whole number of at least 2 behind an x is accepted; {}",
                               in_quotes(parts[2]), form));
@@ -116,21 +115,11 @@ void Arguments::append_range(std::string_view option, std::string_view text, std
 }
 
 sim::Time Arguments::time(std::string_view option, std::string_view text) {
-  constexpr sim::Seconds longest(3600.0);
-  const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::time);
-  const sim::Seconds time(parsed.value);
-  if (!parsed.ok()) {
-    fault(option, parsed.error);
-  } else if (time > longest) {
-    fault(option, in_quotes(text) + " is out of bounds: 0s to 3600s are accepted");
-  } else {
-    return sim::to_time(time);
-  }
-  return sim::Time::zero();
+  return sim::to_time(sim::Seconds(quantity(option, text, sim::Dimension::time, {0.0, 3600.0}, "0s to 3600s")));
 }
 
 int Arguments::integer(std::string_view option, std::string_view text, int low, int high) {
-  const std::optional<int> number = parse_integer(text);
+  const std::optional<int> number = parse_count(text);
   if (number && *number >= low && *number <= high) return *number;
   fault(option, fmt::format("{}: a whole number from {} to {} is accepted", in_quotes(text), low, high));
   return low;
@@ -158,7 +147,7 @@ int Arguments::device(std::string_view option, std::string_view text, int gpus) 
   constexpr std::string_view prefix = "gpu";
   if (text == "host") return models::host_device;
   if (text.substr(0, prefix.size()) == prefix) {
-    const std::optional<int> index = parse_integer(text.substr(prefix.size()));
+    const std::optional<int> index = parse_count(text.substr(prefix.size()));
     if (index && *index < gpus) return *index;
   }
   fault(option, fmt::format("there is no {}: gpu0 to gpu{} and host are accepted", in_quotes(text), gpus - 1));

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "models/platform/gemm_shape.h"
+#include "sim/config/choice.h"
 #include "sim/config/config_error.h"
 #include "sim/config/nearest_name.h"
 #include "sim/units.h"
-#include "study/work/choices.h"
 #include "study/work/operation.h"
 
 namespace c3sim::study {
@@ -28,6 +28,9 @@ class Arguments {
   std::vector<sim::Bytes> sizes(std::string_view option, std::string_view text);
   // "100us", from 0 to an hour.
   sim::Time time(std::string_view option, std::string_view text);
+  // In base units, of which `accepted` spells those that are, for people: "0 to 10000000 GB/s".
+  double quantity(std::string_view option, std::string_view text, sim::Dimension dimension, sim::Limits<double> limits,
+                  std::string_view accepted);
   int integer(std::string_view option, std::string_view text, int low, int high);
   double number(std::string_view option, std::string_view text, double low, double high);
   // Whole numbers separated by commas.
@@ -36,10 +39,12 @@ class Arguments {
   int device(std::string_view option, std::string_view text, int gpus);
 
   template <class T>
-  T choice(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices);
+  T choice(std::string_view option, std::string_view text,
+           const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>());
   // Names separated by commas, each once; "all" stands for all of them.
   template <class T>
-  std::vector<T> choice_list(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices);
+  std::vector<T> choice_list(std::string_view option, std::string_view text,
+                             const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>());
 
   void fault(std::string_view option, std::string what);
   // Faults of a question, which name options without their dashes; throws what has been found so far, if anything.
@@ -56,7 +61,7 @@ class Arguments {
 
 // The names of choices as help and completion show them: "table|csv|json".
 template <class T>
-std::string names_of(const std::vector<Choice<T>>& choices) {
+std::string names_of(const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>()) {
   std::string names;
   for (const auto& choice : choices) names.append(names.empty() ? "" : "|").append(choice.first);
   return names;
@@ -69,7 +74,7 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::string in_quotes(std::string_view text);
 
 template <class T>
-T Arguments::choice(std::string_view option, std::string_view text, const std::vector<Choice<T>>& choices) {
+T Arguments::choice(std::string_view option, std::string_view text, const std::vector<sim::Choice<T>>& choices) {
   std::vector<std::string> known;
   for (const auto& [name, value] : choices) {
     if (name == text) return value;
@@ -81,7 +86,7 @@ T Arguments::choice(std::string_view option, std::string_view text, const std::v
 
 template <class T>
 std::vector<T> Arguments::choice_list(std::string_view option, std::string_view text,
-                                      const std::vector<Choice<T>>& choices) {
+                                      const std::vector<sim::Choice<T>>& choices) {
   std::vector<T> chosen;
   if (text == "all") {
     for (const auto& [name, value] : choices) chosen.push_back(value);

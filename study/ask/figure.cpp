@@ -1,8 +1,9 @@
 #include "study/ask/figure.h"
 
+#include <algorithm>
 #include <array>
 
-#include "sim/config/quantity_text.h"
+#include "sim/unit.h"
 
 namespace c3sim::study {
 
@@ -10,27 +11,29 @@ namespace {
 
 using sim::Dimension;
 
-constexpr double us = 1e-6;
-constexpr double ns = 1e-9;
-constexpr double percent = 1e-2;
-constexpr double giga = 1e9;
-
 constexpr double hour = 3600.0;
 
+// In a unit of sim/unit.h, or a ratio in none.
+constexpr FigureForm figure_in(Figure figure, std::string_view key, std::string_view heading, std::string_view unit,
+                               double low, double high) {
+  const sim::Unit* const known = sim::unit_of(unit);
+  if (known == nullptr) return {figure, key, heading, Dimension::number, unit, 1.0, low, high};
+  return {figure, key, heading, known->dimension, unit, known->worth(), low, high};
+}
 constexpr FigureForm of_time(Figure figure, std::string_view key, std::string_view heading) {
-  return {figure, key, heading, Dimension::time, "us", us, 1e-9, hour};
+  return figure_in(figure, key, heading, "us", 1e-9, hour);
 }
 constexpr FigureForm of_ratio(Figure figure, std::string_view key, std::string_view heading) {
-  return {figure, key, heading, Dimension::number, "", 1.0, 1e-6, 1e6};
+  return figure_in(figure, key, heading, "", 1e-6, 1e6);
 }
 constexpr FigureForm of_share(Figure figure, std::string_view key, std::string_view heading) {
-  return {figure, key, heading, Dimension::number, "%", percent, 0.0, 1.0, ErrorKind::points};
+  return {figure, key, heading, Dimension::number, "%", 1e-2, 0.0, 1.0, ErrorKind::points};
 }
 constexpr FigureForm of_rate(Figure figure, std::string_view key, std::string_view heading) {
-  return {figure, key, heading, Dimension::bytes_per_second, "GB/s", giga, 1.0, 1e16};
+  return figure_in(figure, key, heading, "GB/s", 1.0, 1e16);
 }
 constexpr FigureForm of_bytes(Figure figure, std::string_view key, std::string_view heading) {
-  return {figure, key, heading, Dimension::bytes, "GB", giga, 1.0, 1e16};
+  return figure_in(figure, key, heading, "GB", 1.0, 1e16);
 }
 
 constexpr std::array forms = [] {
@@ -42,7 +45,7 @@ constexpr std::array forms = [] {
       of_time(collective_time, "collective_time", "collective"),
       of_ratio(over_longer, "over_longer", "over the longer alone"),
       of_ratio(gemm_stretch, "gemm_stretch", "GEMM over alone"),
-      FigureForm{latency, "latency", "latency", Dimension::time, "ns", ns, 1e-10, 1.0},
+      figure_in(latency, "latency", "latency", "ns", 1e-10, 1.0),
       of_share(control_share, "control_share", "control"),
       of_share(schedule_share, "schedule_share", "schedule"),
       of_share(copy_share, "copy_share", "copy"),
@@ -51,14 +54,14 @@ constexpr std::array forms = [] {
       of_rate(rate, "rate", "rate"),
       of_rate(link_rate, "link_rate", "rate of a link"),
       of_rate(bus_bandwidth, "bus_bandwidth", "bus bandwidth"),
-      FigureForm{flop_rate, "flop_rate", "rate", Dimension::flops_per_second, "TFLOP/s", 1e12, 1.0, 1e18},
-      FigureForm{efficiency, "efficiency", "of peak at its clock", Dimension::number, "%", percent, 1e-6, 1.0},
-      FigureForm{power, "power", "board power", Dimension::power, "W", 1.0, 1e-3, 1e5},
-      FigureForm{clock, "clock", "clock", Dimension::frequency, "MHz", 1e6, 1e6, 1e11},
+      figure_in(flop_rate, "flop_rate", "rate", "TFLOP/s", 1.0, 1e18),
+      FigureForm{efficiency, "efficiency", "of peak at its clock", Dimension::number, "%", 1e-2, 1e-6, 1.0},
+      figure_in(power, "power", "board power", "W", 1e-3, 1e5),
+      figure_in(clock, "clock", "clock", "MHz", 1e6, 1e11),
       of_bytes(l2_hit_bytes, "l2_hit_bytes", "L2 hits"),
       of_bytes(l2_miss_bytes, "l2_miss_bytes", "L2 misses"),
       of_share(cache_hit_share, "cache_hit_share", "Infinity Cache hits"),
-      FigureForm{energy, "energy", "board energy", Dimension::energy, "J", 1.0, 1e-9, 1e9},
+      figure_in(energy, "energy", "board energy", "J", 1e-9, 1e9),
   };
 }();
 
@@ -74,6 +77,11 @@ static_assert(in_order());
 }  // namespace
 
 std::span<const FigureForm> all_figures() { return forms; }
+
+const FigureForm* figure_named(std::string_view key) {
+  const auto found = std::ranges::find(forms, key, &FigureForm::key);
+  return found == forms.end() ? nullptr : &*found;
+}
 
 const FigureForm& form_of(Figure figure) { return forms[static_cast<std::size_t>(figure)]; }
 

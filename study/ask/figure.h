@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/config/quantity_text.h"
-#include "sim/units.h"
+#include "sim/unit.h"
 
 namespace c3sim::study {
 
@@ -54,6 +53,8 @@ struct FigureForm {
 
 std::span<const FigureForm> all_figures();
 const FigureForm& form_of(Figure figure);
+// The one of that key; null where there is none.
+const FigureForm* figure_named(std::string_view key);
 
 // What was seen of one run, in base units (seconds, bytes per second, watts, hertz, flops per second; shares from 0 to
 // 1).

@@ -8,7 +8,6 @@
 #include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 #include "study/c3/variation.h"
-#include "study/work/choices.h"
 
 namespace c3sim::study {
 
@@ -54,6 +53,16 @@ constexpr auto copy_examples =
     "fetches\n"
     "and decodes), copy, completion (the signal travels to the host, which sees it).";
 
+constexpr auto kernel_examples =
+    "Examples:\n"
+    "  c3sim kernel --read 2GiB --write 1GiB                     on every GPU; two arrays are read, one is written\n"
+    "  c3sim kernel --read 2GiB --write 1GiB --flops 5e11 --cus 304,152\n"
+    "  c3sim kernel --operator swiglu --elements 8192x28672\n"
+    "  c3sim kernel --operator attention --heads 8 --kv-heads 1 --batch 64 --context 4096      decoding\n"
+    "  c3sim kernel --operator attention --heads 32 --tokens 4096 --gradient\n"
+    "  c3sim kernel --gpu gpu0 --peers gpu1,gpu2 --bytes 64MiB --access load\n"
+    "Times are in microseconds, launch included; operations are vector operations in single precision, on each GPU.";
+
 std::string strategies_explained() {
   using enum Strategy;
   constexpr std::array<std::pair<Strategy, std::string_view>, 9> about{
@@ -80,18 +89,21 @@ void add_sensitivity(Results& results, const Answer<C3Result>& answer, const Pla
   results.tables.push_back(sensitivity_table(vary, vary_parameters(platform, question, progress)));
 }
 
-template <class Question>
+template <class Asked>
 Results answer_plain(Request& request) {
-  constexpr bool is_c3 = std::is_same_v<Question, C3Question>;
+  constexpr bool is_c3 = std::is_same_v<Asked, C3Question>;
   Arguments arguments;
-  Question question;
-  read_words(question, request.given(), arguments, nullptr);
+  Asked asked;
+  read_words(asked, request.given(), arguments, nullptr);
   const int jobs = request.jobs(arguments);
-  if constexpr (is_c3) question.jobs = jobs;
+  if constexpr (is_c3) asked.jobs = jobs;
   const std::optional<Sampling> sampling = request.sampling(arguments);
   const Platform platform = request.platform(arguments);
-  read_words(question, request.given(), arguments, &platform.spec);
+  read_words(asked, request.given(), arguments, &platform.spec);
   arguments.check();
+  std::vector<sim::Fault> faults;
+  const auto& question = question_in(asked, request.given(), faults);
+  arguments.check_with(faults);
 
   Testbed testbed(platform.spec);
   arguments.check_with(faults_of(question, testbed));
@@ -130,6 +142,11 @@ Command copy_command() {
   return {"copy", "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases",
           copy_examples, options_of<CopyQuestion>() + run_options() + uncertainty_options(),
           answer_plain<CopyQuestion>};
+}
+
+Command kernel_command() {
+  return {"kernel", "Predict a kernel alone that streams through memory, or that reaches into other GPUs",
+          kernel_examples, options_of<KernelWords>() + run_options(), answer_plain<KernelWords>};
 }
 
 }  // namespace c3sim::study

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
-#include <cctype>
+#include <boost/algorithm/string/predicate.hpp>
 #include <filesystem>
+#include <locale>
 #include <utility>
 
 #include "study/ask/command.h"
@@ -19,15 +20,10 @@ constexpr auto platform_examples =
     "A value that a fit found is shown with its standard error; CSV and JSON have that in a column of its own.\n"
     "Kinds: data_sheet, measured, fitted (to measurements), assumed, what_if (asked for by --set).";
 
-std::string lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 bool matches(const sim::Parameter& parameter, const std::string& filter) {
   const std::string texts =
       parameter.path + '\n' + parameter.kind + '\n' + parameter.source + '\n' + parameter.description;
-  return lower_case(texts).find(lower_case(filter)) != std::string::npos;
+  return boost::algorithm::icontains(texts, filter, std::locale::classic());
 }
 
 // "396 ± 1.2 GB/s", or each with its unit where these differ.

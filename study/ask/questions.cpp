@@ -9,7 +9,6 @@
 
 #include "sim/config/quantity_text.h"
 #include "study/c3/c3_study.h"
-#include "study/work/choices.h"
 #include "study/work/cu_partition.h"
 
 namespace c3sim::study {
@@ -68,7 +67,7 @@ std::vector<SdmaVariant> variants_of(const CollectiveQuestion& question) {
   std::vector<SdmaVariant> variants = question.variants;
   if (question.all_variants) {
     variants.clear();
-    for (const auto& [name, variant] : variant_choices()) variants.push_back(variant);
+    for (const auto& [name, variant] : sim::choices_of<models::SdmaVariant>()) variants.push_back(variant);
   }
   if (variants.empty()) variants.push_back(SdmaVariant::pcpy);
   return variants;

@@ -14,7 +14,6 @@
 #include "study/explain/slowdown.h"
 #include "study/report/results_page.h"
 #include "study/run/gemm_profiles.h"
-#include "study/work/choices.h"
 #include "study/work/config_folders.h"
 
 namespace c3sim::study {
@@ -23,12 +22,6 @@ namespace {
 
 constexpr std::size_t most_slowdowns = 40;  // that a chart holds
 constexpr int most_jobs = 1024;
-
-const std::vector<Choice<Format>>& format_choices() {
-  static const std::vector<Choice<Format>> choices{
-      {"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"markdown", Format::markdown}};
-  return choices;
-}
 
 void explain_slowdowns(const models::PlatformSpec& platform, Results& results) {
   const std::vector<Slowdown> slowdowns = split_slowdowns(platform, results.runs);
@@ -48,7 +41,7 @@ std::vector<Option> operator+(std::vector<Option> some, const std::vector<Option
 
 std::vector<Option> base_options() {
   return {{"platform", "NAME|FILE", "Platform by its name or its file (mi300x unless given)"},
-          {"format", names_of(format_choices()), "How results are written on stdout; CSV has a block for each table"}};
+          {"format", names_of<Format>(), "How results are written on stdout; CSV has a block for each table"}};
 }
 
 std::vector<Option> platform_options() {
@@ -65,7 +58,7 @@ std::vector<Option> platform_options() {
 std::vector<Option> run_options() {
   return platform_options() +
          std::vector<Option>{
-             {"protocol", names_of(protocol_choices()),
+             {"protocol", names_of<models::Protocol>(),
               "How runs are measured: back to back after warm-up, as papers do (steady), or once, from rest (shot); "
               "steady unless given"},
              {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"},
@@ -81,7 +74,7 @@ std::vector<Option> run_options() {
 }
 
 std::vector<Option> without_option() {
-  return {{"without", names_of(mechanism_choices()) + "|all",
+  return {{"without", names_of<models::Mechanism>() + "|all",
            "Mechanisms of interference, separated by commas, that the machine is to be without, or all"}};
 }
 
@@ -130,7 +123,7 @@ int Request::jobs(Arguments& arguments) const {
 }
 
 Format Request::format(Arguments& arguments) const {
-  return says("format") ? arguments.choice("--format", text("format"), format_choices()) : Format::table;
+  return says("format") ? arguments.choice<Format>("--format", text("format")) : Format::table;
 }
 
 std::optional<std::string> Request::platform_name() const {
@@ -169,7 +162,7 @@ std::optional<Sampling> Request::sampling(Arguments& arguments) const {
 models::Mechanisms Request::mechanisms_left_out(Arguments& arguments) const {
   models::Mechanisms mechanisms;
   if (!says("without")) return mechanisms;
-  for (const models::Mechanism mechanism : arguments.choice_list("--without", text("without"), mechanism_choices())) {
+  for (const models::Mechanism mechanism : arguments.choice_list<models::Mechanism>("--without", text("without"))) {
     mechanisms.add(mechanism);
   }
   return mechanisms;
@@ -251,7 +244,7 @@ Platform Request::read(const std::string& preset, const std::vector<std::string>
 Platform Request::platform(Arguments& arguments, const std::string& preset, std::optional<models::Protocol> protocol,
                            std::vector<std::string> assigned) {
   const models::Mechanisms without = mechanisms_left_out(arguments);
-  if (says("protocol")) protocol = arguments.choice("--protocol", text("protocol"), protocol_choices());
+  if (says("protocol")) protocol = arguments.choice<models::Protocol>("--protocol", text("protocol"));
   for (std::string& assignment : assignments()) assigned.push_back(std::move(assignment));
   check_options(arguments);
   check_outputs(arguments);

@@ -22,11 +22,12 @@ constexpr auto schema_examples =
 
 Json reference(const std::string& definition) { return {{"$ref", "#/definitions/" + definition}}; }
 
-// Their names.
+// One of these names, or of the choices so named.
+Json one_of(const std::vector<std::string_view>& names) { return {{"enum", names}}; }
 Json one_of(const auto& choices) {
-  Json names = Json::array();
-  for (const auto& choice : choices) names.push_back(std::string(choice.first));
-  return {{"enum", std::move(names)}};
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : choices) names.push_back(name);
+  return one_of(names);
 }
 
 // What a file may say of it.
@@ -35,11 +36,9 @@ Json schema_of(const Value& value) {
   if (value.said == Said::alone) return {{"type", "boolean"}};
   if (value.form == "MxNxK") return reference("gemm");
   if (value.form == "SIZE") return reference("size");
-  Json names = Json::array();
-  for (const std::string_view name : split(value.form, '|')) {
-    if (name != "all") names.push_back(std::string(name));
-  }
-  return {{"enum", std::move(names)}};
+  std::vector<std::string_view> names = split(value.form, '|');
+  std::erase(names, "all");
+  return one_of(names);
 }
 
 // Adds the words of the question to a section; those that it must have, if it must.
@@ -89,10 +88,10 @@ Json schema_from(std::istream& outline) {
   add_words<StoredRange>(of["stored"]);
   of["operation"]["properties"]["priority"] = one_of(priorities);
   Json& file = schema["properties"];
-  file["protocol"] = one_of(protocol_choices());
-  file["pairs"]["items"]["properties"]["class"] = one_of(length_class_choices());
-  file["collectives"]["items"] = one_of(collective_choices());
-  file["splits"] = one_of(split_choices());
+  file["protocol"] = one_of(sim::choices_of<models::Protocol>());
+  file["pairs"]["items"]["properties"]["class"] = one_of(sim::choices_of<LengthClass>());
+  file["collectives"]["items"] = one_of(sim::choices_of<models::CollectiveKind>());
+  file["splits"] = one_of(sim::choices_of<Splits>());
   permit_expressions(schema);
   return schema;
 }

@@ -35,8 +35,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
   static const Words<ServeQuestion> words{
       {"model", [](auto& q) { return word_of(q.model, "NAME|FILE"); },
        "Name in configs/models, a file like those, or a config.json of Hugging Face", at_points},
-      {"dtype", [](auto& q) { return value_of(q.step.dtype, dtype_choices()); },
-       "Format of products and cache (bf16 unless given)"},
+      {"dtype", [](auto& q) { return value_of(q.step.dtype); }, "Format of products and cache (bf16 unless given)"},
       {"tp", [](auto& q) { return whole_of(q.step.tp, 1, most_gpus); },
        "GPUs that share out each product (1 unless given)"},
       {"ep", [](auto& q) { return whole_of(q.step.ep, 1, most_gpus); },
@@ -48,7 +47,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
       {"trace", [](auto& q) { return word_of(q.trace, "FILE"); },
        "Requests, in CSV: arrival_s, prompt_tokens, output_tokens and, of prompts that begin alike, prefix and "
        "prefix_tokens (drawn unless given)"},
-      {"arrivals", [](auto& q) { return value_of(q.arrivals, choices_of<Arrivals>(all_arrivals)); },
+      {"arrivals", [](auto& q) { return value_of(q.arrivals); },
        "How requests are drawn to arrive (poisson unless given)"},
       {"requests", [](auto& q) { return whole_of(q.requests, 1, most); }, "Requests (1000 unless given)"},
       {"seed", [](auto& q) { return whole_of(q.seed, 0, most); }, "What they are drawn from (1 unless given)"},
@@ -74,15 +73,15 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Batches are launched op by op by the host, not from a captured graph"},
       {"keep", [](auto& q) { return value_of(q.keep); },
        "Beginnings stay in the GPUs' cache while nobody else needs the room"},
-      {"fetch", [](auto& q) { return value_of(q.fetch, choices_of<Fetch>(all_fetches)); },
+      {"fetch", [](auto& q) { return value_of(q.fetch); },
        "How cached blocks come to the GPUs: computed again (none, unless given); a call for each, one for all or a "
        "graph of them; a kernel that gathers them; commands for engines behind one another, or lying ready; or one "
        "copy of a "
        "single piece"},
-      {"store", [](auto& q) { return value_of(q.store, choices_of<Store>(all_stores)); },
+      {"store", [](auto& q) { return value_of(q.store); },
        "Whose memory keeps beginnings, from the start those that are drawn (host unless given)"},
       {"store_size", [](auto& q) { return value_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
-      {"waits", [](auto& q) { return value_of(q.waits, choices_of<Waits>(all_waits)); },
+      {"waits", [](auto& q) { return value_of(q.waits); },
        "Who waits for a fetch: the request alone, or the next batch (request unless given)"},
       {"rate", [](auto& q) { return number_of(q.rate, 1e-6, most_rate); }, "Requests a second (1 unless given)"},
   };

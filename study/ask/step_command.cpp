@@ -54,15 +54,15 @@ Results answer_step(Request& request) {
 StepQuestion read_step(const Request& request, Arguments& arguments) {
   StepWords asked;
   read_words(asked, request.given(), arguments, nullptr);
-  if (!request.says("tokens") && asked.question.phase != Phase::decode) {
+  if (!request.says("tokens") && asked.phase != Phase::decode) {
     arguments.fault("--tokens", "is missing: how many new tokens a sequence has");
   }
-  if (asked.model.empty()) {
+  if (asked.model_name.empty()) {
     arguments.fault("--model", "is empty: a name in configs/models, a file like those, or a config.json is accepted");
     arguments.check();
   }
-  asked.question.model = read_model(asked.model, config_folders());
-  return asked.question;
+  asked.model = read_model(asked.model_name, config_folders());
+  return asked;
 }
 
 Command step_command() {

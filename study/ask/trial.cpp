@@ -22,29 +22,24 @@ models::CollectiveSpec complete(models::CollectiveSpec spec, const models::Platf
   return spec;
 }
 
-std::vector<models::RemoteKernelSpec> kernels_of(const RemoteTrial& trial, const models::PlatformSpec& platform) {
-  const int workgroups = trial.cus.value_or(platform.gpu.cus());
-  const auto kernel = [&](int gpu, std::vector<int> peers) {
-    return models::RemoteKernelSpec{gpu, std::move(peers), trial.access, trial.bytes, workgroups};
-  };
-  if (trial.pattern == RemoteTrial::Pattern::one_way) return {kernel(trial.gpu, {trial.peer})};
-  if (trial.pattern == RemoteTrial::Pattern::both_ways) {
-    return {kernel(trial.gpu, {trial.peer}), kernel(trial.peer, {trial.gpu})};
-  }
-  std::vector<models::RemoteKernelSpec> kernels;
-  for (int gpu = 0; gpu < platform.gpus; ++gpu) {
-    std::vector<int> peers(static_cast<std::size_t>(platform.gpus));
-    std::iota(peers.begin(), peers.end(), 0);
-    std::erase(peers, gpu);
-    kernels.push_back(kernel(gpu, std::move(peers)));
-  }
-  return kernels;
-}
-
 Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpec& platform) {
   Schedule schedule;
-  for (models::RemoteKernelSpec& kernel : kernels_of(trial, platform))
-    schedule.push_back(operation_of(std::move(kernel)));
+  const auto add = [&](int gpu, std::vector<int> peers) {
+    const int workgroups = trial.cus.value_or(platform.gpu.cus());
+    schedule.push_back(
+        operation_of(models::RemoteKernelSpec{gpu, std::move(peers), trial.access, trial.bytes, workgroups}));
+  };
+  if (trial.pattern == RemoteTrial::Pattern::all) {
+    for (int gpu = 0; gpu < platform.gpus; ++gpu) {
+      std::vector<int> peers(static_cast<std::size_t>(platform.gpus));
+      std::iota(peers.begin(), peers.end(), 0);
+      std::erase(peers, gpu);
+      add(gpu, std::move(peers));
+    }
+  } else {
+    add(trial.gpu, {trial.peer});
+    if (trial.pattern == RemoteTrial::Pattern::both_ways) add(trial.peer, {trial.gpu});
+  }
   return schedule;
 }
 
@@ -180,18 +175,19 @@ void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& t
   const models::CollectiveSpec spec = complete(trial.spec, testbed.platform());
   figures[Figure::bus_bandwidth] = models::bus_bandwidth(spec, time).value();
   if (!asked.contains(Figure::over_parallel_copies)) return;
-  models::CollectiveSpec copies;
-  copies.kind = spec.kind;
-  copies.backend = models::Backend::sdma;
-  copies.bytes = spec.bytes;
-  copies.gpus = spec.gpus;
-  copies.host_threads = spec.host_threads;
+  const models::CollectiveSpec copies{.kind = spec.kind,
+                                      .backend = models::Backend::sdma,
+                                      .bytes = spec.bytes,
+                                      .gpus = spec.gpus,
+                                      .cus = {},
+                                      .channels = {},
+                                      .host_threads = spec.host_threads};
   if (!testbed.why_impossible(copies).empty()) return;
   figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
 }
 
 void add_rates(Figures& figures, const RemoteTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
-  const auto peers = static_cast<double>(kernels_of(trial, platform).front().peers.size());
+  const double peers = trial.pattern == RemoteTrial::Pattern::all ? platform.gpus - 1 : 1;
   figures[Figure::link_rate] = (trial.bytes / time).value();
   figures[Figure::rate] = peers * figures[Figure::link_rate];
 }

@@ -34,9 +34,8 @@ enum class Before {
   traffic,    // the same GEMM, of other operands; links have carried data not long ago
   collective  // a collective that has just ended, as the host knows
 };
-inline constexpr std::array all_befores{Before::loop, Before::traffic, Before::collective};
-std::string_view to_string(Before before);  // "loop", "traffic", "collective"
-inline std::vector<Choice<Before>> before_choices() { return choices_of<Before>(all_befores); }
+constexpr auto all_names(Before) { return sim::names("loop", "traffic", "collective"); }
+using sim::to_string;
 
 // A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last operation.
 struct GemmTrial {
@@ -75,6 +74,7 @@ struct RemoteTrial {
     both_ways,  // and by `peer`, of `gpu`
     all         // by every GPU, of all others
   };
+  friend constexpr auto all_names(Pattern) { return sim::names("one_way", "both_ways", "all"); }
   models::RemoteAccess access = models::RemoteAccess::store;
   Pattern pattern = Pattern::one_way;
   int gpu = 0;

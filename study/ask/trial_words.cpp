@@ -10,8 +10,6 @@ namespace c3sim::study {
 
 namespace {
 
-std::string spelled(sim::Bytes bytes) { return sim::to_string(bytes); }
-
 std::string time_text(sim::Time time) { return fmt::format("{}us", sim::to_microseconds(time)); }
 
 std::string words(const RestTrial&) { return "rest"; }
@@ -33,11 +31,11 @@ std::string words(const CollectiveTrial& trial) { return to_string(Work(trial.sp
 std::string words(const CopyTrial& trial) { return to_string(Work(trial.spec)); }
 
 std::string words(const FanOutTrial& trial) {
-  return fmt::format("copies gpu0 to {} peers of {} each", trial.peers, spelled(trial.bytes));
+  return fmt::format("copies gpu0 to {} peers of {} each", trial.peers, sim::to_string(trial.bytes));
 }
 
 std::string words(const RemoteTrial& trial) {
-  std::string text = fmt::format("{} of {}", to_string(trial.access), spelled(trial.bytes));
+  std::string text = fmt::format("{} of {}", to_string(trial.access), sim::to_string(trial.bytes));
   if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
   switch (trial.pattern) {
     case RemoteTrial::Pattern::one_way:
@@ -51,24 +49,24 @@ std::string words(const RemoteTrial& trial) {
 }
 
 std::string words(const StreamTrial& trial) {
-  std::string text =
-      fmt::format("stream of {} from {} arrays to {}", spelled(trial.bytes), trial.arrays_read, trial.arrays_written);
+  std::string text = fmt::format("stream of {} from {} arrays to {}", sim::to_string(trial.bytes), trial.arrays_read,
+                                 trial.arrays_written);
   if (trial.workgroups) text += fmt::format(" on {} workgroups", *trial.workgroups);
   return text;
 }
 
 std::string words(const LoadTrial& trial) {
-  std::string text = fmt::format("loads in {}", spelled(trial.working_set));
+  std::string text = fmt::format("loads in {}", sim::to_string(trial.working_set));
   if (trial == LoadTrial{.working_set = trial.working_set, .beside = {}}) return text;
-  constexpr double giga = 1e9;
-  return text + fmt::format(" beside {} GB/s of which {} read", trial.beside.value() / giga, trial.beside_reads);
+  return text + fmt::format(" beside {} GB/s of which {} read", trial.beside.value() / sim::worth_of("GB/s"),
+                            trial.beside_reads);
 }
 
 std::string words(const C3Trial& trial) {
   const Scenario& scenario = trial.scenario;
   std::string text =
       fmt::format("{} gemm {} with {} of {}", to_string(trial.strategy), models::to_string(scenario.gemm),
-                  models::to_string(scenario.collective), spelled(scenario.bytes));
+                  models::to_string(scenario.collective), sim::to_string(scenario.bytes));
   if (scenario.kernels != models::Backend::rccl) text += fmt::format(" by {}", models::to_string(scenario.kernels));
   if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
@@ -89,7 +87,7 @@ std::string words(const StreamAndCollectiveTrial& trial) {
 }
 
 std::string words(const StreamAndCopiesTrial& trial) {
-  std::string text = fmt::format("copies of {} one after another {} seen from gpu{}", spelled(trial.bytes),
+  std::string text = fmt::format("copies of {} one after another {} seen from gpu{}", sim::to_string(trial.bytes),
                                  trial.both_ways ? "both ways" : "gpu0 to gpu1", trial.gpu);
   if (trial.stream) text += " beside a " + words(*trial.stream);
   return text;
@@ -116,13 +114,13 @@ std::string command(const T&) {
 
 // Whether the command has an option for all that is said of the collective before.
 bool gemm_takes(const models::CollectiveSpec& collective) {
-  models::CollectiveSpec taken;
-  taken.kind = collective.kind;
-  taken.backend = collective.backend;
-  taken.bytes = collective.bytes;
-  taken.channels = collective.channels;
-  taken.gpus = 0;  // all
-  return collective == taken;
+  return collective == models::CollectiveSpec{.kind = collective.kind,
+                                              .backend = collective.backend,
+                                              .bytes = collective.bytes,
+                                              .gpus = 0,  // all
+                                              .cus = {},
+                                              .channels = collective.channels,
+                                              .host_threads = {}};
 }
 
 std::string command(const GemmTrial& trial) {
@@ -174,28 +172,10 @@ std::string command(const C3Trial& trial) {
 
 }  // namespace
 
-std::string_view to_string(Before before) {
-  constexpr std::array<std::string_view, all_befores.size()> names{"loop", "traffic", "collective"};
-  return names[static_cast<std::size_t>(before)];
-}
-
 std::string_view kind_of(const Trial& trial) {
-  constexpr std::array<std::string_view, std::variant_size_v<Trial>> names{"rest",
-                                                                           "empty kernel",
-                                                                           "gemm",
-                                                                           "collective by kernels",
-                                                                           "copy",
-                                                                           "copies to several peers",
-                                                                           "remote",
-                                                                           "stream",
-                                                                           "loads",
-                                                                           "C3",
-                                                                           "dependent",
-                                                                           "stream beside a collective",
-                                                                           "stream beside copies",
-                                                                           "step",
-                                                                           "replay",
-                                                                           "fused"};
+  constexpr std::array<std::string_view, std::variant_size_v<Trial>> names = sim::names(
+      "rest", "empty kernel", "gemm", "collective by kernels", "copy", "copies to several peers", "remote", "stream",
+      "loads", "C3", "dependent", "stream beside a collective", "stream beside copies", "step", "replay", "fused");
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);

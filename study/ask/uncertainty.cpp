@@ -38,14 +38,8 @@ Times times_of(Testbed& testbed, std::span<const C3Result> results) {
 
 template <class Result>
 void add(Answer<Result>& answer, const Ensemble& ensemble, std::size_t figures, const Progress& progress, int jobs) {
-  std::vector<Times> drawn(ensemble.size());
-  for_each_index(
-      ensemble.size(),
-      [&](std::size_t index) {
-        const std::unique_ptr<Testbed> testbed = ensemble.member(index);
-        drawn[index] = times_of(*testbed, std::span<const Result>(answer.results));
-      },
-      progress, jobs);
+  const std::vector<Times> drawn = ensemble.ask_each(
+      [&](Testbed& testbed) { return times_of(testbed, std::span<const Result>(answer.results)); }, jobs, progress);
   for (std::size_t result = 0; result < answer.results.size(); ++result) {
     Intervals& intervals = answer.intervals.emplace_back();
     for (std::size_t figure = 0; figure < figures; ++figure) {

@@ -12,6 +12,8 @@ namespace {
 constexpr int most_gpus = 64;
 constexpr sim::Limits<sim::Time> pauses{sim::Time(0), sim::Time(3'600'000'000'000'000)};  // an hour
 
+int gpus_on(const models::PlatformSpec* platform) { return platform == nullptr ? most_gpus : platform->gpus; }
+
 std::string sizes_accepted() { return fmt::format("1B to {} are accepted", sim::to_string(largest_array)); }
 
 std::string integer_schema(int low, const Highest& high) {
@@ -85,7 +87,7 @@ Value value_of(sim::Time& time) {
 }
 
 Value value_of(bool& flag) {
-  const std::vector<Choice<bool>> answers{{"no", false}, {yes, true}, {"false", false}, {"true", true}};
+  const std::vector<sim::Choice<bool>> answers{{"no", false}, {yes, true}, {"false", false}, {"true", true}};
   return {"", [&flag, answers](const Reading& in) { flag = in.arguments.choice(in.option, in.text, answers); },
           [&flag] { return std::string(flag ? yes : ""); },
           [&flag](const Entry& in) { flag = in.section.flag(in.key); }, Said::alone};
@@ -103,7 +105,7 @@ Value word_of(std::string& word, std::string form) {
 
 Value device_of(int& device) {
   const auto read = [&device](const Reading& in) {
-    device = in.arguments.device(in.option, in.text, in.platform == nullptr ? most_gpus : in.platform->gpus);
+    device = in.arguments.device(in.option, in.text, gpus_on(in.platform));
   };
   const auto take = [&device](const Entry& in) {
     const bool host = in.section.has(in.key) && in.section.text(in.key) == "host";
@@ -116,6 +118,21 @@ Value device_of(int& device) {
           .of_platform = true,
           .accepted = fmt::format("gpu0 to gpu{} and host are accepted", most_gpus - 1),
           .schema = R"({"anyOf": [{"const": "host"}, {"type": "integer", "minimum": 0}]})"};
+}
+
+Value devices_of(std::vector<int>& devices) {
+  const auto read = [&devices](const Reading& in) {
+    devices.clear();
+    for (const std::string_view part : split(in.text, ',')) {
+      devices.push_back(in.arguments.device(in.option, part, gpus_on(in.platform)));
+    }
+  };
+  const auto text = [&devices] {
+    std::string names;
+    for (const int device : devices) names.append(names.empty() ? "" : ",").append(device_name(device));
+    return names;
+  };
+  return {.form = "gpuN,...", .read = read, .text = text, .of_platform = true};
 }
 
 namespace {

@@ -67,6 +67,7 @@ Value value_of(sim::Time& time);
 Value value_of(bool& flag);
 Value word_of(std::string& word, std::string form);
 Value device_of(int& device);
+Value devices_of(std::vector<int>& devices);  // no word of files
 Value number_of(double& number, double low, double high);
 Value number_of(sim::Flops& number, double low, double high);
 Value whole_of(int& number, int low, Highest high);
@@ -76,36 +77,33 @@ Value counts_of(std::vector<int>& counts, int low, Highest high);
 
 namespace detail {
 template <class T>
-std::string name_of(const T& value, const std::vector<Choice<T>>& choices) {
-  const auto found = std::ranges::find(choices, value, &Choice<T>::second);
+std::string name_of(const std::optional<T>& value, const std::vector<sim::Choice<T>>& choices) {
+  const auto found = std::ranges::find(choices, value, &sim::Choice<T>::second);
   return found == choices.end() ? "" : std::string(found->first);
-}
-template <class T>
-std::string name_of(const std::optional<T>& value, const std::vector<Choice<T>>& choices) {
-  return value ? name_of(*value, choices) : "";
 }
 // `Place`: a T, or an optional one.
 template <class Place, class T>
-Value chosen(Place& value, const std::vector<Choice<T>>& choices) {
+Value chosen(Place& value, const std::vector<sim::Choice<T>>& choices) {
   return {names_of(choices),
           [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
-          [&value, choices] { return name_of(value, choices); },
+          [&value, choices] { return name_of<T>(value, choices); },
           [&value, choices](const Entry& in) { value = in.section.choice<T>(in.key, choices); }};
 }
 }  // namespace detail
 
 template <class T>
-Value value_of(T& value, const std::vector<Choice<T>>& choices) {
+Value value_of(T& value, const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>()) {
   return detail::chosen(value, choices);
 }
 template <class T>
-Value value_of(std::optional<T>& value, const std::vector<Choice<T>>& choices) {
+Value value_of(std::optional<T>& value, const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>()) {
   return detail::chosen(value, choices);
 }
 
 // Several; "all" leaves the list empty, and is noted in `all` where that is given.
 template <class T>
-Value value_of(std::vector<T>& values, const std::vector<Choice<T>>& choices, bool* all = nullptr) {
+Value value_of(std::vector<T>& values, bool* all = nullptr) {
+  const std::vector<sim::Choice<T>> choices = sim::choices_of<T>();
   const auto read = [&values, all, choices](const Reading& in) {
     const bool says_all = in.text == "all" && !in.one;
     if (all != nullptr) *all = says_all;
@@ -118,7 +116,7 @@ Value value_of(std::vector<T>& values, const std::vector<Choice<T>>& choices, bo
   };
   const auto text = [&values, all, choices] {
     std::string names = all != nullptr && *all ? "all" : "";
-    for (const T& value : values) names.append(names.empty() ? "" : ",").append(detail::name_of(value, choices));
+    for (const T& value : values) names.append(names.empty() ? "" : ",").append(detail::name_of<T>(value, choices));
     return names;
   };
   return {names_of(choices) + "|all", read, text,

@@ -31,8 +31,8 @@ struct Word {
   Value (*of)(Question& question);
   std::string_view help;
   Needed needed = Needed::never;
-  std::string_view also = {};
   Whom whom = Whom::everybody;
+  std::string_view also = {};
   std::string_view in_files = {};  // its name there, if that is another
 
   std::string_view key() const { return in_files.empty() ? name : in_files; }
@@ -40,19 +40,19 @@ struct Word {
 
 // What is said of a kernel, before it is known which kind it is of.
 struct KernelWords {
-  std::string read, write, flops;
-  std::string operator_name, elements, element;
+  models::ElementwiseSpec elementwise{};
+  std::string operator_name{}, elements{};
+  sim::Bytes element = usual_element;
   models::AttentionShape attention{.kv_heads = 0, .head_dim = 128};
   std::int64_t context = 0;
   bool bidirectional = false;
-  std::string gpu, peers, bytes, access = "store";
-  std::vector<int> cus;
+  models::RemoteKernelSpec remote{};
+  std::vector<int> cus{};
 };
 
 // What is said of a step, before its model has been read.
-struct StepWords {
-  StepQuestion question;
-  std::string model;
+struct StepWords : StepQuestion {
+  std::string model_name;
 };
 
 template <class Question>
@@ -60,10 +60,18 @@ using Words = std::vector<Word<Question>>;
 const Words<GemmQuestion>& words_of(const GemmQuestion& question);
 const Words<CollectiveQuestion>& words_of(const CollectiveQuestion& question);
 const Words<CopyQuestion>& words_of(const CopyQuestion& question);
-const Words<KernelWords>& words_of(const KernelWords& question);
+const Words<KernelWords>& words_of(const KernelWords& question);  // study/ask/kernel_words.cpp
 const Words<C3Question>& words_of(const C3Question& question);
 const Words<StepWords>& words_of(const StepWords& question);
 const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/ask/serve_command.cpp
+
+// The question that such words ask, where `given` was said; what is wrong with it is added to `faults`, as faults_of()
+// has them.
+KernelQuestion question_in(const KernelWords& asked, const Given& given, std::vector<sim::Fault>& faults);
+template <class Question>
+const Question& question_in(const Question& asked, const Given&, std::vector<sim::Fault>&) {
+  return asked;
+}
 
 // What is said of work by files alone.
 struct NamedKernel {

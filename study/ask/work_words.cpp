@@ -1,6 +1,5 @@
 // What operations of experiments can be told of work that no question has the words of.
 #include "study/ask/words.h"
-#include "study/work/choices.h"
 
 namespace c3sim::study {
 
@@ -18,7 +17,7 @@ constexpr std::string_view workgroups_help = "of 1024 threads; one that fills it
 
 // In tables an all-reduce is fused in its first half alone.
 Value fused_kind_of(models::CollectiveKind& kind) {
-  Value value = value_of(kind, collective_choices());
+  Value value = value_of(kind);
   value.schema = R"({"enum": ["reduce_scatter", "all_reduce", "all_to_all", "all_gather"]})";
   return value;
 }
@@ -31,7 +30,7 @@ const Words<models::GemmShape>& words_of(const models::GemmShape&) {
   static const Words<models::GemmShape> words{
       {"gemm", [](auto& s) { return value_of(s); }, "m x n x k as BLAS has them, n being tokens: 8192x57344x8192",
        always},
-      {"dtype", [](auto& s) { return value_of(s.dtype, dtype_choices()); }, operation_dtype_help}};
+      {"dtype", [](auto& s) { return value_of(s.dtype); }, operation_dtype_help}};
   return words;
 }
 
@@ -46,7 +45,7 @@ const Words<models::AttentionShape>& words_of(const models::AttentionShape&) {
       {"head_dim", [](auto& s) { return whole_of(s.head_dim, 1, 4096); }, "elements of a query, key or value", always},
       {"causal", [](auto& s) { return value_of(s.causal); }, "each query sees the keys before it; true unless given"},
       {"gradient", [](auto& s) { return value_of(s.backward); }, "of queries, keys and values"},
-      {"dtype", [](auto& s) { return value_of(s.dtype, dtype_choices()); }, operation_dtype_help}};
+      {"dtype", [](auto& s) { return value_of(s.dtype); }, operation_dtype_help}};
   return words;
 }
 
@@ -76,7 +75,7 @@ const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec&)
   static const Words<models::RemoteKernelSpec> words{
       {"gpu", [](auto& s) { return whole_of(s.gpu, 0, last_gpu); }, "that runs it", always},
       {"peers", [](auto& s) { return counts_of(s.peers, 0, last_gpu); }, "that it reaches into", always},
-      {"access", [](auto& s) { return value_of(s.access, remote_access_choices()); }, "store unless given"},
+      {"access", [](auto& s) { return value_of(s.access); }, "store unless given"},
       {"bytes", [](auto& s) { return value_of(s.bytes); }, "of each peer", always},
       {"cus", [](auto& s) { return whole_of(s.workgroups, 1, all_cus); }, "all unless given"}};
   return words;
@@ -85,20 +84,15 @@ const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec&)
 const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
   static const Words<models::FusedSpec> words{
       {"gemm", [](auto& s) { return value_of(s.gemm); }, "of each GPU", always},
-      {"dtype", [](auto& s) { return value_of(s.gemm.dtype, dtype_choices()); }, operation_dtype_help},
+      {"dtype", [](auto& s) { return value_of(s.gemm.dtype); }, operation_dtype_help},
       {"kind", [](auto& s) { return fused_kind_of(s.kind); },
        "of its result, or all_gather of its operand; reduce_scatter unless given", at_points},
-      {"path", [](auto& s) { return value_of(s.path, fused_path_choices()); }, "direct unless given"},
-      {"trigger", [](auto& s) { return value_of(s.trigger, trigger_choices()); },
-       "how it is seen that a piece is complete", always},
+      {"path", [](auto& s) { return value_of(s.path); }, "direct unless given"},
+      {"trigger", [](auto& s) { return value_of(s.trigger); }, "how it is seen that a piece is complete", always},
       {"stores", [](auto& s) { return value_of(s.stores); }, "the first hop is stored by the GEMM itself"},
       {"pieces", [](auto& s) { return whole_of(s.pieces, 1, most_pieces); }, "of each shard; 1 unless given"},
-      {"gpus",
-       [](auto& s) { return whole_of(s.gpus, 2, all_gpus_of); },
-       "the first of the node, that take part; all unless given",
-       never,
-       {},
-       Whom::files}};
+      {"gpus", [](auto& s) { return whole_of(s.gpus, 2, all_gpus_of); },
+       "the first of the node, that take part; all unless given", never, Whom::files}};
   return words;
 }
 
@@ -114,8 +108,7 @@ const Words<StoredRange>& words_of(const StoredRange&) {
   static const Words<StoredRange> words{
       {"from", [](auto& s) { return value_of(s.begin, none_too); }, "0B unless given"},
       {"to", [](auto& s) { return value_of(s.end, none_too); }, "the end of the range", always},
-      {"trigger", [](auto& s) { return value_of(s.trigger, trigger_choices()); }, "how it is seen that it is there",
-       always}};
+      {"trigger", [](auto& s) { return value_of(s.trigger); }, "how it is seen that it is there", always}};
   return words;
 }
 

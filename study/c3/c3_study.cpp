@@ -5,15 +5,12 @@
 
 #include "sim/config/nearest_name.h"
 #include "study/run/testbed_pool.h"
-#include "study/work/choices.h"
 #include "study/work/named_gemm.h"
 #include "study/work/operation.h"
 
 namespace c3sim::study {
 
 namespace {
-
-constexpr std::array length_classes{LengthClass::g_long, LengthClass::c_long, LengthClass::gc_equal};
 
 // Sums over the scenarios of one collective and class. A gain is a speedup less one.
 struct Group {
@@ -36,34 +33,31 @@ StudyPair read_pair(sim::Section section, std::span<const NamedGemm> gemms) {
   if (const auto found = std::ranges::find(gemms, gemm, &NamedGemm::name); found != gemms.end()) {
     pair.gemm = found->shape;
   } else {
-    std::vector<std::string> known;
-    for (const auto& [name, shape] : gemms) known.push_back(name);
-    section.fault("gemm", "'" + gemm + "' is not among the GEMMs of this file" + sim::name_hint(gemm, known));
+    section.fault("gemm",
+                  "'" + gemm + "' is not among the GEMMs of this file" + sim::name_hint(gemm, gemms, &NamedGemm::name));
   }
   pair.bytes = section.bytes("bytes", array_sizes);
-  if (section.has("class")) pair.length_class = section.choice<LengthClass>("class", length_class_choices());
+  if (section.has("class")) pair.length_class = section.choice<LengthClass>("class", sim::choices_of<LengthClass>());
   pair.name = gemm + "_" + sim::to_string(pair.bytes);
   return pair;
 }
 
 // The alternatives that a list names, each once.
 template <class T>
-std::vector<T> read_choices(sim::Section section, std::string_view key, const std::vector<Choice<T>>& choices) {
-  std::vector<std::string> known;
-  known.reserve(choices.size());
-  for (const auto& [name, value] : choices) known.emplace_back(name);
+std::vector<T> read_choices(sim::Section section, std::string_view key, const std::vector<sim::Choice<T>>& choices) {
+  const auto hint = [&](std::string_view name) { return sim::name_hint(name, choices, &sim::Choice<T>::first); };
   std::vector<T> chosen;
   for (const std::string& name : section.names(key)) {
-    const auto found = std::find_if(choices.begin(), choices.end(), [&](const auto& it) { return it.first == name; });
+    const auto found = std::ranges::find(choices, name, &sim::Choice<T>::first);
     if (found == choices.end()) {
-      section.fault(key, "'" + name + "' is not known" + sim::name_hint(name, known));
-    } else if (std::find(chosen.begin(), chosen.end(), found->second) != chosen.end()) {
+      section.fault(key, "'" + name + "' is not known" + hint(name));
+    } else if (std::ranges::count(chosen, found->second) > 0) {
       section.fault(key, "'" + name + "' is named twice");
     } else {
       chosen.push_back(found->second);
     }
   }
-  if (chosen.empty()) section.fault(key, "at least one is needed" + sim::name_hint("", known));
+  if (chosen.empty()) section.fault(key, "at least one is needed" + hint(""));
   return chosen;
 }
 
@@ -74,12 +68,12 @@ void read_published(C3Study& study, sim::Section section) {
     return of.has(key) ? std::optional(of.number(key, -10.0, 10.0)) : std::nullopt;
   };
   for (sim::Section entry : section.list("strategies")) {
-    const auto strategy = entry.choice<Strategy>("strategy", strategy_choices());
+    const auto strategy = entry.choice<Strategy>("strategy", sim::choices_of<Strategy>());
     study.published.emplace(std::pair(strategy, std::nullopt),
                             PublishedC3{.fraction = figure(entry, "fraction"),
                                         .speedup = figure(entry, "speedup"),
                                         .highest_speedup = figure(entry, "highest_speedup")});
-    for (const auto& [name, kind] : collective_choices()) {
+    for (const auto& [name, kind] : sim::choices_of<models::CollectiveKind>()) {
       if (!entry.has(name)) continue;
       sim::Section of_kind = entry.section(name);
       study.published.emplace(std::pair(strategy, kind),
@@ -116,13 +110,6 @@ void check_pair(C3Study& study, const StudyPair& pair, sim::Section& section, co
 
 }  // namespace
 
-std::string_view to_string(LengthClass length_class) {
-  constexpr std::array<std::string_view, length_classes.size()> names{"G-long", "C-long", "GC-equal"};
-  return names[static_cast<std::size_t>(length_class)];
-}
-
-std::span<const LengthClass> all_length_classes() { return length_classes; }
-
 LengthClass classify(sim::Time gemm, sim::Time collective, double longer_by) {
   const double ratio = sim::to_seconds(gemm) / sim::to_seconds(collective);
   if (ratio > longer_by) return LengthClass::g_long;
@@ -133,10 +120,10 @@ C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
   C3Study study;
   study.name = root.name("name");
   study.longer_by = root.number("longer_by", 1.0, 10.0, study.longer_by);
-  study.splits = root.choice<Splits>("splits", split_choices(), study.splits);
+  study.splits = root.choice<Splits>("splits", sim::choices_of<Splits>(), study.splits);
   const std::vector<NamedGemm> gemms = read_gemms(root.section("gemms"));
-  study.collectives = read_choices(root, "collectives", collective_choices());
-  study.strategies = read_choices(root, "strategies", strategy_choices());
+  study.collectives = read_choices(root, "collectives", sim::choices_of<models::CollectiveKind>());
+  study.strategies = read_choices(root, "strategies", sim::choices_of<Strategy>());
   std::vector<sim::Section> pairs = root.list("pairs");
   if (pairs.size() > most_pairs) {
     root.fault("pairs", "at most " + std::to_string(most_pairs) + " pairs are accepted");
@@ -156,29 +143,27 @@ PublishedC3 published_of(const C3Study& study, Strategy strategy, std::optional<
 }
 
 std::vector<C3Result> run_all(Testbed& testbed, std::span<const Attempt> attempts, const Progress& progress, int jobs) {
-  std::vector<C3Result> results(attempts.size());
-  // The kernel strategies of the attempt's scenario; fewer where some were not asked for.
-  const auto candidates_for = [&](const Attempt& best) {
-    std::vector<std::size_t> candidates;
+  // Of c3_best, where all that it is the best of are asked for anyway: their places.
+  const auto made_of = [&](const Attempt& attempt) {
+    std::vector<std::size_t> places;
+    if (attempt.strategy != Strategy::c3_best) return places;
     for (const Strategy strategy : all_kernel_strategies()) {
-      const auto found = std::ranges::find(attempts, Attempt{best.scenario, strategy});
-      if (found != attempts.end()) candidates.push_back(static_cast<std::size_t>(found - attempts.begin()));
+      const auto found = std::ranges::find(attempts, Attempt{attempt.scenario, strategy});
+      if (found == attempts.end()) return std::vector<std::size_t>();
+      places.push_back(static_cast<std::size_t>(found - attempts.begin()));
     }
-    return candidates;
+    return places;
   };
-  const auto is_made_of_others = [&](const Attempt& attempt) {
-    return attempt.strategy == Strategy::c3_best && candidates_for(attempt).size() == all_kernel_strategies().size();
-  };
+  std::vector<C3Result> results(attempts.size());
   const auto run = [&](Testbed& asked, std::size_t index) {
     const Attempt& attempt = attempts[index];
-    if (!is_made_of_others(attempt)) results[index] = run_strategy(asked, attempt.scenario, attempt.strategy);
+    if (made_of(attempt).empty()) results[index] = run_strategy(asked, attempt.scenario, attempt.strategy);
   };
   TestbedPool(testbed).for_each(attempts.size(), run, progress, jobs);
   for (std::size_t index = 0; index < attempts.size(); ++index) {
-    if (!is_made_of_others(attempts[index])) continue;
     std::vector<C3Result> candidates;
-    for (const std::size_t place : candidates_for(attempts[index])) candidates.push_back(results[place]);
-    results[index] = best_kernel_strategy(candidates);
+    for (const std::size_t place : made_of(attempts[index])) candidates.push_back(results[place]);
+    if (!candidates.empty()) results[index] = best_kernel_strategy(candidates);
   }
   return results;
 }

@@ -18,9 +18,8 @@ namespace c3sim::study {
 
 // Which of the two isolated operations of a pair is the longer one.
 enum class LengthClass { g_long, c_long, gc_equal };
-std::string_view to_string(LengthClass length_class);  // "G-long", "C-long", "GC-equal", as in the paper's Table II
-std::span<const LengthClass> all_length_classes();
-inline std::vector<Choice<LengthClass>> length_class_choices() { return choices_of(all_length_classes()); }
+constexpr auto all_names(LengthClass) { return sim::names("G-long", "C-long", "GC-equal"); }  // as in its Table II
+using sim::to_string;
 
 // An operation is the longer one if it takes more than `longer_by` (>= 1) times as long as the other.
 LengthClass classify(sim::Time gemm, sim::Time collective, double longer_by);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "study/c3/c3_table.h"
 #include "study/report/table_of.h"
 
 namespace c3sim::study {
@@ -14,8 +13,7 @@ namespace {
 using models::CollectiveKind;
 
 std::optional<double> percent(std::optional<double> share) {
-  if (!share) return {};
-  return *share * 100.0;
+  return share ? std::optional(*share * 100.0) : std::nullopt;
 }
 
 // Of any strategy or collective where none is named: isolated times do not depend on it, nor that of the GEMM on this.
@@ -36,40 +34,77 @@ bool belongs_to(PaperFigure figure, Strategy strategy) {
   return on_engines == (figure == PaperFigure::copy_engines);
 }
 
-// Over the classes where none is named.
-std::optional<Published> published_speedup(const PublishedC3& published, std::optional<LengthClass> length_class,
-                                           double ideal) {
-  if (!length_class) {
-    if (!published.speedup) return {};
-    return Published{*published.speedup, *published.speedup};
-  }
-  if (!published.lowest_fraction || !published.highest_fraction) return {};
-  return Published{1.0 + *published.lowest_fraction * (ideal - 1.0), 1.0 + *published.highest_fraction * (ideal - 1.0)};
+// Of a class, whose ideal that is, or over the classes.
+std::optional<Published> published_speedup(const PublishedC3& published, bool of_class, double ideal) {
+  const auto at = [ideal](double fraction) { return 1.0 + fraction * (ideal - 1.0); };
+  if (!of_class && published.speedup) return Published{*published.speedup, *published.speedup};
+  const bool has_range = of_class && published.lowest_fraction && published.highest_fraction;
+  return has_range ? std::optional(Published{at(*published.lowest_fraction), at(*published.highest_fraction)})
+                   : std::nullopt;
 }
 
-// The ideal comes last; no value where the selection has no scenario.
+// The ideal comes last; no value where the selection has no scenario. Over the classes where none is named.
 Bar speedup_bar(const C3Study& study, std::span<const StudyResult> results, std::span<const Strategy> strategies,
                 CollectiveKind kind, std::optional<LengthClass> length_class) {
   Bar bar;
   bar.label = fmt::format("{} {}", models::to_string(kind), length_class ? to_string(*length_class) : "mean");
-  std::optional<double> ideal;
-  for (const Strategy strategy : strategies) {
-    const Average mean = average(results, {strategy, kind, length_class});
-    if (mean.scenarios == 0) {
-      bar.values.emplace_back();
-      bar.published.emplace_back();
-      continue;
-    }
-    ideal = mean.ideal_speedup;
-    bar.values.emplace_back(mean.speedup);
-    bar.published.push_back(published_speedup(published_of(study, strategy, kind), length_class, mean.ideal_speedup));
+  bar.values.resize(strategies.size() + 1);
+  bar.published.resize(strategies.size() + 1);
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    const Average mean = average(results, {strategies[i], kind, length_class});
+    if (mean.scenarios == 0) continue;
+    bar.values[i] = mean.speedup;
+    bar.values.back() = mean.ideal_speedup;
+    bar.published[i] =
+        published_speedup(published_of(study, strategies[i], kind), length_class.has_value(), mean.ideal_speedup);
   }
-  bar.values.push_back(ideal);
-  bar.published.emplace_back();
   return bar;
 }
 
+Column only_in_data(std::string key) { return {key, key, "", 2, false}; }
+
+Cell fraction_cell(const C3Result& result) {
+  if (result.has_gain_to_be_had()) return result.fraction_of_ideal();
+  return NoNumber{"no gain to be had"};
+}
+
+// Beyond what launches and notices of the host come to.
+bool loses(const C3Result& result) {
+  constexpr double worth_a_word = 0.995;
+  return result.speedup() < worth_a_word;
+}
+
 }  // namespace
+
+ResultTable c3_table(std::span<const C3Result> results) {
+  using R = const C3Result&;
+  std::vector<Shown<C3Result>> shown{
+      {only_in_data("scenario"), [](R r) { return r.scenario.name; }},
+      {only_in_data("gemm"), [](R r) { return r.scenario.gemm; }},
+      {only_in_data("collective"), [](R r) { return r.scenario.collective; }},
+      // Whole bytes below 2^53.
+      {only_in_data("bytes"), [](R r) { return static_cast<std::int64_t>(r.scenario.bytes.value()); }},
+      {{"strategy", "strategy", ""}, &C3Result::strategy},
+      {{"makespan_us", "makespan", "us"}, &C3Result::makespan},
+      {{"speedup", "speedup", "", 3}, &C3Result::speedup},
+      {{"ideal_speedup", "ideal", "", 3}, &C3Result::ideal_speedup},
+      {{"fraction_of_ideal", "of ideal", "", 3}, fraction_cell},
+      {{"gemm_us", "GEMM end", "us"}, &C3Result::gemm},
+      {{"collective_us", "collective end", "us"}, &C3Result::collective},
+      {{"isolated_gemm_us", "GEMM alone", "us"}, &C3Result::isolated_gemm},
+      {{"isolated_collective_us", "RCCL alone", "us"}, &C3Result::isolated_collective},
+      {{"collective_alone_us", "collective alone", "us"}, &C3Result::collective_alone},
+      {{"serial_us", "serial", "us"}, &C3Result::serial},
+      {{"chosen", "chosen", ""}, &C3Result::chosen},
+      {{"reserved_cus", "reserved", "CU"}, &C3Result::reserved_cus},
+      {only_in_data("gemm_start_us"), &C3Result::gemm_start},
+      {only_in_data("collective_start_us"), &C3Result::collective_start}};
+  if (std::ranges::any_of(results, loses)) {
+    shown.push_back({{"note", "note", "", 2, true, false},
+                     [](R r) { return loses(r) ? Cell(std::string("slower than serial")) : Cell(); }});
+  }
+  return table_of(results, shown);
+}
 
 ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> results) {
   struct Row {
@@ -116,7 +151,7 @@ ResultTable class_table(const C3Study& study, std::span<const StudyResult> resul
   };
   std::vector<Shown<Row>> shown{{{"collective", "collective", ""}, &Row::kind},
                                 {{"strategy", "strategy", ""}, &Row::strategy}};
-  for (const LengthClass length_class : all_length_classes()) {
+  for (const LengthClass length_class : sim::all_of<LengthClass>()) {
     const std::string name(to_string(length_class));
     shown.push_back({{name + "_percent", name, "%", 0},
                      [=](R r) { return percent(of_mean(r, length_class, &Average::fraction_of_ideal)); }});
@@ -184,9 +219,8 @@ BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> resul
     Bar& bar = chart.bars.emplace_back();
     bar.label = to_string(strategy);
     bar.values = {100.0 * average(results, {strategy, {}, {}}).fraction_of_ideal};
-    bar.published.emplace_back();
-    const std::optional<double> published = published_of(study, strategy).fraction;
-    if (published) bar.published.back() = Published{100.0 * *published, 100.0 * *published};
+    const std::optional<double> published = percent(published_of(study, strategy).fraction);
+    bar.published = {published ? std::optional(Published{*published, *published}) : std::nullopt};
   }
   return chart;
 }
@@ -213,33 +247,19 @@ BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> result
   };
   for (const CollectiveKind kind : study.collectives) {
     const std::size_t before = chart.bars.size();
-    for (const LengthClass length_class : all_length_classes()) add(kind, length_class);
+    for (const LengthClass length_class : sim::all_of<LengthClass>()) add(kind, length_class);
     if (chart.bars.size() > before + 1) add(kind, {});
   }
-  const bool any_published = std::any_of(chart.bars.begin(), chart.bars.end(), [](const Bar& bar) {
-    return std::any_of(bar.published.begin(), bar.published.end(), [](const auto& range) { return range.has_value(); });
-  });
-  if (any_published) {
+  const auto is_published = [](const Bar& bar) {
+    return std::ranges::any_of(bar.published, [](const auto& range) { return range.has_value(); });
+  };
+  if (std::ranges::any_of(chart.bars, is_published)) {
     chart.caption =
         "Published for the classes: the lowest and the highest fraction of ideal over all three, at the predicted "
-        "ideal "
-        "of each; for their mean: the speedup.";
+        "ideal of each; for their mean: the speedup.";
   }
   return chart;
 }
-
-namespace {
-
-std::vector<Chart> speedup_charts(const C3Study& study, std::span<const StudyResult> results) {
-  std::vector<Chart> charts;
-  for (const PaperFigure figure : {PaperFigure::kernels, PaperFigure::copy_engines}) {
-    BarChart chart = speedup_chart(study, results, figure);
-    if (!chart.bars.empty()) charts.emplace_back(std::move(chart));
-  }
-  return charts;
-}
-
-}  // namespace
 
 Results study_results(const C3Study& study, std::span<const StudyResult> results, const std::string& platform) {
   std::vector<C3Result> all;
@@ -250,6 +270,11 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
                                 to_string(result.c3.strategy)),
                     result.c3.schedule});
   }
+  std::vector<Chart> speedups;
+  for (const PaperFigure figure : {PaperFigure::kernels, PaperFigure::copy_engines}) {
+    BarChart chart = speedup_chart(study, results, figure);
+    if (!chart.bars.empty()) speedups.emplace_back(std::move(chart));
+  }
   const std::size_t scenarios = study.pairs.size() * study.collectives.size();
   const std::string averages =
       fmt::format("{} on {}: {} scenarios; mean over collectives and classes, beside the published figure", study.name,
@@ -257,8 +282,7 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
   std::vector<NamedTable> tables{
       {"results", "Every scenario under every strategy", c3_table(all), false},
       {"by_strategy", averages, strategy_table(study, results), true, {fraction_chart(study, results, platform)}, true},
-      {"by_class", "Of ideal by collective and class", class_table(study, results), true,
-       speedup_charts(study, results), true},
+      {"by_class", "Of ideal by collective and class", class_table(study, results), true, std::move(speedups), true},
       {"pairs", "Isolated times and the class that follows from them", pair_table(study, results), true, {}, true}};
   ResultTable heuristic = heuristic_table(study, results);
   if (!heuristic.rows().empty()) {

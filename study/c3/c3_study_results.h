@@ -10,6 +10,10 @@
 
 namespace c3sim::study {
 
+// One row per result, without clock, power and fidelity; for people, rows that are slower than one after the other are
+// marked.
+ResultTable c3_table(std::span<const C3Result> results);
+
 // One row per strategy: averages over all scenarios.
 ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> results);
 

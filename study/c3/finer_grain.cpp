@@ -9,7 +9,6 @@
 #include "sim/config/nearest_name.h"
 #include "study/report/table_of.h"
 #include "study/run/testbed_pool.h"
-#include "study/work/choices.h"
 
 namespace c3sim::study {
 
@@ -17,44 +16,22 @@ namespace {
 
 using Collective = DependentSchedule::Collective;
 
-models::CollectiveSpec whole_collective(const DependentSchedule& schedule, const models::GemmShape& shape,
-                                        models::Backend backend, int gpus) {
-  models::CollectiveSpec spec;
-  const bool gathers = schedule.collective == Collective::gather;
-  spec.kind = gathers ? models::CollectiveKind::all_gather : models::CollectiveKind::reduce_scatter;
-  spec.backend = backend;
-  spec.bytes = gathers ? gathered_bytes(shape) : scattered_bytes(shape);
-  spec.gpus = gpus;
-  spec.host_threads = models::HostThreads::per_gpu;
-  return spec;
+DependentSchedule serial_of(const DependentSchedule& schedule, models::Backend backend) {
+  return {.collective = schedule.collective, .backend = backend};
 }
 
-DependentSchedule serial_of(const DependentSchedule& schedule) {
-  return {.collective = schedule.collective, .backend = models::Backend::rccl};
-}
-
-// The collective as the schedule's own means do it in one go: what is left of that schedule without the GEMM.
-sim::Time collective_alone(Testbed& testbed, const DependentSchedule& schedule, const models::GemmShape& shape) {
-  const models::PlatformSpec& platform = testbed.platform();
-  if (schedule.backend == models::Backend::rccl) {
-    return testbed.alone(whole_collective(schedule, shape, models::Backend::rccl, platform.gpus));
-  }
-  DependentSchedule serial = serial_of(schedule);
-  serial.backend = models::Backend::sdma;
-  Schedule transfers;
-  std::vector<std::optional<std::size_t>> places;
-  for (Operation operation : operations_of(serial, shape, platform)) {
-    if (std::holds_alternative<models::GemmShape>(operation.work)) {
-      places.emplace_back();
-      continue;
+// The collective of a serial schedule in one go: what is left of that without the GEMM, which comes last where its
+// operand is gathered, and first where its result is scattered.
+sim::Time collective_alone(Testbed& testbed, const DependentSchedule& serial, const models::GemmShape& shape) {
+  Schedule transfers = operations_of(serial, shape, testbed.platform());
+  if (serial.collective == Collective::gather) {
+    transfers.pop_back();
+  } else {
+    transfers.erase(transfers.begin());
+    for (Operation& operation : transfers) {
+      std::erase(operation.after, 0u);
+      for (std::size_t& earlier : operation.after) --earlier;
     }
-    std::vector<std::size_t> after;
-    for (const std::size_t earlier : operation.after) {
-      if (places[earlier]) after.push_back(*places[earlier]);
-    }
-    operation.after = std::move(after);
-    places.emplace_back(transfers.size());
-    transfers.push_back(std::move(operation));
   }
   return testbed.run(transfers).makespan();
 }
@@ -196,12 +173,7 @@ std::vector<FinerGrainResult> run_finer_grain_study(Testbed& testbed, const Fine
                                                     const Progress& progress, int jobs) {
   std::vector<FinerGrainResult> results;
   for (const NamedGemm& gemm : study.gemms) {
-    for (const DependentSchedule& schedule : study.schedules) {
-      FinerGrainResult& result = results.emplace_back();
-      result.gemm = gemm.name;
-      result.shape = gemm.shape;
-      result.schedule = schedule;
-    }
+    for (const DependentSchedule& schedule : study.schedules) results.push_back({gemm.name, gemm.shape, schedule});
   }
   const models::PlatformSpec alone = without_interference(testbed.platform());
   TestbedPool testbeds(testbed);
@@ -215,9 +187,9 @@ std::vector<FinerGrainResult> run_finer_grain_study(Testbed& testbed, const Fine
           return own.run(operations_of(asked, result.shape, platform)).makespan();
         };
         result.gemm_alone = own.alone_by_turns(result.shape);
-        result.rccl_alone = own.alone(whole_collective(schedule, result.shape, models::Backend::rccl, platform.gpus));
-        result.collective_alone = collective_alone(own, schedule, result.shape);
-        result.serial = run(serial_of(schedule));
+        result.rccl_alone = collective_alone(own, serial_of(schedule, models::Backend::rccl), result.shape);
+        result.collective_alone = collective_alone(own, serial_of(schedule, schedule.backend), result.shape);
+        result.serial = run(serial_of(schedule, models::Backend::rccl));
         result.time = result.apart = run(schedule);
         if (losses) result.apart = Testbed(alone).run(operations_of(schedule, result.shape, platform)).makespan();
       },

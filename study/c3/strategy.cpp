@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "sim/check.h"
 #include "study/c3/heuristic.h"
 #include "study/work/cu_partition.h"
 
@@ -53,19 +51,19 @@ C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
 
 // With the last GPU so late.
 void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPartition& cus, sim::Time lateness) {
-  const Operation gemm = gemm_of(result.scenario, cus.gemm);
-  const Operation collective =
-      collective_operation(result.scenario, result.strategy, testbed.platform(), cus.collective, lateness);
+  result.schedule = {
+      gemm_of(result.scenario, cus.gemm),
+      collective_operation(result.scenario, result.strategy, testbed.platform(), cus.collective, lateness)};
   const bool gemm_first = order == LaunchOrder::gemm_first;
-  result.schedule = gemm_first ? Schedule{gemm, collective} : Schedule{collective, gemm};
+  if (!gemm_first) std::swap(result.schedule.front(), result.schedule.back());
   result.schedule.back().delay = result.scenario.delay;
   const Timeline& timeline = testbed.run(result.schedule);
-  const Span& gemm_span = timeline.operations[gemm_first ? 0 : 1];
-  const Span& collective_span = timeline.operations[gemm_first ? 1 : 0];
-  result.gemm_start = gemm_span.start;
-  result.gemm = gemm_span.end;
-  result.collective_start = collective_span.start;
-  result.collective = collective_span.end;
+  const Span& gemm = timeline.operations[gemm_first ? 0 : 1];
+  const Span& collective = timeline.operations[gemm_first ? 1 : 0];
+  result.gemm_start = gemm.start;
+  result.gemm = gemm.end;
+  result.collective_start = collective.start;
+  result.collective = collective.end;
   result.makespan = timeline.makespan();
   result.means = timeline.means;
 }
@@ -102,38 +100,32 @@ void keep_faster(C3Result& best, const C3Result& candidate) {
   if (best.makespan == sim::Time::zero() || candidate.makespan < best.makespan) best = candidate;
 }
 
-C3Result run_best_reservation(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order) {
-  const std::vector<int> reservations =
-      scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(testbed.platform(), scenario.splits);
-  if (reservations.empty()) return run_together(testbed, scenario, strategy, order, {});
-  C3Result best;
-  for (const int cus : reservations) {
-    keep_faster(best, run_together(testbed, scenario, strategy, order, reserve(testbed.platform(), cus)));
+// How the CUs are shared out: the ways to try, of which the fastest counts.
+std::vector<CuPartition> partitions(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
+  const models::PlatformSpec& platform = testbed.platform();
+  std::vector<CuPartition> tried;
+  if (strategy == Strategy::heuristic) tried.push_back(reserve(platform, cus_by_table(testbed, scenario)));
+  if (strategy == Strategy::c3_rp || strategy == Strategy::c3_sp_rp) {
+    const std::vector<int> counts =
+        scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(platform, scenario.splits);
+    for (const int cus : counts) tried.push_back(reserve(platform, cus));
   }
-  return best;
+  if (strategy == Strategy::conccl_rp) {
+    // ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best.
+    // They are for the GEMM's sake: where engines cannot do all of the collective (they do not reduce), its kernels may
+    // use every CU. On those eight alone the reduce-scatter of an all-reduce takes twice its time.
+    const int by_rule = testbed.is_memory_bound(scenario.gemm) ? platform.gpu.memory.xcds : 0;
+    tried.push_back(reserve(platform, scenario.reserved.value_or(by_rule)));
+    tried.back().collective = {};
+  }
+  if (tried.empty()) tried.emplace_back();
+  return tried;
 }
 
-C3Result run_best_kernel_strategy(Testbed& testbed, const Scenario& scenario) {
-  std::vector<C3Result> candidates;
-  for (const Strategy strategy : all_kernel_strategies())
-    candidates.push_back(run_strategy(testbed, scenario, strategy));
-  return best_kernel_strategy(candidates);
-}
-
-C3Result run_heuristic(Testbed& testbed, const Scenario& scenario) {
-  const int cus = cus_by_table(testbed, scenario);
-  return run_together(testbed, scenario, Strategy::heuristic, order_by_workgroups(scenario, testbed.platform()),
-                      reserve(testbed.platform(), cus));
-}
-
-// ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best. They
-// are for the GEMM's sake: where engines cannot do all of the collective (they do not reduce), its kernels may use
-// every CU. On those eight alone the reduce-scatter of an all-reduce takes twice its time.
-CuPartition conccl_partition(Testbed& testbed, const Scenario& scenario) {
-  const int by_rule = testbed.is_memory_bound(scenario.gemm) ? testbed.platform().gpu.memory.xcds : 0;
-  CuPartition partition = reserve(testbed.platform(), scenario.reserved.value_or(by_rule));
-  partition.collective = {};
-  return partition;
+LaunchOrder order_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform) {
+  if (strategy == Strategy::heuristic) return order_by_workgroups(scenario, platform);
+  const bool prioritised = strategy == Strategy::c3_sp || strategy == Strategy::c3_sp_rp;
+  return prioritised ? LaunchOrder::collective_first : LaunchOrder::gemm_first;
 }
 
 }  // namespace
@@ -158,27 +150,18 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
 }
 
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
-  switch (strategy) {
-    case Strategy::serial:
-      return run_serially(testbed, scenario);
-    case Strategy::c3_base:
-      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, {});
-    case Strategy::c3_sp:
-      return run_together(testbed, scenario, strategy, LaunchOrder::collective_first, {});
-    case Strategy::c3_rp:
-      return run_best_reservation(testbed, scenario, strategy, LaunchOrder::gemm_first);
-    case Strategy::c3_sp_rp:
-      return run_best_reservation(testbed, scenario, strategy, LaunchOrder::collective_first);
-    case Strategy::c3_best:
-      return run_best_kernel_strategy(testbed, scenario);
-    case Strategy::heuristic:
-      return run_heuristic(testbed, scenario);
-    case Strategy::conccl:
-      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, {});
-    case Strategy::conccl_rp:
-      return run_together(testbed, scenario, strategy, LaunchOrder::gemm_first, conccl_partition(testbed, scenario));
+  if (strategy == Strategy::serial) return run_serially(testbed, scenario);
+  if (strategy == Strategy::c3_best) {
+    std::vector<C3Result> candidates;
+    for (const Strategy one : all_kernel_strategies()) candidates.push_back(run_strategy(testbed, scenario, one));
+    return best_kernel_strategy(candidates);
   }
-  SIM_CHECK(false && "every strategy is handled");
+  const LaunchOrder order = order_of(scenario, strategy, testbed.platform());
+  C3Result best;
+  for (const CuPartition& cus : partitions(testbed, scenario, strategy)) {
+    keep_faster(best, run_together(testbed, scenario, strategy, order, cus));
+  }
+  return best;
 }
 
 Means means_of(const Testbed& testbed, const C3Result& result) {

@@ -9,7 +9,6 @@
 
 #include "models/kernels/gemm_plan.h"
 #include "study/report/table_of.h"
-#include "study/work/choices.h"
 #include "study/work/operation.h"
 
 namespace c3sim::study {
@@ -51,64 +50,49 @@ Schedule one_after_another(const std::vector<Work>& works) {
   return schedule;
 }
 
-// One sub-layer on machines of its own.
-class SublayerRun {
- public:
-  SublayerRun(const models::PlatformSpec& platform, const SublayerStudy& study, const Sublayer& sublayer,
-              std::int64_t tokens)
-      : study_(study), today_(node_of(platform, sublayer.gpus)), shape_(sublayer.shape(tokens)) {
-    result_.sublayer = sublayer;
-    result_.tokens = tokens;
-    collective_ = models::collective_of({.gemm = shape_}, sublayer.gpus);
-  }
+// The reduce-scatter of what is fused, of no product: all of its tiles are stored at once.
+sim::Time without_product(models::PlatformSpec platform, models::FusedSpec fused) {
+  platform.gpu.memory.tracker.entries = fused.gemm.m * fused.gemm.n;
+  fused.gemm.k = 1;
+  return Testbed(std::move(platform)).alone(fused);
+}
 
-  SublayerResult run() && {
-    result_.gemm = today_.alone(shape_);
-    result_.reduce_scatter = today_.alone(of(CollectiveKind::reduce_scatter));
-    result_.all_gather = today_.alone(of(CollectiveKind::all_gather));
-    result_.all_reduce = today_.alone(of(CollectiveKind::all_reduce));
-    const Timeline& sequential =
-        today_.run(one_after_another({shape_, of(CollectiveKind::reduce_scatter), of(CollectiveKind::all_gather)}));
-    result_.sequential = sequential.makespan();
-    result_.moved = sequential.moved.value();
-    for (const FusedStrategy& strategy : study_.strategies) fuse(strategy);
-    for (const int cus : study_.splits) split(cus);
-    return std::move(result_);
-  }
-
- private:
-  models::CollectiveSpec of(CollectiveKind kind) const {
-    models::CollectiveSpec spec = collective_;
+// On machines of its own.
+SublayerResult run_sublayer(const models::PlatformSpec& platform, const SublayerStudy& study, const Sublayer& sublayer,
+                            std::int64_t tokens) {
+  Testbed today(node_of(platform, sublayer.gpus));
+  const models::GemmShape shape = sublayer.shape(tokens);
+  auto of = [spec = models::collective_of({.gemm = shape}, sublayer.gpus)](CollectiveKind kind) mutable {
     spec.kind = kind;
     return spec;
-  }
-  void fuse(const FusedStrategy& strategy) {
-    Testbed machine(machine_for(today_.platform(), strategy));
-    const models::FusedSpec fused = fused_by(strategy, shape_, machine.platform());
+  };
+  SublayerResult result;
+  result.sublayer = sublayer;
+  result.tokens = tokens;
+  result.gemm = today.alone(shape);
+  result.reduce_scatter = today.alone(of(CollectiveKind::reduce_scatter));
+  result.all_gather = today.alone(of(CollectiveKind::all_gather));
+  result.all_reduce = today.alone(of(CollectiveKind::all_reduce));
+  const Timeline& sequential =
+      today.run(one_after_another({shape, of(CollectiveKind::reduce_scatter), of(CollectiveKind::all_gather)}));
+  result.sequential = sequential.makespan();
+  result.moved = sequential.moved.value();
+  for (const FusedStrategy& strategy : study.strategies) {
+    Testbed machine(machine_for(today.platform(), strategy));
+    const models::FusedSpec fused = fused_by(strategy, shape, machine.platform());
     const Timeline& timeline = machine.run(one_after_another({fused, of(CollectiveKind::all_gather)}));
-    result_.fused.push_back({timeline.makespan(), timeline.moved.value()});
-    if (result_.fused.size() > 1) return;
-    // All tiles of no product are stored at once.
-    models::PlatformSpec platform = machine.platform();
-    platform.gpu.memory.tracker.entries = shape_.m * shape_.n;
-    models::FusedSpec no_product = fused;
-    no_product.gemm.k = 1;
-    result_.near_memory_reduce_scatter = Testbed(platform).alone(no_product);
+    result.fused.push_back({timeline.makespan(), timeline.moved.value()});
+    if (result.fused.size() == 1) result.near_memory_reduce_scatter = without_product(machine.platform(), fused);
   }
-  void split(int cus) {
-    const models::GpuSpec& gpu = today_.platform().gpu;
+  const models::GpuSpec& gpu = today.platform().gpu;
+  for (const int cus : study.splits) {
     models::CollectiveSpec all_reduce = of(CollectiveKind::all_reduce);
     all_reduce.cus = all_reduce.channels = cus;
     const models::CuMask others{cus / gpu.memory.xcds, gpu.cus_per_xcd};
-    result_.splits.push_back({today_.alone(shape_, others), today_.alone(all_reduce)});
+    result.splits.push_back({today.alone(shape, others), today.alone(all_reduce)});
   }
-
-  const SublayerStudy& study_;
-  Testbed today_;
-  models::GemmShape shape_;
-  models::CollectiveSpec collective_;
-  SublayerResult result_;
-};
+  return result;
+}
 
 using One = SublayerResult;
 
@@ -151,14 +135,15 @@ std::vector<FusedStrategy> read_fused_strategies(sim::Section section, const mod
     sim::Section one = section.section(name);
     FusedStrategy& strategy = strategies.emplace_back();
     strategy.name = name;
-    strategy.fused.trigger = one.choice<models::TriggerChoice>("trigger", trigger_choices());
-    strategy.fused.path = one.choice<models::FusedPath>("path", fused_path_choices(), models::FusedPath::direct);
+    strategy.fused.trigger = one.choice<models::TriggerChoice>("trigger", sim::choices_of<models::TriggerChoice>());
+    strategy.fused.path =
+        one.choice<models::FusedPath>("path", sim::choices_of<models::FusedPath>(), models::FusedPath::direct);
     strategy.fused.stores = one.flag("stores", false);
     strategy.tiles = one.integer("tiles", 1, 1 << 20);
     strategy.near_memory =
-        one.choice<models::NearMemory>("near_memory", models::near_memory_names, models::NearMemory::none);
-    strategy.arbitration =
-        one.choice<models::Arbitration>("arbitration", models::arbitration_names, models::Arbitration::off);
+        one.choice<models::NearMemory>("near_memory", sim::choices_of<models::NearMemory>(), models::NearMemory::none);
+    strategy.arbitration = one.choice<models::Arbitration>("arbitration", sim::choices_of<models::Arbitration>(),
+                                                           models::Arbitration::off);
     const models::MemorySpec memory = machine_for(platform, strategy).gpu.memory;
     if (const std::string why = memory.why_no_near_memory(); !why.empty()) one.fault("near_memory", why);
     if (const std::string why = memory.why_no_arbitration(); !why.empty()) one.fault("arbitration", why);
@@ -239,7 +224,7 @@ std::vector<SublayerResult> run_sublayer_study(const models::PlatformSpec& platf
       [&](std::size_t index) {
         const Sublayer& sublayer = study.sublayers[index % study.sublayers.size()];
         const std::int64_t tokens = study.tokens[index / study.sublayers.size()];
-        results[index] = SublayerRun(platform, study, sublayer, tokens).run();
+        results[index] = run_sublayer(platform, study, sublayer, tokens);
       },
       progress, jobs);
   return results;

@@ -80,28 +80,24 @@ NamedTable mechanism_table(std::span<const Strategy> strategies, std::span<const
     const std::string name(to_string(strategies[strategy]));
     shown.push_back({{name + "_percent", name, "%", 1}, [=](std::size_t i) { return 100.0 * answers[i][strategy]; }});
   }
-  std::vector<std::size_t> machines(answers.size());
-  std::iota(machines.begin(), machines.end(), std::size_t{0});
+  std::vector<std::size_t> places(answers.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
   return {"by_mechanism", "Of ideal on machines that are without one mechanism of interference",
-          table_of(machines, shown)};
+          table_of(places, shown)};
 }
 
 double Sensitivity::swing(const Fractions& base, std::size_t strategy) const {
-  double least = base[strategy];
-  double most = base[strategy];
+  std::vector<double> seen{base[strategy]};
   for (const auto& answer : {at_low, at_high}) {
-    if (!answer) continue;
-    least = std::min(least, (*answer)[strategy]);
-    most = std::max(most, (*answer)[strategy]);
+    if (answer) seen.push_back((*answer)[strategy]);
   }
+  const auto [least, most] = std::ranges::minmax(seen);
   return most - least;
 }
 
 double Sensitivity::largest_swing(const Fractions& base) const {
   double largest = 0.0;
-  for (std::size_t strategy = 0; strategy < base.size(); ++strategy) {
-    largest = std::max(largest, swing(base, strategy));
-  }
+  for (std::size_t strategy = 0; strategy < base.size(); ++strategy) largest = std::max(largest, swing(base, strategy));
   return largest;
 }
 
@@ -133,8 +129,10 @@ NamedTable sensitivity_table(std::span<const Strategy> strategies, const Sensiti
                                         {{"swing_points", "swing", "points", 1}, [&](const Sensitivity& one) {
                                            return 100.0 * one.largest_swing(answer.base);
                                          }}};
+  std::string as_it_is;
   for (std::size_t strategy = 0; strategy < strategies.size(); ++strategy) {
     const std::string name(to_string(strategies[strategy]));
+    as_it_is += fmt::format("{} {} {:.1f} %", strategy == 0 ? ":" : ",", name, 100.0 * answer.base[strategy]);
     const auto change = [&answer, strategy](std::optional<Fractions> Sensitivity::*end) {
       return [&answer, strategy, end](const Sensitivity& one) {
         return one.*end ? Cell(100.0 * ((*(one.*end))[strategy] - answer.base[strategy])) : Cell();
@@ -142,11 +140,6 @@ NamedTable sensitivity_table(std::span<const Strategy> strategies, const Sensiti
     };
     shown.push_back({{name + "_low_points", name + " low", "", 1}, change(&Sensitivity::at_low)});
     shown.push_back({{name + "_high_points", "high", "", 1}, change(&Sensitivity::at_high)});
-  }
-  std::string as_it_is;
-  for (std::size_t strategy = 0; strategy < strategies.size(); ++strategy) {
-    as_it_is += fmt::format("{} {} {:.1f} %", strategy == 0 ? ":" : ",", to_string(strategies[strategy]),
-                            100.0 * answer.base[strategy]);
   }
   return {"sensitivity",
           "Change of the fraction of ideal at the ends of each parameter's range, in points; as it is" + as_it_is,

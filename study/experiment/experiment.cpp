@@ -8,6 +8,8 @@
 
 #include "sim/config/config_error.h"
 #include "study/report/experiment_charts.h"
+#include "study/report/table_of.h"
+#include "study/run/busy_times.h"
 #include "study/run/queue_time.h"
 #include "study/work/one_stream.h"
 #include "study/work/queued.h"
@@ -23,80 +25,67 @@ constexpr std::size_t most_bars = 24;
 // Of more, a person sees the first and the last.
 constexpr std::size_t most_names_in_text = 6;
 
-const Timeline& run(Testbed& testbed, const Schedule& schedule) {
-  const bool may_wait_for_ever =
-      std::ranges::any_of(schedule, [](const Operation& operation) { return waits_for_others(operation.work); });
-  if (!may_wait_for_ever) return testbed.run(schedule);
-  try {
-    return testbed.run(schedule);
-  } catch (const sim::Deadlock& deadlock) {
-    throw sim::ConfigError({{"operations", {}, deadlock.what()}});
-  }
-}
-
-// What a run is held against.
-struct Yardstick {
-  std::optional<sim::Time> serial;  // on one stream; none where packets wait there for ever
+// A run, and what it is held against.
+struct Ran {
+  Schedule schedule;
+  Timeline timeline;
+  std::vector<Span> on_queue;       // by place
   bool overlaps = false;            // whether any operations could
+  std::optional<sim::Time> serial;  // on one stream; none where packets wait there for ever
 
-  Cell speedup(sim::Time makespan) const {
+  sim::Time makespan() const { return timeline.makespan(); }
+  Cell speedup() const {
     if (!overlaps) return NoNumber{"nothing can overlap"};
     if (!serial) return NoNumber{"none on one stream"};
-    return sim::to_seconds(*serial) / sim::to_seconds(makespan);
+    return sim::to_seconds(*serial) / sim::to_seconds(makespan());
   }
-  std::string sentence(sim::Time makespan) const {
+  std::string sentence() const {
     if (!overlaps)
       return "Each operation waits for the one before it, so that nothing can overlap: there is no speedup.";
     if (!serial) return "On one stream packets would wait for ever for later ones: there is no speedup.";
     const std::string uncut = fmt::format(
         "Uncut, one after another on one stream and with collectives by RCCL, the same operations take {:.2f} us",
         sim::to_microseconds(*serial));
-    if (*serial < makespan) return uncut + ", which is less: this schedule does not pay.";
-    return fmt::format("{}, {:.3f} times as long.", uncut, sim::to_seconds(*serial) / sim::to_seconds(makespan));
+    if (*serial < makespan()) return uncut + ", which is less: this schedule does not pay.";
+    return fmt::format("{}, {:.3f} times as long.", uncut, sim::to_seconds(*serial) / sim::to_seconds(makespan()));
   }
 };
 
-Yardstick yardstick(Testbed& testbed, const Experiment& experiment, const Schedule& schedule) {
-  Yardstick found;
-  found.overlaps = !is_chain(schedule);
+Ran run(Testbed& testbed, const Experiment& experiment) {
+  Ran ran;
+  ran.schedule = experiment.graph.schedule();
   try {
-    found.serial = testbed.run(on_one_stream(experiment.graph, experiment.wholes)).makespan();
+    ran.timeline = testbed.run(ran.schedule);
+  } catch (const sim::Deadlock& deadlock) {
+    if (std::ranges::none_of(ran.schedule, waits_for_others, &Operation::work)) throw;
+    throw sim::ConfigError({{"operations", {}, deadlock.what()}});
+  }
+  ran.on_queue = on_queues(ran.schedule, ran.timeline, testbed.platform());
+  ran.overlaps = !is_chain(ran.schedule);
+  try {
+    ran.serial = testbed.run(on_one_stream(experiment.graph, experiment.wholes)).makespan();
   } catch (const sim::Deadlock&) {
   }
-  return found;
+  return ran;
 }
 
 // Operations of the expanded graph that are seen as one: of one name in the file, or of one stream.
 struct Together {
   std::string name;
   std::size_t count = 0;
-  Span span;          // from the first start to the last end
-  sim::Time time{0};  // sum of all
-  sim::Time alone{0};
-  bool all_apart = true;
-  std::vector<Span> spans;
+  sim::Time start{0};  // the first
+  sim::Time end{0};    // the last
+  sim::Time time{0};   // sum of all, on their queues
+  std::optional<sim::Time> alone{sim::Time(0)};
+  BusyTimes busy;  // when any of them was under way
 
   // `one`: as the host sees it; `on_queue`: as its queue does.
   void add(const Span& one, const Span& on_queue, std::optional<sim::Time> by_itself) {
-    span.start = count == 0 ? one.start : std::min(span.start, one.start);
-    span.end = std::max(span.end, one.end);
-    ++count;
+    start = count++ == 0 ? one.start : std::min(start, one.start);
+    end = std::max(end, one.end);
     time += on_queue.end - on_queue.start;
-    all_apart = all_apart && by_itself.has_value();
-    alone += by_itself.value_or(sim::Time::zero());
-    spans.push_back(on_queue);
-  }
-  // How long any of them was under way.
-  sim::Time busy() const {
-    std::vector<Span> sorted = spans;
-    std::ranges::sort(sorted, {}, &Span::start);
-    sim::Time total{0};
-    sim::Time until{0};
-    for (const Span& one : sorted) {
-      total += std::max(sim::Time::zero(), one.end - std::max(one.start, until));
-      until = std::max(until, one.end);
-    }
-    return total;
+    alone = alone && by_itself ? std::optional(*alone + *by_itself) : std::nullopt;
+    add_busy(busy, on_queue.start, on_queue.end);
   }
 };
 
@@ -107,40 +96,32 @@ Together& named(std::vector<Together>& all, const std::string& name) {
   return all.back();
 }
 
-Cell ratio(sim::Time over, sim::Time under) {
-  if (under == sim::Time::zero()) return {};
-  return sim::to_seconds(over) / sim::to_seconds(under);
+// None of no time.
+std::optional<double> ratio(sim::Time over, std::optional<sim::Time> under) {
+  if (!under || under == sim::Time::zero()) return {};
+  return sim::to_seconds(over) / sim::to_seconds(*under);
 }
 
 ResultTable table_of_operations(const std::vector<Together>& operations) {
-  ResultTable table({{"operation", "operation", ""},
-                     {"count", "count", ""},
-                     {"start_us", "first start", "us"},
-                     {"end_us", "last end", "us"},
-                     {"time_us", "on queue, sum", "us"},
-                     {"alone_us", "alone, sum", "us"},
-                     {"slowdown", "slowdown", "", 3}});
-  for (const Together& one : operations) {
-    table.add_row({one.name, static_cast<std::int64_t>(one.count), sim::to_microseconds(one.span.start),
-                   sim::to_microseconds(one.span.end), sim::to_microseconds(one.time),
-                   one.all_apart ? sim::to_microseconds(one.alone) : Cell(),
-                   one.all_apart ? ratio(one.time, one.alone) : Cell()});
-  }
-  return table;
+  return table_of<Together>(
+      operations, {{{"operation", "operation", ""}, &Together::name},
+                   {{"count", "count", ""}, &Together::count},
+                   {{"start_us", "first start", "us"}, &Together::start},
+                   {{"end_us", "last end", "us"}, &Together::end},
+                   {{"time_us", "on queue, sum", "us"}, &Together::time},
+                   {{"alone_us", "alone, sum", "us"}, &Together::alone},
+                   {{"slowdown", "slowdown", "", 3}, [](const Together& one) { return ratio(one.time, one.alone); }}});
 }
 
 ResultTable table_of_streams(const std::vector<Together>& streams, sim::Time makespan) {
-  ResultTable table({{"stream", "stream", ""},
-                     {"operations", "operations", ""},
-                     {"start_us", "first start", "us"},
-                     {"end_us", "last end", "us"},
-                     {"busy_us", "busy", "us"},
-                     {"busy_share", "of makespan", "", 3}});
-  for (const Together& one : streams) {
-    table.add_row({one.name, static_cast<std::int64_t>(one.count), sim::to_microseconds(one.span.start),
-                   sim::to_microseconds(one.span.end), sim::to_microseconds(one.busy()), ratio(one.busy(), makespan)});
-  }
-  return table;
+  const auto busy = [](const Together& one) { return length_of(one.busy); };
+  return table_of<Together>(streams, {{{"stream", "stream", ""}, &Together::name},
+                                      {{"operations", "operations", ""}, &Together::count},
+                                      {{"start_us", "first start", "us"}, &Together::start},
+                                      {{"end_us", "last end", "us"}, &Together::end},
+                                      {{"busy_us", "busy", "us"}, busy},
+                                      {{"busy_share", "of makespan", "", 3},
+                                       [=](const Together& one) { return ratio(busy(one), makespan); }}});
 }
 
 ResultTable instance_table() {
@@ -154,21 +135,17 @@ ResultTable instance_table() {
                       {"slowdown", "slowdown", "", 3}});
 }
 
-ResultTable table_of_overlap(const std::string& name, sim::Time makespan, const Yardstick& yardstick) {
+ResultTable table_of_overlap(const std::string& name, const Ran& ran) {
   ResultTable table({{"experiment", "experiment", ""},
                      {"makespan_us", "makespan", "us"},
                      {"serial_us", "uncut on one stream", "us"},
                      {"speedup", "speedup", "", 3}});
-  table.add_row({name, sim::to_microseconds(makespan),
-                 yardstick.serial ? sim::to_microseconds(*yardstick.serial) : Cell(), yardstick.speedup(makespan)});
+  table.add_row({name, cell_of(ran.makespan()), cell_of(ran.serial), ran.speedup()});
   return table;
 }
 
 std::string words_of_gpus(const GraphNode& node, int all) {
-  if (node.gpus.size() == static_cast<std::size_t>(all)) return "all";
-  std::string words;
-  for (const int gpu : node.gpus) words += (words.empty() ? "" : " ") + std::to_string(gpu);
-  return words;
+  return node.gpus.size() == static_cast<std::size_t>(all) ? "all" : fmt::to_string(fmt::join(node.gpus, " "));
 }
 
 std::string words_of_mask(const models::CuMask& mask, const models::PlatformSpec& platform) {
@@ -183,15 +160,13 @@ std::string in_short(const std::vector<std::string>& names) {
   return fmt::format("{} ... {}, {} in all", names.front(), names.back(), names.size());
 }
 
-std::vector<Chart> charts_of(const Experiment& experiment, std::span<const Span> spans, int gpus,
-                             const std::vector<Together>& operations, sim::Time makespan, const Yardstick& yardstick) {
-  std::vector<Chart> charts{stream_chart(experiment.graph, spans, gpus)};
-  if (yardstick.overlaps && yardstick.serial) charts.push_back(makespan_chart(makespan, *yardstick.serial));
+std::vector<Chart> charts_of(const Experiment& experiment, const Ran& ran, int gpus,
+                             const std::vector<Together>& operations) {
+  std::vector<Chart> charts{stream_chart(experiment.graph, ran.on_queue, gpus)};
+  if (ran.overlaps && ran.serial) charts.push_back(makespan_chart(ran.makespan(), *ran.serial));
   if (operations.size() > most_bars) return charts;
   std::vector<TimeBeside> times;
-  for (const Together& one : operations) {
-    times.push_back({one.name, one.time, one.all_apart ? std::optional(one.alone) : std::nullopt});
-  }
+  for (const Together& one : operations) times.push_back({one.name, one.time, one.alone});
   charts.push_back(operation_chart(times));
   return charts;
 }
@@ -231,67 +206,58 @@ Results describe_experiment(const Testbed& testbed, const Experiment& experiment
 }
 
 Results run_experiment(Testbed& testbed, const Experiment& experiment) {
-  const Schedule schedule = experiment.graph.schedule();
-  const Timeline timeline = run(testbed, schedule);
-  const std::vector<Span> on_queue = on_queues(schedule, timeline, testbed.platform());
-  const std::vector<bool> is_queued = queued(schedule);
+  const Ran ran = run(testbed, experiment);
+  const std::vector<bool> is_queued = queued(ran.schedule);
   ResultTable instances = instance_table();
   std::vector<Together> operations;
   std::vector<Together> streams;
   bool kernels_wait = false;
   const Between between =
-      std::ranges::any_of(schedule, uses_links, &Operation::work) ? Between::communication : Between::nothing;
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const Operation& operation = schedule[i];
-    const Span& span = timeline.operations[i];
+      std::ranges::any_of(ran.schedule, uses_links, &Operation::work) ? Between::communication : Between::nothing;
+  for (std::size_t i = 0; i < ran.schedule.size(); ++i) {
+    const Operation& operation = ran.schedule[i];
+    const Span& span = ran.timeline.operations[i];
     std::optional<sim::Time> alone;
     if (!waits_for_others(operation.work)) alone = alone_on_queue(testbed, operation, is_queued[i], between);
-    const sim::Time time = on_queue[i].end - on_queue[i].start;
-    instances.add_row({operation.name, operation.stream, to_string(operation.work), sim::to_microseconds(span.start),
-                       sim::to_microseconds(span.end), sim::to_microseconds(time),
-                       alone ? sim::to_microseconds(*alone) : Cell(), alone ? ratio(time, *alone) : Cell()});
-    named(operations, experiment.graph.nodes()[i].listed).add(span, on_queue[i], alone);
-    named(streams, operation.stream).add(span, on_queue[i], alone);
+    const sim::Time time = ran.on_queue[i].end - ran.on_queue[i].start;
+    instances.add_row({operation.name, operation.stream, to_string(operation.work), cell_of(span.start),
+                       cell_of(span.end), cell_of(time), cell_of(alone), cell_of(ratio(time, alone))});
+    named(operations, experiment.graph.nodes()[i].listed).add(span, ran.on_queue[i], alone);
+    named(streams, operation.stream).add(span, ran.on_queue[i], alone);
     kernels_wait = kernels_wait || (is_queued[i] && is_kernel(operation.work));
   }
-  const sim::Time makespan = timeline.makespan();
-  const Yardstick held_against = yardstick(testbed, experiment, schedule);
 
-  Results results{testbed.platform().name, {}, {}, {{experiment.name, schedule}}};
+  Results results{testbed.platform().name, {}, {}, {{experiment.name, ran.schedule}}};
   results.title = experiment.name;
-  results.charts = charts_of(experiment, on_queue, testbed.platform().gpus, operations, makespan, held_against);
-  results.notes.push_back(held_against.sentence(makespan));
+  results.charts = charts_of(experiment, ran, testbed.platform().gpus, operations);
+  results.notes.push_back(ran.sentence());
   if (kernels_wait) results.notes.push_back(word_of_ends(testbed.platform()));
-  const bool several = operations.size() < schedule.size();
+  const bool several = operations.size() < ran.schedule.size();
   NamedTable each{"results", "", std::move(instances)};
-  each.in_text = !several || schedule.size() <= most_rows_in_text;
+  each.in_text = !several || ran.schedule.size() <= most_rows_in_text;
   results.tables.push_back(std::move(each));
-  results.tables.push_back({"overlap", "Makespan", table_of_overlap(experiment.name, makespan, held_against)});
+  results.tables.push_back({"overlap", "Makespan", table_of_overlap(experiment.name, ran)});
   if (several)
     results.tables.push_back({"operations", "Operations of the file", table_of_operations(operations), true, {}, true});
   if (streams.size() > 1)
-    results.tables.push_back({"streams", "Streams", table_of_streams(streams, makespan), true, {}, true});
+    results.tables.push_back({"streams", "Streams", table_of_streams(streams, ran.makespan()), true, {}, true});
   return results;
 }
 
 Quantities measure(Testbed& testbed, const Experiment& experiment) {
-  const Schedule schedule = experiment.graph.schedule();
-  const Timeline timeline = run(testbed, schedule);
-  const std::vector<Span> on_queue = on_queues(schedule, timeline, testbed.platform());
+  const Ran ran = run(testbed, experiment);
   std::vector<Together> operations;
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    named(operations, experiment.graph.nodes()[i].listed).add(timeline.operations[i], on_queue[i], {});
+  for (std::size_t i = 0; i < ran.schedule.size(); ++i) {
+    named(operations, experiment.graph.nodes()[i].listed).add(ran.timeline.operations[i], ran.on_queue[i], {});
   }
-  const Yardstick held_against = yardstick(testbed, experiment, schedule);
-  const Cell speedup = held_against.speedup(timeline.makespan());
-  Quantities quantities{{"makespan_us", sim::to_microseconds(timeline.makespan())}};
-  quantities["serial_us"] =
-      held_against.serial ? std::optional(sim::to_microseconds(*held_against.serial)) : std::nullopt;
+  const Cell speedup = ran.speedup();
+  Quantities quantities{{"makespan_us", sim::to_microseconds(ran.makespan())}};
+  quantities["serial_us"] = ran.serial ? std::optional(sim::to_microseconds(*ran.serial)) : std::nullopt;
   quantities["speedup"] =
       std::holds_alternative<double>(speedup) ? std::optional(std::get<double>(speedup)) : std::nullopt;
   for (const Together& one : operations) {
-    quantities[one.name + ".start_us"] = sim::to_microseconds(one.span.start);
-    quantities[one.name + ".end_us"] = sim::to_microseconds(one.span.end);
+    quantities[one.name + ".start_us"] = sim::to_microseconds(one.start);
+    quantities[one.name + ".end_us"] = sim::to_microseconds(one.end);
     quantities[one.name + ".time_us"] = sim::to_microseconds(one.time);
   }
   return quantities;

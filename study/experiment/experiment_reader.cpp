@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -15,7 +14,6 @@
 #include "study/ask/words.h"
 #include "study/c3/finer_grain.h"
 #include "study/experiment/operation_reader.h"
-#include "study/work/choices.h"
 #include "study/work/config_folders.h"
 #include "study/work/dependent.h"
 
@@ -64,40 +62,35 @@ void include(sim::Config& config, const std::filesystem::path& file, std::vector
   }
 }
 
-// Names that the reader itself gives values.
-constexpr std::array<const char*, 2> bound_names{"gpus", "cus"};
-
-// The operation before it is cut, as a stream of its own would have it: on all CUs, its collective by RCCL.
-Operation whole_of(const GraphNode& node, const Testbed& testbed) {
+// The operation before it is cut, as a stream of its own would have it: on all CUs, its collective by RCCL; what is
+// fused, one behind the other.
+Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
+  if (const auto* const fused = std::get_if<models::FusedSpec>(&node.operation.work)) {
+    const models::CollectiveSpec collective = models::collective_of(*fused, testbed.platform().gpus);
+    Schedule wholes{operation_of(fused->gemm), operation_of(collective)};
+    if (fused->gathers()) std::swap(wholes[0], wholes[1]);
+    return wholes;
+  }
   Operation whole = operation_of(node.operation.work);
   whole.name = node.listed;
   whole.gpus = node.operation.gpus;
   auto* const collective = std::get_if<models::CollectiveSpec>(&whole.work);
-  if (collective == nullptr || collective->backend == models::Backend::rccl) return whole;
-  models::CollectiveSpec by_rccl;
-  by_rccl.kind = collective->kind;
-  by_rccl.bytes = collective->bytes;
-  by_rccl.gpus = collective->gpus;
-  by_rccl.host_threads = collective->host_threads;
-  if (testbed.why_impossible(by_rccl).empty()) *collective = by_rccl;
-  return whole;
-}
-
-// What is fused, one behind the other.
-Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
-  const auto* const fused = std::get_if<models::FusedSpec>(&node.operation.work);
-  if (fused == nullptr) return {whole_of(node, testbed)};
-  const models::CollectiveSpec collective = models::collective_of(*fused, testbed.platform().gpus);
-  Schedule whole{operation_of(fused->gemm), operation_of(collective)};
-  if (fused->gathers()) std::swap(whole[0], whole[1]);
-  return whole;
+  if (collective != nullptr && collective->backend != models::Backend::rccl) {
+    models::CollectiveSpec by_rccl;
+    by_rccl.kind = collective->kind;
+    by_rccl.bytes = collective->bytes;
+    by_rccl.gpus = collective->gpus;
+    by_rccl.host_threads = collective->host_threads;
+    if (testbed.why_impossible(by_rccl).empty()) *collective = by_rccl;
+  }
+  return {std::move(whole)};
 }
 
 // One schedule, or of those of shards and finer pieces the one that the machine does fastest.
 using NamedSchedule = std::pair<DependentSchedule, bool>;
-std::vector<Choice<NamedSchedule>> named_schedules() {
+std::vector<sim::Choice<NamedSchedule>> named_schedules() {
   using Collective = DependentSchedule::Collective;
-  std::vector<Choice<NamedSchedule>> choices;
+  std::vector<sim::Choice<NamedSchedule>> choices;
   for (const auto& schedules : {all_dependent_schedules(), triggered_schedules()}) {
     for (const DependentSchedule& one : schedules) choices.push_back({to_string(one), {one, false}});
   }
@@ -121,24 +114,228 @@ class ExperimentReader {
   ExperimentReader(sim::Config& config, const Testbed& testbed)
       : config_(config), testbed_(testbed), platform_(testbed.platform()) {}
 
-  Experiment read();
+  Experiment read() {
+    resolve_parameters(config_, platform_);
+    sim::Section root = config_.root();
+    experiment_.name = root.name("name");
+    collect_names(root);
+    if (listed_.empty()) root.fault("operations", "an experiment has at least one operation");
+    std::vector<Axis> layers;
+    if (root.has("layers")) {
+      layers.emplace_back("layer", count_to(root.integer("layers", 1, most_repetitions)));
+      if (config_.variables().has("layer")) root.fault("layers", "a parameter is named layer: it has another name");
+    }
+    repeat(layers, [&] {
+      if (count_one(root)) read_list(root);
+    });
+    config_.finish();
+    for (OperationGraph::Fault& fault : experiment_.graph.resolve()) {
+      listed_.at(fault.listed).fault(fault.key, std::move(fault.what));
+    }
+    config_.check();
+    return std::move(experiment_);
+  }
 
  private:
-  void collect_names(sim::Section& list_of);
-  void read_list(sim::Section& list_of);
-  void read_operation(sim::Section& section);
-  void read_dependent(sim::Section& section, GraphNode node, const std::string& stream, const std::vector<Wait>& waits);
-  std::vector<Wait> read_waits(sim::Section& section);
-  std::optional<Wait> read_wait(sim::Section& section, const char* key, const std::string& text);
-  Piece read_pieces(sim::Section& section) const;
-  std::string instance(const std::string& name, const Piece& piece) const;
-
-  // Calls `body` for every value of the indices of `repeat`, the first changing slowest.
   using Axis = std::pair<std::string, std::vector<std::int64_t>>;
-  std::vector<Axis> read_repeat(sim::Section& section);
+
+  void collect_names(sim::Section& list_of) {
+    for (sim::Section& item : list_of.list("operations")) {
+      if (item.has("operations")) {
+        collect_names(item);
+        continue;
+      }
+      const std::string name = item.name("name");
+      if (!listed_.emplace(name, item).second) item.fault("name", "an operation before this one has the same name");
+    }
+  }
+
+  std::vector<Axis> read_repeat(sim::Section& section) {
+    std::vector<Axis> axes;
+    if (!section.has("repeat")) return axes;
+    if (!section.holds_section("repeat")) {
+      return {{"repetition", count_to(section.integer("repeat", 1, most_repetitions))}};
+    }
+    sim::Section indices = section.section("repeat");
+    for (const std::string& name : indices.keys()) {
+      if (indices.holds_list(name)) {
+        const std::vector<int> values = indices.integers(name, 0, most_repetitions);
+        axes.emplace_back(name, std::vector<std::int64_t>(values.begin(), values.end()));
+      } else {
+        axes.emplace_back(name, count_to(indices.integer(name, 1, most_repetitions)));
+      }
+      if (config_.variables().has(name) || sim::is_reserved(name)) {
+        indices.fault(name,
+                      "this name is a parameter's, another index's, a unit's or a function's: another is accepted");
+        axes.pop_back();
+      }
+    }
+    return axes;
+  }
+
+  // Calls `body` for every value of the indices, the first changing slowest.
   template <class Body>
-  void repeat(const std::vector<Axis>& axes, const Body& body, std::size_t depth = 0);
-  bool count_one(sim::Section& section);
+  void repeat(const std::vector<Axis>& axes, const Body& body, std::size_t depth = 0) {
+    if (depth == axes.size()) return body();
+    const auto& [name, values] = axes[depth];
+    for (const std::int64_t value : values) {
+      indices_[name] = value;
+      config_.variables().bind(name, number(value));
+      repeat(axes, body, depth + 1);
+      if (counted_ > most_operations) break;
+    }
+    indices_.erase(name);
+    config_.variables().unbind(name);
+  }
+
+  bool count_one(sim::Section& section) {
+    if (++counted_ <= most_operations) return true;
+    section.fault("repeat", fmt::format("the experiment has more than {} operations", most_operations));
+    return false;
+  }
+
+  void read_list(sim::Section& list_of) {
+    for (sim::Section& item : list_of.list("operations")) {
+      const std::vector<Axis> axes = read_repeat(item);
+      repeat(axes, [&] {
+        if (count_one(item)) item.has("operations") ? read_list(item) : read_operation(item);
+      });
+    }
+  }
+
+  static Piece read_pieces(sim::Section& section) {
+    Piece piece;
+    if (!section.has("pieces")) return piece;
+    if (!section.holds_section("pieces")) {
+      piece.count = section.integer("pieces", 1, most_pieces);
+      return piece;
+    }
+    sim::Section pieces = section.section("pieces");
+    piece.count = pieces.integer("count", 1, most_pieces);
+    piece.axis = pieces.choice<CutAxis>("of", sim::choices_of<CutAxis>(), CutAxis::tokens);
+    return piece;
+  }
+
+  std::string instance(const std::string& name, const Piece& piece) const {
+    std::vector<std::string> told_apart;
+    for (const auto& [index, value] : indices_) told_apart.push_back(fmt::format("{}={}", index, value));
+    if (piece.count > 1) told_apart.push_back(fmt::format("piece={}", piece.index));
+    return told_apart.empty() ? name : fmt::format("{}[{}]", name, fmt::join(told_apart, ","));
+  }
+
+  // "down", "down@layer-1": the one of the layer before, or "down@layer=3": that of layer 3.
+  std::optional<Wait> read_wait(sim::Section& section, const char* key, const std::string& text) {
+    Wait wait;
+    const std::size_t at = text.find('@');
+    wait.on = text.substr(0, at);
+    if (!listed_.contains(wait.on)) {
+      section.fault(key, "no operation is named '" + wait.on + "'" +
+                             sim::name_hint(wait.on, listed_, [](const auto& one) { return one.first; }));
+      return {};
+    }
+    if (at == std::string::npos) return wait;
+    const std::string shift = text.substr(at + 1);
+    const std::size_t sign = shift.find_first_of("+-=");
+    const sim::Parsed<std::int64_t> by = sim::parse_integer(shift.substr(std::min(shift.size(), sign + 1)));
+    wait.index = shift.substr(0, sign);
+    const bool only = sign != std::string::npos && shift[sign] == '=';
+    if (sign == std::string::npos || !by.error.empty() || by.value < (only ? 0 : 1) || by.value > most_repetitions) {
+      section.fault(
+          key, "'" + text + "' is no repetition: write down@layer-1, the one of the layer before, or down@layer=3");
+      return {};
+    }
+    if (only) {
+      wait.only = by.value;
+      return wait;
+    }
+    if (!indices_.contains(wait.index)) {
+      section.fault(key, "'" + wait.index + "' is no index of this operation's repetitions");
+      return {};
+    }
+    wait.shift = shift[sign] == '-' ? -by.value : by.value;
+    return wait;
+  }
+
+  std::vector<Wait> read_waits(sim::Section& section) {
+    std::vector<Wait> waits;
+    if (section.has("stored")) {
+      sim::Section stored = section.section("stored");
+      std::optional<Wait> wait = read_wait(stored, "of", stored.text("of"));
+      StoredRange range{};
+      read_words(range, stored, platform_);
+      if (wait && section.is_sound("stored")) {
+        wait->range = range;
+        waits.push_back(std::move(*wait));
+      }
+    }
+    if (!section.has("after")) return waits;
+    for (const std::string& text : section.texts("after")) {
+      if (std::optional<Wait> wait = read_wait(section, "after", text)) waits.push_back(std::move(*wait));
+    }
+    return waits;
+  }
+
+  void read_operation(sim::Section& section) {
+    GraphNode node;
+    node.listed = section.name("name");
+    std::string stream = section.name("stream");
+    node.indices = indices_;
+    const std::vector<Wait> waits = read_waits(section);
+    if (section.has("dependent")) return read_dependent(section, std::move(node), stream, waits);
+    Operation& operation = node.operation;
+    operation = study::read_operation(section, platform_);
+    operation.stream = std::move(stream);
+    const Work work = operation.work;
+    node.gpus = gpus_of(operation, platform_);
+    // What follows from a value that is wrong is no fault of its own.
+    if (!section.is_sound(kind_of(work).key)) return;
+    if (std::string reason = testbed_.why_impossible(work); !reason.empty()) {
+      return section.fault(kind_of(work).key, std::move(reason));
+    }
+    node.piece = read_pieces(section);
+    if (std::string reason = why_uncut(work, node.piece); !reason.empty()) return section.fault("pieces", reason);
+    node.whole = experiment_.wholes.size();
+    experiment_.wholes.push_back(wholes_of(node, testbed_));
+    for (std::int64_t i = 0; i < node.piece.count; ++i) {
+      if (i > 0 && !count_one(section)) return;
+      node.piece.index = i;
+      operation.work = piece_of(work, node.piece);
+      operation.name = instance(node.listed, node.piece);
+      experiment_.graph.add(node, waits);
+    }
+  }
+
+  void read_dependent(sim::Section& section, GraphNode node, const std::string& stream,
+                      const std::vector<Wait>& waits) {
+    sim::Section asked = section.section("dependent");
+    const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
+    auto [schedule, fastest] = asked.choice<NamedSchedule>("schedule", named_schedules());
+    if (!asked.is_sound("gemm")) return;
+    if (!shape.ok()) return asked.fault("gemm", shape.error);
+    for (const KindOfWork& other : kinds_of_work()) {
+      if (section.has(other.key)) section.fault(other.key, "'dependent' is this operation's work already");
+    }
+    std::string reason = why_impossible(schedule, shape.shape, platform_);
+    if (reason.empty()) reason = testbed_.why_impossible(Work(shape.shape));
+    if (!reason.empty()) return asked.fault("gemm", std::move(reason));
+    if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.shape);
+    const std::size_t first = experiment_.graph.size();
+    node.gpus = all_gpus(platform_);
+    node.whole = experiment_.wholes.size();
+    // By RCCL, unless another schedule is asked for.
+    experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.shape, platform_));
+    std::size_t place = 0;
+    for (Operation& operation : operations_of(schedule, shape.shape, platform_)) {
+      if (place > 0 && !count_one(section)) return;
+      node.inner.clear();
+      for (const std::size_t earlier : operation.after) node.inner.push_back(first + earlier);
+      operation.name = fmt::format("{}.{}", instance(node.listed, {}), place++);
+      operation.stream = operation.stream == "compute" ? stream : stream + " " + operation.stream;
+      node.operation = std::move(operation);
+      experiment_.graph.add(node, node.inner.empty() ? waits : std::vector<Wait>());
+    }
+    experiment_.graph.join(stream, node.gpus, first);
+  }
 
   sim::Config& config_;
   const Testbed& testbed_;
@@ -148,228 +345,6 @@ class ExperimentReader {
   std::map<std::string, sim::Section> listed_;  // operations of the file by name
   std::size_t counted_ = 0;                     // repetitions, of operations and of lists of them
 };
-
-void ExperimentReader::collect_names(sim::Section& list_of) {
-  for (sim::Section& item : list_of.list("operations")) {
-    if (item.has("operations")) {
-      collect_names(item);
-      continue;
-    }
-    const std::string name = item.name("name");
-    if (!listed_.emplace(name, item).second) item.fault("name", "an operation before this one has the same name");
-  }
-}
-
-std::vector<ExperimentReader::Axis> ExperimentReader::read_repeat(sim::Section& section) {
-  std::vector<Axis> axes;
-  if (!section.has("repeat")) return axes;
-  if (!section.holds_section("repeat")) {
-    return {{"repetition", count_to(section.integer("repeat", 1, most_repetitions))}};
-  }
-  sim::Section indices = section.section("repeat");
-  for (const std::string& name : indices.keys()) {
-    if (indices.holds_list(name)) {
-      const std::vector<int> values = indices.integers(name, 0, most_repetitions);
-      axes.emplace_back(name, std::vector<std::int64_t>(values.begin(), values.end()));
-    } else {
-      axes.emplace_back(name, count_to(indices.integer(name, 1, most_repetitions)));
-    }
-    if (config_.variables().has(name) || sim::is_reserved(name)) {
-      indices.fault(name, "this name is a parameter's, another index's, a unit's or a function's: another is accepted");
-      axes.pop_back();
-    }
-  }
-  return axes;
-}
-
-template <class Body>
-void ExperimentReader::repeat(const std::vector<Axis>& axes, const Body& body, std::size_t depth) {
-  if (depth == axes.size()) return body();
-  const auto& [name, values] = axes[depth];
-  for (const std::int64_t value : values) {
-    indices_[name] = value;
-    config_.variables().bind(name, number(value));
-    repeat(axes, body, depth + 1);
-    if (counted_ > most_operations) break;
-  }
-  indices_.erase(name);
-  config_.variables().unbind(name);
-}
-
-bool ExperimentReader::count_one(sim::Section& section) {
-  if (++counted_ <= most_operations) return true;
-  section.fault("repeat", fmt::format("the experiment has more than {} operations", most_operations));
-  return false;
-}
-
-void ExperimentReader::read_list(sim::Section& list_of) {
-  for (sim::Section& item : list_of.list("operations")) {
-    const std::vector<Axis> axes = read_repeat(item);
-    repeat(axes, [&] {
-      if (count_one(item)) item.has("operations") ? read_list(item) : read_operation(item);
-    });
-  }
-}
-
-Piece ExperimentReader::read_pieces(sim::Section& section) const {
-  constexpr std::array<Choice<CutAxis>, 2> axes{{{"tokens", CutAxis::tokens}, {"contraction", CutAxis::contraction}}};
-  Piece piece;
-  if (!section.has("pieces")) return piece;
-  if (!section.holds_section("pieces")) {
-    piece.count = section.integer("pieces", 1, most_pieces);
-    return piece;
-  }
-  sim::Section pieces = section.section("pieces");
-  piece.count = pieces.integer("count", 1, most_pieces);
-  piece.axis = pieces.choice<CutAxis>("of", axes, CutAxis::tokens);
-  return piece;
-}
-
-std::string ExperimentReader::instance(const std::string& name, const Piece& piece) const {
-  std::string told_apart;
-  for (const auto& [index, value] : indices_) {
-    told_apart += fmt::format("{}{}={}", told_apart.empty() ? "" : ",", index, value);
-  }
-  if (piece.count > 1) told_apart += fmt::format("{}piece={}", told_apart.empty() ? "" : ",", piece.index);
-  return told_apart.empty() ? name : fmt::format("{}[{}]", name, told_apart);
-}
-
-// "down", "down@layer-1": the one of the layer before, or "down@layer=3": that of layer 3.
-std::optional<Wait> ExperimentReader::read_wait(sim::Section& section, const char* key, const std::string& text) {
-  Wait wait;
-  const std::size_t at = text.find('@');
-  wait.on = text.substr(0, at);
-  if (!listed_.contains(wait.on)) {
-    std::vector<std::string> known;
-    for (const auto& [name, listed] : listed_) known.push_back(name);
-    section.fault(key, "no operation is named '" + wait.on + "'" + sim::name_hint(wait.on, known));
-    return {};
-  }
-  if (at == std::string::npos) return wait;
-  const std::string shift = text.substr(at + 1);
-  const std::size_t sign = shift.find_first_of("+-=");
-  const sim::Parsed<std::int64_t> by = sim::parse_integer(shift.substr(std::min(shift.size(), sign + 1)));
-  wait.index = shift.substr(0, sign);
-  const bool only = sign != std::string::npos && shift[sign] == '=';
-  if (sign == std::string::npos || !by.error.empty() || by.value < (only ? 0 : 1) || by.value > most_repetitions) {
-    section.fault(key,
-                  "'" + text + "' is no repetition: write down@layer-1, the one of the layer before, or down@layer=3");
-    return {};
-  }
-  if (only) {
-    wait.only = by.value;
-    return wait;
-  }
-  if (!indices_.contains(wait.index)) {
-    section.fault(key, "'" + wait.index + "' is no index of this operation's repetitions");
-    return {};
-  }
-  wait.shift = shift[sign] == '-' ? -by.value : by.value;
-  return wait;
-}
-
-std::vector<Wait> ExperimentReader::read_waits(sim::Section& section) {
-  std::vector<Wait> waits;
-  if (section.has("stored")) {
-    sim::Section stored = section.section("stored");
-    std::optional<Wait> wait = read_wait(stored, "of", stored.text("of"));
-    StoredRange range{};
-    read_words(range, stored, platform_);
-    if (wait && section.is_sound("stored")) {
-      wait->range = range;
-      waits.push_back(std::move(*wait));
-    }
-  }
-  if (!section.has("after")) return waits;
-  for (const std::string& text : section.texts("after")) {
-    if (std::optional<Wait> wait = read_wait(section, "after", text)) waits.push_back(std::move(*wait));
-  }
-  return waits;
-}
-
-void ExperimentReader::read_operation(sim::Section& section) {
-  GraphNode node;
-  node.listed = section.name("name");
-  std::string stream = section.name("stream");
-  node.indices = indices_;
-  const std::vector<Wait> waits = read_waits(section);
-  if (section.has("dependent")) return read_dependent(section, std::move(node), stream, waits);
-  Operation& operation = node.operation;
-  operation = study::read_operation(section, platform_);
-  operation.stream = std::move(stream);
-  const Work work = operation.work;
-  node.gpus = gpus_of(operation, platform_);
-  // What follows from a value that is wrong is no fault of its own.
-  if (!section.is_sound(kind_of(work).key)) return;
-  if (std::string reason = testbed_.why_impossible(work); !reason.empty()) {
-    return section.fault(kind_of(work).key, std::move(reason));
-  }
-  node.piece = read_pieces(section);
-  if (std::string reason = why_uncut(work, node.piece); !reason.empty()) return section.fault("pieces", reason);
-  node.whole = experiment_.wholes.size();
-  experiment_.wholes.push_back(wholes_of(node, testbed_));
-  for (std::int64_t i = 0; i < node.piece.count; ++i) {
-    if (i > 0 && !count_one(section)) return;
-    node.piece.index = i;
-    operation.work = piece_of(work, node.piece);
-    operation.name = instance(node.listed, node.piece);
-    experiment_.graph.add(node, waits);
-  }
-}
-
-void ExperimentReader::read_dependent(sim::Section& section, GraphNode node, const std::string& stream,
-                                      const std::vector<Wait>& waits) {
-  sim::Section asked = section.section("dependent");
-  const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
-  auto [schedule, fastest] = asked.choice<NamedSchedule>("schedule", named_schedules());
-  if (!asked.is_sound("gemm")) return;
-  if (!shape.ok()) return asked.fault("gemm", shape.error);
-  for (const KindOfWork& other : kinds_of_work()) {
-    if (section.has(other.key)) section.fault(other.key, "'dependent' is this operation's work already");
-  }
-  std::string reason = why_impossible(schedule, shape.shape, platform_);
-  if (reason.empty()) reason = testbed_.why_impossible(Work(shape.shape));
-  if (!reason.empty()) return asked.fault("gemm", std::move(reason));
-  if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.shape);
-  const std::size_t first = experiment_.graph.size();
-  node.gpus = all_gpus(platform_);
-  node.whole = experiment_.wholes.size();
-  // By RCCL, unless another schedule is asked for.
-  experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.shape, platform_));
-  std::size_t place = 0;
-  for (Operation& operation : operations_of(schedule, shape.shape, platform_)) {
-    if (place > 0 && !count_one(section)) return;
-    node.inner.clear();
-    for (const std::size_t earlier : operation.after) node.inner.push_back(first + earlier);
-    operation.name = fmt::format("{}.{}", instance(node.listed, {}), place++);
-    operation.stream = operation.stream == "compute" ? stream : stream + " " + operation.stream;
-    node.operation = std::move(operation);
-    experiment_.graph.add(node, node.inner.empty() ? waits : std::vector<Wait>());
-  }
-  experiment_.graph.join(stream, node.gpus, first);
-}
-
-Experiment ExperimentReader::read() {
-  resolve_parameters(config_, platform_);
-  sim::Section root = config_.root();
-  experiment_.name = root.name("name");
-  collect_names(root);
-  if (listed_.empty()) root.fault("operations", "an experiment has at least one operation");
-  std::vector<Axis> layers;
-  if (root.has("layers")) {
-    layers.emplace_back("layer", count_to(root.integer("layers", 1, most_repetitions)));
-    if (config_.variables().has("layer")) root.fault("layers", "a parameter is named layer: it has another name");
-  }
-  repeat(layers, [&] {
-    if (count_one(root)) read_list(root);
-  });
-  config_.finish();
-  for (OperationGraph::Fault& fault : experiment_.graph.resolve()) {
-    listed_.at(fault.listed).fault(fault.key, std::move(fault.what));
-  }
-  config_.check();
-  return std::move(experiment_);
-}
 
 }  // namespace
 
@@ -388,7 +363,8 @@ void set_parameters(sim::Config& config, std::span<const std::string> assignment
 ExperimentMachine read_machine(sim::Config& config) {
   sim::Section root = config.root();
   ExperimentMachine machine;
-  if (root.has("protocol")) machine.protocol = root.choice<models::Protocol>("protocol", protocol_choices());
+  if (root.has("protocol"))
+    machine.protocol = root.choice<models::Protocol>("protocol", sim::choices_of<models::Protocol>());
   machine.platform = root.text("platform", "mi300x");
   if (root.has("set")) machine.assignments = root.texts("set");
   config.check();
@@ -397,7 +373,7 @@ ExperimentMachine read_machine(sim::Config& config) {
 
 void resolve_parameters(sim::Config& config, const models::PlatformSpec& platform) {
   sim::Variables& variables = config.variables();
-  for (const std::string name : bound_names) {
+  for (const std::string name : {"gpus", "cus"}) {
     if (!variables.has(name)) continue;
     config.root().fault("parameters", "'" + name + "' is the platform's: a parameter has another name");
   }

@@ -145,42 +145,35 @@ int read_priority(sim::Section& operation, const Work& work, const models::Platf
 
 models::CuMask read_mask(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
   if (!operation.has("cus")) return {};
-  const bool remote = std::holds_alternative<models::RemoteKernelSpec>(work);
-  if (remote || !uses_cus(work, platform)) {
-    operation.integers("cus", 0, platform.gpu.cus());
-    operation.fault("cus", remote
-                               ? "remote has a number of CUs of its own: remote: {cus: 16}"
-                               : "copy engines take no CUs, nor does the host: only kernels can be confined to some");
-    return {};
-  }
   const std::vector<int> ends = operation.integers("cus", 0, platform.gpu.cus());
   const int xcds = platform.gpu.memory.xcds;
-  if (ends.size() != 2 || ends[0] >= ends[1] || ends[0] % xcds != 0 || ends[1] % xcds != 0) {
+  if (std::holds_alternative<models::RemoteKernelSpec>(work)) {
+    operation.fault("cus", "remote has a number of CUs of its own: remote: {cus: 16}");
+  } else if (!uses_cus(work, platform)) {
+    operation.fault("cus", "copy engines take no CUs, nor does the host: only kernels can be confined to some");
+  } else if (ends.size() != 2 || ends[0] >= ends[1] || ends[0] % xcds != 0 || ends[1] % xcds != 0) {
     operation.fault("cus", "two multiples of " + std::to_string(xcds) +
                                ", the first below the second, are accepted: as many CUs on each XCD");
-    return {};
+  } else if (ends[1] - ends[0] != platform.gpu.cus()) {
+    return {ends[0] / xcds, ends[1] / xcds};
   }
-  if (ends[1] - ends[0] == platform.gpu.cus()) return {};
-  return {ends[0] / xcds, ends[1] / xcds};
+  return {};
 }
 
 std::vector<int> read_gpus(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
   if (!operation.has("gpus")) return {};
   std::vector<int> gpus = operation.integers("gpus", 0, platform.gpus - 1);
-  const bool free = kind_of(work).on_any_gpus;
-  if (!free) {
+  std::ranges::sort(gpus);
+  if (!kind_of(work).on_any_gpus) {
     operation.fault(
         "gpus",
         "only a gemm, attention, a kernel, a delay and work of the host are told their GPUs so: of other work "
         "they are part of its own section");
-  }
-  std::ranges::sort(gpus);
-  if (!free || !operation.is_sound("gpus")) return {};
-  if (gpus.empty() || std::ranges::adjacent_find(gpus) != gpus.end()) {
+  } else if (operation.is_sound("gpus") && (gpus.empty() || std::ranges::adjacent_find(gpus) != gpus.end())) {
     operation.fault("gpus", "at least one GPU is accepted, and each once");
-    return {};
   }
-  return gpus.size() == static_cast<std::size_t>(platform.gpus) ? std::vector<int>() : gpus;
+  const bool all = gpus.size() == static_cast<std::size_t>(platform.gpus);
+  return all || !operation.is_sound("gpus") ? std::vector<int>() : gpus;
 }
 
 }  // namespace

@@ -44,8 +44,7 @@ struct StepKind {
 std::vector<StepKind> kinds_of(const std::vector<Step>& path) {
   std::vector<StepKind> parts;
   for (const Step& step : path) {
-    auto part =
-        std::find_if(parts.begin(), parts.end(), [&](const StepKind& known) { return known.kind == step.kind; });
+    auto part = std::ranges::find(parts, step.kind, &StepKind::kind);
     if (part == parts.end()) part = parts.insert(parts.end(), {step.kind, 0, sim::Time(0)});
     ++part->steps;
     part->time += step.end - step.begin;

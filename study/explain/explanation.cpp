@@ -1,7 +1,6 @@
 #include "study/explain/explanation.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "models/machine/activity_tag.h"
 #include "models/node.h"
+#include "sim/config/choice.h"
 #include "sim/overloaded.h"
 #include "sim/resource_network.h"
 #include "study/explain/bottleneck.h"
@@ -26,31 +26,26 @@ using sim::ResourceNetwork;
 
 // What does the work of an operation, or a part of it.
 enum class Worker { gemm, rccl, sdma, elementwise, attention, remote, host, peer_loads };
-constexpr std::array<std::string_view, 8> worker_names{"GEMM",      "RCCL",          "SDMA", "element-wise kernel",
-                                                       "attention", "remote access", "host", "kernel over peer memory"};
+constexpr auto all_names(Worker) {
+  return sim::names("GEMM", "RCCL", "SDMA", "element-wise kernel", "attention", "remote access", "host",
+                    "kernel over peer memory");
+}
 
-constexpr std::size_t index(Worker worker) { return static_cast<std::size_t>(worker); }
-
-// A collective may be done by kernels and by engines, one after the other.
+// A collective may be done by kernels and by engines, one after the other, and so may what is fused.
 Worker worker_of(const Work& work, models::Tenant tenant) {
+  if (tenant == models::Tenant::sdma) return Worker::sdma;
   return std::visit(
-      sim::Overloaded{[](const models::GemmShape&) { return Worker::gemm; },
-                      [&](const models::FusedSpec&) {
-                        if (tenant == models::Tenant::gemm) return Worker::gemm;
-                        return tenant == models::Tenant::sdma ? Worker::sdma : Worker::remote;
-                      },
-                      [&](const models::CollectiveSpec& spec) {
-                        if (tenant == models::Tenant::sdma) return Worker::sdma;
-                        const bool by_library =
-                            spec.backend == models::Backend::rccl || !models::by_kernels(spec.backend);
-                        return by_library ? Worker::rccl : Worker::peer_loads;
-                      },
-                      [](const models::SdmaCopySpec&) { return Worker::sdma; },
-                      [](const models::SdmaPacketList&) { return Worker::sdma; },
-                      [](const models::ElementwiseSpec&) { return Worker::elementwise; },
-                      [](const models::AttentionShape&) { return Worker::attention; },
-                      [](const models::RemoteKernelSpec&) { return Worker::remote; },
-                      [](const DelaySpec&) { return Worker::host; }, [](const HostWorkSpec&) { return Worker::host; }},
+      sim::Overloaded{
+          [](const models::GemmShape&) { return Worker::gemm; },
+          [&](const models::FusedSpec&) { return tenant == models::Tenant::gemm ? Worker::gemm : Worker::remote; },
+          [](const models::CollectiveSpec& spec) {
+            const bool by_library = spec.backend == models::Backend::rccl || !models::by_kernels(spec.backend);
+            return by_library ? Worker::rccl : Worker::peer_loads;
+          },
+          [](const models::ElementwiseSpec&) { return Worker::elementwise; },
+          [](const models::AttentionShape&) { return Worker::attention; },
+          [](const models::RemoteKernelSpec&) { return Worker::remote; },
+          [&](const auto&) { return kind_of(work).doer == Doer::host ? Worker::host : Worker::sdma; }},
       work);
 }
 
@@ -122,7 +117,7 @@ void Watch::operator()(sim::Time since, sim::Time until) {
 
 // The kind of work, with the operation's name where the schedule has several of that kind.
 std::string words(const Part& part, const Schedule& schedule, const std::set<Part>& all) {
-  const std::string kind(worker_names[index(part.first)]);
+  const std::string kind(sim::to_string(part.first));
   const auto same = std::ranges::count(all, part.first, &Part::first);
   return same > 1 ? kind + " " + schedule[part.second].name : kind;
 }
@@ -141,14 +136,8 @@ void add_rows(ResultTable& table, const NamedRun& run, const Watch& watch) {
       if (whose == part || load == 0.0) continue;
       others += (others.empty() ? "" : ", ") + words(whose, run.schedule, parts);
     }
-    std::vector<Cell> row(6);
-    row[0] = run.name;
-    row[1] = words(part, run.schedule, parts);
-    row[2] = std::string(to_string(bottleneck));
-    row[3] = held.seconds * 1e6;
-    row[4] = others;
-    if (all > 0.0) row[5] = 100.0 * (1.0 - own / all);
-    table.add_row(std::move(row));
+    table.add_row({run.name, words(part, run.schedule, parts), std::string(to_string(bottleneck)), held.seconds * 1e6,
+                   others, all > 0.0 ? Cell(100.0 * (1.0 - own / all)) : Cell()});
   }
 }
 

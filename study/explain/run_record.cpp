@@ -71,8 +71,7 @@ std::string RunRecord::bounded_by(const sim::StepLog::Step& step) const {
       if (overlap.count() > 0) held[stretch.bounded_by] += overlap;
     }
   }
-  const auto longest =
-      std::max_element(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto longest = std::ranges::max_element(held, {}, [](const auto& one) { return one.second; });
   return longest == held.end() ? std::string() : longest->first;
 }
 

@@ -94,9 +94,7 @@ std::vector<sim::StepLog::Step> timed_steps(const RunRecord& record) {
     step.begin = std::max(step.begin, record.origin());
     steps.push_back(std::move(step));
   }
-  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.track, a.begin) < std::tie(b.track, b.begin);
-  });
+  std::ranges::stable_sort(steps, {}, [](const auto& step) { return std::tie(step.track, step.begin); });
   return steps;
 }
 

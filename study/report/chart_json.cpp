@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -31,13 +32,11 @@ Json axis_json(const Axis& axis) {
 
 Json point_json(const ScatterPoint& point) {
   Json json{{"x", point.x}, {"y", point.y}, {"label", point.label}};
-  const auto add = [&json](const char* key, std::optional<double> value) {
+  const std::array ends{std::pair{"x_low", point.x_low}, std::pair{"x_high", point.x_high},
+                        std::pair{"y_low", point.y_low}, std::pair{"y_high", point.y_high}};
+  for (const auto& [key, value] : ends) {
     if (value && std::isfinite(*value)) json[key] = *value;
-  };
-  add("x_low", point.x_low);
-  add("x_high", point.x_high);
-  add("y_low", point.y_low);
-  add("y_high", point.y_high);
+  }
   return json;
 }
 

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "sim/check.h"
-#include "sim/config/output_file.h"
 #include "study/report/page_json.h"
 #include "study/report/page_parts.h"
 
@@ -44,7 +43,5 @@ std::string to_html(const Page& page) {
   texts["data"] = script_text(page_json(page));
   return filled(page_frame(), texts);
 }
-
-void write_page(const Page& page, const std::filesystem::path& file) { sim::write_file(file, to_html(page)); }
 
 }  // namespace c3sim::study

@@ -3,7 +3,6 @@
 // same page gives the same bytes.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "study/report/page.h"
@@ -11,8 +10,5 @@
 namespace c3sim::study {
 
 std::string to_html(const Page& page);
-
-// Throws std::system_error where the file cannot be written.
-void write_page(const Page& page, const std::filesystem::path& file);
 
 }  // namespace c3sim::study

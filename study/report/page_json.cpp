@@ -44,18 +44,13 @@ Json column_json(const PageTable& table, std::size_t index) {
     numeric = numeric || is_number(row[index]);
     fraction = fraction || std::holds_alternative<double>(row[index]);
   }
-  const bool choice = std::find(table.choices.begin(), table.choices.end(), column.key) != table.choices.end();
+  const bool choice = std::ranges::count(table.choices, column.key) > 0;
   return {{"heading", column.heading},
           {"unit", column.unit},
           {"numeric", numeric},
           {"decimals", fraction ? column.decimals : 0},
           {"command", column.key == "command"},
           {"choice", choice}};
-}
-
-bool has_column(const ResultTable& table, const std::string& key) {
-  const auto& columns = table.columns();
-  return std::any_of(columns.begin(), columns.end(), [&key](const Column& column) { return column.key == key; });
 }
 
 Json section_json(const Section& section, const Colours& colours) {
@@ -69,24 +64,25 @@ Json section_json(const Section& section, const Colours& colours) {
 }  // namespace
 
 nlohmann::ordered_json table_json(const PageTable& table) {
-  for (const std::string& key : table.choices) SIM_CHECK(has_column(table.table, key));
+  for (const std::string& key : table.choices) {
+    SIM_CHECK(std::ranges::count(table.table.columns(), key, &Column::key) > 0);
+  }
   Json json{{"id", table.id},
             {"caption", table.caption},
             {"sortable", table.sortable},
             {"filterable", table.filterable},
             {"first", table.first_rows}};
-  for (const char* const list : {"columns", "rows"}) json[list] = Json::array();
   const std::vector<Column>& columns = table.table.columns();
+  std::vector<Json> rows(table.table.rows().size(), Json::array());
+  for (const char* const list : {"columns", "rows"}) json[list] = Json::array();
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (columns[c].in_text || table.every_column) json["columns"].push_back(column_json(table, c));
-  }
-  for (const std::vector<Cell>& cells : table.table.rows()) {
-    Json row = Json::array();
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      if (columns[c].in_text || table.every_column) row.push_back(std::visit(CellJson{columns[c].decimals}, cells[c]));
+    if (!columns[c].in_text && !table.every_column) continue;
+    json["columns"].push_back(column_json(table, c));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      rows[r].push_back(std::visit(CellJson{columns[c].decimals}, table.table.rows()[r][c]));
     }
-    json["rows"].push_back(std::move(row));
   }
+  for (Json& row : rows) json["rows"].push_back(std::move(row));
   return json;
 }
 

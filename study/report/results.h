@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/choice.h"
 #include "study/report/chart.h"
 #include "study/report/result_table.h"
 #include "study/work/operation.h"
@@ -13,6 +14,7 @@
 namespace c3sim::study {
 
 enum class Format { table, csv, json, markdown };
+constexpr auto all_names(Format) { return sim::names("table", "csv", "json", "markdown"); }
 
 struct NamedTable {
   std::string key;    // key in JSON, stem of the CSV file: "results"

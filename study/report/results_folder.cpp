@@ -1,11 +1,13 @@
 #include "study/report/results_folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -92,10 +94,8 @@ std::string left_by_another(const fs::path& directory, const Origin& origin) {
   }
   const std::string_view other = command_of(index->command);
   if (own.empty() || other.empty() || own == other) return {};
-  std::string files;
-  for (std::size_t i = 0; i < std::min(index->files.size(), most_named); ++i) {
-    files += (files.empty() ? "" : ", ") + index->files[i];
-  }
+  const std::span<const std::string> named = std::span(index->files).first(std::min(index->files.size(), most_named));
+  std::string files = fmt::format("{}", fmt::join(named, ", "));
   if (index->files.size() > most_named) files += fmt::format(" and {} more", index->files.size() - most_named);
   return fmt::format("the answer of 'c3sim {}' ({})", other, files);
 }

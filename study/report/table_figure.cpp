@@ -15,17 +15,13 @@
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "sim/overloaded.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::study {
 
 namespace {
 
 using Values = std::vector<double>;  // one at least
-
-double median(Values values) {
-  std::ranges::sort(values);
-  return std::midpoint(values[(values.size() - 1) / 2], values[values.size() / 2]);
-}
 
 double sum(const Values& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
@@ -42,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, TableFigure::Fold>, 9> folds{
      {"sum", sum},
      {"growth", [](const Values& values) { return values.back() - values.front(); }},
      {"count", [](const Values& values) { return static_cast<double>(values.size()); }},
-     {"mean", [](const Values& values) { return sum(values) / static_cast<double>(values.size()); }},
+     {"mean", [](const Values& values) { return mean(values); }},
      {"median", [](const Values& values) { return median(values); }},
      {"geomean", geomean}}};
 

@@ -105,8 +105,9 @@ std::vector<models::GemmProfile> read_gemm_profiles(sim::Config config, const mo
   std::vector<sim::Time> times;
   for (sim::Section& row : rows) {
     models::GemmProfile profile = read_profile(row, platform.gpu.memory);
-    const auto same = [&profile](const models::GemmProfile& other) { return other.shape == profile.shape; };
-    if (std::any_of(profiles.begin(), profiles.end(), same)) row.fault("gemm", "has a profile already");
+    if (std::ranges::count(profiles, profile.shape, &models::GemmProfile::shape) > 0) {
+      row.fault("gemm", "has a profile already");
+    }
     profiles.push_back(profile);
     times.push_back(row.time("time", kernel_time));
   }

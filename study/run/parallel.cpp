@@ -9,6 +9,10 @@
 
 namespace c3sim::study {
 
+int threads_of(int jobs) {
+  return jobs > 0 ? jobs : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
 void for_each_index(std::size_t count, const std::function<void(std::size_t index)>& work, const Progress& progress,
                     int jobs) {
   std::atomic<std::size_t> next{0};
@@ -32,11 +36,10 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
       }
     }
   };
-  const std::size_t cores =
-      jobs > 0 ? static_cast<std::size_t>(jobs) : std::max(1U, std::thread::hardware_concurrency());
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min(cores, count); ++i) threads.emplace_back(take_turns);
+    const std::size_t most = std::min(static_cast<std::size_t>(threads_of(jobs)), count);
+    for (std::size_t i = 1; i < most; ++i) threads.emplace_back(take_turns);
     take_turns();
   }
   for (const std::exception_ptr& failure : failures) {

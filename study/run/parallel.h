@@ -8,11 +8,13 @@ namespace c3sim::study {
 
 using Progress = std::function<void(std::size_t done, std::size_t of)>;
 
-// Calls work(0) to work(count - 1), each once, on `jobs` threads, or, where that is 0, on as many as
-// the machine has cores. What a call leaves may
-// depend on its index alone, so that results do not depend on threads. `progress`, if any, is called after each, never
-// by two threads at once; what it throws ends the work early. If calls throw, the exception of the lowest index comes
-// out, after all have ended.
+// `jobs`, or, where that is 0, as many as the machine has cores.
+int threads_of(int jobs);
+
+// Calls work(0) to work(count - 1), each once, on that many threads. What a call leaves may depend on its index alone,
+// so that results do not depend on threads. `progress`, if any, is called after each, never by two threads at once;
+// what it throws ends the work early. If calls throw, the exception of the lowest index comes out, after all have
+// ended.
 void for_each_index(std::size_t count, const std::function<void(std::size_t index)>& work,
                     const Progress& progress = {}, int jobs = 0);
 

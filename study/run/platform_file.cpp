@@ -15,6 +15,35 @@ void apply(const Beside& asked, models::PlatformSpec& spec) {
   spec.gpu.gemm.profiles = asked.profiles;
 }
 
+// The sections that assignments change, where nothing outside of them depends on any; else none.
+std::vector<std::string_view> sections_of(std::span<const std::string> assignments) {
+  std::vector<std::string_view> sections;
+  for (const std::string& assignment : assignments) {
+    const std::string_view section = models::PlatformSpec::section_of(assignment);
+    if (section.empty()) return {};
+    sections.push_back(section);
+  }
+  return sections;
+}
+
+models::PlatformSpec read_with(const Platform& platform, std::span<const std::string> assignments) {
+  if (const std::vector<std::string_view> sections = sections_of(assignments); !sections.empty()) {
+    try {
+      sim::Config part = platform.config.part(sections);
+      for (const std::string& assignment : assignments) part.set(assignment);
+      models::PlatformSpec spec = platform.spec;
+      spec.read_again(part, platform.kernels);
+      return spec;
+    } catch (const sim::ConfigError&) {  // of which the whole says more: what would be accepted
+    }
+  }
+  sim::Config config = platform.config;
+  for (const std::string& assignment : assignments) config.set(assignment);
+  models::PlatformSpec spec = models::PlatformSpec::read(config, platform.kernels);
+  spec.correlations = platform.spec.correlations;
+  return spec;
+}
+
 }  // namespace
 
 std::filesystem::path find_platform(const std::string& name_or_path, const std::string& where,
@@ -61,10 +90,7 @@ Platform beside(Platform platform, Beside asked) {
 }
 
 models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments) {
-  sim::Config config = platform.config;
-  for (const std::string& assignment : assignments) config.set(assignment);
-  models::PlatformSpec spec = models::PlatformSpec::read(config, platform.kernels);
-  spec.correlations = platform.spec.correlations;
+  models::PlatformSpec spec = read_with(platform, assignments);
   spec.what_if = platform.spec.what_if || !assignments.empty();
   Beside asked = platform.asked;
   const auto sets_protocol = [](const std::string& assignment) { return assignment.starts_with("host.protocol="); };

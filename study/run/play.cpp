@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -53,32 +52,26 @@ bool is_one_gemm(const Schedule& schedule) {
 }
 
 // One GPU may stand for all if no operation tells them apart.
-bool is_alike(const DelaySpec&, const models::PlatformSpec&) { return true; }
-bool is_alike(const HostWorkSpec&, const models::PlatformSpec&) { return true; }
-bool is_alike(const models::GemmShape&, const models::PlatformSpec&) { return true; }
-bool is_alike(const models::AttentionShape&, const models::PlatformSpec&) { return true; }
-bool is_alike(const models::ElementwiseSpec&, const models::PlatformSpec&) { return true; }
-bool is_alike(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
-  return models::is_symmetric(spec, platform.gpus, platform.host.threads);
+bool is_alike(const Operation& operation, const models::PlatformSpec& platform) {
+  if (!operation.gpus.empty()) return false;
+  if (const auto* const spec = std::get_if<models::CollectiveSpec>(&operation.work)) {
+    return models::is_symmetric(*spec, platform.gpus, platform.host.threads);
+  }
+  if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work)) {
+    return copy->everywhere && platform.host.threads == models::HostThreads::per_gpu;
+  }
+  if (const auto* const fused = std::get_if<models::FusedSpec>(&operation.work)) {
+    // Of a mesh's links a ring uses one way only, and acknowledgements go the other.
+    const bool both_ways = fused->path == models::FusedPath::direct;
+    return fused->gpus_of(platform.gpus) == platform.gpus &&
+           (both_ways || platform.fabric.topology == models::Topology::fabric_switch);
+  }
+  return kind_of(operation.work).on_any_gpus;
 }
-bool is_alike(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
-  return copy.everywhere && platform.host.threads == models::HostThreads::per_gpu;
-}
-// Of a mesh's links a ring uses one way only, and acknowledgements go the other.
-bool is_alike(const models::FusedSpec& spec, const models::PlatformSpec& platform) {
-  const bool both_ways = spec.path == models::FusedPath::direct;
-  return spec.gpus_of(platform.gpus) == platform.gpus &&
-         (both_ways || platform.fabric.topology == models::Topology::fabric_switch);
-}
-bool is_alike(const models::SdmaPacketList&, const models::PlatformSpec&) { return false; }
-bool is_alike(const models::RemoteKernelSpec&, const models::PlatformSpec&) { return false; }
 
 models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedule& schedule) {
-  const bool all = std::ranges::all_of(schedule, [&](const Operation& operation) {
-    const bool of_all = operation.gpus.empty();
-    return of_all && std::visit([&](const auto& work) { return is_alike(work, platform); }, operation.work);
-  });
-  return all ? models::Symmetry::all_alike : models::Symmetry::none;
+  const auto alike = [&](const Operation& operation) { return is_alike(operation, platform); };
+  return std::ranges::all_of(schedule, alike) ? models::Symmetry::all_alike : models::Symmetry::none;
 }
 
 const models::SdmaCopySpec* copy_of(const Operation& operation) {
@@ -111,10 +104,10 @@ class Play {
       known_.emplace_back(simulator_, "word of the end of " + operation.name);
       turns_.emplace_back(simulator_, "the turn of " + operation.name, 0);
       const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
-      collectives_.push_back(spec ? std::make_unique<models::CollectiveRun>(node_, *spec, stream(place)) : nullptr);
-      const auto* fused = std::get_if<models::FusedSpec>(&operation.work);
+      if (spec) collectives_.try_emplace(place, node_, *spec, stream(place));
       add_range(place);
-      fused_.push_back(fused ? std::make_unique<models::FusedGemm>(node_, *fused, stream(place)) : nullptr);
+      const auto* fused = std::get_if<models::FusedSpec>(&operation.work);
+      if (fused) fused_.try_emplace(place, node_, *fused, stream(place));
     }
     timeline_.operations.resize(schedule.size());
     timeline_.ceiling = brought.ceiling;
@@ -201,12 +194,8 @@ class Play {
 
   // What is queued beforehand is not timed: the clock of the timeline starts when all of it is in place.
   sim::Task<> prepare() {
-    for (const auto& collective : collectives_) {
-      if (collective) co_await collective->prepare();
-    }
-    for (const auto& fused : fused_) {
-      if (fused) co_await fused->prepare();
-    }
+    for (auto& [place, collective] : collectives_) co_await collective.prepare();
+    for (auto& [place, fused] : fused_) co_await fused.prepare();
     origin_ = simulator_.now();
     meter_.attach(node_);
     if (attach_) attach_(node_, origin_);
@@ -311,11 +300,12 @@ class Play {
   sim::Task<> carry_out(const models::GemmShape& shape, std::size_t place) {
     return models::run_gemm(node_, shape, stream(place), schedule_[place].gpus);
   }
-  sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_[place]->run(); }
+  sim::Task<> carry_out(const models::CollectiveSpec&, std::size_t place) { return collectives_.at(place).run(); }
   sim::Task<> carry_out(const models::FusedSpec&, std::size_t place) {
-    co_await fused_[place]->run();
-    timeline_.operations[place].exchange_start = fused_[place]->exchange_began() - origin_;
-    timeline_.operations[place].gemm_end = fused_[place]->gemm_ended() - origin_;
+    models::FusedGemm& fused = fused_.at(place);
+    co_await fused.run();
+    timeline_.operations[place].exchange_start = fused.exchange_began() - origin_;
+    timeline_.operations[place].gemm_end = fused.gemm_ended() - origin_;
   }
   sim::Task<> carry_out(const models::SdmaCopySpec& copy, std::size_t place) {
     if (copy.submit == models::Submission::kernel) {
@@ -381,9 +371,9 @@ class Play {
   Attach attach_;
   sim::Simulator simulator_;
   models::Node node_;
-  models::NamedWords words_;                                         // of packets written by hand
-  std::vector<std::unique_ptr<models::CollectiveRun>> collectives_;  // by place; null for other work
-  std::vector<std::unique_ptr<models::FusedGemm>> fused_;            // likewise
+  models::NamedWords words_;                                  // of packets written by hand
+  std::map<std::size_t, models::CollectiveRun> collectives_;  // by place
+  std::map<std::size_t, models::FusedGemm> fused_;            // likewise
   sim::Gate prepared_;
   // By place: it may begin; its GPUs are done with it; the host knows.
   std::deque<sim::Gate> ready_, ended_, known_;

@@ -4,11 +4,6 @@
 
 namespace c3sim::study {
 
-void PowerMeter::look_at_rest(models::PowerGovernor& governor) {
-  idle_power_ = governor.power();
-  idle_clock_ = governor.reported_clock();
-}
-
 void PowerMeter::count(const Held& held, sim::Time from) {
   const sim::Seconds time = sim::to_seconds(held.until - std::min(held.until, std::max(held.since, from)));
   busy_ += time;
@@ -16,20 +11,22 @@ void PowerMeter::count(const Held& held, sim::Time from) {
   cycles_ += held.clock * time;
 }
 
-void PowerMeter::attach(models::Node& node) {
+template <class Note>
+void PowerMeter::watch(models::Node& node, Note note) {
   models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
-  look_at_rest(governor);
-  node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {
-    count({since, until, governor.power(), governor.reported_clock()}, sim::Time::zero());
+  idle_power_ = governor.power();
+  idle_clock_ = governor.reported_clock();
+  node.network().add_observer([note, &governor](sim::Time since, sim::Time until) {
+    note({since, until, governor.power(), governor.reported_clock()});
   });
 }
 
+void PowerMeter::attach(models::Node& node) {
+  watch(node, [this](const Held& held) { count(held, sim::Time::zero()); });
+}
+
 void PowerMeter::record(models::Node& node) {
-  models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
-  look_at_rest(governor);
-  node.network().add_observer([this, &governor](sim::Time since, sim::Time until) {
-    recorded_.push_back({since, until, governor.power(), governor.reported_clock()});
-  });
+  watch(node, [this](const Held& held) { recorded_.push_back(held); });
 }
 
 void PowerMeter::count_from(sim::Time from) {

@@ -29,7 +29,8 @@ class PowerMeter {
     sim::Watts power;
     sim::Hertz clock;
   };
-  void look_at_rest(models::PowerGovernor& governor);
+  template <class Note>
+  void watch(models::Node& node, Note note);
   void count(const Held& held, sim::Time from);
 
   std::vector<Held> recorded_;

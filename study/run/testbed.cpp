@@ -7,7 +7,7 @@
 
 #include "models/collectives/algorithm.h"
 #include "models/kernels/gemm.h"
-#include "study/run/possible_work.h"
+#include "sim/overloaded.h"
 #include "study/run/steady_clock.h"
 
 namespace c3sim::study {
@@ -27,22 +27,42 @@ models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
   return platform;
 }
 
+// All that decides how a schedule plays out, and nothing else: names and streams do not.
+Schedule nameless(Schedule schedule) {
+  for (Operation& operation : schedule) operation.name = operation.stream = {};
+  return schedule;
+}
+
+std::string why_no_product(const models::GemmShape& shape, const models::GpuSpec& gpu) {
+  if (shape.compulsory_bytes() > largest_array) {
+    return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted",
+                       models::to_string(shape), sim::to_string(largest_array));
+  }
+  if (!gpu.gemm.precision(shape.dtype)) {
+    std::string known;
+    for (const models::Dtype dtype : models::all_dtypes) {
+      if (gpu.gemm.precision(dtype)) known.append(known.empty() ? "" : ", ").append(models::to_string(dtype));
+    }
+    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions): {} are accepted",
+                       models::to_string(shape.dtype), known);
+  }
+  // Each wave is simulated: seconds for a million.
+  constexpr std::int64_t most_waves = 1 << 21;
+  const models::GemmPlan plan = models::plan_gemm(gpu, shape);
+  const std::int64_t waves = plan.pieces() / std::max(1, gpu.slots(gpu.cus(), plan.kernel.workgroup));
+  if (waves <= most_waves) return {};
+  return fmt::format(
+      "{} is {} waves of workgroups on the {} CUs of this GPU, {} are simulated: a smaller product, or "
+      "more CUs, are accepted",
+      models::to_string(shape), waves, gpu.cus(), most_waves);
+}
+
 }  // namespace
 
 Testbed::Testbed(models::PlatformSpec platform, Factor factor)
     : platform_(as_it_remembers(std::move(platform))),
       factor_(std::move(factor)),
-      idle_node_(idle_simulator_, platform_) {}
-
-Testbed::Question Testbed::question_of(const Schedule& schedule) {
-  Question question;
-  question.reserve(schedule.size());
-  for (const Operation& operation : schedule) {
-    question.push_back({operation.work, operation.gpus, operation.mask, operation.priority, operation.after,
-                        operation.stored, operation.delay});
-  }
-  return question;
-}
+      idle_node_(idle_simulator_, platform_, models::Symmetry::all_alike) {}
 
 Timeline Testbed::play(const Schedule& schedule, Between between) const {
   if (clock_settles(platform_)) return play_settled(schedule, between);
@@ -99,7 +119,7 @@ Timeline Testbed::play_settled(const Schedule& schedule, Between between) const 
 }
 
 const Timeline& Testbed::run(const Schedule& schedule, Between between) {
-  std::pair<Between, Question> question{between, question_of(schedule)};
+  std::pair question{between, nameless(schedule)};
   const auto known = timelines_.find(question);
   if (known != timelines_.end()) return known->second;
   const Timeline timeline = with_factors(schedule, play(schedule, between));
@@ -132,7 +152,7 @@ std::vector<std::string> Testbed::warnings() const {
 Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps, Between between) const {
   Brought brought{.between = between};
   if (clock_settles(platform_) || rounds_differ(platform_)) {
-    const auto known = timelines_.find({between, question_of(schedule)});
+    const auto known = timelines_.find({between, nameless(schedule)});
     const Timeline timeline = known != timelines_.end() ? known->second : play(schedule, between);
     brought.ceiling = timeline.ceiling;
     brought.governors = timeline.governors;
@@ -191,6 +211,22 @@ bool Testbed::is_memory_bound(const models::GemmShape& shape) {
   return models::is_memory_bound(models::plan_gemm(platform_.gpu, shape), idle_node_.gpu(0));
 }
 
-std::string Testbed::why_impossible(const Work& work) const { return study::why_impossible(work, idle_node_); }
+std::string Testbed::why_impossible(const Work& work) const {
+  const models::GpuSpec& gpu = platform_.gpu;
+  const int gpus = idle_node_.gpus();
+  return std::visit(
+      sim::Overloaded{[&](const models::GemmShape& shape) { return why_no_product(shape, gpu); },
+                      [&](const models::CollectiveSpec& spec) { return models::why_impossible(spec, idle_node_); },
+                      [&](const models::FusedSpec& spec) {
+                        const std::string of_gemm = why_no_product(spec.gemm, gpu);
+                        return of_gemm.empty() ? models::why_impossible(spec, platform_) : of_gemm;
+                      },
+                      [&](const models::SdmaCopySpec& copy) { return models::why_impossible(copy, gpu.sdma, gpus); },
+                      [&](const models::SdmaPacketList& list) { return models::why_impossible(list, gpu.sdma, gpus); },
+                      [&](const models::RemoteKernelSpec& spec) { return models::why_impossible(spec, gpus, gpu); },
+                      [](const DelaySpec&) { return std::string(); }, [](const HostWorkSpec&) { return std::string(); },
+                      [&](const auto& kernel) { return models::why_impossible(kernel, gpu); }},
+      work);
+}
 
 }  // namespace c3sim::study

@@ -83,23 +83,10 @@ class Testbed {
   Factor factor_;
   sim::Simulator idle_simulator_;  // of a node that is asked about and never run
   models::Node idle_node_;
-  // All that decides how a schedule plays out, and nothing else: names and streams do not.
-  struct Asked {
-    Work work;
-    std::vector<int> gpus;
-    models::CuMask mask;
-    int priority;
-    std::vector<std::size_t> after;
-    std::optional<StoredRange> stored;
-    sim::Time delay;
-    auto operator<=>(const Asked&) const = default;
-  };
-  using Question = std::vector<Asked>;
-  static Question question_of(const Schedule& schedule);
   Timeline play(const Schedule& schedule, Between between) const;
   Timeline play_settled(const Schedule& schedule, Between between) const;
   Timeline play_rounds(const Schedule& schedule, Between between) const;
-  std::map<std::pair<Between, Question>, Timeline> timelines_;
+  std::map<std::pair<Between, Schedule>, Timeline> timelines_;  // of schedules without names and streams
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> as_simulated_;
   std::uint64_t unsettled_ = 0;         // instants

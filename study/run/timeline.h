@@ -1,6 +1,7 @@
 // When the operations of a schedule began and ended.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -39,8 +40,14 @@ struct Timeline {
   std::vector<models::PowerLimitLoop::State> governors;
   std::optional<models::MovedBytes> moved{};  // by one GPU, where its memory is metered
   Means means{};
-  sim::Time makespan() const;      // the latest end
-  sim::Time time_of_last() const;  // from its start to its end
+  // The latest end.
+  sim::Time makespan() const {
+    sim::Time latest{0};
+    for (const Span& span : operations) latest = std::max(latest, span.end);
+    return latest;
+  }
+  // From its start to its end.
+  sim::Time time_of_last() const { return operations.back().end - operations.back().start; }
 };
 
 }  // namespace c3sim::study

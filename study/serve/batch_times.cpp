@@ -13,11 +13,39 @@ namespace {
 constexpr std::int64_t any_context = 1 << 20;  // of a model without a bound
 constexpr int attention_layers = 2;            // all alike: two of them are simulated
 
-double attention_time(const StepResult& result) {
-  return sim::to_seconds(result.by_kind[static_cast<std::size_t>(Kind::attention)]).value();
-}
+double attention_time(const StepResult& result) { return sim::to_seconds(result.time_of(Kind::attention)).value(); }
 
 std::int64_t whole(double count) { return std::llround(count); }
+
+// So many cached tokens, no more than leave the new ones a place in the model.
+void set_context(StepQuestion& question, std::int64_t tokens) {
+  const std::int64_t places = question.model.positions;
+  question.context = places > 0 ? std::min(tokens, places - question.tokens) : tokens;
+}
+
+// From one to the other, both included, so many values to each doubling.
+std::vector<std::int64_t> axis_of(std::int64_t low, std::int64_t high, int per_octave) {
+  std::vector<std::int64_t> values{low};
+  for (int step = 1; values.back() < high; ++step) {
+    const std::int64_t value = whole(static_cast<double>(low) * std::exp2(static_cast<double>(step) / per_octave));
+    if (value > values.back()) values.push_back(std::min(value, high));
+  }
+  return values;
+}
+
+// Between two values of an axis: the lower one's place, and how far behind it.
+struct AxisPlace {
+  std::size_t at = 0;
+  double beyond = 0.0;
+};
+AxisPlace place_on(const std::vector<std::int64_t>& axis, double value) {
+  const auto above = std::ranges::upper_bound(axis, value, {}, [](std::int64_t of) { return static_cast<double>(of); });
+  if (above == axis.begin()) return {};
+  if (above == axis.end()) return {axis.size() - 1};
+  const double low = static_cast<double>(*(above - 1));
+  const double width = static_cast<double>(*above) - low;
+  return {static_cast<std::size_t>(above - axis.begin()) - 1, (value - low) / width};
+}
 
 }  // namespace
 
@@ -33,10 +61,7 @@ StepQuestion step_of(StepQuestion question, const Batch& batch) {
   question.phase = Phase::prefill;
   question.batch = batch.chunks;
   question.tokens = std::max<std::int64_t>(1, whole(batch.tokens_of_chunk()));
-  question.context = whole(batch.context_of_chunk());
-  if (question.model.positions > 0) {
-    question.context = std::min(question.context, question.model.positions - question.tokens);
-  }
+  set_context(question, whole(batch.context_of_chunk()));
   question.decoding = batch.decoding;
   question.decoding_context = context;
   return question;
@@ -47,72 +72,61 @@ BatchTimes::BatchTimes(const models::PlatformSpec& platform, const StepQuestion&
     : platform_(platform), question_(question), operators_(operators), by_op_(!question.graph) {
   question_.graph = true;
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : any_context;
-  tokens_ = axis(1, most_tokens, 4);
-  queries_ = axis(1, std::min(most_tokens, longest), 2);
-  counts_ = axis(1, most_tokens, 2);
-  contexts_ = axis(16, longest - 1, 1);
-  contexts_.insert(contexts_.begin(), 0);
+  const std::vector<std::int64_t> counts = axis_of(1, most_tokens, 2);
+  std::vector<std::int64_t> contexts = axis_of(16, longest - 1, 1);
+  contexts.insert(contexts.begin(), 0);
+  for (const bool decodes : {false, true}) others_[decodes].axes = {axis_of(1, most_tokens, 4), {0}, {0}};
+  decoding_.axes = {contexts, counts, {0}};
+  chunks_.axes = {counts, axis_of(1, std::min(most_tokens, longest), 2), contexts};
 }
 
-// From one to the other, both included, so many values to each doubling.
-BatchTimes::Axis BatchTimes::axis(std::int64_t low, std::int64_t high, int per_octave) {
-  Axis values{low};
-  for (int step = 1; values.back() < high; ++step) {
-    const std::int64_t value = whole(static_cast<double>(low) * std::exp2(static_cast<double>(step) / per_octave));
-    if (value > values.back()) values.push_back(std::min(value, high));
-  }
-  return values;
+void BatchTimes::Cost::add(double share, const Cost& of) {
+  seconds += share * of.seconds;
+  joules += share * of.joules;
 }
 
-BatchTimes::Place BatchTimes::place(const Axis& axis, double value) {
-  const auto above = std::ranges::upper_bound(axis, value, {}, [](std::int64_t of) { return static_cast<double>(of); });
-  if (above == axis.begin()) return {0, 0.0};
-  if (above == axis.end()) return {axis.size() - 1, 0.0};
-  const double low = static_cast<double>(*(above - 1));
-  const double width = static_cast<double>(*above) - low;
-  return {static_cast<std::size_t>(above - axis.begin()) - 1, (value - low) / width};
-}
-
-namespace {
-
-// Linear between the corners around a point, of which each has a share.
-template <class Cost, class At>
-void mix(Cost& sum, double share, const At& at) {
-  if (share == 0.0) return;
-  const Cost corner = at();
-  sum.seconds += share * corner.seconds;
-  sum.joules += share * corner.joules;
-}
-
-double share(double beyond, std::size_t upper) { return upper == 1 ? beyond : 1.0 - beyond; }
-
-}  // namespace
-
-BatchTimes::Cost BatchTimes::others(const Batch& batch) {
-  const Place at = place(tokens_, static_cast<double>(batch.tokens()));
+// Each corner about the place has a share.
+BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place,
+                                      const std::function<Cost(const Point&)>& ask) {
+  std::array<AxisPlace, 3> places;
+  for (std::size_t i = 0; i < axes.size(); ++i) places[i] = place_on(axes[i], place[i]);
   Cost sum;
-  for (std::size_t t = 0; t < 2; ++t) {
-    mix(sum, share(at.beyond, t), [&] { return other_point(batch.chunks == 0, tokens_[at.at + t]); });
+  for (std::size_t corner = 0; corner < 8; ++corner) {
+    double share = 1.0;
+    Point point{};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const std::size_t upper = corner >> i & 1;
+      share *= upper == 1 ? places[i].beyond : 1.0 - places[i].beyond;
+      if (share == 0.0) break;
+      point[i] = axes[i][places[i].at + upper];
+    }
+    if (share == 0.0) continue;
+    const auto [found, is_new] = points.try_emplace(point);
+    if (is_new) found->second = ask(point);
+    sum.add(share, found->second);
   }
   return sum;
 }
 
-BatchTimes::Cost BatchTimes::other_point(bool decodes, std::int64_t tokens) {
-  const auto [found, is_new] = others_.try_emplace({decodes, tokens});
-  if (!is_new) return found->second;
+// All but attention, of no context. Prompts longer than the model has places are several.
+BatchTimes::Cost BatchTimes::others(bool decodes, std::int64_t tokens) const {
   StepQuestion question = question_;
   question.phase = decodes ? Phase::decode : Phase::prefill;
-  // Of no context: what attention takes is left out below. Prompts longer than the model has places are several.
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : tokens;
   question.batch = decodes ? tokens : (tokens + longest - 1) / longest;
   question.tokens = decodes ? 1 : tokens / question.batch;
   const StepResult result = ask(platform_, question, operators_);
   const double seconds = sim::to_seconds(result.time).value() - attention_time(result);
-  found->second = {seconds, seconds * result.power.value()};
-  return found->second;
+  return {seconds, seconds * result.power.value()};
 }
 
-BatchTimes::Cost BatchTimes::attention_point(StepQuestion question) const {
+BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std::int64_t tokens,
+                                       std::int64_t context) const {
+  StepQuestion question = question_;
+  question.phase = phase;
+  question.batch = sequences;
+  question.tokens = tokens;
+  set_context(question, context);  // the corner of both longest ends has no place in the model
   question.layers = attention_layers;
   const StepResult result = ask(platform_, question, operators_, attention_layers);
   const double layers = static_cast<double>(question_.layer_count()) / attention_layers;
@@ -120,83 +134,34 @@ BatchTimes::Cost BatchTimes::attention_point(StepQuestion question) const {
   return {seconds, seconds * result.power.value()};
 }
 
-BatchTimes::Cost BatchTimes::attention_decoding(double sequences, double context) {
-  const Place count = place(counts_, sequences);
-  const Place depth = place(contexts_, context);
-  Cost sum;
-  for (std::size_t n = 0; n < 2; ++n) {
-    for (std::size_t c = 0; c < 2; ++c) {
-      mix(sum, share(count.beyond, n) * share(depth.beyond, c), [&] {
-        const auto [found, is_new] = decoding_.try_emplace({count.at + n, depth.at + c});
-        if (is_new) {
-          StepQuestion question = question_;
-          question.phase = Phase::decode;
-          question.batch = counts_[count.at + n];
-          question.context = contexts_[depth.at + c];
-          found->second = attention_point(question);
-        }
-        return found->second;
-      });
-    }
-  }
-  return sum;
-}
-
-BatchTimes::Cost BatchTimes::attention_of_chunks(double chunks, double tokens, double context) {
-  const Place count = place(counts_, chunks);
-  const Place length = place(queries_, tokens);
-  const Place depth = place(contexts_, context);
-  Cost sum;
-  for (std::size_t corner = 0; corner < 8; ++corner) {
-    const std::size_t n = corner & 1;
-    const std::size_t q = corner >> 1 & 1;
-    const std::size_t c = corner >> 2;
-    mix(sum, share(count.beyond, n) * share(length.beyond, q) * share(depth.beyond, c), [&] {
-      const auto [found, is_new] = chunks_.try_emplace({count.at + n, length.at + q, depth.at + c});
-      if (is_new) {
-        StepQuestion question = question_;
-        question.phase = Phase::prefill;
-        question.batch = counts_[count.at + n];
-        question.tokens = queries_[length.at + q];
-        // The corner of both longest ends has no place in the model: as deep as there is one.
-        question.context = contexts_[depth.at + c];
-        if (question.model.positions > 0) {
-          question.context = std::min(question.context, question.model.positions - question.tokens);
-        }
-        found->second = attention_point(question);
-      }
-      return found->second;
-    });
-  }
-  return sum;
-}
-
 BatchCost BatchTimes::cost(const Batch& batch) {
-  Cost sum = others(batch);
-  const auto add = [&sum](const Cost& more) { mix(sum, 1.0, [&more] { return more; }); };
+  using Point = Grid::Point;
+  const bool decodes = batch.chunks == 0;
+  Cost sum = others_.at(decodes).at({static_cast<double>(batch.tokens())},
+                                    [&](const Point& point) { return others(decodes, point[0]); });
   if (batch.decoding > 0) {
     const double sequences = static_cast<double>(batch.decoding);
-    add(attention_decoding(sequences, static_cast<double>(batch.decoding_context) / sequences));
+    sum.add(1.0, decoding_.at({static_cast<double>(batch.decoding_context) / sequences, sequences},
+                              [&](const Point& at) { return attention(Phase::decode, at[1], 1, at[0]); }));
   }
   if (batch.chunks > 0) {
-    add(attention_of_chunks(static_cast<double>(batch.chunks), batch.tokens_of_chunk(), batch.context_of_chunk()));
+    sum.add(1.0, chunks_.at({static_cast<double>(batch.chunks), batch.tokens_of_chunk(), batch.context_of_chunk()},
+                            [&](const Point& at) { return attention(Phase::prefill, at[0], at[1], at[2]); }));
   }
   if (by_op_) {
-    const Cost& launches = launched_by_op(batch.chunks == 0);
-    sum = {std::max(sum.seconds, launches.seconds), std::max(sum.joules, launches.joules)};
+    const auto [launches, is_new] = launches_.try_emplace(decodes);
+    if (is_new) launches->second = launched_by_op(decodes);
+    sum = {std::max(sum.seconds, launches->second.seconds), std::max(sum.joules, launches->second.joules)};
   }
   return {sim::to_time(sim::Seconds(sum.seconds)), sim::Joules(sum.joules * question_.gpus())};
 }
 
-const BatchTimes::Cost& BatchTimes::launched_by_op(bool decodes) {
-  const auto [found, is_new] = launches_.try_emplace(decodes);
-  if (!is_new) return found->second;
+BatchTimes::Cost BatchTimes::launched_by_op(bool decodes) const {
   StepQuestion question = question_;
   question.graph = false;
   question.phase = decodes ? Phase::decode : Phase::prefill;
   const StepResult result = ask(platform_, question, operators_);
-  found->second = {sim::to_seconds(result.time).value(), result.energy().value()};
-  return found->second;
+  return {sim::to_seconds(result.time).value(), result.energy().value()};
 }
 
 std::optional<double> BatchTimes::error(const Batch& batch) {

@@ -5,10 +5,12 @@
 // context; launched op by op by the host no less than that takes to launch one token's.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "models/platform/platform_spec.h"
@@ -32,42 +34,38 @@ class BatchTimes {
   // What interpolating makes of it, over what its step takes when that is simulated itself, less 1. Nothing for a step
   // that is refused, as where sequences that share blocks would not have room without.
   std::optional<double> error(const Batch& batch);
-  std::size_t points() const { return others_.size() + decoding_.size() + chunks_.size(); }
 
  private:
   struct Cost {
     double seconds = 0.0;
     double joules = 0.0;  // of one GPU
-  };
-  using Axis = std::vector<std::int64_t>;
-  // Between two values of an axis: the lower one's place, and how far behind it.
-  struct Place {
-    std::size_t at = 0;
-    double beyond = 0.0;
-  };
-  static Axis axis(std::int64_t low, std::int64_t high, int per_octave);
-  static Place place(const Axis& axis, double value);
 
-  Cost others(const Batch& batch);
-  Cost attention_decoding(double sequences, double context);
-  Cost attention_of_chunks(double chunks, double tokens, double context);
-  Cost other_point(bool decodes, std::int64_t tokens);
-  Cost attention_point(StepQuestion question) const;
+    void add(double share, const Cost& of);
+  };
+  // What is known at points of a grid, a value on each axis, and linear between. An axis that is not needed has one.
+  struct Grid {
+    using Point = std::array<std::int64_t, 3>;
+    std::array<std::vector<std::int64_t>, 3> axes;
+    std::map<Point, Cost> points{};
+
+    // Points about it that are not known yet are asked for.
+    Cost at(const std::array<double, 3>& place, const std::function<Cost(const Point&)>& ask);
+  };
+
+  Cost others(bool decodes, std::int64_t tokens) const;
+  Cost attention(Phase phase, std::int64_t sequences, std::int64_t tokens, std::int64_t context) const;
   // Of a batch of one token, which the host takes longer to launch than the GPUs to compute.
-  const Cost& launched_by_op(bool decodes);
+  Cost launched_by_op(bool decodes) const;
 
   const models::PlatformSpec& platform_;
   StepQuestion question_;
   std::span<const ElementwiseOperator> operators_;
   bool by_op_;
+  // By whether all sequences decode.
   std::map<bool, Cost> launches_;
-  Axis tokens_;    // of a batch
-  Axis queries_;   // of a chunk
-  Axis counts_;    // of sequences and chunks
-  Axis contexts_;  // cached tokens of a sequence
-  std::map<std::pair<bool, std::int64_t>, Cost> others_;
-  std::map<std::pair<std::size_t, std::size_t>, Cost> decoding_;
-  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Cost> chunks_;
+  std::map<bool, Grid> others_;  // over tokens
+  Grid decoding_;                // over cached tokens of a sequence, and sequences
+  Grid chunks_;                  // over chunks, tokens of each, and cached ones
 };
 
 }  // namespace c3sim::study

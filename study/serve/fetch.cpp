@@ -14,18 +14,10 @@ BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens
 namespace {
 
 models::Submission submission_of(Fetch fetch) {
-  switch (fetch) {
-    case Fetch::batch:
-    case Fetch::back_to_back:
-    case Fetch::prelaunched:
-      return models::Submission::batch;
-    case Fetch::graph:
-      return models::Submission::graph;
-    case Fetch::kernel:
-      return models::Submission::kernel;
-    default:
-      return models::Submission::each;
-  }
+  if (fetch == Fetch::graph) return models::Submission::graph;
+  if (fetch == Fetch::kernel) return models::Submission::kernel;
+  const bool by_one_call = fetch == Fetch::batch || fetch == Fetch::back_to_back || fetch == Fetch::prelaunched;
+  return by_one_call ? models::Submission::batch : models::Submission::each;
 }
 
 // A machine whose runtime does what a way of fetching needs.

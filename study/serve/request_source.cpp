@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <utility>
@@ -91,8 +92,7 @@ class Traced : public RequestSource {
     for (const std::string_view name : names) {
       const auto* const found = std::ranges::find(columns, name);
       if (found == columns.end()) {
-        fail(std::string(name), "is no column of requests" +
-                                    sim::name_hint(name, std::vector<std::string>(columns.begin(), columns.end())));
+        fail(std::string(name), "is no column of requests" + sim::name_hint(name, columns, std::identity()));
       }
       order_.push_back(static_cast<std::size_t>(found - columns.begin()));
     }

@@ -10,6 +10,7 @@
 #include "study/step/step_faults.h"
 #include "study/step/step_memory.h"
 #include "study/work/config_folders.h"
+#include "study/work/fault_list.h"
 
 namespace c3sim::study {
 
@@ -68,27 +69,18 @@ class DrawnBatches {
   std::vector<std::pair<Batch, std::size_t>> batches_;
 };
 
-void check_lengths(const ServeQuestion& question, const models::PlatformSpec& platform,
-                   std::vector<sim::Fault>& faults) {
+void check_lengths(const ServeQuestion& question, const models::PlatformSpec& platform, FaultList& faults) {
   const std::int64_t longest = longest_request(question, platform);
   const std::int64_t asked = question.trace.empty() ? question.prompt + question.output : 2;
-  if (asked > longest) {
-    faults.push_back(
-        {"prompt", "",
-         fmt::format("{} tokens and {} of output are more than the {} that the context of {} and the cache "
-                     "have room for",
-                     question.prompt, question.output, longest, question.step.model.name)});
-  }
-  if (question.reuse > 0.0 && (question.prefix < 1 || question.prefix > question.prompt)) {
-    faults.push_back({"prefix", "",
-                      fmt::format("prompts of {} tokens that begin as others do share 1 to {}, not {}", question.prompt,
-                                  question.prompt, question.prefix)});
-  }
-  if (question.sequences > question.budget) {
-    faults.push_back({"budget", "",
-                      fmt::format("{} tokens of a batch are fewer than the {} sequences that are served at once",
-                                  question.budget, question.sequences)});
-  }
+  faults.add_if(asked > longest, "prompt",
+                "{} tokens and {} of output are more than the {} that the context of {} and the cache have room for",
+                question.prompt, question.output, longest, question.step.model.name);
+  faults.add_if(question.reuse > 0.0 && (question.prefix < 1 || question.prefix > question.prompt), "prefix",
+                "prompts of {} tokens that begin as others do share 1 to {}, not {}", question.prompt, question.prompt,
+                question.prefix);
+  faults.add_if(question.sequences > question.budget, "budget",
+                "{} tokens of a batch are fewer than the {} sequences that are served at once", question.budget,
+                question.sequences);
 }
 
 }  // namespace
@@ -97,41 +89,33 @@ ServeMachine::ServeMachine(const models::PlatformSpec& platform)
     : platform_(platform), operators_(read_operators(config_folders())) {}
 
 const ModelSpec& ServeMachine::model(const std::string& name) {
-  const auto known = models_.find(name);
-  return known != models_.end() ? known->second
-                                : models_.emplace(name, read_model(name, config_folders())).first->second;
+  if (!models_.contains(name)) models_.emplace(name, read_model(name, config_folders()));
+  return models_.at(name);
 }
 
 std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   question.step.model = model(question.model);
-  std::vector<sim::Fault> faults;
-  for (StepQuestion step : steps_of(question)) {
+  FaultList faults;
+  for (const StepQuestion& step : steps_of(question)) {
     for (sim::Fault& fault : study::faults_of(step, platform_)) {
       if (question.apart > 0 && step.tp == question.apart && fault.where == "tp") fault.where = "apart";
-      faults.push_back(std::move(fault));
+      faults.add(std::move(fault));
     }
   }
-  if (question.apart + question.step.gpus() > platform_.gpus) {
-    faults.push_back({"apart", "",
-                      fmt::format("{} GPUs that compute prompts and {} that decode are more than the {} of the node",
-                                  question.apart, question.step.gpus(), platform_.gpus)});
-  }
-  if (question.apart > 0 && question.fetch == Fetch::none) {
-    faults.push_back(
-        {"fetch", "", "GPUs that compute prompts hand over what they cache: any way but none is accepted"});
-  }
-  if (question.fetch == Fetch::kernel && question.waits == Waits::request) {
-    faults.push_back({"waits", "",
-                      "a kernel that fetches takes the place of a batch: batch is accepted, which waits until it has "
-                      "ended"});
-  }
-  if (question.fetch != Fetch::none && faults.empty()) {
+  faults.add_if(question.apart + question.step.gpus() > platform_.gpus, "apart",
+                "{} GPUs that compute prompts and {} that decode are more than the {} of the node", question.apart,
+                question.step.gpus(), platform_.gpus);
+  faults.add_if(question.apart > 0 && question.fetch == Fetch::none, "fetch",
+                "GPUs that compute prompts hand over what they cache: any way but none is accepted");
+  faults.add_if(question.fetch == Fetch::kernel && question.waits == Waits::request, "waits",
+                "a kernel that fetches takes the place of a batch: batch is accepted, which waits until it has ended");
+  if (question.fetch != Fetch::none && faults.is_empty()) {
     const std::string why =
         fetch_times(question.fetch, question.store, block_copies(question.step, question.block)).why_impossible();
-    if (!why.empty()) faults.push_back({"fetch", "", why});
+    faults.add_if(!why.empty(), "fetch", "{}", why);
   }
-  if (faults.empty()) check_lengths(question, platform_, faults);
-  return faults;
+  if (faults.is_empty()) check_lengths(question, platform_, faults);
+  return faults.take();
 }
 
 BatchTimes& ServeMachine::batch_times(const StepQuestion& step, std::int64_t budget) {

@@ -1,33 +1,28 @@
 // What can be asked of a model that serves requests on one node.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
+#include "sim/config/choice.h"
 #include "study/step/step_question.h"
-#include "study/work/choices.h"
 
 namespace c3sim::study {
 
 enum class Arrivals { poisson, even, at_once };
-inline constexpr std::array all_arrivals{Arrivals::poisson, Arrivals::even, Arrivals::at_once};
+constexpr auto all_names(Arrivals) { return sim::names("poisson", "even", "at_once"); }
 // How cached blocks reach the GPUs: they do not and are computed again, or one of the ways that study/serve/fetch.h
 // knows; and from where.
 enum class Fetch { none, each, batch, graph, kernel, back_to_back, prelaunched, single };
-inline constexpr std::array all_fetches{Fetch::none,   Fetch::each,         Fetch::batch,       Fetch::graph,
-                                        Fetch::kernel, Fetch::back_to_back, Fetch::prelaunched, Fetch::single};
+constexpr auto all_names(Fetch) {
+  return sim::names("none", "each", "batch", "graph", "kernel", "back_to_back", "prelaunched", "single");
+}
 enum class Store { host, peer };
-inline constexpr std::array all_stores{Store::host, Store::peer};
+constexpr auto all_names(Store) { return sim::names("host", "peer"); }
 enum class Waits { request, batch };  // who waits for a fetch
-inline constexpr std::array all_waits{Waits::request, Waits::batch};
-
-std::string_view to_string(Arrivals arrivals);
-std::string_view to_string(Fetch fetch);
-std::string_view to_string(Store store);
-std::string_view to_string(Waits waits);
+constexpr auto all_names(Waits) { return sim::names("request", "batch"); }
+using sim::to_string;
 
 struct ServeQuestion {
   std::string model{};

@@ -19,7 +19,7 @@ std::int64_t scored_tokens(const StepQuestion& question) {
 
 void write_embedding(StepWriter& writer) {
   const ModelSpec& model = writer.model();
-  const double elements = static_cast<double>(writer.tokens()) * static_cast<double>(model.hidden);
+  const double elements = elements_of(writer.tokens(), model.hidden);
   writer.operate("embedding", Kind::embedding, "embedding", elements);
   if (model.position == Positions::learned) writer.operate("positions", Kind::elementwise, "add", elements);
 }
@@ -28,19 +28,19 @@ void write_head(StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const std::int64_t rows = scored_tokens(writer.question());
   const std::int64_t words = writer.words();
-  const double scores = static_cast<double>(rows) * static_cast<double>(words);
+  const double scores = elements_of(rows, words);
   if (writer.question().pieces) {  // the last tokens of a sequence lie on any of the GPUs
     writer.collective("last_gather", models::CollectiveKind::all_gather,
                       elements_of(rows, model.hidden) * writer.element(), writer.question().tp);
   }
   writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
-                 static_cast<double>(rows) * static_cast<double>(model.hidden));
+                 elements_of(rows, model.hidden));
   writer.gemm("head", words, model.hidden, rows);
   writer.collective("head_all_gather", models::CollectiveKind::all_gather,
                     scores * writer.question().tp * writer.element(), writer.question().tp);
   if (writer.question().phase == Phase::train) {
     writer.operate("head_cast", Kind::copy, "cast_up", scores);
-    writer.operate("loss", Kind::softmax, "cross_entropy", scores, sim::Bytes(4.0));
+    writer.operate("loss", Kind::softmax, "cross_entropy", scores, single_precision);
   } else {
     writer.operate("choice", Kind::softmax, "softmax", scores * writer.question().tp);
   }
@@ -50,8 +50,8 @@ void write_head_gradient(StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const std::int64_t rows = scored_tokens(writer.question());
   const std::int64_t words = writer.words();
-  const double scores = static_cast<double>(rows) * static_cast<double>(words);
-  writer.operate("loss_gradient", Kind::softmax, "cross_entropy_backward", scores, sim::Bytes(4.0));
+  const double scores = elements_of(rows, words);
+  writer.operate("loss_gradient", Kind::softmax, "cross_entropy_backward", scores, single_precision);
   writer.operate("head_gradient_cast", Kind::copy, "cast_down", scores);
   writer.input_gradient("head_input", words, model.hidden, rows);
   writer.weight_gradient("head_weights", words, model.hidden, rows);
@@ -59,10 +59,10 @@ void write_head_gradient(StepWriter& writer) {
 
 void write_embedding_gradient(StepWriter& writer) {
   const ModelSpec& model = writer.model();
-  const double elements = static_cast<double>(writer.tokens()) * static_cast<double>(model.hidden);
-  writer.operate("embedding_zero", Kind::embedding, "fill",
-                 static_cast<double>(model.vocabulary) * static_cast<double>(model.hidden), sim::Bytes(4.0));
-  writer.operate("embedding_gradient", Kind::embedding, "embedding_gradient", elements, sim::Bytes(4.0));
+  const double elements = elements_of(writer.tokens(), model.hidden);
+  writer.operate("embedding_zero", Kind::embedding, "fill", elements_of(model.vocabulary, model.hidden),
+                 single_precision);
+  writer.operate("embedding_gradient", Kind::embedding, "embedding_gradient", elements, single_precision);
 }
 
 }  // namespace c3sim::study

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -69,10 +69,8 @@ class ConfigJson {
     for (const Json& one : object_["architectures"]) {
       std::string name = one.is_string() ? one.get<std::string>() : one.dump();
       name = name.substr(0, 60);
-      std::string small = name;
-      std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
-      if (!small.starts_with(type))
-        fault("architectures", fmt::format("'{}' is no {}, which model_type says", name, type));
+      if (boost::to_lower_copy(name).starts_with(type)) continue;
+      fault("architectures", fmt::format("'{}' is no {}, which model_type says", name, type));
     }
   }
   void fault(std::string_view key, std::string what) { faults_.push_back({file_, std::string(key), std::move(what)}); }
@@ -240,26 +238,17 @@ ModelSpec read_hugging_face(std::string_view text, const std::string& file) {
   ConfigJson keys(object, file);
   const std::string type = keys.text("model_type");
   keys.check();
-  ModelSpec model;
-  if (type == "gpt2") {
-    model = read_gpt2(keys);
-  } else if (type == "bert") {
-    model = read_bert(keys);
-  } else if (type == "llama" || type == "mistral" || type == "qwen2" || type == "mixtral") {
-    model = read_llama(keys, type);
-  } else {
-    const std::vector<std::string> known{"llama", "mistral", "qwen2", "mixtral", "gpt2", "bert"};
+  const std::vector<std::string> known{"llama", "mistral", "qwen2", "mixtral", "gpt2", "bert"};
+  if (std::ranges::count(known, type) == 0) {
     throw sim::ConfigError(
         {{file, "model_type", "'" + type.substr(0, 60) + "' is not known" + sim::name_hint(type, known)}});
   }
+  ModelSpec model = type == "gpt2" ? read_gpt2(keys) : type == "bert" ? read_bert(keys) : read_llama(keys, type);
   model.name = type;
   keys.check_architectures(type);
-  if (!keys.says("head_dim") && model.hidden % model.heads != 0) {
-    keys.fault(key_of("heads", type),
-               fmt::format("{} features are not {} heads of the same size: a divisor of {} is accepted", model.hidden,
-                           model.heads, model.hidden));
+  for (const sim::Fault& one : contradictions(model, keys.says("head_dim"))) {
+    keys.fault(key_of(one.where, type), one.what);
   }
-  for (const auto& [key, what] : contradictions(model)) keys.fault(key_of(key, type), what);
   keys.finish();
   return model;
 }

@@ -1,27 +1,19 @@
 #include "study/step/model_spec.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <set>
 #include <system_error>
-#include <utility>
 
 #include "sim/config/config.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
+#include "study/work/fault_list.h"
 
 namespace c3sim::study {
 
 namespace {
 
 ModelSpec read_yaml(const std::filesystem::path& file) {
-  static constexpr std::array<std::pair<std::string_view, Norm>, 2> norms{{{"layer", Norm::layer}, {"rms", Norm::rms}}};
-  static constexpr std::array<std::pair<std::string_view, Feed>, 3> feeds{
-      {{"gelu", Feed::gelu}, {"relu", Feed::relu}, {"swiglu", Feed::swiglu}}};
-  static constexpr std::array<std::pair<std::string_view, Positions>, 3> positions{
-      {{"rotary", Positions::rotary}, {"learned", Positions::learned}, {"none", Positions::none}}};
   sim::Config config = sim::Config::from_file(file);
   sim::Section root = config.root();
   ModelSpec model;
@@ -35,11 +27,11 @@ ModelSpec read_yaml(const std::filesystem::path& file) {
       root.integer("head_dim", 1, most_head_features, std::max<std::int64_t>(1, model.hidden / model.heads));
   model.ffn = root.integer("ffn", 1, most_features);
   model.vocabulary = root.integer("vocabulary", 1, most_words);
-  model.position = root.choice<Positions>("position", positions, Positions::rotary);
+  model.position = root.choice<Positions>("position", sim::choices_of<Positions>(), Positions::rotary);
   model.positions = root.integer("positions", 0, most_positions, 0);
   model.window = root.integer("window", 0, most_positions, 0);
-  model.norm = root.choice<Norm>("norm", norms, Norm::rms);
-  model.feed = root.choice<Feed>("feed", feeds, Feed::swiglu);
+  model.norm = root.choice<Norm>("norm", sim::choices_of<Norm>(), Norm::rms);
+  model.feed = root.choice<Feed>("feed", sim::choices_of<Feed>(), Feed::swiglu);
   model.causal = root.flag("causal", true);
   model.biases = root.flag("biases", false);
   model.qkv_biases = root.flag("qkv_biases", model.biases);
@@ -48,11 +40,7 @@ ModelSpec read_yaml(const std::filesystem::path& file) {
   model.scored = root.number("scored", 0.001, 1.0, 1.0);
   model.experts = root.integer("experts", 0, most_experts, 0);
   model.experts_used = root.integer("experts_used", 0, most_experts, 0);
-  if (!root.has("head_dim") && model.hidden % model.heads != 0) {
-    root.fault("heads", fmt::format("{} features are not {} heads of the same size: a divisor of {} is accepted",
-                                    model.hidden, model.heads, model.hidden));
-  }
-  for (const auto& [key, what] : contradictions(model)) root.fault(key, what);
+  for (const sim::Fault& one : contradictions(model, root.has("head_dim"))) root.fault(one.where, one.what);
   config.finish();
   return model;
 }
@@ -75,24 +63,20 @@ std::int64_t ModelSpec::end_parameters() const {
   return (tied ? 1 : 2) * vocabulary * hidden + learned + hidden;
 }
 
-std::vector<Contradiction> contradictions(const ModelSpec& model) {
-  std::vector<Contradiction> found;
-  if (model.heads % model.kv_heads != 0) {
-    found.push_back(
-        {"kv_heads", fmt::format("{} heads do not share {} heads of keys and values evenly: a divisor of {} "
-                                 "is accepted",
-                                 model.heads, model.kv_heads, model.heads)});
-  }
-  if ((model.experts == 0) != (model.experts_used == 0) || model.experts_used > model.experts) {
-    found.push_back(
-        {"experts_used", fmt::format("a token cannot use {} of {} experts: 1 to all of them are accepted, or "
-                                     "none of none",
-                                     model.experts_used, model.experts)});
-  }
-  if (model.position == Positions::learned && model.positions == 0) {
-    found.push_back({"positions", "learned positions are so many: positions is missing, a number from 1 is accepted"});
-  }
-  return found;
+std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_dim) {
+  FaultList faults;
+  faults.add_if(!says_head_dim && model.hidden % model.heads != 0, "heads",
+                "{} features are not {} heads of the same size: a divisor of {} is accepted", model.hidden, model.heads,
+                model.hidden);
+  faults.add_if(model.heads % model.kv_heads != 0, "kv_heads",
+                "{} heads do not share {} heads of keys and values evenly: a divisor of {} is accepted", model.heads,
+                model.kv_heads, model.heads);
+  faults.add_if((model.experts == 0) != (model.experts_used == 0) || model.experts_used > model.experts, "experts_used",
+                "a token cannot use {} of {} experts: 1 to all of them are accepted, or none of none",
+                model.experts_used, model.experts);
+  faults.add_if(model.position == Positions::learned && model.positions == 0, "positions",
+                "learned positions are so many: positions is missing, a number from 1 is accepted");
+  return faults.take();
 }
 
 std::vector<std::string> model_names(std::span<const std::filesystem::path> config_folders) {

@@ -11,11 +11,17 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/choice.h"
+#include "sim/config/config_error.h"
+
 namespace c3sim::study {
 
 enum class Norm { layer, rms };
-enum class Feed { gelu, relu, swiglu };          // what the feed-forward half has between its products
+constexpr auto all_names(Norm) { return sim::names("layer", "rms"); }
+enum class Feed { gelu, relu, swiglu };  // what the feed-forward half has between its products
+constexpr auto all_names(Feed) { return sim::names("gelu", "relu", "swiglu"); }
 enum class Positions { rotary, learned, none };  // how a token knows where it stands
+constexpr auto all_names(Positions) { return sim::names("rotary", "learned", "none"); }
 
 struct ModelSpec {
   std::string name;
@@ -64,13 +70,9 @@ std::vector<std::string> model_names(std::span<const std::filesystem::path> conf
 // The same of the text of a Hugging Face config.json; `file` stands for it in positions.
 ModelSpec read_hugging_face(std::string_view text, const std::string& file);
 
-// What contradicts itself, each in one sentence that says what would be accepted, with the key of a .yaml file that it
-// is about.
-struct Contradiction {
-  std::string_view key;
-  std::string what;
-};
-std::vector<Contradiction> contradictions(const ModelSpec& model);
+// What contradicts itself, each in one sentence that says what would be accepted; `where` is the key of a .yaml file
+// that it is about. The size of a head follows from that of all where it is not said.
+std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_dim);
 
 // Up to which extents may be.
 inline constexpr std::int64_t most_features = 1 << 20;

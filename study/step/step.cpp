@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
+#include "study/run/busy_times.h"
 #include "study/run/power_meter.h"
 #include "study/run/queue_time.h"
 #include "study/run/testbed.h"
@@ -19,40 +20,19 @@ namespace c3sim::study {
 
 namespace {
 
-using Busy = std::pair<sim::Time, sim::Time>;
-
-// When any of them runs: apart and in order.
-std::vector<Busy> unite(std::vector<Busy> intervals) {
-  std::ranges::sort(intervals);
-  std::vector<Busy> united;
-  for (const Busy& one : intervals) {
-    if (united.empty() || one.first > united.back().second) {
-      united.push_back(one);
-    } else {
-      united.back().second = std::max(united.back().second, one.second);
-    }
-  }
-  return united;
-}
-
-sim::Time length(const std::vector<Busy>& united) {
-  sim::Time sum{0};
-  for (const auto& [begin, end] : united) sum += end - begin;
-  return sum;
-}
-
-// What an operation of a graph is of a step.
-struct Listed {
-  std::string name;
-  Kind kind{};
-  const StepBlock* block = nullptr;
+// So many layers of a step, all of whose operations the machine can do.
+struct PartOfStep {
+  std::vector<StepBlock> blocks;
+  OperationGraph graph;
+  Schedule schedule;
 };
 
 // When a GPU of a stage was at work.
 struct Lanes {
-  std::vector<Busy> compute;
-  std::vector<Busy> communication;
+  BusyTimes compute, communication;
 };
+
+double seconds_of(const BusyTimes& times) { return sim::to_seconds(length_of(times)).value(); }
 
 // What a run of some layers shows. All of it grows with the number of layers by as much for each, once there are
 // enough.
@@ -204,30 +184,40 @@ class StepRun {
     return alike(last, time(question, testbed, few, Of::layers) - time(question, testbed, few - 1, Of::layers));
   }
 
-  double time(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Of of = Of::all) {
-    std::vector<StepBlock> blocks = step_blocks(question, operators_, layers, testbed.platform());
-    if (of == Of::layers)
-      std::erase_if(blocks, [](const StepBlock& block) {
+  PartOfStep part_of(const StepQuestion& question, const Testbed& testbed, std::int64_t layers, Of of = Of::all) const {
+    PartOfStep part{step_blocks(question, operators_, layers, testbed.platform()), {}, {}};
+    if (of == Of::layers) {
+      std::erase_if(part.blocks, [](const StepBlock& block) {
         return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
       });
-    const OperationGraph graph = graph_of(blocks, testbed.platform().gpus, question.pause);
-    const Schedule schedule = graph.schedule();
-    require_possible(testbed, schedule);
-    return tell(blocks, graph, testbed.run(schedule), testbed.platform(), question).time -
+    }
+    part.graph = graph_of(part.blocks, testbed.platform().gpus, question.pause);
+    part.schedule = part.graph.schedule();
+    std::vector<sim::Fault> faults;
+    for (const Operation& operation : part.schedule) {
+      const std::string why = testbed.why_impossible(operation.work);
+      const bool is_new = std::ranges::find(faults, why, &sim::Fault::what) == faults.end();
+      if (!why.empty() && is_new) faults.push_back({"step", operation.name, why});
+    }
+    if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+    return part;
+  }
+
+  double time(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Of of = Of::all) {
+    const PartOfStep part = part_of(question, testbed, layers, of);
+    return tell(part, testbed.run(part.schedule), testbed.platform(), question).time -
            sim::to_seconds(question.pause).value();
   }
 
   Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers) {
-    const std::vector<StepBlock> blocks = step_blocks(question, operators_, layers, testbed.platform());
-    const OperationGraph graph = graph_of(blocks, testbed.platform().gpus, question.pause);
-    const Schedule schedule = graph.schedule();
-    require_possible(testbed, schedule);
+    const PartOfStep part = part_of(question, testbed, layers);
     // Where runs are not each as from rest, what is metered is the last of them.
     const bool many = clock_settles(testbed.platform()) || rounds_differ(testbed.platform());
-    const Timeline* const known = many ? &testbed.run(schedule) : nullptr;
+    const Timeline* const known = many ? &testbed.run(part.schedule) : nullptr;
     PowerMeter meter;
-    const Timeline metered = testbed.watch(schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-    Seen seen = tell(blocks, graph, known != nullptr ? *known : metered, testbed.platform(), question);
+    const Timeline metered =
+        testbed.watch(part.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+    Seen seen = tell(part, known != nullptr ? *known : metered, testbed.platform(), question);
     const sim::Seconds time(seen.time);
     seen.time -= sim::to_seconds(question.pause).value();
     seen.energy = (meter.mean_power(time) * sim::Seconds(seen.time)).value();
@@ -235,49 +225,35 @@ class StepRun {
     return seen;
   }
 
-  static void require_possible(const Testbed& testbed, const Schedule& schedule) {
-    std::vector<sim::Fault> faults;
-    for (const Operation& operation : schedule) {
-      const std::string why = testbed.why_impossible(operation.work);
-      const bool is_new = std::ranges::find(faults, why, &sim::Fault::what) == faults.end();
-      if (!why.empty() && is_new) faults.push_back({"step", operation.name, why});
-    }
-    if (!faults.empty()) throw sim::ConfigError(std::move(faults));
-  }
-
   // None begins before the hosts have paused. Of one GPU: where there are stages, of the mean one.
-  static Seen tell(const std::vector<StepBlock>& blocks, const OperationGraph& graph, const Timeline& timeline,
-                   const models::PlatformSpec& platform, const StepQuestion& question) {
-    std::map<std::string, Listed> listed;
-    for (const StepBlock& block : blocks) {
-      for (const StepOperation& one : block.operations) listed[one.name + block.suffix] = {one.name, one.kind, &block};
+  static Seen tell(const PartOfStep& of, const Timeline& timeline, const models::PlatformSpec& platform,
+                   const StepQuestion& question) {
+    std::map<std::string, std::pair<const StepOperation*, const StepBlock*>> listed;
+    for (const StepBlock& block : of.blocks) {
+      for (const StepOperation& one : block.operations) listed[one.name + block.suffix] = {&one, &block};
     }
     Seen seen;
     std::vector<Lanes> lanes(static_cast<std::size_t>(question.pp));
     const double share = 1.0 / question.pp;
-    for (std::size_t place = 0; place < graph.nodes().size(); ++place) {
-      const GraphNode& node = graph.nodes()[place];
+    for (std::size_t place = 0; place < of.graph.nodes().size(); ++place) {
+      const GraphNode& node = of.graph.nodes()[place];
       if (node.listed == pause_name) continue;
-      const Listed& one = listed.at(node.listed);
-      for (StepPart& part : parts_of(one.name, one.kind, node.operation.work, timeline.operations[place], platform)) {
+      const auto& [one, block] = listed.at(node.listed);
+      for (StepPart& part : parts_of(one->name, one->kind, node.operation.work, timeline.operations[place], platform)) {
         part.start = std::max(part.start, question.pause);
-        seen.count(part, one.block->share(question.gpus()), platform);
+        seen.count(part, block->share(question.gpus()), platform);
         for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
-          const std::vector<int>& gpus = one.block->gpus;
+          const std::vector<int>& gpus = block->gpus;
           const int first = static_cast<int>(stage) * question.stage_gpus();
           if (!gpus.empty() && std::ranges::count(gpus, first) == 0) continue;
-          Lanes& lane = lanes[stage];
-          (communicates(part.kind) ? lane.communication : lane.compute).emplace_back(part.start, part.end);
+          add_busy(communicates(part.kind) ? lanes[stage].communication : lanes[stage].compute, part.start, part.end);
         }
       }
     }
-    for (Lanes& stage : lanes) {
-      std::vector<Busy> all = stage.compute;
-      all.insert(all.end(), stage.communication.begin(), stage.communication.end());
-      const sim::Time busy = length(unite(std::move(stage.compute)));
-      seen.compute += share * sim::to_seconds(busy).value();
-      seen.communication += share * sim::to_seconds(length(unite(std::move(stage.communication)))).value();
-      seen.exposed += share * sim::to_seconds(length(unite(std::move(all))) - busy).value();
+    for (const auto& [compute, communication] : lanes) {
+      seen.compute += share * seconds_of(compute);
+      seen.communication += share * seconds_of(communication);
+      seen.exposed += share * seconds_of(communication - compute);
     }
     return seen;
   }
@@ -354,9 +330,9 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.compute = time(seen.compute);
   result.communication = time(seen.communication);
   result.exposed = std::min(time(seen.exposed), result.communication);
-  std::array<double, kinds> by_kind{};
+  std::array<double, all_kinds.size()> by_kind{};
   for (const auto& [name, share] : seen.operations) by_kind[static_cast<std::size_t>(share.kind)] += share.time;
-  for (std::size_t kind = 0; kind < kinds; ++kind) result.by_kind[kind] = time(by_kind[kind]);
+  std::ranges::transform(by_kind, result.by_kind.begin(), time);
   result.power = sim::Joules(seen.energy) / sim::Seconds(seen.time);
   result.clock = sim::Hertz(seen.cycles / seen.time);
   result.flops = sim::Flops(seen.flops);

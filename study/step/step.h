@@ -37,10 +37,10 @@ struct StepResult {
   sim::Time compute{0};
   sim::Time communication{0};
   sim::Time exposed{0};
-  std::array<sim::Time, kinds> by_kind{};  // sums over all kernels
-  sim::Watts power;                        // of one GPU, mean over the step
-  sim::Hertz clock;                        // likewise
-  sim::Flops flops;                        // of products and attention on one GPU, as the model has them
+  std::array<sim::Time, all_kinds.size()> by_kind{};  // sums over all kernels
+  sim::Watts power;                                   // of one GPU, mean over the step
+  sim::Hertz clock;                                   // likewise
+  sim::Flops flops;                                   // of products and attention on one GPU, as the model has them
   StepMemory memory;
   std::vector<std::string> warnings;
   std::map<std::string, StepShare> operations;  // by name
@@ -50,6 +50,7 @@ struct StepResult {
   std::int64_t layers_shown = 0;
   int micro_shown = 1;
 
+  sim::Time time_of(Kind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
   sim::Time overlapped() const { return communication - exposed; }
   sim::Joules energy() const { return power * sim::to_seconds(time); }
   double tokens_per_second() const;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "sim/config/quantity_text.h"
-#include "sim/overloaded.h"
 #include "study/step/step.h"
 #include "study/step/step_graph.h"
 
@@ -69,19 +68,14 @@ std::string line_of(const StepOperation& one, const StepBlock& block) {
   std::string after;
   for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait);
   const std::string waits = after.empty() ? "" : fmt::format("after: [{}], ", after);
-  const std::string work =
-      std::visit(sim::Overloaded{[](const models::GemmShape& shape) { return words(shape); },
-                                 [](const models::AttentionShape& shape) { return words(shape); },
-                                 [](const models::ElementwiseSpec& spec) { return words(spec); },
-                                 [](const models::CollectiveSpec& spec) { return words(spec); },
-                                 [](const models::FusedSpec& spec) { return words(spec); },
-                                 [](const models::SdmaCopySpec& copy) { return words(copy); },
-                                 [](const models::RemoteKernelSpec& spec) { return words(spec); },
-                                 [](const auto&) { return std::string(); }},  // a step has no other work
-                 one.work);
+  const auto words_of = [](const auto& work) {
+    if constexpr (requires { words(work); }) return words(work);
+    return std::string();  // a step has no other work
+  };
   const bool placed = !communicates(one.kind) && !block.gpus.empty();
   const std::string gpus = placed ? fmt::format("gpus: [{}], ", fmt::join(block.gpus, ", ")) : "";
-  return fmt::format("{{name: {}{}, stream: {}, {}{}{}}}\n", one.name, block.suffix, one.stream, gpus, waits, work);
+  return fmt::format("{{name: {}{}, stream: {}, {}{}{}}}\n", one.name, block.suffix, one.stream, gpus, waits,
+                     std::visit(words_of, one.work));
 }
 
 std::string launch_text(const models::PlatformSpec& platform, bool graph) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "study/step/step_memory.h"
+#include "study/work/fault_list.h"
 
 namespace c3sim::study {
 
@@ -16,162 +17,117 @@ namespace {
 
 constexpr std::int64_t most_turns = 1024;  // of all stages: where no period shows, each is simulated
 
-class Faults {
- public:
-  void add(std::string where, std::string what) { faults_.push_back({std::move(where), "", std::move(what)}); }
-  void require_divisor(const std::string& where, int parts, std::int64_t whole, std::string_view of) {
-    if (whole % parts == 0) return;
-    add(where, fmt::format("{} GPUs do not share {} {} evenly: a divisor is accepted", parts, whole, of));
-  }
-  std::vector<sim::Fault> take() { return std::move(faults_); }
+void check_even(FaultList& faults, const std::string& where, int parts, std::int64_t whole, std::string_view of) {
+  faults.add_if(whole % parts != 0, where, "{} GPUs do not share {} {} evenly: a divisor is accepted", parts, whole,
+                of);
+}
 
- private:
-  std::vector<sim::Fault> faults_;
-};
-
-void check_pieces(const StepQuestion& question, Faults& faults) {
+void check_pieces(const StepQuestion& question, FaultList& faults) {
   if (!question.pieces) return;
   const bool dense = question.model.experts == 0 || question.half == Half::attention;
-  if (question.phase != Phase::prefill || question.cp > 1 || question.pp > 1 || question.micro > 1 || !dense) {
-    faults.add("pieces",
-               "are of the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
-  }
-  if (question.collectives.fuses) {
-    faults.add("pieces", "t3 cuts what it reduces by itself: another of --collectives is accepted");
-  }
-  if (question.tp == 1) faults.add("pieces", "no GPUs share out a product: --tp of at least 2 is accepted");
-  if (const std::int64_t least = std::int64_t{*question.pieces} * question.tp; question.new_tokens() < least) {
-    faults.add("pieces", fmt::format("{} pieces of {} GPUs cannot be had of {} tokens: {} at least are accepted",
-                                     *question.pieces, question.tp, question.new_tokens(), least));
-  }
+  faults.add_if(question.phase != Phase::prefill || question.cp > 1 || question.pp > 1 || question.micro > 1 || !dense,
+                "pieces",
+                "are of the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
+  faults.add_if(question.collectives.fuses, "pieces",
+                "t3 cuts what it reduces by itself: another of --collectives is accepted");
+  faults.add_if(question.tp == 1, "pieces", "no GPUs share out a product: --tp of at least 2 is accepted");
+  const std::int64_t least = std::int64_t{*question.pieces} * question.tp;
+  faults.add_if(question.new_tokens() < least, "pieces",
+                "{} pieces of {} GPUs cannot be had of {} tokens: {} at least are accepted", *question.pieces,
+                question.tp, question.new_tokens(), least);
 }
 
-void check_pipeline(const StepQuestion& question, Faults& faults) {
+void check_pipeline(const StepQuestion& question, FaultList& faults) {
   if (question.pp == 1 && question.micro == 1) return;
-  if (question.layer_count() % question.pp != 0) {
-    faults.add("pp", fmt::format("{} stages do not share {} layers evenly: a divisor is accepted", question.pp,
-                                 question.layer_count()));
-  }
-  if (const std::int64_t turns = std::int64_t{question.pp} * question.micro; turns > most_turns) {
-    faults.add("micro", fmt::format("{} micro-batches through {} stages are {} turns: up to {} are accepted",
-                                    question.micro, question.pp, turns, most_turns));
-  }
-  if (question.batch % question.micro != 0) {
-    faults.add("micro", fmt::format("{} micro-batches do not share {} sequences evenly: a divisor is accepted",
-                                    question.micro, question.batch));
-  }
-  if (question.replicas() > 1) {
-    faults.add("pp", fmt::format("GPUs of a stage share out products and experts (--tp, --ep): beside --pp {} and "
-                                 "--micro {} --dp and --cp of 1 are accepted, not {} and {}",
-                                 question.pp, question.micro, question.dp, question.cp));
-  }
-  if (question.collectives.fuses) {
-    faults.add("pp", "t3 is of steps without stages: another of --collectives is accepted");
-  }
-  if (question.decoding > 0) faults.add("decoding", "micro-batches are alike: none decodes beside a prefill");
+  faults.add_if(question.layer_count() % question.pp != 0, "pp",
+                "{} stages do not share {} layers evenly: a divisor is accepted", question.pp, question.layer_count());
+  const std::int64_t turns = std::int64_t{question.pp} * question.micro;
+  faults.add_if(turns > most_turns, "micro", "{} micro-batches through {} stages are {} turns: up to {} are accepted",
+                question.micro, question.pp, turns, most_turns);
+  faults.add_if(question.batch % question.micro != 0, "micro",
+                "{} micro-batches do not share {} sequences evenly: a divisor is accepted", question.micro,
+                question.batch);
+  faults.add_if(question.replicas() > 1, "pp",
+                "GPUs of a stage share out products and experts (--tp, --ep): beside --pp {} and --micro {} --dp and "
+                "--cp of 1 are accepted, not {} and {}",
+                question.pp, question.micro, question.dp, question.cp);
+  faults.add_if(question.collectives.fuses, "pp",
+                "t3 is of steps without stages: another of --collectives is accepted");
+  faults.add_if(question.decoding > 0, "decoding", "micro-batches are alike: none decodes beside a prefill");
 }
 
-void check_parallelism(const StepQuestion& question, const models::PlatformSpec& platform, Faults& faults) {
+void check_parallelism(const StepQuestion& question, const models::PlatformSpec& platform, FaultList& faults) {
   const ModelSpec& model = question.model;
-  faults.require_divisor("tp", question.tp, model.heads, "heads");
+  check_even(faults, "tp", question.tp, model.heads, "heads");
   if (model.heads % question.tp == 0 && question.tp % model.kv_heads != 0) {
-    faults.require_divisor("tp", question.tp, model.kv_heads, "heads of keys and values");
+    check_even(faults, "tp", question.tp, model.kv_heads, "heads of keys and values");
   }
-  faults.require_divisor("tp", question.tp, model.ffn, "features of the feed-forward half");
-  if (question.ep > 1 && model.experts == 0) {
-    faults.add("ep", fmt::format("{} has no experts to share out: 1 is accepted", model.name));
-  } else if (question.ep > 1) {
-    faults.require_divisor("ep", question.ep, model.experts, "experts");
-  }
-  if (platform.gpus % question.gpus() != 0) {
-    faults.add(
-        "tp",
-        fmt::format("{} x {} x {} x {} x {} (--tp, --ep, --dp, --cp and --pp) are {} GPUs: a divisor of the "
-                    "{} of the node is accepted",
-                    question.tp, question.ep, question.dp, question.cp, question.pp, question.gpus(), platform.gpus));
-  }
-  if (question.collectives.fuses && question.tp == 1) {
-    faults.add("collectives",
-               "t3 fuses products with the sums over the GPUs that share them out: --tp of at least 2 is "
-               "accepted");
-  }
+  check_even(faults, "tp", question.tp, model.ffn, "features of the feed-forward half");
+  faults.add_if(question.ep > 1 && model.experts == 0, "ep", "{} has no experts to share out: 1 is accepted",
+                model.name);
+  if (model.experts > 0) check_even(faults, "ep", question.ep, model.experts, "experts");
+  faults.add_if(platform.gpus % question.gpus() != 0, "tp",
+                "{} x {} x {} x {} x {} (--tp, --ep, --dp, --cp and --pp) are {} GPUs: a divisor of the {} of the "
+                "node is accepted",
+                question.tp, question.ep, question.dp, question.cp, question.pp, question.gpus(), platform.gpus);
+  faults.add_if(question.collectives.fuses && question.tp == 1, "collectives",
+                "t3 fuses products with the sums over the GPUs that share them out: --tp of at least 2 is accepted");
   check_pipeline(question, faults);
   check_pieces(question, faults);
-  if (question.cp > 1 && question.phase == Phase::decode) {
-    faults.add("cp", "decode has no sequence to share out: 1 is accepted");
-  } else if (question.cp > 1 && question.tokens % (2L * question.cp) != 0) {
-    faults.add("cp", fmt::format("{} GPUs have two even parts of {} tokens each: a multiple of {} tokens is accepted",
-                                 question.cp, question.tokens, 2L * question.cp));
-  }
-  if (question.shard == Shard::full && question.replicas() == 1) {
-    faults.add("shard", "full shares weights out over replicas: --dp of at least 2 is accepted");
-  }
-  if (question.shard == Shard::full && question.phase != Phase::train) {
-    faults.add("shard", "full is of training: --phase train is accepted");
-  }
+  const bool decodes = question.phase == Phase::decode;
+  faults.add_if(question.cp > 1 && decodes, "cp", "decode has no sequence to share out: 1 is accepted");
+  faults.add_if(question.cp > 1 && !decodes && question.tokens % (2L * question.cp) != 0, "cp",
+                "{} GPUs have two even parts of {} tokens each: a multiple of {} tokens is accepted", question.cp,
+                question.tokens, 2L * question.cp);
+  const bool shards = question.shard == Shard::full;
+  faults.add_if(shards && question.replicas() == 1, "shard",
+                "full shares weights out over replicas: --dp of at least 2 is accepted");
+  faults.add_if(shards && question.phase != Phase::train, "shard", "full is of training: --phase train is accepted");
 }
 
-void check_phase(const StepQuestion& question, Faults& faults) {
-  if (question.phase == Phase::decode && !question.model.causal) {
-    faults.add("phase", fmt::format("{} does not decode: prefill and train are accepted", question.model.name));
-  }
-  if (question.phase == Phase::decode && question.tokens > 4) {
-    faults.add("tokens", fmt::format("decode has 1 to 4 new tokens a sequence, not {}", question.tokens));
-  }
-  if (question.half != Half::both && question.phase == Phase::train) {
-    faults.add("half", "training is of whole layers: both is accepted");
-  }
-  if (question.half == Half::experts && question.model.experts == 0) {
-    faults.add("half",
-               fmt::format("{} has no experts: both, attention and feed_forward are accepted", question.model.name));
-  }
-  if (question.half != Half::both && !question.layers) {
-    faults.add("half", "a whole step has both halves: --layers is accepted beside it");
-  }
-  if (question.phase != Phase::prefill && question.decoding > 0) {
-    faults.add("decoding", "sequences decode beside a prefill: --phase prefill is accepted");
-  }
-  if (question.decoding_context > 0 && question.decoding == 0) {
-    faults.add("decoding_context", "no sequence decodes beside the prefill: --decoding is accepted");
-  }
-  if (question.model.positions > 0 && question.decoding_context >= question.model.positions) {
-    faults.add("decoding_context",
-               fmt::format("{} cached tokens and a new one are more than the {} that {} knows the "
-                           "place of",
-                           question.decoding_context, question.model.positions, question.model.name));
-  }
-  if (question.phase == Phase::train && question.context > 0) faults.add("context", "training has no cached tokens");
+void check_phase(const StepQuestion& question, FaultList& faults) {
+  const ModelSpec& model = question.model;
+  const bool decodes = question.phase == Phase::decode;
+  const bool whole = question.half == Half::both;
+  faults.add_if(decodes && !model.causal, "phase", "{} does not decode: prefill and train are accepted", model.name);
+  faults.add_if(decodes && question.tokens > 4, "tokens", "decode has 1 to 4 new tokens a sequence, not {}",
+                question.tokens);
+  faults.add_if(!whole && question.phase == Phase::train, "half", "training is of whole layers: both is accepted");
+  faults.add_if(question.half == Half::experts && model.experts == 0, "half",
+                "{} has no experts: both, attention and feed_forward are accepted", model.name);
+  faults.add_if(!whole && !question.layers, "half", "a whole step has both halves: --layers is accepted beside it");
+  faults.add_if(question.phase != Phase::prefill && question.decoding > 0, "decoding",
+                "sequences decode beside a prefill: --phase prefill is accepted");
+  faults.add_if(question.decoding_context > 0 && question.decoding == 0, "decoding_context",
+                "no sequence decodes beside the prefill: --decoding is accepted");
+  faults.add_if(model.positions > 0 && question.decoding_context >= model.positions, "decoding_context",
+                "{} cached tokens and a new one are more than the {} that {} knows the place of",
+                question.decoding_context, model.positions, model.name);
+  faults.add_if(question.phase == Phase::train && question.context > 0, "context", "training has no cached tokens");
   const std::int64_t length = question.context + question.tokens;
-  if (question.model.positions > 0 && length > question.model.positions) {
-    faults.add(question.context > 0 ? "context" : "tokens",
-               fmt::format("{} tokens are more than the {} that {} knows the place of", length,
-                           question.model.positions, question.model.name));
-  }
-  if (question.phase != Phase::decode && question.model.window > 0 && length > question.model.window) {
-    faults.add(
-        question.context > 0 ? "context" : "tokens",
-        fmt::format("{} tokens are more than the window of {} that {} sees, past which only decode has a model: up "
-                    "to {} are accepted",
-                    length, question.model.window, question.model.name, question.model.window));
-  }
-  if (!question.trains() && question.optimizer != Optimizer::none) {
-    faults.add("optimizer", "there are no gradients to update weights by: --phase train without --forward is accepted");
-  }
-  if (!question.trains() && question.recompute) {
-    faults.add("recompute", "there are no gradients: --phase train without --forward is accepted");
-  }
+  const char* const lengthens = question.context > 0 ? "context" : "tokens";
+  faults.add_if(model.positions > 0 && length > model.positions, lengthens,
+                "{} tokens are more than the {} that {} knows the place of", length, model.positions, model.name);
+  faults.add_if(!decodes && model.window > 0 && length > model.window, lengthens,
+                "{} tokens are more than the window of {} that {} sees, past which only decode has a model: up to {} "
+                "are accepted",
+                length, model.window, model.name, model.window);
+  faults.add_if(!question.trains() && question.optimizer != Optimizer::none, "optimizer",
+                "there are no gradients to update weights by: --phase train without --forward is accepted");
+  faults.add_if(!question.trains() && question.recompute, "recompute",
+                "there are no gradients: --phase train without --forward is accepted");
 }
 
-void check_carrier(const StepQuestion& question, Faults& faults) {
+void check_carrier(const StepQuestion& question, FaultList& faults) {
   if (!question.collectives.backend || question.collectives == models::Backend::sdma || question.collectives.fuses) {
     return;
   }
-  const auto add = [&](const char* where, std::string_view what) {
-    faults.add(where, fmt::format("{} is of engines, and {} moves the data: --collectives sdma is accepted", what,
-                                  to_string(question.collectives)));
+  const auto check = [&](bool asks, const char* where, std::string_view what) {
+    faults.add_if(asks, where, "{} is of engines, and {} moves the data: --collectives sdma is accepted", what,
+                  to_string(question.collectives));
   };
-  if (question.variant != models::SdmaVariant::pcpy) add("variant", models::to_string(question.variant));
-  if (question.prelaunch) add("prelaunch", "what is queued before the step");
+  check(question.variant != models::SdmaVariant::pcpy, "variant", models::to_string(question.variant));
+  check(question.prelaunch, "prelaunch", "what is queued before the step");
 }
 
 // An extent that memory grows with.
@@ -198,13 +154,13 @@ std::optional<std::int64_t> most_that_fits(StepQuestion question, const Extent& 
   return fitting * step;
 }
 
-void check_memory(const StepQuestion& question, const models::PlatformSpec& platform, Faults& faults) {
+void check_memory(const StepQuestion& question, const models::PlatformSpec& platform, FaultList& faults) {
   const StepMemory memory = memory_of(question);
   const sim::Bytes capacity = platform.gpu.memory.hbm_capacity;
   if (memory.total() <= capacity) return;
   const auto add = [&](const char* where, const std::string& accepted) {
-    faults.add(where, fmt::format("{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
-                                  capacity.value() / 1e9, to_string(memory), accepted));
+    faults.add_if(true, where, "{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
+                  capacity.value() / 1e9, to_string(memory), accepted);
   };
   static constexpr std::array extents{
       Extent{"batch", &StepQuestion::batch, 1}, Extent{"context", &StepQuestion::context, 1},
@@ -225,16 +181,14 @@ void check_memory(const StepQuestion& question, const models::PlatformSpec& plat
 }  // namespace
 
 std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::PlatformSpec& platform) {
-  Faults faults;
-  if (!platform.gpu.attention) faults.add("platform", "describes no kernels for attention (gpu.attention)");
-  if (!platform.gpu.gemm.precision(question.dtype)) {
-    std::string known;
-    for (const models::Dtype dtype : models::all_dtypes) {
-      if (platform.gpu.gemm.precision(dtype)) known += (known.empty() ? "" : ", ") + std::string(to_string(dtype));
-    }
-    faults.add("dtype", fmt::format("{} has no matrix rate of {}: {} are accepted", platform.name,
-                                    to_string(question.dtype), known));
+  FaultList faults;
+  faults.add_if(!platform.gpu.attention, "platform", "describes no kernels for attention (gpu.attention)");
+  std::vector<std::string_view> known;
+  for (const models::Dtype dtype : models::all_dtypes) {
+    if (platform.gpu.gemm.precision(dtype)) known.push_back(to_string(dtype));
   }
+  faults.add_if(!platform.gpu.gemm.precision(question.dtype), "dtype", "{} has no matrix rate of {}: {} are accepted",
+                platform.name, to_string(question.dtype), fmt::format("{}", fmt::join(known, ", ")));
   check_parallelism(question, platform, faults);
   check_phase(question, faults);
   check_carrier(question, faults);

@@ -2,27 +2,32 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace c3sim::study {
 
-std::string_view to_string(Kind kind) {
-  constexpr std::array<std::string_view, kinds> names{
-      "gemm",    "attention",  "norm",       "elementwise",    "optimizer",  "embedding", "copy",
-      "softmax", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send"};
-  return names[static_cast<std::size_t>(kind)];
-}
+namespace {
+
+constexpr std::array<std::pair<Kind, models::CollectiveKind>, 4> collective_kinds{
+    {{Kind::all_reduce, models::CollectiveKind::all_reduce},
+     {Kind::all_gather, models::CollectiveKind::all_gather},
+     {Kind::reduce_scatter, models::CollectiveKind::reduce_scatter},
+     {Kind::all_to_all, models::CollectiveKind::all_to_all}}};
+
+}  // namespace
 
 Kind kind_of(models::CollectiveKind kind) {
-  switch (kind) {
-    case models::CollectiveKind::all_gather:
-      return Kind::all_gather;
-    case models::CollectiveKind::reduce_scatter:
-      return Kind::reduce_scatter;
-    case models::CollectiveKind::all_to_all:
-      return Kind::all_to_all;
-    default:
-      return Kind::all_reduce;
+  for (const auto& [own, of_collective] : collective_kinds) {
+    if (of_collective == kind) return own;
   }
+  return Kind::all_reduce;
+}
+
+std::optional<models::CollectiveKind> collective_of(Kind kind) {
+  for (const auto& [own, of_collective] : collective_kinds) {
+    if (own == kind) return of_collective;
+  }
+  return {};
 }
 
 // A span ends when the host knows of it, `notice` after its kernels.
@@ -42,21 +47,6 @@ std::vector<StepPart> parts_of(const std::string& name, Kind kind, const Work& w
   const sim::Time end = models::ends_with_kernel(*fused, platform) ? span.end - notice : span.end;
   return {{name, kind, fused->gemm, span.start, span.gemm_end.value_or(span.end) - notice},
           {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end}};
-}
-
-std::optional<models::CollectiveKind> collective_of(Kind kind) {
-  switch (kind) {
-    case Kind::all_reduce:
-      return models::CollectiveKind::all_reduce;
-    case Kind::all_gather:
-      return models::CollectiveKind::all_gather;
-    case Kind::reduce_scatter:
-      return models::CollectiveKind::reduce_scatter;
-    case Kind::all_to_all:
-      return models::CollectiveKind::all_to_all;
-    default:
-      return {};
-  }
 }
 
 }  // namespace c3sim::study

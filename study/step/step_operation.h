@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "sim/config/choice.h"
 #include "study/run/timeline.h"
-#include "study/work/choices.h"
 #include "study/work/operation_graph.h"
 
 namespace c3sim::study {
@@ -30,15 +29,12 @@ enum class Kind {
   all_to_all,
   send
 };
-inline constexpr std::size_t kinds = 13;
-std::string_view to_string(Kind kind);
-inline std::vector<Choice<Kind>> kind_choices() {
-  std::vector<Choice<Kind>> choices;
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    choices.emplace_back(to_string(static_cast<Kind>(kind)), static_cast<Kind>(kind));
-  }
-  return choices;
+constexpr auto all_names(Kind) {
+  return sim::names("gemm", "attention", "norm", "elementwise", "optimizer", "embedding", "copy", "softmax",
+                    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send");
 }
+using sim::to_string;
+inline constexpr auto all_kinds = sim::all_of<Kind>();
 Kind kind_of(models::CollectiveKind kind);  // all_reduce for broadcasts, which steps have none of
 // None of kinds that do not communicate.
 std::optional<models::CollectiveKind> collective_of(Kind kind);

@@ -1,40 +1,22 @@
 #include "study/step/step_question.h"
 
 #include <algorithm>
-#include <array>
 
 namespace c3sim::study {
-
-std::string_view to_string(Phase phase) {
-  constexpr std::array<std::string_view, 3> names{"decode", "prefill", "train"};
-  return names[static_cast<std::size_t>(phase)];
-}
-
-std::string_view to_string(Shard shard) { return shard == Shard::none ? "none" : "full"; }
-
-std::string_view to_string(Optimizer optimizer) {
-  constexpr std::array<std::string_view, 3> names{"none", "adam", "lamb"};
-  return names[static_cast<std::size_t>(optimizer)];
-}
-
-std::string_view to_string(Half half) {
-  constexpr std::array<std::string_view, 4> names{"both", "attention", "feed_forward", "experts"};
-  return names[static_cast<std::size_t>(half)];
-}
 
 std::string_view to_string(const Carrier& carrier) {
   if (carrier.fuses) return "t3";
   return carrier.backend ? models::to_string(*carrier.backend) : "auto";
 }
 
-std::vector<Choice<Carrier>> backend_carriers() {
-  std::vector<Choice<Carrier>> choices;
-  for (const models::BackendAbilities& one : models::backends()) choices.emplace_back(one.name, one.backend);
+std::vector<sim::Choice<Carrier>> backend_carriers() {
+  std::vector<sim::Choice<Carrier>> choices;
+  for (const auto& [name, backend] : sim::choices_of<models::Backend>()) choices.emplace_back(name, backend);
   return choices;
 }
 
-std::vector<Choice<Carrier>> carrier_choices() {
-  std::vector<Choice<Carrier>> choices = backend_carriers();
+std::vector<sim::Choice<Carrier>> all_choices(Carrier) {
+  std::vector<sim::Choice<Carrier>> choices = backend_carriers();
   for (const Carrier& other : {Carrier(models::Backend::sdma, true), Carrier(std::nullopt)}) {
     choices.emplace_back(to_string(other), other);
   }

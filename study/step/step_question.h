@@ -2,39 +2,32 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "models/collectives/collective.h"
 #include "models/platform/dtype.h"
+#include "sim/config/choice.h"
 #include "study/step/model_spec.h"
-#include "study/work/choices.h"
 
 namespace c3sim::study {
 
 enum class Phase { decode, prefill, train };
-inline constexpr std::array all_phases{Phase::decode, Phase::prefill, Phase::train};
+constexpr auto all_names(Phase) { return sim::names("decode", "prefill", "train"); }
 enum class Shard { none, full };  // of weights, gradients and states over data-parallel GPUs
-inline constexpr std::array all_shards{Shard::none, Shard::full};
+constexpr auto all_names(Shard) { return sim::names("none", "full"); }
 enum class Optimizer { none, adam, lamb };
-inline constexpr std::array all_optimizers{Optimizer::none, Optimizer::adam, Optimizer::lamb};
+constexpr auto all_names(Optimizer) { return sim::names("none", "adam", "lamb"); }
 enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only
-inline constexpr std::array all_halves{Half::both, Half::attention, Half::feed_forward, Half::experts};
+constexpr auto all_names(Half) { return sim::names("both", "attention", "feed_forward", "experts"); }
+using sim::to_string;
 
 inline constexpr sim::Bytes single_precision{4.0};  // of weights that are updated, gradients and states
 
-std::string_view to_string(Phase phase);
-std::string_view to_string(Shard shard);
-std::string_view to_string(Optimizer optimizer);
-std::string_view to_string(Half half);
-inline std::vector<Choice<Phase>> phase_choices() { return choices_of<Phase>(all_phases); }
-inline std::vector<Choice<Shard>> shard_choices() { return choices_of<Shard>(all_shards); }
-inline std::vector<Choice<Optimizer>> optimizer_choices() { return choices_of<Optimizer>(all_optimizers); }
-inline std::vector<Choice<Half>> half_choices() { return choices_of<Half>(all_halves); }
 // What moves data between GPUs.
 struct Carrier {
   std::optional<models::Backend> backend;  // none: of each kind of collective what makes the step fastest
@@ -42,13 +35,13 @@ struct Carrier {
   // (models/collectives/fused_gemm.h); else by the backend.
   bool fuses = false;
 
-  Carrier(std::optional<models::Backend> by, bool with_products = false) : backend(by), fuses(with_products) {}
+  Carrier(std::optional<models::Backend> by = {}, bool with_products = false) : backend(by), fuses(with_products) {}
   Carrier(models::Backend by, bool with_products = false) : backend(by), fuses(with_products) {}
   auto operator<=>(const Carrier&) const = default;
 };
 std::string_view to_string(const Carrier& carrier);
-std::vector<Choice<Carrier>> backend_carriers();
-std::vector<Choice<Carrier>> carrier_choices();  // these, "t3", and "auto" for none of them
+std::vector<sim::Choice<Carrier>> backend_carriers();
+std::vector<sim::Choice<Carrier>> all_choices(Carrier);  // these, "t3", and "auto" for none of them
 
 struct StepQuestion {
   ModelSpec model;

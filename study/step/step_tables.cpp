@@ -44,9 +44,9 @@ ResultTable answer_of(const StepResult& result, const models::PlatformSpec& plat
       {{"power_W", "power", "W", 0}, [](R r) { return r.power.value(); }},
       {{"mfu", "MFU", "", 3}, [&](R r) { return model_flops_utilisation(r, platform); }},
       {{"memory_GB", "memory", "GB", 1}, [](R r) { return r.memory.total().value() / 1e9; }}};
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    const std::string name(to_string(static_cast<Kind>(kind)));
-    shown.push_back({{name, name, "us", 1, false, true, "by_kind"}, [kind](R r) { return r.by_kind[kind]; }});
+  for (const Kind kind : all_kinds) {
+    const std::string name(to_string(kind));
+    shown.push_back({{name, name, "us", 1, false, true, "by_kind"}, [kind](R r) { return r.time_of(kind); }});
   }
   return table_of(std::span(&result, 1), shown);
 }
@@ -62,15 +62,15 @@ ResultTable kinds_of(const StepResult& result) {
                      {"share_percent", "of the step", "%", 1},
                      {"bound", "bound by", ""},
                      {"peak_percent", "of its peak", "%", 0}});
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    const sim::Time time = result.by_kind[kind];
+  for (const Kind kind : all_kinds) {
+    const sim::Time time = result.time_of(kind);
     if (time == sim::Time(0)) continue;
     Limits limits;
     for (const auto& [name, share] : result.operations) {
-      if (share.kind == static_cast<Kind>(kind)) limits += share.limits;
+      if (share.kind == kind) limits += share.limits;
     }
     const sim::Seconds seconds = sim::to_seconds(time);
-    table.add_row({std::string(to_string(static_cast<Kind>(kind))), sim::to_microseconds(time),
+    table.add_row({std::string(to_string(kind)), sim::to_microseconds(time),
                    percent * (seconds / sim::to_seconds(result.time)), bound_of(limits, seconds),
                    share_of_peak(limits, seconds.value())});
   }
@@ -105,10 +105,9 @@ BarChart kind_chart(const StepResult& result) {
                  .title = "Kernels of one GPU by kind",
                  .value_axis = "time of all of a kind [us]",
                  .series = {"time"}};
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    if (result.by_kind[kind] == sim::Time(0)) continue;
-    chart.bars.push_back(
-        {std::string(to_string(static_cast<Kind>(kind))), {sim::to_microseconds(result.by_kind[kind])}});
+  for (const Kind kind : all_kinds) {
+    if (result.time_of(kind) == sim::Time(0)) continue;
+    chart.bars.push_back({std::string(to_string(kind)), {sim::to_microseconds(result.time_of(kind))}});
   }
   return chart;
 }
@@ -129,7 +128,7 @@ std::string carriers_of(const StepResult& result) {
   std::string text;
   for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all}) {
     const bool fused = kind == Kind::reduce_scatter && result.question.fuses();
-    if (result.by_kind[static_cast<std::size_t>(kind)] == sim::Time(0)) continue;
+    if (result.time_of(kind) == sim::Time(0)) continue;
     text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", to_string(kind),
                         fused ? "engines as their products are computed (t3)"
                               : models::to_string(result.question.carrier_of(*collective_of(kind))));

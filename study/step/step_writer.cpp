@@ -16,21 +16,6 @@ void StepWriter::product(const std::string& name, models::GemmShape shape) {
   add(name, Kind::gemm, shape);
 }
 
-void StepWriter::gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                      std::int64_t products) {
-  product(name, {.m = out, .n = tokens, .k = in, .products = products});
-}
-
-void StepWriter::weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                                 std::int64_t products) {
-  product(name, {.m = out, .n = in, .k = tokens, .products = products});
-}
-
-void StepWriter::input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                                std::int64_t products) {
-  product(name, {.m = in, .n = tokens, .k = out, .products = products});
-}
-
 void StepWriter::reduce_last() {
   if (!question_.fuses()) return;
   Work& work = operations_.back().work;

@@ -45,12 +45,19 @@ class StepWriter {
   sim::Bytes element() const { return size_of(question_.dtype); }
   // What a product of a batch of tokens has for each of them: features out of features, both of one GPU; so many
   // products in one kernel.
-  void gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens, std::int64_t products = 1);
+  void gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+            std::int64_t products = 1) {
+    product(name, {.m = out, .n = tokens, .k = in, .products = products});
+  }
   // Its gradients: that of the weights, and that of what it had been given.
   void weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                       std::int64_t products = 1);
+                       std::int64_t products = 1) {
+    product(name, {.m = out, .n = in, .k = tokens, .products = products});
+  }
   void input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                      std::int64_t products = 1);
+                      std::int64_t products = 1) {
+    product(name, {.m = in, .n = tokens, .k = out, .products = products});
+  }
   // The result of the product just written is to be added up over the GPUs of tensor parallelism: where carriers fuse,
   // each GPU keeps the sums of a shard of the tokens.
   void reduce_last();

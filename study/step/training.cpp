@@ -170,11 +170,8 @@ class Backward {
   bool mixes_;
 };
 
-// A pass of an optimizer over all weights, by kernels that take many tensors at once.
-struct Pass {
-  std::string_view name;
-  std::string_view operation;
-};
+// A pass of an optimizer over all weights, by kernels that take many tensors at once, and its operation.
+using Pass = std::pair<std::string_view, const char*>;
 // PyTorch's foreach AdamW: decay, both moments, the root of the second, and the weights; gradients are set to zero.
 constexpr std::array<Pass, 9> adam_passes{{{"decay", "scale"},
                                            {"first_moment", "add"},
@@ -266,17 +263,12 @@ void write_update(StepWriter& writer, std::int64_t layers, double ends) {
   if (question.optimizer == Optimizer::none) return;
   const double all = static_cast<double>(layers) * layer_weights(question) + ends * end_weights(question);
   const double own = question.shard == Shard::full ? all / question.replicas() : all;
-  std::vector<Pass> passes(std::begin(adam_passes), std::end(adam_passes));
-  if (question.optimizer == Optimizer::lamb) {
-    passes.insert(passes.end(), std::begin(lamb_passes), std::end(lamb_passes));
-  }
-  for (const Pass& pass : passes) {
-    const bool first = &pass == &passes.front();
-    writer.operate(fmt::format("update_{}", pass.name), Kind::optimizer, std::string(pass.operation), own,
-                   single_precision);
-    if (first && question.replicas() > 1) {
-      for (const std::string& reduced : reductions(question)) writer.wait({reduced});
-    }
+  std::vector<Pass> passes(adam_passes.begin(), adam_passes.end());
+  if (question.optimizer == Optimizer::lamb) passes.insert(passes.end(), lamb_passes.begin(), lamb_passes.end());
+  for (const auto& [name, operation] : passes) {
+    writer.operate(fmt::format("update_{}", name), Kind::optimizer, operation, own, single_precision);
+    if (name != passes.front().first || question.replicas() == 1) continue;
+    for (const std::string& reduced : reductions(question)) writer.wait({reduced});
   }
 }
 

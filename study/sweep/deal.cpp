@@ -42,14 +42,17 @@ std::vector<std::uint64_t> Deal::take(int owner, std::size_t most) {
   return taken;
 }
 
-void Deal::answered(const std::vector<std::uint64_t>& indices) {
+void Deal::store(const std::vector<PointAnswer>& answers) {
+  if (answers.empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const std::uint64_t index : indices) dealt_.erase(index);
+  store_.add(answers);
+  for (const PointAnswer& answer : answers) answered_ += dealt_.erase(answer.index);
+  if (progress_) progress_(answered_, size_);
 }
 
-bool Deal::done() const {
+bool Deal::complete() const {
   const std::lock_guard lock(mutex_);
-  return frontier_ == size_ && dealt_.empty();
+  return answered_ == size_;
 }
 
 }  // namespace c3sim::study

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <exception>
+#include <future>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -27,7 +26,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_waiting = 4096;             // answers that wait for the store before their makers do
 constexpr auto look_around = 20ms;                     // between looks at whether the run was interrupted
 constexpr std::chrono::milliseconds in_haste = 100ms;  // how long ranks are waited for where a run is given up
 constexpr auto look_for_messages = 1ms;                // the same, of messages
@@ -49,99 +47,28 @@ class BatchSize {
   std::size_t size_ = 1;
 };
 
-// Answers on their way from the threads that make them to the one that stores them.
-class Outbox {
- public:
-  void put(std::vector<PointAnswer> answers) {
-    std::unique_lock lock(mutex_);
-    emptied_.wait(lock, [this] { return answers_.size() < most_waiting || closed_; });
-    std::ranges::move(answers, std::back_inserter(answers_));
-    filled_.notify_one();
-  }
-  void fail(std::exception_ptr failure) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::move(failure);
-    filled_.notify_one();
-  }
-  // A thread has nothing more to do.
-  void end() {
-    const std::lock_guard lock(mutex_);
-    ++ended_;
-    filled_.notify_one();
-  }
-  // Waits for answers, for an end or for some time.
-  std::vector<PointAnswer> take(Clock::duration longest) {
-    std::unique_lock lock(mutex_);
-    filled_.wait_for(lock, longest, [this] { return !answers_.empty() || failure_ || ended_ != seen_ended_; });
-    seen_ended_ = ended_;
-    emptied_.notify_all();
-    return std::exchange(answers_, {});
-  }
-  void close() {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    emptied_.notify_all();
-  }
-  std::exception_ptr failure() const {
-    const std::lock_guard lock(mutex_);
-    return failure_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::condition_variable filled_;
-  std::condition_variable emptied_;
-  std::vector<PointAnswer> answers_;
-  std::exception_ptr failure_;
-  int ended_ = 0;
-  int seen_ended_ = 0;
-  bool closed_ = false;
-};
-
-// The threads of this process. They end when there is nothing to take, or when told.
-class Crew {
- public:
-  Crew(const Distribution& distribution, Deal& deal, Outbox& outbox, std::size_t jobs) : outbox_(outbox) {
-    for (std::size_t i = 0; i < jobs; ++i) {
-      threads_.emplace_back([this, &distribution, &deal] { work(distribution, deal); });
-    }
-  }
-  ~Crew() {
-    stop();
-    outbox_.close();
-  }
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
-
-  void stop() { stopped_ = true; }
-
- private:
-  void work(const Distribution& distribution, Deal& deal) {
-    try {
-      const Answerer answer = distribution.make_answerer();
-      BatchSize batch(256);
-      while (!stopped_ && !deal.done()) {
-        const std::vector<std::uint64_t> points = deal.take(Deal::here, batch.size());
-        if (points.empty()) break;  // the rest is with other threads, which cannot fail to answer
-        const Clock::time_point start = Clock::now();
-        std::vector<PointAnswer> answers;
-        for (const std::uint64_t index : points) {
-          if (stopped_) break;
-          answers.push_back(answer(index));
-        }
-        batch.took(seconds_since(start));
-        outbox_.put(std::move(answers));
+// What a thread of this process does, until there is nothing to take or somebody stops all.
+void answer_points(const Distribution& distribution, Deal& deal, std::atomic<bool>& stopped) {
+  try {
+    const Answerer answer = distribution.make_answerer();
+    BatchSize batch(256);
+    while (!stopped) {
+      const std::vector<std::uint64_t> points = deal.take(Deal::here, batch.size());
+      if (points.empty()) break;  // the rest is with other threads, which cannot fail to answer
+      const Clock::time_point start = Clock::now();
+      std::vector<PointAnswer> answers;
+      for (const std::uint64_t index : points) {
+        if (stopped) break;
+        answers.push_back(answer(index));
       }
-    } catch (...) {  // to be thrown again by the thread that runs the study
-      outbox_.fail(std::current_exception());
+      batch.took(seconds_since(start));
+      deal.store(answers);
     }
-    outbox_.end();
+  } catch (...) {
+    stopped = true;
+    throw;
   }
-
-  Outbox& outbox_;
-  std::atomic<bool> stopped_{false};
-  std::vector<std::jthread> threads_;  // last: they use all of the above
-};
+}
 
 // The other ranks, as rank 0 sees them: each has two batches, so that it never waits for the next one.
 class OtherRanks {
@@ -153,22 +80,17 @@ class OtherRanks {
   // Takes what has arrived and deals new work for it.
   std::vector<PointAnswer> exchange() {
     std::vector<PointAnswer> answers;
-    while (const std::optional<Ranks::Message> message = ranks_.receive()) {
-      Report report = unpacked_report(message->bytes);
-      Peer& peer = peers_[static_cast<std::size_t>(message->from)];
-      if (report.users_fault) throw sim::ConfigError({{"rank " + std::to_string(message->from), "", report.failure}});
+    while (std::optional<Received> received = receive()) {
+      const auto& [from, report] = *received;
+      if (report.users_fault) throw sim::ConfigError({{"rank " + std::to_string(from), "", report.failure}});
       if (!report.failure.empty()) throw std::runtime_error(report.failure);
-      if (report.farewell) {
-        peer.gone = true;
-      } else if (report.asks_for_life) {
-        ranks_.send(message->from, packed(Orders{}));
-      } else if (!report.digest.empty()) {
-        greet(message->from, report.digest);
-      } else {
-        peer.batch.took(report.seconds);
-        deal(message->from);
+      if (!report.digest.empty()) {
+        greet(from, report.digest);
+      } else if (!report.farewell && !report.asks_for_life) {
+        peer(from).batch.took(report.seconds);
+        deal(from);
       }
-      std::ranges::move(report.answers, std::back_inserter(answers));
+      std::ranges::move(received->report.answers, std::back_inserter(answers));
     }
     return answers;
   }
@@ -176,21 +98,19 @@ class OtherRanks {
   // Sends everyone home. False where somebody did not answer.
   bool dismiss(std::chrono::milliseconds patience) {
     for (int rank = 1; rank < ranks_.size(); ++rank) {
-      if (!peers_[static_cast<std::size_t>(rank)].gone) ranks_.send(rank, packed(Orders{.leave = true}));
+      if (!peer(rank).gone) ranks_.send(rank, packed(Orders{.leave = true}));
     }
     const Clock::time_point start = Clock::now();
     while (Clock::now() - start < patience) {
-      while (const std::optional<Ranks::Message> message = ranks_.receive()) {
-        const Report report = unpacked_report(message->bytes);
-        if (report.farewell) peers_[static_cast<std::size_t>(message->from)].gone = true;
-        if (report.asks_for_life) ranks_.send(message->from, packed(Orders{}));
+      while (receive()) {
       }
       if (everyone_is_gone()) break;
       std::this_thread::sleep_for(look_for_messages);
     }
     for (int rank = 1; rank < ranks_.size(); ++rank) {
-      if (!peers_[static_cast<std::size_t>(rank)].gone) continue;
-      ranks_.send(rank, packed(Orders{.leave = true, .go = true, .everyone = everyone_is_gone()}));
+      if (peer(rank).gone) {
+        ranks_.send(rank, packed(Orders{.leave = true, .go = true, .everyone = everyone_is_gone()}));
+      }
     }
     return everyone_is_gone();
   }
@@ -200,7 +120,21 @@ class OtherRanks {
     BatchSize batch{64};
     bool gone = false;
   };
+  struct Received {
+    int from;
+    Report report;
+  };
 
+  Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  // The next message, if there is one. A rank that asks for a sign of life has it at once.
+  std::optional<Received> receive() {
+    const std::optional<Ranks::Message> message = ranks_.receive();
+    if (!message) return {};
+    Received received{message->from, unpacked_report(message->bytes)};
+    if (received.report.farewell) peer(received.from).gone = true;
+    if (received.report.asks_for_life) ranks_.send(received.from, packed(Orders{}));
+    return received;
+  }
   bool everyone_is_gone() const {
     return std::all_of(peers_.begin() + 1, peers_.end(), [](const Peer& peer) { return peer.gone; });
   }
@@ -215,7 +149,7 @@ class OtherRanks {
     deal(rank);
   }
   void deal(int rank) {
-    std::vector<std::uint64_t> points = deal_.take(rank, peers_[static_cast<std::size_t>(rank)].batch.size());
+    std::vector<std::uint64_t> points = deal_.take(rank, peer(rank).batch.size());
     if (!points.empty()) ranks_.send(rank, packed(Orders{std::move(points)}));
   }
 
@@ -264,57 +198,44 @@ class Keeper {
   std::optional<Clock::time_point> asked_;  // and not answered
 };
 
-std::vector<std::uint64_t> indices_of(const std::vector<PointAnswer>& answers) {
-  std::vector<std::uint64_t> indices;
-  indices.reserve(answers.size());
-  for (const PointAnswer& answer : answers) indices.push_back(answer.index);
-  return indices;
-}
-
-// Stores answers as they come, until there is no more or somebody interrupts. What is finished by then is stored, too.
-bool keep(const Distribution& distribution, SweepStore& store, Deal& deal, Outbox& outbox, OtherRanks* others) {
-  std::uint64_t stored = store.size();
-  const auto take_in = [&](std::vector<PointAnswer> answers) {
-    if (answers.empty()) return;
-    store.add(answers);
-    deal.answered(indices_of(answers));
-    stored = others == nullptr ? stored + answers.size() : store.size() + store.failures();
-    if (distribution.progress) distribution.progress(stored, distribution.size);
-  };
-  while (!deal.done()) {
-    std::vector<PointAnswer> answers = outbox.take(others == nullptr ? look_around : look_for_messages);
-    if (others != nullptr) std::ranges::move(others->exchange(), std::back_inserter(answers));
-    take_in(std::move(answers));
-    if (const std::exception_ptr failure = outbox.failure()) std::rethrow_exception(failure);
-    if (distribution.interrupted && distribution.interrupted()) return false;
+// Waits until each point has its answer, somebody interrupts, or the threads of this process have failed. Meanwhile it
+// stores what other ranks send.
+void oversee(const Distribution& distribution, Deal& deal, OtherRanks* others, const std::future<void>& crew,
+             const std::atomic<bool>& stopped) {
+  while (true) {
+    if (others != nullptr) deal.store(others->exchange());
+    if (stopped || deal.complete() || (distribution.interrupted && distribution.interrupted())) return;
+    if (others != nullptr) {
+      std::this_thread::sleep_for(look_for_messages);
+    } else if (crew.wait_for(look_around) == std::future_status::ready) {
+      return;
+    }
   }
-  return true;
 }
 
 }  // namespace
 
 bool run(const Distribution& distribution, SweepStore& store, Ranks* ranks) {
-  Deal deal(store, distribution.size);
-  Outbox outbox;
+  Deal deal(store, distribution.size, distribution.progress);
   std::optional<OtherRanks> others;
   if (ranks != nullptr) others.emplace(*ranks, deal, distribution.digest);
-  const std::size_t cores = ranks != nullptr ? 1 : std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t jobs = distribution.jobs > 0 ? static_cast<std::size_t>(distribution.jobs) : cores;
-  bool complete = false;
+  const int jobs = ranks != nullptr ? std::max(distribution.jobs, 1) : threads_of(distribution.jobs);
   std::exception_ptr failure;
   {
-    Crew crew(distribution, deal, outbox, jobs);
+    std::atomic<bool> stopped{false};
+    const auto work_along = [&](std::size_t) { answer_points(distribution, deal, stopped); };
+    std::future<void> crew =
+        std::async(std::launch::async, [&] { for_each_index(static_cast<std::size_t>(jobs), work_along, {}, jobs); });
     try {
-      complete = keep(distribution, store, deal, outbox, others ? &*others : nullptr);
+      oversee(distribution, deal, others ? &*others : nullptr, crew, stopped);
+      stopped = true;
+      crew.get();
     } catch (...) {  // thrown again once all threads have ended
+      stopped = true;
       failure = std::current_exception();
     }
   }
-  if (!failure) {
-    const std::vector<PointAnswer> last = outbox.take(0ms);
-    if (!last.empty()) store.add(last);
-    complete = complete || store.size() + store.failures() == distribution.size;
-  }
+  const bool complete = !failure && deal.complete();
   // Who ends a run by force, as mpirun does, gives it a second.
   const std::chrono::milliseconds patience =
       complete ? distribution.patience : std::min(distribution.patience, in_haste);

@@ -40,15 +40,8 @@ void Platforms::add(const std::string& name) {
 }
 
 // Tables of kernels are read with the platform.
-std::vector<std::filesystem::path> Platforms::files_of(const Platform& platform) {
-  std::vector<std::filesystem::path> files;
-  if (const auto file = operators_file(platform.config_folders)) files.push_back(*file);
-  return files;
-}
-
 void Platforms::keep(const std::string& name, Platform platform) {
-  const std::vector<std::filesystem::path> files = files_of(platform);
-  files_.insert(files_.end(), files.begin(), files.end());
+  if (const auto file = operators_file(platform.config_folders)) files_.push_back(*file);
   platforms_.emplace(name, std::move(platform));
 }
 
@@ -73,7 +66,7 @@ std::string Platforms::text() const {
     text += "# " + name + "\n" + platform.resolved;
     // A point may ask for any of the platform's libraries.
     for (const std::string& library : platform.spec.gpu.gemm.libraries) text += platform.kernels.text(library);
-    for (const std::filesystem::path& file : files_of(platform)) text += words_of(file);
+    if (const auto file = operators_file(platform.config_folders)) text += words_of(*file);
   }
   return text;
 }

@@ -32,7 +32,6 @@ class Platforms {
   std::string missing_file() const;
 
  private:
-  static std::vector<std::filesystem::path> files_of(const Platform& platform);
   void keep(const std::string& name, Platform platform);
 
   std::map<std::string, Platform> platforms_;

@@ -22,10 +22,10 @@ constexpr auto makespan_key = "makespan_us";
 
 // A plain question, that none of its words has been told.
 using PlainQuestion =
-    std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion, StepWords, ServeQuestion>;
+    std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion, KernelWords, StepWords, ServeQuestion>;
 PlainQuestion untold(Ask ask) {
-  static const std::array<PlainQuestion, 6> as_in_ask{C3Question{},   GemmQuestion{}, CollectiveQuestion{},
-                                                      CopyQuestion{}, StepWords{},    ServeQuestion{}};
+  static const std::array<PlainQuestion, 7> as_in_ask{
+      C3Question{}, GemmQuestion{}, CollectiveQuestion{}, CopyQuestion{}, KernelWords{}, StepWords{}, ServeQuestion{}};
   return as_in_ask[static_cast<std::size_t>(ask)];
 }
 
@@ -98,8 +98,8 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
 
 // The step's own figures, by kind of kernel among them.
 Results answer_step(const models::PlatformSpec& platform, const StepWords& words) {
-  StepQuestion question = words.question;
-  question.model = read_model(words.model, config_folders());
+  StepQuestion question = words;
+  question.model = read_model(words.model_name, config_folders());
   Results results = to_tables(study::ask(platform, question, read_operators(config_folders())), platform);
   results.tables.erase(results.tables.begin() + 1, results.tables.end());
   return results;
@@ -115,16 +115,6 @@ bool is_quantity(const ResultTable& table, std::size_t column) {
 }
 
 }  // namespace
-
-std::string_view to_string(Ask ask) {
-  constexpr std::array<std::string_view, 7> names{"c3", "gemm", "collective", "copy", "step", "serve", "run"};
-  return names[static_cast<std::size_t>(ask)];
-}
-
-std::span<const Ask> all_asks() {
-  static constexpr std::array asks{Ask::c3, Ask::gemm, Ask::collective, Ask::copy, Ask::step, Ask::serve, Ask::run};
-  return asks;
-}
 
 PointQuestion::PointQuestion(Ask ask, std::optional<sim::Config> experiment)
     : ask_(ask), experiment_(std::move(experiment)) {}
@@ -154,12 +144,19 @@ std::string PointQuestion::why_not(const Assignment& word, const models::Platfor
 Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words) const {
   if (ask_ == Ask::run) return answer_experiment(testbed, *experiment_, words);
   PlainQuestion question = untold(ask_);
+  Given given;
   for (const Assignment& word : words) {
+    given[word.name] = {word.value};
     if (std::string fault = tell(question, word); !fault.empty()) throw sim::ConfigError({{word.name, "", fault}});
   }
   return std::visit(
       sim::Overloaded{
-          [&](const auto& plain) { return to_tables(plain, study::ask(testbed, plain), testbed.platform()); },
+          [&](const auto& plain) {
+            std::vector<sim::Fault> faults;
+            const auto& asked = question_in(plain, given, faults);
+            if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+            return to_tables(asked, study::ask(testbed, asked), testbed.platform());
+          },
           [&](const ServeQuestion& serve) { return to_tables(study::ask(testbed, serve), testbed.platform()); },
           [&](const StepWords& words_of_step) { return answer_step(testbed.platform(), words_of_step); }},
       question);

@@ -18,9 +18,11 @@
 
 namespace c3sim::study {
 
-enum class Ask { c3, gemm, collective, copy, step, serve, run };
-std::string_view to_string(Ask ask);
-std::span<const Ask> all_asks();
+enum class Ask { c3, gemm, collective, copy, kernel, step, serve, run };
+constexpr auto all_names(Ask) {
+  return sim::names("c3", "gemm", "collective", "copy", "kernel", "step", "serve", "run");
+}
+using sim::to_string;
 
 class PointQuestion {
  public:

@@ -52,13 +52,8 @@ std::vector<double> sobol_point(std::uint64_t index, std::size_t dimensions) {
 }  // namespace
 
 PointSampling read_sampling(sim::Section section) {
-  using Named = std::pair<std::string_view, Method>;
-  constexpr std::array<Named, 4> methods{{{"grid", Method::grid},
-                                          {"random", Method::random},
-                                          {"latin_hypercube", Method::latin_hypercube},
-                                          {"sobol", Method::sobol}}};
   PointSampling sampling;
-  sampling.method = section.choice<Method>("method", methods);
+  sampling.method = section.choice<Method>("method", sim::choices_of<Method>());
   if (sampling.method == Method::grid) return sampling;
   sampling.points = static_cast<std::uint64_t>(section.integer("points", 1, 1'000'000'000'000));
   if (sampling.method == Method::sobol) return sampling;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/config/choice.h"
 #include "sim/config/config_section.h"
 #include "study/sweep/sweep_axis.h"
 
@@ -17,6 +18,7 @@ namespace c3sim::study {
 // axis holds one of n points (McKay, Beckman and Conover 1979); `sobol` as Sobol's sequence (direction numbers of Joe
 // and Kuo, by Boost.Random), whose points fill the cube evenly.
 enum class Method { grid, random, latin_hypercube, sobol };
+constexpr auto all_names(Method) { return sim::names("grid", "random", "latin_hypercube", "sobol"); }
 
 struct PointSampling {
   Method method = Method::grid;

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "sim/config/config_text.h"
@@ -17,35 +18,17 @@ namespace {
 constexpr std::size_t most_values = 10'000;  // of one axis
 constexpr double largest_whole = 0x1p53;     // that a double counts
 
-// The unit that columns of a dimension have, as in every table of results, and what a base unit is in it.
-struct Shown {
-  sim::Dimension dimension;
-  std::string_view suffix;  // of the key
-  std::string_view unit;
-  double per_base;
-};
-constexpr std::array<Shown, 10> shown_units{{{sim::Dimension::number, "", "", 1.0},
-                                             {sim::Dimension::bytes, "", "B", 1.0},
-                                             {sim::Dimension::bytes_per_second, "_GBps", "GB/s", 1e-9},
-                                             {sim::Dimension::time, "_us", "us", 1e6},
-                                             {sim::Dimension::frequency, "_MHz", "MHz", 1e-6},
-                                             {sim::Dimension::power, "_W", "W", 1.0},
-                                             {sim::Dimension::energy, "_J", "J", 1.0},
-                                             {sim::Dimension::energy_per_byte, "_pJpB", "pJ/B", 1e12},
-                                             {sim::Dimension::energy_per_flop, "_pJpflop", "pJ/flop", 1e12},
-                                             {sim::Dimension::flops_per_second, "_TFLOPps", "TFLOP/s", 1e-12}}};
-
-const Shown& shown_as(sim::Dimension dimension) {
-  return *std::ranges::find(shown_units, dimension, &Shown::dimension);
-}
+// The unit that columns of a dimension have, as in every table of results.
+constexpr std::array<std::string_view, 10> shown_units{"",  "B", "GB/s", "us",      "MHz",
+                                                       "W", "J", "pJ/B", "pJ/flop", "TFLOP/s"};
+std::string_view shown_unit(sim::Dimension dimension) { return shown_units[static_cast<std::size_t>(dimension)]; }
 
 // Without the last digits of what decimal fractions are in binary.
 double to_digits(double number) { return std::stod(fmt::format("{:.12g}", number)); }
 
 std::string number_text(double number, const WrittenNumber& like) {
   if (like.dimension == sim::Dimension::bytes) {
-    const double unit = like.unit.empty() ? 1.0 : read_number("1 " + like.unit)->base;
-    return sim::to_string(sim::Bytes(std::round(number * unit)));
+    return sim::to_string(sim::Bytes(std::round(number * like.unit_worth())));
   }
   const std::string digits = number == std::round(number) && std::abs(number) < 1e15 ? fmt::format("{:.0f}", number)
                                                                                      : fmt::format("{:.6g}", number);
@@ -66,11 +49,10 @@ std::vector<std::string> stepped(sim::Section& section, const AxisRange& interva
     section.fault("step", "a step is above 0 and of the dimension of both ends");
     return {};
   }
-  const double unit = interval.low.unit.empty() ? 1.0 : read_number("1 " + interval.low.unit)->base;
   std::vector<std::string> values;
   const double count = std::floor((interval.high.base - interval.low.base) / step->base + 1e-9);
   for (double i = 0; i <= std::min(count, static_cast<double>(most_values)); ++i) {
-    values.push_back(number_text(to_digits((interval.low.base + i * step->base) / unit), interval.low));
+    values.push_back(interval.text_of(interval.low.base + i * step->base));
   }
   return values;
 }
@@ -82,10 +64,9 @@ std::vector<std::string> multiplied(sim::Section& section, const AxisRange& inte
     return {};
   }
   std::vector<std::string> values;
-  const double unit = interval.low.base / interval.low.number;
   for (double value = interval.low.base; value <= interval.high.base * (1.0 + 1e-9) && values.size() <= most_values;
        value *= factor) {
-    values.push_back(number_text(to_digits(value / unit), interval.low));
+    values.push_back(interval.text_of(value));
   }
   return values;
 }
@@ -120,28 +101,21 @@ void read_interval(sim::Section& section, SweepAxis& axis) {
   AxisRange interval;
   const std::optional<WrittenNumber> low = read_end(section, "from");
   const std::optional<WrittenNumber> high = read_end(section, "to");
-  using Scale = std::pair<std::string_view, bool>;
-  constexpr std::array<Scale, 2> scales{{{"linear", false}, {"log", true}}};
-  interval.logarithmic = section.choice<bool>("scale", scales, false);
+  interval.logarithmic = is_logarithmic(section, "scale");
+  using Way = std::vector<std::string> (*)(sim::Section&, const AxisRange&);
+  std::map<std::string_view, Way> ways{{"step", stepped}, {"times", multiplied}, {"steps", divided}};
+  std::erase_if(ways, [&](const auto& way) { return !section.has(way.first); });
   if (!enclose(section, low, high, interval.logarithmic)) {
-    for (const char* const way : {"step", "times", "steps"}) {
-      if (section.has(way)) section.text(way);  // known, and of no meaning without both ends
-    }
+    for (const auto& [key, way] : ways) section.text(key);  // known, and of no meaning without both ends
     return;
   }
   interval.low = *low;
   interval.high = *high;
-  std::vector<std::string> texts;
-  const int ways = int{section.has("step")} + int{section.has("times")} + int{section.has("steps")};
-  if (ways > 1) return section.fault("step", "one of step, times and steps is accepted");
-  if (ways == 0) {
-    axis.interval = interval;
-    return;
+  if (ways.size() > 1) return section.fault("step", "one of step, times and steps is accepted");
+  if (ways.empty()) axis.interval = interval;
+  for (const auto& [key, way] : ways) {
+    for (const std::string& text : way(section, interval)) axis.values.push_back({text, {{axis.name, text}}});
   }
-  if (section.has("step")) texts = stepped(section, interval);
-  if (section.has("times")) texts = multiplied(section, interval);
-  if (section.has("steps")) texts = divided(section, interval);
-  for (std::string& text : texts) axis.values.push_back({text, {{axis.name, text}}});
 }
 
 AxisValue read_case(sim::Section section) {
@@ -193,30 +167,37 @@ SweepAxis read_cases(sim::Section& section) {
 
 }  // namespace
 
-std::optional<WrittenNumber> read_number(std::string_view text) {
-  text = sim::trimmed(text);
-  for (const Shown& shown : shown_units) {
-    const sim::ParsedQuantity parsed = sim::parse_quantity(text, shown.dimension);
-    if (!parsed.ok()) continue;
-    double number = 0.0;
-    const char* const unit = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
-    const bool whole = shown.dimension == sim::Dimension::number && text.find_first_not_of("0123456789") == text.npos &&
-                       number < largest_whole;
-    return WrittenNumber{number,
-                         std::string(sim::trimmed({unit, static_cast<std::size_t>(text.data() + text.size() - unit)})),
-                         parsed.value, shown.dimension, whole};
-  }
-  return {};
+bool is_logarithmic(sim::Section& section, std::string_view key) {
+  constexpr std::array<std::pair<std::string_view, bool>, 2> scales{{{"linear", false}, {"log", true}}};
+  return section.choice<bool>(key, scales, false);
 }
 
+double WrittenNumber::unit_worth() const { return unit.empty() ? 1.0 : sim::worth_of(unit); }
+
+std::optional<WrittenNumber> read_number(std::string_view text) {
+  text = sim::trimmed(text);
+  WrittenNumber read;
+  const char* const end = text.data() + text.size();
+  const char* const unit = std::from_chars(text.data(), end, read.number).ptr;
+  read.unit = sim::trimmed({unit, static_cast<std::size_t>(end - unit)});
+  if (const sim::Unit* const known = sim::unit_of(read.unit)) read.dimension = known->dimension;
+  const sim::ParsedQuantity parsed = sim::parse_quantity(text, read.dimension);
+  if (!parsed.ok()) return {};
+  read.base = parsed.value;
+  read.is_whole = read.dimension == sim::Dimension::number && text.find_first_not_of("0123456789") == text.npos &&
+                  read.number < largest_whole;
+  return read;
+}
+
+std::string AxisRange::text_of(double base) const { return number_text(to_digits(base / low.unit_worth()), low); }
+
 std::string AxisRange::at(double u) const {
-  const double unit = low.unit.empty() ? 1.0 : read_number("1 " + low.unit)->base;
   const double last = low.is_whole && high.is_whole && u < 1.0 ? 1.0 : 0.0;  // whole numbers all have the same chance
   const double from = low.base;
   const double to = high.base + (logarithmic ? 0.0 : last);
   double value = logarithmic ? from * std::pow(to / from, u) : from + u * (to - from);
   if (low.is_whole && high.is_whole) value = logarithmic ? std::round(value) : std::floor(value);
-  return number_text(to_digits(value / unit), low);
+  return text_of(value);
 }
 
 AxisValue SweepAxis::at(double u) const {
@@ -235,15 +216,19 @@ std::vector<AxisValue> SweepAxis::extremes() const {
 
 Column SweepAxis::column() const {
   if (!dimension) return {name, name, ""};
-  const Shown& shown = shown_as(*dimension);
-  return {name + std::string(shown.suffix), name, std::string(shown.unit), 3};
+  const std::string unit(shown_unit(*dimension));
+  if (*dimension == sim::Dimension::number || *dimension == sim::Dimension::bytes) return {name, name, unit, 3};
+  std::string suffix = unit;  // "GBps" of "GB/s"
+  std::ranges::replace(suffix, '/', 'p');
+  return {name + '_' + suffix, name, unit, 3};
 }
 
 Cell SweepAxis::cell(const AxisValue& value) const {
   if (!dimension) return value.label;
   const std::optional<WrittenNumber> number = read_number(value.label);
   if (number->is_whole || number->dimension == sim::Dimension::bytes) return static_cast<std::int64_t>(number->base);
-  return to_digits(number->base * shown_as(*dimension).per_base);
+  const sim::Unit* const shown = sim::unit_of(shown_unit(*dimension));
+  return to_digits(shown == nullptr ? number->base : number->base * (shown->divisor / shown->factor));
 }
 
 SweepAxis read_axis(sim::Section section) {

@@ -19,9 +19,14 @@ struct WrittenNumber {
   double base = 0.0;  // in base units
   sim::Dimension dimension = sim::Dimension::number;
   bool is_whole = false;  // a plain number of digits alone
+
+  double unit_worth() const;  // in base units
 };
 // Nothing where the text is no number with one of the units that sim::parse_quantity reads.
 std::optional<WrittenNumber> read_number(std::string_view text);
+
+// Whether the scale under a key, which is linear unless it is told, is logarithmic.
+bool is_logarithmic(sim::Section& section, std::string_view key);
 
 // Values from one end to the other, both included.
 struct AxisRange {
@@ -32,6 +37,8 @@ struct AxisRange {
   // The value at `u` of the way, 0 <= u < 1, in the unit of the lower end, to six digits; a whole number where both
   // ends are, or a whole number of bytes.
   std::string at(double u) const;
+  // A number of base units, likewise.
+  std::string text_of(double base) const;
 };
 
 struct SweepAxis {

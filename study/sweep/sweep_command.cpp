@@ -71,14 +71,6 @@ std::string how_to_go_on(const Request& request, const SweepStore& store, const 
   return fmt::format("{} and are in {}; the same command with --resume goes on", count, request.out_folder().string());
 }
 
-void ask_points(const Request& request, Distribution& distribution, SweepStore& store, Ranks* ranks) {
-  distribution.progress = request.progress();
-  distribution.interrupted = request.interruptible();
-  if (!run(distribution, store, ranks)) {
-    throw std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on(request, store, distribution));
-  }
-}
-
 Results written(Request& request, const SweepStudy& study, const SweepStore& store, const Platform& platform,
                 const std::string& study_text) {
   const std::filesystem::path folder = request.out_folder();
@@ -106,7 +98,11 @@ Results kept(Request& request, const SweepStudy& study, Distribution distributio
                                          folder.string(), before, distribution.size)}});
   }
   try {
-    ask_points(request, distribution, store, ranks);
+    distribution.progress = request.progress();
+    distribution.interrupted = request.interruptible();
+    if (!run(distribution, store, ranks)) {
+      throw std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on(request, store, distribution));
+    }
     return written(request, study, store, platform, study_text);
   } catch (const std::system_error& error) {
     if (folder.empty() || error.code() == std::errc::interrupted) throw;

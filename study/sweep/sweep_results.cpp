@@ -8,9 +8,6 @@
 #include <optional>
 #include <sstream>
 
-#include "study/sweep/sample_chart.h"
-#include "study/sweep/sweep_charts.h"
-
 namespace c3sim::study {
 
 namespace {
@@ -30,13 +27,9 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
       platform_(platform),
       columns_(study.columns()),
       points_(store.size() + store.failures()) {
-  std::vector<std::size_t> places;
-  for (const Objective& objective : study.objectives) places.push_back(place_of(columns_, objective.of));
   const std::size_t fidelity = place_of(columns_, "fidelity");
-  std::vector<SampleChart> samples;
-  has_medians_ = points_ <= most_charted && (points_ > most_rows || study.points.is_drawn());
   for (const ChartAxes& axes : study.charts) {
-    if (has_medians_) samples.emplace_back(study, axes);
+    if (points_ <= most_charted) charts_.emplace_back(study, axes, points_ > most_rows || study.points.is_drawn());
   }
   store.for_each([&](const PointAnswer& answer) {
     if (answer.failed) {
@@ -48,18 +41,17 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
       return;
     }
     ++answered_;
-    for (SampleChart& sample : samples) sample.add(answer);
+    for (SweepChart& chart : charts_) chart.add(answer);
     if (fidelity < columns_.size()) {
       if (const auto* const label = std::get_if<std::string>(&answer.cells[fidelity])) ++fidelities_[*label];
     }
     if (!meets(answer.cells)) return;
     ++met_;
     std::vector<double> costs;
-    for (std::size_t o = 0; o < places.size(); ++o) {
-      const std::optional<double> value = number_of(answer.cells[places[o]]);
-      if (value) costs.push_back(study.objectives[o].minimize ? *value : -*value);
+    for (const Objective& objective : study.objectives) {
+      if (const std::optional<double> cost = cost_of(objective, answer.cells)) costs.push_back(*cost);
     }
-    if (!costs.empty() && costs.size() == places.size()) {
+    if (!costs.empty() && costs.size() == study.objectives.size()) {
       fronts_[study.case_of(study.points.point(answer.index))].add(std::move(costs), answer.index);
     }
   });
@@ -70,24 +62,18 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
   store.for_each([&](const PointAnswer& answer) {
     if (points_ <= most_rows || is_on_front(answer.index)) shown_.push_back(answer);
   });
-  for (const SampleChart& sample : samples) charts_.push_back(sample.chart());
-  for (const ChartAxes& axes : study.charts) {
-    if (!has_medians_ && points_ <= most_rows) charts_.push_back(sweep_chart(study, shown_, axes));
-  }
 }
 
 bool SweepResults::is_on_front(std::uint64_t index) const { return std::ranges::binary_search(on_fronts_, index); }
 
-// What a point chose of the axes that vary and are no cases.
+// What a point chose.
 std::string SweepResults::choice_of(std::uint64_t index) const {
   const Point point = study_.points.point(index);
-  std::string text;
+  std::vector<std::string> chosen;
   for (std::size_t a = 0; a < point.values.size(); ++a) {
-    const SweepAxis& axis = study_.points.axes()[a];
-    if (!axis.varies() || std::ranges::count(study_.cases, a) > 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", axis.name, point.values[a].label);
+    if (study_.is_choice(a)) chosen.push_back(study_.points.axes()[a].name + ' ' + point.values[a].label);
   }
-  return text;
+  return fmt::format("{}", fmt::join(chosen, ", "));
 }
 
 bool SweepResults::meets(const std::vector<Cell>& cells) const {
@@ -96,6 +82,12 @@ bool SweepResults::meets(const std::vector<Cell>& cells) const {
     return value && (!constraint.at_least || *value >= *constraint.at_least) &&
            (!constraint.at_most || *value <= *constraint.at_most);
   });
+}
+
+std::optional<double> SweepResults::cost_of(const Objective& objective, const std::vector<Cell>& cells) const {
+  std::optional<double> cost = number_of(cells[place_of(columns_, objective.of)]);
+  if (cost && !objective.minimize) *cost = -*cost;
+  return cost;
 }
 
 std::vector<Column> SweepResults::row_columns() const {
@@ -118,18 +110,16 @@ std::vector<Cell> SweepResults::row_of(const PointAnswer& answer) const {
 }
 
 void SweepResults::write_csv(std::ostream& out) const {
-  ResultTable(row_columns()).write_csv(out);
-  std::optional<ResultTable> table;
-  const auto flush = [&] {
-    if (table) table->write_csv_rows(out);
-    table.emplace(row_columns());
-  };
-  flush();
+  const ResultTable empty(row_columns());
+  empty.write_csv(out);
+  ResultTable table = empty;
   store_.for_each([&](const PointAnswer& answer) {
-    table->add_row(row_of(answer));
-    if (table->rows().size() >= rows_at_once) flush();
+    table.add_row(row_of(answer));
+    if (table.rows().size() < rows_at_once) return;
+    table.write_csv_rows(out);
+    table = empty;
   });
-  flush();
+  table.write_csv_rows(out);
 }
 
 NamedTable SweepResults::table() const {
@@ -137,32 +127,10 @@ NamedTable SweepResults::table() const {
   for (const PointAnswer& answer : shown_) table.add_row(row_of(answer));
   const std::string which = points_ <= most_rows ? "" : fmt::format(": the best of {} points", points_);
   NamedTable named{"results", study_.name + which, std::move(table)};
-  for (const ScatterChart& chart : charts_) {
-    if (!chart.series.empty()) named.charts.emplace_back(chart);
+  for (const SweepChart& each : charts_) {
+    if (ScatterChart chart = each.chart(); !chart.series.empty()) named.charts.emplace_back(std::move(chart));
   }
   return named;
-}
-
-// What each chart says, or why it is not drawn.
-std::vector<std::string> SweepResults::chart_sentences() const {
-  std::vector<std::string> sentences;
-  for (std::size_t c = 0; c < study_.charts.size(); ++c) {
-    const ChartAxes& axes = study_.charts[c];
-    if (c >= charts_.size()) {
-      sentences.push_back(fmt::format("{} by {} is not drawn: charts are of at most {} points.", axes.y, axes.x,
-                                      std::uint64_t{most_charted}));
-    } else if (charts_[c].series.empty()) {
-      sentences.push_back(fmt::format("{} by {} is not drawn: no point has a number of both.", axes.y, axes.x));
-    } else if (has_medians_) {
-      sentences.push_back(sentence_of_medians(study_, axes, charts_[c]));
-    } else if (std::ranges::none_of(study_.cases, [&](std::size_t place) {
-                 return study_.points.axes()[place].column().key == axes.x;
-               })) {
-      sentences.push_back(saturation_sentence(study_, shown_, axes));
-    }
-  }
-  std::erase(sentences, "");
-  return sentences;
 }
 
 // Parameters of the platform that were varied or set, and what is known of them today.
@@ -219,15 +187,13 @@ NamedTable SweepResults::best() const {
 
 // Of each case, the least first cost of the points with each value of an axis.
 std::map<SweepStudy::Case, std::map<std::string, double>> SweepResults::least_by_value(std::size_t axis) const {
-  const Objective& objective = study_.objectives.front();
   std::map<SweepStudy::Case, std::map<std::string, double>> least;
   for (const PointAnswer& answer : shown_) {
-    const std::optional<double> value = number_of(answer.cells[place_of(columns_, objective.of)]);
-    if (!value || !answer.fault.empty() || !meets(answer.cells)) continue;
+    const std::optional<double> cost = cost_of(study_.objectives.front(), answer.cells);
+    if (!cost || !answer.fault.empty() || !meets(answer.cells)) continue;
     const Point point = study_.points.point(answer.index);
-    const double cost = objective.minimize ? *value : -*value;
-    const auto [found, is_new] = least[study_.case_of(point)].emplace(point.values[axis].label, cost);
-    found->second = std::min(found->second, cost);
+    const auto [found, is_new] = least[study_.case_of(point)].emplace(point.values[axis].label, *cost);
+    found->second = std::min(found->second, *cost);
   }
   return least;
 }
@@ -267,32 +233,28 @@ std::string SweepResults::best_value(std::size_t axis) const {
 std::string SweepResults::gain_sentence() const {
   if (fronts_.empty() || points_ > most_rows) return {};
   const Objective& objective = study_.objectives.front();
-  const std::size_t place = place_of(columns_, objective.of);
   std::optional<double> least;
   std::optional<double> greatest;
   std::string first;
   for (const PointAnswer& answer : shown_) {
     const Point point = study_.points.point(answer.index);
-    const std::optional<double> value = number_of(answer.cells[place]);
+    const std::optional<double> cost = cost_of(objective, answer.cells);
     const auto front = fronts_.find(study_.case_of(point));
-    if (!value || front == fronts_.end() || !study_.is_first_choice(point)) continue;
-    const double ratio = std::abs(best_of(front->second).costs.front()) / std::abs(*value);
+    if (!cost || front == fronts_.end() || !study_.is_first_choice(point)) continue;
+    const double ratio = std::abs(best_of(front->second).costs.front()) / std::abs(*cost);
     least = std::min(least.value_or(ratio), ratio);
     greatest = std::max(greatest.value_or(ratio), ratio);
     first = choice_of(answer.index);
   }
   if (!least || first.empty()) return {};
-  std::string text =
-      fmt::format("The {} {} is {:.2f} to {:.2f} times that of {}, by case; most often best:",
-                  objective.minimize ? "least" : "greatest", columns_[place].heading, *least, *greatest, first);
-  std::string separator = " ";
+  std::vector<std::string> best;
   for (std::size_t a = 0; a < study_.points.axes().size(); ++a) {
     const SweepAxis& axis = study_.points.axes()[a];
-    if (!axis.varies() || axis.interval || std::ranges::count(study_.cases, a) > 0) continue;
-    text += fmt::format("{}{} {}", separator, axis.name, best_value(a));
-    separator = ", ";
+    if (study_.is_choice(a) && !axis.interval) best.push_back(axis.name + ' ' + best_value(a));
   }
-  return text + ".";
+  return fmt::format("The {} {} is {:.2f} to {:.2f} times that of {}, by case; most often best: {}.",
+                     objective.minimize ? "least" : "greatest", columns_[place_of(columns_, objective.of)].heading,
+                     *least, *greatest, first, fmt::join(best, ", "));
 }
 
 std::vector<std::string> SweepResults::sentences() const {
@@ -307,8 +269,14 @@ std::vector<std::string> SweepResults::sentences() const {
     count += fmt::format("; {} on the Pareto front{}", on_fronts_.size(), fronts_.size() > 1 ? "s of their cases" : "");
   }
   sentences.push_back(count + ".");
-  for (std::string& text : chart_sentences()) sentences.push_back(std::move(text));
-  if (std::string text = gain_sentence(); !text.empty()) sentences.push_back(std::move(text));
+  for (std::size_t c = 0; c < study_.charts.size(); ++c) {
+    sentences.push_back(c < charts_.size()
+                            ? charts_[c].sentence()
+                            : fmt::format("{} by {} is not drawn: charts are of at most {} points.", study_.charts[c].y,
+                                          study_.charts[c].x, std::uint64_t{most_charted}));
+  }
+  sentences.push_back(gain_sentence());
+  std::erase(sentences, "");
   if (const auto shown = std::ranges::count(study_.quantities, true, &Column::in_text);
       study_.question.ask() == Ask::run && static_cast<std::size_t>(shown) < study_.quantities.size()) {
     sentences.push_back(

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "study/report/results.h"
 #include "study/run/platform_file.h"
 #include "study/sweep/pareto_front.h"
+#include "study/sweep/sweep_chart.h"
 #include "study/sweep/sweep_store.h"
 #include "study/sweep/sweep_study.h"
 
@@ -37,6 +39,8 @@ class SweepResults {
  private:
   bool meets(const std::vector<Cell>& cells) const;
   bool is_on_front(std::uint64_t index) const;
+  // What the objective has less of where it is better; none where the point has no number of it.
+  std::optional<double> cost_of(const Objective& objective, const std::vector<Cell>& cells) const;
   std::vector<Cell> row_of(const PointAnswer& answer) const;
   std::vector<Column> row_columns() const;
   std::string choice_of(std::uint64_t index) const;
@@ -44,7 +48,6 @@ class SweepResults {
   NamedTable table() const;
   NamedTable best() const;
   NamedTable inputs() const;
-  std::vector<std::string> chart_sentences() const;
   std::map<SweepStudy::Case, std::map<std::string, double>> least_by_value(std::size_t axis) const;
   std::string best_value(std::size_t axis) const;
   std::string gain_sentence() const;
@@ -64,8 +67,7 @@ class SweepResults {
   std::vector<std::uint64_t> on_fronts_;  // their members, ascending
   std::map<std::string, std::uint64_t> fidelities_;
   std::vector<PointAnswer> shown_;  // the rows of the table
-  bool has_medians_ = false;
-  std::vector<ScatterChart> charts_;  // by chart of the study; none of too many points
+  std::vector<SweepChart> charts_;  // by chart of the study; none of too many points
 };
 
 }  // namespace c3sim::study

@@ -59,16 +59,16 @@ class SweepStore::Statement {
   Statement& operator=(const Statement&) = delete;
 
   void bind(int place, std::int64_t value) { check(sqlite3_bind_int64(statement_, place, value)); }
-  void bind(int place, std::string_view text) {
-    check(sqlite3_bind_text(statement_, place, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
-  }
   void bind(int place, const Cell& cell) {
     std::visit(sim::Overloaded{[&](std::monostate) { check(sqlite3_bind_null(statement_, place)); },
                                [&](const NoNumber&) { check(sqlite3_bind_null(statement_, place)); },
                                [&](bool flag) { bind(place, std::int64_t{flag}); },
                                [&](std::int64_t number) { bind(place, number); },
                                [&](double number) { check(sqlite3_bind_double(statement_, place, number)); },
-                               [&](const std::string& text) { bind(place, std::string_view(text)); }},
+                               [&](const std::string& text) {
+                                 const int size = static_cast<int>(text.size());
+                                 check(sqlite3_bind_text(statement_, place, text.data(), size, SQLITE_TRANSIENT));
+                               }},
                cell);
   }
   // Whether there is a row.
@@ -173,8 +173,8 @@ void SweepStore::make_tables(const StoreKey& key) {
   execute("CREATE TABLE points (" + columns + ", fault TEXT)");
   {
     Statement row(*this, "INSERT INTO study VALUES (?1, ?2)");
-    row.bind(1, std::string_view(key.digest));
-    row.bind(2, std::string_view(key.study));
+    row.bind(1, Cell(key.digest));
+    row.bind(2, Cell(key.study));
     row.step();
   }
   execute("COMMIT");
@@ -196,18 +196,17 @@ void SweepStore::fail(int result) const {
   throw std::system_error(reason_of(result, sqlite3_system_errno(database_.get())), "cannot use " + name_);
 }
 
-std::uint64_t SweepStore::count(const std::string& what) const {
-  Statement found(*this, "SELECT count(" + what);
+std::uint64_t SweepStore::count(const std::string& from) const {
+  Statement found(*this, "SELECT count(*) FROM " + from);
   found.step();
   return static_cast<std::uint64_t>(found.integer(0));
 }
 
 // One that failed in one process may have an answer of another.
-constexpr auto failed_alone = " FROM failed WHERE point NOT IN (SELECT point FROM points)";
+constexpr auto failed_alone = "failed WHERE point NOT IN (SELECT point FROM points)";
 
-std::uint64_t SweepStore::size() const { return count("*) FROM points"); }
-std::uint64_t SweepStore::faults() const { return count("fault) FROM points"); }
-std::uint64_t SweepStore::failures() const { return count(std::string("*)") + failed_alone); }
+std::uint64_t SweepStore::size() const { return count("points"); }
+std::uint64_t SweepStore::failures() const { return count(failed_alone); }
 
 void SweepStore::insert(Statement& insertion, const PointAnswer& answer) const {
   insertion.bind(1, static_cast<std::int64_t>(answer.index));
@@ -240,7 +239,8 @@ std::vector<std::uint64_t> SweepStore::indices(std::uint64_t first, std::size_t 
 }
 
 void SweepStore::for_each(const std::function<void(const PointAnswer& answer)>& visit) const {
-  Statement row(*this, std::string("SELECT *, 0 FROM points UNION ALL SELECT *, 1") + failed_alone + " ORDER BY 1");
+  Statement row(*this,
+                std::string("SELECT *, 0 FROM points UNION ALL SELECT *, 1 FROM ") + failed_alone + " ORDER BY 1");
   PointAnswer answer;
   answer.cells.resize(columns_);
   while (row.step()) {

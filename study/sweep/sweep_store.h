@@ -40,7 +40,6 @@ class SweepStore {
   SweepStore& operator=(const SweepStore&) = delete;
 
   std::uint64_t size() const;      // points that are in it
-  std::uint64_t faults() const;    // points without an answer among them
   std::uint64_t failures() const;  // points that failed since it was opened, and are not in it
   // Of the folder; none where there is none.
   const FolderLock* lock() const { return lock_.get(); }
@@ -58,7 +57,7 @@ class SweepStore {
   void check_key(const StoreKey& key);
   void make_tables(const StoreKey& key);
   void insert(Statement& insertion, const PointAnswer& answer) const;
-  std::uint64_t count(const std::string& what) const;
+  std::uint64_t count(const std::string& from) const;
   void execute(const std::string& sql) const;
   [[noreturn]] void fail(int result) const;
 

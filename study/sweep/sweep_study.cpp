@@ -137,21 +137,28 @@ void check_count(sim::Section& root, const PointSequence& points, const PointSam
              fmt::format("{} points, of which {} are accepted: --most-points takes more", count, limits.most_points));
 }
 
+// Throws sim::ConfigError where the machine cannot do what is asked, or what it is made of cannot be read; `reads`
+// tells whether that could be: machines are made of files, and experiments and kernels name operators, but other plain
+// questions read nothing.
+PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& machines, const Point& point,
+                                        bool& reads) {
+  reads = true;
+  Testbed& machine = machines.machine(assignments_of(point, true));
+  reads = study.question.ask() == Ask::run || study.question.ask() == Ask::kernel;
+  return study.question.quantities_of(study.question.answer(machine, assignments_of(point, false)));
+}
+
 // The quantities of the first point that has an answer.
 std::vector<Column> find_quantities(sim::Section& root, const SweepStudy& study, const Platforms& platforms) {
   MachineCache machines(platforms);
   std::string reason;
   const std::uint64_t tried = std::min(study.points.size(), points_tried);
+  const std::vector<Column> axes = study.columns();
   for (std::uint64_t index = 0; index < tried; ++index) {
-    const Point point = study.points.point(index);
     try {
-      const Results results =
-          study.question.answer(machines.machine(assignments_of(point, true)), assignments_of(point, false));
-      std::vector<Column> columns;
-      const std::vector<Column> axes = study.columns();
-      for (Column& column : study.question.quantities_of(results).columns) {
-        if (std::ranges::count(axes, column.key, &Column::key) == 0) columns.push_back(std::move(column));
-      }
+      bool reads = false;
+      std::vector<Column> columns = quantities_at(study, machines, study.points.point(index), reads).columns;
+      std::erase_if(columns, [&](const Column& each) { return std::ranges::count(axes, each.key, &Column::key) > 0; });
       return columns;
     } catch (const sim::ConfigError& error) {
       if (reason.empty()) reason = first_of(error);
@@ -166,16 +173,14 @@ std::optional<double> read_bound(sim::Section& section, std::string_view key, co
   if (!section.has(key)) return {};
   const std::string text = section.text(key);
   if (known == nullptr) return {};
-  const Column& column = *known;
   const std::optional<WrittenNumber> bound = read_number(text);
-  const std::optional<WrittenNumber> unit = read_number("1 " + column.unit);
-  const sim::Dimension due = unit ? unit->dimension : sim::Dimension::number;
-  if (!bound || bound->dimension != due) {
-    section.fault(key, fmt::format("'{}' is no bound of '{}': a number{} is accepted", text, column.key,
-                                   due == sim::Dimension::number ? "" : " with its unit, such as 1 " + column.unit));
+  const sim::Unit* const unit = sim::unit_of(known->unit);
+  if (!bound || bound->dimension != (unit == nullptr ? sim::Dimension::number : unit->dimension)) {
+    section.fault(key, fmt::format("'{}' is no bound of '{}': a number{} is accepted", text, known->key,
+                                   unit == nullptr ? "" : " with its unit, such as 1 " + known->unit));
     return {};
   }
-  return unit && due != sim::Dimension::number ? bound->base / unit->base : bound->base;
+  return unit == nullptr ? bound->base : bound->base / unit->worth();
 }
 
 // The column of that name, by its key or the name of its axis; none where there is none.
@@ -185,20 +190,14 @@ const Column* column_named(const std::string& name, const std::vector<Column>& c
   return found == columns.end() ? nullptr : &*found;
 }
 
-std::string hint_of(const std::string& name, const std::vector<Column>& columns) {
-  std::vector<std::string> known;
-  for (const Column& column : columns) known.push_back(column.key);
-  return sim::name_hint(name, known);
-}
-
 // The column that a constraint, an objective or a chart names. None where no column is known, as a fault of the axes
 // leaves it.
 const Column* find_column(sim::Section& section, std::string_view key, const std::vector<Column>& columns) {
   const std::string name = section.text(key);
   const Column* const found = column_named(name, columns);
   if (found == nullptr && section.is_sound(key) && !columns.empty()) {
-    section.fault(key,
-                  fmt::format("'{}' is neither an axis that varies nor a quantity{}", name, hint_of(name, columns)));
+    section.fault(key, fmt::format("'{}' is neither an axis that varies nor a quantity{}", name,
+                                   sim::name_hint(name, columns, &Column::key)));
   }
   return found;
 }
@@ -211,16 +210,15 @@ std::vector<Column> known_columns(const SweepStudy& study) {
 // The axes that are cases.
 void read_cases(sim::Section& root, SweepStudy& study) {
   if (!root.has("cases")) return;
-  std::vector<std::string> known;
-  for (const SweepAxis& axis : study.points.axes()) known.push_back(axis.name);
+  const std::vector<SweepAxis>& axes = study.points.axes();
   for (const std::string& name : root.texts("cases")) {
-    const auto found = std::ranges::find(known, name);
-    if (found == known.end()) {
-      root.fault("cases", fmt::format("'{}' is no axis{}", name, sim::name_hint(name, known)));
-    } else if (study.points.axes()[static_cast<std::size_t>(found - known.begin())].interval) {
+    const auto found = std::ranges::find(axes, name, &SweepAxis::name);
+    if (found == axes.end()) {
+      root.fault("cases", fmt::format("'{}' is no axis{}", name, sim::name_hint(name, axes, &SweepAxis::name)));
+    } else if (found->interval) {
       root.fault("cases", fmt::format("'{}' is drawn from an interval: an axis with listed values is accepted", name));
     } else {
-      study.cases.push_back(static_cast<std::size_t>(found - known.begin()));
+      study.cases.push_back(static_cast<std::size_t>(found - axes.begin()));
     }
   }
 }
@@ -257,7 +255,8 @@ void choose_columns(sim::Section& root, SweepStudy& study) {
       if (study.quantities.empty()) return;  // as a fault of the axes leaves it
       const Column* const column = column_named(name, study.quantities);
       if (column == nullptr) {
-        root.fault("columns", fmt::format("'{}' is no quantity{}", name, hint_of(name, study.quantities)));
+        root.fault("columns",
+                   fmt::format("'{}' is no quantity{}", name, sim::name_hint(name, study.quantities, &Column::key)));
       } else {
         wanted.push_back(column->key);
       }
@@ -298,29 +297,17 @@ std::map<std::string, std::string> read_only(sim::Section& section, const SweepS
 void read_charts(sim::Section& root, SweepStudy& study) {
   if (!root.has("charts")) return;
   const std::vector<Column> columns = known_columns(study);
-  using Scale = std::pair<std::string_view, bool>;
-  constexpr std::array<Scale, 2> scales{{{"linear", false}, {"log", true}}};
   for (sim::Section section : root.list("charts")) {
     const Column* const x = find_column(section, "x", columns);
     const Column* const y = find_column(section, "y", columns);
-    const bool log_x = section.choice<bool>("x_scale", scales, false);
-    const bool log_y = section.choice<bool>("y_scale", scales, false);
+    const bool log_x = is_logarithmic(section, "x_scale");
+    const bool log_y = is_logarithmic(section, "y_scale");
     std::map<std::string, std::string> only = read_only(section, study);
     if (x != nullptr && y != nullptr) study.charts.push_back({x->key, y->key, log_x, log_y, std::move(only)});
   }
 }
 
 }  // namespace
-
-bool SweepStudy::is_in(const ChartAxes& chart, std::uint64_t index) const {
-  if (chart.only.empty()) return true;
-  const Point point = points.point(index);
-  for (std::size_t a = 0; a < point.values.size(); ++a) {
-    const auto wanted = chart.only.find(points.axes()[a].column().key);
-    if (wanted != chart.only.end() && wanted->second != point.values[a].label) return false;
-  }
-  return true;
-}
 
 std::vector<Column> SweepStudy::columns() const {
   std::vector<Column> all;
@@ -357,22 +344,23 @@ std::string SweepStudy::name_of(const Case& which) const {
   return text;
 }
 
+bool SweepStudy::is_choice(std::size_t axis) const {
+  return points.axes()[axis].varies() && std::ranges::count(cases, axis) == 0;
+}
+
 bool SweepStudy::is_first_choice(const Point& point) const {
   for (std::size_t a = 0; a < point.values.size(); ++a) {
     const SweepAxis& axis = points.axes()[a];
-    if (std::ranges::count(cases, a) > 0) continue;
-    if (axis.interval || point.values[a].label != axis.values.front().label) return false;
+    if (is_choice(a) && (axis.interval || point.values[a].label != axis.values.front().label)) return false;
   }
   return true;
 }
 
 SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::optional<sim::Config> experiment,
                             const StudyLimits& limits) {
-  std::vector<std::pair<std::string_view, Ask>> asks;
-  for (const Ask ask : all_asks()) asks.emplace_back(to_string(ask), ask);
   const std::string name = root.name("name");
   const std::string about = root.text("about", "");
-  const Ask ask = root.choice<Ask>("ask", asks);
+  const Ask ask = root.choice<Ask>("ask", sim::choices_of<Ask>());
   root.text("experiment", "");  // which the caller has read
   if (ask == Ask::run && !experiment) root.fault("experiment", "the file of an experiment is due, which 'run' plays");
   const bool is_clear = root.is_sound("ask") && root.is_sound("experiment");
@@ -392,40 +380,24 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   return study;
 }
 
-namespace {
-
-// Throws sim::ConfigError where the machine cannot do what is asked, or what it is made of cannot be read; `reads`
-// tells whether that could be: machines are made of files, and experiments name operators, but plain questions read
-// nothing.
-void answer_cells(const SweepStudy& study, MachineCache& machines, const Point& point, PointAnswer& answer,
-                  bool& reads) {
-  const std::size_t axes = answer.cells.size() - study.quantities.size();
-  reads = true;
-  Testbed& machine = machines.machine(assignments_of(point, true));
-  reads = study.question.ask() == Ask::run;
-  const Results results = study.question.answer(machine, assignments_of(point, false));
-  const PointQuestion::Quantities found = study.question.quantities_of(results);
-  for (std::size_t q = 0; q < study.quantities.size(); ++q) {
-    const auto same = std::ranges::find(found.columns, study.quantities[q].key, &Column::key);
-    if (same == found.columns.end()) continue;
-    answer.cells[axes + q] = found.cells[static_cast<std::size_t>(same - found.columns.begin())];
-  }
-}
-
-}  // namespace
-
 // A file that is gone for a moment looks like a machine that cannot be. So no fault counts unless all files are there
 // before and after the attempt that made it.
 PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index) {
   const Point point = study.points.point(index);
   PointAnswer answer{index, study.axis_cells(point), {}};
-  answer.cells.resize(answer.cells.size() + study.quantities.size());
+  const std::size_t axes = answer.cells.size();
+  answer.cells.resize(axes + study.quantities.size());
   std::string missing;
   bool reads = true;
   for (int attempt = 0; attempt < 2 && reads && missing.empty(); ++attempt) {
     answer.fault.clear();
     try {
-      answer_cells(study, machines, point, answer, reads);
+      const PointQuestion::Quantities found = quantities_at(study, machines, point, reads);
+      for (std::size_t q = 0; q < study.quantities.size(); ++q) {
+        const auto same = std::ranges::find(found.columns, study.quantities[q].key, &Column::key);
+        if (same == found.columns.end()) continue;
+        answer.cells[axes + q] = found.cells[static_cast<std::size_t>(same - found.columns.begin())];
+      }
       return answer;
     } catch (const sim::ConfigError& error) {
       answer.fault = first_of(error);

@@ -69,9 +69,10 @@ struct SweepStudy {
   using Case = std::vector<std::size_t>;
   Case case_of(const Point& point) const;
   std::string name_of(const Case& which) const;
-  // Whether a point has the first value of each axis that is no case: what others are compared with.
+  // Whether an axis, by its place, is something to choose: it varies and is no case.
+  bool is_choice(std::size_t axis) const;
+  // Whether a point has the first value of each of these: what others are compared with.
   bool is_first_choice(const Point& point) const;
-  bool is_in(const ChartAxes& chart, std::uint64_t index) const;
 };
 
 // Reads a study for this machine; what is wrong is recorded with the section. Every value of every axis is tried, by

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
-#include "sim/check.h"
 #include "study/c3/heuristic.h"
 #include "study/work/cu_partition.h"
 
@@ -51,21 +51,90 @@ std::string name_of(const PairChoice& choice) {
   return name;
 }
 
+// What strategies of ConCCL choose, beside how many CUs are kept. Those that search or decide are missing.
+struct StrategyChoice {
+  Strategy strategy;
+  PairChoice choice;
+  bool reserves = false;
+};
+constexpr std::array strategy_choices_of_pairs{
+    StrategyChoice{Strategy::serial, {}},
+    StrategyChoice{Strategy::c3_base, {.at_once = true}},
+    StrategyChoice{Strategy::c3_rp, {.at_once = true}, true},
+    StrategyChoice{Strategy::c3_sp, {.at_once = true, .order = LaunchOrder::collective_first}},
+    StrategyChoice{Strategy::c3_sp_rp, {.at_once = true, .order = LaunchOrder::collective_first}, true},
+    StrategyChoice{Strategy::conccl, {.at_once = true, .collective = {.backend = models::Backend::sdma}}},
+    StrategyChoice{Strategy::conccl_rp, {.at_once = true, .collective = {.backend = models::Backend::sdma}}, true},
+};
+const StrategyChoice* find_choice(Strategy strategy) {
+  const auto* const found = std::ranges::find(strategy_choices_of_pairs, strategy, &StrategyChoice::strategy);
+  return found == strategy_choices_of_pairs.end() ? nullptr : found;
+}
+
 std::optional<std::size_t> place_in(const std::vector<PairChoice>& choices, const PairChoice& choice) {
   const auto found = std::ranges::find(choices, choice);
   if (found == choices.end()) return {};
   return static_cast<std::size_t>(found - choices.begin());
 }
 
-bool gathers(DependentSchedule::Collective collective) { return collective == DependentSchedule::Collective::gather; }
+Schedule schedule_of(models::CollectiveKind kind, const Sizes& sizes, const PairChoice& choice,
+                     const models::PlatformSpec& platform) {
+  const CuPartition cus = reserve(platform, choice.reserved);
+  const bool engines = choice.collective.backend == models::Backend::sdma;
+  Operation gemm = operation_of(sizes.gemm, cus.gemm, "compute");
+  Operation collective = operation_of(choice.collective.spec(kind, sizes.bytes, platform),
+                                      engines ? models::CuMask{} : cus.collective, "communication");
+  if (choice.order == LaunchOrder::gemm_first) return {std::move(gemm), std::move(collective)};
+  return {std::move(collective), std::move(gemm)};
+}
+
+Alternative pair_alternative(models::CollectiveKind kind, const PairChoice& choice) {
+  const auto is_possible = [=](const Testbed& testbed, const Sizes& sizes) {
+    const models::CollectiveSpec spec = choice.collective.spec(kind, sizes.bytes, testbed.platform());
+    return testbed.why_impossible(spec).empty() && testbed.why_impossible(sizes.gemm).empty();
+  };
+  // Each operation alone, on the CUs that it gets: what is beside it can only cost it time.
+  const auto bound = [=](Testbed& testbed, const Sizes& sizes) {
+    const Schedule schedule = schedule_of(kind, sizes, choice, testbed.platform());
+    const sim::Time one = testbed.alone_by_turns(schedule[0].work, schedule[0].mask);
+    const sim::Time other = testbed.alone_by_turns(schedule[1].work, schedule[1].mask);
+    return choice.at_once ? std::max(one, other) : one + other;
+  };
+  const auto time = [=](Testbed& testbed, const Sizes& sizes) {
+    if (!choice.at_once) return bound(testbed, sizes);
+    return testbed.run(schedule_of(kind, sizes, choice, testbed.platform())).makespan();
+  };
+  return {name_of(choice), is_possible, bound, time};
+}
+
+Alternative collective_alternative(models::CollectiveKind kind, const CollectiveChoice& choice) {
+  const auto is_possible = [=](const Testbed& testbed, const Sizes& sizes) {
+    return testbed.why_impossible(choice.spec(kind, sizes.bytes, testbed.platform())).empty();
+  };
+  const auto time = [=](Testbed& testbed, const Sizes& sizes) {
+    models::CollectiveSpec spec = choice.spec(kind, sizes.bytes, testbed.platform());
+    spec.host_threads.reset();  // as the platform has it: there is no GEMM whose thread drives the engines
+    return testbed.alone(spec);
+  };
+  return {name_of(choice), is_possible, time, time};
+}
+
+Alternative schedule_alternative(const DependentSchedule& schedule) {
+  const auto is_possible = [=](const Testbed& testbed, const Sizes& sizes) {
+    return testbed.why_impossible(sizes.gemm).empty() &&
+           why_impossible(schedule, sizes.gemm, testbed.platform()).empty();
+  };
+  // Pieces may be multiplied by better kernels than the whole is, but not beyond the peak.
+  const auto bound = [](Testbed& testbed, const Sizes& sizes) {
+    return sim::to_time(sizes.gemm.flops() / sim::FlopsPerSecond(testbed.platform().gpu.peak_flops()));
+  };
+  const auto time = [=](Testbed& testbed, const Sizes& sizes) {
+    return testbed.run(operations_of(schedule, sizes.gemm, testbed.platform())).makespan();
+  };
+  return {std::string(to_string(schedule)), is_possible, bound, time};
+}
 
 }  // namespace
-
-std::size_t Alternatives::place_of(std::string_view name) const {
-  const auto found = std::ranges::find(names_, name);
-  SIM_CHECK(found != names_.end());
-  return static_cast<std::size_t>(found - names_.begin());
-}
 
 models::CollectiveSpec CollectiveChoice::spec(models::CollectiveKind kind, sim::Bytes bytes,
                                               const models::PlatformSpec& platform) const {
@@ -73,10 +142,9 @@ models::CollectiveSpec CollectiveChoice::spec(models::CollectiveKind kind, sim::
   scenario.collective = kind;
   scenario.bytes = bytes;
   scenario.channels = channels;
-  models::CollectiveSpec spec = scenario.collective_by(backend, platform);
-  spec.variant = variant;
-  spec.prelaunch = prelaunch;
-  return spec;
+  scenario.variant = variant;
+  scenario.prelaunch = prelaunch;
+  return scenario.collective_by(backend, platform);
 }
 
 CollectiveAlternatives::CollectiveAlternatives(models::CollectiveKind kind, const models::PlatformSpec& platform)
@@ -86,21 +154,7 @@ CollectiveAlternatives::CollectiveAlternatives(models::CollectiveKind kind, cons
       choices_{CollectiveChoice{}} {
   for (const int count : channel_counts(kind, platform)) choices_.push_back({.channels = count});
   std::ranges::move(engine_choices(kind), std::back_inserter(choices_));
-  for (const CollectiveChoice& choice : choices_) names_.push_back(name_of(choice));
-}
-
-bool CollectiveAlternatives::is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
-  return testbed.why_impossible(choices_[alternative].spec(kind_, sizes.bytes, testbed.platform())).empty();
-}
-
-sim::Time CollectiveAlternatives::bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
-  return time(testbed, sizes, alternative);
-}
-
-sim::Time CollectiveAlternatives::time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
-  models::CollectiveSpec spec = choices_[alternative].spec(kind_, sizes.bytes, testbed.platform());
-  spec.host_threads.reset();  // as the platform has it: there is no GEMM whose thread drives the engines
-  return testbed.alone(spec);
+  for (const CollectiveChoice& choice : choices_) add(collective_alternative(kind, choice));
 }
 
 PairAlternatives::PairAlternatives(models::CollectiveKind kind, const models::PlatformSpec& platform)
@@ -123,57 +177,28 @@ PairAlternatives::PairAlternatives(models::CollectiveKind kind, const models::Pl
     if (!why_no_reservation(platform, one_of_each).empty()) continue;
     choices_.push_back({.at_once = true, .reserved = one_of_each, .collective = engines});
   }
-  for (const PairChoice& choice : choices_) names_.push_back(name_of(choice));
-}
-
-bool PairAlternatives::is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
-  const models::CollectiveSpec spec = choices_[alternative].collective.spec(kind_, sizes.bytes, testbed.platform());
-  return testbed.why_impossible(spec).empty() && testbed.why_impossible(sizes.gemm).empty();
-}
-
-// Each operation alone, on the CUs that it gets: what is beside it can only cost it time.
-sim::Time PairAlternatives::bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
-  const PairChoice& choice = choices_[alternative];
-  const Schedule schedule = schedule_of(sizes, choice, testbed.platform());
-  const sim::Time one = testbed.alone_by_turns(schedule[0].work, schedule[0].mask);
-  const sim::Time other = testbed.alone_by_turns(schedule[1].work, schedule[1].mask);
-  return choice.at_once ? std::max(one, other) : one + other;
-}
-
-sim::Time PairAlternatives::time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
-  const PairChoice& choice = choices_[alternative];
-  if (!choice.at_once) return bound(testbed, sizes, alternative);
-  return testbed.run(schedule_of(sizes, choice, testbed.platform())).makespan();
+  for (const PairChoice& choice : choices_) add(pair_alternative(kind, choice));
 }
 
 std::optional<std::size_t> PairAlternatives::by_strategy(Testbed& testbed, const Sizes& sizes,
                                                          Strategy strategy) const {
-  PairChoice choice{.at_once = strategy != Strategy::serial};
-  Scenario scenario;
-  scenario.gemm = sizes.gemm;
-  scenario.collective = kind_;
-  scenario.bytes = sizes.bytes;
-  switch (strategy) {
-    case Strategy::serial:
-    case Strategy::c3_base:
-      break;
-    case Strategy::c3_sp:
-      choice.order = LaunchOrder::collective_first;
-      break;
-    case Strategy::heuristic:
-      choice.order = order_by_workgroups(scenario, testbed.platform());
-      choice.reserved = cus_by_table(testbed, scenario);
-      break;
-    case Strategy::conccl_rp:
-      if (testbed.is_memory_bound(sizes.gemm)) choice.reserved = testbed.platform().gpu.memory.xcds;
-      [[fallthrough]];
-    case Strategy::conccl:
-      choice.collective.backend = models::Backend::sdma;
-      break;
-    case Strategy::c3_rp:
-    case Strategy::c3_sp_rp:
-    case Strategy::c3_best:
-      return {};  // searches, not choices
+  PairChoice choice{.at_once = true};
+  if (strategy == Strategy::heuristic) {
+    Scenario scenario;
+    scenario.gemm = sizes.gemm;
+    scenario.collective = kind_;
+    scenario.bytes = sizes.bytes;
+    choice.order = order_by_workgroups(scenario, testbed.platform());
+    choice.reserved = cus_by_table(testbed, scenario);
+  } else {
+    const StrategyChoice* const of_strategy = find_choice(strategy);
+    if (of_strategy == nullptr) return {};
+    choice = of_strategy->choice;
+    const bool engines = choice.collective.backend == models::Backend::sdma;
+    if (of_strategy->reserves && !engines) return {};  // a search
+    if (of_strategy->reserves && testbed.is_memory_bound(sizes.gemm)) {
+      choice.reserved = testbed.platform().gpu.memory.xcds;
+    }
   }
   return place_in(choices_, choice);
 }
@@ -189,72 +214,40 @@ C3Trial PairAlternatives::trial_of(const Sizes& sizes, std::size_t alternative) 
   trial.scenario.variant = choice.collective.variant;
   trial.scenario.prelaunch = choice.collective.prelaunch;
   if (reserves) trial.scenario.reserved = choice.reserved;
-  if (!choice.at_once) {
-    trial.strategy = Strategy::serial;
-  } else if (choice.collective.backend == models::Backend::sdma) {
-    trial.strategy = reserves ? Strategy::conccl_rp : Strategy::conccl;
-  } else if (choice.order == LaunchOrder::gemm_first) {
-    trial.strategy = reserves ? Strategy::c3_rp : Strategy::c3_base;
-  } else {
-    trial.strategy = reserves ? Strategy::c3_sp_rp : Strategy::c3_sp;
+  for (const auto& [strategy, of_strategy, has_reserved] : strategy_choices_of_pairs) {
+    const bool is_same = of_strategy.at_once == choice.at_once && of_strategy.order == choice.order &&
+                         of_strategy.collective.backend == choice.collective.backend;
+    if (is_same && has_reserved == reserves) trial.strategy = strategy;
   }
   return trial;
 }
 
 std::optional<std::size_t> PairAlternatives::of_trial(const C3Trial& trial) const {
-  using enum Strategy;
   const Scenario& scenario = trial.scenario;
-  const Strategy strategy = trial.strategy;
-  const bool reserves = strategy == c3_rp || strategy == c3_sp_rp || strategy == conccl_rp;
+  const StrategyChoice* const of_strategy = find_choice(trial.strategy);
   // How much was kept, and what a search found, only the table can say.
-  if ((reserves && !scenario.reserved) || strategy == c3_best || strategy == heuristic) return {};
-  PairChoice choice{.at_once = strategy != serial};
-  if (strategy == c3_sp || strategy == c3_sp_rp) choice.order = LaunchOrder::collective_first;
-  if (reserves) choice.reserved = *scenario.reserved;
-  if (strategy == conccl || strategy == conccl_rp) {
-    choice.collective = {
-        .backend = models::Backend::sdma, .variant = scenario.variant, .prelaunch = scenario.prelaunch};
+  if (of_strategy == nullptr || (of_strategy->reserves && !scenario.reserved)) return {};
+  PairChoice choice = of_strategy->choice;
+  if (of_strategy->reserves) choice.reserved = *scenario.reserved;
+  if (choice.collective.backend == models::Backend::sdma) {
+    choice.collective.variant = scenario.variant;
+    choice.collective.prelaunch = scenario.prelaunch;
   } else {
     choice.collective.channels = scenario.channels;
   }
   return place_in(choices_, choice);
 }
 
-Schedule PairAlternatives::schedule_of(const Sizes& sizes, const PairChoice& choice,
-                                       const models::PlatformSpec& platform) const {
-  const CuPartition cus = reserve(platform, choice.reserved);
-  const bool engines = choice.collective.backend == models::Backend::sdma;
-  Operation gemm = operation_of(sizes.gemm, cus.gemm, "compute");
-  Operation collective = operation_of(choice.collective.spec(kind_, sizes.bytes, platform),
-                                      engines ? models::CuMask{} : cus.collective, "communication");
-  if (choice.order == LaunchOrder::gemm_first) return {std::move(gemm), std::move(collective)};
-  return {std::move(collective), std::move(gemm)};
-}
-
-ScheduleAlternatives::ScheduleAlternatives(DependentSchedule::Collective collective)
-    : Alternatives(gathers(collective) ? "all_gather_before_gemm" : "reduce_scatter_after_gemm",
-                   gathers(collective) ? "a GEMM whose columns are gathered first"
-                                       : "a GEMM whose columns are added up over the GPUs and scattered",
-                   gemm_features()) {
+Alternatives schedule_alternatives(DependentSchedule::Collective collective) {
+  const bool gathers = collective == DependentSchedule::Collective::gather;
+  Alternatives alternatives(gathers ? "all_gather_before_gemm" : "reduce_scatter_after_gemm",
+                            gathers ? "a GEMM whose columns are gathered first"
+                                    : "a GEMM whose columns are added up over the GPUs and scattered",
+                            gemm_features());
   for (const DependentSchedule& schedule : all_dependent_schedules()) {
-    if (schedule.collective != collective) continue;
-    schedules_.push_back(schedule);
-    names_.emplace_back(to_string(schedule));
+    if (schedule.collective == collective) alternatives.add(schedule_alternative(schedule));
   }
-}
-
-bool ScheduleAlternatives::is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
-  return testbed.why_impossible(sizes.gemm).empty() &&
-         why_impossible(schedules_[alternative], sizes.gemm, testbed.platform()).empty();
-}
-
-// Pieces may be multiplied by better kernels than the whole is, but not beyond the peak.
-sim::Time ScheduleAlternatives::bound(Testbed& testbed, const Sizes& sizes, std::size_t) const {
-  return sim::to_time(sizes.gemm.flops() / sim::FlopsPerSecond(testbed.platform().gpu.peak_flops()));
-}
-
-sim::Time ScheduleAlternatives::time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
-  return testbed.run(operations_of(schedules_[alternative], sizes.gemm, testbed.platform())).makespan();
+  return alternatives;
 }
 
 }  // namespace c3sim::study

@@ -1,7 +1,7 @@
 // Kinds of decisions: what there is to choose from, and how long each choice takes.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,35 +15,34 @@
 
 namespace c3sim::study {
 
+// One of what there is to choose from, at whatever sizes.
+struct Alternative {
+  std::string name;
+  std::function<bool(const Testbed& testbed, const Sizes& sizes)> is_possible;  // whether the platform can do it
+  // Where it is possible: what it cannot be faster than, and how long it takes; from the launch of the first operation
+  // until the host knows of the last end.
+  std::function<sim::Time(Testbed&testbed, const Sizes&sizes)> bound, time;
+};
+
 // The alternatives of one kind of decision on one platform, the same for every size. The first is what is done without
 // a choice: the library's kernels, or one after the other.
 class Alternatives {
  public:
+  Alternatives(std::string key, std::string about, std::span<const SizeFeature> features)
+      : key_(std::move(key)), about_(std::move(about)), features_(features) {}
   virtual ~Alternatives() = default;
 
   const std::string& key() const { return key_; }      // an identifier: "all_gather_beside_gemm"
   const std::string& about() const { return about_; }  // in words
   std::span<const SizeFeature> features() const { return features_; }
-  const std::vector<std::string>& names() const { return names_; }
-
-  // Whether the platform can do it at these sizes.
-  virtual bool is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const = 0;
-  // What a possible alternative cannot be faster than, and how long it takes; from the launch of the first operation
-  // until the host knows of the last end.
-  virtual sim::Time bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const = 0;
-  virtual sim::Time time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const = 0;
-
-  std::size_t place_of(std::string_view name) const;  // of an alternative that there is
-
- protected:
-  Alternatives(std::string key, std::string about, std::span<const SizeFeature> features)
-      : key_(std::move(key)), about_(std::move(about)), features_(features) {}
-  std::vector<std::string> names_;
+  const std::vector<Alternative>& all() const { return all_; }
+  void add(Alternative alternative) { all_.push_back(std::move(alternative)); }
 
  private:
   std::string key_;
   std::string about_;
   std::span<const SizeFeature> features_;
+  std::vector<Alternative> all_;
 };
 
 // A collective that has the node to itself.
@@ -61,9 +60,6 @@ class CollectiveAlternatives : public Alternatives {
  public:
   CollectiveAlternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
 
-  bool is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
-  sim::Time bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
-  sim::Time time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
   models::CollectiveKind kind() const { return kind_; }
   const std::vector<CollectiveChoice>& choices() const { return choices_; }
 
@@ -86,10 +82,6 @@ class PairAlternatives : public Alternatives {
  public:
   PairAlternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
 
-  bool is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
-  sim::Time bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
-  sim::Time time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
-
   models::CollectiveKind kind() const { return kind_; }
   // The alternative that a strategy of ConCCL is: its heuristics decide by the sizes, conccl_rp by the GEMM. None where
   // it is not among the alternatives.
@@ -101,23 +93,11 @@ class PairAlternatives : public Alternatives {
   std::optional<std::size_t> of_trial(const C3Trial& trial) const;
 
  private:
-  Schedule schedule_of(const Sizes& sizes, const PairChoice& choice, const models::PlatformSpec& platform) const;
-
   models::CollectiveKind kind_;
   std::vector<PairChoice> choices_;
 };
 
 // A GEMM whose operand is gathered, or whose result is scattered: the schedules of study/work/dependent.h.
-class ScheduleAlternatives : public Alternatives {
- public:
-  explicit ScheduleAlternatives(DependentSchedule::Collective collective);
-
-  bool is_possible(const Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
-  sim::Time bound(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
-  sim::Time time(Testbed& testbed, const Sizes& sizes, std::size_t alternative) const override;
-
- private:
-  std::vector<DependentSchedule> schedules_;
-};
+Alternatives schedule_alternatives(DependentSchedule::Collective collective);
 
 }  // namespace c3sim::study

@@ -140,13 +140,15 @@ double distance(std::span<const double> one, std::span<const double> other) {
   return sum;
 }
 
-template <class Choose>
-std::vector<std::size_t> unseen(const TreeCases& cases, const Choose& choose) {
+// `fit` makes a rule, which chooses for a case, of those that it may see.
+template <class Fit>
+std::vector<std::size_t> unseen(const TreeCases& cases, const Fit& fit) {
   std::vector<std::size_t> chosen;
   if (cases.features.empty()) return chosen;
   for_each_fold(cases, all_of(cases), [&](const Members& train, const Members& held) {
     chosen.resize(cases.features.size());
-    choose(train, held, chosen);
+    const auto rule = fit(train);
+    for (const std::size_t member : held) chosen[member] = rule(member);
   });
   return chosen;
 }
@@ -184,18 +186,19 @@ DecisionTree fit_tree(const TreeCases& cases) {
 }
 
 std::vector<std::size_t> unseen_by_tree(const TreeCases& cases) {
-  return unseen(cases, [&](const Members& train, const Members& held, std::vector<std::size_t>& chosen) {
-    const DecisionTree tree = fit_tree(cases, train, best_depth(cases, train));
-    for (const std::size_t member : held) chosen[member] = tree.choose(cases.features[member]);
+  return unseen(cases, [&](const Members& train) {
+    return [&, tree = fit_tree(cases, train, best_depth(cases, train))](std::size_t member) {
+      return tree.choose(cases.features[member]);
+    };
   });
 }
 
 std::vector<std::size_t> unseen_by_nearest(const TreeCases& cases) {
-  return unseen(cases, [&](const Members& train, const Members& held, std::vector<std::size_t>& chosen) {
-    for (const std::size_t member : held) {
+  return unseen(cases, [&](const Members& train) {
+    return [&](std::size_t member) {
       const auto far = [&](std::size_t other) { return distance(cases.features[member], cases.features[other]); };
-      chosen[member] = cheapest(cases.costs[*std::ranges::min_element(train, {}, far)]).alternative;
-    }
+      return cheapest(cases.costs[*std::ranges::min_element(train, {}, far)]).alternative;
+    };
   });
 }
 

@@ -52,16 +52,18 @@ void Decisions::attempt(Testbed& testbed, const std::vector<MeasuredChoice>& mea
 
 // Those of the least bounds first, as they rule most others out.
 void Decisions::attempt(Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured) const {
-  const std::size_t count = alternatives_->names().size();
+  const std::size_t count = alternatives_->all().size();
   decision.attempts.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     Attempted& attempt = decision.attempts[i];
-    attempt.is_possible = alternatives_->is_possible(testbed, decision.sizes, i);
-    if (attempt.is_possible) attempt.bound = alternatives_->bound(testbed, decision.sizes, i);
+    attempt.is_possible = alternatives_->all()[i].is_possible(testbed, decision.sizes);
+    if (attempt.is_possible) attempt.bound = alternatives_->all()[i].bound(testbed, decision.sizes);
   }
   for (const MeasuredChoice& one : measured) {
     if (one.kind != alternatives_->key() || !are_same(one.sizes, decision.sizes)) continue;
-    Attempted& attempt = decision.attempts[alternatives_->place_of(one.alternative)];
+    const auto named = std::ranges::find(alternatives_->all(), one.alternative, &Alternative::name);
+    SIM_CHECK(named != alternatives_->all().end());
+    Attempted& attempt = decision.attempts[static_cast<std::size_t>(named - alternatives_->all().begin())];
     attempt.time = one.time;
     attempt.is_measured = true;
   }
@@ -74,7 +76,7 @@ void Decisions::attempt(Testbed& testbed, Decision& decision, const std::vector<
     if (!attempt.is_possible) continue;
     if (!attempt.time) {
       if (best && sim::to_seconds(attempt.bound) > (1.0 + ruled_out_beyond) * sim::to_seconds(*best)) continue;
-      attempt.time = alternatives_->time(testbed, decision.sizes, i);
+      attempt.time = alternatives_->all()[i].time(testbed, decision.sizes);
     }
     best = std::min(best.value_or(*attempt.time), *attempt.time);
   }
@@ -86,7 +88,7 @@ void Decisions::attempt(Testbed& testbed, const std::vector<std::size_t>& chosen
       [&](Testbed& own, std::size_t index) {
         Attempted& attempt = decisions_[index].attempts[chosen[index]];
         if (attempt.is_possible && !attempt.time) {
-          attempt.time = alternatives_->time(own, decisions_[index].sizes, chosen[index]);
+          attempt.time = alternatives_->all()[chosen[index]].time(own, decisions_[index].sizes);
         }
       },
       {}, jobs);
@@ -104,21 +106,10 @@ TreeCases Decisions::tree_cases() const {
   return cases;
 }
 
-std::size_t Decisions::possible() const {
-  std::size_t count = 0;
-  for (const Decision& decision : decisions_) {
-    count += static_cast<std::size_t>(std::ranges::count(decision.attempts, true, &Attempted::is_possible));
-  }
-  return count;
-}
-
-std::size_t Decisions::tried() const {
-  std::size_t count = 0;
-  for (const Decision& decision : decisions_) {
-    count += static_cast<std::size_t>(
-        std::ranges::count_if(decision.attempts, [](const Attempted& one) { return one.time.has_value(); }));
-  }
-  return count;
+std::size_t Decisions::count(const std::function<bool(const Attempted&)>& counts) const {
+  std::ptrdiff_t sum = 0;
+  for (const Decision& decision : decisions_) sum += std::ranges::count_if(decision.attempts, counts);
+  return static_cast<std::size_t>(sum);
 }
 
 RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,

@@ -1,7 +1,7 @@
 // Decisions of one kind, each tried under the alternatives that its bounds leave.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,10 +72,13 @@ class Decisions {
   // By Decision::cost: among choices that are as good plain ones win.
   TreeCases tree_cases() const;
   // Of all alternatives of all decisions, how many are possible, and how many of these were tried.
-  std::size_t possible() const;
-  std::size_t tried() const;
+  std::size_t possible() const { return count(&Attempted::is_possible); }
+  std::size_t tried() const {
+    return count([](const Attempted& one) { return one.time.has_value(); });
+  }
 
  private:
+  std::size_t count(const std::function<bool(const Attempted&)>& counts) const;
   void attempt(Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured) const;
 
   std::shared_ptr<const Alternatives> alternatives_;

@@ -77,7 +77,7 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
   const bool communicates = split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.dp > 1 && split.trains()) ||
                             split.shard == Shard::full;
   if (!communicates) return {{"none", split}};
-  for (const auto& [name, carrier] : carrier_choices()) {
+  for (const auto& [name, carrier] : sim::choices_of<Carrier>()) {
     if (carrier.fuses) continue;  // what no machine of today has is nothing to choose
     const bool sends = carrier == models::Backend::rccl || carrier == models::Backend::sdma;
     if (split.pp > 1 && !sends) continue;
@@ -139,15 +139,13 @@ StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& questi
   if (tuning.choices.empty()) throw sim::ConfigError(faults_of(question, platform));
   std::ranges::stable_sort(tuning.choices, {}, [](const StepChoice& choice) { return choice.result.time; });
   const std::string own = split_of(question);
-  const auto by = [](const std::string& name) {
-    return [name](const StepChoice& choice) { return choice.collectives == name; };
-  };
   add_rule(tuning, fmt::format("{}, by rccl", own),
            [&](const StepChoice& choice) { return choice.split == own && choice.collectives == "rccl"; });
   add_rule(tuning, fmt::format("{}, by the best carrier", own),
            [&](const StepChoice& choice) { return choice.split == own; });
   for (const char* const name : {"rccl", "sdma", "one_shot"}) {
-    add_rule(tuning, fmt::format("the best split, by {}", name), by(name));
+    add_rule(tuning, fmt::format("the best split, by {}", name),
+             [&](const StepChoice& choice) { return choice.collectives == name; });
   }
   return tuning;
 }

@@ -8,7 +8,9 @@
 #include <limits>
 #include <map>
 
+#include "sim/unit.h"
 #include "study/uncertainty/latin_hypercube.h"
+#include "study/work/fault_list.h"
 
 namespace c3sim::study {
 
@@ -35,25 +37,22 @@ std::int64_t between(std::int64_t low, std::int64_t high, double share) {
 }
 
 // Further sizes, log-uniform in the range of those that were asked for.
-std::vector<Decision> drawn_decisions(const TuningQuestion& question, bool with_arrays) {
-  if (question.gemms.empty()) return {};
-  const auto range_of = [&](const auto& of) {
-    const auto [low, high] = std::ranges::minmax(question.gemms, {}, of);
-    return std::pair{of(low), of(high)};
-  };
-  const auto m = range_of([](const NamedGemm& gemm) { return gemm.shape.m; });
-  const auto n = range_of([](const NamedGemm& gemm) { return gemm.shape.n; });
-  const auto k = range_of([](const NamedGemm& gemm) { return gemm.shape.k; });
+void add_drawn(std::vector<Decision>& decisions, const TuningQuestion& question, bool with_arrays) {
+  if (question.gemms.empty()) return;
   constexpr std::uint64_t seed = 1;
   const LatinHypercube shares(static_cast<std::size_t>(question.drawn), seed);
-  const std::vector<double> ms = shares.dimension("m"), ns = shares.dimension("n"), ks = shares.dimension("k");
   const std::vector<double> sizes = shares.dimension("bytes");
-  std::vector<Decision> decisions;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(question.drawn); ++i) {
-    Decision decision{.name = fmt::format("drawn {}", i + 1), .group = fmt::format("drawn {}", i + 1), .sizes = {}};
-    decision.is_drawn = true;
-    decision.sizes.gemm = {between(m.first, m.second, ms[i]), between(n.first, n.second, ns[i]),
-                           between(k.first, k.second, ks[i])};
+  std::vector<models::GemmShape> gemms(sizes.size());
+  for (const auto& [name, extent] :
+       {std::pair("m", &models::GemmShape::m), {"n", &models::GemmShape::n}, {"k", &models::GemmShape::k}}) {
+    const auto of = [extent](const NamedGemm& gemm) { return gemm.shape.*extent; };
+    const auto [low, high] = std::ranges::minmax(question.gemms, {}, of);
+    const std::vector<double> drawn = shares.dimension(name);
+    for (std::size_t i = 0; i < gemms.size(); ++i) gemms[i].*extent = between(of(low), of(high), drawn[i]);
+  }
+  for (std::size_t i = 0; i < gemms.size(); ++i) {
+    const std::string name = fmt::format("drawn {}", i + 1);
+    Decision decision{.name = name, .group = name, .sizes = {.gemm = gemms[i]}, .is_drawn = true};
     if (with_arrays) {
       const auto [low, high] = std::ranges::minmax(question.sizes);
       decision.sizes.bytes =
@@ -61,7 +60,6 @@ std::vector<Decision> drawn_decisions(const TuningQuestion& question, bool with_
     }
     decisions.push_back(std::move(decision));
   }
-  return decisions;
 }
 
 std::vector<Decision> pairs_of(const TuningQuestion& question) {
@@ -73,7 +71,7 @@ std::vector<Decision> pairs_of(const TuningQuestion& question) {
                            .sizes = {gemm.shape, bytes}});
     }
   }
-  std::ranges::move(drawn_decisions(question, true), std::back_inserter(decisions));
+  add_drawn(decisions, question, true);
   return decisions;
 }
 
@@ -91,7 +89,7 @@ std::vector<Decision> gemms_of(const TuningQuestion& question) {
   for (const NamedGemm& gemm : question.gemms) {
     decisions.push_back({.name = gemm.name, .group = models::to_string(gemm.shape), .sizes = {.gemm = gemm.shape}});
   }
-  std::ranges::move(drawn_decisions(question, false), std::back_inserter(decisions));
+  add_drawn(decisions, question, false);
   return decisions;
 }
 
@@ -105,7 +103,7 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
   }
   if (!question.schedules) return kinds;
   for (const auto collective : {DependentSchedule::Collective::gather, DependentSchedule::Collective::scatter}) {
-    kinds.emplace_back(std::make_shared<ScheduleAlternatives>(collective), gemms_of(question));
+    kinds.emplace_back(std::make_shared<Alternatives>(schedule_alternatives(collective)), gemms_of(question));
   }
   return kinds;
 }
@@ -113,24 +111,21 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
 // What rules without a fit choose, by their names.
 using Rules = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
 
-Rules rules_of(Testbed& testbed, const PairAlternatives& pairs, const std::vector<Decision>& decisions) {
+Rules rules_of(Testbed& testbed, const Decisions& decisions) {
+  const auto* const pairs = dynamic_cast<const PairAlternatives*>(&decisions.alternatives());
+  if (pairs == nullptr) {  // what is done without a choice
+    return {{decisions.alternatives().all().front().name, std::vector<std::size_t>(decisions.all().size(), 0)}};
+  }
   Rules rules;
   for (const Strategy strategy : all_strategies()) {
     std::vector<std::size_t> chosen;
-    for (const Decision& decision : decisions) {
-      const std::optional<std::size_t> one = pairs.by_strategy(testbed, decision.sizes, strategy);
+    for (const Decision& decision : decisions.all()) {
+      const std::optional<std::size_t> one = pairs->by_strategy(testbed, decision.sizes, strategy);
       if (one) chosen.push_back(*one);
     }
-    if (chosen.size() == decisions.size()) rules.emplace_back(to_string(strategy), std::move(chosen));
+    if (chosen.size() == decisions.all().size()) rules.emplace_back(to_string(strategy), std::move(chosen));
   }
   return rules;
-}
-
-Rules rules_of(Testbed& testbed, const Decisions& decisions) {
-  const auto* const pairs = dynamic_cast<const PairAlternatives*>(&decisions.alternatives());
-  if (pairs != nullptr) return rules_of(testbed, *pairs, decisions.all());
-  // What is done without a choice.
-  return {{decisions.alternatives().names().front(), std::vector<std::size_t>(decisions.all().size(), 0)}};
 }
 
 TunedDecisions tuned(Testbed& testbed, Decisions decisions, double error, int jobs) {
@@ -138,8 +133,7 @@ TunedDecisions tuned(Testbed& testbed, Decisions decisions, double error, int jo
   const TreeCases cases = decisions.tree_cases();
   TunedDecisions tuned{std::move(decisions), fit_tree(cases), {}};
   tuned.constant = best_constant(tuned.decisions.all());
-  const std::vector<std::string>& names = tuned.decisions.alternatives().names();
-  rules.emplace(rules.begin(), "always " + names[tuned.constant],
+  rules.emplace(rules.begin(), "always " + tuned.decisions.alternatives().all()[tuned.constant].name,
                 std::vector<std::size_t>(cases.features.size(), tuned.constant));
   std::vector<std::size_t> by_tree = unseen_by_tree(cases);
   if (!by_tree.empty()) {
@@ -230,15 +224,12 @@ void add_thresholds(Tuning& tuning, const Decisions& decisions) {
 
 // Collectives in the words of RCCL's tuner, and what is predicted for them. A reduction to one GPU is not simulated: it
 // moves what a broadcast moves, the other way.
-struct TunedKind {
-  std::string_view name;
-  CollectiveKind kind;
-};
-constexpr std::array tuned_kinds{
-    TunedKind{"broadcast", CollectiveKind::broadcast},  TunedKind{"reduce", CollectiveKind::broadcast},
-    TunedKind{"allgather", CollectiveKind::all_gather}, TunedKind{"reducescatter", CollectiveKind::reduce_scatter},
-    TunedKind{"allreduce", CollectiveKind::all_reduce},
-};
+constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> tuned_kinds{
+    {{"broadcast", CollectiveKind::broadcast},
+     {"reduce", CollectiveKind::broadcast},
+     {"allgather", CollectiveKind::all_gather},
+     {"reducescatter", CollectiveKind::reduce_scatter},
+     {"allreduce", CollectiveKind::all_reduce}}};
 
 struct KernelChoice {
   std::string_view protocol;
@@ -286,51 +277,41 @@ void add_lines(Tuning& tuning, Testbed& testbed) {
   }
 }
 
-struct Unit {
-  sim::Bytes size;
-  std::string_view name;
-};
-
 // The largest in which a size is not below 1.
-Unit unit_of(sim::Bytes bytes) {
-  constexpr std::array names{"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t place = 0;
-  sim::Bytes size(1.0);
-  for (; bytes >= 1024.0 * size && place + 1 < names.size(); ++place) size *= 1024.0;
-  return {size, names[place]};
+const sim::Unit& unit_for(sim::Bytes bytes) {
+  const sim::Unit* largest = sim::unit_of("B");
+  for (const sim::Unit& unit : sim::binary_units) {
+    if (bytes.value() >= unit.factor) largest = &unit;
+  }
+  return *largest;
 }
 
 }  // namespace
 
 std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed& testbed) {
-  std::vector<sim::Fault> faults;
-  const auto fault = [&](const char* where, std::string what) { faults.push_back({where, {}, std::move(what)}); };
-  if (question.collectives.empty() && !question.schedules) {
-    fault("collectives", "there is nothing to tune: collectives, or schedules, are needed");
-  }
-  if (question.schedules && question.gemms.empty()) fault("gemms", "schedules are of GEMMs: at least one is needed");
-  if (question.gemms.size() > most_gemms) fault("gemms", fmt::format("1 to {} GEMMs are accepted", most_gemms));
-  if (!question.gemms.empty() && !question.collectives.empty() && question.sizes.empty()) {
-    fault("bytes", "sizes of the arrays beside the GEMMs are needed");
-  }
+  FaultList faults;
+  faults.add_if(question.collectives.empty() && !question.schedules, "collectives",
+                "there is nothing to tune: collectives, or schedules, are needed");
+  faults.add_if(question.schedules && question.gemms.empty(), "gemms",
+                "schedules are of GEMMs: at least one is needed");
+  faults.add_if(question.gemms.size() > most_gemms, "gemms", "1 to {} GEMMs are accepted", most_gemms);
+  faults.add_if(!question.gemms.empty() && !question.collectives.empty() && question.sizes.empty(), "bytes",
+                "sizes of the arrays beside the GEMMs are needed");
   const std::size_t drawn = question.gemms.empty() ? 0 : static_cast<std::size_t>(question.drawn);
   const std::size_t pairs = drawn + question.gemms.size() * question.sizes.size() * question.collectives.size();
-  if (pairs > most_decisions) {
-    fault("bytes",
-          fmt::format("GEMMs, sizes and collectives make {} pairs: at most {} are accepted", pairs, most_decisions));
-  }
+  faults.add_if(pairs > most_decisions, "bytes", "GEMMs, sizes and collectives make {} pairs: at most {} are accepted",
+                pairs, most_decisions);
   for (const NamedGemm& gemm : question.gemms) {
-    if (const std::string why = testbed.why_impossible(gemm.shape); !why.empty())
-      fault("gemms", gemm.name + ": " + why);
+    const std::string why = testbed.why_impossible(gemm.shape);
+    faults.add_if(!why.empty(), "gemms", "{}: {}", gemm.name, why);
   }
   for (const CollectiveKind kind : question.collectives) {
     for (const sim::Bytes bytes : question.sizes) {
-      const CollectiveChoice kernels;
-      const std::string why = testbed.why_impossible(kernels.spec(kind, bytes, testbed.platform()));
-      if (!why.empty()) fault("bytes", why);
+      const std::string why = testbed.why_impossible(CollectiveChoice{}.spec(kind, bytes, testbed.platform()));
+      faults.add_if(!why.empty(), "bytes", "{}", why);
     }
   }
-  return faults;
+  return faults.take();
 }
 
 Tuning tune(Testbed& testbed, const TuningQuestion& question, const Progress& progress, int jobs) {
@@ -354,13 +335,13 @@ Tuning tune(Testbed& testbed, const TuningQuestion& question, const Progress& pr
 }
 
 std::string rounded(sim::Bytes bytes) {
-  const auto [unit, name] = unit_of(bytes);
-  return fmt::format("{:.3g} {}", bytes / unit, name);
+  const sim::Unit& unit = unit_for(bytes);
+  return fmt::format("{:.3g} {}", bytes.value() / unit.factor, unit.name);
 }
 
 sim::Bytes to_two_digits(sim::Bytes bytes) {
-  const sim::Bytes unit = unit_of(bytes).size;
-  return std::stod(fmt::format("{:.2g}", bytes / unit)) * unit;
+  const double unit = unit_for(bytes).factor;
+  return sim::Bytes(std::stod(fmt::format("{:.2g}", bytes.value() / unit)) * unit);
 }
 
 std::vector<std::size_t> within_error(const Decision& decision, double error) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "sim/config/nearest_name.h"
-#include "study/work/choices.h"
 #include "study/work/operation.h"
 
 namespace c3sim::study {
@@ -15,18 +14,17 @@ constexpr std::int64_t most_drawn = 10'000;
 constexpr double largest_error = 1.0;
 
 std::vector<models::CollectiveKind> read_collectives(sim::Section& root) {
+  const std::vector<sim::Choice<models::CollectiveKind>> choices = sim::choices_of<models::CollectiveKind>();
+  constexpr auto name_of_choice = &sim::Choice<models::CollectiveKind>::first;
   std::vector<models::CollectiveKind> kinds;
-  std::vector<std::string> known;
-  for (const auto& [name, kind] : collective_choices()) known.emplace_back(name);
   for (const std::string& name : root.names("collectives")) {
-    const auto found = std::ranges::find(known, name);
-    if (found == known.end()) {
-      root.fault("collectives", "'" + name + "' is not known" + sim::name_hint(name, known));
+    const auto found = std::ranges::find(choices, name, name_of_choice);
+    if (found == choices.end()) {
+      root.fault("collectives", "'" + name + "' is not known" + sim::name_hint(name, choices, name_of_choice));
       continue;
     }
-    const auto kind = collective_choices()[static_cast<std::size_t>(found - known.begin())].second;
-    if (std::ranges::find(kinds, kind) != kinds.end()) root.fault("collectives", "'" + name + "' is named twice");
-    kinds.push_back(kind);
+    if (std::ranges::count(kinds, found->second) > 0) root.fault("collectives", "'" + name + "' is named twice");
+    kinds.push_back(found->second);
   }
   return kinds;
 }

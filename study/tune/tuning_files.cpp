@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <cctype>
 #include <cmath>
 #include <set>
@@ -35,6 +35,13 @@ std::vector<Range> ranges_of(const TunedDecisions& kind) {
   return ranges;
 }
 
+// A leaf of a tree in words: "bytes <= 33554432", "flops_per_byte > 12000".
+struct Leaf {
+  std::vector<std::string> conditions;
+  std::string choose;
+  std::size_t cases = 0;
+};
+
 std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform) {
   return fmt::format("Made by c3sim tune: {}, for {} with {} GPUs.", tuning.question.name, platform.name,
                      platform.gpus);
@@ -51,20 +58,26 @@ std::string type_name(const std::string& key) {
   return name;
 }
 
-void add_leaves(const TunedDecisions& kind, std::size_t place, std::vector<std::string>& conditions,
+// Of a node and what is below it, where these conditions hold.
+void add_leaves(const TunedDecisions& kind, const DecisionTree::Node& node, const std::vector<std::string>& conditions,
                 std::vector<Leaf>& leaves) {
-  const DecisionTree::Node& node = kind.tree.nodes()[place];
   const Alternatives& alternatives = kind.decisions.alternatives();
   if (!node.split) {
-    leaves.push_back({conditions, alternatives.names()[node.alternative], node.cases});
+    leaves.push_back({conditions, alternatives.all()[node.alternative].name, node.cases});
     return;
   }
   const std::string_view feature = alternatives.features()[node.split->feature].name;
-  for (const bool below : {true, false}) {
-    conditions.push_back(fmt::format("{} {} {}", feature, below ? "<=" : ">", node.split->threshold));
-    add_leaves(kind, below ? node.split->below : node.split->above, conditions, leaves);
-    conditions.pop_back();
+  for (const auto& [relation, place] : {std::pair("<=", node.split->below), {">", node.split->above}}) {
+    std::vector<std::string> longer = conditions;
+    longer.push_back(fmt::format("{} {} {}", feature, relation, node.split->threshold));
+    add_leaves(kind, kind.tree.nodes()[place], longer, leaves);
   }
+}
+
+std::vector<Leaf> leaves_of(const TunedDecisions& kind) {
+  std::vector<Leaf> leaves;
+  add_leaves(kind, kind.tree.nodes().front(), {}, leaves);
+  return leaves;
 }
 
 std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& platform) {
@@ -100,7 +113,7 @@ void add_code(const TunedDecisions& kind, std::size_t place, const std::string& 
   if (!node.split) {
     code +=
         fmt::format("{}return {}::{};  // {} case{}\n", indent, type,
-                    kind.decisions.alternatives().names()[node.alternative], node.cases, node.cases == 1 ? "" : "s");
+                    kind.decisions.alternatives().all()[node.alternative].name, node.cases, node.cases == 1 ? "" : "s");
     return;
   }
   const std::string_view feature = kind.decisions.alternatives().features()[node.split->feature].name;
@@ -113,14 +126,13 @@ void add_code(const TunedDecisions& kind, std::size_t place, const std::string& 
 
 // Features that are no parameters and that the tree looks at.
 std::string derived_features(const TunedDecisions& kind) {
-  const std::span<const SizeFeature> features = kind.decisions.alternatives().features();
   std::set<std::size_t> used;
   for (const DecisionTree::Node& node : kind.tree.nodes()) {
     if (node.split) used.insert(node.split->feature);
   }
   std::string code;
   for (const std::size_t place : used) {
-    const SizeFeature& feature = features[place];
+    const SizeFeature& feature = kind.decisions.alternatives().features()[place];
     if (feature.name != feature.expression) {
       code += fmt::format("  const double {} = {};  // {}\n", feature.name, feature.expression, feature.about);
     }
@@ -200,12 +212,6 @@ std::string tuner_file(const Tuning& tuning, const models::PlatformSpec& platfor
   return text;
 }
 
-std::string in_capitals(std::string_view text) {
-  std::string capitals;
-  for (const char c : text) capitals += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return capitals;
-}
-
 std::string environment(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::string text = fmt::format(
       "# {}\n# From how many bytes (whole array of one GPU) a collective alone is faster by copy engines than by "
@@ -213,8 +219,8 @@ std::string environment(const Tuning& tuning, const models::PlatformSpec& platfo
       "# Where predictions differ by less than {:.3g} % they do not decide.\n",
       title_of(tuning, platform), 100.0 * tuning.question.error);
   for (const EngineThreshold& one : tuning.thresholds) {
-    const std::string name =
-        fmt::format("SDMA_{}{}_MIN_BYTES", in_capitals(to_string(one.kind)), one.prelaunch ? "_PRELAUNCHED" : "");
+    const std::string name = boost::to_upper_copy(
+        fmt::format("SDMA_{}{}_MIN_BYTES", to_string(one.kind), one.prelaunch ? "_prelaunched" : ""));
     text += '\n';
     for (const EngineThreshold::Range& range : one.undecided) {
       text += fmt::format("# undecided from {} to {}\n", rounded(range.from), rounded(range.to));
@@ -225,20 +231,8 @@ std::string environment(const Tuning& tuning, const models::PlatformSpec& platfo
   return text;
 }
 
-std::string_view rccl_test(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_gather:
-      return "all_gather_perf";
-    case CollectiveKind::all_to_all:
-      return "alltoall_perf";
-    case CollectiveKind::all_reduce:
-      return "all_reduce_perf";
-    case CollectiveKind::reduce_scatter:
-      return "reduce_scatter_perf";
-    case CollectiveKind::broadcast:
-      return "broadcast_perf";
-  }
-  return "";
+std::string rccl_test(CollectiveKind kind) {
+  return kind == CollectiveKind::all_to_all ? "alltoall_perf" : fmt::format("{}_perf", to_string(kind));
 }
 
 constexpr std::string_view plan_command = "c3sim-measure --out pairs --pairs plan.csv";
@@ -254,30 +248,31 @@ std::string plan_row(const C3Trial& trial) {
                      engines ? (scenario.prelaunch ? "yes" : "no") : "");
 }
 
-// Of a pair whose fastest alternatives predictions cannot tell apart, those that nobody has measured, as rows of the
-// plan of c3sim-measure; empty where one alternative alone is fastest.
-std::vector<std::string> plan_rows(const PairAlternatives& pairs, const Decision& decision, double error) {
-  const std::vector<std::size_t> open = within_error(decision, error);
+// A pair whose fastest alternatives predictions cannot tell apart, and those of them that nobody has measured, as rows
+// of the plan of c3sim-measure.
+struct OpenPair {
+  std::string about;
   std::vector<std::string> rows;
-  for (const std::size_t i : open) {
-    if (open.size() > 1 && !decision.attempts[i].is_measured) {
-      rows.push_back(plan_row(pairs.trial_of(decision.sizes, i)));
-    }
-  }
-  return rows;
-}
-
-template <class Visit>
-void for_each_open_pair(const Tuning& tuning, const Visit& visit) {
+};
+std::vector<OpenPair> open_pairs(const Tuning& tuning) {
+  std::vector<OpenPair> all;
   for (const TunedDecisions& kind : tuning.kinds) {
     const auto* const pairs = dynamic_cast<const PairAlternatives*>(&kind.decisions.alternatives());
     if (pairs == nullptr) continue;
     for (const Decision& decision : kind.decisions.all()) {
-      if (decision.is_drawn) continue;
-      const std::vector<std::string> rows = plan_rows(*pairs, decision, tuning.question.error);
-      if (!rows.empty()) visit(*pairs, decision, rows);
+      const std::vector<std::size_t> open = within_error(decision, tuning.question.error);
+      if (decision.is_drawn || open.size() == 1) continue;
+      std::vector<std::string> rows;
+      for (const std::size_t i : open) {
+        if (!decision.attempts[i].is_measured) rows.push_back(plan_row(pairs->trial_of(decision.sizes, i)));
+      }
+      if (rows.empty()) continue;
+      all.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs->kind()), decision.name,
+                                 open.size(), rows.size()),
+                     std::move(rows)});
     }
   }
+  return all;
 }
 
 // What the test takes: whole elements for every GPU.
@@ -286,18 +281,7 @@ std::int64_t in_pages(double bytes) {
   return static_cast<std::int64_t>(std::max(1.0, std::round(bytes / page)) * page);
 }
 
-bool is_all_copies(CollectiveKind kind) {
-  return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all;
-}
-
 }  // namespace
-
-std::vector<Leaf> leaves_of(const TunedDecisions& kind) {
-  std::vector<Leaf> leaves;
-  std::vector<std::string> conditions;
-  add_leaves(kind, 0, conditions, leaves);
-  return leaves;
-}
 
 std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::vector<OpenQuestion> questions;
@@ -308,18 +292,14 @@ std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::Pla
       questions.push_back(
           {about + ": by kernels", fmt::format("{} -b {} -e {} -f 2 -g {}", rccl_test(one.kind), in_pages(from.value()),
                                                in_pages(to.value()), platform.gpus)});
-      if (!is_all_copies(one.kind)) continue;
+      if (one.kind != CollectiveKind::all_gather && one.kind != CollectiveKind::all_to_all) continue;
       // What engines do of it: one copy to each peer, all at once.
       questions.push_back({about + ": by engines",
                            fmt::format("USE_DMA_EXEC=1 NUM_GPU_DEVICES={} ./TransferBench a2a {}", platform.gpus,
                                        in_pages(std::sqrt(from.value() * to.value()) / platform.gpus))});
     }
   }
-  for_each_open_pair(tuning, [&](const PairAlternatives& pairs, const Decision& decision, const auto& rows) {
-    questions.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs.kind()),
-                                     decision.name, within_error(decision, tuning.question.error).size(), rows.size()),
-                         std::string(plan_command)});
-  });
+  for (OpenPair& pair : open_pairs(tuning)) questions.push_back({std::move(pair.about), std::string(plan_command)});
   return questions;
 }
 
@@ -332,9 +312,7 @@ std::vector<TextFile> tuning_files(const Tuning& tuning, const models::PlatformS
   }
   if (!tuning.thresholds.empty()) files.push_back({"environment.sh", environment(tuning, platform)});
   std::string plan(plan_heads);
-  for_each_open_pair(tuning, [&](const PairAlternatives&, const Decision&, const std::vector<std::string>& rows) {
-    for (const std::string& row : rows) plan += row;
-  });
+  for (const OpenPair& pair : open_pairs(tuning)) plan += fmt::format("{}", fmt::join(pair.rows, ""));
   std::string commands = fmt::format(
       "# {}\n# Runs that decide what predictions leave open; c3sim tune --measured reads what they print.\n",
       title_of(tuning, platform));

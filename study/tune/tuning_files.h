@@ -23,12 +23,4 @@ struct OpenQuestion {
 };
 std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform);
 
-// A leaf of a tree in words: "bytes <= 33554432, flops_per_byte > 12000".
-struct Leaf {
-  std::vector<std::string> conditions;
-  std::string choose;
-  std::size_t cases = 0;
-};
-std::vector<Leaf> leaves_of(const TunedDecisions& kind);
-
 }  // namespace c3sim::study

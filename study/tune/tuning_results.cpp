@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/report/table_of.h"
 #include "study/tune/tuning_files.h"
 
 namespace c3sim::study {
@@ -18,7 +19,7 @@ std::string names_of(const Alternatives& alternatives, std::vector<std::size_t> 
   const std::size_t count = places.size();
   places.resize(std::min(count, most_names));
   std::vector<std::string> names;
-  for (const std::size_t place : places) names.push_back(alternatives.names()[place]);
+  for (const std::size_t place : places) names.push_back(alternatives.all()[place].name);
   std::string text = fmt::format("{}", fmt::join(names, ", "));
   if (count > most_names) text += fmt::format(" and {} more", count - most_names);
   return text;
@@ -56,9 +57,9 @@ ResultTable choice_table(const Tuning& tuning, bool alone) {
       table.add_row(
           {alternatives.key(), is_of_gemms(alternatives) ? Cell(models::to_string(decision.sizes.gemm)) : Cell(),
            is_of_arrays(alternatives) ? Cell(static_cast<std::int64_t>(decision.sizes.bytes.value())) : Cell(),
-           alternatives.names()[best], sim::to_microseconds(decision.attempts[best].known()),
+           alternatives.all()[best].name, sim::to_microseconds(decision.attempts[best].known()),
            first.is_possible ? Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : Cell(),
-           alternatives.names()[ruled],
+           alternatives.all()[ruled].name,
            decision.attempts[ruled].is_possible ? Cell(100.0 * decision.regret(ruled)) : Cell(),
            names_of(alternatives, others), decision.attempts[best].is_measured});
     }
@@ -98,37 +99,28 @@ std::string ranges_in_words(const std::vector<EngineThreshold::Range>& ranges) {
 }
 
 ResultTable threshold_table(const Tuning& tuning) {
-  ResultTable table({{"collective", "collective", ""},
-                     {"prelaunched", "prelaunched", ""},
-                     {"engines_from_bytes", "engines faster from", "B", 0},
-                     {"undecided", "undecided", ""}});
-  for (const EngineThreshold& one : tuning.thresholds) {
-    table.add_row({std::string(to_string(one.kind)), one.prelaunch,
-                   one.from ? Cell(to_two_digits(*one.from).value()) : Cell(NoNumber{"never"}),
-                   ranges_in_words(one.undecided)});
-  }
-  return table;
+  using Of = const EngineThreshold&;
+  return table_of<EngineThreshold>(
+      tuning.thresholds,
+      {{{"collective", "collective", ""}, &EngineThreshold::kind},
+       {{"prelaunched", "prelaunched", ""}, &EngineThreshold::prelaunch},
+       {{"engines_from_bytes", "engines faster from", "B", 0},
+        [](Of one) { return one.from ? Cell(to_two_digits(*one.from).value()) : NoNumber{"never"}; }},
+       {{"undecided", "undecided", ""}, [](Of one) { return ranges_in_words(one.undecided); }}});
 }
 
 ResultTable line_table(const Tuning& tuning) {
-  ResultTable table({{"colltype", "collective", ""},
-                     {"minbytes", "from", "B"},
-                     {"maxbytes", "to", "B"},
-                     {"protocol", "protocol", ""},
-                     {"channels", "channels", ""}});
-  for (const TunerLine& line : tuning.lines) {
-    table.add_row({std::string(line.collective), static_cast<std::int64_t>(line.low),
-                   static_cast<std::int64_t>(line.high), std::string(line.protocol), std::int64_t{line.channels}});
-  }
-  return table;
+  return table_of<TunerLine>(tuning.lines, {{{"colltype", "collective", ""}, &TunerLine::collective},
+                                            {{"minbytes", "from", "B"}, &TunerLine::low},
+                                            {{"maxbytes", "to", "B"}, &TunerLine::high},
+                                            {{"protocol", "protocol", ""}, &TunerLine::protocol},
+                                            {{"channels", "channels", ""}, &TunerLine::channels}});
 }
 
 ResultTable question_table(const Tuning& tuning, const models::PlatformSpec& platform) {
-  ResultTable table({{"about", "undecided", ""}, {"command", "what would decide", ""}});
-  for (const OpenQuestion& question : open_questions(tuning, platform)) {
-    table.add_row({question.about, question.command});
-  }
-  return table;
+  return table_of<OpenQuestion>(open_questions(tuning, platform),
+                                {{{"about", "undecided", ""}, &OpenQuestion::about},
+                                 {{"command", "what would decide", ""}, &OpenQuestion::command}});
 }
 
 // The mean regret of every rule: of one kind of decisions after the other.
@@ -162,7 +154,7 @@ Chart means_chart(const TunedDecisions& kind) {
     for (const Decision& decision : kind.decisions.all()) {
       std::optional<std::size_t> best;
       for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-        const bool by_engines = alternatives.names()[i].starts_with("engines");
+        const bool by_engines = alternatives.all()[i].name.starts_with("engines");
         const bool counts = decision.attempts[i].time && by_engines == engines;
         if (counts && (!best || *decision.attempts[i].time < *decision.attempts[*best].time)) best = i;
       }
@@ -170,16 +162,11 @@ Chart means_chart(const TunedDecisions& kind) {
       const double time = sim::to_microseconds(*decision.attempts[*best].time);
       const double serial = sim::to_microseconds(decision.attempts.front().known());
       series.points.push_back({alternatives.features()[feature].of(decision.sizes), alone ? time : serial / time,
-                               fmt::format("{}: {}", decision.name, alternatives.names()[*best])});
+                               fmt::format("{}: {}", decision.name, alternatives.all()[*best].name)});
     }
     chart.series.push_back(std::move(series));
   }
   return chart;
-}
-
-const RuleRecord* find_rule(const TunedDecisions& kind, std::string_view name) {
-  const auto found = std::ranges::find(kind.rules, name, &RuleRecord::rule);
-  return found == kind.rules.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> sentences(const Tuning& tuning) {
@@ -193,7 +180,7 @@ std::vector<std::string> sentences(const Tuning& tuning) {
     std::string text =
         fmt::format("{}: {} loses {:.1f} % on average, {:.1f} % at worst", kind.decisions.alternatives().about(),
                     constant.rule, 100.0 * constant.mean_regret, 100.0 * constant.worst_regret);
-    if (const RuleRecord* const tree = find_rule(kind, "tree")) {
+    if (const auto tree = std::ranges::find(kind.rules, "tree", &RuleRecord::rule); tree != kind.rules.end()) {
       text += fmt::format(
           "; a rule on static sizes is as good as the best in {} of {} that it has not seen and loses "
           "{:.1f} %, {:.1f} % at worst",
@@ -217,7 +204,7 @@ Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platfor
   NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
   for (const TunedDecisions& kind : tuning.kinds) {
     rules.charts.push_back(regret_chart(kind));
-    const bool has_means = kind.decisions.alternatives().names().back().starts_with("engines");
+    const bool has_means = kind.decisions.alternatives().all().back().name.starts_with("engines");
     if (has_means) (is_of_gemms(kind.decisions.alternatives()) ? choices : alone).charts.push_back(means_chart(kind));
   }
   for (NamedTable* const table : {&choices, &alone, &rules}) {

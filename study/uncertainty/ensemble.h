@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "study/run/parallel.h"
@@ -39,6 +40,14 @@ class Ensemble {
   // times a factor, log-normal about 1, that is the same for all operations of one kind and size: how far the model is
   // off of that.
   std::unique_ptr<Testbed> member(std::size_t index) const;
+  // What `ask` says of each member, in their order, on `jobs` threads as for_each_index() has them.
+  template <class Ask>
+  auto ask_each(const Ask& ask, int jobs, const Progress& progress = {}) const {
+    std::vector<std::invoke_result_t<Ask, Testbed&>> answers(size());
+    for_each_index(
+        size(), [&](std::size_t index) { answers[index] = ask(*member(index)); }, progress, jobs);
+    return answers;
+  }
 
   // Why there is no interval, or fewer draws than asked for; empty where all is well.
   std::vector<std::string> warnings() const;

@@ -60,18 +60,6 @@ double nearest_spread(const models::PlatformSpec& platform, std::string_view wor
 
 }  // namespace
 
-std::string_view to_string(Fidelity fidelity) {
-  switch (fidelity) {
-    case Fidelity::calibrated:
-      return "calibrated";
-    case Fidelity::extrapolated:
-      return "extrapolated";
-    case Fidelity::assumed:
-      return "assumed";
-  }
-  return "";
-}
-
 std::string fitted_name_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
   const bool recommended = !copy.engine || *copy.engine == platform.gpu.sdma.recommended_engine(copy.from, copy.to);
   const bool between_gpus = copy.from != models::host_device && copy.to != models::host_device;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "models/platform/platform_spec.h"
+#include "sim/config/choice.h"
 #include "study/work/operation.h"
 
 namespace c3sim::study {
@@ -16,7 +17,8 @@ enum class Fidelity {
   assumed,       // no measurement of what does the work is behind it
 };
 
-std::string_view to_string(Fidelity fidelity);
+constexpr auto all_names(Fidelity) { return sim::names("calibrated", "extrapolated", "assumed"); }
+using sim::to_string;
 
 // Of a copy, a collective or a GEMM that has the node to itself. The sizes of a GEMM are those of its three matrices: a
 // thin one is far from what was measured, however long.

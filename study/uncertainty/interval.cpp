@@ -3,24 +3,19 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "study/uncertainty/quantile.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::study {
-
-namespace {
-
-double percentile(const std::vector<double>& sorted, double share) {
-  return value_at(sorted, share * static_cast<double>(sorted.size()) - 0.5);
-}
-
-}  // namespace
 
 std::optional<Interval> interval_of(std::vector<double> values) {
   constexpr double tail = 0.05;
   if (values.size() < fewest_draws) return std::nullopt;
   std::ranges::sort(values);
   if (values.front() == values.back()) return std::nullopt;
-  return Interval{percentile(values, tail), percentile(values, 1.0 - tail)};
+  const auto percentile = [&](double share) {
+    return value_at(values, share * static_cast<double>(values.size()) - 0.5);
+  };
+  return Interval{percentile(tail), percentile(1.0 - tail)};
 }
 
 }  // namespace c3sim::study

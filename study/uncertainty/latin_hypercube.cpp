@@ -24,10 +24,8 @@ std::mt19937_64 generator_of(std::uint64_t seed, std::string_view name) {
 Eigen::MatrixXd scores_of(const std::vector<std::vector<double>>& columns) {
   Eigen::MatrixXd scores(columns.front().size(), columns.size());
   for (Eigen::Index c = 0; c < scores.cols(); ++c) {
-    const std::vector<double>& column = columns[static_cast<std::size_t>(c)];
-    for (Eigen::Index row = 0; row < scores.rows(); ++row) {
-      scores(row, c) = normal_quantile(column[static_cast<std::size_t>(row)]);
-    }
+    const Eigen::Map<const Eigen::VectorXd> column(columns[static_cast<std::size_t>(c)].data(), scores.rows());
+    scores.col(c) = column.unaryExpr(&normal_quantile);
   }
   return scores;
 }
@@ -65,9 +63,7 @@ void correlate(std::vector<std::vector<double>>& columns, const std::vector<std:
   const Eigen::Index dimensions = scores.cols();
   Eigen::MatrixXd target(dimensions, dimensions);
   for (Eigen::Index row = 0; row < dimensions; ++row) {
-    for (Eigen::Index c = 0; c < dimensions; ++c) {
-      target(row, c) = matrix[static_cast<std::size_t>(row)][static_cast<std::size_t>(c)];
-    }
+    target.row(row) = Eigen::Map<const Eigen::RowVectorXd>(matrix[static_cast<std::size_t>(row)].data(), dimensions);
   }
   // Fewer draws than dimensions cannot be freed of what correlates by chance.
   const Eigen::LLT<Eigen::MatrixXd> by_chance(scores.transpose() * scores);

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "sim/check.h"
-#include "sim/config/config_number.h"
+#include "sim/config/quantity_text.h"
 #include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::study {
@@ -19,9 +19,10 @@ constexpr std::string_view bytes_unit = "B";
 
 // In base units. The text was read before.
 double number_of(const std::string& text, const std::string& unit) {
-  const std::optional<sim::Dimension> dimension = sim::dimension_of_unit(unit);
-  const auto form = dimension ? sim::quantity_form(*dimension) : sim::plain_form();
-  const sim::Parsed<double> parsed = form.parse(sim::trimmed(text));
+  const sim::Unit* const known = sim::unit_of(unit);
+  const std::string_view bare = sim::trimmed(text);
+  const sim::Parsed<double> parsed =
+      known == nullptr ? sim::parse_number(bare) : sim::parse_quantity(bare, known->dimension);
   SIM_CHECK(parsed.error.empty());
   return parsed.value;
 }

@@ -5,11 +5,11 @@
 #include <array>
 #include <utility>
 
+#include "sim/overloaded.h"
+
 namespace c3sim::study {
 
 namespace {
-
-std::string words(const models::GemmShape& shape) { return "gemm " + models::to_string(shape); }
 
 std::string words(const models::CollectiveSpec& spec) {
   std::string text(models::to_string(spec.backend));
@@ -39,24 +39,19 @@ std::string words(const models::SdmaCopySpec& copy) {
   return text;
 }
 
-std::string words(const models::SdmaPacketList& list) { return models::to_string(list); }
-
-std::string words(const models::ElementwiseSpec& spec) { return "kernel: " + models::to_string(spec); }
-
-std::string words(const models::RemoteKernelSpec& spec) { return "kernel: " + models::to_string(spec); }
-
-std::string words(const models::AttentionShape& shape) { return models::to_string(shape); }
-
-std::string words(const models::FusedSpec& spec) { return models::to_string(spec); }
-
-std::string words(const DelaySpec& spec) { return "delay of " + sim::to_string(spec.time); }
-
-std::string words(const HostWorkSpec& spec) { return "host work of " + sim::to_string(spec.time); }
-
 }  // namespace
 
 std::string to_string(const Work& work) {
-  return std::visit([](const auto& kind) { return words(kind); }, work);
+  return std::visit(
+      sim::Overloaded{[](const models::GemmShape& shape) { return "gemm " + models::to_string(shape); },
+                      [](const models::CollectiveSpec& spec) { return words(spec); },
+                      [](const models::SdmaCopySpec& copy) { return words(copy); },
+                      [](const models::ElementwiseSpec& spec) { return "kernel: " + models::to_string(spec); },
+                      [](const models::RemoteKernelSpec& spec) { return "kernel: " + models::to_string(spec); },
+                      [](const DelaySpec& spec) { return "delay of " + sim::to_string(spec.time); },
+                      [](const HostWorkSpec& spec) { return "host work of " + sim::to_string(spec.time); },
+                      [](const auto& other) { return models::to_string(other); }},
+      work);
 }
 
 std::string name_of(models::Backend backend) {
@@ -103,13 +98,7 @@ sim::Bytes stored_by(const Work& work) {
 
 Operation operation_of(Work work, models::CuMask mask, std::string stream) {
   std::string name = to_string(work);
-  return {.name = std::move(name),
-          .work = std::move(work),
-          .gpus = {},
-          .mask = mask,
-          .priority = 0,
-          .stream = std::move(stream),
-          .after = {}};
+  return {.name = std::move(name), .work = std::move(work), .mask = mask, .stream = std::move(stream), .after = {}};
 }
 
 }  // namespace c3sim::study

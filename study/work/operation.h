@@ -107,6 +107,7 @@ struct Operation {
   std::vector<std::size_t> after;  // places in the schedule, all before its own
   std::optional<StoredRange> stored{};  // of one in `after`, all that is waited for
   sim::Time delay{0};                   // between the last end in `after`, or the start of the run, and its launch
+  auto operator<=>(const Operation&) const = default;
 };
 
 using Schedule = std::vector<Operation>;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <set>
 #include <utility>
 
 namespace c3sim::study {
@@ -61,15 +62,12 @@ void OperationGraph::add(GraphNode node, const std::vector<Wait>& waits) {
 }
 
 void OperationGraph::join(const std::string& stream, const std::vector<int>& gpus, std::size_t first) {
-  std::vector<bool> waited_for(nodes_.size() - first, false);
+  std::set<std::size_t> last;  // that none behind them waits for
   for (std::size_t place = first; place < nodes_.size(); ++place) {
-    for (const std::size_t earlier : nodes_[place].inner) waited_for[earlier - first] = true;
+    last.insert(place);
+    for (const std::size_t earlier : nodes_[place].inner) last.erase(earlier);
   }
-  std::vector<std::size_t> last;
-  for (std::size_t place = first; place < nodes_.size(); ++place) {
-    if (!waited_for[place - first]) last.push_back(place);
-  }
-  for (const int gpu : gpus) ends_[{stream, gpu}] = last;
+  for (const int gpu : gpus) ends_[{stream, gpu}].assign(last.begin(), last.end());
 }
 
 std::vector<std::size_t> OperationGraph::meant(const GraphNode& node, const Wait& wait) const {

@@ -62,9 +62,7 @@ const ElementwiseOperator* find_operator(std::span<const ElementwiseOperator> op
 }
 
 std::string operator_hint(std::span<const ElementwiseOperator> operators, std::string_view name) {
-  std::vector<std::string> known;
-  for (const ElementwiseOperator& one : operators) known.push_back(one.name);
-  return sim::name_hint(name, known);
+  return sim::name_hint(name, operators, &ElementwiseOperator::name);
 }
 
 std::int64_t parse_elements(std::string_view text) {

@@ -14,26 +14,25 @@ sim::Bytes bytes_of_piece(sim::Bytes whole, const Piece& piece) {
   return sim::Bytes(static_cast<double>(piece_of(static_cast<std::int64_t>(whole.value()), piece.count, piece.index)));
 }
 
-// What is counted out to the pieces; 0 of work that is not cut.
-double units_of(const Work& work, CutAxis axis) {
+// What is counted out to the pieces; nothing of work that is not cut.
+struct Units {
+  double count = 0.0;
+  const char* name = "bytes for each GPU";
+};
+Units units_of(const Work& work, CutAxis axis) {
   return std::visit(
-      sim::Overloaded{[&](const models::GemmShape& shape) {
-                        return static_cast<double>(axis == CutAxis::tokens ? shape.n : shape.k);
-                      },
-                      [](const models::CollectiveSpec& spec) { return spec.bytes.value() / spec.gpus; },
-                      [](const models::SdmaCopySpec& copy) {
-                        return copy.submit ? static_cast<double>(copy.copies) : copy.bytes.value();
-                      },
-                      [](const models::ElementwiseSpec& spec) { return std::max(spec.read, spec.written).value(); },
-                      [](const auto&) { return 0.0; }},
+      sim::Overloaded{
+          [&](const models::GemmShape& shape) {
+            return axis == CutAxis::tokens ? Units{static_cast<double>(shape.n), "tokens (n)"}
+                                           : Units{static_cast<double>(shape.k), "steps of the contraction (k)"};
+          },
+          [](const models::CollectiveSpec& spec) { return Units{spec.bytes.value() / spec.gpus}; },
+          [](const models::SdmaCopySpec& copy) {
+            return copy.submit ? Units{static_cast<double>(copy.copies), "blocks"} : Units{copy.bytes.value()};
+          },
+          [](const models::ElementwiseSpec& spec) { return Units{std::max(spec.read, spec.written).value()}; },
+          [](const auto&) { return Units{}; }},
       work);
-}
-
-std::string unit_of(const Work& work, CutAxis axis) {
-  const auto* const copy = std::get_if<models::SdmaCopySpec>(&work);
-  if (copy != nullptr && copy->submit) return "blocks";
-  if (!std::holds_alternative<models::GemmShape>(work)) return "bytes for each GPU";
-  return axis == CutAxis::tokens ? "tokens (n)" : "steps of the contraction (k)";
 }
 
 }  // namespace
@@ -44,10 +43,10 @@ std::int64_t piece_of(std::int64_t whole, std::int64_t count, std::int64_t index
 
 std::string why_uncut(const Work& work, const Piece& piece) {
   if (piece.count == 1) return {};
-  const double units = units_of(work, piece.axis);
-  if (units == 0.0) return "only a gemm, a collective, a copy and a kernel can be cut into pieces";
-  if (units >= static_cast<double>(piece.count)) return {};
-  return fmt::format("{} pieces cannot be had of {:.0f} {}", piece.count, units, unit_of(work, piece.axis));
+  const Units units = units_of(work, piece.axis);
+  if (units.count == 0.0) return "only a gemm, a collective, a copy and a kernel can be cut into pieces";
+  if (units.count >= static_cast<double>(piece.count)) return {};
+  return fmt::format("{} pieces cannot be had of {:.0f} {}", piece.count, units.count, units.name);
 }
 
 Work piece_of(const Work& work, const Piece& piece) {

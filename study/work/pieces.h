@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/config/choice.h"
 #include "study/work/operation.h"
 
 namespace c3sim::study {
 
 // Along what work is cut: tokens (n of a GEMM, and what carries them) or the contraction (k).
 enum class CutAxis { tokens, contraction };
+constexpr auto all_names(CutAxis) { return sim::names("tokens", "contraction"); }
 
 // Piece `index` of `count`.
 struct Piece {

@@ -12,7 +12,7 @@
 #include "models/collectives/collective.h"
 #include "models/platform/gemm_shape.h"
 #include "models/platform/platform_spec.h"
-#include "study/work/choices.h"
+#include "sim/config/choice.h"
 
 namespace c3sim::study {
 
@@ -28,18 +28,30 @@ enum class Strategy {
   conccl_rp,  // conccl, and one CU of every XCD kept from GEMMs that are memory-bound, or scenario.reserved from any
 };
 
-std::string_view to_string(Strategy strategy);
-std::span<const Strategy> all_strategies();         // in the order above
-std::span<const Strategy> all_kernel_strategies();  // that c3_best is the best of
+constexpr auto all_names(Strategy) {
+  return sim::names("serial", "c3_base", "c3_sp", "c3_rp", "c3_sp_rp", "c3_best", "heuristic", "conccl", "conccl_rp");
+}
+using sim::to_string;
+inline std::span<const Strategy> all_strategies() {
+  static constexpr auto all = sim::all_of<Strategy>();
+  return all;
+}
+// Those that c3_best is the best of.
+inline std::span<const Strategy> all_kernel_strategies() {
+  using enum Strategy;
+  static constexpr std::array kernels{c3_base, c3_sp, c3_rp, c3_sp_rp};
+  return kernels;
+}
 
 // Which reservations of CUs c3_rp and c3_sp_rp try: those of the paper, or none and every other that there is.
 enum class Splits { paper, fine };
-std::string_view to_string(Splits splits);
+constexpr auto all_names(Splits) { return sim::names("paper", "fine"); }
 
 // Whether the GPUs of a benchmark wait for each other before each step. Without, they drift apart as their GEMMs
 // differ, and a collective that is over before its GEMM does not hold them together: its channels wait on their CUs for
 // those of GPUs that are late, by up to what is left of the GEMM.
 enum class Barrier { each, none };
+constexpr auto all_names(Barrier) { return sim::names("each", "none"); }
 
 struct Scenario {
   std::string name;
@@ -78,11 +90,5 @@ struct Scenario {
 };
 
 enum class LaunchOrder { gemm_first, collective_first };
-
-inline std::vector<Choice<Strategy>> strategy_choices() { return choices_of(all_strategies()); }
-inline std::vector<Choice<Splits>> split_choices() {
-  return choices_of<Splits>(std::array{Splits::paper, Splits::fine});
-}
-inline std::vector<Choice<Barrier>> barrier_choices() { return {{"each", Barrier::each}, {"none", Barrier::none}}; }
 
 }  // namespace c3sim::study

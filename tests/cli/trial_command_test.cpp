@@ -140,7 +140,13 @@ TEST(TrialCommand, OfAPair) {
 TEST(KernelCommand, RefusesWordsOfAttentionForOtherOperators) {
   const Answer answer = run_cli({"kernel", "--operator", "add", "--elements", "8", "--kv-heads", "3"});
   EXPECT_EQ(answer.code, ExitCode::users_fault);
-  EXPECT_THAT(answer.err, HasSubstr("--kv-heads: is of --operator attention alone"));
+  EXPECT_THAT(answer.err, testing::HasSubstr("--kv-heads: is of --operator attention alone"));
+}
+
+TEST(KernelCommand, SaysWhatIsMissingOfAKernelThatReachesIntoOthers) {
+  const Answer answer = run_cli({"kernel", "--gpu", "gpu0", "--peers", "gpu1"});
+  EXPECT_EQ(answer.code, ExitCode::users_fault);
+  EXPECT_THAT(answer.err, testing::HasSubstr("--bytes: is missing: --gpu reaches into --peers, --bytes of each"));
 }
 
 }  // namespace

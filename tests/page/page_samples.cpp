@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "sim/config/output_file.h"
 #include "study/report/html_file.h"
 #include "study/report/page.h"
 #include "study/report/results_page.h"
@@ -220,7 +221,10 @@ int main(int argc, char** argv) {
   }
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
-  c3sim::study::write_page(c3sim::study::charts_page(), folder / "charts.html");
-  c3sim::study::write_page(c3sim::study::table_page(), folder / "table.html");
-  c3sim::study::write_page(c3sim::study::hostile_page(), folder / "hostile.html");
+  const auto write = [&folder](const char* name, const c3sim::study::Page& page) {
+    c3sim::sim::write_file(folder / name, to_html(page));
+  };
+  write("charts.html", c3sim::study::charts_page());
+  write("table.html", c3sim::study::table_page());
+  write("hostile.html", c3sim::study::hostile_page());
 }

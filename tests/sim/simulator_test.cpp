@@ -318,6 +318,34 @@ TEST(SimulatorErrors, AWaitThatEndsTwiceIsRefused) {
   EXPECT_NE(message_of([&] { simulator.run(); }).find("a wait ends once"), std::string::npos);
 }
 
+struct Ticker {
+  static Task<> tick(Simulator& simulator, int times) {
+    for (int i = 0; i < times; ++i) co_await simulator.delay(Time(1));
+  }
+};
+
+// Nobody is asked in a short run; a long one ends where somebody says so, and goes on where nobody does.
+TEST(Simulator, EndsWhereItsThreadIsInterrupted) {
+  struct Enough {};
+  int asked = 0;
+  Simulator shorter;
+  Simulator simulator;
+  {
+    const Interruption interruption([&asked] {
+      if (++asked == 2) throw Enough();
+    });
+    shorter.spawn("ticker", Ticker::tick(shorter, 100));
+    shorter.run();
+    EXPECT_EQ(asked, 0);
+    simulator.spawn("ticker", Ticker::tick(simulator, 100'000));
+    EXPECT_THROW(simulator.run(), Enough);
+    EXPECT_LT(simulator.now(), Time(10'000));
+  }
+  simulator.run();
+  EXPECT_EQ(simulator.now(), Time(100'000));
+  EXPECT_EQ(asked, 2);
+}
+
 // However delays are drawn, wake-ups are in order of time, and of spawning among equals.
 RC_GTEST_PROP(SimulatorProperty, ProcessesWakeInOrderOfTimeThenSpawning, ()) {
   struct Sleeper {

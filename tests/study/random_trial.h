@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "study/ask/trial.h"
-#include "study/work/choices.h"
 
 namespace c3sim::study {
 
@@ -18,7 +17,7 @@ T any_of(std::initializer_list<T> values) {
 }
 
 template <class T>
-T any_choice(const std::vector<Choice<T>>& choices) {
+T any_choice(const std::vector<sim::Choice<T>>& choices) {
   return (*rc::gen::elementOf(choices)).second;
 }
 
@@ -37,15 +36,15 @@ inline sim::Time any_pause() {
 
 inline models::CollectiveSpec any_collective() {
   models::CollectiveSpec spec;
-  spec.kind = any_choice(collective_choices());
-  spec.backend = any_choice(backend_choices());
+  spec.kind = any_choice(sim::choices_of<models::CollectiveKind>());
+  spec.backend = any_choice(sim::choices_of<models::Backend>());
   spec.bytes = any_bytes();
   spec.gpus = any_of({0, 2, 8});
   spec.cus = maybe_count();
   spec.channels = maybe_count();
   spec.graph = any_of({0, 1}) == 1;
   if (models::by_kernels(spec.backend)) return spec;  // the rest is about engines
-  spec.variant = any_choice(variant_choices());
+  spec.variant = any_choice(sim::choices_of<models::SdmaVariant>());
   spec.prelaunch = any_of({0, 1}) == 1;
   spec.engines = any_of({1, 2, 4});
   using models::HostThreads;
@@ -71,15 +70,15 @@ inline StreamTrial any_stream() { return {any_of({0, 1, 2}), any_of({1, 2}), any
 inline C3Trial any_c3() {
   C3Trial trial;  // a scenario's name is for people
   trial.scenario.gemm = any_shape();
-  trial.scenario.collective = any_choice(collective_choices());
+  trial.scenario.collective = any_choice(sim::choices_of<models::CollectiveKind>());
   trial.scenario.bytes = any_bytes();
   trial.scenario.channels = maybe_count();
   trial.scenario.reserved = maybe_count();
   trial.scenario.delay = any_pause();
-  trial.strategy = any_choice(strategy_choices());
+  trial.strategy = any_choice(sim::choices_of<Strategy>());
   trial.scenario.barrier = *rc::gen::element(Barrier::each, Barrier::none);
-  trial.scenario.kernels = any_choice(backend_choices());
-  trial.scenario.variant = any_choice(variant_choices());
+  trial.scenario.kernels = any_choice(sim::choices_of<models::Backend>());
+  trial.scenario.variant = any_choice(sim::choices_of<models::SdmaVariant>());
   trial.scenario.prelaunch = *rc::gen::arbitrary<bool>();
   return trial;
 }
@@ -116,7 +115,7 @@ inline Trial any_trial() {
       return trial;
     }
     default:
-      return DependentTrial{any_shape(), any_choice(choices_of(all_dependent_schedules()))};
+      return DependentTrial{any_shape(), any_choice(sim::choices_of(all_dependent_schedules()))};
   }
 }
 

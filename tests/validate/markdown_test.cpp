@@ -1,5 +1,3 @@
-#include "validate/markdown.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <sstream>
 
 #include "tests/validate/cases.h"
+#include "validate/report.h"
 
 namespace c3sim::validate {
 namespace {

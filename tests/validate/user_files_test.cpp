@@ -9,7 +9,7 @@
 #include "sim/config/csv_file.h"
 #include "tests/validate/libraries.h"
 #include "validate/report.h"
-#include "validate/suite_data.h"
+#include "validate/suite.h"
 
 namespace c3sim::validate {
 namespace {

@@ -55,7 +55,7 @@ TEST_F(SuiteValidation, AreAllComparedWhereNoneIsNamed) {
 }
 
 TEST_F(SuiteValidation, AreListedWithTheirQuestions) {
-  const std::vector<Heading> headings = suites_of(folder_.library());
+  const std::vector<Suite> headings = read_suites(folder_.library(), {});
   ASSERT_THAT(headings, SizeIs(2));
   EXPECT_EQ(headings[0].name, "gemms");
   EXPECT_EQ(headings[0].title, "T");

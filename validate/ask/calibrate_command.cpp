@@ -8,22 +8,19 @@
 #include "study/report/results_page.h"
 #include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
-#include "validate/suite_data.h"
 
 namespace c3sim::validate {
 
 namespace {
 
-constexpr auto calibrate_examples =
-    "Examples:\n"
-    "  c3sim calibrate h200 --platform h200 --out fitted.yaml\n"
-    "  c3sim calibrate gemms.csv collectives.csv --platform mi300x --out mine.yaml --report mine\n"
-    "Suites are those of c3sim validate --list. Parameters of kind fitted that the measurements show are fitted "
-    "within\n"
-    "their ranges, and get a standard error; everything else, comments included, stays as the platform file has it.\n"
-    "Rows marked predict are left out, concurrent runs are rejected. What the platform stands on (base) is fitted,\n"
-    "too, and written into the new file; what --set gives is written there and not fitted. Takes seconds for a table\n"
-    "of copies, about a minute of two cores for the whole suite h200; a terminal shows how far it is.";
+constexpr auto calibrate_examples = R"(Examples:
+  c3sim calibrate h200 --platform h200 --out fitted.yaml
+  c3sim calibrate gemms.csv collectives.csv --platform mi300x --out mine.yaml --report mine
+Suites are those of c3sim validate --list. Parameters of kind fitted that the measurements show are fitted within
+their ranges, and get a standard error; everything else, comments included, stays as the platform file has it.
+Rows marked predict are left out, concurrent runs are rejected. What the platform stands on (base) is fitted,
+too, and written into the new file; what --set gives is written there and not fitted. Takes seconds for a table
+of copies, about a minute of two cores for the whole suite h200; a terminal shows how far it is.)";
 
 std::vector<calibrate::Reading> readings_of(const study::Request& request, const Library& library,
                                             const std::filesystem::path& base) {
@@ -44,7 +41,7 @@ std::vector<calibrate::Reading> readings_of(const study::Request& request, const
     calibrate::MeasurementFiles own = calibrate::read_measurement_files(
         reader_of_everything(library), paths, [&target](const calibrate::Reading&) { return target; });
     for (calibrate::Reading& reading : own.readings) {
-      for (const sim::Fault& remark : reading.remarks) request.warn(calibrate::in_words(remark));
+      for (const sim::Fault& remark : reading.remarks) request.warn(sim::in_words(remark));
       files.push_back(calibrate::admit_to_fit(std::move(reading)));
     }
     for (const sim::Fault& fault : own.unreadable) {

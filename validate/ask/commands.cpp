@@ -4,18 +4,8 @@
 
 #include "study/sweep/sweep_command.h"
 #include "study/work/config_folders.h"
-#include "validate/suite_data.h"
 
 namespace c3sim::validate {
-
-namespace {
-
-study::Platform read_named(const std::string& name, const std::vector<std::string>& assignments) {
-  const std::vector<std::filesystem::path> folders = study::config_folders();
-  return study::read_platform(study::find_platform(name, "--platform", folders), assignments, folders);
-}
-
-}  // namespace
 
 std::vector<study::Command> all_commands() {
   return {study::c3_command(),    study::gemm_command(),   study::collective_command(),
@@ -46,7 +36,7 @@ Library library_of(const study::Request& request, study::Arguments& arguments) {
     const auto platforms = [without](const Machine& machine) {
       std::vector<std::string> assignments = machine.assignments;
       assignments.insert(assignments.end(), machine.changes.begin(), machine.changes.end());
-      return study::beside(read_named(machine.platform, assignments), {.without = without});
+      return study::beside(platform_named(machine.platform, assignments), {.without = without});
     };
     return {data / "reference",
             data / "suites",
@@ -62,16 +52,17 @@ Library library_of(const study::Request& request, study::Arguments& arguments) {
                            "C3SIM_CONFIGS to the folder configs of a source tree"}});
 }
 
-std::string platform_text(const std::string& name, const std::vector<std::string>& assignments) {
-  return read_named(name, assignments).resolved;
+study::Platform platform_named(const std::string& name, const std::vector<std::string>& assignments) {
+  const std::vector<std::filesystem::path> folders = study::config_folders();
+  return study::read_platform(study::find_platform(name, "--platform", folders), assignments, folders);
 }
 
 SuitesAndFiles suites_and_files(const Library& library, const std::vector<std::string>& names) {
   SuitesAndFiles sorted;
-  const std::vector<Heading> known = suites_of(library);
+  const std::vector<Suite> known = read_suites(library, calibrate::Reader(library.formats));
   for (const std::string& name : names) {
     std::error_code absent;
-    const bool is_suite = std::ranges::find(known, name, &Heading::name) != known.end();
+    const bool is_suite = std::ranges::find(known, name, &Suite::name) != known.end();
     const bool is_file = name.find_first_of("/.") != std::string::npos || std::filesystem::exists(name, absent);
     if (!is_suite && is_file) {
       sorted.files.emplace_back(name);

@@ -26,8 +26,8 @@ std::vector<study::Option> validation_options();
 // validate. Checks the shared options and throws what `arguments` has gathered.
 Library library_of(const study::Request& request, study::Arguments& arguments);
 
-// The platform file as resolved with these assignments.
-std::string platform_text(const std::string& name, const std::vector<std::string>& assignments);
+// The platform of that name, or file, with these assignments. Throws sim::ConfigError.
+study::Platform platform_named(const std::string& name, const std::vector<std::string>& assignments);
 
 // Names of suites are suites; others that are files, or look like it, are files; the rest are suites that there are
 // not.

@@ -1,42 +1,36 @@
+#include <algorithm>
 #include <iterator>
 
 #include "calibrate/measurement_files.h"
 #include "calibrate/replay/profile_report.h"
 #include "validate/ask/commands.h"
-#include "validate/suite_data.h"
 
 namespace c3sim::validate {
 
 namespace {
 
-constexpr auto read_examples =
-    "Examples:\n"
-    "  c3sim read all_reduce.log p2p.csv            what was run, how large, how often; what is left out, and why\n"
-    "  c3sim read gemms.txt --rows                  every measurement\n"
-    "  c3sim read *.csv --rows --format csv         the same for programs\n"
-    "  c3sim read trace.json.gz nccl.json           compressed by gzip or not; each for the GPU that it names\n"
-    "  c3sim read nccl.json --platform h200         of a file that names none; mi300x unless given\n"
-    "Read are rccl-tests and nccl-tests (text, JSON), TransferBench (text, CSV), hipblaslt-bench, rocblas-bench,\n"
-    "BabelStream (text, CSV), rocprofv3 (kernel and memory copy traces, counters), traces of PyTorch's profiler, and\n"
-    "tables whose columns carry their unit (time_us). What a trace tells by the name of a kernel alone, a list "
-    "labels.csv\n"
-    "beside it says: file,name,trial,fields with lines such as trace.csv,Cijk_*,gemm,gemm=8192x8192x8192.\n"
-    "The exit code is 2 where a file is not there or no measurement is left; rows that are at fault are warnings "
-    "otherwise.";
+constexpr auto read_examples = R"(Examples:
+  c3sim read all_reduce.log p2p.csv            what was run, how large, how often; what is left out, and why
+  c3sim read gemms.txt --rows                  every measurement
+  c3sim read *.csv --rows --format csv         the same for programs
+  c3sim read trace.json.gz nccl.json           compressed by gzip or not; each for the GPU that it names
+  c3sim read nccl.json --platform h200         of a file that names none; mi300x unless given
+Read are rccl-tests and nccl-tests (text, JSON), TransferBench (text, CSV), hipblaslt-bench, rocblas-bench,
+BabelStream (text, CSV), rocprofv3 (kernel and memory copy traces, counters), traces of PyTorch's profiler, and
+tables whose columns carry their unit (time_us). What a trace tells by the name of a kernel alone, a list labels.csv
+beside it says: file,name,trial,fields with lines such as trace.csv,Cijk_*,gemm,gemm=8192x8192x8192.
+The exit code is 2 where a file is not there or no measurement is left; rows that are at fault are warnings otherwise.)";
 
-// Before all else what each profiler's trace says of its GPU. Returns whether there is any.
-bool add_profiles(const calibrate::MeasurementFiles& files, study::Results& results) {
+// What each profiler's trace says of its GPU, and what to beware of in it.
+std::vector<study::NamedTable> tables_of_profiles(const calibrate::MeasurementFiles& files,
+                                                  std::vector<std::string>& warnings) {
   std::vector<study::NamedTable> tables;
   for (const calibrate::Reading& reading : files.readings) {
     if (!reading.profile) continue;
-    for (study::NamedTable& table : calibrate::profile_tables(*reading.profile)) tables.push_back(std::move(table));
-    for (std::string& warning : calibrate::profile_warnings(*reading.profile))
-      results.warnings.push_back(std::move(warning));
+    std::ranges::move(calibrate::profile_tables(*reading.profile), std::back_inserter(tables));
+    std::ranges::move(calibrate::profile_warnings(*reading.profile), std::back_inserter(warnings));
   }
-  const bool tells = !tables.empty();
-  results.tables.insert(results.tables.begin(), std::make_move_iterator(tables.begin()),
-                        std::make_move_iterator(tables.end()));
-  return tells;
+  return tables;
 }
 
 study::Results answer_read(study::Request& request) {
@@ -50,8 +44,12 @@ study::Results answer_read(study::Request& request) {
       calibrate::read_measurement_files(reader_of_everything(library), paths,
                                         [&](const auto& reading) { return screened_for(reading, library, asked, {}); });
   study::Results results = calibrate::report(files, request.says("rows"));
-  const bool tells = add_profiles(files, results);
-  if (!tells && !files.is_usable()) request.fault_behind({"FILE", "", "no measurement is left that can be used"});
+  std::vector<study::NamedTable> tables = tables_of_profiles(files, results.warnings);
+  if (tables.empty() && !files.is_usable()) {
+    request.fault_behind({"FILE", "", "no measurement is left that can be used"});
+  }
+  std::ranges::move(results.tables, std::back_inserter(tables));  // behind all that traces say
+  results.tables = std::move(tables);
   return results;
 }
 

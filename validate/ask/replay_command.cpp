@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "calibrate/measurement_files.h"
 #include "calibrate/readers/profile_reading.h"
@@ -11,8 +10,6 @@
 #include "calibrate/replay/replay_report.h"
 #include "sim/config/output_file.h"
 #include "study/ask/answers.h"
-#include "study/run/parallel.h"
-#include "study/work/choices.h"
 #include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 
@@ -20,24 +17,19 @@ namespace c3sim::validate {
 
 namespace {
 
-constexpr auto replay_examples =
-    "Examples:\n"
-    "  c3sim replay trace.json.gz                          the same again: how well the model meets it\n"
-    "  c3sim replay trace.json --collectives sdma          its collectives on copy engines instead\n"
-    "  c3sim replay trace.json --channels 16 --set fabric.link_rate='64 GB/s'\n"
-    "  c3sim replay trace.json --without communication     how fast it could be\n"
-    "  c3sim replay rank0.json rank1.json                  of several ranks, whose last to come tells what waiting is\n"
-    "  c3sim replay kernel_trace.csv memory_copy_trace.csv hip_api_trace.csv --platform mi300x\n"
-    "  c3sim replay trace.json --split 4                   collectives and what computes around them in four parts\n"
-    "  c3sim replay trace.json --collectives sdma --out out/replay       with a page of both timelines\n"
-    "Read are traces of PyTorch's profiler (export_chrome_trace), and of rocprofv3 the CSV traces of one run "
-    "(kernels,\n"
-    "copies, calls of HIP), compressed by gzip or not. Computation keeps its "
-    "traced\n"
-    "time, less what the model says that collectives beside it cost it, and gets back what is beside it now; the host "
-    "keeps\n"
-    "its own; collectives are simulated. The time of one beyond the model's is taken for waiting for other GPUs, and "
-    "stays.";
+constexpr auto replay_examples = R"(Examples:
+  c3sim replay trace.json.gz                          the same again: how well the model meets it
+  c3sim replay trace.json --collectives sdma          its collectives on copy engines instead
+  c3sim replay trace.json --channels 16 --set fabric.link_rate='64 GB/s'
+  c3sim replay trace.json --without communication     how fast it could be
+  c3sim replay rank0.json rank1.json                  of several ranks, whose last to come tells what waiting is
+  c3sim replay kernel_trace.csv memory_copy_trace.csv hip_api_trace.csv --platform mi300x
+  c3sim replay trace.json --split 4                   collectives and what computes around them in four parts
+  c3sim replay trace.json --collectives sdma --out out/replay       with a page of both timelines
+Read are traces of PyTorch's profiler (export_chrome_trace), and of rocprofv3 the CSV traces of one run (kernels,
+copies, calls of HIP), compressed by gzip or not. Computation keeps its traced
+time, less what the model says that collectives beside it cost it, and gets back what is beside it now; the host keeps
+its own; collectives are simulated. The time of one beyond the model's is taken for waiting for other GPUs, and stays.)";
 
 struct Replaying {
   calibrate::ByWhat by_what;
@@ -48,7 +40,7 @@ Replaying replaying_of(const study::Request& request, study::Arguments& argument
   constexpr int most = models::most_channels;
   Replaying asked;
   if (request.says("collectives")) {
-    asked.by_what.backend = arguments.choice("--collectives", request.text("collectives"), study::backend_choices());
+    asked.by_what.backend = arguments.choice<models::Backend>("--collectives", request.text("collectives"));
   }
   if (request.says("channels")) {
     asked.by_what.channels = arguments.integer("--channels", request.text("channels"), 1, most);
@@ -64,20 +56,6 @@ Replaying replaying_of(const study::Request& request, study::Arguments& argument
   constexpr int most_parts = 256;
   if (request.says("split")) asked.options.split = arguments.integer("--split", request.text("split"), 1, most_parts);
   return asked;
-}
-
-// The platform that the trace ran on, as its GPU is called; where that is none, the one that was asked for stands for
-// it as well.
-std::string traced_platform(const calibrate::Profile& profile, const std::optional<std::string>& asked) {
-  const std::vector<std::string> known = study::platform_names(study::config_folders());
-  const std::optional<std::string> own = calibrate::platform_of_gpu(profile.gpu, known);
-  if (own) return *own;
-  if (asked) return *asked;
-  const std::string named = profile.gpu.empty() ? "names no GPU" : fmt::format("names {}", profile.gpu);
-  throw sim::ConfigError({{"--platform", "",
-                           fmt::format("{} {}, after which no platform is called: say with --platform on which its "
-                                       "collectives are to be simulated",
-                                       profile.file, named)}});
 }
 
 std::vector<calibrate::Profile> read_profiles(const std::vector<std::filesystem::path>& files) {
@@ -102,23 +80,19 @@ struct Machines {
   study::Platform platform;  // that is asked about
   study::Platform traced;
   bool same = false;
+  std::vector<std::string> warnings{};
 };
 
 // Where the predicted time lies, on the machines that the platform may be.
 study::Intervals interval_of(const calibrate::Profile& profile, const Machines& machines, const Replaying& asked,
                              const study::Ensemble& ensemble, int jobs) {
-  std::vector<double> times(ensemble.size());
-  study::for_each_index(
-      ensemble.size(),
-      [&](std::size_t index) {
-        const std::unique_ptr<study::Testbed> drawn = ensemble.member(index);
-        study::Testbed own(machines.traced.spec);
-        calibrate::Contention before(machines.same ? *drawn : own, {});
-        calibrate::Contention after(*drawn, asked.by_what);
-        times[index] = sim::to_seconds(calibrate::predicted_time(profile, before, after, asked.options)).value();
-      },
-      {}, jobs);
-  return {study::interval_of(std::move(times))};
+  const auto time_on = [&](study::Testbed& drawn) {
+    study::Testbed own(machines.traced.spec);
+    calibrate::Contention before(machines.same ? drawn : own, {});
+    calibrate::Contention after(drawn, asked.by_what);
+    return sim::to_seconds(calibrate::predicted_time(profile, before, after, asked.options)).value();
+  };
+  return {study::interval_of(ensemble.ask_each(time_on, jobs))};
 }
 
 // Rows of the traces one behind the other; the picture is of the first.
@@ -135,35 +109,37 @@ void append(study::Results& all, study::Results one) {
       for (const std::vector<study::Cell>& row : table.table.rows()) known->table.add_row(row);
     }
   }
-  for (std::string& note : one.notes) all.notes.push_back(std::move(note));
-  for (std::string& warning : one.warnings) all.warnings.push_back(std::move(warning));
-}
-
-study::Platform platform_called(const std::string& name, const std::vector<std::string>& node) {
-  const std::vector<std::filesystem::path> folders = study::config_folders();
-  return study::read_platform(study::find_platform(name, "--platform", folders), node, folders);
+  std::ranges::move(one.notes, std::back_inserter(all.notes));
+  std::ranges::move(one.warnings, std::back_inserter(all.warnings));
 }
 
 // As many GPUs as the program had, where a node has so many: collectives over several nodes have no model.
 std::vector<std::string> node_of(const std::string& platform, const calibrate::Profile& profile) {
-  if (!profile.ranks || *profile.ranks > platform_called(platform, {}).spec.gpus) return {};
+  if (!profile.ranks || *profile.ranks > platform_named(platform, {}).spec.gpus) return {};
   return {fmt::format("gpus={}", *profile.ranks)};
 }
 
-// Of a trace whose GPU no platform is called after.
-std::vector<std::string> warnings_of(const calibrate::Profile& profile, const Machines& machines) {
-  const std::vector<std::string> known = study::platform_names(study::config_folders());
-  if (profile.gpu.empty() || calibrate::platform_of_gpu(profile.gpu, known)) return {};
-  return {fmt::format("{} is of {}, after which no platform is called: {} stands for it, too", profile.file,
-                      profile.gpu, machines.traced.spec.name)};
-}
-
+// The trace ran on the platform that is called as its GPU; where that is none, the one that was asked for stands for it
+// as well.
 Machines machines_of(study::Request& request, study::Arguments& arguments, const calibrate::Profile& profile) {
-  const std::string own = traced_platform(profile, request.platform_name());
-  const std::string asked = request.platform_name().value_or(own);
-  Machines machines{.platform = request.platform(arguments, own, {}, node_of(asked, profile)),
-                    .traced = platform_called(own, node_of(own, profile))};
+  const std::optional<std::string> asked = request.platform_name();
+  const std::optional<std::string> own =
+      calibrate::platform_of_gpu(profile.gpu, study::platform_names(study::config_folders()));
+  if (!own && !asked) {
+    const std::string named = profile.gpu.empty() ? "names no GPU" : fmt::format("names {}", profile.gpu);
+    throw sim::ConfigError({{"--platform", "",
+                             fmt::format("{} {}, after which no platform is called: say with --platform on which its "
+                                         "collectives are to be simulated",
+                                         profile.file, named)}});
+  }
+  const std::string traced = own ? *own : *asked;
+  Machines machines{.platform = request.platform(arguments, traced, {}, node_of(asked.value_or(traced), profile)),
+                    .traced = platform_named(traced, node_of(traced, profile))};
   machines.same = !request.says("set") && machines.platform.spec.name == machines.traced.spec.name;
+  if (!own && !profile.gpu.empty()) {
+    machines.warnings.push_back(fmt::format("{} is of {}, after which no platform is called: {} stands for it, too",
+                                            profile.file, profile.gpu, machines.traced.spec.name));
+  }
   return machines;
 }
 
@@ -203,7 +179,7 @@ study::Results answer_replay(study::Request& request) {
     if (ensemble) intervals.push_back(interval_of(profile, machines, asked, *ensemble, jobs));
   }
   study::add_intervals(results.tables.front().table, intervals, {{"predicted", "predicted"}});
-  for (std::string& warning : warnings_of(profiles.front(), machines)) results.warnings.push_back(std::move(warning));
+  std::ranges::copy(machines.warnings, std::back_inserter(results.warnings));
   results.platform = machines.platform.spec.name;
   return request.finish(machines.platform, std::move(results));
 }
@@ -220,7 +196,7 @@ study::Command replay_command() {
            "Traces of PyTorch's profiler, .json or .json.gz: one, or those of several ranks of a run; or those that "
            "rocprofv3 wrote of one run, .csv",
            Said::all_in_place, true},
-          {"collectives", study::names_of(study::backend_choices()),
+          {"collectives", study::names_of<models::Backend>(),
            "What carries out its collectives instead (rccl unless given: the library's kernels)"},
           {"channels", "COUNT", "Workgroups of each of their kernels, instead of the library's choice"},
           {"split", "COUNT",

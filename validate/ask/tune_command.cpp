@@ -10,10 +10,8 @@
 #include "study/tune/step_tuning.h"
 #include "study/tune/tuning_file.h"
 #include "study/tune/tuning_results.h"
-#include "study/work/choices.h"
 #include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
-#include "validate/suite_data.h"
 
 namespace c3sim::validate {
 
@@ -35,13 +33,14 @@ constexpr auto tune_examples =
     "A collective beside a GEMM is one that does not depend on it, nor the GEMM on it. Where one needs the other's\n"
     "result, as in tensor parallelism, --schedules (in a file schedules: true) asks for it.";
 
-// A run that was measured in isolation, and what the simulator makes of it: what is simulated of such work is stretched
-// by the ratio of the two.
-struct Stretch {
-  double size = 0.0;    // bytes of a collective
-  double factor = 1.0;  // measured over predicted
-};
-using Stretches = std::map<study::Work, std::vector<Stretch>>;  // of collectives by all but their size, which is 0
+// Runs that were measured in isolation, over what the simulator makes of them: what is simulated of such work is
+// stretched by the ratio of the two. By the bytes of a collective; collectives by all but their size, which is 0.
+using Stretches = std::map<study::Work, std::map<double, double>>;
+
+double size_of(const study::Work& work) {
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  return collective == nullptr ? 0.0 : collective->bytes.value();
+}
 
 study::Work without_size(const study::Work& work) {
   study::Work key = work;
@@ -57,15 +56,13 @@ study::Work without_size(const study::Work& work) {
 double factor_of(const Stretches& stretches, const study::Work& work) {
   const auto found = stretches.find(without_size(work));
   if (found == stretches.end()) return 1.0;
-  const std::vector<Stretch>& known = found->second;  // by size
-  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-  const double size = collective == nullptr ? 0.0 : collective->bytes.value();
-  const auto above = std::ranges::lower_bound(known, size, {}, &Stretch::size);
-  if (above == known.begin()) return above->factor;
-  if (above == known.end()) return known.back().factor;
-  const Stretch& below = *(above - 1);
-  const double share = std::log(size / below.size) / std::log(above->size / below.size);
-  return std::exp(std::lerp(std::log(below.factor), std::log(above->factor), share));
+  const double size = size_of(work);
+  const auto above = found->second.lower_bound(size);
+  if (above == found->second.begin()) return above->second;
+  const auto below = std::prev(above);
+  if (above == found->second.end()) return below->second;
+  const double share = std::log(size / below->first) / std::log(above->first / below->first);
+  return std::exp(std::lerp(std::log(below->second), std::log(above->second), share));
 }
 
 std::optional<study::Work> isolated_work(const study::Trial& trial, const models::PlatformSpec& platform) {
@@ -90,7 +87,7 @@ std::optional<study::MeasuredChoice> measured_pair(const study::C3Trial& trial, 
   const study::PairAlternatives pairs(scenario.collective, platform);
   const std::optional<std::size_t> alternative = pairs.of_trial(trial);
   if (!alternative) return {};
-  return study::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.names()[*alternative], time};
+  return study::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.all()[*alternative].name, time};
 }
 
 struct Measured {
@@ -98,11 +95,9 @@ struct Measured {
   std::vector<study::MeasuredChoice> pairs;
   std::size_t used = 0, of = 0;
 
-  // That such work took so many seconds alone.
+  // That such work took so many seconds alone. Of several measurements of one size the first counts.
   void add_alone(const study::Work& work, double seconds, double predicted) {
-    const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-    stretches[without_size(work)].push_back(
-        {collective == nullptr ? 0.0 : collective->bytes.value(), seconds / predicted});
+    stretches[without_size(work)].try_emplace(size_of(work), seconds / predicted);
   }
 };
 
@@ -136,12 +131,6 @@ Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& t
       }
     }
   }
-  // Of several measurements of one size the first counts.
-  for (auto& [work, stretches] : measured.stretches) {
-    std::ranges::stable_sort(stretches, {}, &Stretch::size);
-    const auto same = [](const Stretch& one, const Stretch& other) { return one.size == other.size; };
-    stretches.erase(std::unique(stretches.begin(), stretches.end(), same), stretches.end());
-  }
   return measured;
 }
 
@@ -154,8 +143,7 @@ study::TuningQuestion question_of(const study::Request& request, study::Argument
     }
   }
   if (request.says("collective")) {
-    question.collectives =
-        arguments.choice_list("--collective", request.text("collective"), study::collective_choices());
+    question.collectives = arguments.choice_list<models::CollectiveKind>("--collective", request.text("collective"));
   }
   if (request.says("bytes")) question.sizes = arguments.sizes("--bytes", request.text("bytes"));
   question.schedules = request.says("schedules");
@@ -264,7 +252,7 @@ study::Command tune_command() {
           std::vector<study::Option>{
               {"file", "FILE", "Question, in YAML; or the options below", study::Said::in_place},
               {"gemm", "MxNxK", "GEMMs of one GPU, in BLAS order, separated by commas"},
-              {"collective", study::names_of(study::collective_choices()) + "|all",
+              {"collective", study::names_of<models::CollectiveKind>() + "|all",
                "Collectives, separated by commas, or all: beside every GEMM, and alone"},
               {"bytes", "SIZES", "Sizes of the array of one GPU beside a GEMM: 64MiB,1GiB or 64MiB:4GiB:x4"},
               {"schedules", "",

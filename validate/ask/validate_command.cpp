@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
+#include "sim/config/config_error.h"
 #include "sim/config/output_file.h"
 #include "study/report/results_folder.h"
 #include "validate/ask/commands.h"
 #include "validate/golden.h"
-#include "validate/markdown.h"
-#include "validate/page.h"
 #include "validate/prediction_file.h"
 #include "validate/report.h"
 
@@ -16,19 +16,17 @@ namespace c3sim::validate {
 
 namespace {
 
-constexpr auto validate_examples =
-    "Examples:\n"
-    "  c3sim validate                               every suite; --list names them\n"
-    "  c3sim validate rccl overlap --report page    two of them, and a page with every case\n"
-    "  c3sim validate all_reduce.log p2p.csv        your own measurements: rccl-tests, TransferBench, CSV\n"
-    "  c3sim validate --platform my.yaml rccl       another platform\n"
-    "  c3sim validate h200 --uncertainty            and how many measured values lie within 90 % intervals\n"
-    "  c3sim validate --against old.csv             what moved since another version's --update-goldens\n"
-    "  c3sim validate --predict plan.csv --out P.json   predictions before anything is measured, with a digest\n"
-    "  c3sim validate --score P.json measured.csv   the same, held against what was then measured\n"
-    "The exit code is 1 where a case or claim lies outside its band, and where anything moved against --against. "
-    "Errors\n"
-    "are relative, in percent, or, of shares, in points.";
+constexpr auto validate_examples = R"(Examples:
+  c3sim validate                               every suite; --list names them
+  c3sim validate rccl overlap --report page    two of them, and a page with every case
+  c3sim validate all_reduce.log p2p.csv        your own measurements: rccl-tests, TransferBench, CSV
+  c3sim validate --platform my.yaml rccl       another platform
+  c3sim validate h200 --uncertainty            and how many measured values lie within 90 % intervals
+  c3sim validate --against old.csv             what moved since another version's --update-goldens
+  c3sim validate --predict plan.csv --out P.json   predictions before anything is measured, with a digest
+  c3sim validate --score P.json measured.csv   the same, held against what was then measured
+The exit code is 1 where a case or claim lies outside its band, and where anything moved against --against. Errors
+are relative, in percent, or, of shares, in points.)";
 
 constexpr auto goldens = "goldens.csv";
 
@@ -36,18 +34,179 @@ constexpr auto goldens = "goldens.csv";
 class Comparison {
  public:
   explicit Comparison(study::Request& request) : request_(request) {}
-  study::Results answer();
+
+  study::Results answer() {
+    study::Arguments arguments;
+    options_ = read_options(arguments);
+    check_combinations(arguments);
+    check_outputs(arguments);
+    const Library library = library_of(request_, arguments);
+    if (list_) return listed(library);
+    if (!plan_.empty()) return predicted(library);
+
+    Validation validation = compare(library, arguments);
+    study::Results results = report(validation);
+    const bool moved = add_moves(library, validation, results);
+    add_warnings(validation, results);
+    results.notes.push_back(verdict(validation));
+    if (!report_folder_.empty()) {
+      save(validation, results);
+      results.notes.push_back("Page: " + (report_folder_ / "page.html").string());
+    }
+    if (validation.outside() > 0 || (moved && !against_.empty())) request_.fail_check();
+    return results;
+  }
 
  private:
-  Options read_options(study::Arguments& arguments) const;
-  void check_combinations(study::Arguments& arguments) const;
-  void check_outputs(study::Arguments& arguments);
-  void add_warnings(const Validation& validation, study::Results& results) const;
-  static study::Results listed(const Library& library);
-  Validation compare(const Library& library, study::Arguments& arguments);
-  study::Results predicted(const Library& library);
-  bool add_moves(const Library& library, const Validation& validation, study::Results& results);
-  void save(const Validation& validation, study::Results& results);
+  Options read_options(study::Arguments& arguments) const {
+    Options options;
+    options.jobs = request_.jobs(arguments);
+    if (!tolerance_.empty()) options.tolerance = arguments.number("--tolerance", tolerance_, 0.0, 1000.0) / 100.0;
+    options.uncertainty = request_.sampling(arguments);
+    options.only = case_;
+    options.platform = request_.platform_name();
+    options.changes = request_.assignments();
+    options.progress = request_.progress();
+    return options;
+  }
+
+  // What would be ignored is refused.
+  void check_combinations(study::Arguments& arguments) const {
+    const bool predicts = !plan_.empty();
+    const bool scores = !predictions_.empty();
+    const bool other_machine =
+        request_.platform_name().has_value() || !request_.assignments().empty() || request_.says("without");
+    const std::array<std::pair<bool, const char*>, 7> comparing{{{!names_.empty(), "SUITE|FILE"},
+                                                                 {scores, "--score"},
+                                                                 {!against_.empty(), "--against"},
+                                                                 {!report_folder_.empty(), "--report"},
+                                                                 {!case_.empty(), "--case"},
+                                                                 {options_.uncertainty.has_value(), "--uncertainty"},
+                                                                 {update_goldens_, "--update-goldens"}}};
+    for (const auto& [given, name] : comparing) {
+      if (given && predicts) arguments.fault(name, "compares: --predict writes down what is not measured yet");
+      if (given && list_) arguments.fault(name, "compares: --list goes alone");
+    }
+    const bool as_shipped = names_.empty() && case_.empty() && !other_machine && against_.empty() && !scores;
+    std::error_code absent;
+    const bool report_is_file =
+        std::filesystem::exists(report_folder_, absent) && !std::filesystem::is_directory(report_folder_, absent);
+    const std::vector<std::tuple<bool, const char*, std::string>> refused{
+        {predicts && list_, "--predict", "--list goes alone"},
+        {!out_.empty() && !predicts, "--out", "goes with --predict: --report names a folder for results"},
+        {predicts && out_.empty(), "--predict", "asks for --out FILE, where the predictions go"},
+        {scores && other_machine, "--score",
+         "the file says of which platform it is: no --platform, no --set, no --without"},
+        {scores && options_.uncertainty, "--uncertainty",
+         "predicts anew: --score holds the predictions of a file against measurements"},
+        {update_goldens_ && !as_shipped, "--update-goldens",
+         "is of all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, --without, --against or "
+         "--score is accepted beside it"},
+        {report_is_file, "--report",
+         study::in_quotes(report_folder_.string()) + " is a file: a folder, or a name for a new one, is accepted"}};
+    for (const auto& [is_so, option, why] : refused) {
+      if (is_so) arguments.fault(option, why);
+    }
+  }
+
+  // What is read is not written; suites are no files, and do not exist as such.
+  void check_outputs(study::Arguments& arguments) {
+    for (const std::string& name : names_) request_.reads(name);
+    for (const std::filesystem::path& file : {plan_, predictions_, against_}) request_.reads(file);
+    if (const auto platform = request_.platform_name(); platform) request_.reads(*platform);
+    request_.check_output(arguments, "--out", out_);
+    std::error_code absent;
+    if (std::filesystem::exists(out_, absent) && !std::filesystem::is_regular_file(out_, absent)) {
+      arguments.fault("--out",
+                      study::in_quotes(out_.string()) + " is no file: predictions are read back for their digest");
+    }
+    request_.check_output_folder(
+        arguments, "--report", report_folder_,
+        {"results.json", "report.md", "page.html", "accuracy.md", "deviations.md", "accuracy_table.md"});
+  }
+
+  // A file may be at fault in every row.
+  void add_warnings(const Validation& validation, study::Results& results) const {
+    constexpr std::size_t most = sim::ConfigError::max_lines;
+    results.warnings = validation.remarks;
+    if (request_.says("without")) {
+      results.warnings.emplace_back("--without: no real machine, but what one would be without these mechanisms");
+    }
+    for (std::size_t i = 0; i < std::min(validation.faults.size(), most); ++i) {
+      results.warnings.push_back("left out: " + sim::in_words(validation.faults[i]));
+    }
+    if (validation.faults.size() > most) {
+      results.warnings.push_back(fmt::format("{} more are at fault", validation.faults.size() - most));
+    }
+  }
+
+  static study::Results listed(const Library& library) {
+    study::ResultTable table(
+        {{"suite", "suite", ""}, {"title", "title", ""}, {"question", "question", ""}, {"platform", "platform", ""}});
+    for (const Suite& suite : read_suites(library, calibrate::Reader(library.formats))) {
+      table.add_row({suite.name, suite.title, suite.question, suite.platform});
+    }
+    return {"", {{"suites", "", std::move(table)}}, {}, {}};
+  }
+
+  Validation compare(const Library& library, study::Arguments& arguments) {
+    const auto [suites, files] = suites_and_files(library, names_);
+    if (!suites.empty() && !files.empty())
+      arguments.fault("SUITE|FILE", "suites or files are accepted, not both at once");
+    if (!predictions_.empty() && files.empty()) arguments.fault("--score", "asks for the files that were measured");
+    arguments.check();
+    if (files.empty()) return validate_suites(library, suites, options_);
+    if (predictions_.empty()) return validate_files(library, files, options_);
+    const PredictionFile predictions = read_prediction_json(predictions_);
+    options_.platform = predictions.platform;
+    Validation validation = read_files(library, files, options_);
+    apply_predictions(validation, predictions, library, options_);
+    return validation;
+  }
+
+  study::Results predicted(const Library& library) {
+    const Validation plan = predict_file(library, plan_, options_);
+    const Machine machine{plan.cases.front().machine.platform, {}, options_.changes};
+    sim::write_file(out_, to_prediction_json(plan.cases, request_.origin().version, machine,
+                                             platform_named(machine.platform, request_.assignments()).resolved));
+    for (const std::string& remark : plan.remarks) request_.warn(remark);
+    for (const LeftOut& left : plan.left_out) {
+      request_.warn(fmt::format("{}: rows that are left out: {}: {}", left.file, left.rows, left.why));
+    }
+    for (const Case& one : plan.cases) {
+      if (!one.predicted) request_.warn(fmt::format("{} is not predicted: {}", one.id, one.why_not_predicted));
+    }
+    const PredictionFile written = read_prediction_json(out_);
+    return {.text = fmt::format("{} predictions in {}\nsha256 {}\n", written.predicted.size(), out_.string(),
+                                written.digest)};
+  }
+
+  // Whether anything moved against --against, or against the goldens that are being replaced.
+  bool add_moves(const Library& library, const Validation& validation, study::Results& results) {
+    const std::filesystem::path file = update_goldens_ ? library.suites.parent_path() / goldens : against_;
+    if (file.empty()) return false;
+    Predictions before;
+    std::error_code absent;
+    if (!update_goldens_ || std::filesystem::exists(file, absent)) before = read_golden(file);
+    const bool is_all = names_.empty() && case_.empty();
+    const std::vector<Move> moves =
+        moves_between(before, validation.cases, validation.claims, is_all ? Compared::all : Compared::some);
+    results.tables.push_back(
+        {"moves", fmt::format("Moved by more than 0.1 % against {}", file.string()), move_table(moves)});
+    if (update_goldens_) {
+      sim::write_file(file, to_golden(predictions_of(validation.cases, validation.claims)));
+      results.notes.push_back(fmt::format("{} predictions moved. Name the goldens by {} in a line of CHANGELOG.md.",
+                                          moves.size(), short_digest(file)));
+    }
+    return !moves.empty();
+  }
+
+  void save(const Validation& validation, study::Results& results) {
+    results.files = {{"accuracy.md", accuracy_page(validation)},
+                     {"deviations.md", deviations_page(validation)},
+                     {"accuracy_table.md", accuracy_table(validation)}};
+    study::save(results, page_of(validation, results, request_.origin().version), request_.origin(), report_folder_);
+  }
 
   study::Request& request_;
   const std::vector<std::string>& names_ = request_.texts("names");
@@ -62,179 +221,6 @@ class Comparison {
   const bool update_goldens_ = request_.says("update_goldens");
   Options options_;
 };
-
-study::Results Comparison::answer() {
-  study::Arguments arguments;
-  options_ = read_options(arguments);
-  check_combinations(arguments);
-  check_outputs(arguments);
-  const Library library = library_of(request_, arguments);
-  if (list_) return listed(library);
-  if (!plan_.empty()) return predicted(library);
-
-  Validation validation = compare(library, arguments);
-  study::Results results = report(validation);
-  const bool moved = add_moves(library, validation, results);
-  add_warnings(validation, results);
-  results.notes.push_back(verdict(validation));
-  if (!report_folder_.empty()) {
-    save(validation, results);
-    results.notes.push_back("Page: " + (report_folder_ / "page.html").string());
-  }
-  if (validation.outside() > 0 || (moved && !against_.empty())) request_.fail_check();
-  return results;
-}
-
-Options Comparison::read_options(study::Arguments& arguments) const {
-  Options options;
-  options.jobs = request_.jobs(arguments);
-  if (!tolerance_.empty()) options.tolerance = arguments.number("--tolerance", tolerance_, 0.0, 1000.0) / 100.0;
-  options.uncertainty = request_.sampling(arguments);
-  options.only = case_;
-  options.platform = request_.platform_name();
-  options.changes = request_.assignments();
-  options.progress = request_.progress();
-  return options;
-}
-
-// What would be ignored is refused.
-void Comparison::check_combinations(study::Arguments& arguments) const {
-  const bool predicts = !plan_.empty();
-  const bool scores = !predictions_.empty();
-  const bool other_machine =
-      request_.platform_name().has_value() || !request_.assignments().empty() || request_.says("without");
-  const std::array<std::pair<bool, const char*>, 7> comparing{{{!names_.empty(), "SUITE|FILE"},
-                                                               {scores, "--score"},
-                                                               {!against_.empty(), "--against"},
-                                                               {!report_folder_.empty(), "--report"},
-                                                               {!case_.empty(), "--case"},
-                                                               {options_.uncertainty.has_value(), "--uncertainty"},
-                                                               {update_goldens_, "--update-goldens"}}};
-  for (const auto& [given, name] : comparing) {
-    if (given && predicts) arguments.fault(name, "compares: --predict writes down what is not measured yet");
-    if (given && list_) arguments.fault(name, "compares: --list goes alone");
-  }
-  if (predicts && list_) arguments.fault("--predict", "--list goes alone");
-  if (!out_.empty() && !predicts) arguments.fault("--out", "goes with --predict: --report names a folder for results");
-  if (predicts && out_.empty()) arguments.fault("--predict", "asks for --out FILE, where the predictions go");
-  if (scores && other_machine)
-    arguments.fault("--score", "the file says of which platform it is: no --platform, no --set, no --without");
-  if (scores && options_.uncertainty) {
-    arguments.fault("--uncertainty", "predicts anew: --score holds the predictions of a file against measurements");
-  }
-  const bool all_as_shipped = names_.empty() && case_.empty() && !other_machine && against_.empty() && !scores;
-  if (update_goldens_ && !all_as_shipped) {
-    arguments.fault("--update-goldens",
-                    "is of all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, "
-                    "--without, --against or --score is accepted beside it");
-  }
-  std::error_code absent;
-  if (std::filesystem::exists(report_folder_, absent) && !std::filesystem::is_directory(report_folder_, absent)) {
-    arguments.fault("--report", study::in_quotes(report_folder_.string()) +
-                                    " is a file: a folder, or a name for a new one, is accepted");
-  }
-}
-
-// What is read is not written; suites are no files, and do not exist as such.
-void Comparison::check_outputs(study::Arguments& arguments) {
-  for (const std::string& name : names_) request_.reads(name);
-  for (const std::filesystem::path& file : {plan_, predictions_, against_}) request_.reads(file);
-  if (const auto platform = request_.platform_name(); platform) request_.reads(*platform);
-  request_.check_output(arguments, "--out", out_);
-  std::error_code absent;
-  if (std::filesystem::exists(out_, absent) && !std::filesystem::is_regular_file(out_, absent)) {
-    arguments.fault("--out",
-                    study::in_quotes(out_.string()) + " is no file: predictions are read back for their digest");
-  }
-  request_.check_output_folder(
-      arguments, "--report", report_folder_,
-      {"results.json", "report.md", "page.html", "accuracy.md", "deviations.md", "accuracy_table.md"});
-}
-
-// A file may be at fault in every row.
-void Comparison::add_warnings(const Validation& validation, study::Results& results) const {
-  constexpr std::size_t most = sim::ConfigError::max_lines;
-  results.warnings = validation.remarks;
-  if (request_.says("without")) {
-    results.warnings.emplace_back("--without: no real machine, but what one would be without these mechanisms");
-  }
-  for (std::size_t i = 0; i < std::min(validation.faults.size(), most); ++i) {
-    const sim::Fault& fault = validation.faults[i];
-    results.warnings.push_back(
-        fmt::format("left out: {}: {}{}{}", fault.where, fault.path, fault.path.empty() ? "" : ": ", fault.what));
-  }
-  if (validation.faults.size() > most) {
-    results.warnings.push_back(fmt::format("{} more are at fault", validation.faults.size() - most));
-  }
-}
-
-study::Results Comparison::listed(const Library& library) {
-  study::ResultTable table(
-      {{"suite", "suite", ""}, {"title", "title", ""}, {"question", "question", ""}, {"platform", "platform", ""}});
-  for (const Heading& suite : suites_of(library)) {
-    table.add_row({suite.name, suite.title, suite.question, suite.platform});
-  }
-  return {"", {{"suites", "", std::move(table)}}, {}, {}};
-}
-
-Validation Comparison::compare(const Library& library, study::Arguments& arguments) {
-  const auto [suites, files] = suites_and_files(library, names_);
-  if (!suites.empty() && !files.empty())
-    arguments.fault("SUITE|FILE", "suites or files are accepted, not both at once");
-  if (!predictions_.empty() && files.empty()) arguments.fault("--score", "asks for the files that were measured");
-  arguments.check();
-  if (files.empty()) return validate_suites(library, suites, options_);
-  if (predictions_.empty()) return validate_files(library, files, options_);
-  const PredictionFile predictions = read_prediction_json(predictions_);
-  options_.platform = predictions.platform;
-  Validation validation = read_files(library, files, options_);
-  apply_predictions(validation, predictions, library, options_);
-  return validation;
-}
-
-study::Results Comparison::predicted(const Library& library) {
-  const Validation plan = predict_file(library, plan_, options_);
-  const Machine machine{plan.cases.front().machine.platform, {}, options_.changes};
-  sim::write_file(out_, to_prediction_json(plan.cases, request_.origin().version, machine,
-                                           platform_text(machine.platform, request_.assignments())));
-  for (const std::string& remark : plan.remarks) request_.warn(remark);
-  for (const LeftOut& left : plan.left_out) {
-    request_.warn(fmt::format("{}: rows that are left out: {}: {}", left.file, left.rows, left.why));
-  }
-  for (const Case& one : plan.cases) {
-    if (!one.predicted) request_.warn(fmt::format("{} is not predicted: {}", one.id, one.why_not_predicted));
-  }
-  const PredictionFile written = read_prediction_json(out_);
-  return {.text = fmt::format("{} predictions in {}\nsha256 {}\n", written.predicted.size(), out_.string(),
-                              written.digest)};
-}
-
-// Whether anything moved against --against, or against the goldens that are being replaced.
-bool Comparison::add_moves(const Library& library, const Validation& validation, study::Results& results) {
-  const std::filesystem::path file = update_goldens_ ? library.suites.parent_path() / goldens : against_;
-  if (file.empty()) return false;
-  Predictions before;
-  std::error_code absent;
-  if (!update_goldens_ || std::filesystem::exists(file, absent)) before = read_golden(file);
-  const bool is_all = names_.empty() && case_.empty();
-  const std::vector<Move> moves =
-      moves_between(before, validation.cases, validation.claims, is_all ? Compared::all : Compared::some);
-  results.tables.push_back(
-      {"moves", fmt::format("Moved by more than 0.1 % against {}", file.string()), move_table(moves)});
-  if (update_goldens_) {
-    sim::write_file(file, to_golden(predictions_of(validation.cases, validation.claims)));
-    results.notes.push_back(fmt::format("{} predictions moved. Name the goldens by {} in a line of CHANGELOG.md.",
-                                        moves.size(), short_digest(file)));
-  }
-  return !moves.empty();
-}
-
-void Comparison::save(const Validation& validation, study::Results& results) {
-  results.files = {{"accuracy.md", accuracy_page(validation)},
-                   {"deviations.md", deviations_page(validation)},
-                   {"accuracy_table.md", accuracy_table(validation)}};
-  study::save(results, page_of(validation, results, request_.origin().version), request_.origin(), report_folder_);
-}
 
 }  // namespace
 

@@ -1,8 +1,7 @@
 #include "calibrate/measure/backends/amd_board.h"
 
-#include <cctype>
-#include <charconv>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -36,13 +35,9 @@ std::optional<double> AmdBoard::clock() const {
   if (const std::optional<double> hertz = number("freq1_input")) return *hertz / mega;
   std::ifstream levels(folder_ / "pp_dpm_sclk");
   for (std::string line; std::getline(levels, line);) {
-    const std::size_t colon = line.find(':');
-    if (!line.ends_with('*') || colon == std::string::npos) continue;
-    std::size_t begin = colon + 1;
-    while (begin < line.size() && line[begin] == ' ') ++begin;
+    std::istringstream level(line.substr(line.find(':') + 1));
     double megahertz = 0.0;
-    const auto [end, error] = std::from_chars(line.data() + begin, line.data() + line.size(), megahertz);
-    if (error == std::errc()) return megahertz;
+    if (line.ends_with('*') && level >> megahertz) return megahertz;
   }
   return {};
 }

@@ -1,18 +1,13 @@
 #include "calibrate/measure/backends/collective_library.h"
 
-#include <fmt/format.h>
-
 #include <climits>
 #include <cstring>
-
-#include "calibrate/measure/gpu_error.h"
 
 namespace c3sim::measure {
 
 namespace {
 
 // As nccl.h and rccl.h have them: ncclResult_t, ncclDataType_t and ncclRedOp_t are enumerations.
-using Result = int;
 constexpr int int8 = 0;
 constexpr int bfloat16 = 9;
 constexpr int sum = 0;
@@ -36,104 +31,94 @@ struct Config {
 
 using Comm = void*;
 
-struct Functions {
-  Library library;
-  const char* (*describe)(Result) = library.need("ncclGetErrorString");
-  Result (*all_gather)(const void*, void*, std::size_t, int, Comm, Stream) = library.need("ncclAllGather");
-  Result (*all_reduce)(const void*, void*, std::size_t, int, int, Comm, Stream) = library.need("ncclAllReduce");
-  Result (*reduce_scatter)(const void*, void*, std::size_t, int, int, Comm, Stream) = library.need("ncclReduceScatter");
-  Result (*broadcast)(const void*, void*, std::size_t, int, int, Comm, Stream) = library.need("ncclBroadcast");
-  Result (*send)(const void*, std::size_t, int, int, Comm, Stream) = library.need("ncclSend");
-  Result (*receive)(void*, std::size_t, int, int, Comm, Stream) = library.need("ncclRecv");
-  Result (*begin_group)() = library.need("ncclGroupStart");
-  Result (*end_group)() = library.need("ncclGroupEnd");
-  Result (*abort)(Comm) = library.need("ncclCommAbort");
-
-  void check(Result result, const char* call) const {
-    if (result == success) return;
-    throw GpuError(GpuError::Kind::failed, fmt::format("{}: {}", call, describe(result)));
-  }
-};
-
 class Member : public Communicator {
  public:
-  Member(Functions functions, Comm comm, int members) : functions_(functions), comm_(comm), members_(members) {}
-  ~Member() override { functions_.abort(comm_); }
+  Member(const Library& library, const GroupName& group, int rank, int members, int channels)
+      : library_(library), members_(members) {
+    UniqueId id;
+    std::memcpy(id.internal, group.data(), group.size());
+    if (channels == 0) {
+      library_.call("ncclCommInitRank", &comm_, members, id, rank);
+    } else {
+      Config config;
+      config.min_workgroups = config.max_workgroups = channels;
+      library_.call("ncclCommInitRankConfig", &comm_, members, id, rank, &config);
+    }
+  }
+  ~Member() override { abort_.result(comm_); }
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
   void launch(Collective collective, const void* source, void* destination, std::size_t bytes, Stream on) override {
     const std::size_t shard = bytes / static_cast<std::size_t>(members_);
     const std::size_t numbers = bytes / bytes_of_bfloat16, shard_numbers = shard / bytes_of_bfloat16;
-    const Functions& nccl = functions_;
     switch (collective) {
       case Collective::all_gather:
-        return nccl.check(nccl.all_gather(source, destination, shard, int8, comm_, on), "ncclAllGather");
+        return all_gather_(source, destination, shard, int8, comm_, on);
       case Collective::all_to_all:
         return all_to_all(static_cast<const char*>(source), static_cast<char*>(destination), shard, on);
       case Collective::all_reduce:
-        return nccl.check(nccl.all_reduce(source, destination, numbers, bfloat16, sum, comm_, on), "ncclAllReduce");
+        return all_reduce_(source, destination, numbers, bfloat16, sum, comm_, on);
       case Collective::reduce_scatter:
-        return nccl.check(nccl.reduce_scatter(source, destination, shard_numbers, bfloat16, sum, comm_, on),
-                          "ncclReduceScatter");
+        return reduce_scatter_(source, destination, shard_numbers, bfloat16, sum, comm_, on);
       case Collective::broadcast:
-        return nccl.check(nccl.broadcast(source, destination, bytes, int8, 0, comm_, on), "ncclBroadcast");
+        return broadcast_(source, destination, bytes, int8, 0, comm_, on);
     }
   }
 
  private:
-  void all_to_all(const char* source, char* destination, std::size_t shard, Stream on) {
-    functions_.check(functions_.begin_group(), "ncclGroupStart");
+  void all_to_all(const char* source, char* destination, std::size_t shard, Stream on) const {
+    begin_group_();
     for (int peer = 0; peer < members_; ++peer) {
       const std::size_t at = shard * static_cast<std::size_t>(peer);
-      functions_.check(functions_.send(source + at, shard, int8, peer, comm_, on), "ncclSend");
-      functions_.check(functions_.receive(destination + at, shard, int8, peer, comm_, on), "ncclRecv");
+      send_(source + at, shard, int8, peer, comm_, on);
+      receive_(destination + at, shard, int8, peer, comm_, on);
     }
-    functions_.check(functions_.end_group(), "ncclGroupEnd");
+    end_group_();
   }
 
-  Functions functions_;
-  Comm comm_;
+  template <class... Parameters>
+  using Call = Library::Call<Parameters...>;
+
+  Library library_;
   int members_;
+  Comm comm_ = nullptr;
+  Call<const void*, void*, std::size_t, int, Comm, Stream> all_gather_{library_, "ncclAllGather"};
+  Call<const void*, void*, std::size_t, int, int, Comm, Stream> all_reduce_{library_, "ncclAllReduce"};
+  Call<const void*, void*, std::size_t, int, int, Comm, Stream> reduce_scatter_{library_, "ncclReduceScatter"};
+  Call<const void*, void*, std::size_t, int, int, Comm, Stream> broadcast_{library_, "ncclBroadcast"};
+  Call<const void*, std::size_t, int, int, Comm, Stream> send_{library_, "ncclSend"};
+  Call<void*, std::size_t, int, int, Comm, Stream> receive_{library_, "ncclRecv"};
+  Call<> begin_group_{library_, "ncclGroupStart"}, end_group_{library_, "ncclGroupEnd"};
+  Call<Comm> abort_{library_, "ncclCommAbort"};
 };
 
 }  // namespace
 
-std::string CollectiveLibrary::version() const {
+GpuError collective_fault(const Library& library, const std::string& call, int result) {
+  const char* (*const describe)(int) = library.need("ncclGetErrorString");
+  return {GpuError::Kind::failed, "{}: {}", call, describe(result)};
+}
+
+std::string version_of_collectives(const Library& library) {
   int code = 0;
-  Result (*const ask)(int*) = library_.look_up("ncclGetVersion");
-  if (ask == nullptr || ask(&code) != success) return "of unknown version";
+  if (!library.succeeds("ncclGetVersion", &code)) return "of unknown version";
   // From 2.9 on two digits for each part.
   if (code >= 10000) return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
   return fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
 }
 
-GroupName CollectiveLibrary::name_group() const {
-  const Functions functions{library_};
+GroupName name_group(const Library& library) {
   UniqueId id;
-  Result (*const get)(UniqueId*) = library_.need("ncclGetUniqueId");
-  functions.check(get(&id), "ncclGetUniqueId");
+  library.call("ncclGetUniqueId", &id);
   GroupName name;
   std::memcpy(name.data(), id.internal, name.size());
   return name;
 }
 
-std::unique_ptr<Communicator> CollectiveLibrary::join(const GroupName& group, int rank, int members,
-                                                      int channels) const {
-  const Functions functions{library_};
-  UniqueId id;
-  std::memcpy(id.internal, group.data(), group.size());
-  Comm comm = nullptr;
-  if (channels == 0) {
-    Result (*const init)(Comm*, int, UniqueId, int) = library_.need("ncclCommInitRank");
-    functions.check(init(&comm, members, id, rank), "ncclCommInitRank");
-  } else {
-    Result (*const init)(Comm*, int, UniqueId, int, Config*) = library_.need("ncclCommInitRankConfig");
-    Config config;
-    config.min_workgroups = config.max_workgroups = channels;
-    functions.check(init(&comm, members, id, rank, &config), "ncclCommInitRankConfig");
-  }
-  return std::make_unique<Member>(functions, comm, members);
+std::unique_ptr<Communicator> join_group(const Library& library, const GroupName& group, int rank, int members,
+                                         int channels) {
+  return std::make_unique<Member>(library, group, rank, members, channels);
 }
 
 }  // namespace c3sim::measure

@@ -1,4 +1,5 @@
 // NCCL or RCCL, which have one interface: declared here, since machines have the library more often than its header.
+// Without the library every call throws GpuError.
 #pragma once
 
 #include <memory>
@@ -9,19 +10,12 @@
 
 namespace c3sim::measure {
 
-class CollectiveLibrary {
- public:
-  // Without the library every call throws GpuError.
-  explicit CollectiveLibrary(Library library) : library_(std::move(library)) {}
+GpuError collective_fault(const Library& library, const std::string& call, int result);
 
-  explicit operator bool() const { return static_cast<bool>(library_); }
-  std::string version() const;  // "2.28.9"
-  GroupName name_group() const;
-  // Of the GPU that is current on this thread.
-  std::unique_ptr<Communicator> join(const GroupName& group, int rank, int members, int channels) const;
-
- private:
-  Library library_;
-};
+std::string version_of_collectives(const Library& library);  // "2.28.9"
+GroupName name_group(const Library& library);
+// Of the GPU that is current on this thread.
+std::unique_ptr<Communicator> join_group(const Library& library, const GroupName& group, int rank, int members,
+                                         int channels);
 
 }  // namespace c3sim::measure

@@ -1,10 +1,6 @@
 #include "calibrate/measure/backends/gemm_library.h"
 
-#include <fmt/format.h>
-
 #include <array>
-
-#include "calibrate/measure/gpu_error.h"
 
 namespace c3sim::measure {
 
@@ -15,13 +11,20 @@ namespace {
 // cuBLASLt, and hipBLASLt as ROCm 6 and 7 have it: the same calls with other names and numbers.
 struct Dialect {
   const char* prefix;
+  const char* multiply;
   int compute_fp32;
   int not_supported;
 };
-constexpr Dialect cublas{"cublasLt", 68, 15}, hipblas{"hipblasLt", 2, 7};
+constexpr Dialect cublas{"cublasLt", "cublasLtMatmul", 68, 15}, hipblas{"hipblasLt", "hipblasLtMatmul", 2, 7};
 constexpr int fp32 = 0, bf16 = 14;  // cudaDataType, hipDataType
 constexpr int most_workspace = 1;   // ..._MATMUL_PREF_MAX_WORKSPACE_BYTES
 constexpr int most_sms = 15;        // CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET
+
+template <int not_supported>
+GpuError lt_fault(const Library&, const std::string& call, int status) {
+  const bool missing = status == not_supported;
+  return {missing ? GpuError::Kind::unsupported : GpuError::Kind::failed, "{}: status {}", call, status};
+}
 
 class LtGemm : public Gemm {
  public:
@@ -46,28 +49,18 @@ class LtGemm : public Gemm {
 
   void launch(Stream stream) override {
     const float one = 1.0f, zero = 0.0f;
-    check("Matmul", multiply_(handle_, operation_, &one, matrices_.b, b_, matrices_.a, a_, &zero, matrices_.c, c_,
-                              matrices_.c, c_, &choice_, workspace_.memory, workspace_.bytes, stream));
+    multiply_(handle_, operation_, &one, matrices_.b, b_, matrices_.a, a_, &zero, matrices_.c, c_, matrices_.c, c_,
+              &choice_, workspace_.memory, workspace_.bytes, stream);
   }
 
  private:
-  using Multiply = int (*)(Object, Object, const void*, const void*, Object, const void*, Object, const void*,
-                           const void*, Object, void*, Object, const void*, void*, std::size_t, Stream);
-
   std::string full(const char* name) const { return std::string(dialect_.prefix) + name; }
-  void check(const char* name, int status) const {
-    if (status == success) return;
-    throw GpuError(status == dialect_.not_supported ? GpuError::Kind::unsupported : GpuError::Kind::failed,
-                   fmt::format("{}: status {}", full(name), status));
-  }
   template <class... Parameters>
   void call(const char* name, Parameters... parameters) const {
-    int (*const function)(Parameters...) = library_.need(full(name));
-    check(name, function(parameters...));
+    library_.call(full(name), parameters...);
   }
   void destroy(const char* name, Object object) const {
-    int (*const function)(Object) = library_.look_up(full(name));
-    if (object != nullptr && function != nullptr) function(object);
+    if (object != nullptr) library_.succeeds(full(name), object);
   }
   Object layout(std::int64_t rows, std::int64_t columns) const {
     Object made = nullptr;
@@ -79,21 +72,22 @@ class LtGemm : public Gemm {
   void choose() {
     Object preference = nullptr;
     call("MatmulPreferenceCreate", &preference);
-    int (*const set)(Object, int, const void*, std::size_t) = library_.need(full("MatmulPreferenceSetAttribute"));
-    set(preference, most_workspace, &workspace_.bytes, sizeof(workspace_.bytes));
-    int (*const ask)(Object, Object, Object, Object, Object, Object, Object, int, void*, int*) =
-        library_.need(full("MatmulAlgoGetHeuristic"));
+    const void* const most_bytes = &workspace_.bytes;
+    library_.result(full("MatmulPreferenceSetAttribute"), preference, most_workspace, most_bytes, sizeof(std::size_t));
     int found = 0;
-    const int status = ask(handle_, operation_, b_, a_, c_, c_, preference, 1, &choice_, &found);
+    const int status = library_.result(full("MatmulAlgoGetHeuristic"), handle_, operation_, b_, a_, c_, c_, preference,
+                                       1, static_cast<void*>(&choice_), &found);
     destroy("MatmulPreferenceDestroy", preference);
-    check("MatmulAlgoGetHeuristic", status == success && found == 0 ? dialect_.not_supported : status);
+    library_.check(status == success && found == 0 ? dialect_.not_supported : status, full("MatmulAlgoGetHeuristic"));
   }
 
   Library library_;
   const Dialect& dialect_;
   Matrices matrices_;
   Workspace workspace_;
-  Multiply multiply_ = library_.need(full("Matmul"));
+  Library::Call<Object, Object, const void*, const void*, Object, const void*, Object, const void*, const void*, Object,
+                void*, Object, const void*, void*, std::size_t, Stream>
+      multiply_{library_, dialect_.multiply};
   Object handle_ = nullptr, operation_ = nullptr, a_ = nullptr, b_ = nullptr, c_ = nullptr;
   // ...MatmulHeuristicResult_t: the algorithm, which stands first, and less than as much again about it.
   std::array<std::uint64_t, 32> choice_{};
@@ -104,12 +98,10 @@ class RocblasGemm : public Gemm {
  public:
   RocblasGemm(const Library& library, GemmShape shape, Matrices matrices)
       : library_(library), shape_(shape), matrices_(matrices) {
-    int (*const create)(Object*) = library_.need("rocblas_create_handle");
-    check("rocblas_create_handle", create(&handle_));
+    library_.call("rocblas_create_handle", &handle_);
   }
   ~RocblasGemm() override {
-    int (*const destroy)(Object) = library_.look_up("rocblas_destroy_handle");
-    if (handle_ != nullptr && destroy != nullptr) destroy(handle_);
+    if (handle_ != nullptr) library_.succeeds("rocblas_destroy_handle", handle_);
   }
   RocblasGemm(const RocblasGemm&) = delete;
   RocblasGemm& operator=(const RocblasGemm&) = delete;
@@ -120,25 +112,19 @@ class RocblasGemm : public Gemm {
     constexpr int standard_algorithm = 0;
     const float one = 1.0f, zero = 0.0f;
     const int m = static_cast<int>(shape_.m), n = static_cast<int>(shape_.n), k = static_cast<int>(shape_.k);
-    check("rocblas_set_stream", set_stream_(handle_, stream));
-    check("rocblas_gemm_ex",
-          multiply_(handle_, no_transpose, no_transpose, n, m, k, &one, matrices_.b, of_bf16, n, matrices_.a, of_bf16,
-                    k, &zero, matrices_.c, of_bf16, n, matrices_.c, of_bf16, n, sums, standard_algorithm, 0, 0));
+    set_stream_(handle_, stream);
+    multiply_(handle_, no_transpose, no_transpose, n, m, k, &one, matrices_.b, of_bf16, n, matrices_.a, of_bf16, k,
+              &zero, matrices_.c, of_bf16, n, matrices_.c, of_bf16, n, sums, standard_algorithm, 0, 0);
   }
 
  private:
-  using Multiply = int (*)(Object, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
-                           const void*, const void*, int, int, void*, int, int, int, int, std::int32_t, std::uint32_t);
-
-  static void check(const char* name, int status) {
-    if (status != success) throw GpuError(GpuError::Kind::failed, fmt::format("{}: status {}", name, status));
-  }
-
   Library library_;
   GemmShape shape_;
   Matrices matrices_;
-  Multiply multiply_ = library_.need("rocblas_gemm_ex");
-  int (*set_stream_)(Object, Stream) = library_.need("rocblas_set_stream");
+  Library::Call<Object, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*,
+                const void*, int, int, void*, int, int, int, int, std::int32_t, std::uint32_t>
+      multiply_{library_, "rocblas_gemm_ex"};
+  Library::Call<Object, Stream> set_stream_{library_, "rocblas_set_stream"};
   Object handle_ = nullptr;
 };
 
@@ -146,10 +132,11 @@ class RocblasGemm : public Gemm {
 
 GemmLibrary::GemmLibrary(Vendor vendor, const std::vector<std::string>& folders) : vendor_(vendor) {
   if (vendor == Vendor::nvidia) {
-    lt_ = Library::find({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, folders);
+    lt_ = Library::find({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, folders,
+                        lt_fault<cublas.not_supported>);
     return;
   }
-  lt_ = Library::find_newest("libhipblaslt.so", folders);
+  lt_ = Library::find_newest("libhipblaslt.so", folders, lt_fault<hipblas.not_supported>);
   rocblas_ = Library::find(
       {"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"}, folders);
 }

@@ -1,9 +1,5 @@
 #include "calibrate/measure/backends/gpu_calls.h"
 
-#include <fmt/format.h>
-
-#include "calibrate/measure/gpu_error.h"
-
 namespace c3sim::measure {
 
 namespace {
@@ -33,22 +29,17 @@ GpuError::Kind severity_of(int result) {
 
 }  // namespace
 
-void GpuCalls::check(int result, const char* call) const {
-  if (result != success) throw GpuError(severity_of(result), fmt::format("{}: {}", call, text_of(result)));
-}
-
-std::string GpuCalls::text_of(int result) const {
-  if (vendor_ == Vendor::amd) {
-    const char* (*const name_of)(int) = library_.need("hipGetErrorName");
-    return name_of(result);
-  }
+GpuError cuda_fault(const Library& driver, const std::string& call, int result) {
   const char* name = "an unknown error";
   const char* text = "";
-  int (*const name_of)(int, const char**) = library_.need("cuGetErrorName");
-  int (*const describe)(int, const char**) = library_.need("cuGetErrorString");
-  name_of(result, &name);
-  describe(result, &text);
-  return fmt::format("{}, {}", name, text);
+  driver.result("cuGetErrorName", result, &name);
+  driver.result("cuGetErrorString", result, &text);
+  return {severity_of(result), "{}: {}, {}", call, name, text};
+}
+
+GpuError hip_fault(const Library& driver, const std::string& call, int result) {
+  const char* (*const name_of)(int) = driver.need("hipGetErrorName");
+  return {severity_of(result), "{}: {}", call, name_of(result)};
 }
 
 }  // namespace c3sim::measure

@@ -1,6 +1,6 @@
 // The calls of NVIDIA's driver and of AMD's runtime that measurements need: the same ones under other names, and with
 // the same errors. They are declared here, so that one program runs with either and is built where neither's headers
-// are; tests/calibrate/measure/headers_test.sh holds them against those.
+// are; tests/calibrate/measure/headers_test.py holds them against those.
 #pragma once
 
 #include <string>
@@ -28,27 +28,9 @@ class GpuCalls {
 
   // By its name with either vendor; null where one has it not.
   template <class... Parameters>
-  class Call {
-   public:
+  struct Call : Library::Call<Parameters...> {
     Call(const GpuCalls& all, const char* nvidia, const char* amd)
-        : all_(all), name_(all.vendor_ == Vendor::nvidia ? nvidia : amd) {
-      if (name_ != nullptr) function_ = all.library_.need(name_);
-    }
-    int result(Parameters... parameters) const noexcept { return function_(parameters...); }
-    // GpuError unless it is a success.
-    void check(int result) const { all_.check(result, name_); }
-    void operator()(Parameters... parameters) const { check(result(parameters...)); }
-    // Whether it is a success, where this other result is fine, too.
-    bool unless(int other, Parameters... parameters) const {
-      const int got = result(parameters...);
-      if (got != other) check(got);
-      return got != other;
-    }
-
-   private:
-    const GpuCalls& all_;
-    const char* name_;
-    int (*function_)(Parameters...) = nullptr;
+        : Library::Call<Parameters...>(all.library_, all.vendor_ == Vendor::nvidia ? nvidia : amd) {}
   };
 
   // Of results.
@@ -93,10 +75,10 @@ class GpuCalls {
   Call<Graph, Stream> launch_graph{*this, "cuGraphLaunch", "hipGraphLaunch"};
   Call<Object> destroy_graph{*this, "cuGraphDestroy", "hipGraphDestroy"};
   Call<Graph> destroy_instance{*this, "cuGraphExecDestroy", "hipGraphExecDestroy"};
-
- private:
-  void check(int result, const char* call) const;
-  std::string text_of(int result) const;
 };
+
+// What a call of either driver returned.
+GpuError cuda_fault(const Library& driver, const std::string& call, int result);
+GpuError hip_fault(const Library& driver, const std::string& call, int result);
 
 }  // namespace c3sim::measure

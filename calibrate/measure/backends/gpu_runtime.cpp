@@ -1,7 +1,5 @@
 // GPUs of NVIDIA by its driver, cuBLASLt, NCCL and NVML; those of AMD by HIP, HSA, hipBLASLt or rocBLAS, RCCL and the
 // files of the amdgpu driver. What both do alike stands first.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -16,16 +14,14 @@
 #include "calibrate/measure/backends/hsa_engines.h"
 #include "calibrate/measure/backends/nvidia_board.h"
 #include "calibrate/measure/backends/runtime_compiler.h"
-#include "calibrate/measure/gpu_error.h"
 
 namespace c3sim::measure {
 
 namespace {
 
 struct Libraries {
-  Library compiler;
+  Library compiler, collectives;
   GemmLibrary gemms;
-  CollectiveLibrary collectives;
 };
 
 class VendorGpu : public Gpu {
@@ -44,32 +40,26 @@ class VendorGpu : public Gpu {
   const Device& device() const override { return device_; }
   void make_current() override { calls_.set_current(place_); }
 
-  void* allocate(std::size_t bytes) override {
-    void* memory = nullptr;
-    calls_.allocate(&memory, bytes);
-    return memory;
-  }
-  void release(void* memory) noexcept override {
-    calls_.set_current.result(place_);  // whoever lets go may be another thread
-    calls_.release.result(memory);
-  }
-  void* allocate_host(std::size_t bytes) override {
+  void* allocate(std::size_t bytes, Home home) override {
     constexpr unsigned portable = 1;  // all GPUs can reach it
     void* memory = nullptr;
-    calls_.allocate_host(&memory, bytes, portable);
+    if (home == Home::host) {
+      calls_.allocate_host(&memory, bytes, portable);
+    } else {
+      calls_.allocate(&memory, bytes);
+    }
     return memory;
   }
-  void release_host(void* memory) noexcept override {
-    calls_.set_current.result(place_);
-    calls_.release_host.result(memory);
+  void release(void* memory, Home home) noexcept override {
+    calls_.set_current.result(place_);  // whoever lets go may be another thread
+    (home == Home::host ? calls_.release_host : calls_.release).result(memory);
   }
   void reach(Gpu& peer) override {
     const auto& other = dynamic_cast<VendorGpu&>(peer);
     int possible = 0;
     calls_.can_access_peer(&possible, handle_, other.handle_);
     if (possible == 0) {
-      throw GpuError(GpuError::Kind::unsupported,
-                     fmt::format("GPU {} cannot reach the memory of GPU {}", number_, other.number_));
+      throw GpuError(GpuError::Kind::unsupported, "GPU {} cannot reach the memory of GPU {}", number_, other.number_);
     }
     calls_.enable_peer.unless(GpuCalls::already_enabled, other.place_, 0);
   }
@@ -121,11 +111,11 @@ class VendorGpu : public Gpu {
   void release(Graph graph) noexcept override { calls_.destroy_instance.result(graph); }
 
   std::unique_ptr<Gemm> prepare_gemm(GemmShape shape, Matrices matrices, std::optional<int> cus) override {
-    if (workspace_.memory == nullptr) workspace_.memory = allocate(workspace_.bytes);
+    if (workspace_.memory == nullptr) workspace_.memory = allocate(workspace_.bytes, Home::gpu);
     return libraries_.gemms.prepare(shape, matrices, cus, workspace_);
   }
   std::unique_ptr<Communicator> join(const GroupName& group, int rank, int members, int channels) override {
-    return libraries_.collectives.join(group, rank, members, channels);
+    return join_group(libraries_.collectives, group, rank, members, channels);
   }
 
  protected:
@@ -220,7 +210,7 @@ class AmdGpu : public VendorGpu {
     load_kernels();
   }
   ~AmdGpu() override {
-    if (workspace_.memory != nullptr) VendorGpu::release(workspace_.memory);
+    if (workspace_.memory != nullptr) VendorGpu::release(workspace_.memory, Home::gpu);
   }
 
   // Neighbouring bits of a mask are CUs of different XCDs, so that the first ones are spread evenly.
@@ -267,7 +257,7 @@ class VendorRuntime : public Runtime {
     int count = 0;
     return calls_.device_count.unless(GpuCalls::no_device, &count) ? count : 0;
   }
-  GroupName name_group() override { return libraries_.collectives.name_group(); }
+  GroupName name_group() override { return measure::name_group(libraries_.collectives); }
 
  protected:
   GpuCalls calls_;
@@ -277,13 +267,12 @@ class VendorRuntime : public Runtime {
 class NvidiaRuntime : public VendorRuntime {
  public:
   explicit NvidiaRuntime(const std::vector<std::string>& folders)
-      : VendorRuntime(Vendor::nvidia, Library::find({"libcuda.so.1"}, folders),
+      : VendorRuntime(Vendor::nvidia, Library::find({"libcuda.so.1"}, folders, cuda_fault),
                       {.compiler = Library::find({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, folders),
-                       .gemms = GemmLibrary(Vendor::nvidia, folders),
-                       .collectives = CollectiveLibrary(Library::find({"libnccl.so.2", "libnccl.so"}, folders))}),
+                       .collectives = Library::find({"libnccl.so.2", "libnccl.so"}, folders, collective_fault),
+                       .gemms = GemmLibrary(Vendor::nvidia, folders)}),
         boards_(Library::find({"libnvidia-ml.so.1"}, folders)) {}
 
-  std::string name() const override { return "CUDA"; }
   std::unique_ptr<Gpu> open(int gpu) override { return std::make_unique<NvidiaGpu>(calls_, libraries_, boards_, gpu); }
   std::vector<std::string> versions() const override {
     std::vector<std::string> all;
@@ -295,7 +284,7 @@ class NvidiaRuntime : public VendorRuntime {
     if (libraries_.gemms) all.push_back(libraries_.gemms.name());
     if (libraries_.collectives) {
       const char* const multicast = std::getenv("NCCL_NVLS_ENABLE");
-      all.push_back(fmt::format("NCCL {} with NCCL_NVLS_ENABLE={}", libraries_.collectives.version(),
+      all.push_back(fmt::format("NCCL {} with NCCL_NVLS_ENABLE={}", version_of_collectives(libraries_.collectives),
                                 multicast == nullptr ? "" : multicast));
     }
     return all;
@@ -315,13 +304,12 @@ class NvidiaRuntime : public VendorRuntime {
 class AmdRuntime : public VendorRuntime {
  public:
   explicit AmdRuntime(const std::vector<std::string>& folders)
-      : VendorRuntime(Vendor::amd, Library::find_newest("libamdhip64.so", folders),
+      : VendorRuntime(Vendor::amd, Library::find_newest("libamdhip64.so", folders, hip_fault),
                       {.compiler = compiler(folders),
-                       .gemms = GemmLibrary(Vendor::amd, folders),
-                       .collectives = CollectiveLibrary(Library::find_newest("librccl.so", folders))}),
-        engines_(Library::find_newest("libhsa-runtime64.so", folders)) {}
+                       .collectives = Library::find_newest("librccl.so", folders, collective_fault),
+                       .gemms = GemmLibrary(Vendor::amd, folders)}),
+        engines_(folders) {}
 
-  std::string name() const override { return "HIP"; }
   std::unique_ptr<Gpu> open(int gpu) override { return std::make_unique<AmdGpu>(calls_, libraries_, engines_, gpu); }
   std::vector<std::string> versions() const override {
     constexpr int major = 10'000'000, minor = 100'000;
@@ -333,7 +321,7 @@ class AmdRuntime : public VendorRuntime {
     calls_.version(&version);
     all.push_back(fmt::format("HIP {}.{}.{}", version / major, version % major / minor, version % minor));
     if (libraries_.gemms) all.push_back(libraries_.gemms.name());
-    if (libraries_.collectives) all.push_back("RCCL " + libraries_.collectives.version());
+    if (libraries_.collectives) all.push_back("RCCL " + version_of_collectives(libraries_.collectives));
     return all;
   }
   std::vector<std::string> missing() const override {

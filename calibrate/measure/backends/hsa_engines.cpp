@@ -1,11 +1,7 @@
 #include "calibrate/measure/backends/hsa_engines.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-
-#include "calibrate/measure/gpu_error.h"
 
 namespace c3sim::measure {
 
@@ -50,33 +46,32 @@ int visit(Handle handle, void* data) {
   return success;
 }
 
-}  // namespace
-
-// GpuError unless it is a success.
-template <class... Parameters>
-void HsaEngines::call(const char* name, Parameters... parameters) const {
-  int (*const function)(Parameters...) = library_.need(name);
-  check(function(parameters...), name);
+GpuError hsa_fault(const Library& library, const std::string& call, int status) {
+  const char* text = "an unknown error";
+  library.succeeds("hsa_status_string", status, &text);
+  return {GpuError::Kind::failed, "{}: {}", call, text};
 }
 
-HsaEngines::HsaEngines(Library library) : library_(std::move(library)) {
+}  // namespace
+
+HsaEngines::HsaEngines(const std::vector<std::string>& folders)
+    : library_(Library::find_newest("libhsa-runtime64.so", folders, hsa_fault)) {
   if (!library_) return;
-  int (*const init)() = library_.need("hsa_init");
-  if (init() != success) {  // as it is where there is no GPU
+  if (library_.result("hsa_init") != success) {  // as it is where there is no GPU
     library_ = {};
     return;
   }
   std::uint64_t frequency = 0;
-  call("hsa_system_get_info", system_timestamp_frequency, static_cast<void*>(&frequency));
+  library_.call("hsa_system_get_info", system_timestamp_frequency, static_cast<void*>(&frequency));
   ticks_per_microsecond_ = static_cast<double>(frequency) * 1e-6;
   Search search{library_.need("hsa_agent_get_info"), agents_};
-  call("hsa_iterate_agents", &visit, static_cast<void*>(&search));
+  library_.call("hsa_iterate_agents", &visit, static_cast<void*>(&search));
 }
 
 const HsaEngines::Agent& HsaEngines::agent(const std::string& bus_id) const {
   const auto found = std::ranges::find(agents_, bus_id, &Agent::bus_id);
   if (found != agents_.end()) return *found;
-  throw GpuError(GpuError::Kind::unsupported, fmt::format("HSA knows no GPU at {}", bus_id));
+  throw GpuError(GpuError::Kind::unsupported, "HSA knows no GPU at {}", bus_id);
 }
 
 bool HsaEngines::can_choose() const { return library_.look_up(engine_status) && library_.look_up(copy_on_engine); }
@@ -84,10 +79,8 @@ bool HsaEngines::can_choose() const { return library_.look_up(engine_status) && 
 std::vector<int> HsaEngines::engines(const Agent& from, const Agent& to) const {
   if (!can_choose()) return {};
   EngineMask there = 0, preferred = 0;
-  int (*const status)(Handle, Handle, EngineMask*) = library_.need(engine_status);
-  status(to.handle, from.handle, &there);
-  int (*const prefer)(Handle, Handle, EngineMask*) = library_.look_up("hsa_amd_memory_get_preferred_copy_engine");
-  if (prefer != nullptr) prefer(to.handle, from.handle, &preferred);
+  library_.succeeds(engine_status, to.handle, from.handle, &there);
+  library_.succeeds("hsa_amd_memory_get_preferred_copy_engine", to.handle, from.handle, &preferred);
   std::vector<int> all;
   for (const bool first : {true, false}) {
     for (int engine = 0; engine < most_engines; ++engine) {
@@ -102,35 +95,34 @@ EngineCopy HsaEngines::copy(int engine, const Agent& from, const Agent& to, void
                             std::size_t bytes) const {
   constexpr double patience = 20e6;  // us
   constexpr bool by_this_engine_in_any_case = true;
-  const char* const profile_copies = "hsa_amd_profiling_async_copy_enable";
-  const char* const get_copy_time = "hsa_amd_profiling_get_async_copy_time";
-  int (*const profile)(bool) = library_.need(profile_copies);
-  int (*const time)(Handle, CopyTime*) = library_.need(get_copy_time);
+  const Library::Call<bool> profile(library_, "hsa_amd_profiling_async_copy_enable");
+  const Library::Call<Handle, CopyTime*> time(library_, "hsa_amd_profiling_get_async_copy_time");
+  const Library::Call<void*, Handle, const void*, Handle, std::size_t, std::uint32_t, const Handle*, Handle, EngineMask,
+                      bool>
+      start_copy(library_, copy_on_engine);
   std::int64_t (*const wait)(Handle, int, std::int64_t, std::uint64_t, int) =
       library_.need("hsa_signal_wait_scacquire");
-  int (*const start_copy)(void*, Handle, const void*, Handle, std::size_t, std::uint32_t, const Handle*, Handle,
-                          EngineMask, bool) = library_.need(copy_on_engine);
 
-  check(profile(true), profile_copies);
+  profile(true);
   Handle signal{};
-  call("hsa_signal_create", std::int64_t{1}, std::uint32_t{0}, static_cast<const Handle*>(nullptr), &signal);
+  library_.call("hsa_signal_create", std::int64_t{1}, std::uint32_t{0}, static_cast<const Handle*>(nullptr), &signal);
   const double begin = now();
-  const int started = start_copy(destination, to.handle, source, from.handle, bytes, 0, nullptr, signal,
-                                 EngineMask{1} << engine, by_this_engine_in_any_case);
+  const int started = start_copy.result(destination, to.handle, source, from.handle, bytes, 0, nullptr, signal,
+                                        EngineMask{1} << engine, by_this_engine_in_any_case);
   std::int64_t left = 1;
   if (started == success) {
     left = wait(signal, below, 1, static_cast<std::uint64_t>(patience * ticks_per_microsecond_), actively);
   }
   const double seen = now();
   CopyTime stamps{};
-  const int told = time(signal, &stamps);
-  profile(false);
+  const int told = time.result(signal, &stamps);
+  profile.result(false);
   if (started == success && left >= 1) {
-    throw GpuError(GpuError::Kind::hang, fmt::format("copy engine {} does not end its work", engine));
+    throw GpuError(GpuError::Kind::hang, "copy engine {} does not end its work", engine);
   }
-  call("hsa_signal_destroy", signal);
-  check(started, copy_on_engine);
-  check(told, get_copy_time);
+  library_.call("hsa_signal_destroy", signal);
+  start_copy.check(started);
+  time.check(told);
   const double start = static_cast<double>(stamps.start) / ticks_per_microsecond_;
   const double end = static_cast<double>(stamps.end) / ticks_per_microsecond_;
   return {start - begin, end - start, seen - end};
@@ -138,16 +130,8 @@ EngineCopy HsaEngines::copy(int engine, const Agent& from, const Agent& to, void
 
 double HsaEngines::now() const {
   std::uint64_t ticks = 0;
-  call("hsa_system_get_info", system_timestamp, static_cast<void*>(&ticks));
+  library_.call("hsa_system_get_info", system_timestamp, static_cast<void*>(&ticks));
   return static_cast<double>(ticks) / ticks_per_microsecond_;
-}
-
-void HsaEngines::check(int status, const char* call) const {
-  if (status == success) return;
-  const char* text = "an unknown error";
-  int (*const describe)(int, const char**) = library_.look_up("hsa_status_string");
-  if (describe != nullptr) describe(status, &text);
-  throw GpuError(GpuError::Kind::failed, fmt::format("{}: {}", call, text));
 }
 
 }  // namespace c3sim::measure

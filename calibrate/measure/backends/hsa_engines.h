@@ -12,8 +12,8 @@ namespace c3sim::measure {
 
 class HsaEngines {
  public:
-  // Without the library nothing is known and nothing can be copied.
-  explicit HsaEngines(Library library);
+  // Without HSA's library in those folders, or elsewhere, nothing is known and nothing can be copied.
+  explicit HsaEngines(const std::vector<std::string>& folders);
 
   enum class Handle : std::uint64_t {};  // of an agent (hsa_agent_t) or a signal (hsa_signal_t)
   struct Agent {
@@ -31,9 +31,6 @@ class HsaEngines {
                   std::size_t bytes) const;
 
  private:
-  template <class... Parameters>
-  void call(const char* name, Parameters... parameters) const;
-  void check(int status, const char* call) const;
   double now() const;  // in us of HSA's clock
 
   Library library_;

@@ -1,7 +1,6 @@
 #include "calibrate/measure/backends/nvidia_board.h"
 
 #include <array>
-#include <cstring>
 
 namespace c3sim::measure {
 
@@ -30,53 +29,45 @@ static_assert(sizeof(FieldValue) == 40);
 }  // namespace
 
 NvidiaBoard::NvidiaBoard(const Library& library, const std::string& bus_id) : library_(library) {
-  int (*const init)() = library_.look_up("nvmlInit_v2");
-  int (*const find)(const char*, void**) = library_.look_up("nvmlDeviceGetHandleByPciBusId_v2");
-  if (init == nullptr || find == nullptr || init() != success) return;
-  if (find(bus_id.c_str(), &board_) != success) board_ = nullptr;
+  const bool found = library_.succeeds("nvmlInit_v2") &&
+                     library_.succeeds("nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &board_);
+  if (!found) board_ = nullptr;
 }
 
 std::optional<BoardState> NvidiaBoard::state() const {
   if (board_ == nullptr) return {};
-  BoardState state;
-  int (*const fields)(void*, int, FieldValue*) = library_.look_up("nvmlDeviceGetFieldValues");
-  int (*const usage)(void*, unsigned*) = library_.look_up("nvmlDeviceGetPowerUsage");
-  int (*const clock)(void*, int, unsigned*) = library_.look_up("nvmlDeviceGetClockInfo");
   FieldValue instant;
   instant.field = power_instant;
-  unsigned milliwatts = 0;
-  if (fields != nullptr && fields(board_, 1, &instant) == success && instant.result == success) {
+  std::optional<double> milliwatts;
+  if (library_.succeeds("nvmlDeviceGetFieldValues", board_, 1, &instant) && instant.result == success) {
     milliwatts = instant.value.as_unsigned;
-  } else if (usage == nullptr || usage(board_, &milliwatts) != success) {  // older boards tell a mean alone
-    return {};
+  } else {  // older boards tell a mean alone
+    milliwatts = number("nvmlDeviceGetPowerUsage");
   }
-  unsigned megahertz = 0;
-  if (clock == nullptr || clock(board_, sm_clock, &megahertz) != success) return {};
-  state.power = milliwatts / kilo;
-  state.clock = megahertz;
-  return state;
+  const std::optional<double> megahertz = number("nvmlDeviceGetClockInfo", sm_clock);
+  if (!milliwatts || !megahertz) return {};
+  return BoardState{*milliwatts / kilo, *megahertz};
 }
 
 std::optional<double> NvidiaBoard::power_cap() const {
-  int (*const ask)(void*, unsigned*) = library_.look_up("nvmlDeviceGetEnforcedPowerLimit");
-  unsigned milliwatts = 0;
-  if (board_ == nullptr || ask == nullptr || ask(board_, &milliwatts) != success) return {};
-  return milliwatts / kilo;
+  const std::optional<double> milliwatts = number("nvmlDeviceGetEnforcedPowerLimit");
+  return milliwatts ? std::optional(*milliwatts / kilo) : std::nullopt;
 }
 
-std::optional<double> NvidiaBoard::top_clock() const {
-  int (*const ask)(void*, int, unsigned*) = library_.look_up("nvmlDeviceGetMaxClockInfo");
-  unsigned megahertz = 0;
-  if (board_ == nullptr || ask == nullptr || ask(board_, sm_clock, &megahertz) != success) return {};
-  return megahertz;
-}
+std::optional<double> NvidiaBoard::top_clock() const { return number("nvmlDeviceGetMaxClockInfo", sm_clock); }
 
 std::string NvidiaBoard::driver_version(const Library& library) {
-  int (*const init)() = library.look_up("nvmlInit_v2");
-  int (*const ask)(char*, unsigned) = library.look_up("nvmlSystemGetDriverVersion");
   std::array<char, 80> text{};
-  if (init == nullptr || ask == nullptr || init() != success || ask(text.data(), text.size()) != success) return {};
+  const auto size = static_cast<unsigned>(text.size());
+  if (!library.succeeds("nvmlInit_v2") || !library.succeeds("nvmlSystemGetDriverVersion", text.data(), size)) return {};
   return text.data();
+}
+
+template <class... Words>
+std::optional<double> NvidiaBoard::number(const char* question, Words... words) const {
+  unsigned value = 0;
+  if (board_ == nullptr || !library_.succeeds(question, board_, words..., &value)) return {};
+  return value;
 }
 
 }  // namespace c3sim::measure

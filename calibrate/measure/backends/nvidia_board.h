@@ -20,6 +20,10 @@ class NvidiaBoard {
   static std::string driver_version(const Library& library);
 
  private:
+  // That NVML answers, asked about this board; nothing where it cannot tell.
+  template <class... Words>
+  std::optional<double> number(const char* question, Words... words) const;
+
   Library library_;
   void* board_ = nullptr;
 };

@@ -11,31 +11,14 @@ struct alignas(16) Word {
   u32 x, y, z, w;
 };
 
-// The time in ticks of a clock that is the same on all CUs and runs on whatever the clock of the CUs does.
-static __device__ u64 now() {
+// now: the time in ticks of a clock that is the same on all CUs and runs on whatever the clock of the CUs does.
+// cycles: the time in cycles of this CU's own clock.
+// this_cu: numbers the CU that this workgroup runs on: on AMD by the fields of its hardware register, not one after
+// another.
 #ifdef ON_AMD
-  return __builtin_amdgcn_s_memrealtime();
-#else
-  u64 time;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
-  return time;
-#endif
-}
-
-// The time in cycles of this CU's own clock.
-static __device__ u64 cycles() {
-#ifdef ON_AMD
-  return __builtin_readcyclecounter();
-#else
-  u64 count;
-  asm volatile("mov.u64 %0, %%clock64;" : "=l"(count)::"memory");
-  return count;
-#endif
-}
-
-// Numbers the CU that this workgroup runs on: on AMD by the fields of its hardware register, not one after another.
+static __device__ u64 now() { return __builtin_amdgcn_s_memrealtime(); }
+static __device__ u64 cycles() { return __builtin_readcyclecounter(); }
 static __device__ u32 this_cu() {
-#ifdef ON_AMD
   constexpr u32 hw_id = 4, whole_register = 31 << 11;
   const u32 place = __builtin_amdgcn_s_getreg(whole_register | hw_id) >> 8 & 0xff;  // shader array, engine and CU
 #if defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
@@ -44,12 +27,24 @@ static __device__ u32 this_cu() {
 #else
   return place;
 #endif
+}
 #else
+static __device__ u64 now() {
+  u64 time;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
+  return time;
+}
+static __device__ u64 cycles() {
+  u64 count;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(count)::"memory");
+  return count;
+}
+static __device__ u32 this_cu() {
   u32 sm;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
   return sm;
-#endif
 }
+#endif
 
 static __device__ u64 mixed(u64 x) {  // SplitMix64
   x += 0x9e3779b97f4a7c15ull;

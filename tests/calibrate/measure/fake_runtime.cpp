@@ -57,7 +57,7 @@ class FakeGpu : public Gpu {
   const Device& device() const override { return device_; }
   void make_current() override { call("make_current"); }
 
-  void* allocate(std::size_t bytes) override {
+  void* allocate(std::size_t bytes, Home) override {
     call("allocate");
     void* const memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -65,12 +65,10 @@ class FakeGpu : public Gpu {
     sizes_[memory] = bytes;
     return memory;
   }
-  void release(void* memory) noexcept override {
+  void release(void* memory, Home) noexcept override {
     munmap(memory, sizes_[memory]);
     sizes_.erase(memory);
   }
-  void* allocate_host(std::size_t bytes) override { return allocate(bytes); }
-  void release_host(void* memory) noexcept override { release(memory); }
   void reach(Gpu&) override { call("reach"); }
 
   Stream create_stream(std::optional<int>, int) override {
@@ -202,7 +200,6 @@ void FakeCommunicator::launch(Collective, const void*, void*, std::size_t bytes,
 class FakeRuntime : public Runtime {
  public:
   explicit FakeRuntime(FakeMachine machine) : machine_(std::move(machine)) {}
-  std::string name() const override { return "fake"; }
   int gpus() const override { return machine_.gpus; }
   std::unique_ptr<Gpu> open(int gpu) override { return std::make_unique<FakeGpu>(machine_, gpu); }
   std::vector<std::string> versions() const override { return {"driver " + machine_.driver}; }

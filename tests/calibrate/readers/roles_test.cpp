@@ -67,15 +67,10 @@ constexpr Role calibrate_it = Role::calibrate;
 constexpr Role predict_it = Role::predict;
 constexpr Role unlisted = Role::unlisted;
 
-TEST_F(RolesTest, AreUnlistedWhereNoListIs) {
-  EXPECT_TRUE(roles().empty());
-  EXPECT_THAT(roles_of("a\n1\n"), ElementsAre(unlisted));
-  EXPECT_EQ(roles().marks_as_prediction("f.csv"), "");
-}
+TEST_F(RolesTest, AreUnlistedWhereNoListIs) { EXPECT_THAT(roles_of("a\n1\n"), ElementsAre(unlisted)); }
 
 TEST_F(RolesTest, AreThoseOfTheFile) {
   list("g.csv,,predict,\nf.csv,,calibrate,\n");
-  EXPECT_FALSE(roles().empty());
   EXPECT_THAT(roles_of("a\n1\n2\n"), ElementsAre(calibrate_it, calibrate_it));
   list("g.csv,,predict,\n");
   EXPECT_THAT(roles_of("a\n1\n"), ElementsAre(unlisted)) << "nobody said";
@@ -140,20 +135,8 @@ TEST_F(RolesTest, LeaveASpreadThatWasMeasured) {
   EXPECT_EQ(reading.measurements[0].seen[0].high, std::nullopt);
 }
 
-// Files of predictions.
-
-TEST_F(RolesTest, NameTheLineThatMarksAWholeFileAsPrediction) {
-  list("f.csv,,predict,\ng.csv,,calibrate,\nh.csv,a=1,predict,\ni.csv,a=1,predict,\ni.csv,,predict,\n");
-  EXPECT_THAT(roles().marks_as_prediction("f.csv"), HasSubstr("roles.csv:2"));
-  EXPECT_EQ(roles().marks_as_prediction("g.csv"), "");
-  EXPECT_EQ(roles().marks_as_prediction("h.csv"), "") << "some rows of it";
-  EXPECT_THAT(roles().marks_as_prediction("i.csv"), HasSubstr("roles.csv:6"));
-  EXPECT_EQ(roles().marks_as_prediction("j.csv"), "");
-}
-
-TEST_F(RolesTest, MarkNoFileThatHoldsRowsToFit) {
+TEST_F(RolesTest, OfSomeRowsMayStandAboveThatOfAllOthers) {
   list("f.csv,a=1,calibrate,\nf.csv,,predict,\n");
-  EXPECT_EQ(roles().marks_as_prediction("f.csv"), "");
   EXPECT_THAT(roles_of("a\n1\n2\n"), ElementsAre(calibrate_it, predict_it));
 }
 

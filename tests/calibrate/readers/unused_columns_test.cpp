@@ -1,6 +1,4 @@
 // Columns that nobody reads: named, and no row is read as something else for want of one.
-#include "calibrate/readers/unused_columns.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -62,7 +62,7 @@ TEST(CollectiveGroup, TakesAsLongWhereverItBegins) {
       spec.host_threads = HostThreads::per_gpu;
       const sim::Time first = time_on(platform, spec);
       spec.first = 4;
-      EXPECT_EQ(time_on(platform, spec), first) << backend.name << " " << to_string(kind);
+      EXPECT_EQ(time_on(platform, spec), first) << to_string(backend.backend) << " " << to_string(kind);
     }
   }
 }

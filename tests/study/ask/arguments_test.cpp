@@ -5,6 +5,7 @@
 
 #include "models/sdma/sdma_copy.h"
 #include "study/work/operation.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 namespace {
@@ -113,19 +114,19 @@ TEST(Arguments, DevicesAreGpusThatExistOrTheHost) {
 
 TEST(Arguments, ChoicesGetTheNearestName) {
   Arguments arguments;
-  EXPECT_EQ(arguments.choice("--backend", "sdma", backend_choices()), models::Backend::sdma);
+  EXPECT_EQ(arguments.choice<models::Backend>("--backend", "sdma"), models::Backend::sdma);
   EXPECT_EQ(told(arguments), "");
-  arguments.choice("--collective", "allgather", collective_choices());
+  arguments.choice<models::CollectiveKind>("--collective", "allgather");
   EXPECT_THAT(told(arguments), HasSubstr("--collective: 'allgather' is not known; did you mean 'all_gather'?"));
 }
 
 TEST(Arguments, ListsOfChoicesNameEachOnce) {
   Arguments arguments;
-  EXPECT_THAT(arguments.choice_list("--strategy", "c3_sp,conccl", strategy_choices()),
+  EXPECT_THAT(arguments.choice_list<Strategy>("--strategy", "c3_sp,conccl"),
               ElementsAre(Strategy::c3_sp, Strategy::conccl));
-  EXPECT_EQ(arguments.choice_list("--strategy", "all", strategy_choices()).size(), all_strategies().size());
+  EXPECT_EQ(arguments.choice_list<Strategy>("--strategy", "all").size(), all_strategies().size());
   EXPECT_EQ(told(arguments), "");
-  arguments.choice_list("--strategy", "c3_sp,c3_sp", strategy_choices());
+  arguments.choice_list<Strategy>("--strategy", "c3_sp,c3_sp");
   EXPECT_THAT(told(arguments), HasSubstr("'c3_sp' is named twice"));
 }
 

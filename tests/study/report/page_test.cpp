@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -146,13 +144,6 @@ TEST(Page, FiveThousandRowsStayBelowThreeMegabytes) {
   const Page page{.title = "",
                   .sections = {{.id = "", .heading = "", .tables = {{.id = "", .table = std::move(table)}}}}};
   EXPECT_LT(to_html(page).size(), 3'000'000U);
-}
-
-TEST(Page, IsWrittenAsItIs) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "page_test.html";
-  write_page(page_of("text"), file);
-  std::ifstream stream(file);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), to_html(page_of("text")));
 }
 
 // As a double, 1.005 lies below 1.005.

@@ -16,6 +16,11 @@ TEST(Parallel, CallsEachIndexOnce) {
   for_each_index(0, [](std::size_t) { FAIL() << "there is nothing to do"; });
 }
 
+TEST(Parallel, ThreadsAreAsManyAsAskedForOrOneForEachCore) {
+  EXPECT_EQ(threads_of(3), 3);
+  EXPECT_GE(threads_of(0), 1);
+}
+
 TEST(Parallel, ProgressCountsUpToAll) {
   std::vector<std::size_t> seen;
   for_each_index(

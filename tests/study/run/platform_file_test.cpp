@@ -85,6 +85,49 @@ TEST(PlatformFile, ATableOfKernelsThatIsNoneIsAFaultOfWhoAsksForIt) {
   std::filesystem::remove_all(configs);
 }
 
+// Of assignments to separate sections these alone are read again; the result is that of the whole file with them.
+TEST(PlatformFile, AssignmentsChangeTheirSectionsAndNothingElse) {
+  const Platform platform = mi300x();
+  const std::vector<std::string> assignments{"gpu.sdma.engines=32", "fabric.link_rate=50 GB/s",
+                                             "gpu.gemm.libraries[0].efficiency=0.5", "fitted_to[0].spread=0.25"};
+  const models::PlatformSpec parts = reassign(platform, assignments);
+  std::vector<std::string> more = assignments;
+  more.emplace_back("gpu.cus_per_xcd=38");  // which other sections depend on
+  for (const models::PlatformSpec& whole : {reassign(platform, more), mi300x(assignments).spec}) {
+    EXPECT_EQ(parts.gpu.sdma.engines, whole.gpu.sdma.engines);
+    EXPECT_EQ(parts.gpu.sdma.payload_rate, whole.gpu.sdma.payload_rate);
+    EXPECT_EQ(parts.fabric.link_rate, whole.fabric.link_rate);
+    EXPECT_EQ(parts.fabric.gpus, whole.fabric.gpus);
+    EXPECT_EQ(parts.gpu.gemm.library.efficiency, whole.gpu.gemm.library.efficiency);
+    EXPECT_EQ(parts.gpu.gemm.library.kernels.size(), whole.gpu.gemm.library.kernels.size());
+    EXPECT_EQ(parts.fitted_to.front().spread, whole.fitted_to.front().spread);
+    EXPECT_EQ(parts.fitted_to.size(), whole.fitted_to.size());
+    EXPECT_EQ(parts.gpu.memory.hbm_rate, whole.gpu.memory.hbm_rate);
+    EXPECT_EQ(parts.gpu.cus(), whole.gpu.cus());
+    EXPECT_EQ(parts.host.protocol, whole.host.protocol);
+    EXPECT_EQ(parts.correlations.size(), platform.spec.correlations.size());
+    EXPECT_TRUE(parts.what_if && whole.what_if);
+  }
+  EXPECT_EQ(models::PlatformSpec::section_of("gpu.sdma.engines"), "gpu.sdma");
+  EXPECT_EQ(models::PlatformSpec::section_of("fitted_to[0].spread"), "fitted_to");
+  EXPECT_EQ(models::PlatformSpec::section_of("gpu.cu.lds"), "") << "kernels are read by it";
+  EXPECT_EQ(models::PlatformSpec::section_of("gpus"), "");
+}
+
+// What would be accepted is told of the whole file.
+TEST(PlatformFile, AFaultOfAnAssignmentKnowsAllOfTheFile) {
+  const auto fault = [](const std::string& assignment) {
+    try {
+      reassign(mi300x(), std::vector{assignment});
+    } catch (const sim::ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(fault("gpu.sdma.egines=3"), HasSubstr("did you mean 'gpu.sdma.engines'?"));
+  EXPECT_THAT(fault("gpu.sdma.engines=no"), HasSubstr("gpu.sdma.engines: 'no' is not"));
+}
+
 TEST(PlatformFile, WhatIsAskedBesideTheFileOutlastsAssignments) {
   Beside asked;
   asked.protocol = models::Protocol::shot;

@@ -167,7 +167,7 @@ TEST(Serve, FetchesBeginningsOfARequestFileInEveryWay) {
                                   "arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n"
                                   "1,300,10,1,200\n9,300,10,1,5\n17,300,10,1,200\n");
   ServeMachine one(machine());
-  for (const Fetch fetch : all_fetches) {
+  for (const Fetch fetch : sim::all_of<Fetch>()) {
     question.fetch = fetch;
     EXPECT_EQ(one.ask(question).served.groups[0].fetched, fetch == Fetch::none ? 0 : 192) << to_string(fetch);
   }

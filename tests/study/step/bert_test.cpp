@@ -25,9 +25,7 @@ StepQuestion step_of_bert(models::Dtype dtype, std::int64_t batch, Optimizer opt
 
 StepResult result_of(const StepQuestion& question) { return ask(mi300x().spec, question, read_operators(folders)); }
 
-double time_of(const StepResult& result, Kind kind) {
-  return sim::to_microseconds(result.by_kind[static_cast<std::size_t>(kind)]);
-}
+double time_of(const StepResult& result, Kind kind) { return sim::to_microseconds(result.time_of(kind)); }
 
 double share_of(const StepResult& result, Kind kind) {
   return time_of(result, kind) / sim::to_microseconds(result.time);
@@ -44,9 +42,9 @@ double memory_bound_share(const StepResult& result) {
 
 TEST(Bert, IsMostlyMatrixProducts) {
   const StepResult result = result_of(step_of_bert(models::Dtype::fp32, 32));
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    if (kind == static_cast<std::size_t>(Kind::gemm)) continue;
-    EXPECT_LT(time_of(result, static_cast<Kind>(kind)), time_of(result, Kind::gemm) / 2.0);
+  for (const Kind kind : all_kinds) {
+    if (kind == Kind::gemm) continue;
+    EXPECT_LT(time_of(result, kind), time_of(result, Kind::gemm) / 2.0);
   }
   EXPECT_GT(share_of(result, Kind::gemm), 0.5);
 }

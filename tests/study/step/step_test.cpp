@@ -77,9 +77,7 @@ TEST(Step, DecodesBesideAPrefill) {
   StepQuestion mixed = prefill;
   mixed.decoding = 32;
   mixed.decoding_context = 1024;
-  const auto attention = [](const StepResult& result) {
-    return us(result.by_kind[static_cast<std::size_t>(Kind::attention)]);
-  };
+  const auto attention = [](const StepResult& result) { return us(result.time_of(Kind::attention)); };
   const StepResult both = ask_mi300x(mixed);
   EXPECT_NEAR(attention(both), attention(ask_mi300x(prefill)) + attention(ask_mi300x(decode)), 0.02 * attention(both));
   EXPECT_EQ(both.question.new_tokens(), 544);
@@ -150,7 +148,7 @@ TEST(Step, OfShardedTrainingOverlapsItsGathers) {
   question.shard = Shard::full;
   const StepResult result = ask_mi300x(question);
   EXPECT_GT(result.overlapped(), result.communication / 4);
-  EXPECT_GT(result.by_kind[static_cast<std::size_t>(Kind::reduce_scatter)], sim::Time(0));
+  EXPECT_GT(result.time_of(Kind::reduce_scatter), sim::Time(0));
 }
 
 // A gradient has twice the operations of its forward pass, which it follows.
@@ -196,7 +194,7 @@ TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
     question.collectives = carrier;
     const StepResult result = ask_mi300x(question);
     const double turn = us(result.compute) / micro;
-    const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) * stages / (micro * (stages - 1));
+    const double send = us(result.time_of(Kind::send)) * stages / (micro * (stages - 1));
     EXPECT_NEAR(us(result.time), (micro + stages - 1) * turn + (stages - 1) * send, 0.02 * us(result.time));
   }
 }
@@ -231,7 +229,7 @@ TEST(Pipeline, OfTrainingIsIdleAsLong) {
   question.micro = micro;
   const StepResult result = ask_mi300x(question);
   const double busy = us(result.compute) / micro * (micro + stages - 1);
-  const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) / micro;
+  const double send = us(result.time_of(Kind::send)) / micro;
   EXPECT_GT(us(result.time), 0.99 * busy);
   EXPECT_LT(us(result.time), 1.01 * busy + 2.0 * send * (micro + stages - 1));
 }
@@ -253,7 +251,7 @@ TEST(Pipeline, HasStagesOfSeveralGpus) {
     const StepResult result = ask_mi300x(question);
     const double sends = result.operations.at("activations").count;
     EXPECT_NEAR(sends, micro / 2.0, 1e-9);  // four of each GPU of the first stage, none of the second
-    const double send = us(result.by_kind[static_cast<std::size_t>(Kind::send)]) / sends;
+    const double send = us(result.time_of(Kind::send)) / sends;
     EXPECT_NEAR(us(result.time), (micro + 1) * turn + send, 0.02 * us(result.time));
   }
 }
@@ -336,7 +334,7 @@ StepQuestion fused_prefill(int tp, std::int64_t tokens) {
   return question;
 }
 
-double us_of(const StepResult& result, Kind kind) { return us(result.by_kind[static_cast<std::size_t>(kind)]); }
+double us_of(const StepResult& result, Kind kind) { return us(result.time_of(kind)); }
 
 TEST(Step, AsAnExperimentTakesAsLong) {
   StepQuestion decode = decode_of("llama3-8b", 8, 8);
@@ -450,7 +448,7 @@ TEST(Step, TakesTheBestCarrierWhereItIsAskedTo) {
   const sim::Time best = ask_mi300x(question).time;
   for (const models::BackendAbilities& backend : models::backends()) {
     question.collectives = backend.backend;
-    EXPECT_LE(best, ask_mi300x(question).time) << backend.name;
+    EXPECT_LE(best, ask_mi300x(question).time) << models::to_string(backend.backend);
   }
 }
 
@@ -475,7 +473,7 @@ TEST(Step, OfASharedOutSequenceSharesOutItsOperations) {
   question.cp = 8;
   const StepResult eight = ask_mi300x(question);
   EXPECT_NEAR(eight.flops.value(), one.flops.value() / 8.0, 1e-3 * one.flops.value());
-  EXPECT_GT(eight.by_kind[static_cast<std::size_t>(Kind::all_gather)], sim::Time(0));
+  EXPECT_GT(eight.time_of(Kind::all_gather), sim::Time(0));
 }
 
 // Two of eight experts are busy for one token, all of them for 64; each reads its weights once.

@@ -131,6 +131,26 @@ objectives: [{minimize: time_us}]
   EXPECT_EQ(results.tables[0].table.rows().size(), 3u);
 }
 
+// A kernel that streams, on some CUs and on all; what no kernel is said by is a fault of the point.
+TEST(SweepStudy, AKernelIsAskedByItsOptions) {
+  const std::string text =
+      "name: kernels\nask: kernel\naxes:\n  - {of: read, value: 64MiB}\n  - {of: write, value: 32MiB}\n"
+      "  - {of: cus, values: [152, 304]}\n";
+  Read asked;
+  read(asked, text);
+  const Results results = results_of(asked, 1);
+  models::ElementwiseSpec kernel;
+  kernel.read = sim::Bytes(67108864.0);
+  kernel.written = sim::Bytes(33554432.0);
+  Testbed testbed(asked.platform.spec);
+  const Answer<WorkResult> alone = ask(testbed, KernelQuestion{kernel, {152, 304}});
+  EXPECT_THAT(column_of(results.tables[0].table, "time_us"),
+              ElementsAre(Cell(sim::to_microseconds(alone.results[0].time)),
+                          Cell(sim::to_microseconds(alone.results[1].time))));
+  EXPECT_THAT(fault_of_study("name: a\nask: kernel\naxes: [{of: element, values: [2B, 4B]}]\n"),
+              HasSubstr("is missing: --elements are those of an operator"));
+}
+
 TEST(SweepStudy, ResultsAreTheSameBytesForAnyNumberOfThreads) {
   Read asked;
   read(asked, collective_study);
@@ -431,8 +451,8 @@ TEST(SweepStudy, AnUnknownQuestionIsTheOnlyFaultThatItMakes) {
   std::string text = collective_study;
   text.replace(text.find("ask: collective"), 15, "ask: colective ");
   EXPECT_EQ(fault_of_study(text),
-            "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, step, serve, run; did you mean "
-            "'collective'?");
+            "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, kernel, step, serve, run; did "
+            "you mean 'collective'?");
 }
 
 TEST(SweepStudy, EmptyStudiesAndImpossibleOnesAreRefused) {

@@ -13,7 +13,6 @@
 #include "study/tune/tuning_file.h"
 #include "study/tune/tuning_files.h"
 #include "study/tune/tuning_results.h"
-#include "study/work/choices.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
@@ -47,10 +46,10 @@ TEST(Tuning, BoundsHoldAndRuleNoWinnerOut) {
     const sim::Time best = *decision.attempts[decision.best()].time;
     for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
       if (!decision.attempts[i].is_possible) continue;
-      const sim::Time time = pairs.alternatives().time(testbed, decision.sizes, i);
-      EXPECT_GE(time, best) << decision.name << ": " << pairs.alternatives().names()[i];
+      const sim::Time time = pairs.alternatives().all()[i].time(testbed, decision.sizes);
+      EXPECT_GE(time, best) << decision.name << ": " << pairs.alternatives().all()[i].name;
       EXPECT_GE(sim::to_microseconds(time), 0.999 * sim::to_microseconds(decision.attempts[i].bound))
-          << decision.name << ": " << pairs.alternatives().names()[i];
+          << decision.name << ": " << pairs.alternatives().all()[i].name;
     }
   }
 }
@@ -97,10 +96,10 @@ TEST(Tuning, AMeasuredTimeStandsForThePredictedOne) {
 // Every alternative has a row of a table of measured pairs, and the row means that alternative and no other.
 TEST(Tuning, PairsAreNamedInTablesAsTheyAreReadBack) {
   const Sizes sizes{{8192, 8192, 8192}, sim::Bytes(268435456.0)};
-  for (const auto& [name, kind] : collective_choices()) {
+  for (const auto& [name, kind] : sim::choices_of<models::CollectiveKind>()) {
     const PairAlternatives pairs(kind, mi300x().spec);
-    for (std::size_t i = 0; i < pairs.names().size(); ++i) {
-      EXPECT_EQ(pairs.of_trial(pairs.trial_of(sizes, i)), i) << name << ": " << pairs.names()[i];
+    for (std::size_t i = 0; i < pairs.all().size(); ++i) {
+      EXPECT_EQ(pairs.of_trial(pairs.trial_of(sizes, i)), i) << name << ": " << pairs.all()[i].name;
     }
     C3Trial searched = pairs.trial_of(sizes, 0);
     for (const Strategy strategy : {Strategy::c3_rp, Strategy::conccl_rp, Strategy::c3_best, Strategy::heuristic}) {
@@ -253,7 +252,7 @@ TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
       }
       checks += "static_assert(to_string(" + alternatives.key() + "(" + arguments + "))[0] != 0);\n";
       checks += "static_assert(" + alternatives.key() + "(" + arguments + ") == decltype(" + alternatives.key() + "(" +
-                arguments + "))::" + alternatives.names()[kind.tree.choose(cases.features[i])] + ");\n";
+                arguments + "))::" + alternatives.all()[kind.tree.choose(cases.features[i])].name + ");\n";
     }
   }
   const std::string folder = testing::TempDir();

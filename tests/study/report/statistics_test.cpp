@@ -1,5 +1,5 @@
 // Quantiles, as every part of the program tells them.
-#include "study/uncertainty/quantile.h"
+#include "study/report/statistics.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -15,6 +15,8 @@ TEST(Quantile, MedianIsTheMiddleOrTheMeanOfTheTwoInTheMiddle) {
   EXPECT_EQ(quantile({4.0, 1.0}, 0.5), 2.5);
   EXPECT_EQ(quantile({9.0, 1.0, 2.0}, 0.5), 2.0);
   EXPECT_EQ(quantile({4.0, 1.0, 2.0, 100.0}, 0.5), 3.0);
+  EXPECT_EQ(median({7.0}), 7.0);
+  EXPECT_EQ(median({4.0, 1.0, 2.0, 100.0}), 3.0);
 }
 
 // Of 0, 10, 20, 30, 40 a tenth lies 0.4 steps of 10 above the first.

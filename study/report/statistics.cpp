@@ -1,10 +1,20 @@
-#include "study/uncertainty/quantile.h"
+#include "study/report/statistics.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 namespace c3sim::study {
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return std::midpoint(values[(values.size() - 1) / 2], values[values.size() / 2]);
+}
 
 double value_at(std::span<const double> sorted, double place) {
   const double within = std::clamp(place, 0.0, static_cast<double>(sorted.size() - 1));

@@ -1,0 +1,298 @@
+// What TransferBench prints for people: the transfers of every test, and the tables of its presets p2p and a2a, with
+// OUTPUT_TO_CSV=1 with commas in place of the rules. And the rows that it writes with OUTPUT_TO_CSV=1, one per transfer
+// (Test#, NumBytes, Src, Exe, Dst, CUs, BW(GB/s) and others), beneath the settings of the run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/transfer_matrix.h"
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+using Pattern = TransferMatrixForm::Pattern;
+
+constexpr std::string_view p2p_title = "directional copy peak bandwidth";
+constexpr std::string_view a2a_title = "All-To-All benchmark";
+
+// "     Transfer 00  | 47.774 GB/s | ...", cut short or not.
+bool is_transfer(const LogCell& line) {
+  constexpr std::string_view word = "Transfer ";
+  const LogCell text = trimmed(line);
+  if (!text.text.starts_with(word)) return false;
+  const std::string_view number = trimmed(text.from(word.size())).text;
+  return !number.empty() && sim::is_digit(number.front());
+}
+
+const LogCell* before(const LogCells& words, std::string_view name) {
+  const auto found = std::ranges::find(words, name, &LogCell::text);
+  return found == words.end() || found == words.begin() ? nullptr : &*(found - 1);
+}
+
+// The cells of a line of results, whichever sign stands between them.
+LogCells cells_of(const LogCell& line) {
+  for (const std::string_view rule : {"|", "\xE2\x94\x82"}) {
+    if (line.holds(rule)) return fields_of(line, rule);
+  }
+  return fields_of(line, ",");
+}
+
+bool are_transfer_heads(const LogCell& line) {
+  return trimmed(line).text.starts_with("Test#") && line.holds("NumBytes");
+}
+
+class TransferReader {
+ public:
+  TransferReader(std::string_view text, const std::string& name) : log_(name, text) {}
+
+  // As it is printed for people.
+  Reading read() && {
+    has_sums_ = true;
+    while (log_.next()) read_line(without_rank(log_.line()));
+    end_of_log("a line 'Aggregate (CPU) ...' below them");
+    return std::move(log_).take("no result: tests with transfers, and tables of p2p and a2a, are accepted");
+  }
+
+  Reading read_csv() && {
+    while (log_.next()) read_csv_line(log_.line());
+    end_of_log("a row of all of them");
+    return std::move(log_).take("no row: transfers are accepted below their columns");
+  }
+
+ private:
+  // What stands above the tables of a run; they differ in what holds where a setting says nothing.
+  struct Settings {
+    TransferMatrixForm form;  // of the next table
+    bool has_title = false;
+    std::optional<bool> fine_grained, by_destination;
+  };
+
+  void read_line(const LogCell& line) {
+    if (is_transfer(line)) return read_transfer(line);
+    const std::string_view text = trimmed(line).text;
+    if (text.starts_with("RTotal") || text.starts_with("Average")) return end_matrix();
+    if (text.starts_with("Test ") || text.starts_with("Aggregate")) return end_test();
+    if (line.holds("TransferBench v")) {  // settings of the run before hold no longer
+      end_part();
+      settings_ = {};
+      return;
+    }
+    if (line.holds(p2p_title) || line.holds(a2a_title)) return read_title(line);
+    if (TransferMatrix::are_heads(line)) return begin_matrix(line);
+    if (matrix_ && matrix_->read_row(line)) return;
+    read_setting(line);
+    read_amounts(line);
+  }
+
+  void read_title(const LogCell& line) {
+    end_part();
+    settings_.has_title = true;
+    has_details_ = false;
+    TransferMatrixForm& form = settings_.form;
+    const bool is_p2p = line.holds(p2p_title);
+    const bool is_both_ways = line.holds(fmt::format("Bi{}", p2p_title));
+    form.by_engine = line.holds("DMA");
+    form.pattern = !is_p2p ? Pattern::all : is_both_ways ? Pattern::both_ways : Pattern::one_way;
+    form.by_destination = is_p2p ? line.holds("Remote read") : settings_.by_destination.value_or(false);
+    form.is_fine_grained = settings_.fine_grained.value_or(!is_p2p);
+  }
+
+  // "USE_FINE_GRAIN       =            1 : Using fine-grained memory", or with commas.
+  void read_setting(const LogCell& line) {
+    const LogCells words = words_of(line, "=,");
+    if (words.size() < 2) return;
+    const std::string_view name = words[0].text;
+    const auto flag = [&]() -> std::optional<bool> {
+      const std::optional<int> value = log_.integer(words[1], 0, most_units, name);
+      return value ? std::optional(*value != 0) : std::nullopt;
+    };
+    TransferMatrixForm& form = settings_.form;
+    if (name == "USE_FINE_GRAIN") settings_.fine_grained = flag();
+    if (name == "USE_REMOTE_READ") settings_.by_destination = flag();
+    if (name == "NUM_GPU_SE" || name == "NUM_SUB_EXEC") form.cus = log_.integer(words[1], 1, most_units, name);
+    if (name == "A2A_MODE" && flag().value_or(false)) form.why_not = "A2A_MODE is not 0: only copies have a model";
+  }
+
+  // "Bytes Per Direction 67108864", "- Copying 67108864 bytes between ... using 8 CUs", "[67108864 bytes per Transfer]"
+  void read_amounts(const LogCell& line) {
+    const bool is_p2p = line.holds("Bytes Per Direction");
+    if (!is_p2p && !line.holds("- Copying ") && !line.holds(" bytes per Transfer]")) return;
+    const LogCells words = words_of(line, ",[]");
+    const LogCell* const bytes = is_p2p ? &words.back() : before(words, "bytes");
+    if (bytes != nullptr) settings_.form.bytes = log_.bytes(*bytes, "bytes");
+    if (const LogCell* const cus = before(words, "CUs")) settings_.form.cus = log_.integer(*cus, 1, most_units, "CUs");
+  }
+
+  void read_transfer(const LogCell& line) {
+    const std::size_t faults_before = log_.faults();
+    Transfer transfer{.line = line.line, .from = {}, .to = {}, .by = {}, .bytes = {}};
+    std::optional<LogCell> rate, bytes, path;
+    for (const LogCell& cell : cells_of(line)) {
+      if (!rate && cell.text.ends_with("GB/s")) rate = trimmed(cell.from(0, cell.text.size() - 4));
+      if (!bytes && cell.text.ends_with("bytes")) bytes = trimmed(cell.from(0, cell.text.size() - 5));
+      if (cell.holds("->") || cell.holds("\xE2\x86\x92")) path = cell;
+    }
+    if (!rate || !bytes || !path) {
+      log_.fault(trimmed(line), "",
+                 "cut short: 'Transfer 00 | 1.0 GB/s | 1.0 ms | 64 bytes | G0 -> G0:4 -> G1' is accepted");
+    } else {
+      transfer.rate = log_.figure(*rate, study::Figure::link_rate, "GB/s").value_or(0.0);
+      transfer.bytes = log_.bytes(*bytes, "bytes").value_or(sim::Bytes());
+      read_path(*path, transfer);
+    }
+    is_damaged_ |= log_.faults() != faults_before;
+    has_details_ = true;
+    at_once_.push_back(std::move(transfer));
+  }
+
+  // "G0 -> G000:004 -> G1", perhaps in parentheses.
+  void read_path(const LogCell& cell, Transfer& transfer) {
+    LogCell inner = cell;
+    if (inner.text.starts_with('(') && inner.text.ends_with(')')) inner = inner.from(1, inner.text.size() - 2);
+    const LogCells ends = fields_of(inner, inner.holds("->") ? "->" : "\xE2\x86\x92");
+    if (ends.size() != 3) {
+      return log_.fault(cell, "", shown(cell.text) + " is no path: 'G0 -> G0:4 -> G1' is accepted");
+    }
+    const auto from = read_memories(ends[0], log_);
+    const auto by = read_executor(ends[1], log_);
+    const auto to = read_memories(ends[2], log_);
+    if (!from || !by || !to) return;
+    transfer.from = *from;
+    transfer.by = *by;
+    transfer.to = *to;
+  }
+
+  void begin_matrix(const LogCell& heads) {
+    end_part();
+    if (!settings_.has_title) {
+      return log_.fault(trimmed(heads), "",
+                        "the title is missing: 'Unidirectional copy peak bandwidth ...', 'Bidirectional ...' or "
+                        "'GPU-GFX All-To-All benchmark' is accepted above the table");
+    }
+    if (settings_.form.pattern == Pattern::all && has_details_) return;
+    matrix_.emplace(settings_.form, heads, log_);
+  }
+
+  // Settings and comments stand between rows where several runs were written to one file.
+  void read_csv_line(const LogCell& line) {
+    const LogCells cells = fields_of(line, ",");
+    if (are_transfer_heads(line)) {
+      end_test();
+      return take_heads(cells);
+    }
+    if (heads_.empty()) return;
+    if (cells.size() == heads_.size()) return read_row(cells);
+    const std::string_view first = cells.front().text;
+    if (first.empty() || !sim::is_digit(first.front()) || cells.size() < 2) return;
+    begin_row(first);
+    is_damaged_ = true;
+    log_.fault(line.from(0, 0), "", fmt::format("{} cells where the columns are {}", cells.size(), heads_.size()));
+  }
+
+  void take_heads(const LogCells& heads) {
+    constexpr std::size_t most_named = 16;
+    std::vector<std::string> known;
+    for (const LogCell& head : heads) {
+      if (known.size() < most_named) known.push_back(printable(head.text));
+    }
+    heads_ = heads;
+    for (const std::string_view name : {"Test#", "NumBytes", "Src", "Exe", "Dst", "CUs", "BW(GB/s)"}) {
+      if (std::ranges::find(heads, name, &LogCell::text) != heads.end()) continue;
+      heads_.clear();
+      log_.fault(heads.front(), name, "this column is missing" + sim::name_hint(name, known));
+    }
+  }
+
+  void read_row(const LogCells& row) {
+    const auto cell = [&](std::string_view name) {
+      return row[static_cast<std::size_t>(std::ranges::find(heads_, name, &LogCell::text) - heads_.begin())];
+    };
+    begin_row(cell("Test#").text);
+    if (cell("Exe").text == "ALL") {  // the sum of the test
+      has_sums_ = true;
+      return end_test();
+    }
+    const std::size_t faults_before = log_.faults();
+    log_.integer(cell("Test#"), 0, most_units * most_units, "Test#");
+    const auto size = log_.bytes(cell("NumBytes"), "NumBytes");
+    const auto sources = read_memories(cell("Src"), log_);
+    const auto executor = read_executor(cell("Exe"), log_);
+    const auto destinations = read_memories(cell("Dst"), log_);
+    const auto workgroups = log_.integer(cell("CUs"), 0, most_units, "CUs");
+    const auto measured = log_.figure(cell("BW(GB/s)"), study::Figure::link_rate, "BW(GB/s)");
+    if (log_.faults() != faults_before) {
+      is_damaged_ = true;
+      return;
+    }
+    at_once_.push_back({row.front().line, *sources, *destinations, *executor, *size, *measured});
+    at_once_.back().by.units = workgroups;
+  }
+
+  void begin_row(std::string_view test_number) {
+    if (test_number != test_) end_test();
+    test_ = test_number;
+  }
+
+  void end_test() {
+    const std::vector<Transfer> at_once = std::exchange(at_once_, {});
+    if (!std::exchange(is_damaged_, false)) return record(at_once, "TransferBench", log_);
+    for (const Transfer& transfer : at_once) {
+      if (transfer.rate > 0.0) log_.leave_out(transfer.line, "what ran beside it could not be read");
+    }
+  }
+  void end_matrix() {
+    if (matrix_) matrix_->end();
+    matrix_.reset();
+  }
+  void end_part() {
+    end_test();
+    end_matrix();
+  }
+  // The last test is whole if `due` stands behind it.
+  void end_of_log(std::string_view due) {
+    if (has_sums_ && !at_once_.empty() && !is_damaged_) {
+      is_damaged_ = true;
+      log_.fault({.text = {}, .line = at_once_.back().line}, "",
+                 fmt::format("the test is cut off: more transfers, and {}, are accepted", due));
+    }
+    end_part();
+  }
+
+  LogReading log_;
+  std::vector<Transfer> at_once_;  // of the test that is being read
+  bool is_damaged_ = false;        // it has transfers that could not be read
+  bool has_details_ = false;       // of the preset a2a, whose table repeats them
+  bool has_sums_ = false;          // tests end with the sum of their transfers
+  Settings settings_;
+  std::optional<TransferMatrix> matrix_;
+  // Of rows:
+  LogCells heads_;  // empty: none that can be read yet
+  std::string_view test_;
+};
+
+bool is_of_transfer_bench(const LogCell& any) {
+  const LogCell line = trimmed(without_rank(any));
+  const bool is_executor = line.text.starts_with("Executor") && line.holds("GB/s");
+  return !line.text.starts_with('#') &&
+         (is_transfer(line) || is_executor || line.holds(p2p_title) || line.holds(a2a_title));
+}
+
+}  // namespace
+
+const LogFormat transfer_bench_text{
+    "TransferBench", "rates of transfers and the tables of p2p and a2a, as TransferBench prints them",
+    [](std::string_view text) { return has_line(text, is_of_transfer_bench); },
+    [](std::string_view text, const std::string& name) { return TransferReader(text, name).read(); }};
+
+const LogFormat transfer_bench_csv{
+    "TransferBench CSV", "rates of transfers, as TransferBench writes them with OUTPUT_TO_CSV=1",
+    [](std::string_view text) { return has_line(text, are_transfer_heads); },
+    [](std::string_view text, const std::string& name) { return TransferReader(text, name).read_csv(); }};
+
+}  // namespace c3sim::calibrate
