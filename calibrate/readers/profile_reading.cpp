@@ -23,7 +23,7 @@ namespace {
 
 // Work of one subject: a kernel or copy, or several kernels of one product, from the first one's begin to the last
 // one's end.
-struct Run {
+struct SeenRun {
   Stay stay;
   std::size_t work = 0;            // the first, place in Profile::work
   std::size_t subject = 0;         // place among the subjects
@@ -169,7 +169,7 @@ class RunReader {
 
   void find_alone() {
     std::vector<Stay> stays;
-    for (const Run& run : runs_) stays.push_back(run.stay);
+    for (const SeenRun& run : runs_) stays.push_back(run.stay);
     const std::vector<bool> beside = is_beside_others(stays);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       Subject& subject = subjects_[runs_[i].subject];
@@ -295,7 +295,7 @@ class RunReader {
   const Profile& profile_;
   const std::string& path_;
   LogReading reading_;
-  std::vector<Run> runs_;
+  std::vector<SeenRun> runs_;
   std::vector<Company> company_;  // by run
   std::vector<bool> is_told_;     // by run: by what ran beside it
   std::vector<Subject> subjects_;
