@@ -34,7 +34,29 @@ def markdown(rows, columns):
     return "\n".join(lines)
 
 
-def page(name, answer):
+def intervals(study):
+    """How far off the study's points may be: of the questions that its lines `# interval of:` name."""
+    rows = []
+    for line in study.read_text().splitlines():
+        if not line.startswith("# interval of: "):
+            continue
+        question = line.removeprefix("# interval of: ")
+        answer = subprocess.run(["build/release/c3sim", *question.split(), "--uncertainty", "--format", "json"], cwd=ROOT,
+                                check=True, capture_output=True).stdout
+        for row in json.loads(answer)["results"]:
+            time = "makespan" if "makespan_us" in row else "time"
+            rows.append({"c3sim": question if time == "time" else f"{question.split(' --strategy')[0]} --strategy {row['strategy']}",
+                         "time [us]": row[f"{time}_us"], "5 %": row[f"{time}_p5_us"], "95 %": row[f"{time}_p95_us"]})
+    if not rows:
+        return ""
+    return f"""
+How far off predictions may be by what is known of parameters and of the model's errors (`--uncertainty`):
+
+{markdown(rows, list(rows[0]))}
+"""
+
+
+def page(name, answer, drawn):
     about, *sentences = answer["notes"]
     inputs = ""
     if "inputs" in answer:  # parameters of the platform among the axes
@@ -55,7 +77,7 @@ What was varied, and what is known of it today:
 {chr(10).join("- " + sentence for sentence in sentences)}
 
 {markdown(answer["best"], ["case", "objective", "value", "unit", "choice"])}
-{inputs}"""
+{drawn}{inputs}"""
 
 
 def ask(study, folder):
@@ -71,7 +93,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         made = pathlib.Path(temporary)
         for study in sorted((ROOT / "configs" / "studies").glob("*.yaml")):
-            text = page(study.stem, ask(study, made / study.stem))
+            text = page(study.stem, ask(study, made / study.stem), intervals(study))
             file = PAGES / f"{study.stem}.md"
             if check and (not file.exists() or file.read_text() != text):
                 stale.append(file)

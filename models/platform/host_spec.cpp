@@ -1,5 +1,7 @@
 #include "models/platform/host_spec.h"
 
+#include <algorithm>
+
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
@@ -51,6 +53,16 @@ HostSpec HostSpec::read(sim::Section section) {
   spec.kernel_notice = section.time("kernel_notice", limits::latency);
   spec.copies = CopyCallsSpec::read(section.section("copies"));
   return spec;
+}
+
+HostSpec HostSpec::launched(LaunchMode mode) const {
+  const bool graph = mode == LaunchMode::graph;
+  HostSpec host = *this;
+  host.kernel_launch = graph ? sim::Time(0) : framework_call;
+  host.collective_launch = graph ? sim::Time(0) : std::max(sim::Time(0), framework_collective - framework_call);
+  host.graph_launch = sim::Time(0);
+  host.kernel_gap = graph ? graph_kernel_gap : framework_gap;
+  return host;
 }
 
 }  // namespace c3sim::models

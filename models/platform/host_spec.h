@@ -45,6 +45,10 @@ constexpr auto all_names(HostWait) { return sim::names("polling", "interrupt"); 
 // How runs are measured: back to back after warm-up, as papers do; once, from rest; or again and again, each when the
 // host knows that all of the one before has ended.
 enum class Protocol { steady, shot, rounds };
+// How kernels and collectives reach a GPU that is busy: a framework's thread launches one after the other, or all of
+// them are those of one captured graph.
+enum class LaunchMode { op_by_op, graph };
+constexpr auto all_names(LaunchMode) { return sim::names("op_by_op", "graph"); }
 constexpr auto all_names(Protocol) { return sim::names("steady", "shot", "rounds"); }
 using sim::to_string;
 
@@ -68,6 +72,9 @@ struct HostSpec {
 
   // What a kernel takes beside itself, from its launch until the host knows of its end.
   sim::Time around_kernel() const { return kernel_launch + kernel_notice; }
+
+  // Whose launches are like that. Of a graph none is a launch by itself, and its own is not counted.
+  HostSpec launched(LaunchMode mode) const;
 
   static HostSpec read(sim::Section section);
 };

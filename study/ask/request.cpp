@@ -241,15 +241,15 @@ Platform Request::read(const std::string& preset, const std::vector<std::string>
   return beside(std::move(platform), std::move(asked));
 }
 
-Platform Request::platform(Arguments& arguments, const std::string& preset, std::optional<models::Protocol> protocol,
+Platform Request::platform(Arguments& arguments, const std::string& preset, Beside asked,
                            std::vector<std::string> assigned) {
-  const models::Mechanisms without = mechanisms_left_out(arguments);
-  if (says("protocol")) protocol = arguments.choice<models::Protocol>("--protocol", text("protocol"));
+  asked.without = mechanisms_left_out(arguments);
+  if (says("protocol")) asked.protocol = arguments.choice<models::Protocol>("--protocol", text("protocol"));
   for (std::string& assignment : assignments()) assigned.push_back(std::move(assignment));
   check_options(arguments);
   check_outputs(arguments);
   try {
-    Platform platform = read(preset, assigned, {without, protocol});
+    Platform platform = read(preset, assigned, asked);
     check_replaced(arguments);
     return platform;
   } catch (const sim::ConfigError&) {

@@ -63,10 +63,10 @@ class Request {
 
   // Checks the shared options and reads the platform that was asked for: by "platform", or `preset` without it. Throws
   // sim::ConfigError where it cannot be read; all else that is wrong `arguments` gathers, for the caller to throw with
-  // what the platform has bounds for, before anything is written. The protocol is that of "protocol", or `protocol`
+  // what the platform has bounds for, before anything is written. The protocol is that of "protocol", or of `asked`
   // without it. Values that `assigned` gives to parameters lie under those of "set".
-  Platform platform(Arguments& arguments, const std::string& preset = "mi300x",
-                    std::optional<models::Protocol> protocol = {}, std::vector<std::string> assigned = {});
+  Platform platform(Arguments& arguments, const std::string& preset = "mi300x", Beside asked = {},
+                    std::vector<std::string> assigned = {});
   // Only finds the file. Throws sim::ConfigError where there is none.
   std::filesystem::path platform_file(const std::string& preset = "mi300x");
   // As asked for by "platform" and by "set" and "library".

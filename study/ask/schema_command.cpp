@@ -89,6 +89,7 @@ Json schema_from(std::istream& outline) {
   of["operation"]["properties"]["priority"] = one_of(priorities);
   Json& file = schema["properties"];
   file["protocol"] = one_of(sim::choices_of<models::Protocol>());
+  file["launch"] = one_of(sim::choices_of<models::LaunchMode>());
   file["pairs"]["items"]["properties"]["class"] = one_of(sim::choices_of<LengthClass>());
   file["collectives"]["items"] = one_of(sim::choices_of<models::CollectiveKind>());
   file["splits"] = one_of(sim::choices_of<Splits>());

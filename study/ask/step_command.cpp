@@ -1,13 +1,20 @@
 #include <fmt/format.h>
 
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
 #include "sim/config/output_file.h"
+#include "study/ask/answers.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
 #include "study/run/testbed.h"
 #include "study/step/step.h"
 #include "study/step/step_faults.h"
+#include "study/uncertainty/ensemble.h"
 #include "study/work/config_folders.h"
 #include "study/work/operators.h"
 
@@ -21,15 +28,34 @@ constexpr auto step_examples =
     "  c3sim step --model llama3-8b --layers 4 --phase prefill --tokens 2048 --tp 8\n"
     "  c3sim step --model bert-large --phase train --batch 32 --tokens 128 --optimizer lamb --dtype fp32\n"
     "  c3sim step --model llama3-70b --layers 8 --phase train --dp 8 --shard full --tokens 4096\n"
+    "  c3sim step --model llama3-8b --phase prefill --tokens 2048 --tp 2 --platform h200 --uncertainty\n"
     "  c3sim step --model path/to/config.json --phase decode --context 1024 --write step.yaml\n"
     "Kernels are those that PyTorch launches; --batch is of each replica (--dp). With --layers there is no embedding "
     "and no head.";
+
+// Carriers that were chosen stay as they are.
+void add_intervals(Results& results, const StepResult& result, const Platform& platform, const Sampling& sampling,
+                   std::span<const ElementwiseOperator> operators, const Progress& progress) {
+  const Ensemble ensemble(platform, sampling, 0, progress);
+  const std::vector<StepResult> drawn = ensemble.ask_each(
+      [&](const Testbed& member) { return ask(member.platform(), result.question, operators, member.factor()); }, 0,
+      progress);
+  Intervals intervals;
+  for (const auto figure : {&StepResult::time, &StepResult::exposed}) {
+    std::vector<double> values;
+    for (const StepResult& one : drawn) values.push_back(sim::to_seconds(one.*figure).value());
+    intervals.push_back(interval_of(std::move(values)));
+  }
+  add_intervals(results.tables.front().table, std::span(&intervals, 1), {{"time", "time"}, {"exposed", "exposed"}});
+  for (std::string& warning : ensemble.warnings()) results.warnings.push_back(std::move(warning));
+}
 
 Results answer_step(Request& request) {
   Arguments arguments;
   const std::filesystem::path written = request.text("write");
   request.check_output(arguments, "--write", written);
   const StepQuestion question = read_step(request, arguments);
+  const std::optional<Sampling> sampling = request.sampling(arguments);
   const Platform platform = request.platform(arguments);
   arguments.check_with(faults_of(question, platform.spec));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
@@ -45,8 +71,10 @@ Results answer_step(Request& request) {
     }
     sim::write_file(written, text);
   }
-  Testbed testbed(launching(platform.spec, question.graph));
-  return request.finish(testbed, platform, to_tables(result, platform.spec));
+  Results results = to_tables(result, platform.spec);
+  if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress());
+  Testbed testbed(launching(platform.spec, question.launch()));
+  return request.finish(testbed, platform, std::move(results));
 }
 
 }  // namespace
@@ -69,7 +97,7 @@ Command step_command() {
   return {"step", "Predict a whole step of a model: decode, prefill or training", step_examples,
           options_of<StepWords>() +
               std::vector<Option>{{"write", "FILE", "Write the step as an experiment that c3sim run takes"}} +
-              run_options(),
+              run_options() + uncertainty_options(),
           answer_step};
 }
 

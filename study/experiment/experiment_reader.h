@@ -10,6 +10,7 @@
 
 #include "sim/config/config.h"
 #include "study/experiment/experiment.h"
+#include "study/run/platform_file.h"
 #include "study/run/testbed.h"
 
 namespace c3sim::study {
@@ -23,12 +24,15 @@ sim::Config experiment_config(const std::filesystem::path& file);
 // configuration. To be called once, before the configuration is read; copies from before may get other values.
 void set_parameters(sim::Config& config, std::span<const std::string> assignments);
 
-// What an experiment says of the machine: a platform, values of it (`set: [gpu.sdma.engines=32]`) and a protocol.
+// What an experiment says of the machine: a platform, values of it (`set: [gpu.sdma.engines=32]`), a protocol and how
+// kernels are launched (as the platform's own program does unless said otherwise).
 struct ExperimentMachine {
   std::string platform;
   std::vector<std::string> assignments;
   std::optional<models::Protocol> protocol;
+  std::optional<models::LaunchMode> launch;
 
+  Beside beside() const { return {.protocol = protocol, .launch = launch}; }
   auto operator<=>(const ExperimentMachine&) const = default;
 };
 // Throws sim::ConfigError with what is wrong so far.

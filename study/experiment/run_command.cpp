@@ -64,7 +64,7 @@ Results answer_run(Request& request) {
   for (const std::string& file : config.files()) request.reads(file);
   set_parameters(config, request.texts("param"));
   const ExperimentMachine machine = read_machine(config);
-  const Platform platform = request.platform(arguments, machine.platform, machine.protocol, machine.assignments);
+  const Platform platform = request.platform(arguments, machine.platform, machine.beside(), machine.assignments);
   arguments.check();
   Testbed testbed(platform.spec);
   Results results = holds_paper_study(config.root()) ? answer_paper_study(request, config, testbed, platform, jobs)

@@ -128,7 +128,7 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   question.tokens = tokens;
   set_context(question, context);  // the corner of both longest ends has no place in the model
   question.layers = attention_layers;
-  const StepResult result = ask(platform_, question, operators_, attention_layers);
+  const StepResult result = ask(platform_, question, operators_, {}, attention_layers);
   const double layers = static_cast<double>(question_.layer_count()) / attention_layers;
   const double seconds = layers * attention_time(result);
   return {seconds, seconds * result.power.value()};

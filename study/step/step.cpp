@@ -97,11 +97,11 @@ constexpr double same_period = 2e-3;  // of a layer or a micro-batch: what diffe
 class StepRun {
  public:
   StepRun(const models::PlatformSpec& platform, const StepQuestion& question,
-          std::span<const ElementwiseOperator> operators)
+          std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {})
       : question_(question),
         operators_(operators),
-        from_graph_(launching(platform, true)),
-        op_by_op_(launching(platform, false)) {}
+        from_graph_(launching(platform, models::LaunchMode::graph), factor),
+        op_by_op_(launching(platform, models::LaunchMode::op_by_op), factor) {}
 
   // With its launches, and so many layers.
   double time(std::int64_t layers) { return time(question_, question_.graph ? from_graph_ : op_by_op_, layers); }
@@ -211,9 +211,9 @@ class StepRun {
 
   Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers) {
     const PartOfStep part = part_of(question, testbed, layers);
-    // Where runs are not each as from rest, what is metered is the last of them.
+    // Where runs are not each as from rest, what is metered is the last of them; factors are on no run that is watched.
     const bool many = clock_settles(testbed.platform()) || rounds_differ(testbed.platform());
-    const Timeline* const known = many ? &testbed.run(part.schedule) : nullptr;
+    const Timeline* const known = many || testbed.factor() ? &testbed.run(part.schedule) : nullptr;
     PowerMeter meter;
     const Timeline metered =
         testbed.watch(part.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
@@ -302,12 +302,8 @@ StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, StepQues
 
 }  // namespace
 
-models::PlatformSpec launching(models::PlatformSpec platform, bool graph) {
-  platform.host.kernel_launch = graph ? sim::Time(0) : platform.host.framework_call;
-  platform.host.collective_launch =
-      graph ? sim::Time(0) : std::max(sim::Time(0), platform.host.framework_collective - platform.host.framework_call);
-  platform.host.graph_launch = sim::Time(0);
-  platform.host.kernel_gap = graph ? platform.host.graph_kernel_gap : platform.host.framework_gap;
+models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode mode) {
+  platform.host = platform.host.launched(mode);
   return platform;
 }
 
@@ -317,13 +313,13 @@ double StepResult::tokens_per_second() const {
 }
 
 StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
-               std::span<const ElementwiseOperator> operators, std::int64_t simulated) {
+               std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor, std::int64_t simulated) {
   if (std::vector<sim::Fault> faults = faults_of(question, platform); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
   StepResult result;
   result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
-  StepRun run(platform, result.question, operators);
+  StepRun run(platform, result.question, operators, factor);
   const Seen seen = run.look(simulated);
   const auto time = [](double seconds) { return sim::to_time(sim::Seconds(seconds)); };
   result.time = time(seen.time);

@@ -10,6 +10,7 @@
 #include "models/platform/platform_spec.h"
 #include "sim/units.h"
 #include "study/report/results.h"
+#include "study/run/testbed.h"
 #include "study/run/timeline.h"
 #include "study/step/step_limits.h"
 #include "study/step/step_memory.h"
@@ -56,16 +57,16 @@ struct StepResult {
   double tokens_per_second() const;
 };
 
-// A platform whose kernels are launched as those of a step: of a captured graph none by itself, the graph's own launch
-// not being part of the step; op by op, a framework's thread takes its time for each.
-models::PlatformSpec launching(models::PlatformSpec platform, bool graph);
+// The platform where a step's kernels are launched like that.
+models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode mode);
 
-// Throws sim::ConfigError with the question's faults, if it has any. Layers that repeat, and micro-batches, are
+// On durations of operations is `factor`. Throws sim::ConfigError with the question's faults, if it has any. Layers that repeat, and micro-batches, are
 // simulated until their period shows, all where it does not: `simulated` says how many layers there are at least.
 inline constexpr std::int64_t simulated_layers = 4;
 inline constexpr std::int64_t layers_of_stage = 2;  // likewise of a pipeline's, all of whose stages are simulated
 StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
-               std::span<const ElementwiseOperator> operators, std::int64_t simulated = simulated_layers);
+               std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {},
+               std::int64_t simulated = simulated_layers);
 
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform);
 

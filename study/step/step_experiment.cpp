@@ -78,15 +78,6 @@ std::string line_of(const StepOperation& one, const StepBlock& block) {
                      std::visit(words_of, one.work));
 }
 
-std::string launch_text(const models::PlatformSpec& platform, bool graph) {
-  const models::PlatformSpec as = launching(platform, graph);
-  return fmt::format(
-      "set: [host.kernel_launch={:g}us, host.collective_launch={:g}us, host.graph_launch=0us, "
-      "host.kernel_gap={:g}us]\n",
-      sim::to_microseconds(as.host.kernel_launch), sim::to_microseconds(as.host.collective_launch),
-      sim::to_microseconds(as.host.kernel_gap));
-}
-
 }  // namespace
 
 std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
@@ -96,8 +87,8 @@ std::string experiment_text(const StepQuestion& question, const models::Platform
       fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
                   question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
                   question.gpus(), question.graph ? "from a captured graph" : "launched op by op");
-  text += fmt::format("name: {}\nplatform: {}\n{}operations:\n", question.model.name, platform.name,
-                      launch_text(platform, question.graph));
+  text += fmt::format("name: {}\nplatform: {}\nlaunch: {}\noperations:\n", question.model.name, platform.name,
+                      to_string(question.launch()));
   for (const StepBlock& block : blocks) {
     if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
     for (const StepOperation& one : block.operations)

@@ -87,6 +87,7 @@ struct StepQuestion {
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
   std::int64_t layer_count() const { return layers ? *layers : model.layers; }
   std::int64_t stage_layers() const { return layer_count() / pp; }
+  models::LaunchMode launch() const { return graph ? models::LaunchMode::graph : models::LaunchMode::op_by_op; }
   bool trains() const { return phase == Phase::train && !forward; }
   // Automatic mixed precision (PyTorch's autocast): weights and the stream between layers are in single precision, each
   // product reads its input and its weights cast to the format that it multiplies in.

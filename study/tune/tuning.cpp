@@ -45,7 +45,7 @@ void add_drawn(std::vector<Decision>& decisions, const TuningQuestion& question,
   std::vector<models::GemmShape> gemms(sizes.size());
   for (const auto& [name, extent] :
        {std::pair("m", &models::GemmShape::m), {"n", &models::GemmShape::n}, {"k", &models::GemmShape::k}}) {
-    const auto of = [extent](const NamedGemm& gemm) { return gemm.shape.*extent; };
+    const auto of = [extent = extent](const NamedGemm& gemm) { return gemm.shape.*extent; };
     const auto [low, high] = std::ranges::minmax(question.gemms, {}, of);
     const std::vector<double> drawn = shares.dimension(name);
     for (std::size_t i = 0; i < gemms.size(); ++i) gemms[i].*extent = between(of(low), of(high), drawn[i]);

@@ -110,6 +110,12 @@ TEST_F(ExperimentFiles, AreBlamedForTheFirstCauseAlone) {
   }
 }
 
+TEST_F(ExperimentFiles, SayHowKernelsAreLaunched) {
+  EXPECT_EQ(machine_of(write("a.yaml", "launch: graph\n")).launch, models::LaunchMode::graph);
+  EXPECT_EQ(machine_of(write("b.yaml", "launch: op_by_op\n")).beside().launch, models::LaunchMode::op_by_op);
+  EXPECT_THAT(fault([&] { machine_of(write("c.yaml", "launch: eager\n")); }), HasSubstr("c.yaml:1"));
+}
+
 TEST_F(ExperimentFiles, GetValuesOfTheirParametersFromOutside) {
   const fs::path file = write("a.yaml", "parameters: {n: 1, m: $(2 * n)}\nset: [\"x=$(m)\"]\n");
   EXPECT_THAT(machine_of(file, {"n=5"}).assignments, ElementsAre("x=10"));

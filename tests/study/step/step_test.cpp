@@ -46,7 +46,7 @@ StepQuestion training_of(const std::string& model, int layers, std::int64_t toke
 }
 
 StepResult ask_mi300x(const StepQuestion& question, std::int64_t simulated = 4) {
-  return ask(mi300x().spec, question, read_operators(folders), simulated);
+  return ask(mi300x().spec, question, read_operators(folders), {}, simulated);
 }
 
 double us(sim::Time time) { return sim::to_microseconds(time); }
