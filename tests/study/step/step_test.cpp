@@ -360,7 +360,7 @@ TEST(Step, AsAnExperimentTakesAsLong) {
     const double step = us(ask(platform.spec, question, operators).time);
     sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
     const ExperimentMachine machine = read_machine(config);
-    Testbed testbed(mi300x(machine.assignments).spec);
+    Testbed testbed(beside(mi300x(machine.assignments), machine.beside()).spec);
     const Experiment experiment = read_experiment(config, testbed);
     const double makespan = *measure(testbed, experiment).at("makespan_us");
     EXPECT_NEAR(makespan, step + us(platform.spec.host.kernel_notice), 1e-3 * step);
