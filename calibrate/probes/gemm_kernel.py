@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures, on one GPU with nothing else to do, how much the times of a matrix product's workgroups differ, from the start
-and end that each writes down (`gpu.gemm.kernels[].time_spread`). All else is measured by c3sim-measure
+and end that each writes down (`gpu.gemm.libraries[].time_spread`). All else is measured by c3sim-measure
 (calibrate/measure/): a library's kernel writes nothing down, so that this one is written in Triton.
 
     python3 gemm_kernel.py > workgroup_times.csv

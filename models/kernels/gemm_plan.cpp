@@ -159,15 +159,15 @@ GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const Gem
   return *best;
 }
 
-// Those for a number format; those for bf16 where the table has none for it.
+// Those for a number format; those for bf16 where the table has none for it; all where it has neither.
 std::vector<GemmKernelSpec> kernels_for(const GemmLibrary& library, Dtype dtype) {
   std::vector<GemmKernelSpec> kernels;
   for (const Dtype wanted : {dtype, Dtype::bf16}) {
     std::ranges::copy_if(library.kernels, std::back_inserter(kernels),
                          [&](const GemmKernelSpec& kernel) { return kernel.tuned_for.dtype == wanted; });
-    if (!kernels.empty()) break;
+    if (!kernels.empty()) return kernels;
   }
-  return kernels;
+  return library.kernels;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ import keyword as _keyword
 import os as _os
 
 from c3sim import _core
-from c3sim._core import InputError, Said as _Said
+from c3sim._core import InputError
 
 __version__ = _core.version
 
@@ -78,12 +78,12 @@ def _texts(option, value):
     """What the command line would be given; nothing where it would not name the option."""
     if value is None or value is False:
         return []
-    if option.said == _Said.alone:
+    if option.said == "alone":
         if value is True:
             return ["yes"]
         raise InputError(f"{option.typed}: {value!r} is no value: True or False is accepted")
     if value is True:
-        if option.said == _Said.maybe_alone:
+        if option.said == "maybe_alone":
             return [option.alone]
         raise InputError(f"{option.typed}: True is no value: {option.form} is accepted")
     if isinstance(value, dict):
@@ -91,13 +91,13 @@ def _texts(option, value):
     if not isinstance(value, (list, tuple)):
         return [_text(option.typed, value)]
     texts = [_text(option.typed, each) for each in value]
-    if option.said in (_Said.again, _Said.listed, _Said.all_in_place):
+    if option.said in ("again", "listed", "all_in_place"):
         return texts
     return [",".join(texts)] if texts else []
 
 
 def _in_place(option):
-    return option.said in (_Said.in_place, _Said.all_in_place)
+    return option.said in ("in_place", "all_in_place")
 
 
 def _signature(options):
@@ -118,8 +118,17 @@ def _documentation(command, options):
     return "\n".join([*lines, "", "On the command line:", command.notes])
 
 
+class _Option:
+    """An option of a command, its parts at hand."""
+
+    def __init__(self, option):
+        for part in ("name", "form", "help", "required", "alone", "typed"):
+            setattr(self, part, getattr(option, part))
+        self.said = option.said.name
+
+
 def _function(command, shelf):
-    options = command.options
+    options = [_Option(each) for each in command.options]
     by_name = {_argument(each.name): each for each in options} | {each.name: each for each in options}
     places = [_argument(each.name) for each in options if _in_place(each)]
 

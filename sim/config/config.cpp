@@ -406,6 +406,7 @@ Config Config::part(std::span<const std::string_view> sections) const {
   reading->names = reading_->names;
   reading->sources = reading_->sources;
   reading->records_parameters = reading_->records_parameters;
+  reading->assignments = reading_->assignments;  // positions of values count on them
   reading->root = part_of(reading_->root, "", sections);
   return Config(std::move(reading));
 }

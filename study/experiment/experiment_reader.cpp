@@ -365,7 +365,8 @@ ExperimentMachine read_machine(sim::Config& config) {
   ExperimentMachine machine;
   if (root.has("protocol"))
     machine.protocol = root.choice<models::Protocol>("protocol", sim::choices_of<models::Protocol>());
-  if (root.has("launch")) machine.launch = root.choice<models::LaunchMode>("launch", sim::choices_of<models::LaunchMode>());
+  if (root.has("launch"))
+    machine.launch = root.choice<models::LaunchMode>("launch", sim::choices_of<models::LaunchMode>());
   machine.platform = root.text("platform", "mi300x");
   if (root.has("set")) machine.assignments = root.texts("set");
   config.check();

@@ -23,8 +23,11 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
     for (std::size_t index = next++; index < count; index = next++) {
       try {
         work(index);
-      } catch (...) {  // to be thrown again by the caller's thread
+      } catch (const std::exception&) {  // to be thrown again by the caller's thread
         failures[index] = std::current_exception();
+      } catch (...) {  // no error, as where a run is interrupted: somebody no longer wants the answer
+        failures[index] = std::current_exception();
+        next = count;
       }
       const std::lock_guard lock(reporting);
       ++done;

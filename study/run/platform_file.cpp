@@ -72,9 +72,10 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   // Further assignments change none of these.
   unread.leave_out("correlations");
   unread.keep_values_only();
-  return {std::move(spec),   std::move(unread),   config.parameters(),
-          config.resolved(), std::move(warnings), {config_folders.begin(), config_folders.end()},
-          std::move(kernels)};
+  return {std::move(spec),     std::move(unread),
+          config.parameters(), config.resolved(),
+          std::move(warnings), {config_folders.begin(), config_folders.end()},
+          std::move(kernels),  {assignments.begin(), assignments.end()}};
 }
 
 Platform beside(Platform platform, Beside asked) {
@@ -87,6 +88,7 @@ Platform beside(Platform platform, Beside asked) {
           std::move(platform.warnings),
           std::move(platform.config_folders),
           std::move(platform.kernels),
+          std::move(platform.assignments),
           std::move(asked)};
 }
 

@@ -17,7 +17,7 @@ namespace c3sim::study {
 struct Beside {
   models::Mechanisms without = {};
   std::optional<models::Protocol> protocol = {};   // in place of the file's
-  std::optional<models::LaunchMode> launch = {};       // what the file says of launches is of those of a program by itself
+  std::optional<models::LaunchMode> launch = {};   // what the file says of launches is of those of a program by itself
   std::vector<models::GemmProfile> profiles = {};  // of GEMMs
 };
 
@@ -30,6 +30,7 @@ struct Platform {
   std::vector<std::string> warnings;       // assignments that leave the range of their parameter
   std::vector<std::filesystem::path> config_folders;  // it was read with
   models::GemmKernelTables kernels;                   // of its libraries, for all that is made of it
+  std::vector<std::string> assignments;               // it was read with
   Beside asked = {};
 };
 

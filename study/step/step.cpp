@@ -318,7 +318,8 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
     throw sim::ConfigError(std::move(faults));
   }
   StepResult result;
-  result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
+  const bool has_carriers = question.collectives.backend || !question.chosen.empty();
+  result.question = has_carriers ? question : with_chosen_carriers(platform, question, operators);
   StepRun run(platform, result.question, operators, factor);
   const Seen seen = run.look(simulated);
   const auto time = [](double seconds) { return sim::to_time(sim::Seconds(seconds)); };

@@ -60,8 +60,9 @@ struct StepResult {
 // The platform where a step's kernels are launched like that.
 models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode mode);
 
-// On durations of operations is `factor`. Throws sim::ConfigError with the question's faults, if it has any. Layers that repeat, and micro-batches, are
-// simulated until their period shows, all where it does not: `simulated` says how many layers there are at least.
+// On durations of operations is `factor`. Throws sim::ConfigError with the question's faults, if it has any. Layers
+// that repeat, and micro-batches, are simulated until their period shows, all where it does not: `simulated` says how
+// many layers there are at least.
 inline constexpr std::int64_t simulated_layers = 4;
 inline constexpr std::int64_t layers_of_stage = 2;  // likewise of a pipeline's, all of whose stages are simulated
 StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,

@@ -36,7 +36,10 @@ bool is_of_platform(const Assignment& assignment) {
 void Platforms::add(const std::string& name) {
   if (platforms_.contains(name)) return;
   const std::vector<std::filesystem::path>& folders = base().config_folders;
-  keep(name, read_platform(find_platform(name, platform_word, folders), {}, folders));
+  Beside asked = base().asked;
+  asked.profiles.clear();  // of the base's own GEMMs
+  Platform platform = read_platform(find_platform(name, platform_word, folders), base().assignments, folders);
+  keep(name, beside(std::move(platform), std::move(asked)));
 }
 
 // Tables of kernels are read with the platform.

@@ -21,7 +21,7 @@ class Platforms {
  public:
   explicit Platforms(Platform base) { keep("", std::move(base)); }
 
-  // Reads a further one with these assignments, unless it is there. Throws sim::ConfigError.
+  // Reads a further one, unless it is there, with the assignments of the base. Throws sim::ConfigError.
   void add(const std::string& name);
   const Platform& base() const { return platforms_.at(""); }
   // The named platform, or the base where no assignment is of `platform`, with the others. Throws sim::ConfigError.

@@ -154,6 +154,7 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
           [&](const auto& plain) {
             std::vector<sim::Fault> faults;
             const auto& asked = question_in(plain, given, faults);
+            for (sim::Fault& fault : faults) fault.path = fault.where;  // points tell the word that is at fault
             if (!faults.empty()) throw sim::ConfigError(std::move(faults));
             return to_tables(asked, study::ask(testbed, asked), testbed.platform());
           },

@@ -25,7 +25,7 @@ constexpr auto study =
     "  - {name: again}\n"
     "  - {name: fetched, fetch: back_to_back}\n";
 
-TEST(ServeCommand, ServesAllThatAStudySpans) {
+TEST(ServeCommand, FullServesAllThatAStudySpans) {
   const std::string file = written("serve.yaml", study);
   const nlohmann::json json = json_of({"serve", file});
   ASSERT_EQ(json["results"].size(), 4u);
@@ -70,7 +70,7 @@ TEST(ServeCommand, SaysWhichRequestIsWrong) {
               AllOf(HasSubstr("requests.csv:3"), HasSubstr("arrival_s")));
 }
 
-TEST(ServeCommand, IsAQuestionOfSweeps) {
+TEST(ServeCommand, FullIsAQuestionOfSweeps) {
   const std::string file = written("sweep.yaml",
                                    "name: s\nask: serve\naxes:\n"
                                    "  - {of: model, value: llama3-8b}\n  - {of: requests, value: 5}\n"

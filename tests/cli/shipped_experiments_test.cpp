@@ -45,7 +45,7 @@ using Parameters = std::tuple<std::string, std::string, std::string>;  // experi
 
 class ShippedExperiment : public testing::TestWithParam<Parameters> {};
 
-TEST_P(ShippedExperiment, IsExplainedAndTraced) {
+TEST_P(ShippedExperiment, FullIsExplainedAndTraced) {
   const auto& [experiment, platform, protocol] = GetParam();
   const std::filesystem::path folder = testing::TempDir() + experiment + "_" + platform + "_" + protocol;
   std::filesystem::create_directories(folder);

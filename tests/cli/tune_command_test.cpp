@@ -60,7 +60,7 @@ TEST_F(TuneCommandTest, MeasuredTimesAreReadBack) {
 
 // The rows of the plan come back with times: that of the row of `winner` is four fifths of what the best was predicted
 // to take, all others are half as much again.
-TEST_F(TuneCommandTest, WhatThePlanAsksForMeasurementsDecide) {
+TEST_F(TuneCommandTest, FullWhatThePlanAsksForMeasurementsDecide) {
   const std::vector<std::string> question{
       "tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather", "--bytes", "512MiB"};
   const auto tuned = [&](const std::string& out, const std::string& measured) {

@@ -54,10 +54,11 @@ TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
         std::vector<std::string>{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1MiB"}}) {
     EXPECT_THAT(ask(command, {"--uncertainty", "20", "--format", "csv"}).out, HasSubstr(",time_p5_us,time_p95_us"));
   }
-  const std::string platform = write(
-      "slow_host.yaml", "base: mi300x\nname: slow_host\nhost:\n  framework_call: {value: 20 us, error: 3 us, kind: measured}\n");
-  const std::vector<std::string> step{"step", "--model", "llama3-8b", "--phase", "decode", "--layers", "1",
-                                      "--uncertainty", "20", "--platform", platform, "--format", "json"};
+  const std::string platform =
+      write("slow_host.yaml",
+            "base: mi300x\nname: slow_host\nhost:\n  framework_call: {value: 20 us, error: 3 us, kind: measured}\n");
+  const std::vector<std::string> step{"step",          "--model", "llama3-8b",  "--phase", "decode",   "--layers", "1",
+                                      "--uncertainty", "20",      "--platform", platform,  "--format", "json"};
   const json of_step = json::parse(run_cli(step).out)["results"][0];
   EXPECT_LT(of_step["time_p5_us"], of_step["time_us"]);
   EXPECT_LT(of_step["time_us"], of_step["time_p95_us"]);

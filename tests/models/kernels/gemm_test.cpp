@@ -125,6 +125,12 @@ TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
   EXPECT_LE(small.per_cu, 7);
 }
 
+TEST(GemmPlan, KernelsOfAnotherFormatServeWhereThereAreNoOthers) {
+  GemmSpec spec = round_gemm();
+  for (GemmKernelSpec& kernel : spec.library.kernels) kernel.tuned_for.dtype = Dtype::fp8;
+  EXPECT_EQ(plan_with(spec, {128, 128, 800}).kernel.tile_m, spec.library.kernels.front().tile_m);
+}
+
 // Eight tiles on eight CUs, which modelled reach half of the peak.
 TEST(GemmPlan, WhatWasMeasuredOfAKernelIsCarriedToOtherSizes) {
   GemmSpec spec = round_gemm();

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace c3sim::study {
@@ -58,6 +60,20 @@ TEST(Parallel, ProgressMayEndTheWork) {
     EXPECT_THROW(for_each_index(
                      1000, [&calls](std::size_t) { ++calls; }, enough, jobs),
                  std::runtime_error);
+    EXPECT_LT(calls, 1000) << jobs;
+  }
+}
+
+// As an interrupted run does: the rest is not worked off.
+TEST(Parallel, WhatIsNoErrorEndsTheWork) {
+  struct Interrupted {};
+  for (const int jobs : {1, 4}) {
+    std::atomic<int> calls = 0;
+    const auto work = [&calls](std::size_t) {
+      if (++calls == 3) throw Interrupted();
+      std::this_thread::sleep_for(std::chrono::microseconds(10));
+    };
+    EXPECT_THROW(for_each_index(1000, work, {}, jobs), Interrupted);
     EXPECT_LT(calls, 1000) << jobs;
   }
 }

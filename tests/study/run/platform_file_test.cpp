@@ -128,6 +128,18 @@ TEST(PlatformFile, AFaultOfAnAssignmentKnowsAllOfTheFile) {
   EXPECT_THAT(fault("gpu.sdma.engines=no"), HasSubstr("gpu.sdma.engines: 'no' is not"));
 }
 
+// Of values that were assigned when the platform was read, too.
+TEST(PlatformFile, AFaultOfALaterAssignmentKnowsEarlierOnes) {
+  const Platform platform = mi300x({"gpu.sdma.engines=16", "gpu.power.matrix_clock=2050MHz"});
+  try {
+    reassign(platform, std::vector<std::string>{"gpu.power.highest_clock=1900MHz"});
+    FAIL();
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("--set gpu.power.matrix_clock=2050MHz: gpu.power.matrix_clock: '2050MHz' must"));
+  }
+}
+
 TEST(PlatformFile, WhatIsAskedBesideTheFileOutlastsAssignments) {
   Beside asked;
   asked.protocol = models::Protocol::shot;

@@ -160,7 +160,7 @@ TEST(Fetch, GrowsEvenlyWithBlocks) {
 }
 
 // Of the second prompt 5 tokens begin as the first does, no whole block; of the third 200 do, twelve blocks of 16.
-TEST(Serve, FetchesBeginningsOfARequestFileInEveryWay) {
+TEST(Serve, FullFetchesBeginningsOfARequestFileInEveryWay) {
   ServeQuestion question = question_of("llama3-8b");
   question.waits = Waits::batch;
   question.trace = c3sim::written("beginnings.csv",
@@ -173,7 +173,7 @@ TEST(Serve, FetchesBeginningsOfARequestFileInEveryWay) {
   }
 }
 
-TEST(Serve, TellsHowManyRequestsWereCut) {
+TEST(Serve, FullTellsHowManyRequestsWereCut) {
   ServeQuestion question = question_of("llama3-8b");
   question.prompt = 100'000;  // of the 131,072 that its context has
   EXPECT_EQ(ServeMachine(machine()).ask(question).cut, 0);

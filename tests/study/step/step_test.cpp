@@ -452,6 +452,18 @@ TEST(Step, TakesTheBestCarrierWhereItIsAskedTo) {
   }
 }
 
+// As intervals have it, whose machines would each choose others.
+TEST(Step, KeepsCarriersThatWereChosen) {
+  StepQuestion question = decode_of("llama3-8b", 8, 8);
+  question.layers = 4;
+  question.collectives = Carrier(std::nullopt);
+  question.chosen = {{models::CollectiveKind::all_reduce, models::Backend::sdma}};
+  const StepResult chosen = ask_mi300x(question);
+  EXPECT_EQ(chosen.question.chosen, question.chosen);
+  question.collectives = models::Backend::sdma;
+  EXPECT_EQ(chosen.time, ask_mi300x(question).time);
+}
+
 // What hosts of engines do for a collective is done before the step, but for a word for each and what they notice.
 TEST(Step, OfQueuedCommandsIsFaster) {
   StepQuestion question = decode_of("llama3-8b", 8, 8);

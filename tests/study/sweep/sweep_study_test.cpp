@@ -533,5 +533,22 @@ axes:
   EXPECT_NE(times[0], times[1]);
 }
 
+TEST(SweepStudy, MachinesOfAnAxisAreAskedWhatTheStudysOwnIs) {
+  const auto time = [](std::optional<models::LaunchMode> launch, const std::string& axis,
+                       const std::vector<std::string>& set = {}) {
+    Read asked;
+    asked.platforms = Platforms(
+        beside(read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", set, folders), {.launch = launch}));
+    read(asked, "name: launches\nask: gemm\naxes:\n" + axis + "  - {of: gemm, value: 8192x8192x8192}\n");
+    return column_of(results_of(asked, 1).tables[0].table, "time_us").at(0);
+  };
+  const std::string axis = "  - {of: platform, value: mi300x}\n";
+  EXPECT_EQ(time(models::LaunchMode::graph, axis), time(models::LaunchMode::graph, ""));
+  EXPECT_NE(time(models::LaunchMode::graph, axis), time({}, axis));
+  const std::vector<std::string> slow{"host.kernel_launch=500us"};
+  EXPECT_EQ(time({}, axis, slow), time({}, "", slow));
+  EXPECT_NE(time({}, axis, slow), time({}, axis));
+}
+
 }  // namespace
 }  // namespace c3sim::study

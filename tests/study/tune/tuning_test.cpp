@@ -54,7 +54,7 @@ TEST(Tuning, BoundsHoldAndRuleNoWinnerOut) {
   }
 }
 
-TEST(Tuning, DoesNotDependOnThreads) {
+TEST(Tuning, FullDoesNotDependOnThreads) {
   TuningQuestion question = small_question();
   question.gemms = {{"a", {4096, 4096, 1024}}, {"b", {2048, 4096, 2048}}};
   question.sizes = {sim::Bytes(16777216.0)};
