@@ -112,9 +112,10 @@ void Simulator::run() {
   };
   SIM_CHECK(!in_run_ && "run() is not called from within a run");
   const InRun in_run(in_run_);
+  const Interruption* const asking = interruption;
   try {
     while (run_next_event()) {
-      if (interruption != nullptr && events_executed_ % events_between_asking == 0) interruption->ask_();
+      if (asking != nullptr && events_executed_ % events_between_asking == 0) asking->ask_();
     }
   } catch (InternalError& error) {
     error.locate(fmt::format("{}ps", now_.count()), "");
