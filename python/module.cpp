@@ -17,7 +17,6 @@ namespace c3sim {
 namespace {
 
 using study::Command;
-using study::Said;
 
 // Ctrl-C: Python knows what to raise.
 struct Interrupted {};
@@ -154,19 +153,11 @@ PYBIND11_MODULE(_core, module) {
       raise_input_error(error.what());
     }
   });
-  py::enum_<Said>(module, "Said")
-      .value("once", Said::once)
-      .value("alone", Said::alone)
-      .value("maybe_alone", Said::maybe_alone)
-      .value("again", Said::again)
-      .value("listed", Said::listed)
-      .value("in_place", Said::in_place)
-      .value("all_in_place", Said::all_in_place);
   py::class_<study::Option>(module, "Option")
       .def_readonly("name", &study::Option::name)
       .def_readonly("form", &study::Option::form)
       .def_readonly("help", &study::Option::help)
-      .def_readonly("said", &study::Option::said)
+      .def_property_readonly("said", [](const study::Option& option) { return sim::to_string(option.said); })
       .def_readonly("required", &study::Option::required)
       .def_readonly("alone", &study::Option::alone)
       .def_property_readonly("typed", &study::Option::typed);

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <span>
-#include <vector>
 
 namespace c3sim::models {
 
@@ -88,6 +86,11 @@ double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
   return std::pow(std::clamp(measured / modelled, 0.8, 2.5), each.steps() / (each.steps() + each.around));
 }
 
+// That a piece of every workgroup of a CU takes to pass the L2, with nothing in its way.
+double cycles_through_l2(const GpuSpec& gpu, const GemmPlan& plan) {
+  return plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
+}
+
 // `longer` is by how much a step of the kernel takes longer than modelled. What is below one is the matrix pipes'; what
 // is above one are loads that hinder each other in the L2, as addresses a power of two apart do. Where the L2 holds a
 // kernel back it does so in first loads and output, too.
@@ -104,8 +107,7 @@ GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelS
   plan.cycles = longer * full.steps() + full.around;
   plan.around = full.around / plan.cycles;
   if (longer > 1.0 || full.loading > full.multiplying) {
-    const double undisturbed = plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
-    plan.l2_conflicts = std::max(1.0, plan.cycles / undisturbed);
+    plan.l2_conflicts = std::max(1.0, plan.cycles / cycles_through_l2(gpu, plan));
   }
   return plan;
 }
@@ -118,11 +120,10 @@ double distance(const GemmShape& a, const GemmShape& b) {
 // parts of a contraction pass through both.
 double cycles(const GpuSpec& gpu, const GemmPlan& plan) {
   const double clock = gpu.power.highest_clock.value();
-  const double through_l2 = plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
   const double result = static_cast<double>(plan.pieces()) * (plan.piece_writes() + plan.piece_reads());
   const double through_memory = (plan.shape.operand_bytes().value() + result) / gpu.memory.hbm_rate.value() * clock;
   return start_up_cycles(gpu, plan.kernel) +
-         std::max(rounds(gpu, plan) * std::max(plan.cycles, through_l2), through_memory);
+         std::max(rounds(gpu, plan) * std::max(plan.cycles, cycles_through_l2(gpu, plan)), through_memory);
 }
 
 // Columns of the narrowest tile that holds all of the product's. Of a wider one more would be padding, which takes room
@@ -160,14 +161,14 @@ GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const Gem
 }
 
 // Those for a number format; those for bf16 where the table has none for it; all where it has neither.
-std::vector<GemmKernelSpec> kernels_for(const GemmLibrary& library, Dtype dtype) {
-  std::vector<GemmKernelSpec> kernels;
+std::span<const GemmKernelSpec> kernels_for(const GemmLibrary& library, Dtype dtype) {
+  const std::span<const GemmKernelSpec> all = library.kernels;
   for (const Dtype wanted : {dtype, Dtype::bf16}) {
-    std::ranges::copy_if(library.kernels, std::back_inserter(kernels),
-                         [&](const GemmKernelSpec& kernel) { return kernel.tuned_for.dtype == wanted; });
-    if (!kernels.empty()) return kernels;
+    const auto is_wanted = [wanted](const GemmKernelSpec& kernel) { return kernel.tuned_for.dtype == wanted; };
+    const auto first = std::find_if(all.begin(), all.end(), is_wanted);
+    if (first != all.end()) return {first, std::find_if_not(first, all.end(), is_wanted)};
   }
-  return library.kernels;
+  return all;
 }
 
 }  // namespace
@@ -196,13 +197,13 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) 
 }
 
 GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {
-  const std::vector<GemmKernelSpec> kernels = kernels_for(gpu.gemm.library, shape.dtype);
+  const std::span<const GemmKernelSpec> kernels = kernels_for(gpu.gemm.library, shape.dtype);
   const GemmKernelSpec& nearest = *std::ranges::min_element(
       kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
   GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest), first_loads);
   if (!plan.tuned) {
     const std::span<const GemmKernelSpec> candidates =
-        gpu.gemm.library.by_modelled_time ? std::span(kernels) : std::span(&nearest, 1);
+        gpu.gemm.library.by_modelled_time ? kernels : std::span(&nearest, 1);
     plan = fastest(gpu, shape, candidates, first_loads);
   }
   for (const GemmProfile& profile : gpu.gemm.profiles) {

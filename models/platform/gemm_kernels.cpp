@@ -99,7 +99,10 @@ std::vector<GemmKernelSpec> GemmKernelTable::on(const CuResources& cu) const {
   const auto fits = [&cu](const GemmKernelSpec& kernel) {
     return kernel.workgroup.lds <= cu.lds && kernel.workgroup.waves <= cu.waves;
   };
-  if (std::ranges::all_of(kernels, fits)) return kernels;
+  if (std::ranges::all_of(kernels, fits)) {
+    std::ranges::stable_sort(kernels, {}, [](const GemmKernelSpec& kernel) { return kernel.tuned_for.dtype; });
+    return kernels;
+  }
   sim::CsvFile cells = cells_;
   for (std::size_t place = 0; place < kernels.size(); ++place) {
     cells.integer(place, "lds_bytes", 0, cu.lds);

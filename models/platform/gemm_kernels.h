@@ -43,7 +43,8 @@ class GemmKernelTable {
   // `name` stands for the file in positions. Throws sim::ConfigError with all that is wrong on any GPU.
   GemmKernelTable(std::string_view text, std::string name);
 
-  // Throws sim::ConfigError where a workgroup does not fit on such a CU.
+  // Those of one format together, each as the table has them. Throws sim::ConfigError where a workgroup does not fit on
+  // such a CU.
   std::vector<GemmKernelSpec> on(const CuResources& cu) const;
 
  private:

@@ -118,17 +118,8 @@ def _documentation(command, options):
     return "\n".join([*lines, "", "On the command line:", command.notes])
 
 
-class _Option:
-    """An option of a command, its parts at hand."""
-
-    def __init__(self, option):
-        for part in ("name", "form", "help", "required", "alone", "typed"):
-            setattr(self, part, getattr(option, part))
-        self.said = option.said.name
-
-
 def _function(command, shelf):
-    options = [_Option(each) for each in command.options]
+    options = command.options
     by_name = {_argument(each.name): each for each in options} | {each.name: each for each in options}
     places = [_argument(each.name) for each in options if _in_place(each)]
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/choice.h"
+
 namespace c3sim::study {
 
 // How an option is said on the command line.
@@ -18,6 +20,10 @@ enum class Said {
   in_place,     // FILE, without a name
   all_in_place  // FILE ..., as many as there are
 };
+
+constexpr auto all_names(Said) {
+  return sim::names("once", "alone", "maybe_alone", "again", "listed", "in_place", "all_in_place");
+}
 
 struct Option {
   std::string name;  // in Python: "host_threads"; on the command line --host-threads, or by its place HOST_THREADS
