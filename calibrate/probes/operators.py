@@ -119,37 +119,50 @@ def gemms():
     gemm(128256, 2048, 4096, "bf16", "forward")
 
 
-def attentions():
-    def one(batch, heads, key_heads, queries, keys, features, causal, dtype="bf16", backward=False):
-        size = 4 if dtype in ("fp32", "tf32") else 2
-        number = copies(size * batch * features * (2 * heads * queries + 2 * key_heads * keys))
-        number = min(number, max(2, (60 << 30) // max(1, size * batch * features * 2 * key_heads * keys)))
-        grad = backward
-        sets = [tuple(random(batch, h, t, features, dtype=dtype).requires_grad_(grad)
-                      for h, t in ((heads, queries), (key_heads, keys), (key_heads, keys))) for _ in range(number)]
-        def call(q, k, v):
-            out = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=heads != key_heads)
-            if backward:
-                out.backward(out.detach())
-        kind = ("causal" if causal else "all") + (" backward" if backward else "")
-        write("attention", f"{batch} {heads} {key_heads} {queries} {keys} {features} {kind}", dtype, call, sets, 8)
+def attention(batch, heads, key_heads, queries, keys, features, causal, dtype="bf16", backward=False, dropout=0.0):
+    torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
+    size = 4 if dtype in ("fp32", "tf32") else 2
+    number = copies(size * batch * features * (2 * heads * queries + 2 * key_heads * keys))
+    number = min(number, max(2, (60 << 30) // max(1, size * batch * features * 2 * key_heads * keys)))
+    grad = backward
+    sets = [tuple(random(batch, h, t, features, dtype=dtype).requires_grad_(grad)
+                  for h, t in ((heads, queries), (key_heads, keys), (key_heads, keys))) for _ in range(number)]
+    def call(q, k, v):
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=heads != key_heads,
+                                             dropout_p=dropout)
+        if backward:
+            out.backward(out.detach())
+    kind = ("causal" if causal else "all") + (" backward" if backward else "") + (f" dropout {dropout}" if dropout else "")
+    write("attention", f"{batch} {heads} {key_heads} {queries} {keys} {features} {kind}", dtype, call, sets, 8)
 
+
+def attentions():
     for heads, key_heads in ((32, 8), (16, 4), (64, 8), (32, 4), (8, 1), (28, 4), (14, 2)):
         for batch in (1, 4, 8, 32, 64, 128):
             for keys in (512, 1024, 2048, 4096, 8192, 16384):
                 if batch * keys <= 32 * 16384:
-                    one(batch, heads, key_heads, 1, keys, 128, False)
+                    attention(batch, heads, key_heads, 1, keys, 128, False)
     for heads, key_heads in ((32, 8), (16, 4), (64, 8), (28, 4)):
         for tokens in (128, 256, 512, 1024, 2048, 4096, 8192, 16384):
-            one(1, heads, key_heads, tokens, tokens, 128, True)
+            attention(1, heads, key_heads, tokens, tokens, 128, True)
             if tokens <= 8192:
-                one(1, heads, heads, tokens, tokens, 128, True, backward=True)
-        one(4, heads, key_heads, 512, 512, 128, True)
-        one(4, heads, key_heads, 2048, 2048, 128, True)
+                attention(1, heads, heads, tokens, tokens, 128, True, backward=True)
+        attention(4, heads, key_heads, 512, 512, 128, True)
+        attention(4, heads, key_heads, 2048, 2048, 128, True)
     for batch, tokens in ((1, 128), (4, 128), (16, 128), (32, 128), (64, 128), (4, 512), (16, 512), (32, 512)):
         for dtype in ("bf16", "fp32"):
-            one(batch, 16, 16, tokens, tokens, 64, False, dtype)
-            one(batch, 16, 16, tokens, tokens, 64, False, dtype, backward=True)
+            attention(batch, 16, 16, tokens, tokens, 64, False, dtype)
+            attention(batch, 16, 16, tokens, tokens, 64, False, dtype, backward=True)
+
+
+def dropouts():
+    attentions_of = ((1, 128), (8, 128), (32, 128), (128, 128), (8, 256), (2, 512), (4, 512), (16, 512), (4, 1024), (2, 2048))
+    for batch, tokens in attentions_of:
+        for dtype in ("bf16", "fp16", "fp32", "tf32"):
+            for dropout in (0.0, 0.1):
+                attention(batch, 16, 16, tokens, tokens, 64, False, dtype, backward=True, dropout=dropout)
+    for dropout in (0.0, 0.1):
+        attention(1, 32, 32, 2048, 2048, 128, True, backward=True, dropout=dropout)
 
 
 def rows():
@@ -247,7 +260,7 @@ if __name__ == "__main__":
     device = torch.cuda.get_device_properties(0)
     print(f"# {device.name}; PyTorch {torch.__version__}, CUDA {torch.version.cuda}; {' '.join(sys.argv)}")
     print("operator,sizes,dtype,kernel,count,median_us,p10_us,p90_us")
-    parts = {"hosts": hosts, "gemms": gemms, "attentions": attentions, "rows": rows, "gradients": gradients}
+    parts = {"hosts": hosts, "gemms": gemms, "attentions": attentions, "dropouts": dropouts, "rows": rows, "gradients": gradients}
     for name in sys.argv[1:] or parts:
         began = time.time()
         parts[name]()

@@ -58,14 +58,21 @@ Load heaviest(const AttentionShape& shape, const AttentionSpec& spec, int cus) {
   return load;
 }
 
+double dropout_flops(const AttentionShape& shape, const AttentionSpec& spec, bool by_vectors) {
+  if (by_vectors) return shape.backward ? spec.vector_dropout_backward_flops : spec.vector_dropout_flops;
+  return shape.backward ? spec.dropout_backward_flops : spec.dropout_flops;
+}
+
 // Cycles of a CU for a step of a tile: its products, and behind them the vector operations on its scores.
 double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
   const AttentionSpec& spec = *gpu.attention;
-  const PrecisionSpec precision = gpu.gemm.precision(shape.dtype).value();
+  const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
   const double scores_of_step = count(spec.tile_queries, spec.tile_keys);
   const double products = (shape.backward ? 5.0 : 2.0) * 2.0 * scores_of_step * static_cast<double>(shape.head_dim);
-  const double vector = scores_of_step * (shape.backward ? spec.backward_flops : spec.score_flops);
   const bool by_vectors = precision.flops_per_cycle_per_cu <= gpu.vector_flops_per_cycle_per_cu;
+  double flops = shape.backward ? spec.backward_flops : spec.score_flops;
+  if (shape.dropout) flops += dropout_flops(shape, spec, by_vectors);
+  const double vector = scores_of_step * flops;
   const double efficiency = by_vectors ? spec.vector_efficiency : spec.efficiency;
   return products / (precision.flops_per_cycle_per_cu * efficiency) + vector / gpu.vector_flops_per_cycle_per_cu;
 }
@@ -79,7 +86,7 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const double reads = shape.read().value() / all_cycles;
   const double writes = shape.written().value() / all_cycles;
   const double tile_loads = 2.0 * count(spec.tile_keys, shape.head_dim) * size_of(shape.dtype).value();
-  const PrecisionSpec precision = gpu.gemm.precision(shape.dtype).value();
+  const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
   Demand demand;
   demand.own = {std::max(reads + writes, load.steps * tile_loads / cycles), {reads, writes, 0.0}, {}};
   demand.bytes_per_unit = demand.own.l2;
@@ -93,7 +100,8 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   return kernel;
 }
 
-// The cache is read once; its stream is what counts.
+// The cache is read once; its stream is what counts. Matrix units multiply tiles of it whose rows are most of them empty,
+// which costs energy.
 Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const AttentionSpec& spec = *gpu.attention;
   const double bytes = (shape.read() + shape.written()).value();
@@ -102,6 +110,10 @@ Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus)
   demand.in_flight = gpu.streams.in_flight;
   demand.waits = true;
   demand.step_latency = gpu.streams.latency;
+  const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
+  const double flops_per_byte = 2.0 * spec.decode_rows / size_of(shape.dtype).value();
+  demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * spec.efficiency / flops_per_byte;
+  demand.matrix_energy = precision.energy * flops_per_byte;
   Kernel kernel;
   const bool splits = 2 * shape.batch * shape.kv_heads < cus;
   kernel.start_up = spec.decode_start + (splits ? spec.decode_combine : sim::Time(0));
@@ -128,15 +140,15 @@ sim::Bytes AttentionShape::written() const {
 }
 
 std::string to_string(const AttentionShape& shape) {
-  return fmt::format("{}attention of {} x {} queries, {} keys, {} heads of {} on {}{}",
+  return fmt::format("{}attention of {} x {} queries, {} keys, {} heads of {} on {}{}{}",
                      shape.backward ? "gradient of " : "", shape.batch, shape.queries, shape.keys, shape.heads,
-                     shape.head_dim, shape.kv_heads, shape.causal ? ", causal" : "");
+                     shape.head_dim, shape.kv_heads, shape.causal ? ", causal" : "", shape.dropout ? ", dropout" : "");
 }
 
 std::string why_impossible(const AttentionShape& shape, const GpuSpec& gpu) {
   if (!gpu.attention) return "the platform does not describe kernels for attention (gpu.attention)";
-  if (!gpu.gemm.precision(shape.dtype)) {
-    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions)", to_string(shape.dtype));
+  if (!gpu.gemm.precision(shape.multiplied())) {
+    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions)", to_string(shape.multiplied()));
   }
   if (gpu.vector_flops_per_cycle_per_cu == 0.0) {
     return "the platform does not say how many vector operations a CU does (gpu.vector_flops_per_cycle_per_cu)";

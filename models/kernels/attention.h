@@ -23,6 +23,7 @@ struct AttentionShape {
   std::int64_t head_dim = 1;  // elements of a query, key or value
   bool causal = true;         // the last query sees all keys, each one before it one key less
   bool backward = false;      // gradients of queries, keys and values, scores computed again
+  bool dropout = false;       // some scores, drawn at random, do not count
   Dtype dtype = Dtype::bf16;
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
@@ -33,6 +34,8 @@ struct AttentionShape {
   sim::Bytes written() const;
   // Whether a workgroup has too few queries for a tile, so that the cache is all that counts.
   bool decodes() const { return !backward && queries * (heads / kv_heads) <= 64 && queries <= 4; }
+  // What its products are computed in. Libraries have no kernel for tf32: they take that for single precision.
+  Dtype multiplied() const { return dtype == Dtype::tf32 ? Dtype::fp32 : dtype; }
   auto operator<=>(const AttentionShape&) const = default;
 };
 

@@ -13,8 +13,13 @@ constexpr int on_a_cu = 2;  // of the workgroups whose number is given
 
 CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.registers / on_a_cu, cu.waves / on_a_cu}; }
 
+double pieces_of_row(const ElementwiseSpec& spec) {
+  return spec.reduces ? static_cast<double>(spec.row) / StreamSpec::piece_of_row : 0.0;
+}
+
 sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {
-  return (spec.reduces ? gpu.streams.rows : gpu.streams.in_flight) / (spec.workgroups > 0 ? on_a_cu : 1);
+  const sim::Bytes of_cu = spec.reduces ? pieces_of_row(spec) * gpu.streams.rows : gpu.streams.in_flight;
+  return of_cu / (spec.workgroups > 0 ? on_a_cu : 1);
 }
 
 // Of the GPU undisturbed: what HBM delivers, or what is under way over the latency.
@@ -33,7 +38,8 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
   demand.in_flight = std::min(in_flight_of_workgroup(spec, gpu), spec.bytes() / workgroups);  // no more than it has
   demand.waits = true;
-  demand.step_latency = gpu.streams.latency + (spec.reduces ? gpu.streams.reduction : sim::Time(0));
+  demand.step_latency =
+      gpu.streams.latency + sim::to_time(pieces_of_row(spec) * sim::to_seconds(gpu.streams.reduction));
   const double flops_per_byte = spec.flops.value() / spec.bytes().value();
   if (flops_per_byte > 0.0) demand.vector_per_cycle = gpu.vector_flops_per_cycle_per_cu / flops_per_byte;
   return demand;
@@ -44,7 +50,7 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups
 std::string to_string(const ElementwiseSpec& spec) {
   std::string text = fmt::format("{} read, {} written", sim::to_string(spec.read), sim::to_string(spec.written));
   if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
-  if (spec.reduces) text += ", reduced";
+  if (spec.reduces) text += fmt::format(", rows of {} reduced", spec.row);
   if (spec.strided) text += ", strided";
   if (spec.workgroups > 0) text += fmt::format(", {} workgroups", spec.workgroups);
   return text;

@@ -37,7 +37,8 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const double tile_n = plan.kernel.tile_n;
   const double depth = plan.kernel.depth;
   const PrecisionSpec precision = gpu.gemm.precision(plan.shape.dtype).value();
-  const double flops_per_cycle = precision.flops_per_cycle_per_cu * precision.efficiency * library.efficiency;
+  const double flops_per_cycle =
+      precision.flops_per_cycle_per_cu * precision.efficiency_of(plan.shape.layout) * library.efficiency;
   const double multiplying = together * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
   const double missing = first_loads + (1.0 - first_loads) * missing_operands(gpu.memory, plan.shape);
   const double longer = 1.0 + library.cold_operands * missing;
@@ -60,7 +61,7 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));
   plan.in_flight =
       sim::Bytes(library.steps_in_flight * shape.element() * (kernel.tile_m + kernel.tile_n) * kernel.depth);
-  plan.tuned = kernel.tuned_for == shape;
+  plan.tuned = kernel.tuned_for == shape.as_forward();
   return plan;
 }
 
@@ -207,7 +208,7 @@ GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_load
     plan = fastest(gpu, shape, candidates, first_loads);
   }
   for (const GemmProfile& profile : gpu.gemm.profiles) {
-    if (profile.shape != shape) continue;
+    if (profile.shape != shape.as_forward()) continue;
     plan.profile = profile;
     plan.efficiency = profile.efficiency;
     plan.l2_conflicts = 1.0;

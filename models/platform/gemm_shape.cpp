@@ -22,6 +22,12 @@ sim::Bytes GemmShape::compulsory_bytes() const {
   return sim::Bytes(element() * static_cast<double>(products) * (product(m, k) + product(k, n) + product(m, n)));
 }
 
+GemmShape GemmShape::as_forward() const {
+  GemmShape shape = *this;
+  shape.layout = Layout::forward;
+  return shape;
+}
+
 std::string to_string(const GemmShape& shape) {
   std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
   if (shape.products > 1) extents += fmt::format("x{}", shape.products);

@@ -7,9 +7,15 @@
 #include <string_view>
 
 #include "models/platform/dtype.h"
+#include "sim/config/choice.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
+
+// How the operands of a product lie whose weights and inputs lie along the contraction: one of the gradient of its
+// inputs (the weights) and both of that of its weights lie across theirs.
+enum class Layout { forward, input_gradient, weight_gradient };
+constexpr auto all_names(Layout) { return sim::names("forward", "input_gradient", "weight_gradient"); }
 
 struct GemmShape {
   std::int64_t m = 0;
@@ -17,6 +23,7 @@ struct GemmShape {
   std::int64_t k = 0;
   Dtype dtype = Dtype::bf16;
   std::int64_t products = 1;  // so many alike in one kernel, each of operands of its own: batched, or grouped
+  Layout layout = Layout::forward;
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
   static constexpr double element_bytes = 2.0;  // of bf16 and fp16
@@ -26,6 +33,8 @@ struct GemmShape {
   sim::Bytes operand_bytes() const;                          // A and B
   // Bytes that any schedule must move: A and B read once, C written once.
   sim::Bytes compulsory_bytes() const;
+  // As many operations, on operands that lie as those of tables and profiles do.
+  GemmShape as_forward() const;
   auto operator<=>(const GemmShape&) const = default;
 };
 

@@ -42,16 +42,23 @@ PrecisionSpec read_precision(sim::Section& section) {
   PrecisionSpec spec;
   spec.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6);
   spec.efficiency = section.number("efficiency", 0.01, 2.0);
+  spec.input_gradient = section.number("input_gradient", 0.01, 2.0, 1.0);
+  spec.weight_gradient = section.number("weight_gradient", 0.01, 2.0, 1.0);
   spec.energy = section.number("energy", 0.01, 100.0);
   return spec;
 }
 
 }  // namespace
 
+double PrecisionSpec::efficiency_of(Layout layout) const {
+  if (layout == Layout::forward) return efficiency;
+  return efficiency * (layout == Layout::input_gradient ? input_gradient : weight_gradient);
+}
+
 std::optional<PrecisionSpec> GemmSpec::precision(Dtype dtype) const {
   const std::optional<PrecisionSpec>& other = others[static_cast<std::size_t>(dtype)];
   if (other) return other;
-  if (dtype == Dtype::bf16 || dtype == Dtype::fp16) return PrecisionSpec{flops_per_cycle_per_cu, 1.0, 1.0};
+  if (dtype == Dtype::bf16 || dtype == Dtype::fp16) return PrecisionSpec{flops_per_cycle_per_cu};
   return {};
 }
 

@@ -52,8 +52,12 @@ struct GemmProfile {
 // What matrix products of another number format do, beside those of bf16.
 struct PrecisionSpec {
   double flops_per_cycle_per_cu = 0.0;
-  double efficiency = 1.0;  // of the library's kernels, over that of its kernels for bf16
-  double energy = 1.0;      // of an operation, over that of bf16
+  double efficiency = 1.0;       // of the library's kernels, over that of its kernels for bf16
+  double input_gradient = 1.0;   // the same of gradients of inputs, over that
+  double weight_gradient = 1.0;  // and of weights
+  double energy = 1.0;           // of an operation, over that of bf16
+
+  double efficiency_of(Layout layout) const;
 };
 
 struct GemmSpec {

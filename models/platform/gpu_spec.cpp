@@ -10,7 +10,7 @@ StreamSpec StreamSpec::read(sim::Section section) {
   StreamSpec spec;
   spec.in_flight = section.bytes("in_flight", {sim::Bytes(1.0), sim::Bytes(16777216.0)});
   spec.latency = section.time("latency", limits::latency);
-  spec.rows = section.bytes("rows", {sim::Bytes(1.0), sim::Bytes(16777216.0)}, spec.in_flight);
+  spec.rows = section.bytes("rows", {sim::Bytes(1.0), sim::Bytes(16777216.0)}, 0.25 * spec.in_flight);
   spec.reduction = section.time("reduction", limits::latency, sim::Time(0));
   spec.indexing = section.time("indexing", limits::latency, sim::Time(0));
   return spec;

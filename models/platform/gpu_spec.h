@@ -16,11 +16,13 @@ namespace c3sim::models {
 
 // How kernels that go through arrays keep memory busy, by Little's law.
 struct StreamSpec {
+  static constexpr double piece_of_row = 1024.0;  // elements
+
   sim::Bytes in_flight;    // by a CU full of their waves: read and not yet there, or written and on the way
-  sim::Bytes rows;         // the same of kernels that go row by row
+  sim::Bytes rows;         // the same of kernels that go row by row, for each such piece of a row
   sim::Time latency{0};    // of a step of their loop, beside that of the memory
-  sim::Time reduction{0};  // of a step besides, where it reduces a row before it writes it
-  sim::Time indexing{0};   // likewise where it works out the place of each element in parts of arrays
+  sim::Time reduction{0};  // of a step besides, where it reduces a row before it writes it, for each piece
+  sim::Time indexing{0};   // of a workgroup where it works out the place of each element in parts of arrays
 
   static StreamSpec read(sim::Section section);
 };

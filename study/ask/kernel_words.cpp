@@ -50,6 +50,7 @@ const Words<KernelWords>& words_of(const KernelWords&) {
       {"bidirectional", [](auto& q) { return value_of(q.bidirectional); },
        "Attention: each token sees all, rather than those before it"},
       {"gradient", [](auto& q) { return value_of(q.attention.backward); }, "Attention: its gradient"},
+      {"dropout", [](auto& q) { return value_of(q.attention.dropout); }, "Attention: some scores do not count"},
       {"dtype", [](auto& q) { return value_of(q.attention.dtype); },
        "Attention: format of its products (bf16 unless given)"},
       {"gpu", [](auto& q) { return shown_as("gpuN", device_of(q.remote.gpu)); },
@@ -81,7 +82,7 @@ models::ElementwiseSpec named_operator(const KernelWords& asked, std::vector<sim
                                              : in_quotes(asked.elements) +
                                                    " is no number of elements: " + std::string(elements_accepted)});
   }
-  return found == nullptr ? models::ElementwiseSpec{} : kernel_of(*found, elements, asked.element);
+  return found == nullptr ? models::ElementwiseSpec{} : kernel_of(*found, elements, asked.element, row_of(asked.elements));
 }
 
 models::AttentionShape attention_of(const KernelWords& asked, bool has_heads, std::vector<sim::Fault>& faults) {
@@ -114,7 +115,7 @@ KernelQuestion question_in(const KernelWords& asked, const Given& given, std::ve
   }
   if (asked.operator_name != attention_name) {
     for (const std::string_view word :
-         {"batch", "tokens", "context", "heads", "kv_heads", "head_dim", "bidirectional", "gradient", "dtype"}) {
+         {"batch", "tokens", "context", "heads", "kv_heads", "head_dim", "bidirectional", "gradient", "dropout", "dtype"}) {
       if (given.contains(word)) fault(word, "is of --operator attention alone");
     }
   }

@@ -32,6 +32,7 @@ int last_engine(const models::PlatformSpec& platform) { return platform.gpu.sdma
 Value value_of(models::GemmShape& shape) {
   const auto set = [&shape](models::GemmShape extents) {
     extents.dtype = shape.dtype;
+    extents.layout = shape.layout;
     shape = extents;
   };
   const auto take = [set](const Entry& in) {
@@ -42,6 +43,7 @@ Value value_of(models::GemmShape& shape) {
   const auto text = [&shape] {
     models::GemmShape extents = shape;
     extents.dtype = {};
+    extents.layout = {};
     return extents == models::GemmShape{} ? "" : models::to_string(extents);
   };
   return {.form = "MxNxK",

@@ -10,6 +10,9 @@ using enum Needed;
 
 constexpr std::string_view gemm_help = "GEMM on every GPU, in BLAS order";
 constexpr std::string_view dtype_help = "Format of its elements (bf16 unless given)";
+constexpr std::string_view layout_help =
+    "How its operands lie: those of a forward product (unless given), or of the gradient of its inputs or weights, of "
+    "which one or both lie across the contraction";
 
 int engines_to_peers(const models::PlatformSpec& platform) {
   return platform.gpu.sdma.engines - platform.gpu.sdma.host_engines;
@@ -72,6 +75,7 @@ const Words<GemmQuestion>& words_of(const GemmQuestion&) {
   static const Words<GemmQuestion> words{
       {"gemm", [](auto& q) { return value_of(q.gemm); }, gemm_help, always},
       {"dtype", [](auto& q) { return value_of(q.gemm.dtype); }, dtype_help},
+      {"layout", [](auto& q) { return value_of(q.gemm.layout); }, layout_help},
       {"cus", [](auto& q) { return counts_of(q.cus, 1, all_cus); },
        "CUs of each GPU, as many on every XCD; counts separated by commas (all unless given)"},
       {"before", [](auto& q) { return value_of(q.before); },

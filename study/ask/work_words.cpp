@@ -30,7 +30,9 @@ const Words<models::GemmShape>& words_of(const models::GemmShape&) {
   static const Words<models::GemmShape> words{
       {"gemm", [](auto& s) { return value_of(s); }, "m x n x k as BLAS has them, n being tokens: 8192x57344x8192",
        always},
-      {"dtype", [](auto& s) { return value_of(s.dtype); }, operation_dtype_help}};
+      {"dtype", [](auto& s) { return value_of(s.dtype); }, operation_dtype_help},
+      {"layout", [](auto& s) { return value_of(s.layout); },
+       "how its operands lie: forward unless given, input_gradient or weight_gradient"}};
   return words;
 }
 
@@ -45,6 +47,7 @@ const Words<models::AttentionShape>& words_of(const models::AttentionShape&) {
       {"head_dim", [](auto& s) { return whole_of(s.head_dim, 1, 4096); }, "elements of a query, key or value", always},
       {"causal", [](auto& s) { return value_of(s.causal); }, "each query sees the keys before it; true unless given"},
       {"gradient", [](auto& s) { return value_of(s.backward); }, "of queries, keys and values"},
+      {"dropout", [](auto& s) { return value_of(s.dropout); }, "some scores, drawn at random, do not count"},
       {"dtype", [](auto& s) { return value_of(s.dtype); }, operation_dtype_help}};
   return words;
 }
@@ -57,6 +60,7 @@ const Words<models::ElementwiseSpec>& words_of(const models::ElementwiseSpec&) {
       {"flops", [](auto& s) { return number_of(s.flops, 0.0, 1e18); }, "vector operations"},
       {"reduces", [](auto& s) { return value_of(s.reduces); },
        "rows to numbers that their elements wait for, as norms do"},
+      {"row", [](auto& s) { return whole_of(s.row, 1, most); }, "elements of such a row; 4096 unless given"},
       {"strided", [](auto& s) { return value_of(s.strided); },
        "the place of each element is worked out, as in parts of arrays"}};
   return words;

@@ -96,7 +96,7 @@ models::ElementwiseSpec read_kernel(sim::Section section, const models::Platform
   const ElementwiseOperator* const named = find_operator(known, asked.name);
   models::ElementwiseSpec spec{asked.element, {}, {}};
   if (named != nullptr) {
-    spec = kernel_of(*named, std::max<std::int64_t>(1, elements), asked.element);
+    spec = kernel_of(*named, std::max<std::int64_t>(1, elements), asked.element, row_of(asked.elements));
   } else {
     section.fault("operator", "no operator is named '" + asked.name + "'" + operator_hint(known, asked.name));
   }

@@ -23,7 +23,7 @@ constexpr std::string_view ignored =
     " torch_dtype dtype transformers_version bos_token_id eos_token_id pad_token_id "
     "sep_token_id cls_token_id unk_token_id decoder_start_token_id initializer_range initializer_factor "
     "rms_norm_eps layer_norm_eps layer_norm_epsilon layernorm_epsilon rope_theta rope_scaling rope_parameters "
-    "use_cache pretraining_tp attention_dropout attention_probs_dropout_prob "
+    "use_cache pretraining_tp "
     "classifier_dropout gradient_checkpointing summary_type summary_use_proj summary_activation "
     "summary_proj_to_labels summary_first_dropout task_specific_params id2label label2id output_router_logits "
     "router_aux_loss_coef router_jitter_noise layer_types "
@@ -140,6 +140,7 @@ ModelSpec read_llama(ConfigJson& keys, std::string_view type) {
   model.tied = keys.flag("tie_word_embeddings", false);
   model.qkv_biases = keys.flag("attention_bias", type == "qwen2");
   model.biases = keys.flag("mlp_bias", false);
+  model.attention_dropout = keys.share("attention_dropout", 0.0);
   const std::string act = keys.text("hidden_act", "silu");
   if (act != "silu") keys.fault("hidden_act", "'" + act.substr(0, 60) + "' is not accepted: silu is");
   if (type == "mixtral") {
@@ -181,7 +182,8 @@ ModelSpec read_gpt2(ConfigJson& keys) {
   model.feed = feed_of(keys, "activation_function", keys.text("activation_function", "gelu_new"));
   model.tied = keys.flag("tie_word_embeddings", true);
   model.dropout = keys.share("resid_pdrop", 0.1);
-  for (const char* const inside : {"attn_pdrop", "embd_pdrop"}) keys.share(inside, 0.1);
+  model.attention_dropout = keys.share("attn_pdrop", 0.1);
+  keys.share("embd_pdrop", 0.1);
   return model;
 }
 
@@ -195,6 +197,7 @@ ModelSpec read_bert(ConfigJson& keys) {
   model.causal = keys.flag("is_decoder", false);
   model.tied = keys.flag("tie_word_embeddings", true);
   model.dropout = keys.share("hidden_dropout_prob", 0.1);
+  model.attention_dropout = keys.share("attention_probs_dropout_prob", 0.1);
   model.scored = 0.15;  // of the tokens are masked (Devlin et al., arXiv 1810.04805)
   return model;
 }

@@ -37,6 +37,7 @@ ModelSpec read_yaml(const std::filesystem::path& file) {
   model.qkv_biases = root.flag("qkv_biases", model.biases);
   model.tied = root.flag("tied", false);
   model.dropout = root.number("dropout", 0.0, 0.99, 0.0);
+  model.attention_dropout = root.number("attention_dropout", 0.0, 0.99, model.dropout);
   model.scored = root.number("scored", 0.001, 1.0, 1.0);
   model.experts = root.integer("experts", 0, most_experts, 0);
   model.experts_used = root.integer("experts_used", 0, most_experts, 0);

@@ -41,7 +41,8 @@ struct ModelSpec {
   bool biases = false;            // of all products
   bool qkv_biases = false;        // of the first alone
   bool tied = false;              // the last product has the weights of the embedding
-  double dropout = 0.0;           // share that training leaves out
+  double dropout = 0.0;           // share of the results of each half of a layer that training leaves out
+  double attention_dropout = 0.0;  // the same of the scores of attention
   double scored = 1.0;            // share of the tokens whose output training scores
   std::int64_t experts = 0;       // of a layer, 0: one feed-forward half for all tokens
   std::int64_t experts_used = 0;  // by a token

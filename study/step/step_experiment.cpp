@@ -14,21 +14,24 @@ namespace {
 std::string bytes_text(sim::Bytes bytes) { return fmt::format("{:.0f} B", bytes.value()); }
 
 std::string words(const models::GemmShape& shape) {
-  const std::string extents = fmt::format("gemm: {}x{}x{}", shape.m, shape.n, shape.k);
-  return shape.dtype == models::Dtype::bf16 ? extents : fmt::format("{}, dtype: {}", extents, to_string(shape.dtype));
+  std::string text = fmt::format("gemm: {}x{}x{}", shape.m, shape.n, shape.k);
+  if (shape.dtype != models::Dtype::bf16) text += fmt::format(", dtype: {}", to_string(shape.dtype));
+  if (shape.layout != models::Layout::forward) text += fmt::format(", layout: {}", to_string(shape.layout));
+  return text;
 }
 
 std::string words(const models::AttentionShape& shape) {
   return fmt::format(
       "attention: {{batch: {}, heads: {}, kv_heads: {}, queries: {}, keys: {}, head_dim: {}, causal: {}, "
-      "gradient: {}, dtype: {}}}",
+      "gradient: {}, dropout: {}, dtype: {}}}",
       shape.batch, shape.heads, shape.kv_heads, shape.queries, shape.keys, shape.head_dim, shape.causal, shape.backward,
-      to_string(shape.dtype));
+      shape.dropout, to_string(shape.dtype));
 }
 
 std::string words(const models::ElementwiseSpec& spec) {
-  return fmt::format("kernel: {{read: {}, write: {}, flops: {:.0f}, reduces: {}, strided: {}}}", bytes_text(spec.read),
-                     bytes_text(spec.written), spec.flops.value(), spec.reduces, spec.strided);
+  return fmt::format("kernel: {{read: {}, write: {}, flops: {:.0f}, reduces: {}, row: {}, strided: {}}}",
+                     bytes_text(spec.read), bytes_text(spec.written), spec.flops.value(), spec.reduces, spec.row,
+                     spec.strided);
 }
 
 std::string words(const models::CollectiveSpec& spec) {

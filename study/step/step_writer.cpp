@@ -39,6 +39,7 @@ void StepWriter::attention(const std::string& name, bool backward) {
   shape.head_dim = model().head_dim;
   shape.causal = model().causal;
   shape.backward = backward;
+  shape.dropout = question_.phase == Phase::train && model().attention_dropout > 0.0;
   shape.dtype = question_.dtype;
   if (question_.cp > 1) {
     shape.queries /= 2L * question_.cp;
@@ -62,7 +63,8 @@ void StepWriter::operate(const std::string& name, Kind kind, const std::string& 
           "has no operator '" + operation + "', which steps need" + operator_hint(operators_, operation)}});
   }
   const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
-  models::ElementwiseSpec spec = kernel_of(*found, count, element.value_or(this->element()));
+  models::ElementwiseSpec spec =
+      kernel_of(*found, count, element.value_or(this->element()), kind == Kind::norm ? model().hidden : usual_row);
   spec.strided = spec.strided && tokens() > 1;  // a part of a single row lies in one piece
   add(name, kind, spec);
 }

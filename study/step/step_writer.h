@@ -52,11 +52,11 @@ class StepWriter {
   // Its gradients: that of the weights, and that of what it had been given.
   void weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                        std::int64_t products = 1) {
-    product(name, {.m = out, .n = in, .k = tokens, .products = products});
+    product(name, {.m = out, .n = in, .k = tokens, .products = products, .layout = models::Layout::weight_gradient});
   }
   void input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                       std::int64_t products = 1) {
-    product(name, {.m = in, .n = tokens, .k = out, .products = products});
+    product(name, {.m = in, .n = tokens, .k = out, .products = products, .layout = models::Layout::input_gradient});
   }
   // The result of the product just written is to be added up over the GPUs of tensor parallelism: where carriers fuse,
   // each GPU keeps the sums of a shard of the tokens.

@@ -144,9 +144,9 @@ class Backward {
     const std::int64_t all = queries + 2 * writer_.kv_features();
     residual("out");
     product("out", model_.hidden, queries, tokens_);
-    writer_.operate("attention_sums", Kind::attention, "row_dots", elements_of(tokens_, queries));
+    writer_.operate("attention_sums", Kind::elementwise, "row_dots", elements_of(tokens_, queries));
     writer_.attention("attention_gradient", true);
-    writer_.operate("attention_convert", Kind::attention, "cast_down", elements_of(tokens_, all));
+    writer_.operate("attention_convert", Kind::copy, "cast_down", elements_of(tokens_, all));
     writer_.collective("keys_reduce_scatter", models::CollectiveKind::reduce_scatter,
                        2.0 * elements_of(writer_.question().new_tokens(), writer_.kv_features()) * writer_.element(),
                        writer_.question().cp);

@@ -14,14 +14,15 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 48;
 constexpr double most_per_element = 1e6;
 }  // namespace
 
-models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element) {
+models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element,
+                                  std::int64_t row) {
   const double count = static_cast<double>(elements);
-  return {count * named.reads * element,
-          count * named.writes * element,
-          sim::Flops(count * named.flops),
-          0,
-          named.reduces,
-          named.strided};
+  models::ElementwiseSpec spec{count * named.reads * element, count * named.writes * element,
+                               sim::Flops(count * named.flops)};
+  spec.reduces = named.reduces;
+  spec.row = row;
+  spec.strided = named.strided;
+  return spec;
 }
 
 std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders) {
@@ -78,6 +79,11 @@ std::int64_t parse_elements(std::string_view text) {
     if (*rest != 'x') return 0;
     at = rest + 1;
   }
+}
+
+std::int64_t row_of(std::string_view elements) {
+  const std::size_t last = elements.rfind('x');
+  return last == std::string_view::npos ? usual_row : std::max<std::int64_t>(1, parse_elements(elements.substr(last + 1)));
 }
 
 }  // namespace c3sim::study

@@ -25,8 +25,10 @@ struct ElementwiseOperator {
 };
 
 inline constexpr sim::Bytes usual_element{2.0};  // of bf16
+inline constexpr std::int64_t usual_row = models::ElementwiseSpec{}.row;
 
-models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element);
+models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element,
+                                  std::int64_t row = usual_row);
 
 // Where they are: in the first of these folders that has an operators.yaml.
 std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders);
@@ -41,6 +43,8 @@ std::string operator_hint(std::span<const ElementwiseOperator> operators, std::s
 
 // "8192x28672" or "1000000"; 0 for anything else, and beyond 2^48.
 std::int64_t parse_elements(std::string_view text);
+// Elements of a row: the last factor of such a text, a usual row where it has but one.
+std::int64_t row_of(std::string_view elements);
 inline constexpr std::string_view elements_accepted =
     "a count of at most 2^48 or a product of counts is accepted, such as 8192x28672";
 

@@ -27,6 +27,7 @@ PlatformSpec with_attention() {
   spec.score_flops = 10.0;
   spec.backward_flops = 30.0;
   spec.tile_cycles = tile_cycles;
+  spec.decode_rows = 16;
   spec.decode_start = 3_us;
   spec.decode_combine = 2_us;
   return platform;
@@ -108,10 +109,48 @@ TEST(Attention, OfGroupedHeadsReadsTheirKeysOnce) {
 // Half of the rate, twice the time of products.
 TEST(Attention, InAnotherFormatHasItsRate) {
   PlatformSpec platform = with_attention();
-  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{500.0, 1.0, 1.0};
+  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{500.0};
   AttentionShape shape = square(8, 128, false);
   shape.dtype = Dtype::fp32;
   EXPECT_NEAR(microseconds(shape, platform), as_us(2 * 8388.608 + 1638.4 + tile_cycles), 1e-2);
+}
+
+// However fast a platform multiplies it otherwise.
+TEST(Attention, OfTf32IsMultipliedInSinglePrecision) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{500.0};
+  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::tf32)] = PrecisionSpec{4000.0};
+  AttentionShape shape = square(8, 128, false);
+  shape.dtype = Dtype::fp32;
+  const double single = microseconds(shape, platform);
+  shape.dtype = Dtype::tf32;
+  EXPECT_DOUBLE_EQ(microseconds(shape, platform), single);
+}
+
+// 20 operations for each of 16384 scores of a step, 40 of the gradient.
+TEST(Attention, DrawsWhichScoresItDrops) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.attention->dropout_flops = 20.0;
+  platform.gpu.attention->dropout_backward_flops = 40.0;
+  AttentionShape shape = square(8, 128, false);
+  const double without = microseconds(shape, platform);
+  shape.dropout = true;
+  EXPECT_NEAR(microseconds(shape, platform), without + as_us(2.0 * 1638.4), 1e-2);
+  shape.backward = true;
+  EXPECT_NEAR(microseconds(shape, platform), as_us(2.5 * 8388.608 + 7.0 * 1638.4 + tile_cycles), 1e-2);
+}
+
+// Vector units that multiply have draws of their own.
+TEST(Attention, ByVectorUnitsDrawsAsItsKernelsDo) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{100.0};
+  platform.gpu.attention->dropout_flops = 20.0;
+  platform.gpu.attention->vector_dropout_flops = 70.0;
+  AttentionShape shape = square(8, 128, false);
+  shape.dtype = Dtype::fp32;
+  const double without = microseconds(shape, platform);
+  shape.dropout = true;
+  EXPECT_NEAR(microseconds(shape, platform), without + as_us(7.0 * 1638.4), 1e-1);
 }
 
 TEST(Attention, SaysWhatNoMachineRuns) {

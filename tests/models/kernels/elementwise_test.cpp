@@ -72,6 +72,23 @@ TEST(Elementwise, IsBoundByWhatFewWorkgroupsHaveUnderWay) {
   EXPECT_NEAR(alone_us(32), 25.0, 1.1) << "and a dispatch more";
 }
 
+// A row of 2048 elements takes two times 3 us from its first to its last, of 512 half of that; of a CU 2500 bytes are
+// under way for every 1024 elements, so that 5e6 bytes on each are 1000 rounds of rows of 2048.
+TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.streams.reduction = sim::to_time(sim::Seconds(3e-6));
+  platform.gpu.streams.rows = sim::Bytes(2500.0);
+  const auto of_rows_us = [&platform](double bytes, std::int64_t row) {
+    ElementwiseSpec spec{sim::Bytes(bytes), {}, {}};
+    spec.reduces = true;
+    spec.row = row;
+    return microseconds(platform, spec) - around_us;
+  };
+  EXPECT_NEAR(of_rows_us(8.0, 2048), 6.0, 1e-2);
+  EXPECT_NEAR(of_rows_us(8.0, 512), 1.5, 1e-2);
+  EXPECT_NEAR(of_rows_us(platform.gpu.cus() * 5e6, 2048), 6000.0, 1.0);
+}
+
 // A full memory serves two streams as they have bytes under way: of 800 GB/s, one on 2 of 8 CUs has a quarter and one
 // on the others three. So the smaller one reads 2e8 bytes in 1000 us, while the other reads 6e8.
 TEST(Elementwise, HasOfAFullMemoryWhatItHasUnderWay) {

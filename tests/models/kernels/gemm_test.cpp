@@ -105,6 +105,20 @@ TEST(GemmPlan, EfficiencyFollowsFromWhatBindsAStep) {
               multiplying / (2.0 * multiplying + 8192.0), 1e-12);
 }
 
+// Half of the efficiency for operands that lie as those of a gradient of weights do, whose kernels are those of others.
+TEST(GemmPlan, OfAGradientHasTheEfficiencyOfItsOperands) {
+  GpuSpec gpu = round_platform().gpu;
+  PrecisionSpec& tf32 = gpu.gemm.others[static_cast<std::size_t>(Dtype::tf32)].emplace();
+  tf32 = {.flops_per_cycle_per_cu = 500.0, .weight_gradient = 0.5};
+  GemmShape shape{128, 128, 800, Dtype::tf32};
+  const GemmPlan forward = plan_gemm(gpu, shape);
+  shape.layout = Layout::input_gradient;
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, shape).efficiency, forward.efficiency);
+  shape.layout = Layout::weight_gradient;
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, shape).efficiency, 0.5 * forward.efficiency);
+  EXPECT_EQ(plan_gemm(gpu, shape).tuned, forward.tuned);
+}
+
 // L2s of 32 GB/s for four CUs each at 2 GHz are 4 B a cycle for a CU: 2 B * 256 * 8 of operands take 1024 cycles.
 TEST(GemmPlan, WhatTheL2BindsIsNoMatterOfTheCus) {
   GpuSpec gpu = round_platform().gpu;

@@ -185,6 +185,9 @@ TEST_F(ExperimentTest, AKernelMayBeAnOperatorByName) {
   EXPECT_GT(spec.flops, sim::Flops(0.0));
   const auto wide = std::get<models::ElementwiseSpec>(work_of("operator: add, elements: 1000, element: 4B"));
   EXPECT_EQ(wide.bytes(), sim::Bytes(3.0 * 4.0 * 1000));
+  const auto norm = std::get<models::ElementwiseSpec>(work_of("operator: rmsnorm, elements: 16x8192"));
+  EXPECT_EQ(norm.row, 8192);
+  EXPECT_EQ(std::get<models::ElementwiseSpec>(work_of("operator: rmsnorm, elements: 8192")).row, 4096) << "a usual row";
 }
 
 TEST_F(ExperimentTest, KernelsAreConfinedToCusAndCopiesAreNot) {

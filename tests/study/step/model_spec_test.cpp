@@ -116,6 +116,7 @@ TEST(HuggingFace, HasAsManyHeadsOfKeysUnlessItSaysOtherwise) {
 
 TEST(HuggingFace, ReadsTheDropoutOfGpt2) {
   EXPECT_EQ(read_with(gpt2, "\"n_ctx\": 1024", "\"resid_pdrop\": 0.25").dropout, 0.25);
+  EXPECT_EQ(read_with(gpt2, "\"n_ctx\": 1024", "\"attn_pdrop\": 0.25").attention_dropout, 0.25);
   EXPECT_EQ(read_hugging_face(gpt2, "config.json").dropout, 0.1);  // of class GPT2Config
   EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"attn_pdrop\": 1.5"), HasSubstr("attn_pdrop: 1.5 is not accepted"));
 }
