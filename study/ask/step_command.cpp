@@ -13,6 +13,7 @@
 #include "study/ask/words.h"
 #include "study/run/testbed.h"
 #include "study/step/step.h"
+#include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
 #include "study/uncertainty/ensemble.h"
 #include "study/work/config_folders.h"
@@ -29,16 +30,18 @@ constexpr auto step_examples =
     "  c3sim step --model bert-large --phase train --batch 32 --tokens 128 --optimizer lamb --dtype fp32\n"
     "  c3sim step --model llama3-70b --layers 8 --phase train --dp 8 --shard full --tokens 4096\n"
     "  c3sim step --model llama3-8b --phase prefill --tokens 2048 --tp 2 --platform h200 --uncertainty\n"
+    "  c3sim step --model llama3-8b --phase train --dp 8 --shard full --tokens 4096 --chosen "
+    "gather=sdma,backward_gather=rccl/16\n"
     "  c3sim step --model path/to/config.json --phase decode --context 1024 --write step.yaml\n"
     "Kernels are those that PyTorch launches; --batch is of each replica (--dp). With --layers there is no embedding "
     "and no head.";
 
 // Carriers that were chosen stay as they are.
 void add_intervals(Results& results, const StepResult& result, const Platform& platform, const Sampling& sampling,
-                   std::span<const ElementwiseOperator> operators, const Progress& progress) {
-  const Ensemble ensemble(platform, sampling, 0, progress);
+                   std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+  const Ensemble ensemble(platform, sampling, jobs, progress);
   const std::vector<StepResult> drawn = ensemble.ask_each(
-      [&](const Testbed& member) { return ask(member.platform(), result.question, operators, member.factor()); }, 0,
+      [&](const Testbed& member) { return ask(member.platform(), result.question, operators, member.factor()); }, jobs,
       progress);
   Intervals intervals;
   for (const auto figure : {&StepResult::time, &StepResult::exposed}) {
@@ -56,9 +59,11 @@ Results answer_step(Request& request) {
   request.check_output(arguments, "--write", written);
   const StepQuestion question = read_step(request, arguments);
   const std::optional<Sampling> sampling = request.sampling(arguments);
+  const int jobs = request.jobs(arguments);
   const Platform platform = request.platform(arguments);
   arguments.check_with(faults_of(question, platform.spec));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
+  arguments.check_with(faults_of_carriers(question, platform.spec, operators));
   const StepResult result = ask(platform.spec, question, operators);
   if (!written.empty()) {
     const std::string text = experiment_text(result.question, platform.spec, operators);
@@ -72,7 +77,7 @@ Results answer_step(Request& request) {
     sim::write_file(written, text);
   }
   Results results = to_tables(result, platform.spec);
-  if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress());
+  if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   Testbed testbed(launching(platform.spec, question.launch()));
   return request.finish(testbed, platform, std::move(results));
 }
@@ -97,7 +102,7 @@ Command step_command() {
   return {"step", "Predict a whole step of a model: decode, prefill or training", step_examples,
           options_of<StepWords>() +
               std::vector<Option>{{"write", "FILE", "Write the step as an experiment that c3sim run takes"}} +
-              run_options() + uncertainty_options(),
+              run_options() + uncertainty_options() + jobs_option(),
           answer_step};
 }
 

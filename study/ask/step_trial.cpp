@@ -19,6 +19,7 @@ namespace {
 
 std::string parallelism(const StepQuestion& question) {
   std::string text = question.pieces ? fmt::format(", in {} pieces", *question.pieces) : "";
+  if (question.ffn_pieces) text += fmt::format(", {} of the feed-forward half", *question.ffn_pieces);
   for (const auto& [name, gpus] : {std::pair("tp", question.tp),
                                    {"ep", question.ep},
                                    {"dp", question.dp},
@@ -51,6 +52,8 @@ std::string to_string(const StepTrial& trial) {
   if (question.collectives != models::Backend::rccl) {
     text += fmt::format(", {}", to_string(question.collectives));
   }
+  for (const auto& [name, carrier] : question.chosen) text += fmt::format(", {} by {}", name, to_string(carrier));
+  if (question.channels) text += fmt::format(", {} channels", *question.channels);
   if (question.variant != models::SdmaVariant::pcpy) text += fmt::format(", {}", models::to_string(question.variant));
   if (question.prelaunch) text += ", prelaunched";
   if (question.pause > sim::Time(0)) text += fmt::format(", behind a pause of {}", sim::to_string(question.pause));

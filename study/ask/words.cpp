@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace c3sim::study {
 
 namespace {
@@ -35,6 +37,38 @@ Value prelaunch_of(std::vector<bool>& prelaunch) {
   value.said = Said::maybe_alone;
   value.alone = yes;
   return value;
+}
+
+// "out_all_reduce=sdma,down_all_reduce=rccl/16"
+Value chosen_of(CollectiveCarriers& chosen) {
+  const auto read = [&chosen](const Reading& in) {
+    chosen.clear();
+    for (const std::string_view part : split(in.text, ',')) {
+      const std::size_t equals = part.find('=');
+      if (equals == 0 || equals == std::string_view::npos) {
+        in.arguments.fault(in.option, in_quotes(part) + " does not say which collective and what carries it: " +
+                                          "COLLECTIVE=CARRIER and COLLECTIVE=CARRIER/CHANNELS are accepted");
+        continue;
+      }
+      const std::string_view carrier = part.substr(equals + 1);
+      const std::size_t slash = std::min(carrier.find('/'), carrier.size());
+      CollectiveCarrier by{in.arguments.choice<models::Backend>(in.option, carrier.substr(0, slash))};
+      if (slash < carrier.size()) {
+        by.channels = in.arguments.integer(in.option, carrier.substr(slash + 1), 1, any_count);
+      }
+      if (!chosen.emplace(part.substr(0, equals), by).second) {
+        in.arguments.fault(in.option, in_quotes(part.substr(0, equals)) + " is named twice");
+      }
+    }
+  };
+  const auto text = [&chosen] {
+    std::string all;
+    for (const auto& [name, carrier] : chosen) {
+      all += fmt::format("{}{}={}", all.empty() ? "" : ",", name, to_string(carrier));
+    }
+    return all;
+  };
+  return {.form = "COLLECTIVE=CARRIER", .read = read, .text = text};
 }
 
 }  // namespace
@@ -187,9 +221,17 @@ const Words<StepWords>& words_of(const StepWords&) {
       {"pieces", [](auto& q) { return count_of(q.pieces, 1, any_count); },
        "Tensor-parallel products gather and reduce their tokens in so many pieces that overlap with them, as FiCCO has "
        "it (all-reduces behind whole products unless given)"},
+      {"ffn_pieces", [](auto& q) { return count_of(q.ffn_pieces, 1, any_count); },
+       "Pieces of the feed-forward half (as many as --pieces unless given)"},
       {"collectives", [](auto& q) { return value_of(q.collectives); },
        "What moves data between GPUs, where it can; t3: engines, and products whose results are added up over --tp are "
        "fused with the reduce-scatter; auto: of each kind what makes the step fastest (rccl unless given)"},
+      {"chosen", [](auto& q) { return chosen_of(q.chosen); },
+       "Collectives that something else carries than --collectives, by their names in the step (a wrong one is "
+       "answered with those that there are), with channels of their own or without: "
+       "out_all_reduce=sdma,down_all_reduce=rccl/16"},
+      {"channels", [](auto& q) { return count_of(q.channels, 1, any_count); },
+       "Channels (workgroups, which hold CUs) of kernels that carry collectives (as the library has it unless given)"},
       {"variant", [](auto& q) { return value_of(q.variant); },
        "Variant of collectives on engines, of those that have it (pcpy unless given)"},
       {"prelaunch", [](auto& q) { return value_of(q.prelaunch); }, "Commands of engines are queued before the step"},

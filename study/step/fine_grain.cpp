@@ -14,12 +14,6 @@ std::string piece_name(const std::string& of, int piece) { return fmt::format("{
 
 Wait of_this_layer(std::string name) { return {std::move(name), "layer", 0}; }
 
-int pieces_of(const StepWriter& writer) { return writer.question().pieces.value_or(1); }
-
-std::int64_t tokens_of(const StepWriter& writer, int piece) {
-  return piece_of(writer.tokens(), pieces_of(writer), piece);
-}
-
 void move(StepWriter& writer, const std::string& name, models::CollectiveKind kind, std::int64_t tokens,
           std::int64_t features) {
   writer.collective(name, kind, elements_of(tokens, features) * writer.element(), writer.question().tp, piece_stream);
@@ -27,28 +21,30 @@ void move(StepWriter& writer, const std::string& name, models::CollectiveKind ki
 
 }  // namespace
 
-void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in) {
+void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in,
+                            int pieces) {
   const std::string shard = writer.last();
-  for (int piece = 0; piece < pieces_of(writer); ++piece) {
+  for (int piece = 0; piece < pieces; ++piece) {
     const std::string gather = piece_name(name + "_gather", piece);
-    move(writer, gather, models::CollectiveKind::all_gather, tokens_of(writer, piece), in);
+    move(writer, gather, models::CollectiveKind::all_gather, piece_of(writer.tokens(), pieces, piece), in);
     if (piece == 0) writer.wait(of_this_layer(shard));  // the others lie behind it
-    writer.gemm(piece_name(name, piece), out, in, tokens_of(writer, piece));
+    writer.gemm(piece_name(name, piece), out, in, piece_of(writer.tokens(), pieces, piece));
     writer.wait(of_this_layer(gather));
   }
 }
 
-void write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in) {
-  for (int piece = 0; piece < pieces_of(writer); ++piece) {
-    writer.gemm(piece_name(name, piece), out, in, tokens_of(writer, piece));
-    move(writer, piece_name(name + "_scatter", piece), models::CollectiveKind::reduce_scatter, tokens_of(writer, piece),
-         out);
+void write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in,
+                             int pieces) {
+  for (int piece = 0; piece < pieces; ++piece) {
+    writer.gemm(piece_name(name, piece), out, in, piece_of(writer.tokens(), pieces, piece));
+    move(writer, piece_name(name + "_scatter", piece), models::CollectiveKind::reduce_scatter,
+         piece_of(writer.tokens(), pieces, piece), out);
     writer.wait(of_this_layer(piece_name(name, piece)));
   }
 }
 
-void wait_for_pieces(StepWriter& writer, const std::string& name) {
-  for (int piece = 0; piece < pieces_of(writer); ++piece) {
+void wait_for_pieces(StepWriter& writer, const std::string& name, int pieces) {
+  for (int piece = 0; piece < pieces; ++piece) {
     writer.wait(of_this_layer(piece_name(name + "_scatter", piece)));
   }
 }

@@ -10,11 +10,12 @@
 
 namespace c3sim::study {
 
-// In as many pieces of whole tokens as the question asks for. What comes before is the shard of the stream that a GPU
+// In so many pieces of whole tokens. What comes before is the shard of the stream that a GPU
 // has; gathers and reductions take turns on a stream of their own.
-void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in);
+void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in, int pieces);
 // What is written next waits for all pieces of `name` by wait_for_pieces.
-void write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in);
-void wait_for_pieces(StepWriter& writer, const std::string& name);
+void write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in,
+                             int pieces);
+void wait_for_pieces(StepWriter& writer, const std::string& name, int pieces);
 
 }  // namespace c3sim::study

@@ -52,6 +52,11 @@ class Forward {
       writer_.operate(name(of + by), Kind::elementwise, "mul_broadcast", elements, single_precision);
     }
   }
+  int pieces_of(const std::string& of) const {
+    const StepQuestion& question = writer_.question();
+    const bool feeds_forward = of == "up" || of == "down";
+    return feeds_forward && question.ffn_pieces ? *question.ffn_pieces : *question.pieces;
+  }
   // The product, and before it what casts its operands.
   void product(const std::string& of, std::int64_t out, std::int64_t in) {
     if (writer_.question().mixes()) {
@@ -64,9 +69,9 @@ class Forward {
       writer_.gemm(name(of), out, in, tokens_);
       if (of == "out" || of == "down") writer_.reduce_last();
     } else if (of == "out" || of == "down") {
-      write_scattered_product(writer_, name(of), out, in);
+      write_scattered_product(writer_, name(of), out, in, pieces_of(of));
     } else {
-      write_gathered_product(writer_, name(of), out, in);
+      write_gathered_product(writer_, name(of), out, in, pieces_of(of));
     }
   }
   void add_up(const std::string& of, bool reduced = true) {
@@ -77,7 +82,7 @@ class Forward {
     }
     writer_.operate(name(of + "_residual"), Kind::elementwise, writer_.question().wide_stream() ? "add_mixed" : "add",
                     elements);
-    if (writer_.question().pieces) wait_for_pieces(writer_, name(of));
+    if (writer_.question().pieces) wait_for_pieces(writer_, name(of), pieces_of(of));
   }
 
   void attention_half() {

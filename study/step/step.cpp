@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "sim/config/config_error.h"
@@ -13,6 +14,7 @@
 #include "study/run/power_meter.h"
 #include "study/run/queue_time.h"
 #include "study/run/testbed.h"
+#include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
 
@@ -126,6 +128,21 @@ class StepRun {
     result.graph = graph_of(step_blocks(shown, operators_, layers, testbed.platform()), testbed.platform().gpus);
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed.run(schedule), testbed.platform());
+  }
+  // Of few micro-batches, and as if each layer beyond a few, or some more, took as long as the last of these.
+  double about() {
+    const StepQuestion few_batches = of_micro(question_, std::min(question_.micro, few_micro(question_)));
+    Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
+    const std::int64_t layers = question_.stage_layers();
+    const std::int64_t least = question_.pp > 1 ? layers_of_stage : simulated_layers;
+    for (const std::int64_t few : {least, 4 * least}) {
+      if (few >= layers) break;
+      const double seconds = time(few_batches, testbed, few);
+      const double of_less = time(few_batches, testbed, few - 1);
+      if (few == least && !repeats(few_batches, testbed, few, seconds, of_less)) continue;
+      return seconds + static_cast<double>(layers - few) * (seconds - of_less);
+    }
+    return time(few_batches, testbed, layers);
   }
   std::vector<std::string> warnings() const { return (question_.graph ? from_graph_ : op_by_op_).warnings(); }
 
@@ -264,40 +281,28 @@ class StepRun {
   Testbed op_by_op_;
 };
 
-bool is_possible(const models::PlatformSpec& platform, const StepQuestion& question,
-                 std::span<const ElementwiseOperator> operators) {
-  const Testbed testbed(platform);
-  for (const StepBlock& block : step_blocks(question, operators, 1, platform)) {
-    for (const StepOperation& one : block.operations) {
-      if (!testbed.why_impossible(one.work).empty()) return false;
-    }
+// Infinite where the machine cannot do what is asked.
+double seconds_or_never(const std::function<double()>& seconds) {
+  try {
+    return seconds();
+  } catch (const sim::ConfigError&) {
+    return std::numeric_limits<double>::infinity();
   }
-  return true;
 }
 
-// What each kind of collective is best carried by: one kind after the other by what makes the step fastest.
-StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, StepQuestion question,
+// What each kind of collective is best carried by, but for those that were chosen.
+StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, const StepQuestion& question,
                                   std::span<const ElementwiseOperator> operators) {
   const std::int64_t few = std::min<std::int64_t>(2, question.stage_layers());
-  std::set<models::CollectiveKind> kinds_of_step;
-  for (const StepBlock& block : step_blocks(question, operators, 1, platform)) {
-    for (const StepOperation& one : block.operations) {
-      if (const auto* spec = std::get_if<models::CollectiveSpec>(&one.work)) kinds_of_step.insert(spec->kind);
+  const std::vector<StepCollective> collectives = collectives_of(step_blocks(question, operators, 1, platform));
+  const auto times = [&](const std::vector<StepQuestion>& questions) {
+    std::vector<double> seconds;
+    for (const StepQuestion& one : questions) {
+      seconds.push_back(seconds_or_never([&] { return StepRun(platform, one, operators).time(few); }));
     }
-  }
-  double fastest = StepRun(platform, question, operators).time(few);
-  for (const models::CollectiveKind kind : kinds_of_step) {
-    for (const models::BackendAbilities& backend : models::backends()) {
-      if (std::ranges::count(backend.kinds, kind) == 0) continue;
-      StepQuestion other = question;
-      other.chosen[kind] = backend.backend;
-      if (!is_possible(platform, other, operators)) continue;
-      const double time = StepRun(platform, other, operators).time(few);
-      if (time <= fastest) question.chosen[kind] = backend.backend;
-      fastest = std::min(fastest, time);
-    }
-  }
-  return question;
+    return seconds;
+  };
+  return descend(with_all_chosen(question, collectives), decisions_by_kind(question, collectives), times);
 }
 
 }  // namespace
@@ -305,6 +310,12 @@ StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, StepQues
 models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode mode) {
   platform.host = platform.host.launched(mode);
   return platform;
+}
+
+double about(const models::PlatformSpec& platform, const StepQuestion& question,
+             std::span<const ElementwiseOperator> operators) {
+  if (!faults_of(question, platform).empty()) return std::numeric_limits<double>::infinity();
+  return seconds_or_never([&] { return StepRun(platform, question, operators).about(); });
 }
 
 double StepResult::tokens_per_second() const {
@@ -317,9 +328,11 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   if (std::vector<sim::Fault> faults = faults_of(question, platform); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
+  if (std::vector<sim::Fault> faults = faults_of_carriers(question, platform, operators); !faults.empty()) {
+    throw sim::ConfigError(std::move(faults));
+  }
   StepResult result;
-  const bool has_carriers = question.collectives.backend || !question.chosen.empty();
-  result.question = has_carriers ? question : with_chosen_carriers(platform, question, operators);
+  result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
   StepRun run(platform, result.question, operators, factor);
   const Seen seen = run.look(simulated);
   const auto time = [](double seconds) { return sim::to_time(sim::Seconds(seconds)); };

@@ -69,6 +69,11 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
                std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {},
                std::int64_t simulated = simulated_layers);
 
+// About as many seconds, for comparisons: of the first micro-batches alone, and of few layers where more would have to
+// be simulated until they repeat. Infinite where the step cannot be done.
+double about(const models::PlatformSpec& platform, const StepQuestion& question,
+             std::span<const ElementwiseOperator> operators);
+
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform);
 
 // The step as an experiment that c3sim run takes.

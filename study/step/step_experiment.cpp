@@ -36,6 +36,7 @@ std::string words(const models::ElementwiseSpec& spec) {
 
 std::string words(const models::CollectiveSpec& spec) {
   std::string how = spec.host_threads ? ", host_threads: per_gpu" : "";
+  if (spec.channels) how += fmt::format(", channels: {}", *spec.channels);
   if (spec.backend == models::Backend::sdma) {
     how += fmt::format(", variant: {}, prelaunch: {}", to_string(spec.variant), spec.prelaunch);
   }

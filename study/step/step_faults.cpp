@@ -23,6 +23,8 @@ void check_even(FaultList& faults, const std::string& where, int parts, std::int
 }
 
 void check_pieces(const StepQuestion& question, FaultList& faults) {
+  faults.add_if(question.ffn_pieces && !question.pieces, "ffn_pieces",
+                "are of steps whose attention halves are in pieces, too: --pieces is accepted beside it");
   if (!question.pieces) return;
   const bool dense = question.model.experts == 0 || question.half == Half::attention;
   faults.add_if(question.phase != Phase::prefill || question.cp > 1 || question.pp > 1 || question.micro > 1 || !dense,
@@ -31,10 +33,13 @@ void check_pieces(const StepQuestion& question, FaultList& faults) {
   faults.add_if(question.collectives.fuses, "pieces",
                 "t3 cuts what it reduces by itself: another of --collectives is accepted");
   faults.add_if(question.tp == 1, "pieces", "no GPUs share out a product: --tp of at least 2 is accepted");
-  const std::int64_t least = std::int64_t{*question.pieces} * question.tp;
-  faults.add_if(question.new_tokens() < least, "pieces",
-                "{} pieces of {} GPUs cannot be had of {} tokens: {} at least are accepted", *question.pieces,
-                question.tp, question.new_tokens(), least);
+  for (const auto& [where, pieces] : {std::pair("pieces", question.pieces), {"ffn_pieces", question.ffn_pieces}}) {
+    const int count = pieces.value_or(0);
+    const std::int64_t least = std::int64_t{count} * question.tp;
+    faults.add_if(question.new_tokens() < least, where,
+                  "{} pieces of {} GPUs cannot be had of {} tokens: {} at least are accepted", count, question.tp,
+                  question.new_tokens(), least);
+  }
 }
 
 void check_pipeline(const StepQuestion& question, FaultList& faults) {
@@ -121,6 +126,9 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
 void check_carrier(const StepQuestion& question, FaultList& faults) {
   if (!question.collectives.backend || question.collectives == models::Backend::sdma || question.collectives.fuses) {
     return;
+  }
+  for (const auto& [name, carrier] : question.chosen) {
+    if (carrier.backend == models::Backend::sdma) return;
   }
   const auto check = [&](bool asks, const char* where, std::string_view what) {
     faults.add_if(asks, where, "{} is of engines, and {} moves the data: --collectives sdma is accepted", what,

@@ -1,5 +1,7 @@
 #include "study/step/step_question.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace c3sim::study {
@@ -23,13 +25,28 @@ std::vector<sim::Choice<Carrier>> all_choices(Carrier) {
   return choices;
 }
 
+std::string to_string(const CollectiveCarrier& carrier) {
+  const std::string_view backend = models::to_string(carrier.backend);
+  return carrier.channels ? fmt::format("{}/{}", backend, *carrier.channels) : std::string(backend);
+}
+
+std::string_view collective_name(std::string_view operation) {
+  const std::size_t end = operation.find_last_not_of("0123456789");
+  if (end + 1 == operation.size()) return operation;
+  return operation.substr(0, operation[end] == '_' ? end : end + 1);
+}
+
 models::Backend StepQuestion::carrier_of(models::CollectiveKind kind) const {
-  if (const auto one = chosen.find(kind); one != chosen.end()) return one->second;
   const models::Backend wanted = collectives.backend.value_or(models::Backend::rccl);
   // Engines of today do not add: what only adds up stays with kernels.
   const bool adds = wanted == models::Backend::sdma && kind == models::CollectiveKind::reduce_scatter;
   const bool able = std::ranges::count(models::abilities_of(wanted).kinds, kind) > 0;
   return able && !adds ? wanted : models::Backend::rccl;
+}
+
+CollectiveCarrier StepQuestion::carrier_of(std::string_view collective, models::CollectiveKind kind) const {
+  const auto one = chosen.find(collective);
+  return one == chosen.end() ? CollectiveCarrier{carrier_of(kind)} : one->second;
 }
 
 }  // namespace c3sim::study

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +45,18 @@ std::string_view to_string(const Carrier& carrier);
 std::vector<sim::Choice<Carrier>> backend_carriers();
 std::vector<sim::Choice<Carrier>> all_choices(Carrier);  // these, "t3", and "auto" for none of them
 
+// What carries one collective of a step.
+struct CollectiveCarrier {
+  models::Backend backend = models::Backend::rccl;
+  std::optional<int> channels{};  // workgroups of its kernels; none: as StepQuestion::channels has it
+
+  auto operator<=>(const CollectiveCarrier&) const = default;
+};
+std::string to_string(const CollectiveCarrier& carrier);  // "rccl/16"
+// Collectives of a name are chosen together: of pieces and buckets the name is without their numbers.
+std::string_view collective_name(std::string_view operation);
+using CollectiveCarriers = std::map<std::string, CollectiveCarrier, std::less<>>;
+
 struct StepQuestion {
   ModelSpec model;
   std::optional<int> layers{};  // that many and nothing else: no embedding, no head
@@ -67,13 +81,15 @@ struct StepQuestion {
   // GPUs that share out products share out tokens between them, too, and gather and reduce them in so many pieces;
   // none: every GPU has all tokens, and products are added up by an all-reduce.
   std::optional<int> pieces{};
-  bool recompute = false;  // of training: activations of a layer are computed again before its gradient
-  Half half = Half::both;  // of each layer
-  Carrier collectives = models::Backend::rccl;                 // where it can
-  std::map<models::CollectiveKind, models::Backend> chosen{};  // of each kind what was fastest, where that was asked
-  models::SdmaVariant variant = models::SdmaVariant::pcpy;     // on engines, of the collectives that have it
-  bool prelaunch = false;                                      // likewise: commands are queued before the step
-  sim::Time pause{0};                                          // of the hosts before each step, as between barriers
+  std::optional<int> ffn_pieces{};  // of the feed-forward half, where that has others
+  bool recompute = false;           // of training: activations of a layer are computed again before its gradient
+  Half half = Half::both;           // of each layer
+  Carrier collectives = models::Backend::rccl;              // where it can
+  CollectiveCarriers chosen{};                              // of some, whatever carries the others
+  std::optional<int> channels{};                            // of kernels that carry collectives; none: the library's
+  models::SdmaVariant variant = models::SdmaVariant::pcpy;  // on engines, of the collectives that have it
+  bool prelaunch = false;                                   // likewise: commands are queued before the step
+  sim::Time pause{0};                                       // of the hosts before each step, as between barriers
 
   auto operator<=>(const StepQuestion&) const = default;
 
@@ -81,7 +97,9 @@ struct StepQuestion {
   int stage_gpus() const { return tp * ep * dp * cp; }
   // GPUs that have the same weights.
   int replicas() const { return dp * cp; }
+  // Of those that were not chosen one by one; and of a collective of that name.
   models::Backend carrier_of(models::CollectiveKind kind) const;
+  CollectiveCarrier carrier_of(std::string_view collective, models::CollectiveKind kind) const;
   bool fuses() const { return collectives.fuses && tp > 1; }
   // Heads of keys and values on a GPU: one at least, of which several GPUs then hold the same.
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -123,17 +126,30 @@ TimelineChart timeline_of(const StepResult& result, const models::PlatformSpec& 
   return chart;
 }
 
-// Who carries which collectives, in words.
+// Who carries which collectives, in words: of a kind, or, where these differ, one by one.
 std::string carriers_of(const StepResult& result) {
-  std::string text;
+  std::vector<std::string> words;
   for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all}) {
-    const bool fused = kind == Kind::reduce_scatter && result.question.fuses();
     if (result.time_of(kind) == sim::Time(0)) continue;
-    text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", to_string(kind),
-                        fused ? "engines as their products are computed (t3)"
-                              : models::to_string(result.question.carrier_of(*collective_of(kind))));
+    if (kind == Kind::reduce_scatter && result.question.fuses()) {
+      words.push_back(fmt::format("{} by engines as their products are computed (t3)", to_string(kind)));
+      continue;
+    }
+    std::map<std::string, std::string> carriers;  // by name
+    std::set<std::string> different;
+    for (const auto& [name, share] : result.operations) {
+      if (share.kind != kind) continue;
+      const std::string collective(collective_name(name));
+      carriers[collective] = to_string(result.question.carrier_of(collective, *collective_of(kind)));
+      different.insert(carriers[collective]);
+    }
+    if (different.size() == 1) {
+      words.push_back(fmt::format("{} by {}", to_string(kind), *different.begin()));
+      continue;
+    }
+    for (const auto& [name, carrier] : carriers) words.push_back(fmt::format("{} by {}", name, carrier));
   }
-  return text;
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 }  // namespace

@@ -74,9 +74,12 @@ void StepWriter::collective(const std::string& name, models::CollectiveKind kind
   if (gpus == 1) return;
   models::CollectiveSpec spec;
   spec.kind = kind;
-  spec.backend = question_.carrier_of(kind);
+  const CollectiveCarrier carrier = question_.carrier_of(collective_name(name), kind);
+  spec.backend = carrier.backend;
   spec.bytes = bytes;
   spec.gpus = gpus;
+  spec.channels = carrier.channels;
+  if (!spec.channels && models::kernel_part(spec, platform_.gpu.sdma)) spec.channels = question_.channels;
   if (models::by_kernels(spec.backend)) {
     spec.graph = question_.graph;
   } else {

@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "sim/config/config_error.h"
+#include "study/ask/request.h"
+#include "study/ask/words.h"
 #include "study/step/step_faults.h"
 
 namespace c3sim::study {
@@ -23,7 +27,8 @@ std::vector<int> divisors_of(int number) {
 }
 
 // As many sequences in all: replicas share them out.
-std::vector<StepQuestion> splits_of(const StepQuestion& question) {
+std::vector<StepQuestion> splits_of(StepQuestion question) {
+  question.pieces.reset();
   const std::int64_t sequences = question.batch * question.dp;
   const int gpus = question.gpus();
   std::vector<StepQuestion> splits;
@@ -36,7 +41,6 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question) {
         split.cp = cp;
         split.pp = 1;
         split.micro = 1;
-        split.pieces.reset();
         split.dp = gpus / (tp * ep * cp);
         if (sequences % split.dp != 0) continue;
         split.batch = sequences / split.dp;
@@ -53,7 +57,6 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question) {
     stages.pp = pp;
     stages.batch = sequences;
     stages.shard = Shard::none;
-    stages.pieces.reset();
     if (pp > 1) splits.push_back(stages);
   }
   return splits;
@@ -107,6 +110,11 @@ void add_pieces(std::vector<std::pair<std::string, StepQuestion>>& ways) {
   }
 }
 
+bool has_collectives(const StepResult& result) {
+  return std::ranges::any_of(result.operations,
+                             [](const auto& one) { return collective_of(one.second.kind).has_value(); });
+}
+
 // The fastest of the choices that a rule admits.
 void add_rule(StepTuning& tuning, std::string name, const std::function<bool(const StepChoice&)>& admits) {
   const auto found = std::ranges::find_if(tuning.choices, admits);
@@ -119,23 +127,28 @@ void add_rule(StepTuning& tuning, std::string name, const std::function<bool(con
 }  // namespace
 
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
-                std::span<const ElementwiseOperator> operators) {
-  StepTuning tuning;
+                std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+  std::vector<std::pair<std::string, StepQuestion>> all;
   for (const StepQuestion& split : splits_of(question)) {
     std::vector<std::pair<std::string, StepQuestion>> ways = carried(split);
     add_pieces(ways);
-    for (const auto& [name, way] : ways) {
-      if (!faults_of(way, platform).empty()) {
-        ++tuning.impossible;
-        continue;
-      }
-      try {
-        tuning.choices.push_back({split_of(way), name, ask(platform, way, operators)});
-      } catch (const sim::ConfigError&) {
-        ++tuning.impossible;  // such as commands that a ring has no room for
-      }
-    }
+    std::ranges::move(ways, std::back_inserter(all));
   }
+  std::vector<std::optional<StepResult>> results(all.size());
+  const auto try_way = [&](std::size_t way) {
+    if (!faults_of(all[way].second, platform).empty()) return;
+    try {
+      results[way] = ask(platform, all[way].second, operators);
+    } catch (const sim::ConfigError&) {  // such as commands that a ring has no room for
+    }
+  };
+  for_each_index(all.size(), try_way, progress, jobs);
+  StepTuning tuning;
+  for (std::size_t way = 0; way < all.size(); ++way) {
+    const auto& [name, asked] = all[way];
+    if (results[way]) tuning.choices.push_back({split_of(asked), name, std::move(*results[way])});
+  }
+  tuning.impossible = all.size() - tuning.choices.size();
   if (tuning.choices.empty()) throw sim::ConfigError(faults_of(question, platform));
   std::ranges::stable_sort(tuning.choices, {}, [](const StepChoice& choice) { return choice.result.time; });
   const std::string own = split_of(question);
@@ -147,10 +160,51 @@ StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& questi
     add_rule(tuning, fmt::format("the best split, by {}", name),
              [&](const StepChoice& choice) { return choice.collectives == name; });
   }
+  const StepChoice& best = tuning.choices.front();
+  const auto fastest_of_own = std::ranges::find(tuning.choices, own, &StepChoice::split);
+  for (const StepChoice* const start : {&best, fastest_of_own == tuning.choices.end() ? &best : &*fastest_of_own}) {
+    const bool is_known = !tuning.layers.empty() && tuning.layers.front().split == start->split;
+    if (is_known || !has_collectives(start->result)) continue;
+    tuning.layers.push_back(tune_layer(platform, start->result, start->split, operators, progress, jobs));
+  }
   return tuning;
 }
 
-Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform) {
+namespace {
+
+// The command that asks for the step.
+std::string command_for(const StepQuestion& question, const Given& beside) {
+  Given given = spelled(StepWords{question, {}});
+  for (const auto& [name, texts] : beside) given[name] = texts;
+  return "c3sim " + command_line("step", options_of<StepWords>() + platform_options(), given);
+}
+
+ResultTable tuned_table(const std::vector<LayerTuning>& layers, const Given& beside) {
+  constexpr double percent = 100.0;
+  ResultTable table({{"split", "split", ""},
+                     {"pieces", "pieces", ""},
+                     {"ffn_pieces", "of feed-forward", ""},
+                     {"prelaunch", "prelaunched", ""},
+                     {"before_us", "before", "us", 1},
+                     {"time_us", "time", "us", 1},
+                     {"tokens_per_s", "tokens", "1/s", 0},
+                     {"gain_percent", "gain", "%", 2},
+                     {"command", "command", "", 0, false}});
+  const auto count = [](std::optional<int> pieces) { return pieces ? Cell(std::int64_t{*pieces}) : Cell(); };
+  for (const LayerTuning& layer : layers) {
+    const StepQuestion& tuned = layer.result.question;
+    table.add_row({layer.split, count(tuned.pieces), count(tuned.ffn_pieces ? tuned.ffn_pieces : tuned.pieces),
+                   tuned.prelaunch, sim::to_microseconds(layer.before), sim::to_microseconds(layer.result.time),
+                   layer.result.tokens_per_second(),
+                   percent * (sim::to_seconds(layer.before) / sim::to_seconds(layer.result.time) - 1.0),
+                   command_for(tuned, beside)});
+  }
+  return table;
+}
+
+}  // namespace
+
+Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside) {
   constexpr double percent = 100.0;
   ResultTable choices({{"split", "split", ""},
                        {"collectives", "collectives", ""},
@@ -173,6 +227,14 @@ Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform
   }
   Results results{platform.name, {{"results", "", std::move(choices)}}, {}, {}};
   results.tables.push_back({"rules", "What simple rules lose", std::move(rules)});
+  if (!tuning.layers.empty()) {
+    results.tables.push_back(
+        {"tuned", "With a carrier, channels and pieces for each collective", tuned_table(tuning.layers, beside)});
+    std::ranges::move(to_tables(tuning.layers), std::back_inserter(results.tables));
+    for (const LayerTuning& layer : tuning.layers) {
+      results.notes.push_back(fmt::format("{}, tuned: {}", layer.split, command_for(layer.result.question, beside)));
+    }
+  }
   results.notes.push_back(
       fmt::format("{} ways were simulated; {} more the model, the machine or its memory do not "
                   "allow.",

@@ -1,4 +1,5 @@
-// What to choose for a whole step: how its GPUs share out the model, and what moves data between them.
+// What to choose for a whole step: how its GPUs share out the model, and what moves data between them; of the best way
+// and of the question's own also collective by collective.
 #pragma once
 
 #include <span>
@@ -6,8 +7,11 @@
 #include <vector>
 
 #include "models/platform/platform_spec.h"
+#include "study/ask/option.h"
 #include "study/report/results.h"
+#include "study/run/parallel.h"
 #include "study/step/step.h"
+#include "study/tune/layer_tuning.h"
 #include "study/work/operators.h"
 
 namespace c3sim::study {
@@ -29,15 +33,18 @@ struct StepRule {
 struct StepTuning {
   std::vector<StepChoice> choices;  // the fastest first
   std::vector<StepRule> rules;
-  std::size_t impossible = 0;  // ways that the model, the platform or its memory do not allow
+  std::vector<LayerTuning> layers;  // from the fastest way, and the fastest of the question's own split
+  std::size_t impossible = 0;       // ways that the model, the platform or its memory do not allow
 };
 
 // Of every split of the question's GPUs over tensors, experts, replicas and sequences, or over stages of a pipeline,
 // everything that may carry its collectives, and pieces that a prefill's products may gather and reduce. Throws
-// sim::ConfigError where no way is possible: the question's own faults.
+// sim::ConfigError where no way is possible: the question's own faults. On so many threads; one per core where that is
+// 0.
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
-                std::span<const ElementwiseOperator> operators);
+                std::span<const ElementwiseOperator> operators, const Progress& progress = {}, int jobs = 0);
 
-Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform);
+// With the commands that ask for tuned steps; `beside` is what these say of the model and the platform.
+Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside = {});
 
 }  // namespace c3sim::study

@@ -44,6 +44,28 @@ TEST(StepCommand, RefusesWhatDoesNotFitInNumbers) {
               AllOf(HasSubstr("GB are needed of a GPU's"), HasSubstr("weights 811"), HasSubstr("--tp")));
 }
 
+TEST(StepCommand, ReadsWhatCarriesEachCollective) {
+  EXPECT_THAT(out_of(with(decode, {"--tp", "8", "--chosen", "out_all_reduce=two_shot/16,down_all_reduce=sdma"})),
+              HasSubstr("Between GPUs: down_all_reduce by sdma, out_all_reduce by two_shot/16."));
+  EXPECT_THAT(out_of(with(decode, {"--tp", "8", "--channels", "8"})), HasSubstr("Between GPUs: all_reduce by rccl."));
+}
+
+TEST(StepCommand, SaysWhatIsWrongWithWhatWasChosen) {
+  EXPECT_THAT(fault_of(with(decode, {"--tp", "8", "--chosen", "out_all_reduce,=sdma,a=nccl,b=rccl/0,c=sdma,c=rccl"})),
+              AllOf(HasSubstr("--chosen: 'out_all_reduce' does not say"), HasSubstr("'=sdma' does not say"),
+                    HasSubstr("'nccl' is not known"), HasSubstr("'0': a whole number from 1"),
+                    HasSubstr("'c' is named twice")));
+  EXPECT_THAT(fault_of(with(decode, {"--tp", "8", "--chosen", "out=sdma"})),
+              HasSubstr("--chosen: 'out' is no collective of this step; known are: out_all_reduce, down_all_reduce"));
+  EXPECT_THAT(fault_of(with(decode, {"--tp", "8", "--channels", "4000"})), HasSubstr("--channels: out_all_reduce: "));
+}
+
+TEST(StepCommand, HasTheSameIntervalsOnAnyNumberOfThreads) {
+  const std::vector<std::string> drawn = with(decode, {"--uncertainty", "20"});
+  EXPECT_EQ(out_of(with(drawn, {"--jobs", "1"})), out_of(with(drawn, {"--jobs", "3"})));
+  EXPECT_THAT(fault_of(with(drawn, {"--jobs", "0"})), HasSubstr("--jobs: "));
+}
+
 TEST(StepCommand, NeedsAModel) {
   EXPECT_THAT(fault_of({"step", "--model", "", "--phase", "decode"}), HasSubstr("--model: is empty"));
 }

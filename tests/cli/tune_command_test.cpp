@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/cli/run_cli.h"
@@ -118,7 +119,26 @@ TEST_F(TuneCommandTest, WhatPairsTakeAloneCorrectsTheirOtherAlternatives) {
   EXPECT_GT(time_of_choice("9000,9000"), 2.0 * time_of_choice(","));
 }
 
+TEST_F(TuneCommandTest, NamesACarrierForEachCollectiveOfAStep) {
+  const std::vector<std::string> step{"tune",   "--step", "--model", "llama3-8b", "--layers", "2",      "--phase",
+                                      "decode", "--tp",   "2",       "--context", "512",      "--graph"};
+  EXPECT_THAT(out_of(step), AllOf(HasSubstr("out_all_reduce"), HasSubstr("all by engines"),
+                                  HasSubstr("tp 2, tuned: c3sim step --model llama3-8b --phase decode --layers 2")));
+  const std::string by_one_thread = out_of(with(step, {"--format", "json", "--jobs", "1"}));
+  EXPECT_EQ(out_of(with(step, {"--format", "json", "--jobs", "2"})), by_one_thread);
+  const nlohmann::json answer = nlohmann::json::parse(by_one_thread);
+  for (const char* const key :
+       {"split", "collective", "behind", "stream", "times", "size_MB", "carrier", "channels", "pieces", "time_us",
+        "alone_us", "rccl_percent", "engines_percent", "library_channels_percent"}) {
+    EXPECT_TRUE(answer["layer"][0].contains(key)) << key;
+  }
+  EXPECT_TRUE(answer["tuned"][0]["command"].is_string());
+  EXPECT_TRUE(answer["layer_rules"][0]["regret_percent"].is_number());
+}
+
 TEST_F(TuneCommandTest, RefusesWhatItCannotTune) {
+  expect_fault({"--step", "--model", "llama3-8b", "--phase", "decode", "--chosen", "out_all_reduce=sdma"},
+               "--chosen: is what --step names");
   expect_fault({}, "there is nothing to tune: a file, or --gemm and --collective, are needed");
   expect_fault({"--gemm", "8192x8192", "--collective", "all_gather", "--bytes", "1MiB"}, "--gemm: ");
   expect_fault({"--gemm", "8192x8192x8192", "--collective", "all_gather"}, "sizes of the arrays beside the GEMMs");

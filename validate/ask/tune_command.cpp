@@ -24,6 +24,7 @@ constexpr auto tune_examples =
     "  c3sim tune configs/tuning/llm_layers.yaml --out out/llm\n"
     "  c3sim tune --collective all_reduce,all_gather --out out/rccl       # out/rccl/rccl_tuner_gfx942.csv\n"
     "  c3sim tune --step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph\n"
+    "  c3sim tune --step --model llama3-8b --layers 8 --phase train --dp 8 --shard full --tokens 4096\n"
     "  c3sim tune mine.yaml --measured all_gather.log,pairs.csv --out out/mine\n"
     "Of every pair: launch order, channels, CUs kept for the collective, or engines, their variant and whether their\n"
     "commands are queued beforehand. The folder gets decisions.yaml and decisions.h (rules on static sizes), a file "
@@ -214,10 +215,21 @@ study::Results answer_step(study::Request& request) {
   for (const char* const needed : {"model", "phase"}) {
     if (!request.says(needed)) arguments.fault(fmt::format("--{}", needed), "is missing: --step asks for a step of it");
   }
+  for (const char* const tuned : {"chosen", "channels", "ffn_pieces"}) {
+    if (request.says(tuned)) {
+      arguments.fault(study::Option{tuned, {}, {}}.typed(), "is what --step names: it is tuned, not asked for");
+    }
+  }
   const study::StepQuestion question = study::read_step(request, arguments);
+  const int jobs = request.jobs(arguments);
   arguments.check();
   const std::vector<study::ElementwiseOperator> operators = study::read_operators(study::config_folders());
-  return request.finish(platform, study::to_tables(study::tune(platform.spec, question, operators), platform.spec));
+  const study::StepTuning tuning = study::tune(platform.spec, question, operators, request.progress(), jobs);
+  study::Given beside;
+  for (const char* const option : {"model", "platform", "set"}) {
+    if (request.says(option)) beside[option] = request.texts(option);
+  }
+  return request.finish(platform, study::to_tables(tuning, platform.spec, beside));
 }
 
 study::Results answer_tune(study::Request& request) {
@@ -260,7 +272,8 @@ study::Command tune_command() {
                "other decisions are of pairs that do not depend on each other",
                study::Said::alone},
               {"error", "PERCENT", "Percent within which two predictions do not tell who is faster (5 unless given)"},
-              {"step", "", "How the GPUs of a whole step share out its model, and what carries its collectives",
+              {"step", "",
+               "How the GPUs of a whole step share out its model, and what carries its collectives, all and one by one",
                study::Said::alone},
               {"measured", "FILE",
                "Measurements, in any form that c3sim read knows: of pairs they stand for predictions, of isolated "

@@ -1,5 +1,6 @@
 #include "study/step/step.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "study/experiment/experiment.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/step/pipeline.h"
+#include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
 #include "study/work/operators.h"
@@ -348,6 +350,9 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   StepQuestion in_pieces = prefill_of("llama3-8b", 2, 2048);
   in_pieces.tp = 8;
   in_pieces.pieces = 2;
+  StepQuestion chosen = in_pieces;
+  chosen.ffn_pieces = 4;
+  chosen.chosen = {{"qkv_gather", {models::Backend::sdma}}, {"down_scatter", {models::Backend::rccl, 14}}};
   const Platform platform = mi300x();
   const std::vector<ElementwiseOperator> operators = read_operators(folders);
   const auto with = [&](StepQuestion one, bool graph) {
@@ -356,7 +361,8 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   };
   for (const StepQuestion& question :
        {with(decode, true), with(decode, false), with(pipeline, true), with(stages_of_two, true), with(in_pieces, true),
-        with(fused_prefill(8, 2048), true), with(fused_prefill(4, 2048), false), training_of("llama3-8b", 2, 512)}) {
+        with(chosen, true), with(fused_prefill(8, 2048), true), with(fused_prefill(4, 2048), false),
+        training_of("llama3-8b", 2, 512)}) {
     const double step = us(ask(platform.spec, question, operators).time);
     sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
     const ExperimentMachine machine = read_machine(config);
@@ -457,11 +463,82 @@ TEST(Step, KeepsCarriersThatWereChosen) {
   StepQuestion question = decode_of("llama3-8b", 8, 8);
   question.layers = 4;
   question.collectives = Carrier(std::nullopt);
-  question.chosen = {{models::CollectiveKind::all_reduce, models::Backend::sdma}};
+  question.chosen = {{"out_all_reduce", {models::Backend::sdma}}, {"down_all_reduce", {models::Backend::sdma}}};
   const StepResult chosen = ask_mi300x(question);
   EXPECT_EQ(chosen.question.chosen, question.chosen);
   question.collectives = models::Backend::sdma;
   EXPECT_EQ(chosen.time, ask_mi300x(question).time);
+}
+
+// Each collective by its own carrier: of those of a layer only that behind the attention half goes another way.
+TEST(Step, CarriesEachCollectiveAsItWasChosen) {
+  StepQuestion question = decode_of("llama3-8b", 8, 8);
+  question.layers = 4;
+  const StepResult usual = ask_mi300x(question);
+  question.chosen = {{"out_all_reduce", {models::Backend::two_shot, 16}}};
+  const StepResult chosen = ask_mi300x(question);
+  const auto work = [](const StepResult& result, const char* name) { return result.operations.at(name).work; };
+  EXPECT_NE(work(chosen, "out_all_reduce"), work(usual, "out_all_reduce"));
+  EXPECT_EQ(work(chosen, "down_all_reduce"), work(usual, "down_all_reduce"));
+  EXPECT_NE(chosen.time, usual.time);
+}
+
+// Pieces of a collective, and buckets of gradients, are chosen together.
+TEST(Step, NamesCollectivesWithoutTheNumbersOfTheirParts) {
+  EXPECT_EQ(collective_name("out_all_reduce"), "out_all_reduce");
+  EXPECT_EQ(collective_name("qkv_gather_3"), "qkv_gather");
+  EXPECT_EQ(collective_name("reduce_bucket12"), "reduce_bucket");
+}
+
+StepQuestion sharded_training() {
+  StepQuestion question = training_of("llama3-8b", 4, 4096);
+  question.dp = 8;
+  question.shard = Shard::full;
+  return question;
+}
+
+double us_each(const StepResult& result, const char* name) {
+  return 1e6 * result.operations.at(name).time / result.operations.at(name).count;
+}
+
+// A quarter of the channels have a quarter of the bytes under way, so that the gathers take longer, up to four times as
+// long; beside them products have more CUs, but longer so.
+TEST(Step, OfFewerChannelsHasSlowerCollectives) {
+  StepQuestion question = sharded_training();
+  const StepResult usual = ask_mi300x(question);
+  const int library = mi300x().spec.rccl.channels(models::CollectiveKind::all_gather, {});
+  question.channels = library / 4;
+  const StepResult fewer = ask_mi300x(question);
+  EXPECT_GT(us_each(fewer, "gather"), 1.5 * us_each(usual, "gather"));
+  EXPECT_LT(us_each(fewer, "gather"), 4.5 * us_each(usual, "gather"));
+  question.channels = library;
+  EXPECT_EQ(ask_mi300x(question).time, usual.time);
+}
+
+// Channels hold CUs, and engines none: while weights are gathered by 56 channels, 248 of 304 CUs are left to products.
+TEST(Step, OfChannelsTakesCusFromProducts) {
+  StepQuestion question = sharded_training();
+  question.chosen = {{"gather", {models::Backend::sdma}}};
+  const double by_engines = us_each(ask_mi300x(question), "up");
+  question.chosen = {{"gather", {models::Backend::rccl}}};
+  EXPECT_GT(us_each(ask_mi300x(question), "up"), by_engines);
+}
+
+// As many products of a half as it has pieces, whatever the other has.
+TEST(Step, HasPiecesOfEachHalf) {
+  StepQuestion question = prefill_of("llama3-8b", 2, 2048);
+  question.tp = 8;
+  question.pieces = 4;
+  question.ffn_pieces = 2;
+  const StepResult result = ask_mi300x(question);
+  for (const auto& [name, pieces] : {std::pair("qkv", 4), {"out", 4}, {"up", 2}, {"down", 2}}) {
+    EXPECT_TRUE(result.operations.contains(fmt::format("{}_{}", name, pieces - 1))) << name;
+    EXPECT_FALSE(result.operations.contains(fmt::format("{}_{}", name, pieces))) << name;
+  }
+  question.pieces = 2;
+  const sim::Time alike = ask_mi300x(question).time;
+  question.ffn_pieces.reset();
+  EXPECT_EQ(ask_mi300x(question).time, alike);
 }
 
 // What hosts of engines do for a collective is done before the step, but for a word for each and what they notice.
@@ -629,6 +706,45 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   question = decode_of("llama3-8b", 1, 1);
   question.optimizer = Optimizer::adam;
   EXPECT_THAT(faults(question), says("optimizer", "no gradients"));
+}
+
+std::vector<std::string> faults_of_chosen(const StepQuestion& question) {
+  std::vector<std::string> sentences;
+  for (const sim::Fault& fault : faults_of_carriers(question, mi300x().spec, read_operators(folders))) {
+    sentences.push_back(fault.where + ": " + fault.what);
+  }
+  return sentences;
+}
+
+TEST(StepFaults, SayWhichCollectivesThereAre) {
+  StepQuestion question = decode_of("llama3-8b", 8, 8);
+  question.chosen = {{"out_all_reduc", {}}, {"down_all_reduce", {models::Backend::rccl, 4000}}};
+  EXPECT_THAT(
+      faults_of_chosen(question),
+      ElementsAre(HasSubstr("chosen: 'out_all_reduc' is no collective of this step; did you mean 'out_all_reduce'"),
+                  HasSubstr("chosen: down_all_reduce=rccl/4000: 4000 channels cannot be had")));
+  question.tp = 1;
+  question.chosen = {{"out_all_reduce", {}}};
+  EXPECT_THAT(faults_of_chosen(question), ElementsAre(HasSubstr("is no collective of this step, which has none")));
+}
+
+TEST(StepFaults, SayWhyThereAreNoSuchChannels) {
+  StepQuestion question = decode_of("llama3-8b", 8, 8);
+  question.layers = 1;
+  question.channels = 4000;
+  EXPECT_THAT(faults_of_chosen(question), ElementsAre(HasSubstr("channels: out_all_reduce: 4000 channels cannot")));
+  question.tp = 1;
+  EXPECT_THAT(faults_of_chosen(question), ElementsAre(HasSubstr("channels: are workgroups of kernels, and none")));
+}
+
+TEST(StepFaults, NameTheOtherPieces) {
+  StepQuestion question = prefill_of("llama3-8b", 2, 2048);
+  question.tp = 8;
+  question.ffn_pieces = 2;
+  EXPECT_THAT(why_not(question), HasSubstr("--pieces is accepted beside it"));
+  question.pieces = 1;
+  question.ffn_pieces = 512;
+  EXPECT_THAT(why_not(question), HasSubstr("512 pieces of 8 GPUs cannot be had of 2048 tokens"));
 }
 
 // 32 layers have 2 x 1024 features of 2 bytes for each token: of 206.2 GB, 16.06 GB are weights and 3e-5 more are

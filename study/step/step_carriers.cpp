@@ -1,0 +1,150 @@
+#include "study/step/step_carriers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sim/config/nearest_name.h"
+#include "study/run/testbed.h"
+#include "study/step/step_graph.h"
+
+namespace c3sim::study {
+
+namespace {
+
+// What it waits for in its layer, or else what is before it on its stream.
+std::string awaited_by(const StepOperation& one, const std::vector<StepOperation>& before) {
+  for (const Wait& wait : one.after) {
+    if (wait.shift == 0) return std::string(collective_name(wait.on));
+  }
+  for (auto other = before.rbegin(); other != before.rend(); ++other) {
+    if (other->stream == one.stream) return std::string(collective_name(other->name));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks) {
+  std::vector<StepCollective> collectives;
+  for (const StepBlock& block : blocks) {
+    const std::size_t of_others = collectives.size();
+    std::vector<StepOperation> before;
+    for (const StepOperation& one : block.operations) {
+      if (const auto* const spec = std::get_if<models::CollectiveSpec>(&one.work)) {
+        const std::string name(collective_name(one.name));
+        const auto known = std::ranges::find(collectives, name, &StepCollective::name);
+        if (known == collectives.end()) {
+          collectives.push_back({name, {*spec}, one.stream, awaited_by(one, before)});
+        } else if (static_cast<std::size_t>(known - collectives.begin()) >= of_others) {
+          known->parts.push_back(*spec);
+        }
+      }
+      before.push_back(one);
+    }
+  }
+  return collectives;
+}
+
+std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const models::PlatformSpec& platform,
+                                           std::span<const ElementwiseOperator> operators) {
+  if (question.chosen.empty() && !question.channels) return {};
+  const std::vector<StepCollective> collectives = collectives_of(step_blocks(question, operators, 1, platform));
+  std::vector<sim::Fault> faults;
+  for (const auto& [name, carrier] : question.chosen) {
+    if (std::ranges::count(collectives, name, &StepCollective::name) > 0) continue;
+    const std::string hint =
+        collectives.empty() ? ", which has none" : sim::name_hint(name, collectives, &StepCollective::name);
+    faults.push_back({"chosen", "", fmt::format("'{}' is no collective of this step{}", name.substr(0, 80), hint)});
+  }
+  const Testbed testbed(platform);
+  bool has_kernels = false;
+  std::string why_not_channels;  // of the first that cannot have them
+  for (const StepCollective& collective : collectives) {
+    const models::CollectiveSpec& spec = collective.parts.front();
+    has_kernels = has_kernels || models::kernel_part(spec, platform.gpu.sdma).has_value();
+    const auto asked = question.chosen.find(collective.name);
+    const bool is_chosen = asked != question.chosen.end();
+    const std::string why = is_chosen || spec.channels ? testbed.why_impossible(spec) : "";
+    if (why.empty()) continue;
+    if (is_chosen) {
+      faults.push_back({"chosen", "", fmt::format("{}={}: {}", collective.name, to_string(asked->second), why)});
+    } else if (why_not_channels.empty()) {
+      why_not_channels = fmt::format("{}: {}", collective.name, why);
+    }
+  }
+  if (question.channels && !has_kernels) {
+    why_not_channels = "are workgroups of kernels, and none carries a collective of this step";
+  }
+  if (!why_not_channels.empty()) faults.push_back({"channels", "", why_not_channels});
+  return faults;
+}
+
+std::vector<CollectiveCarrier> carriers_for(const StepCollective& collective, const models::PlatformSpec& platform) {
+  std::vector<CollectiveCarrier> carriers;
+  for (const models::BackendAbilities& backend : models::backends()) {
+    models::CollectiveSpec spec = collective.parts.front();
+    if (std::ranges::count(backend.kinds, spec.kind) == 0) continue;
+    spec.backend = backend.backend;
+    spec.channels.reset();
+    carriers.push_back({backend.backend});
+    std::optional<models::CollectiveSpec> kernels = models::kernel_part(spec, platform.gpu.sdma);
+    if (!kernels) continue;
+    const int usual = models::channels_of(*kernels, platform);
+    for (const int channels : {usual / 4, usual / 2, 2 * usual}) {
+      kernels->channels = channels;
+      if (!models::why_no_channels(*kernels, channels, platform).empty()) continue;
+      if (models::channels_of(*kernels, platform) == channels) carriers.push_back({backend.backend, channels});
+    }
+  }
+  return carriers;
+}
+
+StepQuestion descend(StepQuestion question, std::span<const StepDecision> decisions, const StepTimes& times,
+                     double least_gain) {
+  if (decisions.empty()) return question;
+  double fastest = times({question}).front();
+  for (const StepDecision& decision : decisions) {
+    std::vector<StepQuestion> others = decision(question);
+    const std::vector<double> of_others = times(others);
+    for (std::size_t other = 0; other < others.size(); ++other) {
+      if (of_others[other] >= (1.0 - least_gain) * fastest) continue;
+      fastest = of_others[other];
+      question = std::move(others[other]);
+    }
+  }
+  return question;
+}
+
+std::vector<StepDecision> decisions_by_kind(const StepQuestion& question, std::span<const StepCollective> collectives) {
+  std::map<models::CollectiveKind, std::vector<std::string>> names;
+  for (const StepCollective& collective : collectives) {
+    if (!question.chosen.contains(collective.name)) names[collective.parts.front().kind].push_back(collective.name);
+  }
+  std::vector<StepDecision> decisions;
+  for (const auto& of_kind : names) {
+    decisions.emplace_back([of_kind](const StepQuestion& now) {
+      std::vector<StepQuestion> others;
+      for (const models::BackendAbilities& backend : models::backends()) {
+        if (std::ranges::count(backend.kinds, of_kind.first) == 0) continue;
+        StepQuestion other = now;
+        for (const std::string& name : of_kind.second) other.chosen[name] = {backend.backend};
+        if (other != now) others.push_back(std::move(other));
+      }
+      return others;
+    });
+  }
+  return decisions;
+}
+
+StepQuestion with_all_chosen(StepQuestion question, std::span<const StepCollective> collectives) {
+  for (const StepCollective& collective : collectives) {
+    const models::CollectiveKind kind = collective.parts.front().kind;
+    question.chosen[collective.name] = question.carrier_of(collective.name, kind);
+  }
+  return question;
+}
+
+}  // namespace c3sim::study
