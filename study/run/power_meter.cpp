@@ -12,8 +12,8 @@ void PowerMeter::count(const Held& held, sim::Time from) {
 }
 
 template <class Note>
-void PowerMeter::watch(models::Node& node, Note note) {
-  models::PowerGovernor& governor = node.gpu(0).governor(models::Tenant::gemm);
+void PowerMeter::watch(models::Node& node, int gpu, Note note) {
+  models::PowerGovernor& governor = node.gpu(gpu).governor(models::Tenant::gemm);
   idle_power_ = governor.power();
   idle_clock_ = governor.reported_clock();
   node.network().add_observer([note, &governor](sim::Time since, sim::Time until) {
@@ -22,15 +22,34 @@ void PowerMeter::watch(models::Node& node, Note note) {
 }
 
 void PowerMeter::attach(models::Node& node) {
-  watch(node, [this](const Held& held) { count(held, sim::Time::zero()); });
+  watch(node, 0, [this](const Held& held) { count(held, sim::Time::zero()); });
 }
 
-void PowerMeter::record(models::Node& node) {
-  watch(node, [this](const Held& held) { recorded_.push_back(held); });
+void PowerMeter::record(models::Node& node, int gpu) {
+  watch(node, gpu, [this](const Held& held) { recorded_.push_back(held); });
 }
 
 void PowerMeter::count_from(sim::Time from) {
   for (const Held& held : recorded_) count(held, from);
+}
+
+PowerMeter::Drawn& PowerMeter::Drawn::operator+=(const Drawn& more) {
+  energy += more.energy;
+  cycles += more.cycles;
+  return *this;
+}
+
+PowerMeter::Drawn PowerMeter::between(sim::Time since, sim::Time until) const {
+  Drawn drawn;
+  sim::Seconds at_rest = sim::to_seconds(until - since);
+  auto held = std::ranges::upper_bound(recorded_, since, {}, &Held::until);
+  for (; held != recorded_.end() && held->since < until; ++held) {
+    const sim::Seconds time = sim::to_seconds(std::min(held->until, until) - std::max(held->since, since));
+    drawn += {held->power * time, held->clock * time};
+    at_rest -= time;
+  }
+  drawn += this->at_rest(at_rest);
+  return drawn;
 }
 
 sim::Watts PowerMeter::mean_power(sim::Seconds time) const {

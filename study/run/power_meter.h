@@ -1,4 +1,4 @@
-// Board power and clock of a node's first GPU, means over a run.
+// Board power and clock of one of a node's GPUs, means over a run.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ class PowerMeter {
  public:
   void attach(models::Node& node);
   // The same for a run of which only the end shows what counts: nothing before `from`, once that is told.
-  void record(models::Node& node);
+  void record(models::Node& node, int gpu = 0);
   void count_from(sim::Time from);
 
   // Over so long a run, whatever was not metered of it being idle.
@@ -21,6 +21,17 @@ class PowerMeter {
   sim::Hertz mean_clock(sim::Seconds time) const;
   // The same of a run that was at rest for a part of it, without that part.
   sim::Hertz clock_at_work(sim::Seconds time, sim::Seconds at_rest) const;
+
+  // Of a recorded run between two moments of the node's clock; of a GPU at rest for so long.
+  struct Drawn {
+    sim::Joules energy;
+    double cycles = 0.0;
+
+    Drawn& operator+=(const Drawn& more);
+    Drawn operator*(double factor) const { return {energy * factor, cycles * factor}; }
+  };
+  Drawn between(sim::Time since, sim::Time until) const;
+  Drawn at_rest(sim::Seconds time) const { return {idle_power_ * time, idle_clock_ * time}; }
 
  private:
   struct Held {
@@ -30,7 +41,7 @@ class PowerMeter {
     sim::Hertz clock;
   };
   template <class Note>
-  void watch(models::Node& node, Note note);
+  void watch(models::Node& node, int gpu, Note note);
   void count(const Held& held, sim::Time from);
 
   std::vector<Held> recorded_;

@@ -8,7 +8,6 @@
 #include "models/collectives/algorithm.h"
 #include "models/kernels/gemm.h"
 #include "sim/overloaded.h"
-#include "study/run/steady_clock.h"
 
 namespace c3sim::study {
 
@@ -116,6 +115,10 @@ Timeline Testbed::play_settled(const Schedule& schedule, Between between) const 
   });
   timeline.clock_settled = settled;
   return timeline;
+}
+
+void Testbed::settle(const std::function<SteadyRun(sim::Hertz ceiling)>& run) {
+  if (!settle_clock(platform_.gpu.power, run)) ++unsettled_clocks_;
 }
 
 const Timeline& Testbed::run(const Schedule& schedule, Between between) {

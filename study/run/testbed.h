@@ -22,6 +22,7 @@
 #include "sim/units.h"
 #include "study/run/company.h"
 #include "study/run/play.h"
+#include "study/run/steady_clock.h"
 #include "study/run/timeline.h"
 #include "study/work/operation.h"
 
@@ -58,6 +59,9 @@ class Testbed {
   // What a run as simulated is with factors on the durations of its operations. What waits for one begins as much later
   // or earlier as that ends.
   Timeline with_factors(const Schedule& schedule, Timeline timeline) const;
+
+  // Where the clock settles of what is made of several runs; warnings tell where it does not.
+  void settle(const std::function<SteadyRun(sim::Hertz ceiling)>& run);
 
   // The same platform where each run is one from rest.
   Testbed& from_rest();

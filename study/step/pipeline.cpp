@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,8 +37,8 @@ class Pipeline {
       for (const Turn& turn : turns_of(stage, question_.pp, question_.micro, question_.trains())) {
         turn.forward ? forward(stage, turn) : backward(stage, turn);
       }
-      write_update(writer_, layers_, is_end(stage) ? end_share(question_) : 0.0);
-      block(stage, fmt::format("_s{}", stage), 0);
+      write_update(writer_, question_.stage_layers(), is_end(stage) ? end_share(question_) : 0.0);
+      block(stage, {}, fmt::format("_s{}", stage), 0);
     }
     return std::move(blocks_);
   }
@@ -52,7 +53,7 @@ class Pipeline {
 
   int first_gpu(int stage) const { return stage * question_.stage_gpus(); }
   // What was written since the last one.
-  void block(int stage, const std::string& suffix, std::int64_t repeats) {
+  void block(int stage, std::optional<Turn> turn, const std::string& suffix, std::int64_t repeats) {
     std::vector<StepOperation> written = writer_.take();
     if (written.empty()) return;
     for (StepOperation& one : written) {
@@ -60,7 +61,7 @@ class Pipeline {
     }
     std::vector<int> gpus(static_cast<std::size_t>(question_.stage_gpus()));
     std::iota(gpus.begin(), gpus.end(), first_gpu(stage));
-    blocks_.push_back({repeats, std::move(written), suffix, std::move(gpus)});
+    blocks_.push_back({repeats, std::move(written), suffix, std::move(gpus), stage, turn});
   }
 
   // The layers, the first of them apart: it waits for what is sent to the stage.
@@ -76,32 +77,32 @@ class Pipeline {
       for (int rank = 0; first && awaited != nullptr && rank < question_.stage_gpus(); ++rank) {
         writer_.wait_first({awaited + of_rank(rank) + suffix(turn.forward ? stage - 1 : stage + 1, turn)});
       }
-      block(stage, suffix(stage, turn) + (first ? "_first" : ""), first ? 0 : layers_ - 1);
+      block(stage, turn, suffix(stage, turn) + (first ? "_first" : ""), first ? 0 : layers_ - 1);
     }
   }
 
   void forward(int stage, Turn turn) {
     if (stage == 0 && whole()) write_embedding(writer_);
-    block(stage, suffix(stage, turn), 0);
+    block(stage, turn, suffix(stage, turn), 0);
     write_layers(stage, turn, stage > 0 ? "activations" : nullptr);
     if (!is_last(stage)) {
       send("activations", stage, stage + 1, turn);
     } else if (whole()) {
       write_head(writer_);
     }
-    block(stage, suffix(stage, turn), 0);
+    block(stage, turn, suffix(stage, turn), 0);
   }
 
   void backward(int stage, Turn turn) {
     if (is_last(stage) && whole()) write_head_gradient(writer_);
-    block(stage, suffix(stage, turn), 0);
+    block(stage, turn, suffix(stage, turn), 0);
     write_layers(stage, turn, is_last(stage) ? nullptr : "gradients");
     if (stage > 0) {
       send("gradients", stage, stage - 1, turn);
     } else if (whole()) {
       write_embedding_gradient(writer_);
     }
-    block(stage, suffix(stage, turn), 0);
+    block(stage, turn, suffix(stage, turn), 0);
   }
 
   // Of the GPUs of a stage, where there are several.
@@ -114,11 +115,12 @@ class Pipeline {
       const std::vector<int> gpus{first_gpu(from) + rank, first_gpu(to) + rank};
       StepOperation operation{name, Kind::send, what_is_sent(gpus.front(), gpus.back()),
                               fmt::format("{}_s{}{}", name, from, of_rank(rank))};
-      // The first, which is long over, tells it apart from the next kernel of the stage, so that hosts may launch both
-      // beforehand.
-      operation.after.push_back({last.operations.front().name + last.suffix});
+      // One that is long over tells it apart from the next kernel of the stage, and from those of other ranks, so that
+      // hosts may launch all of them beforehand.
+      const std::size_t over = std::min(static_cast<std::size_t>(rank), last.operations.size() - 1);
+      operation.after.push_back({last.operations[over].name + last.suffix});
       operation.after.push_back({last.operations.back().name + last.suffix});
-      blocks_.push_back({0, {std::move(operation)}, of_rank(rank) + suffix(from, turn), gpus});
+      blocks_.push_back({0, {std::move(operation)}, of_rank(rank) + suffix(from, turn), gpus, from, turn});
     }
   }
 

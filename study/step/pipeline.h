@@ -13,20 +13,14 @@
 
 namespace c3sim::study {
 
-// What a stage does next: a micro-batch forward, or its gradient.
-struct Turn {
-  bool forward = true;
-  int micro = 0;
-};
-
 // Of a stage, in its order. Without gradients micro-batches follow each other; with them a stage has, once the last one
 // can have been reached, a gradient behind each forward pass (1F1B: PipeDream-Flush, Narayanan et al., arXiv
 // 2104.04473), so that it keeps the activations of as many micro-batches as there are stages behind it, and its own.
 std::vector<Turn> turns_of(int stage, int stages, int micro_batches, bool trains);
 
-// The step of a question that has no faults, with so many layers of each stage. What goes from one stage to the next
-// is sent by an engine, or else by as many workgroups as RCCL has channels to a peer, behind the last kernel of a turn
-// and beside the next turn; a stage waits for what it needs of it.
+// The step of a question that has no faults, with so many layers of each stage, and the update of all. What goes from
+// one stage to the next is sent by an engine, or else by as many workgroups as RCCL has channels to a peer, behind the
+// last kernel of a turn and beside the next turn; a stage waits for what it needs of it.
 std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                        std::int64_t layers, const models::PlatformSpec& platform);
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "sim/config/config_error.h"
@@ -14,6 +15,8 @@
 #include "study/run/power_meter.h"
 #include "study/run/queue_time.h"
 #include "study/run/testbed.h"
+#include "study/step/part_of_step.h"
+#include "study/step/pipeline_run.h"
 #include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
@@ -22,79 +25,11 @@ namespace c3sim::study {
 
 namespace {
 
-// So many layers of a step, all of whose operations the machine can do.
-struct PartOfStep {
-  std::vector<StepBlock> blocks;
-  OperationGraph graph;
-  Schedule schedule;
-};
-
-// When a GPU of a stage was at work.
-struct Lanes {
-  BusyTimes compute, communication;
-};
-
 double seconds_of(const BusyTimes& times) { return sim::to_seconds(length_of(times)).value(); }
 
-// What a run of some layers shows. All of it grows with the number of layers by as much for each, once there are
-// enough.
-struct Seen {
-  double time = 0.0;  // seconds, as all times here
-  double compute = 0.0;
-  double communication = 0.0;
-  double exposed = 0.0;
-  std::map<std::string, StepShare> operations;
-  double energy = 0.0;  // joules
-  double cycles = 0.0;  // of the engine clock
-  double flops = 0.0;
+bool has_turns(const StepQuestion& question) { return question.pp > 1 || question.micro > 1; }
 
-  // An operation, or a part of one, of which one GPU has such a share.
-  void count(const StepPart& part, double share, const models::PlatformSpec& platform) {
-    const double seconds = sim::to_seconds(part.end - part.start).value();
-    StepShare& all = operations[part.name];
-    all.kind = part.kind;
-    all.work = to_string(part.work);
-    all.count += share;
-    all.time += share * seconds;
-    Limits limits = limits_of(part.work, platform);
-    limits *= share;
-    all.limits += limits;
-    time = std::max(time, sim::to_seconds(part.end).value());
-    if (part.name.starts_with("again_")) return;
-    if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += share * gemm->flops().value();
-    if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += share * shape->flops().value();
-  }
-
-  template <class Visit>
-  static void each(Seen& a, const Seen& b, const Visit& visit) {
-    visit(a.time, b.time);
-    visit(a.compute, b.compute);
-    visit(a.communication, b.communication);
-    visit(a.exposed, b.exposed);
-    for (auto& [name, share] : a.operations) {
-      const StepShare& other = b.operations.at(name);
-      // What is of no layer takes as long: what differs is by what happens to run beside it.
-      if (share.count == other.count && share.limits.longest() == other.limits.longest()) continue;
-      visit(share.count, other.count);
-      visit(share.time, other.time);
-      visit(share.limits.arithmetic, other.limits.arithmetic);
-      visit(share.limits.memory, other.limits.memory);
-      visit(share.limits.links, other.limits.links);
-    }
-    visit(a.energy, b.energy);
-    visit(a.cycles, b.cycles);
-    visit(a.flops, b.flops);
-  }
-};
-
-// So many of its micro-batches.
-StepQuestion of_micro(StepQuestion question, int micro) {
-  question.batch = question.batch / question.micro * micro;
-  question.micro = micro;
-  return question;
-}
-
-constexpr double same_period = 2e-3;  // of a layer or a micro-batch: what differs by less takes as long
+constexpr double same_period = 2e-3;  // of a layer: what differs by less takes as long
 
 class StepRun {
  public:
@@ -108,82 +43,68 @@ class StepRun {
   // With its launches, and so many layers.
   double time(std::int64_t layers) { return time(question_, question_.graph ? from_graph_ : op_by_op_, layers); }
   // Of all layers and micro-batches; of the layers so many are simulated at least.
-  Seen look(std::int64_t simulated) {
+  StepTotals look(std::int64_t simulated) {
     StepQuestion graph_question = question_;
     graph_question.graph = true;
-    Seen seen = of_all_micro(graph_question, from_graph_, simulated);
-    if (question_.graph) return seen;
-    const Seen launched = of_all_micro(question_, op_by_op_, simulated);
-    seen.time = launched.time;
-    seen.energy = launched.energy;
-    seen.cycles = launched.cycles;
-    return seen;
+    StepTotals totals = of_all(graph_question, from_graph_, simulated);
+    if (question_.graph) return totals;
+    const StepTotals launched = of_all(question_, op_by_op_, simulated);
+    totals.time = launched.time;
+    totals.energy = launched.energy;
+    totals.cycles = launched.cycles;
+    return totals;
   }
-  // The first of its layers and micro-batches, as launched.
+  // The first of its layers, stages and micro-batches, as launched.
   void show(std::int64_t layers, StepResult& result) {
     Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
-    const StepQuestion shown = of_micro(question_, std::min(question_.micro, few_micro(question_)));
+    const StepQuestion shown = has_turns(question_) ? few_of_pipeline(question_) : question_;
     result.layers_shown = layers;
+    result.stages_shown = shown.pp;
     result.micro_shown = shown.micro;
+    if (question_.graph && from_pipeline_) {
+      result.graph = std::move(from_pipeline_->graph);
+      result.spans = on_queues(result.graph.schedule(), from_pipeline_->timeline, testbed.platform());
+      return;
+    }
     result.graph = graph_of(step_blocks(shown, operators_, layers, testbed.platform()), testbed.platform().gpus);
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed.run(schedule), testbed.platform());
   }
-  // Of few micro-batches, and as if each layer beyond a few, or some more, took as long as the last of these.
+  // As if each layer beyond a few, or some more, took as long as the last of these.
   double about() {
-    const StepQuestion few_batches = of_micro(question_, std::min(question_.micro, few_micro(question_)));
     Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
+    if (has_turns(question_)) return pipeline_step(question_, operators_, testbed).totals.time;
     const std::int64_t layers = question_.stage_layers();
-    const std::int64_t least = question_.pp > 1 ? layers_of_stage : simulated_layers;
-    for (const std::int64_t few : {least, 4 * least}) {
+    for (const std::int64_t few : {simulated_layers, 4 * simulated_layers}) {
       if (few >= layers) break;
-      const double seconds = time(few_batches, testbed, few);
-      const double of_less = time(few_batches, testbed, few - 1);
-      if (few == least && !repeats(few_batches, testbed, few, seconds, of_less)) continue;
+      const double seconds = time(question_, testbed, few);
+      const double of_less = time(question_, testbed, few - 1);
+      if (few == simulated_layers && !repeats(question_, testbed, few, seconds, of_less)) continue;
       return seconds + static_cast<double>(layers - few) * (seconds - of_less);
     }
-    return time(few_batches, testbed, layers);
+    return time(question_, testbed, layers);
   }
   std::vector<std::string> warnings() const { return (question_.graph ? from_graph_ : op_by_op_).warnings(); }
 
  private:
   enum class Of { all, layers };  // of a step, or its layers and their update, without what is before and behind them
 
-  // Micro-batches until each further `micro_period` of them takes as long. With gradients, stages take turns by as many
-  // as there are stages.
-  static int micro_period(const StepQuestion& question) { return question.trains() ? question.pp : 1; }
-  static int few_micro(const StepQuestion& question) {
-    const int period = micro_period(question);
-    return 2 * period + 2 + (question.micro - 2) % period;
-  }
-
   static bool alike(double one, double other) { return std::abs(one - other) <= same_period * std::abs(one); }
 
-  static void extend(Seen& seen, const Seen& of_one_less, std::int64_t by) {
-    const double more = static_cast<double>(by);
-    Seen::each(seen, of_one_less, [more](auto& of_few, auto less) { of_few = of_few + more * (of_few - less); });
+  StepTotals of_all(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
+    if (!has_turns(question)) return of_all_layers(question, testbed, simulated);
+    from_pipeline_ = pipeline_step(question, operators_, testbed);
+    return from_pipeline_->totals;
   }
 
-  Seen of_all_micro(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
-    const int few = few_micro(question);
-    const int period = micro_period(question);
-    if (few >= question.micro) return of_all_layers(question, testbed, simulated);
-    Seen seen = of_all_layers(of_micro(question, few), testbed, simulated);
-    const Seen less = of_all_layers(of_micro(question, few - period), testbed, simulated);
-    const Seen least = of_all_layers(of_micro(question, few - 2 * period), testbed, simulated);
-    if (!alike(seen.time - less.time, less.time - least.time)) return of_all_layers(question, testbed, simulated);
-    extend(seen, less, (question.micro - few) / period);
-    return seen;
-  }
-
-  Seen of_all_layers(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
+  StepTotals of_all_layers(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
     const std::int64_t layers = question.stage_layers();
-    for (std::int64_t few = question.pp > 1 ? layers_of_stage : simulated; few < layers; few *= 4) {
+    for (std::int64_t few = simulated; few < layers; few *= 4) {
       if (few > simulated && 2 * few > layers) break;
-      Seen seen = look(question, testbed, few);
-      const Seen less = look(question, testbed, few - 1);
+      StepTotals seen = look(question, testbed, few);
+      const StepTotals less = look(question, testbed, few - 1);
       if (!repeats(question, testbed, few, seen.time, less.time)) continue;
-      extend(seen, less, layers - few);
+      seen.extend(less, static_cast<double>(layers - few));
       return seen;
     }
     return look(question, testbed, layers);
@@ -195,46 +116,34 @@ class StepRun {
   bool repeats(const StepQuestion& question, Testbed& testbed, std::int64_t few, double time_of_few, double of_less) {
     if (few < 3) return true;
     const double last = time_of_few - of_less;
-    if (!question.trains() || question.layers || question.micro > 1) {
+    if (!question.trains() || question.layers) {
       return alike(last, of_less - time(question, testbed, few - 2));
     }
     return alike(last, time(question, testbed, few, Of::layers) - time(question, testbed, few - 1, Of::layers));
   }
 
-  PartOfStep part_of(const StepQuestion& question, const Testbed& testbed, std::int64_t layers, Of of = Of::all) const {
-    PartOfStep part{step_blocks(question, operators_, layers, testbed.platform()), {}, {}};
-    if (of == Of::layers) {
-      std::erase_if(part.blocks, [](const StepBlock& block) {
-        return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
-      });
-    }
-    part.graph = graph_of(part.blocks, testbed.platform().gpus, question.pause);
-    part.schedule = part.graph.schedule();
-    std::vector<sim::Fault> faults;
-    for (const Operation& operation : part.schedule) {
-      const std::string why = testbed.why_impossible(operation.work);
-      const bool is_new = std::ranges::find(faults, why, &sim::Fault::what) == faults.end();
-      if (!why.empty() && is_new) faults.push_back({"step", operation.name, why});
-    }
-    if (!faults.empty()) throw sim::ConfigError(std::move(faults));
-    return part;
+  PartOfStep part(const StepQuestion& question, const Testbed& testbed, std::int64_t layers, Of of = Of::all) const {
+    if (of == Of::all) return part_of(question, operators_, testbed, layers);
+    return part_of(question, operators_, testbed, layers, [](const StepBlock& block) {
+      return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
+    });
   }
 
   double time(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Of of = Of::all) {
-    const PartOfStep part = part_of(question, testbed, layers, of);
-    return tell(part, testbed.run(part.schedule), testbed.platform(), question).time -
+    const PartOfStep played = part(question, testbed, layers, of);
+    return tell(played, testbed.run(played.schedule), testbed.platform(), question).time -
            sim::to_seconds(question.pause).value();
   }
 
-  Seen look(const StepQuestion& question, Testbed& testbed, std::int64_t layers) {
-    const PartOfStep part = part_of(question, testbed, layers);
+  StepTotals look(const StepQuestion& question, Testbed& testbed, std::int64_t layers) {
+    const PartOfStep played = part(question, testbed, layers);
     // Where runs are not each as from rest, what is metered is the last of them; factors are on no run that is watched.
     const bool many = clock_settles(testbed.platform()) || rounds_differ(testbed.platform());
-    const Timeline* const known = many || testbed.factor() ? &testbed.run(part.schedule) : nullptr;
+    const Timeline* const known = many || testbed.factor() ? &testbed.run(played.schedule) : nullptr;
     PowerMeter meter;
     const Timeline metered =
-        testbed.watch(part.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-    Seen seen = tell(part, known != nullptr ? *known : metered, testbed.platform(), question);
+        testbed.watch(played.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+    StepTotals seen = tell(played, known != nullptr ? *known : metered, testbed.platform(), question);
     const sim::Seconds time(seen.time);
     seen.time -= sim::to_seconds(question.pause).value();
     seen.energy = (meter.mean_power(time) * sim::Seconds(seen.time)).value();
@@ -242,36 +151,26 @@ class StepRun {
     return seen;
   }
 
-  // None begins before the hosts have paused. Of one GPU: where there are stages, of the mean one.
-  static Seen tell(const PartOfStep& of, const Timeline& timeline, const models::PlatformSpec& platform,
-                   const StepQuestion& question) {
-    std::map<std::string, std::pair<const StepOperation*, const StepBlock*>> listed;
-    for (const StepBlock& block : of.blocks) {
-      for (const StepOperation& one : block.operations) listed[one.name + block.suffix] = {&one, &block};
-    }
-    Seen seen;
-    std::vector<Lanes> lanes(static_cast<std::size_t>(question.pp));
-    const double share = 1.0 / question.pp;
-    for (std::size_t place = 0; place < of.graph.nodes().size(); ++place) {
-      const GraphNode& node = of.graph.nodes()[place];
-      if (node.listed == pause_name) continue;
-      const auto& [one, block] = listed.at(node.listed);
-      for (StepPart& part : parts_of(one->name, one->kind, node.operation.work, timeline.operations[place], platform)) {
+  // None begins before the hosts have paused.
+  static StepTotals tell(const PartOfStep& of, const Timeline& timeline, const models::PlatformSpec& platform,
+                         const StepQuestion& question) {
+    StepTotals seen;
+    BusyTimes compute;
+    BusyTimes communication;
+    const std::vector<PartOfStep::Place> places = of.places();
+    for (std::size_t place = 0; place < places.size(); ++place) {
+      const auto [one, block] = places[place];
+      if (one == nullptr) continue;
+      const Work& work = of.schedule[place].work;
+      for (StepPart& part : parts_of(one->name, one->kind, work, timeline.operations[place], platform)) {
         part.start = std::max(part.start, question.pause);
         seen.count(part, block->share(question.gpus()), platform);
-        for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
-          const std::vector<int>& gpus = block->gpus;
-          const int first = static_cast<int>(stage) * question.stage_gpus();
-          if (!gpus.empty() && std::ranges::count(gpus, first) == 0) continue;
-          add_busy(communicates(part.kind) ? lanes[stage].communication : lanes[stage].compute, part.start, part.end);
-        }
+        add_busy(communicates(part.kind) ? communication : compute, part.start, part.end);
       }
     }
-    for (const auto& [compute, communication] : lanes) {
-      seen.compute += share * seconds_of(compute);
-      seen.communication += share * seconds_of(communication);
-      seen.exposed += share * seconds_of(communication - compute);
-    }
+    seen.compute = seconds_of(compute);
+    seen.communication = seconds_of(communication);
+    seen.exposed = seconds_of(communication - compute);
     return seen;
   }
 
@@ -279,6 +178,7 @@ class StepRun {
   std::span<const ElementwiseOperator> operators_;
   Testbed from_graph_;
   Testbed op_by_op_;
+  std::optional<PipelineStep> from_pipeline_;  // the last that was looked at
 };
 
 // Infinite where the machine cannot do what is asked.
@@ -298,7 +198,8 @@ StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, const St
   const auto times = [&](const std::vector<StepQuestion>& questions) {
     std::vector<double> seconds;
     for (const StepQuestion& one : questions) {
-      seconds.push_back(seconds_or_never([&] { return StepRun(platform, one, operators).time(few); }));
+      const StepQuestion tried = has_turns(one) ? few_of_pipeline(one) : one;
+      seconds.push_back(seconds_or_never([&] { return StepRun(platform, tried, operators).time(few); }));
     }
     return seconds;
   };
@@ -334,7 +235,7 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   StepResult result;
   result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
   StepRun run(platform, result.question, operators, factor);
-  const Seen seen = run.look(simulated);
+  const StepTotals seen = run.look(simulated);
   const auto time = [](double seconds) { return sim::to_time(sim::Seconds(seconds)); };
   result.time = time(seen.time);
   result.compute = time(seen.compute);
@@ -349,7 +250,7 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.memory = memory_of(question);
   result.warnings = run.warnings();
   result.operations = seen.operations;
-  run.show(std::min(question.stage_layers(), question.pp > 1 ? layers_of_stage : simulated), result);
+  run.show(std::min(question.stage_layers(), has_turns(question) ? layers_of_stage : simulated), result);
   return result;
 }
 

@@ -12,23 +12,14 @@
 #include "study/report/results.h"
 #include "study/run/testbed.h"
 #include "study/run/timeline.h"
-#include "study/step/step_limits.h"
 #include "study/step/step_memory.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
+#include "study/step/step_totals.h"
 #include "study/work/operation_graph.h"
 #include "study/work/operators.h"
 
 namespace c3sim::study {
-
-// All of a name: the same in every layer.
-struct StepShare {
-  Kind kind{};
-  std::string work;
-  double count = 0.0;
-  double time = 0.0;  // seconds
-  Limits limits;
-};
 
 struct StepResult {
   StepQuestion question;
@@ -45,10 +36,11 @@ struct StepResult {
   StepMemory memory;
   std::vector<std::string> warnings;
   std::map<std::string, StepShare> operations;  // by name
-  // Of the first layers of each stage and micro-batches, when each operation ran.
+  // Of the first layers of each stage, stages and micro-batches, when each operation ran.
   OperationGraph graph;
   std::vector<Span> spans;
   std::int64_t layers_shown = 0;
+  int stages_shown = 1;
   int micro_shown = 1;
 
   sim::Time time_of(Kind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
@@ -61,10 +53,9 @@ struct StepResult {
 models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode mode);
 
 // On durations of operations is `factor`. Throws sim::ConfigError with the question's faults, if it has any. Layers
-// that repeat, and micro-batches, are simulated until their period shows, all where it does not: `simulated` says how
-// many layers there are at least.
+// that repeat are simulated until their period shows, all where it does not: `simulated` says how many layers there are
+// at least. Stages and micro-batches follow from what a few of them show (study/step/pipeline_run.h).
 inline constexpr std::int64_t simulated_layers = 4;
-inline constexpr std::int64_t layers_of_stage = 2;  // likewise of a pipeline's, all of whose stages are simulated
 StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
                std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {},
                std::int64_t simulated = simulated_layers);

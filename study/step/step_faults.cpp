@@ -15,7 +15,7 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::int64_t most_turns = 1024;  // of all stages: where no period shows, each is simulated
+constexpr std::int64_t most_turns = 1024;  // of all stages: each is placed and, by --write, written
 
 void check_even(FaultList& faults, const std::string& where, int parts, std::int64_t whole, std::string_view of) {
   faults.add_if(whole % parts != 0, where, "{} GPUs do not share {} {} evenly: a divisor is accepted", parts, whole,

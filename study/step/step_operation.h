@@ -59,11 +59,21 @@ struct StepPart {
 std::vector<StepPart> parts_of(const std::string& name, Kind kind, const Work& work, const Span& span,
                                const models::PlatformSpec& platform);
 
+// What a stage of a pipeline does next: a micro-batch forward, or its gradient.
+struct Turn {
+  bool forward = true;
+  int micro = 0;
+
+  bool operator==(const Turn&) const = default;
+};
+
 struct StepBlock {
   std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it is none of layers, and runs once
   std::vector<StepOperation> operations;
   std::string suffix{};     // of the names of its operations, where a step has several blocks of the same ones
   std::vector<int> gpus{};  // that do it, or from which to which it is sent; empty: all
+  int stage = 0;            // whose it is, or who sends it
+  std::optional<Turn> turn{};
 
   bool is_sent() const { return operations.front().kind == Kind::send; }
   // How much of it the mean GPU does, of so many in the step.

@@ -122,6 +122,9 @@ TimelineChart timeline_of(const StepResult& result, const models::PlatformSpec& 
   };
   const StepQuestion& question = result.question;
   shorten(question.stage_layers(), result.layers_shown, question.pp > 1 ? "layers of each stage" : "layers");
+  if (result.stages_shown < question.pp) {
+    chart.caption += fmt::format(" Of the {} stages the first, one between and the last.", question.pp);
+  }
   shorten(question.micro, result.micro_shown, "micro-batches");
   return chart;
 }

@@ -201,26 +201,6 @@ TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
   }
 }
 
-// Six micro-batches are simulated one by one where gradients let two stages take turns; each two more take as long.
-TEST(Pipeline, OfManyMicroBatchesFollowsFromTheirPeriod) {
-  for (const Phase phase : {Phase::prefill, Phase::train}) {
-    StepQuestion question = prefill_of("llama3-8b", 4, 1024);
-    question.phase = phase;
-    question.pp = 2;
-    const auto with = [&](int micro) {
-      question.batch = question.micro = micro;
-      return ask_mi300x(question);
-    };
-    const StepResult six = with(6);
-    const StepResult eight = with(8);
-    const StepResult many = with(40);
-    EXPECT_EQ(six.micro_shown, phase == Phase::train ? 6 : 4);
-    EXPECT_NEAR(us(many.time), us(six.time) + 17.0 * us(eight.time - six.time), 1e-3 * us(many.time));
-    EXPECT_NEAR(many.flops.value(), 40.0 / 8.0 * eight.flops.value(), 1e-6 * many.flops.value());
-    EXPECT_EQ(many.micro_shown, phase == Phase::train ? 6 : 4);
-  }
-}
-
 // With gradients the same, but that each turn of the steady state may wait for what is sent both ways.
 TEST(Pipeline, OfTrainingIsIdleAsLong) {
   constexpr int stages = 2;

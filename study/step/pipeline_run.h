@@ -1,0 +1,33 @@
+// A step of micro-batches, from what a few of them show: a run of the first stage, one between and the last, with a few
+// layers and micro-batches, says what each kind of turn takes; how the turns of all stages follow each other is then
+// a matter of their order (study/step/turn_times.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "study/run/testbed.h"
+#include "study/run/timeline.h"
+#include "study/step/step_question.h"
+#include "study/step/step_totals.h"
+#include "study/work/operation_graph.h"
+#include "study/work/operators.h"
+
+namespace c3sim::study {
+
+inline constexpr std::int64_t layers_of_stage = 2;  // that are simulated
+
+// Of a question that has several stages or micro-batches, what is simulated: the layers of a stage stay as many.
+StepQuestion few_of_pipeline(const StepQuestion& question);
+
+struct PipelineStep {
+  StepTotals totals;     // of all stages, micro-batches and layers
+  OperationGraph graph;  // what was simulated
+  Timeline timeline;     // of it, launched by hosts that are never late
+};
+
+// Of a question that has several stages or micro-batches; `testbed` launches as it says.
+PipelineStep pipeline_step(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                           Testbed& testbed);
+
+}  // namespace c3sim::study

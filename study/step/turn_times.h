@@ -1,0 +1,59 @@
+// When the turns of a pipeline's stages, and what they send, begin and end: a turn begins when the one before it on its
+// stage has ended and what it waits for is there; what it sends follows it on a stream of its own, beside the next
+// turn; the host of a stage launches turn after turn and gets as far ahead as it can.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/units.h"
+#include "study/step/pipeline.h"
+
+namespace c3sim::study {
+
+// How long operations that follow each other take.
+struct Pace {
+  sim::Time gpu{0};   // launched long before
+  sim::Time host{0};  // of the host to launch them
+  sim::Time both{0};  // from when the host begins to launch the first of them, on a GPU that has nothing else to do
+
+  Pace then(const Pace& next) const;
+  Pace repeated(std::int64_t times) const;
+};
+
+struct Stretch {
+  sim::Time begin{0};
+  sim::Time end{0};
+
+  sim::Time length() const { return end - begin; }
+  // For how long both are under way.
+  sim::Time beside(const Stretch& other) const;
+};
+
+struct TimedTurn {
+  std::optional<Turn> turn{};  // none: the update behind them
+  bool waits = false;          // for the stage before it, of a gradient for the one behind it
+  bool sends = false;          // to the stage behind it, of a gradient to the one before it
+  Pace pace{};
+  sim::Time lost{0};         // more, for what runs beside it
+  sim::Time send{0};         // from the end of the turn until the other stage has what it waits for
+  sim::Time send_launch{0};  // of the host
+  // Set by place:
+  Stretch at{};
+  Stretch sent{};
+};
+using TimedStages = std::vector<std::vector<TimedTurn>>;
+
+// Each turn as early as it can be. Those of a stage are in its order; one without end is a failed check. Returns when
+// the last one ends.
+sim::Time place(TimedStages& stages);
+
+// What is sent by a stage and to it, and its turns.
+std::vector<Stretch> sends_of(const TimedStages& stages, std::size_t stage);
+std::vector<Stretch> turns_of(const TimedStages& stages, std::size_t stage);
+// For how long they are under way beside one, each for itself.
+sim::Time beside(const Stretch& one, const std::vector<Stretch>& others);
+
+}  // namespace c3sim::study
