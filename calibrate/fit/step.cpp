@@ -187,8 +187,10 @@ std::span<const Step> steps() {
       // Together: a protocol runs where it takes less time than the others, so that there is a valley for every order.
       {"kernel collectives above 64 KiB",
        {{"rccl.protocols.ll.link_efficiency", "collectives of 64 KiB to 1 MiB"},
+        {"rccl.protocols.ll128.start", "collectives of 256 KiB to 16 MiB over different numbers of GPUs"},
         {"rccl.protocols.ll128.step_latency", "collectives of 256 KiB to 16 MiB"},
         {"rccl.protocols.ll128.link_efficiency", "collectives of 256 KiB to 16 MiB"},
+        {"rccl.protocols.simple.start", "collectives of 8 MiB to 256 MiB over different numbers of GPUs"},
         {"rccl.protocols.simple.step_latency", "collectives of 8 MiB to 256 MiB"},
         {"rccl.protocols.simple.link_efficiency", "collectives of 256 MiB and more"}},
        [](const Measurement& m) { return is_kernel_collective(m, {.from = 64_KiB + 1_B}); },

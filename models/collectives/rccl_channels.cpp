@@ -28,16 +28,27 @@ class Tuner {
                                      node.spec().rccl.collective(spec.kind).channel)) {}
 
   const RcclProtocolSpec& best() const {
-    const auto time = [this](const RcclProtocolSpec& protocol) { return time_of(protocol).value(); };
-    return *std::ranges::min_element(node_.spec().rccl.protocols, {}, time);
+    const RcclSpec& library = node_.spec().rccl;
+    const bool tuned = library.tuner && dealing_.rounds;
+    const auto time = [this, tuned](const RcclProtocolSpec& protocol) {
+      return (tuned ? tuned_time(protocol) : time_of(protocol)).value();
+    };
+    return *std::ranges::min_element(library.protocols, {}, time);
   }
+  // Until data flows at full rate, and while it flows no more.
   sim::Time latency_of(const RcclProtocolSpec& protocol) const {
-    return sim::to_time(dealing_.hops * sim::to_seconds(protocol.step_latency));
+    return protocol.start + sim::to_time(dealing_.hops * sim::to_seconds(protocol.step_latency) + idle_links(protocol));
   }
 
  private:
   sim::Seconds time_of(const RcclProtocolSpec& protocol) const;
+  sim::Seconds tuned_time(const RcclProtocolSpec& protocol) const;
+  sim::Seconds idle_links(const RcclProtocolSpec& protocol) const;
+  sim::BytesPerSecond full_rate(const RcclProtocolSpec& protocol) const;
   sim::BytesPerSecond link_rate(const RcclProtocolSpec& protocol, double channels) const;
+  std::size_t index_of(const RcclProtocolSpec& protocol) const {
+    return static_cast<std::size_t>(&protocol - node_.spec().rccl.protocols.data());
+  }
 
   Node& node_;
   const CollectiveSpec& spec_;
@@ -57,21 +68,54 @@ sim::Seconds Tuner::time_of(const RcclProtocolSpec& protocol) const {
   return time;
 }
 
-// What so many channels send over that link: Little's law, with the latency that their load makes of the link's.
-sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double channels) const {
+// NCCL 2.28, src/graph/tuning.cc.
+sim::Seconds Tuner::tuned_time(const RcclProtocolSpec& protocol) const {
+  const RcclTunedProtocol& tuned = (*node_.spec().rccl.tuner)[index_of(protocol)];
+  const sim::Bytes payload = (spec_.gpus - 1) * dealing_.busiest.payload;
+  return sim::to_seconds(tuned.base) + dealing_.rounds->tuned_hops * sim::to_seconds(tuned.hop) + payload / tuned.rate;
+}
+
+// Channels of a ring begin together and go in step. So no link has anything to do while they copy the last part of a
+// round out of their buffers, but for what their loops take longer than the links anyway; and down a chain each GPU
+// first waits for a whole chunk. Of rounds that follow one another only the last one is in step.
+sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
+  const RcclSpec& library = node_.spec().rccl;
+  const RcclCollectiveSpec& collective = library.collective(spec_.kind);
+  if (!dealing_.rounds || !collective.chunk || index_of(protocol) + 1 != library.protocols.size()) return {};
+  const sim::Bytes part = 1.0 / (dealing_.rounds->parts * channels_) * spec_.bytes;
+  const sim::Bytes chunk = std::min(part, *collective.chunk);
+  const sim::BytesPerSecond rate = link_rate(protocol, dealing_.busiest.channels);
+  const sim::Seconds loop =
+      sim::to_seconds(latency_of_loop(library, dealing_.crowding, channels_) + 2 * node_.gpu(0).memory().latency(0.0));
+  const sim::Seconds last = collective.last_loop_bytes * (chunk / library.workgroup_in_flight) * loop;
+  const sim::Bytes round = chunk / part * dealing_.busiest.payload;
+  const sim::Seconds hidden = round / rate - round / full_rate(protocol);
+  const sim::Seconds filling = dealing_.rounds->filling_hops * dealing_.busiest.channels * chunk / rate;
+  return filling + std::max(last - hidden, sim::Seconds{});
+}
+
+// Of the link, by what its protocol sends beside payload and what other peers take of a port.
+sim::BytesPerSecond Tuner::full_rate(const RcclProtocolSpec& protocol) const {
   const RcclSpec& library = node_.spec().rccl;
   const FabricSpec& fabric = node_.spec().fabric;
-  const bool pulls = library.access == RcclAccess::load;
-  const sim::Time memory = node_.gpu(0).memory().latency(0.0);
-  const sim::LoadedLatency link = pulls ? sim::LoadedLatency{} : fabric.link_latency();
   const double sharers = fabric.topology == Topology::fabric_switch ? spec_.gpus - 1 : 1;
   // What comes the other way is acknowledged over this one.
   const double acknowledged = fabric.reverse_share * (dealing_.busiest.back / dealing_.busiest.payload);
   sim::BytesPerSecond full = protocol.link_efficiency / (1.0 + acknowledged) / sharers * fabric.link_rate;
-  if (pulls) {
-    const sim::Seconds round_trip = sim::to_seconds(2 * fabric.latency + memory);
+  if (library.access == RcclAccess::load) {
+    const sim::Seconds round_trip = sim::to_seconds(2 * fabric.latency + node_.gpu(0).memory().latency(0.0));
     full = std::min(full, protocol.link_efficiency / (spec_.gpus - 1) * fabric.reads_in_flight / round_trip);
   }
+  return full;
+}
+
+// What so many channels send over that link: Little's law, with the latency that their load makes of the link's.
+sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double channels) const {
+  const RcclSpec& library = node_.spec().rccl;
+  const bool pulls = library.access == RcclAccess::load;
+  const sim::Time memory = node_.gpu(0).memory().latency(0.0);
+  const sim::LoadedLatency link = pulls ? sim::LoadedLatency{} : node_.spec().fabric.link_latency();
+  const sim::BytesPerSecond full = full_rate(protocol);
   const sim::Bytes under_way = channels / dealing_.loop_bytes * library.workgroup_in_flight;
   const sim::Seconds loop =
       sim::to_seconds(latency_of_loop(library, dealing_.crowding, std::min(channels_, slots_)) + 2 * memory);

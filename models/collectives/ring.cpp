@@ -72,6 +72,12 @@ ChannelProgram ring(Node& node, const CollectiveSpec& spec, const CuMask& mask) 
   dealing.hops = collective.steps_per_peer * (spec.gpus - 1);
   dealing.loop_bytes = collective.loop_bytes * parts_per_arrival(spec.kind, spec.gpus);
   dealing.crowding = node.spec().rccl.crowding;
+  // A broadcast goes down a chain, whose hops the tuner takes for one.
+  const bool chain = spec.kind == CollectiveKind::broadcast;
+  RingRounds& rounds = dealing.rounds.emplace();
+  rounds.tuned_hops = chain ? 1.0 : dealing.hops;
+  rounds.parts = chain ? 1.0 : spec.gpus;
+  rounds.filling_hops = chain ? spec.gpus - 2.0 : 0.0;
   dealing.busiest = rings.busiest_link(node.spec().fabric.reverse_share);
   for (int from = 0; from < std::min(spec.gpus, node.simulated()); ++from) {
     for (int to = 0; to < spec.gpus; ++to) {

@@ -48,6 +48,17 @@ Generation read_generations(sim::Section section, const CuResources& cu, RcclSpe
   return used;
 }
 
+std::array<RcclTunedProtocol, 3> read_tuner(sim::Section section) {
+  std::array<RcclTunedProtocol, 3> tuner;
+  for (std::size_t i = 0; i < rccl_protocol_names.size(); ++i) {
+    sim::Section protocol = section.section(rccl_protocol_names[i]);
+    tuner[i].base = protocol.time("base", limits::latency);
+    tuner[i].hop = protocol.time("hop", limits::latency);
+    tuner[i].rate = protocol.rate("rate", limits::rate);
+  }
+  return tuner;
+}
+
 RcclCollectiveSpec read_collective(sim::Section section, const Channels& channels) {
   RcclCollectiveSpec spec;
   spec.channels = channels.channels;
@@ -59,6 +70,10 @@ RcclCollectiveSpec read_collective(sim::Section section, const Channels& channel
   spec.receiver_reads = section.number("receiver_reads", 0.0, 16.0);
   spec.receiver_writes = section.number("receiver_writes", 0.0, 16.0);
   spec.buffer_share = section.number("buffer_share", 0.0, 1.0);
+  if (section.has("chunk")) {
+    spec.chunk = section.bytes("chunk", limits::capacity);
+    spec.last_loop_bytes = section.number("last_loop_bytes", 0.0, 100.0);
+  }
   return spec;
 }
 }  // namespace
@@ -76,7 +91,9 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
     sim::Section protocol = protocols.section(rccl_protocol_names[i]);
     spec.protocols[i].step_latency = protocol.time("step_latency", limits::latency);
     spec.protocols[i].link_efficiency = protocol.number("link_efficiency", 0.01, 1.0);
+    spec.protocols[i].start = protocol.time("start", limits::latency, sim::Time(0));
   }
+  if (section.has("tuner")) spec.tuner = read_tuner(section.section("tuner"));
   const Generation generation = read_generations(section, cu, spec);
   sim::Section collectives = section.section("collectives");
   for (const auto& [name, kind] : sim::choices_of<CollectiveKind>()) {

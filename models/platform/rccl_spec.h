@@ -21,6 +21,14 @@ inline constexpr std::array<std::string_view, 3> rccl_protocol_names{"ll", "ll12
 struct RcclProtocolSpec {
   sim::Time step_latency{0};
   double link_efficiency = 0.0;  // payload over bytes on the link
+  sim::Time start{0};            // once, before the first step, however many GPUs there are
+};
+
+// What the library's tuner takes a protocol's time around a ring to be: base + hops x hop + a GPU's payload / rate.
+struct RcclTunedProtocol {
+  sim::Time base{0};
+  sim::Time hop{0};
+  sim::BytesPerSecond rate;
 };
 
 // One collective of the library.
@@ -40,6 +48,10 @@ struct RcclCollectiveSpec {
   double receiver_writes = 0.0;
   double buffer_share = 0.0;  // of all that traffic, what stays in the Infinity Cache: buffers in use again at once
 
+  // By Simple: the most of a part that a channel handles at once; none: as fine as one likes.
+  std::optional<sim::Bytes> chunk{};
+  double last_loop_bytes = 0.0;  // that the copy loop handles per byte of the last part, which goes to nobody else
+
   double memory_bytes() const { return sender_reads + sender_writes + receiver_reads + receiver_writes + 1.0; }
 };
 
@@ -50,13 +62,14 @@ struct RcclSpec {
   std::string generation;                // of the software: the one in use
   std::vector<std::string> generations;  // the names of all
   RcclAccess access = RcclAccess::store;
-  std::array<RcclProtocolSpec, 3> protocols;      // LL, LL128, Simple
-  std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
-  sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight
-  sim::Time workgroup_latency{0};                 // a step of its copy loop beyond the memories: issue, fabric, flags
-  sim::Time graph_gap{0};    // from the end of the kernels before it in a captured graph to the start of its own
-  double crowding = 0.0;     // of workgroup_latency: what it grows by, in a ring, for the square of its channels
-  double loop_cycles = 0.0;  // of the unloaded time of a channel's loop, the share that follows the engine clock
+  std::array<RcclProtocolSpec, 3> protocols;              // LL, LL128, Simple
+  std::optional<std::array<RcclTunedProtocol, 3>> tuner;  // none: it takes the protocol that takes least
+  std::array<RcclCollectiveSpec, 5> collectives;          // by CollectiveKind
+  sim::Bytes workgroup_in_flight;                         // memory traffic that one workgroup keeps in flight
+  sim::Time workgroup_latency{0};  // a step of its copy loop beyond the memories: issue, fabric, flags
+  sim::Time graph_gap{0};          // from the end of the kernels before it in a captured graph to the start of its own
+  double crowding = 0.0;           // of workgroup_latency: what it grows by, in a ring, for the square of its channels
+  double loop_cycles = 0.0;        // of the unloaded time of a channel's loop, the share that follows the engine clock
 
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {
     return collectives[static_cast<std::size_t>(kind)];
