@@ -100,8 +100,8 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   return kernel;
 }
 
-// The cache is read once; its stream is what counts. Matrix units multiply tiles of it whose rows are most of them empty,
-// which costs energy.
+// The cache is read once; its stream is what counts. Matrix units multiply tiles of it whose rows are most of them
+// empty, which costs energy.
 Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const AttentionSpec& spec = *gpu.attention;
   const double bytes = (shape.read() + shape.written()).value();

@@ -17,10 +17,10 @@ struct ElementwiseSpec {
   sim::Bytes read;
   sim::Bytes written;
   sim::Flops flops;
-  int workgroups = 0;    // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
-  bool reduces = false;  // a row at a time: it is read, reduced to numbers and written, as norms do
+  int workgroups = 0;       // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
+  bool reduces = false;     // a row at a time: it is read, reduced to numbers and written, as norms do
   std::int64_t row = 4096;  // elements of one, where it reduces
-  bool strided = false;  // the place of each element is worked out, as in parts of arrays
+  bool strided = false;     // the place of each element is worked out, as in parts of arrays
 
   sim::Bytes bytes() const { return read + written; }
   auto operator<=>(const ElementwiseSpec&) const = default;

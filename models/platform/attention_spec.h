@@ -16,12 +16,12 @@ struct AttentionSpec {
   double backward_flops = 0.0;  // the same of the gradient
   // Besides where scores are dropped: random numbers, and masking.
   double dropout_flops = 0.0;
-  double dropout_backward_flops = 0.0;         // they are drawn again
-  double vector_dropout_flops = 0.0;           // the same in a format that only vector units multiply
+  double dropout_backward_flops = 0.0;  // they are drawn again
+  double vector_dropout_flops = 0.0;    // the same in a format that only vector units multiply
   double vector_dropout_backward_flops = 0.0;
-  double tile_cycles = 0.0;     // of a tile beside its steps: first loads, division by the sums, output
-  int decode_rows = 0;  // of queries in a tile against a cache, however few there are: what matrix units multiply
-  sim::Time decode_start{0};    // before and behind the stream of the cache: products, exponentials and sums in a row
+  double tile_cycles = 0.0;   // of a tile beside its steps: first loads, division by the sums, output
+  int decode_rows = 0;        // of queries in a tile against a cache, however few there are: what matrix units multiply
+  sim::Time decode_start{0};  // before and behind the stream of the cache: products, exponentials and sums in a row
   sim::Time decode_combine{0};  // where the context is split over workgroups: adding up their parts
 
   static AttentionSpec read(sim::Section section);

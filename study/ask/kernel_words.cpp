@@ -82,7 +82,8 @@ models::ElementwiseSpec named_operator(const KernelWords& asked, std::vector<sim
                                              : in_quotes(asked.elements) +
                                                    " is no number of elements: " + std::string(elements_accepted)});
   }
-  return found == nullptr ? models::ElementwiseSpec{} : kernel_of(*found, elements, asked.element, row_of(asked.elements));
+  return found == nullptr ? models::ElementwiseSpec{}
+                          : kernel_of(*found, elements, asked.element, row_of(asked.elements));
 }
 
 models::AttentionShape attention_of(const KernelWords& asked, bool has_heads, std::vector<sim::Fault>& faults) {
@@ -114,8 +115,8 @@ KernelQuestion question_in(const KernelWords& asked, const Given& given, std::ve
     fault("operator", "has bytes and operations of its own: --read, --write and --flops do not go with it");
   }
   if (asked.operator_name != attention_name) {
-    for (const std::string_view word :
-         {"batch", "tokens", "context", "heads", "kv_heads", "head_dim", "bidirectional", "gradient", "dropout", "dtype"}) {
+    for (const std::string_view word : {"batch", "tokens", "context", "heads", "kv_heads", "head_dim", "bidirectional",
+                                        "gradient", "dropout", "dtype"}) {
       if (given.contains(word)) fault(word, "is of --operator attention alone");
     }
   }

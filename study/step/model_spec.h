@@ -37,15 +37,15 @@ struct ModelSpec {
   Positions position = Positions::rotary;
   Norm norm = Norm::rms;
   Feed feed = Feed::swiglu;
-  bool causal = true;             // a token sees those before it alone
-  bool biases = false;            // of all products
-  bool qkv_biases = false;        // of the first alone
-  bool tied = false;              // the last product has the weights of the embedding
-  double dropout = 0.0;           // share of the results of each half of a layer that training leaves out
+  bool causal = true;              // a token sees those before it alone
+  bool biases = false;             // of all products
+  bool qkv_biases = false;         // of the first alone
+  bool tied = false;               // the last product has the weights of the embedding
+  double dropout = 0.0;            // share of the results of each half of a layer that training leaves out
   double attention_dropout = 0.0;  // the same of the scores of attention
-  double scored = 1.0;            // share of the tokens whose output training scores
-  std::int64_t experts = 0;       // of a layer, 0: one feed-forward half for all tokens
-  std::int64_t experts_used = 0;  // by a token
+  double scored = 1.0;             // share of the tokens whose output training scores
+  std::int64_t experts = 0;        // of a layer, 0: one feed-forward half for all tokens
+  std::int64_t experts_used = 0;   // by a token
 
   auto operator<=>(const ModelSpec&) const = default;
 

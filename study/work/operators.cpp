@@ -83,7 +83,8 @@ std::int64_t parse_elements(std::string_view text) {
 
 std::int64_t row_of(std::string_view elements) {
   const std::size_t last = elements.rfind('x');
-  return last == std::string_view::npos ? usual_row : std::max<std::int64_t>(1, parse_elements(elements.substr(last + 1)));
+  return last == std::string_view::npos ? usual_row
+                                        : std::max<std::int64_t>(1, parse_elements(elements.substr(last + 1)));
 }
 
 }  // namespace c3sim::study
