@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "sim/check.h"
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
 #include "sim/config/measurement_text.h"
@@ -51,7 +52,9 @@ double Move::size() const {
 Predictions predictions_of(std::span<const Case> cases, std::span<const Claim> claims) {
   Predictions predictions;
   for (const Case& one : cases) {
-    if (one.predicted) predictions.emplace(subject_of(one), *one.predicted);
+    if (!one.predicted) continue;
+    const auto [known, is_new] = predictions.emplace(subject_of(one), *one.predicted);
+    SIM_CHECK(is_new || known->second == *one.predicted);
   }
   for (const Claim& claim : claims) {
     if (claim.predicted.size() == 1) predictions.emplace(claim.id, claim.predicted.front());

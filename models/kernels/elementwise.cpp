@@ -13,8 +13,11 @@ constexpr int on_a_cu = 2;  // of the workgroups whose number is given
 
 CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.registers / on_a_cu, cu.waves / on_a_cu}; }
 
+// None that is shorter takes less: of rows that short several are under way for one. None is longer than the array.
 double pieces_of_row(const ElementwiseSpec& spec) {
-  return spec.reduces ? static_cast<double>(spec.row) / StreamSpec::piece_of_row : 0.0;
+  if (!spec.reduces) return 0.0;
+  const double elements = std::min(static_cast<double>(spec.row), spec.bytes().value());
+  return std::max(1.0, elements / StreamSpec::piece_of_row);
 }
 
 sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {

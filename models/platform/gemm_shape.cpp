@@ -31,7 +31,8 @@ GemmShape GemmShape::as_forward() const {
 std::string to_string(const GemmShape& shape) {
   std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
   if (shape.products > 1) extents += fmt::format("x{}", shape.products);
-  return shape.dtype == Dtype::bf16 ? extents : fmt::format("{} {}", extents, to_string(shape.dtype));
+  if (shape.dtype != Dtype::bf16) extents += fmt::format(" {}", to_string(shape.dtype));
+  return shape.layout == Layout::forward ? extents : fmt::format("{}, {}", extents, to_string(shape.layout));
 }
 
 ParsedGemmShape parse_gemm_shape(std::string_view text) {

@@ -176,6 +176,8 @@ const Words<CopyQuestion>& words_of(const CopyQuestion&) {
        "gathers them (each, of several; of one, packets written by hand)"},
       {"pull", [](auto& q) { return value_of(q.copy.pull); }, "By an engine of the GPU that it goes to", never,
        Whom::files},
+      {"host_threads", [](auto& q) { return value_of(q.copy.host_threads); },
+       "Whose instructions they are: one thread's for all GPUs, or one's for each", never, Whom::files},
       {"phases", [](auto& q) { return value_of(q.phases); },
        "Show the four phases in tables; CSV and JSON always have them", never, Whom::commands},
   };

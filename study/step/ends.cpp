@@ -34,7 +34,7 @@ void write_head(StepWriter& writer) {
                       elements_of(rows, model.hidden) * writer.element(), writer.question().tp);
   }
   writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
-                 elements_of(rows, model.hidden));
+                 elements_of(rows, model.hidden), {}, model.hidden);
   writer.gemm("head", words, model.hidden, rows);
   writer.collective("head_all_gather", models::CollectiveKind::all_gather,
                     scores * writer.question().tp * writer.element(), writer.question().tp);

@@ -23,7 +23,7 @@ constexpr std::string_view ignored =
     " torch_dtype dtype transformers_version bos_token_id eos_token_id pad_token_id "
     "sep_token_id cls_token_id unk_token_id decoder_start_token_id initializer_range initializer_factor "
     "rms_norm_eps layer_norm_eps layer_norm_epsilon layernorm_epsilon rope_theta rope_scaling rope_parameters "
-    "use_cache pretraining_tp "
+    "use_cache pretraining_tp attention_dropout attention_probs_dropout_prob "
     "classifier_dropout gradient_checkpointing summary_type summary_use_proj summary_activation "
     "summary_proj_to_labels summary_first_dropout task_specific_params id2label label2id output_router_logits "
     "router_aux_loss_coef router_jitter_noise layer_types "

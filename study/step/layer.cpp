@@ -39,7 +39,7 @@ class Forward {
   void normalise(const std::string& of) {
     const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
     if (!writer_.composes_norms()) {
-      writer_.operate(name(of), Kind::norm, norm(), elements, writer_.stream_element());
+      writer_.operate(name(of), Kind::norm, norm(), elements, writer_.stream_element(), model_.hidden);
       return;
     }
     writer_.operate(name(of + "_cast_up"), Kind::elementwise, "cast_up", elements);
@@ -129,7 +129,8 @@ class Forward {
     const double elements = elements_of(experts_of(writer_).copies, model_.hidden);
     normalise("ffn_norm");
     writer_.gemm(name("router"), model_.experts, model_.hidden, tokens_);
-    writer_.operate(name("router_choice"), Kind::softmax, "route", elements_of(tokens_, model_.experts));
+    writer_.operate(name("router_choice"), Kind::softmax, "route", elements_of(tokens_, model_.experts), {},
+                    model_.experts);
     writer_.operate(name("permute"), Kind::copy, "copy", elements);
     exchange_and_multiply();
     writer_.operate(name("unpermute"), Kind::elementwise, "add", elements);

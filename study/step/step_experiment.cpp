@@ -15,6 +15,7 @@ std::string bytes_text(sim::Bytes bytes) { return fmt::format("{:.0f} B", bytes.
 
 std::string words(const models::GemmShape& shape) {
   std::string text = fmt::format("gemm: {}x{}x{}", shape.m, shape.n, shape.k);
+  if (shape.products > 1) text += fmt::format("x{}", shape.products);
   if (shape.dtype != models::Dtype::bf16) text += fmt::format(", dtype: {}", to_string(shape.dtype));
   if (shape.layout != models::Layout::forward) text += fmt::format(", layout: {}", to_string(shape.layout));
   return text;
@@ -53,7 +54,7 @@ std::string words(const models::FusedSpec& spec) {
 }
 
 std::string words(const models::SdmaCopySpec& copy) {
-  return fmt::format("copy: {{from: gpu{}, to: gpu{}, bytes: {}, host_threads: per_gpu}}", copy.from, copy.to,
+  return fmt::format("copy: {{from: {}, to: {}, bytes: {}, host_threads: per_gpu}}", copy.from, copy.to,
                      bytes_text(copy.bytes));
 }
 

@@ -55,7 +55,7 @@ void StepWriter::attention(const std::string& name, bool backward) {
 }
 
 void StepWriter::operate(const std::string& name, Kind kind, const std::string& operation, double elements,
-                         std::optional<sim::Bytes> element) {
+                         std::optional<sim::Bytes> element, std::int64_t row) {
   const ElementwiseOperator* const found = find_operator(operators_, operation);
   if (found == nullptr) {
     throw sim::ConfigError(
@@ -63,8 +63,7 @@ void StepWriter::operate(const std::string& name, Kind kind, const std::string& 
           "has no operator '" + operation + "', which steps need" + operator_hint(operators_, operation)}});
   }
   const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
-  models::ElementwiseSpec spec =
-      kernel_of(*found, count, element.value_or(this->element()), kind == Kind::norm ? model().hidden : usual_row);
+  models::ElementwiseSpec spec = kernel_of(*found, count, element.value_or(this->element()), row);
   spec.strided = spec.strided && tokens() > 1;  // a part of a single row lies in one piece
   add(name, kind, spec);
 }

@@ -66,9 +66,10 @@ class StepWriter {
   // Of a sequence that GPUs share out each has a part near its start and one near its end, which together see as much
   // as any two such parts: two kernels.
   void attention(const std::string& name, bool backward);
-  // An operator of configs/operators.yaml; `element`: of its arrays, that of the question unless given.
+  // An operator of configs/operators.yaml; `element`: of its arrays, that of the question unless given; `row`: elements
+  // of those that it reduces.
   void operate(const std::string& name, Kind kind, const std::string& operation, double elements,
-               std::optional<sim::Bytes> element = {});
+               std::optional<sim::Bytes> element = {}, std::int64_t row = usual_row);
   // Over so many GPUs, bytes of one GPU's whole array; nothing for one GPU.
   void collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
                   const std::string& stream = compute_stream);

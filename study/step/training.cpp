@@ -87,7 +87,8 @@ class Backward {
       }
       writer_.operate(of + "_cast_down", Kind::copy, "cast_down", stream_elements());
     } else {
-      writer_.operate(of + "_gradient", Kind::norm, "norm_backward", stream_elements(), writer_.stream_element());
+      writer_.operate(of + "_gradient", Kind::norm, "norm_backward", stream_elements(), writer_.stream_element(),
+                      model_.hidden);
       writer_.operate(of + "_weight_gradient", Kind::elementwise, "norm_weights", stream_elements(),
                       writer_.stream_element());
     }
@@ -123,7 +124,8 @@ class Backward {
     product("up", writer_.share(model_.first_ffn()), model_.hidden, experts.tokens, experts.busy);
     exchange("dispatch_gradient");
     writer_.operate("permute_gradient", Kind::elementwise, "add", elements);
-    writer_.operate("router_choice_gradient", Kind::softmax, "route", elements_of(tokens_, model_.experts));
+    writer_.operate("router_choice_gradient", Kind::softmax, "route", elements_of(tokens_, model_.experts), {},
+                      model_.experts);
     product("router", model_.experts, model_.hidden, tokens_);
   }
 

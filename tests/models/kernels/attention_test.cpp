@@ -27,7 +27,7 @@ PlatformSpec with_attention() {
   spec.score_flops = 10.0;
   spec.backward_flops = 30.0;
   spec.tile_cycles = tile_cycles;
-  spec.decode_rows = 16;
+  spec.decode_rows = 4;
   spec.decode_start = 3_us;
   spec.decode_combine = 2_us;
   return platform;
@@ -97,6 +97,13 @@ AttentionShape decode(std::int64_t batch, std::int64_t kv_heads) {
 TEST(Attention, OfOneQueryIsTheStreamOfItsCache) {
   EXPECT_NEAR(microseconds(decode(8, 8)), 2048.0 + 3.0, 0.2);
   EXPECT_NEAR(microseconds(decode(1, 1)), 32.0 + 3.0 + 2.0, 0.1);
+}
+
+// Tiles of 64 rows, of which one counts: 64 operations for each of 1.6384e9 bytes, 500 a cycle on each of 8 CUs.
+TEST(Attention, OfOneQueryMultipliesTilesInWhole) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.attention->decode_rows = 64;
+  EXPECT_NEAR(microseconds(decode(8, 8), platform), as_us(64.0 * 1.6384e9 / (500.0 * 8)) + 3.0, 3.0);
 }
 
 // Grouped heads share keys and values: as many bytes whatever the number of queries' heads.

@@ -72,7 +72,7 @@ TEST(Elementwise, IsBoundByWhatFewWorkgroupsHaveUnderWay) {
   EXPECT_NEAR(alone_us(32), 25.0, 1.1) << "and a dispatch more";
 }
 
-// A row of 2048 elements takes two times 3 us from its first to its last, of 512 half of that; of a CU 2500 bytes are
+// A row of 2048 elements takes two times 3 us from its first to its last, one of 512 no less than one of 1024; of a CU 2500 bytes are
 // under way for every 1024 elements, so that 5e6 bytes on each are 1000 rounds of rows of 2048.
 TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
   PlatformSpec platform = round_platform();
@@ -84,8 +84,9 @@ TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
     spec.row = row;
     return microseconds(platform, spec) - around_us;
   };
-  EXPECT_NEAR(of_rows_us(8.0, 2048), 6.0, 1e-2);
-  EXPECT_NEAR(of_rows_us(8.0, 512), 1.5, 1e-2);
+  EXPECT_NEAR(of_rows_us(4096.0, 2048), 6.0, 1e-2);
+  EXPECT_NEAR(of_rows_us(4096.0, 512), 3.0, 1e-2);
+  EXPECT_NEAR(of_rows_us(2048.0, 1 << 20), 6.0, 1e-2) << "no longer than the array";
   EXPECT_NEAR(of_rows_us(platform.gpu.cus() * 5e6, 2048), 6000.0, 1.0);
 }
 

@@ -327,6 +327,11 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   pipeline.batch = 2;
   StepQuestion stages_of_two = pipeline;
   stages_of_two.tp = 2;
+  StepQuestion by_engines = pipeline;
+  by_engines.collectives = models::Backend::sdma;
+  StepQuestion experts = prefill_of("mixtral-8x7b", 1, 512);
+  experts.layers = 2;
+  experts.ep = 4;
   StepQuestion in_pieces = prefill_of("llama3-8b", 2, 2048);
   in_pieces.tp = 8;
   in_pieces.pieces = 2;
@@ -340,7 +345,8 @@ TEST(Step, AsAnExperimentTakesAsLong) {
     return one;
   };
   for (const StepQuestion& question :
-       {with(decode, true), with(decode, false), with(pipeline, true), with(stages_of_two, true), with(in_pieces, true),
+       {with(decode, true), with(decode, false), with(pipeline, true), with(stages_of_two, true), with(by_engines, true),
+        with(experts, true), with(in_pieces, true),
         with(chosen, true), with(fused_prefill(8, 2048), true), with(fused_prefill(4, 2048), false),
         training_of("llama3-8b", 2, 512)}) {
     const double step = us(ask(platform.spec, question, operators).time);
