@@ -43,6 +43,7 @@ Value prelaunch_of(std::vector<bool>& prelaunch) {
 Value chosen_of(CollectiveCarriers& chosen) {
   const auto read = [&chosen](const Reading& in) {
     chosen.clear();
+    if (in.text.empty()) return;  // none
     for (const std::string_view part : split(in.text, ',')) {
       const std::size_t equals = part.find('=');
       if (equals == 0 || equals == std::string_view::npos) {

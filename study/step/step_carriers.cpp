@@ -15,12 +15,12 @@ namespace c3sim::study {
 namespace {
 
 // What it waits for in its layer, or else what is before it on its stream.
-std::string awaited_by(const StepOperation& one, const std::vector<StepOperation>& before) {
+std::string awaited_by(const StepOperation& one, std::span<const StepOperation> before) {
   for (const Wait& wait : one.after) {
     if (wait.shift == 0) return std::string(collective_name(wait.on));
   }
-  for (auto other = before.rbegin(); other != before.rend(); ++other) {
-    if (other->stream == one.stream) return std::string(collective_name(other->name));
+  for (std::size_t place = before.size(); place-- > 0;) {
+    if (before[place].stream == one.stream) return std::string(collective_name(before[place].name));
   }
   return {};
 }
@@ -31,18 +31,17 @@ std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks) {
   std::vector<StepCollective> collectives;
   for (const StepBlock& block : blocks) {
     const std::size_t of_others = collectives.size();
-    std::vector<StepOperation> before;
-    for (const StepOperation& one : block.operations) {
-      if (const auto* const spec = std::get_if<models::CollectiveSpec>(&one.work)) {
-        const std::string name(collective_name(one.name));
-        const auto known = std::ranges::find(collectives, name, &StepCollective::name);
-        if (known == collectives.end()) {
-          collectives.push_back({name, {*spec}, one.stream, awaited_by(one, before)});
-        } else if (static_cast<std::size_t>(known - collectives.begin()) >= of_others) {
-          known->parts.push_back(*spec);
-        }
+    for (std::size_t place = 0; place < block.operations.size(); ++place) {
+      const StepOperation& one = block.operations[place];
+      const auto* const spec = std::get_if<models::CollectiveSpec>(&one.work);
+      if (spec == nullptr) continue;
+      const std::string name(collective_name(one.name));
+      const auto known = std::ranges::find(collectives, name, &StepCollective::name);
+      if (known == collectives.end()) {
+        collectives.push_back({name, {*spec}, one.stream, awaited_by(one, std::span(block.operations).first(place))});
+      } else if (static_cast<std::size_t>(known - collectives.begin()) >= of_others) {
+        known->parts.push_back(*spec);
       }
-      before.push_back(one);
     }
   }
   return collectives;

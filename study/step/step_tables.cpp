@@ -13,6 +13,7 @@
 #include "study/report/experiment_charts.h"
 #include "study/report/table_of.h"
 #include "study/step/step.h"
+#include "study/step/step_writer.h"
 
 namespace c3sim::study {
 
@@ -130,7 +131,7 @@ TimelineChart timeline_of(const StepResult& result, const models::PlatformSpec& 
 }
 
 // Who carries which collectives, in words: of a kind, or, where these differ, one by one.
-std::string carriers_of(const StepResult& result) {
+std::string carriers_of(const StepResult& result, const models::SdmaSpec& engines) {
   std::vector<std::string> words;
   for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all}) {
     if (result.time_of(kind) == sim::Time(0)) continue;
@@ -143,7 +144,7 @@ std::string carriers_of(const StepResult& result) {
     for (const auto& [name, share] : result.operations) {
       if (share.kind != kind) continue;
       const std::string collective(collective_name(name));
-      carriers[collective] = to_string(result.question.carrier_of(collective, *collective_of(kind)));
+      carriers[collective] = to_string(carrier_in(result.question, collective, *collective_of(kind), engines));
       different.insert(carriers[collective]);
     }
     if (different.size() == 1) {
@@ -166,7 +167,7 @@ Results to_tables(const StepResult& result, const models::PlatformSpec& platform
   results.charts.push_back(timeline_of(result, platform));
   results.title = fmt::format("A step of {}: {}", result.question.model.name, to_string(result.question.phase));
   results.notes.push_back(fmt::format("Of one GPU: {}.", to_string(result.memory)));
-  if (std::string carriers = carriers_of(result); !carriers.empty()) {
+  if (std::string carriers = carriers_of(result, platform.gpu.sdma); !carriers.empty()) {
     results.notes.push_back(fmt::format("Between GPUs: {}.", carriers));
   }
   results.notes.emplace_back(

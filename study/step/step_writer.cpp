@@ -68,17 +68,26 @@ void StepWriter::operate(const std::string& name, Kind kind, const std::string& 
   add(name, kind, spec);
 }
 
+CollectiveCarrier carrier_in(const StepQuestion& question, std::string_view collective, models::CollectiveKind kind,
+                             const models::SdmaSpec& engines) {
+  CollectiveCarrier carrier = question.carrier_of(collective, kind);
+  models::CollectiveSpec spec;
+  spec.kind = kind;
+  spec.backend = carrier.backend;
+  if (!carrier.channels && models::kernel_part(spec, engines)) carrier.channels = question.channels;
+  return carrier;
+}
+
 void StepWriter::collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
                             const std::string& stream) {
   if (gpus == 1) return;
   models::CollectiveSpec spec;
   spec.kind = kind;
-  const CollectiveCarrier carrier = question_.carrier_of(collective_name(name), kind);
+  const CollectiveCarrier carrier = carrier_in(question_, collective_name(name), kind, platform_.gpu.sdma);
   spec.backend = carrier.backend;
   spec.bytes = bytes;
   spec.gpus = gpus;
   spec.channels = carrier.channels;
-  if (!spec.channels && models::kernel_part(spec, platform_.gpu.sdma)) spec.channels = question_.channels;
   if (models::by_kernels(spec.backend)) {
     spec.graph = question_.graph;
   } else {

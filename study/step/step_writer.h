@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,10 @@ inline constexpr auto compute_stream = "compute";
 inline double elements_of(std::int64_t rows, std::int64_t columns) {
   return static_cast<double>(rows) * static_cast<double>(columns);
 }
+
+// What carries a collective of that name, with the channels that kernels of all are given where it has none of its own.
+CollectiveCarrier carrier_in(const StepQuestion& question, std::string_view collective, models::CollectiveKind kind,
+                             const models::SdmaSpec& engines);
 
 class StepWriter {
  public:

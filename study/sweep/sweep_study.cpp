@@ -79,7 +79,7 @@ void check_values(sim::Section& section, const SweepAxis& axis, Platforms& platf
     const AxisValue& value = values[i];
     std::string fault = why_not(value, platforms, question);
     if (fault.empty() || fault == told) continue;
-    section.fault(key_of(section), fmt::format("{}: {}", value.label, fault));
+    section.fault(key_of(section), fmt::format("{}: {}", value.label.empty() ? "''" : value.label, fault));
     told = std::move(fault);
   }
 }

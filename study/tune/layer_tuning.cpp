@@ -145,10 +145,17 @@ StepQuestion plainly(StepQuestion question, std::span<const StepCollective> coll
   return question;
 }
 
+LayerRuleWays ways_by(models::Backend backend, const LayerRuleWays& ways) {
+  LayerRuleWays by_it;
+  std::ranges::copy_if(ways, std::back_inserter(by_it),
+                       [&](const LayerRuleWay& way) { return way.question.collectives == backend; });
+  return by_it;
+}
+
 std::vector<std::pair<std::string, LayerRuleWays>> rules_for(const StepQuestion& tuned) {
   const LayerRuleWays by_one = ways_by_one(tuned);
-  const LayerRuleWays by_rccl(by_one.begin(), by_one.begin() + 1);
-  const LayerRuleWays by_engines(by_one.begin() + 1, by_one.begin() + 3);
+  const LayerRuleWays by_rccl = ways_by(models::Backend::rccl, by_one);
+  const LayerRuleWays by_engines = ways_by(models::Backend::sdma, by_one);
   LayerRuleWay usual{"tuned", tuned};
   for (auto& [name, carrier] : usual.question.chosen) carrier.channels.reset();
   std::vector<std::pair<std::string, LayerRuleWays>> rules{{"all by rccl", by_rccl},
@@ -180,7 +187,8 @@ std::vector<LayerRule> losses_of_rules(const StepQuestion& tuned, sim::Time time
     const std::vector<double> times = timetable.times(questions);
     const auto fastest = std::ranges::min_element(times);
     if (*fastest == impossible_time) continue;
-    const double regret = *fastest / best - 1.0;
+    // Few layers tell steps apart no better than that some rule may seem the faster.
+    const double regret = std::max(0.0, *fastest / best - 1.0);
     const sim::Seconds time = (1.0 + regret) * sim::to_seconds(time_of_tuned);
     rules.push_back({name, ways[static_cast<std::size_t>(fastest - times.begin())].choice, sim::to_time(time), regret});
   }

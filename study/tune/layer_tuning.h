@@ -34,9 +34,9 @@ struct TunedCollective {
 // A rule for all collectives at once, and what it loses against the choice of each.
 struct LayerRule {
   std::string name;
-  std::string choice;  // "sdma, prelaunched"
-  sim::Time time{0};
-  double regret = 0.0;  // share of the time of the tuned step
+  std::string choice;   // "sdma, prelaunched"
+  sim::Time time{0};    // so much longer than the tuned step
+  double regret = 0.0;  // share of the time of the tuned step, of few layers; 0 where the rule does not lose
 };
 
 struct LayerTuning {

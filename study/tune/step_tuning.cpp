@@ -80,16 +80,17 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
   const bool communicates = split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.dp > 1 && split.trains()) ||
                             split.shard == Shard::full;
   if (!communicates) return {{"none", split}};
+  const bool only_sends = split.stage_gpus() == 1;  // stages of one GPU: by kernels or engines, as they compute
   for (const auto& [name, carrier] : sim::choices_of<Carrier>()) {
     if (carrier.fuses) continue;  // what no machine of today has is nothing to choose
     const bool sends = carrier == models::Backend::rccl || carrier == models::Backend::sdma;
-    if (split.pp > 1 && !sends) continue;
+    if (only_sends && !sends) continue;
     StepQuestion way = split;
     way.collectives = carrier;
     way.prelaunch = false;
     if (carrier.backend && carrier != models::Backend::sdma) way.variant = models::SdmaVariant::pcpy;
     ways.emplace_back(name, way);
-    if (carrier != models::Backend::sdma || split.pp > 1) continue;
+    if (carrier != models::Backend::sdma || only_sends) continue;
     way.prelaunch = true;
     ways.emplace_back("sdma, prelaunched", way);
   }

@@ -47,8 +47,10 @@ TEST(StepCommand, RefusesWhatDoesNotFitInNumbers) {
 TEST(StepCommand, ReadsWhatCarriesEachCollective) {
   EXPECT_THAT(out_of(with(decode, {"--tp", "8", "--chosen", "out_all_reduce=two_shot/16,down_all_reduce=sdma"})),
               HasSubstr("Between GPUs: down_all_reduce by sdma, out_all_reduce by two_shot/16."));
-  EXPECT_THAT(out_of(with(decode, {"--tp", "8", "--channels", "8"})), HasSubstr("Between GPUs: all_reduce by rccl."));
+  EXPECT_THAT(out_of(with(decode, {"--tp", "8", "--channels", "8"})), HasSubstr("Between GPUs: all_reduce by rccl/8."));
 }
+
+TEST(StepCommand, ChoosesNoneByNothing) { EXPECT_EQ(out_of(with(decode, {"--chosen", ""})), out_of(decode)); }
 
 TEST(StepCommand, SaysWhatIsWrongWithWhatWasChosen) {
   EXPECT_THAT(fault_of(with(decode, {"--tp", "8", "--chosen", "out_all_reduce,=sdma,a=nccl,b=rccl/0,c=sdma,c=rccl"})),

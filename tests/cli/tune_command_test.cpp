@@ -137,8 +137,10 @@ TEST_F(TuneCommandTest, NamesACarrierForEachCollectiveOfAStep) {
 }
 
 TEST_F(TuneCommandTest, RefusesWhatItCannotTune) {
-  expect_fault({"--step", "--model", "llama3-8b", "--phase", "decode", "--chosen", "out_all_reduce=sdma"},
-               "--chosen: is what --step names");
+  for (const char* const tuned : {"--chosen", "--channels", "--pieces", "--ffn-pieces"}) {
+    expect_fault({"--step", "--model", "llama3-8b", "--phase", "prefill", tuned, "2"},
+                 "'" + std::string(tuned) + "' is no option of tune");
+  }
   expect_fault({}, "there is nothing to tune: a file, or --gemm and --collective, are needed");
   expect_fault({"--gemm", "8192x8192", "--collective", "all_gather", "--bytes", "1MiB"}, "--gemm: ");
   expect_fault({"--gemm", "8192x8192x8192", "--collective", "all_gather"}, "sizes of the arrays beside the GEMMs");

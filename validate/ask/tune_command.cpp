@@ -199,9 +199,12 @@ study::Results answer_on(study::Request& request, study::TuningQuestion question
   return request.finish(platform, std::move(results));
 }
 
-// The options of c3sim step; none of them is needed where no step is asked for.
+// The options of c3sim step but for what is tuned; none of them is needed where no step is asked for.
 std::vector<study::Option> step_options() {
   std::vector<study::Option> options = study::options_of<study::StepWords>();
+  std::erase_if(options, [](const study::Option& option) {
+    return std::ranges::count(std::array{"chosen", "channels", "pieces", "ffn_pieces"}, option.name) > 0;
+  });
   for (study::Option& option : options) {
     option.required = false;
     option.help = "--step: " + option.help;
@@ -214,11 +217,6 @@ study::Results answer_step(study::Request& request) {
   const study::Platform platform = request.platform(arguments);
   for (const char* const needed : {"model", "phase"}) {
     if (!request.says(needed)) arguments.fault(fmt::format("--{}", needed), "is missing: --step asks for a step of it");
-  }
-  for (const char* const tuned : {"chosen", "channels", "ffn_pieces"}) {
-    if (request.says(tuned)) {
-      arguments.fault(study::Option{tuned, {}, {}}.typed(), "is what --step names: it is tuned, not asked for");
-    }
   }
   const study::StepQuestion question = study::read_step(request, arguments);
   const int jobs = request.jobs(arguments);

@@ -131,6 +131,36 @@ objectives: [{minimize: time_us}]
   EXPECT_EQ(results.tables[0].table.rows().size(), 3u);
 }
 
+// No text is no choice, as on the command line; of a word that needs one it is a fault, in quotes.
+TEST(SweepStudy, WhatIsChosenMayBeNothing) {
+  const std::string study = R"(name: steps
+about: Which?
+ask: step
+axes:
+  - {of: model, value: llama3-8b}
+  - {of: phase, value: decode}
+  - {of: layers, value: 1}
+  - {of: context, value: 1024}
+  - {of: graph, value: yes}
+  - {of: tp, values: [8, 4]}
+  - {of: chosen, values: ["", out_all_reduce=sdma]}
+objectives: [{minimize: time_us}]
+)";
+  Read asked;
+  read(asked, study);
+  StepQuestion question;
+  question.model = read_model("llama3-8b", folders);
+  question.layers = 1;
+  question.context = 1024;
+  question.graph = true;
+  question.tp = 8;
+  const StepResult plain = ask(mi300x().spec, question, read_operators(folders));
+  EXPECT_EQ(column_of(results_of(asked, 1).tables[0].table, "time_us")[0], Cell(sim::to_microseconds(plain.time)));
+  std::string without = study;
+  without.replace(without.find("[8, 4]"), 6, "[8, \"\"]");
+  EXPECT_THAT(fault_of_study(without), HasSubstr("axes[5].values: '': "));
+}
+
 // A kernel that streams, on some CUs and on all; what no kernel is said by is a fault of the point.
 TEST(SweepStudy, AKernelIsAskedByItsOptions) {
   const std::string text =

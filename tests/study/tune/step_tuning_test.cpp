@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "sim/config/config_error.h"
 #include "study/ask/words.h"
@@ -62,8 +63,8 @@ TEST(StepTuning, FullNamesPiecesOfAPrefill) {
   EXPECT_EQ(std::ranges::count(tuning.choices, "sdma, prelaunched, in 4 pieces", &StepChoice::collectives), 1);
 }
 
-// Stages have no pieces: without pieces for two stages of two GPUs, each by kernels and by engines; auto, with and
-// without commands queued beforehand and the other carriers are of steps without stages.
+// Stages have no pieces; two GPUs of one share out products, so that all that carries collectives carries theirs: four
+// carriers, engines also with commands queued beforehand, and auto.
 TEST(StepTuning, FullHasNoPiecesOfStages) {
   StepQuestion question = decode_on_two();
   question.phase = Phase::prefill;
@@ -73,7 +74,13 @@ TEST(StepTuning, FullHasNoPiecesOfStages) {
   question.micro = 2;
   question.pieces = 2;
   const StepTuning tuning = tuned(question);
-  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2, pp 2", &StepChoice::split), 2);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2, pp 2", &StepChoice::split), 6);
+  const auto own = std::ranges::find(tuning.rules, "tp 2, pp 2, by the best carrier", &StepRule::name);
+  ASSERT_NE(own, tuning.rules.end());
+  StepQuestion by_one_shot = tuning.choices[own->choice].result.question;
+  by_one_shot.collectives = models::Backend::one_shot;
+  by_one_shot.prelaunch = false;
+  EXPECT_LE(tuning.choices[own->choice].result.time, ask(mi300x().spec, by_one_shot, read_operators(folders)).time);
 }
 
 StepQuestion sharded_on_two() {
@@ -105,11 +112,33 @@ TEST(StepTuning, NamesACarrierForEachCollective) {
   }
   EXPECT_THAT(names, ::testing::ElementsAre("gather", "backward_gather", "reduce_gradients"));
   ASSERT_EQ(tuning.rules.size(), 4u);
-  for (const LayerRule& rule : tuning.rules) EXPECT_GE(rule.regret, -1e-3) << rule.name;
+  for (const models::Backend backend : {models::Backend::rccl, models::Backend::sdma}) {
+    StepQuestion by_one = question;
+    by_one.collectives = backend;
+    const sim::Seconds time = sim::to_seconds(ask(mi300x().spec, by_one, operators).time);
+    EXPECT_GE(time, (1.0 - 1e-3) * sim::to_seconds(tuning.result.time)) << to_string(backend);
+  }
   EXPECT_GT(tuning.rules.front().regret, 0.0);  // gathers by RCCL take CUs of products, engines none
 }
 
-// By the words that the command has, and nothing else.
+// What a command line without quotes says.
+Given given_in(const std::string& command) {
+  Given given;
+  std::istringstream words(command);
+  std::string name;
+  for (std::string word; words >> word;) {
+    if (word.starts_with("--")) {
+      name = word.substr(2);
+      std::ranges::replace(name, '-', '_');
+      given[name] = {std::string(yes)};
+    } else if (!name.empty()) {
+      given[name] = {word};
+    }
+  }
+  return given;
+}
+
+// What reads the command gets the step, by the words that it has and nothing else.
 TEST(StepTuning, SaysHowATunedStepIsAskedForAgain) {
   const StepQuestion question = decode_on_two();
   const StepTuning tuning = tuned(question);
@@ -118,33 +147,48 @@ TEST(StepTuning, SaysHowATunedStepIsAskedForAgain) {
   const auto table = std::ranges::find(results.tables, "tuned", &NamedTable::key);
   ASSERT_NE(table, results.tables.end());
   for (std::size_t row = 0; row < tuning.layers.size(); ++row) {
-    StepWords words{tuning.layers[row].result.question, "llama3-8b"};
     const std::string command = std::get<std::string>(table->table.rows()[row].back());
-    EXPECT_EQ(command, "c3sim " + command_line("step", options_of<StepWords>(), spelled(words)));
+    EXPECT_TRUE(command.starts_with("c3sim step ")) << command;
     StepWords read;
     Arguments arguments;
-    read_words(read, spelled(words), arguments, nullptr);
+    read_words(read, given_in(command), arguments, nullptr);
     EXPECT_TRUE(arguments.faults().empty());
+    EXPECT_EQ(read.model_name, "llama3-8b");
     read.model = question.model;
     EXPECT_EQ(static_cast<const StepQuestion&>(read), tuning.layers[row].result.question);
   }
 }
 
-// Each half of a layer has its pieces: both have some, or none has.
+// Collectives of both halves move as much, but products of the feed-forward half take several times as long: cut into
+// as many pieces as hide the collectives of the attention half, they lose more than they hide. As many in each are
+// slower, however many.
 TEST(StepTuning, FullTunesThePiecesOfEachHalf) {
   StepQuestion question = decode_on_two();
+  question.model = read_model("llama3-70b", folders);
   question.phase = Phase::prefill;
   question.batch = 1;
   question.context = 0;
-  question.tokens = 2048;
+  question.tokens = 4096;
   question.tp = 8;
-  question.pieces = 1;
+  question.pieces = 2;
   question.collectives = models::Backend::sdma;
+  question.prelaunch = true;
   const std::vector<ElementwiseOperator> operators = read_operators(folders);
   const StepResult start = ask(mi300x().spec, question, operators);
   const LayerTuning tuning = tune_layer(mi300x().spec, start, "tp 8", operators);
-  EXPECT_LE(tuning.result.time, start.time);
-  EXPECT_TRUE(tuning.result.question.pieces.has_value());
+  EXPECT_LT(tuning.result.time, start.time);
+  const StepQuestion& tuned = tuning.result.question;
+  ASSERT_TRUE(tuned.pieces && tuned.ffn_pieces);
+  EXPECT_GT(*tuned.pieces, *tuned.ffn_pieces);
+  for (const int pieces : {1, 2, 4, 8}) {
+    StepQuestion alike = tuned;
+    alike.pieces = pieces;
+    alike.ffn_pieces.reset();
+    EXPECT_GT(ask(mi300x().spec, alike, operators).time, tuning.result.time) << pieces;
+  }
+  const auto rule = std::ranges::find(tuning.rules, "tuned carriers, as many pieces in each half", &LayerRule::name);
+  ASSERT_NE(rule, tuning.rules.end());
+  EXPECT_GT(rule->regret, 0.0);
   EXPECT_EQ(std::ranges::count(tuning.rules, "all-reduces behind whole products, by rccl", &LayerRule::name), 1);
 }
 
