@@ -125,7 +125,7 @@ class Backward {
     exchange("dispatch_gradient");
     writer_.operate("permute_gradient", Kind::elementwise, "add", elements);
     writer_.operate("router_choice_gradient", Kind::softmax, "route", elements_of(tokens_, model_.experts), {},
-                      model_.experts);
+                    model_.experts);
     product("router", model_.experts, model_.hidden, tokens_);
   }
 

@@ -81,7 +81,8 @@ PlatformSpec in_chunks(sim::Bytes chunk) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_latency = 2_us;
   platform.rccl.workgroup_in_flight = sim::Bytes(1e6);
-  for (const std::size_t other : {0, 1}) platform.rccl.protocols[other].link_efficiency = 0.01;
+  for (const std::size_t other : {std::size_t{0}, std::size_t{1}})
+    platform.rccl.protocols[other].link_efficiency = 0.01;
   for (RcclCollectiveSpec& collective : platform.rccl.collectives) {
     collective.chunk = chunk;
     collective.last_loop_bytes = 2.0;

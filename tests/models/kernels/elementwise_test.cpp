@@ -72,8 +72,8 @@ TEST(Elementwise, IsBoundByWhatFewWorkgroupsHaveUnderWay) {
   EXPECT_NEAR(alone_us(32), 25.0, 1.1) << "and a dispatch more";
 }
 
-// A row of 2048 elements takes two times 3 us from its first to its last, one of 512 no less than one of 1024; of a CU 2500 bytes are
-// under way for every 1024 elements, so that 5e6 bytes on each are 1000 rounds of rows of 2048.
+// A row of 2048 elements takes two times 3 us from its first to its last, one of 512 no less than one of 1024; of a CU
+// 2500 bytes are under way for every 1024 elements, so that 5e6 bytes on each are 1000 rounds of rows of 2048.
 TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
   PlatformSpec platform = round_platform();
   platform.gpu.streams.reduction = sim::to_time(sim::Seconds(3e-6));

@@ -345,10 +345,9 @@ TEST(Step, AsAnExperimentTakesAsLong) {
     return one;
   };
   for (const StepQuestion& question :
-       {with(decode, true), with(decode, false), with(pipeline, true), with(stages_of_two, true), with(by_engines, true),
-        with(experts, true), with(in_pieces, true),
-        with(chosen, true), with(fused_prefill(8, 2048), true), with(fused_prefill(4, 2048), false),
-        training_of("llama3-8b", 2, 512)}) {
+       {with(decode, true), with(decode, false), with(pipeline, true), with(stages_of_two, true),
+        with(by_engines, true), with(experts, true), with(in_pieces, true), with(chosen, true),
+        with(fused_prefill(8, 2048), true), with(fused_prefill(4, 2048), false), training_of("llama3-8b", 2, 512)}) {
     const double step = us(ask(platform.spec, question, operators).time);
     sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
     const ExperimentMachine machine = read_machine(config);
