@@ -25,6 +25,12 @@ TEST_F(TestbedTest, TheSameQuestionIsSimulatedOnceWhateverItsName) {
   EXPECT_EQ(testbed_.alone(copy), first.makespan());
 }
 
+TEST_F(TestbedTest, WarnsOfWhatIsCounted) {
+  EXPECT_THAT(testbed_.warnings(), IsEmpty());
+  testbed_.count({.operations = {}, .unsettled = 3});
+  EXPECT_THAT(testbed_.warnings(), testing::ElementsAre(HasSubstr("at 3 instants")));
+}
+
 TEST_F(TestbedTest, AnotherMaskIsAnotherQuestion) {
   EXPECT_NE(testbed_.alone(gemm_4096), testbed_.alone(gemm_4096, {0, 19}));
 }
