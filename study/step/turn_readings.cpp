@@ -213,7 +213,7 @@ TurnKey key_of(int stage, const std::optional<Turn>& turn) {
 }
 
 sim::Time TurnReadings::lost_by_turn(sim::Time beside_sends) const { return share_of(turn_slope, beside_sends); }
-sim::Time TurnReadings::send_beside(sim::Time turns) const { return send + share_of(send_slope, turns); }
+sim::Time TurnReadings::send_beside(sim::Time its_turns) const { return send + share_of(send_slope, its_turns); }
 
 TurnReadings read_turns(const SeenPipeline& run) { return TurnReader(run).read(); }
 

@@ -54,7 +54,7 @@ struct TurnReadings {
   double send_slope = 0.0;                       // the same of a send and the turns of either stage
 
   sim::Time lost_by_turn(sim::Time beside_sends) const;
-  sim::Time send_beside(sim::Time turns) const;
+  sim::Time send_beside(sim::Time its_turns) const;
 };
 TurnReadings read_turns(const SeenPipeline& run);
 

@@ -27,7 +27,9 @@ TEST_F(TestbedTest, TheSameQuestionIsSimulatedOnceWhateverItsName) {
 
 TEST_F(TestbedTest, WarnsOfWhatIsCounted) {
   EXPECT_THAT(testbed_.warnings(), IsEmpty());
-  testbed_.count({.operations = {}, .unsettled = 3});
+  Timeline watched;
+  watched.unsettled = 3;
+  testbed_.count(watched);
   EXPECT_THAT(testbed_.warnings(), testing::ElementsAre(HasSubstr("at 3 instants")));
 }
 
