@@ -126,9 +126,13 @@ const Timeline& Testbed::run(const Schedule& schedule, Between between) {
   const auto known = timelines_.find(question);
   if (known != timelines_.end()) return known->second;
   const Timeline timeline = with_factors(schedule, play(schedule, between));
+  count(timeline);
+  return timelines_.emplace(std::move(question), timeline).first->second;
+}
+
+void Testbed::count(const Timeline& timeline) {
   unsettled_ += timeline.unsettled;
   if (!timeline.clock_settled) ++unsettled_clocks_;
-  return timelines_.emplace(std::move(question), timeline).first->second;
 }
 
 std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) {

@@ -79,6 +79,9 @@ class Testbed {
   // The protocol by which the library's kernels do a collective alone: one of models::rccl_protocol_names.
   std::string_view protocol_of(const models::CollectiveSpec& collective);
 
+  // Has warnings tell of a run that was watched, or played elsewhere.
+  void count(const Timeline& timeline);
+
   // What whoever reads the answers should know of the runs so far.
   std::vector<std::string> warnings() const;
 

@@ -143,6 +143,7 @@ class StepRun {
     PowerMeter meter;
     const Timeline metered =
         testbed.watch(played.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+    if (known == nullptr) testbed.count(metered);
     StepTotals seen = tell(played, known != nullptr ? *known : metered, testbed.platform(), question);
     const sim::Seconds time(seen.time);
     seen.time -= sim::to_seconds(question.pause).value();
@@ -198,8 +199,10 @@ StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, const St
   const auto times = [&](const std::vector<StepQuestion>& questions) {
     std::vector<double> seconds;
     for (const StepQuestion& one : questions) {
-      const StepQuestion tried = has_turns(one) ? few_of_pipeline(one) : one;
-      seconds.push_back(seconds_or_never([&] { return StepRun(platform, tried, operators).time(few); }));
+      seconds.push_back(seconds_or_never([&] {
+        StepRun run(platform, one, operators);
+        return has_turns(one) ? run.about() : run.time(few);
+      }));
     }
     return seconds;
   };

@@ -60,8 +60,8 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
                std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {},
                std::int64_t simulated = simulated_layers);
 
-// About as many seconds, for comparisons: of the first micro-batches alone, and of few layers where more would have to
-// be simulated until they repeat. Infinite where the step cannot be done.
+// About as many seconds, for comparisons: of few layers where more would have to be simulated until they repeat.
+// Infinite where the step cannot be done.
 double about(const models::PlatformSpec& platform, const StepQuestion& question,
              std::span<const ElementwiseOperator> operators);
 

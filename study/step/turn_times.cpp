@@ -115,4 +115,10 @@ sim::Time beside(const Stretch& one, const std::vector<Stretch>& others) {
   return time;
 }
 
+sim::Time beside_send(const TimedStages& stages, std::size_t stage, const TimedTurn& sender) {
+  const std::size_t other = sender.turn->forward ? stage + 1 : stage - 1;
+  const sim::Time both = beside(sender.sent, turns_of(stages, stage)) + beside(sender.sent, turns_of(stages, other));
+  return std::min(both, sender.sent.length());
+}
+
 }  // namespace c3sim::study

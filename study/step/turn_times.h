@@ -55,5 +55,7 @@ std::vector<Stretch> sends_of(const TimedStages& stages, std::size_t stage);
 std::vector<Stretch> turns_of(const TimedStages& stages, std::size_t stage);
 // For how long they are under way beside one, each for itself.
 sim::Time beside(const Stretch& one, const std::vector<Stretch>& others);
+// For how long what a turn of the stage sends is beside a turn of either stage.
+sim::Time beside_send(const TimedStages& stages, std::size_t stage, const TimedTurn& sender);
 
 }  // namespace c3sim::study

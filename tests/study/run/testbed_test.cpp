@@ -25,6 +25,14 @@ TEST_F(TestbedTest, TheSameQuestionIsSimulatedOnceWhateverItsName) {
   EXPECT_EQ(testbed_.alone(copy), first.makespan());
 }
 
+TEST_F(TestbedTest, WarnsOfWhatIsCounted) {
+  EXPECT_THAT(testbed_.warnings(), IsEmpty());
+  Timeline watched;
+  watched.unsettled = 3;
+  testbed_.count(watched);
+  EXPECT_THAT(testbed_.warnings(), testing::ElementsAre(HasSubstr("at 3 instants")));
+}
+
 TEST_F(TestbedTest, AnotherMaskIsAnotherQuestion) {
   EXPECT_NE(testbed_.alone(gemm_4096), testbed_.alone(gemm_4096, {0, 19}));
 }

@@ -23,6 +23,7 @@ struct PipelineFigures {
   double energy = 0.0;
   double compute = 0.0;
   double exposed = 0.0;
+  double at_rest = 0.0;  // watts
 };
 
 double in_step_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
@@ -61,6 +62,7 @@ PipelineFigures simulated_in_whole(const StepQuestion& question, const models::P
     figures.exposed += in_step_seconds(length_of(communication[stage] - compute[stage])) / question.pp;
   }
   figures.energy = meter.mean_power(sim::Seconds(figures.time)).value() * figures.time;
+  figures.at_rest = meter.at_rest(sim::Seconds(1.0)).energy.value();
   return figures;
 }
 
@@ -145,6 +147,23 @@ INSTANTIATE_TEST_SUITE_P(
                      2e-3}),
     [](const auto& one) { return std::string(one.param.name); });
 
+// Sends that take longer than turns wait for each other on their stream: a turn of 512 tokens takes 0.9 ms, its 4 MiB
+// over a link of 1 GB/s 4.2 ms. Which CUs a send waits for differs from one to the next, and sends both ways between
+// two stages meet more often than among the few that are simulated.
+TEST(PipelineRun, IsAsSimulatedInWholeWhereSendsAreLongerThanTurns) {
+  const models::PlatformSpec platform = mi300x({"fabric.link_rate=1GB/s"}).spec;
+  StepQuestion question = pipeline_of(4, 4, 6, 512);
+  for (const bool forward : {true, false}) {
+    question.forward = forward;
+    const PipelineFigures all = simulated_in_whole(question, platform);
+    const PipelineFigures few = of_few(question, platform);
+    EXPECT_NEAR(few.time, all.time, (forward ? 3e-3 : 1e-2) * all.time);
+    EXPECT_NEAR(few.energy, all.energy, 2e-2 * all.energy);
+    EXPECT_NEAR(few.compute, all.compute, 1e-2 * all.compute);
+    EXPECT_NEAR(few.exposed, all.exposed, 2e-2 * all.time);
+  }
+}
+
 // Where a governor holds the mean of the whole step under the cap: turns of 4096 tokens meet it, so that few
 // micro-batches, which leave stages idle for longer, would have a higher clock.
 TEST(PipelineRun, SettlesTheClockOfTheWholeStep) {
@@ -166,6 +185,32 @@ TEST(PipelineRun, HasFactorsOnItsOperations) {
   const double all = in_step_seconds(testbed.run(part.schedule).makespan());
   const double few = in_step_seconds(ask(platform, question, read_operators(folders), longer).time);
   EXPECT_NEAR(few, all, 1e-3 * all);
+}
+
+// What is longer for its factor draws as much as simulated, and is at rest for the rest of it.
+TEST(PipelineRun, DrawsAsSimulatedWhereFactorsChangeTimes) {
+  const StepQuestion question = pipeline_of(8, 4, 6, 512);
+  const models::PlatformSpec platform = mi300x().spec;
+  const PipelineFigures all = simulated_in_whole(question, platform);
+  for (const double factor : {0.8, 1.5}) {
+    const auto multiplied = [factor](const Work&, const Company&) { return factor; };
+    const StepResult few = ask(platform, question, read_operators(folders), multiplied);
+    const double more = in_step_seconds(few.time) - all.time;
+    const double energy = all.energy + all.at_rest * more;
+    EXPECT_NEAR(few.energy().value(), energy, 5e-3 * energy);
+  }
+}
+
+// A run of all of it settles without factors, which tell on its times alone.
+TEST(PipelineRun, SettlesTheClockAsSimulatedWithoutFactors) {
+  const StepQuestion question = pipeline_of(4, 2, 8, 4096);
+  const models::PlatformSpec platform = h200().spec;
+  const auto longer = [](const Work&, const Company&) { return 1.5; };
+  Testbed testbed(launching(platform, models::LaunchMode::graph), longer);
+  const PartOfStep part = part_of(question, read_operators(folders), testbed, question.stage_layers());
+  const double all = in_step_seconds(testbed.run(part.schedule).makespan());
+  const double few = in_step_seconds(ask(platform, question, read_operators(folders), longer).time);
+  EXPECT_NEAR(few, all, 2e-3 * all);
 }
 
 // Each micro-batch has the same operations, each stage as many layers.
