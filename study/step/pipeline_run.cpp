@@ -174,7 +174,7 @@ class PipelineRun {
 
   void lose() {
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      const std::vector<Stretch> sends = sends_of(stages_, stage);
+      const std::vector<TurnStay> sends = sends_of(stages_, stage);
       for (TimedTurn& turn : stages_[stage]) {
         turn.lost = readings_.lost_by_turn(beside(turn.at, sends));
         if (!turn.sends || is_before_update(static_cast<int>(stage), turn)) continue;
@@ -220,7 +220,7 @@ class PipelineRun {
         add_busy(turns, turn.at.begin, turn.at.end);
       }
       BusyTimes sends;
-      for (const Stretch& sent : sends_of(stages_, stage)) add_busy(sends, sent.begin, sent.end);
+      for (const TurnStay& sent : sends_of(stages_, stage)) add_busy(sends, sent.begin, sent.end);
       const double all = in_seconds(length_of(sends));
       const double within = in_seconds(length_of(sends & turns));
       const double of_turns = in_seconds(length_of(turns));

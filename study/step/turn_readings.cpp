@@ -107,9 +107,9 @@ class TurnReader {
     } else if (reading.block != block) {
       reading = {.block = block, .blocks = reading.blocks + 1, .metered = reading.metered};
     }
-    const Stretch taken{turns.back().at.end, spans_[place].end};
+    const TurnStay taken{turns.back().at.end, spans_[place].end};
     turns.back().at.end = taken.end;
-    const Stretch metered{reading.metered, metered_[place].end};
+    const TurnStay metered{reading.metered, metered_[place].end};
     reading.metered = metered.end;
     std::vector<SeenTurns::Block>& blocks = seen_[key_of(block->stage, block->turn)].blocks;
     if (blocks.size() <= reading.blocks) blocks.push_back({.layers = block->layers});
@@ -125,7 +125,7 @@ class TurnReader {
     }
   }
 
-  PowerMeter::Drawn drawn_in(const PowerMeter& meter, const Stretch& metered, sim::Time taken) const {
+  PowerMeter::Drawn drawn_in(const PowerMeter& meter, const TurnStay& metered, sim::Time taken) const {
     PowerMeter::Drawn drawn = meter.between(run_.origin + metered.begin, run_.origin + metered.end);
     if (taken != metered.length()) drawn += meter.at_rest(sim::to_seconds(taken - metered.length()));
     return drawn;
@@ -137,7 +137,7 @@ class TurnReader {
     std::vector<TimedTurn> senders;
     sim::Time beside_sends{0};
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      const std::vector<Stretch> beside_it = sends_of(stages_, stage);
+      const std::vector<TurnStay> beside_it = sends_of(stages_, stage);
       for (const TimedTurn& turn : stages_[stage]) {
         const TurnKey key = key_of(static_cast<int>(stage), turn.turn);
         const sim::Time together = beside(turn.at, beside_it);

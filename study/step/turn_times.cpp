@@ -83,14 +83,14 @@ Pace Pace::repeated(std::int64_t times) const {
   return all;
 }
 
-sim::Time Stretch::beside(const Stretch& other) const {
+sim::Time TurnStay::beside(const TurnStay& other) const {
   return std::max(sim::Time(0), std::min(end, other.end) - std::max(begin, other.begin));
 }
 
 sim::Time place(TimedStages& stages) { return TurnPlacer(stages).place(); }
 
-std::vector<Stretch> sends_of(const TimedStages& stages, std::size_t stage) {
-  std::vector<Stretch> sends;
+std::vector<TurnStay> sends_of(const TimedStages& stages, std::size_t stage) {
+  std::vector<TurnStay> sends;
   const auto add = [&](std::size_t from, auto&& is_for_it) {
     if (from >= stages.size()) return;
     for (const TimedTurn& turn : stages[from]) {
@@ -103,15 +103,15 @@ std::vector<Stretch> sends_of(const TimedStages& stages, std::size_t stage) {
   return sends;
 }
 
-std::vector<Stretch> turns_of(const TimedStages& stages, std::size_t stage) {
-  std::vector<Stretch> turns;
+std::vector<TurnStay> turns_of(const TimedStages& stages, std::size_t stage) {
+  std::vector<TurnStay> turns;
   for (const TimedTurn& turn : stages[stage]) turns.push_back(turn.at);
   return turns;
 }
 
-sim::Time beside(const Stretch& one, const std::vector<Stretch>& others) {
+sim::Time beside(const TurnStay& one, const std::vector<TurnStay>& others) {
   sim::Time time{0};
-  for (const Stretch& other : others) time += one.beside(other);
+  for (const TurnStay& other : others) time += one.beside(other);
   return time;
 }
 

@@ -23,13 +23,14 @@ struct Pace {
   Pace repeated(std::int64_t times) const;
 };
 
-struct Stretch {
+// When a turn, or what it sends, is under way.
+struct TurnStay {
   sim::Time begin{0};
   sim::Time end{0};
 
   sim::Time length() const { return end - begin; }
   // For how long both are under way.
-  sim::Time beside(const Stretch& other) const;
+  sim::Time beside(const TurnStay& other) const;
 };
 
 struct TimedTurn {
@@ -41,8 +42,8 @@ struct TimedTurn {
   sim::Time send{0};         // from the end of the turn until the other stage has what it waits for
   sim::Time send_launch{0};  // of the host
   // Set by place:
-  Stretch at{};
-  Stretch sent{};
+  TurnStay at{};
+  TurnStay sent{};
 };
 using TimedStages = std::vector<std::vector<TimedTurn>>;
 
@@ -51,10 +52,10 @@ using TimedStages = std::vector<std::vector<TimedTurn>>;
 sim::Time place(TimedStages& stages);
 
 // What is sent by a stage and to it, and its turns.
-std::vector<Stretch> sends_of(const TimedStages& stages, std::size_t stage);
-std::vector<Stretch> turns_of(const TimedStages& stages, std::size_t stage);
+std::vector<TurnStay> sends_of(const TimedStages& stages, std::size_t stage);
+std::vector<TurnStay> turns_of(const TimedStages& stages, std::size_t stage);
 // For how long they are under way beside one, each for itself.
-sim::Time beside(const Stretch& one, const std::vector<Stretch>& others);
+sim::Time beside(const TurnStay& one, const std::vector<TurnStay>& others);
 // For how long what a turn of the stage sends is beside a turn of either stage.
 sim::Time beside_send(const TimedStages& stages, std::size_t stage, const TimedTurn& sender);
 
