@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "study/ask/words.h"
 #include "study/run/testbed.h"
 #include "study/step/step.h"
+#include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
 #include "study/uncertainty/ensemble.h"
 #include "study/work/config_folders.h"
@@ -53,22 +53,6 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
   for (std::string& warning : ensemble.warnings()) results.warnings.push_back(std::move(warning));
 }
 
-// With faults that it finds in carriers named by their options.
-StepResult ask_as_typed(const models::PlatformSpec& platform, const StepQuestion& question,
-                        std::span<const ElementwiseOperator> operators) {
-  try {
-    return ask(platform, question, operators);
-  } catch (const sim::ConfigError& error) {
-    const std::vector<Option> options = options_of<StepWords>();
-    std::vector<sim::Fault> faults = error.faults();
-    for (sim::Fault& fault : faults) {
-      const auto option = std::ranges::find(options, fault.where, &Option::name);
-      if (option != options.end()) fault.where = option->typed();
-    }
-    throw sim::ConfigError(std::move(faults));
-  }
-}
-
 Results answer_step(Request& request) {
   Arguments arguments;
   const std::filesystem::path written = request.text("write");
@@ -79,7 +63,8 @@ Results answer_step(Request& request) {
   const Platform platform = request.platform(arguments);
   arguments.check_with(faults_of(question, platform.spec));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  const StepResult result = ask_as_typed(platform.spec, question, operators);
+  arguments.check_with(faults_of_carriers(question, platform.spec, operators));
+  const StepResult result = ask(platform.spec, question, operators);
   if (!written.empty()) {
     const std::string text = experiment_text(result.question, platform.spec, operators);
     if (text.size() > sim::max_config_bytes) {

@@ -27,8 +27,6 @@ namespace {
 
 double seconds_of(const BusyTimes& times) { return sim::to_seconds(length_of(times)).value(); }
 
-bool has_turns(const StepQuestion& question) { return question.pp > 1 || question.micro > 1; }
-
 constexpr double same_period = 2e-3;  // of a layer: what differs by less takes as long
 
 class StepRun {
@@ -57,7 +55,7 @@ class StepRun {
   // The first of its layers, stages and micro-batches, as launched.
   void show(std::int64_t layers, StepResult& result) {
     Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
-    const StepQuestion shown = has_turns(question_) ? few_of_pipeline(question_) : question_;
+    const StepQuestion shown = question_.has_turns() ? few_of_pipeline(question_) : question_;
     result.layers_shown = layers;
     result.stages_shown = shown.pp;
     result.micro_shown = shown.micro;
@@ -73,7 +71,7 @@ class StepRun {
   // As if each layer beyond a few, or some more, took as long as the last of these.
   double about() {
     Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
-    if (has_turns(question_)) return pipeline_step(question_, operators_, testbed).totals.time;
+    if (question_.has_turns()) return pipeline_step(question_, operators_, testbed).totals.time;
     const std::int64_t layers = question_.stage_layers();
     for (const std::int64_t few : {simulated_layers, 4 * simulated_layers}) {
       if (few >= layers) break;
@@ -92,7 +90,7 @@ class StepRun {
   static bool alike(double one, double other) { return std::abs(one - other) <= same_period * std::abs(one); }
 
   StepTotals of_all(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
-    if (!has_turns(question)) return of_all_layers(question, testbed, simulated);
+    if (!question.has_turns()) return of_all_layers(question, testbed, simulated);
     from_pipeline_ = pipeline_step(question, operators_, testbed);
     return from_pipeline_->totals;
   }
@@ -201,7 +199,7 @@ StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, const St
     for (const StepQuestion& one : questions) {
       seconds.push_back(seconds_or_never([&] {
         StepRun run(platform, one, operators);
-        return has_turns(one) ? run.about() : run.time(few);
+        return one.has_turns() ? run.about() : run.time(few);
       }));
     }
     return seconds;
@@ -253,7 +251,7 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.memory = memory_of(question);
   result.warnings = run.warnings();
   result.operations = seen.operations;
-  run.show(std::min(question.stage_layers(), has_turns(question) ? layers_of_stage : simulated), result);
+  run.show(std::min(question.stage_layers(), question.has_turns() ? layers_of_stage : simulated), result);
   return result;
 }
 

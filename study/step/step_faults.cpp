@@ -27,8 +27,7 @@ void check_pieces(const StepQuestion& question, FaultList& faults) {
                 "are of steps whose attention halves are in pieces, too: --pieces is accepted beside it");
   if (!question.pieces) return;
   const bool dense = question.model.experts == 0 || question.half == Half::attention;
-  faults.add_if(question.phase != Phase::prefill || question.cp > 1 || question.pp > 1 || question.micro > 1 || !dense,
-                "pieces",
+  faults.add_if(question.phase != Phase::prefill || question.cp > 1 || question.has_turns() || !dense, "pieces",
                 "are of the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
   faults.add_if(question.collectives.fuses, "pieces",
                 "t3 cuts what it reduces by itself: another of --collectives is accepted");

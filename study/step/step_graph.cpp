@@ -16,7 +16,7 @@ namespace c3sim::study {
 
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                    std::int64_t layers, const models::PlatformSpec& platform) {
-  if (question.pp > 1 || question.micro > 1) return pipeline_blocks(question, operators, layers, platform);
+  if (question.has_turns()) return pipeline_blocks(question, operators, layers, platform);
   StepWriter writer(question, operators, platform);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;

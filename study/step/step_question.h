@@ -95,6 +95,8 @@ struct StepQuestion {
 
   int gpus() const { return stage_gpus() * pp; }
   int stage_gpus() const { return tp * ep * dp * cp; }
+  // Whether it is a pipeline's: turns of stages and micro-batches.
+  bool has_turns() const { return pp > 1 || micro > 1; }
   // GPUs that have the same weights.
   int replicas() const { return dp * cp; }
   // Of those that were not chosen one by one; and of a collective of that name.

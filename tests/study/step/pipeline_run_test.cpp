@@ -175,14 +175,19 @@ TEST(PipelineRun, SettlesTheClockOfTheWholeStep) {
   EXPECT_NEAR(of_few(question, platform).time, all, 2e-3 * all);
 }
 
+double seconds_in_whole(const StepQuestion& question, const models::PlatformSpec& platform,
+                        const Testbed::Factor& factor) {
+  Testbed testbed(launching(platform, models::LaunchMode::graph), factor);
+  const PartOfStep part = part_of(question, read_operators(folders), testbed, question.stage_layers());
+  return in_step_seconds(testbed.run(part.schedule).makespan());
+}
+
 // As a run of all of it has them, which depend on what runs beside an operation.
 TEST(PipelineRun, HasFactorsOnItsOperations) {
   const StepQuestion question = pipeline_of(8, 4, 6, 512);
   const models::PlatformSpec platform = mi300x().spec;
   const auto longer = [](const Work&, const Company& company) { return 1.5 + 0.1 * company.channels; };
-  Testbed testbed(launching(platform, models::LaunchMode::graph), longer);
-  const PartOfStep part = part_of(question, read_operators(folders), testbed, question.stage_layers());
-  const double all = in_step_seconds(testbed.run(part.schedule).makespan());
+  const double all = seconds_in_whole(question, platform, longer);
   const double few = in_step_seconds(ask(platform, question, read_operators(folders), longer).time);
   EXPECT_NEAR(few, all, 1e-3 * all);
 }
@@ -206,9 +211,7 @@ TEST(PipelineRun, SettlesTheClockAsSimulatedWithoutFactors) {
   const StepQuestion question = pipeline_of(4, 2, 8, 4096);
   const models::PlatformSpec platform = h200().spec;
   const auto longer = [](const Work&, const Company&) { return 1.5; };
-  Testbed testbed(launching(platform, models::LaunchMode::graph), longer);
-  const PartOfStep part = part_of(question, read_operators(folders), testbed, question.stage_layers());
-  const double all = in_step_seconds(testbed.run(part.schedule).makespan());
+  const double all = seconds_in_whole(question, platform, longer);
   const double few = in_step_seconds(ask(platform, question, read_operators(folders), longer).time);
   EXPECT_NEAR(few, all, 2e-3 * all);
 }
