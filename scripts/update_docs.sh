@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes what the documents say of today's predictions and parameters: docs/accuracy.md, docs/deviations.md, and the parts of
-# README.md, docs/conccl.md and docs/model.md between lines that name this script. With --check it changes nothing and fails where they are stale. Needs
-# the release build.
+# Makes what the documents say of today's predictions and parameters: docs/accuracy.md, docs/deviations.md, and the parts
+# of README.md, docs/questions.md, docs/conccl.md, docs/model.md and docs/uncertainty.md between lines that name this
+# script. With --check it changes nothing and fails where they are stale. It needs the release build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 c3sim=build/release/c3sim
@@ -33,7 +33,79 @@ markdown() {
     }' "$1"
 }
 
-# The tour of README.md: two questions with what c3sim answers. Of an explanation, the tables that say most.
+# answers HEADINGS KEY...: stdin's JSON results as a table of the named fields, which may say how they are shown
+# (time_us/1000:.1f divides and formats; batch alone is text), under HEADINGS (separated by |).
+answers() {
+  python3 -c '
+import json, re, sys
+headings, *fields = sys.argv[1:]
+print(f"| {headings} |")
+print("|---" * len(fields) + "|")
+for row in json.load(sys.stdin)["results"]:
+    cells = []
+    for field in fields:
+        key, over, shown = re.fullmatch(r"(\w+)(?:/(\d+))?(?::(.+))?", field).groups()
+        value = row.get(key, "")
+        cells.append(format(value / int(over or 1), shown) if shown and value != "" else str(value))
+    print("| " + " | ".join(cells) + " |")' "$@"
+}
+
+# Eight rows of the table of accuracy, for README.md: what is most asked about.
+summary() {
+  python3 - "$made/accuracy" <<'END'
+import sys
+
+wanted = [
+    ("GEMM beside RCCL, measured on 8 MI300X", "predict"),
+    ("A second machine, nodes of 4 and 8 NVIDIA H200", "predict"),
+    ("A GEMM and the collective it depends on, FiCCO's design space", "predict"),
+    ("Whole steps of models on one and two NVIDIA H200, and on 8 MI300X", "predict"),
+    ("A third machine, a node of 8 MI355X", "predict"),
+    ("GEMMs of the MI300X alone", "calibrate"),
+    ("Copies and collectives on SDMA engines", "calibrate"),
+    ("RCCL's kernels", "calibrate"),
+]
+rows = [[cell.strip() for cell in line.strip("| \n").split(" | ")] for line in open(sys.argv[1]) if line.startswith("| ")]
+found = {(row[0], row[1]): row for row in rows}
+print("| what was measured | role | values | median error, % | p90 | within 5 / 10 / 15 % |")
+print("|---|---|---|---|---|---|")
+for suite in wanted:
+    row = found[suite]
+    print("| " + " | ".join([row[0], row[1], row[2], row[3], row[4], row[7]]) + " |")
+END
+}
+
+# The three questions of README.md, each with some columns of its answer.
+pair() {
+  local question="c3 --gemm 18432x8192x16384 --collective all_to_all --bytes 2560MiB --strategy c3_base,c3_sp,conccl"
+  printf '```\n$ c3sim %s\n```\n' "$question"
+  # shellcheck disable=SC2086 # words
+  $c3sim $question --format json | answers "strategy | both have ended [ms] | GEMM [ms] | collective [ms] | one after the \
+other [ms] | speedup | ideal speedup" strategy makespan_us/1000:.2f gemm_us/1000:.2f collective_us/1000:.2f \
+    serial_us/1000:.2f speedup:.2f ideal_speedup:.2f
+}
+
+step() {
+  local question="step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph"
+  printf '```\n$ c3sim %s --collectives rccl|sdma|one_shot\n```\n' "$question"
+  local way
+  for way in rccl sdma one_shot; do
+    # shellcheck disable=SC2086 # words
+    $c3sim $question --collectives $way --format json | answers "carrier | time [ms] | tokens/s | compute [ms] | exposed \
+communication [ms] | power of a GPU [W] | memory of a GPU [GB]" carrier time_us/1000:.2f tokens_per_s:.0f \
+      compute_us/1000:.2f exposed_us/1000:.2f power_W:.0f memory_GB:.1f | sed "s/^|  |/| $way |/"
+  done | awk 'NR <= 2 || NR % 3 == 0' # the heading once
+}
+
+requests() {
+  local question="serve configs/serve/llama_70b_prefixes.yaml --rate 2,6"
+  printf '```\n$ c3sim %s\n```\n' "$question"
+  # shellcheck disable=SC2086 # words
+  $c3sim $question --format json | answers "case | requests a second, asked | first token, p99 [ms] | per token, p99 [ms] | \
+requests/s, served" case rate ttft_p99_ms:.0f tpot_p99_ms:.1f requests_per_s:.2f
+}
+
+# The first section of docs/questions.md: a question with its answer, and of an explanation the tables that say most.
 tour() {
   local question="c3 --gemm 18432x8192x16384 --collective all_to_all --bytes 2560MiB --strategy c3_base,c3_sp,conccl"
   local command
@@ -52,7 +124,7 @@ coverage() {
     "$($c3sim validate overlap --uncertainty | grep -o '[0-9]* of [0-9]* measured values lie .* in the mean\.')"
 }
 
-# A what-if of README.md: the best points and the sentences of a study.
+# A what-if: the best points and the sentences of a study.
 engines() {
   local study=configs/studies/sdma_engines.yaml
   printf '```\n$ c3sim sweep %s --out out/engines\n...\n%s\n```\n' "$study" \
@@ -129,6 +201,10 @@ $c3sim validate --report "$made" >/dev/null || verdict=$?
 [ "$verdict" -le 1 ] || exit "$verdict" # 1: some cases lie outside their bands
 $c3sim run configs/experiments/conccl.yaml --out "$made/study" >/dev/null
 mv "$made/accuracy_table.md" "$made/accuracy"
+summary >"$made/summary"
+pair >"$made/pair"
+step >"$made/step"
+requests >"$made/requests"
 tour >"$made/tour"
 coverage >"$made/coverage"
 engines >"$made/engines"
@@ -150,17 +226,10 @@ markdown "$made/study/by_class.csv" \
   collective strategy G-long_percent C-long_percent GC-equal_percent published_lowest_percent \
   published_highest_percent speedup published_speedup >"$made/classes"
 
-cp README.md "$made/README.md"
-cp docs/conccl.md "$made/conccl.md"
-cp docs/model.md "$made/model.md"
-fill "$made/README.md" accuracy
-fill "$made/README.md" coverage
-fill "$made/README.md" tour
-fill "$made/README.md" engines
-fill "$made/README.md" tuner
-fill "$made/README.md" ficco
-fill "$made/README.md" steps
-fill "$made/README.md" serving
+cp README.md docs/{questions,conccl,model,uncertainty}.md "$made"
+for part in summary pair step requests; do fill "$made/README.md" "$part"; done
+for part in tour steps serving engines tuner ficco; do fill "$made/questions.md" "$part"; done
+fill "$made/uncertainty.md" coverage
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes
 fill "$made/conccl.md" claims
@@ -179,6 +248,8 @@ update() {
 update accuracy.md docs/accuracy.md
 update deviations.md docs/deviations.md
 update README.md README.md
+update questions.md docs/questions.md
+update uncertainty.md docs/uncertainty.md
 update conccl.md docs/conccl.md
 update model.md docs/model.md
 exit "$stale"
