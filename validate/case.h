@@ -49,7 +49,8 @@ struct Case {
   std::string why_not_scored{};   // likewise, where it is only shown beside its prediction: it has no error
   double band = 0.0;              // relative, or in points
 
-  calibrate::Alone alone;
+  calibrate::Alone alone;              // as measured
+  calibrate::Alone alone_predicted{};  // by the protocol of the run; of a GEMM beside a collective
   Baselines baselines;
   std::string decision, alternative;  // see calibrate::Measurement
 

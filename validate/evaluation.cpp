@@ -72,6 +72,18 @@ std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   return outcomes;
 }
 
+// What the two operations of a concurrent run take alone, which stretches are held against.
+calibrate::Alone alone_of(const study::Figures& figures) {
+  const auto alone = [&](study::Figure time, study::Figure stretch) -> std::optional<double> {
+    const auto together = figures.find(time);
+    const auto over_alone = figures.find(stretch);
+    if (together == figures.end() || over_alone == figures.end()) return {};
+    return together->second / over_alone->second;
+  };
+  return {.gemm = alone(study::Figure::gemm_time, study::Figure::gemm_stretch),
+          .collective = alone(study::Figure::collective_time, study::Figure::collective_stretch)};
+}
+
 // A batch, and how to get the testbed for it.
 struct Run {
   const Machine& machine;
@@ -164,6 +176,7 @@ void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, con
     const Outcome& outcome = outcomes.at({one.machine, one.trial}).front();
     const auto figure = outcome.figures.find(one.figure);
     if (figure != outcome.figures.end()) one.predicted = figure->second;
+    one.alone_predicted = alone_of(outcome.figures);
     one.why_not_predicted = outcome.why_not;
     if (!one.predicted && one.why_not_predicted.empty()) one.why_not_predicted = "the model has no such figure here";
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "validate/cost.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {
@@ -111,6 +112,27 @@ std::string claims_section(const Validation& validation) {
   return study::markdown_table({"claim", "of", "role", "predicted", "published", "band", ""}, rows);
 }
 
+std::string costs_section(const Validation& validation) {
+  std::vector<Row> rows;
+  const auto longer = [](const std::optional<Beside>& mean) {
+    return mean ? fmt::format("{} / {}", signed_percent(mean->measured), signed_percent(mean->predicted)) : "";
+  };
+  for (const Cost& cost : costs_of(validation.cases)) {
+    const std::optional<double> ratio = cost.ratio();
+    const std::optional<study::Interval> interval = cost.ratio_interval();
+    rows.push_back({cost.suite, cost.group.empty() ? "**all of it**" : study::markdown_text(cost.group),
+                    std::string(to_string(cost.role)), std::to_string(cost.walls()),
+                    cost.walls() == 0 ? "" : fmt::format("{:.2f}", 1e3 * cost.wall().measured),
+                    cost.walls() == 0 ? "" : fmt::format("{:.2f}", 1e3 * cost.wall().predicted),
+                    ratio ? fmt::format("{:.2f}", *ratio) : "",
+                    interval ? fmt::format("{:.2f} to {:.2f}", interval->low, interval->high) : "",
+                    longer(cost.mean_stretch(&CostOfRun::gemm)), longer(cost.mean_stretch(&CostOfRun::collective))});
+  }
+  return study::markdown_table({"suite", "group", "role", "walls", "cost, measured [ms]", "predicted [ms]", "ratio",
+                                "90 % of samples", "GEMM longer, measured / predicted %", "collective"},
+                               rows);
+}
+
 std::string left_out_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const LeftOut& left : validation.left_out) {
@@ -156,6 +178,14 @@ they are points. Parameters may be fitted to rows with role calibrate; rows with
 fit.
 
 {}
+## What running at once costs
+
+The cost of a run is what it takes beyond the longer of its two operations alone; an operation is longer than alone by so
+many percent. Walls hide this cost where one operation is much the longer, so it is added up over the runs of a group. The
+ratio is predicted over measured cost; nine of ten samples drawn from the group's runs with replacement lie in the range
+beside it.
+
+{}
 ## By group
 {}
 ## Beside simple rules
@@ -179,8 +209,9 @@ The trivial rule is the best of those that always choose the same, known in hind
 ## Rows that are not compared
 
 {})";
-  return fmt::format(page, accuracy_table(validation), groups_section(validation), rules_section(validation),
-                     choices_section(validation), claims_section(validation), left_out_section(validation));
+  return fmt::format(page, accuracy_table(validation), costs_section(validation), groups_section(validation),
+                     rules_section(validation), choices_section(validation), claims_section(validation),
+                     left_out_section(validation));
 }
 
 std::string deviations_page(const Validation& validation) {

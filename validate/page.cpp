@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "validate/cost.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {
@@ -159,6 +160,32 @@ study::Chart claim_chart(const Validation& validation) {
   return chart;
 }
 
+// The cost of running at once, run by run, with a series for each suite.
+study::Chart cost_chart(const Validation& validation) {
+  constexpr double milliseconds = 1e3;
+  study::ScatterChart chart;
+  chart.id = "cost_over_cost";
+  chart.title = "What running at once costs, predicted over measured";
+  chart.x = {.label = "cost, measured", .unit = "ms"};
+  chart.y = {.label = "cost, predicted", .unit = "ms"};
+  double most = 0.0;
+  for (const Cost& cost : costs_of(validation.cases)) {
+    if (!cost.group.empty() || cost.walls() == 0) continue;
+    study::ScatterSeries series{fmt::format("{}, {}", suite_title(cost.suite), to_string(cost.role)), {}};
+    for (const CostOfRun& run : cost.runs) {
+      if (!run.wall) continue;
+      const double measured = milliseconds * run.wall->measured;
+      const double predicted = milliseconds * run.wall->predicted;
+      series.points.push_back({.x = measured, .y = predicted, .label = run.where});
+      most = std::max({most, measured, predicted});
+    }
+    chart.series.push_back(std::move(series));
+  }
+  chart.guides.push_back({"as measured", 0.0, 0.0, most, most});
+  chart.caption = "The cost of a run is what it takes beyond the longer of its two operations alone.";
+  return chart;
+}
+
 void add_table_section(const study::Results& results, const char* key, const char* id, study::Page& page) {
   const study::NamedTable* const table = table_named(results, key);
   if (table == nullptr || table->table.rows().empty()) return;
@@ -201,6 +228,8 @@ study::Page page_of(const Validation& validation, const study::Results& results,
   for (const sim::Fault& fault : validation.faults) {
     page.sections.back().paragraphs.push_back(fmt::format("Left out: {}: {}", fault.where, fault.what));
   }
+  add_table_section(results, "costs", "costs", page);
+  if (page.sections.back().id == "costs") page.sections.back().charts.push_back(cost_chart(validation));
   add_table_section(results, "moves", "moves", page);
   add_table_section(results, "claims", "claims", page);
   if (page.sections.back().id == "claims") page.sections.back().charts.push_back(claim_chart(validation));

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "validate/baseline.h"
+#include "validate/cost.h"
 
 namespace c3sim::validate {
 
@@ -184,6 +185,44 @@ ResultTable choice_table(const Validation& validation) {
        {{"always_right", "right", ""}, [](C c) { return c.trivial.right; }},
        {{"always_mean_regret_pct", "mean regret", "%", 1}, [](C c) { return c.trivial.mean_regret * percent; }},
        {{"always_worst_regret_pct", "worst", "%", 1}, [](C c) { return c.trivial.worst_regret * percent; }}});
+}
+
+ResultTable cost_table(const Validation& validation) {
+  using C = const Cost&;
+  constexpr double microseconds = 1e6;
+  // Either side of a pair of measured and predicted, as a share.
+  const auto stretch = [](std::optional<Beside> CostOfRun::*operation, double Beside::*side) {
+    return [operation, side](C cost) {
+      const std::optional<Beside> mean = cost.mean_stretch(operation);
+      return mean ? Cell((*mean).*side * percent) : Cell();
+    };
+  };
+  const auto wall = [](double Beside::*side) {
+    return [side](C cost) { return cost.walls() > 0 ? Cell(cost.wall().*side * microseconds) : Cell(); };
+  };
+  const auto end = [](double study::Interval::*side) {
+    return [side](C cost) {
+      const std::optional<study::Interval> interval = cost.ratio_interval();
+      return interval ? Cell((*interval).*side) : Cell();
+    };
+  };
+  return table_of<Cost>(
+      costs_of(validation.cases),
+      {{{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
+       {{"group", "group", ""}, [](C cost) { return cost.group.empty() ? std::string("all of it") : cost.group; }},
+       {{"role", "role", ""}, &Cost::role},
+       {{"walls", "walls", ""}, &Cost::walls},
+       {{"cost_us", "cost, measured", "us", 0}, wall(&Beside::measured)},
+       {{"predicted_cost_us", "predicted", "us", 0}, wall(&Beside::predicted)},
+       {{"ratio", "ratio", "", 2}, &Cost::ratio},
+       {{"ratio_low", "90 % from", "", 2}, end(&study::Interval::low)},
+       {{"ratio_high", "to", "", 2}, end(&study::Interval::high)},
+       {{"gemm_longer_pct", "GEMM longer, measured", "%", 1}, stretch(&CostOfRun::gemm, &Beside::measured)},
+       {{"predicted_gemm_longer_pct", "predicted", "%", 1}, stretch(&CostOfRun::gemm, &Beside::predicted)},
+       {{"collective_longer_pct", "collective longer, measured", "%", 1},
+        stretch(&CostOfRun::collective, &Beside::measured)},
+       {{"predicted_collective_longer_pct", "predicted", "%", 1},
+        stretch(&CostOfRun::collective, &Beside::predicted)}});
 }
 
 ResultTable gap_table(const Validation& validation) {
@@ -394,6 +433,7 @@ study::Results report(const Validation& validation) {
   };
   add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, Readers::programs)), false);
   add("suites", "Errors by suite", table_of_groups(validation, groups_by_suite(validation), false));
+  add("costs", "What running at once costs", cost_table(validation));
   add("groups", "Errors by group", table_of_groups(validation, groups_by_figure(validation), true), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);
   add("choices", "Choices among measured alternatives", choice_table(validation));

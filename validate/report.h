@@ -50,9 +50,9 @@ std::optional<Contest> hardest_contest(const Group& group);
 enum class Readers { people, programs };
 std::vector<study::Shown<Case>> shown_of_cases(const Validation& validation, Readers readers);
 
-// Tables by key: "cases" (every case), "suites", "groups", "baselines", "choices", "claims", "deviations", "worst",
-// "unscored", "left_out" by reason, "left_out_rows" of the user's files. Numbers are in the units of their headings;
-// errors in percent, or in points where the figure is a share.
+// Tables by key: "cases" (every case), "suites", "costs" (of running at once), "groups", "baselines", "choices",
+// "claims", "deviations", "worst", "unscored", "left_out" by reason, "left_out_rows" of the user's files. Numbers are
+// in the units of their headings; errors in percent, or in points where the figure is a share.
 study::Results report(const Validation& validation);
 
 // What moved against an earlier version.

@@ -45,6 +45,7 @@ constexpr std::array forms = [] {
       of_time(collective_time, "collective_time", "collective"),
       of_ratio(over_longer, "over_longer", "over the longer alone"),
       of_ratio(gemm_stretch, "gemm_stretch", "GEMM over alone"),
+      of_ratio(collective_stretch, "collective_stretch", "collective over alone"),
       figure_in(latency, "latency", "latency", "ns", 1e-10, 1.0),
       of_share(control_share, "control_share", "control"),
       of_share(schedule_share, "schedule_share", "schedule"),

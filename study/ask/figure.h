@@ -18,10 +18,11 @@ enum class Figure {
   collective_time,  // of the collective of a C3 run, likewise; of a fused one, what is left when the GEMM has ended
   over_longer,      // time over that of the longer operation alone
   gemm_stretch,     // gemm_time over that of the GEMM alone
-  latency,          // of one dependent load
-  control_share,    // of the time of a copy, by phase
-  schedule_share,   //
-  copy_share,       //
+  collective_stretch,    // collective_time over that of the collective alone
+  latency,               // of one dependent load
+  control_share,         // of the time of a copy, by phase
+  schedule_share,        //
+  copy_share,            //
   completion_share,      //
   over_parallel_copies,  // speed of a collective relative to that by parallel copies without prelaunch
   rate,                  // bytes that one GPU moves to or from all others, or in its own memory, over time

@@ -130,7 +130,8 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
                   {Figure::kernel_time, (gemm - around_kernel(testbed.platform())).value()},
                   {Figure::collective_time, collective.value()},
                   {Figure::over_longer, time / longer},
-                  {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)}};
+                  {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)},
+                  {Figure::collective_stretch, collective / sim::to_seconds(result.collective_alone)}};
   if (!metered) return figures;
   const Means means =
       means_of(testbed.as_simulated(), run_strategy(testbed.as_simulated(), trial.scenario, trial.strategy));

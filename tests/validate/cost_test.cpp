@@ -1,0 +1,121 @@
+#include "validate/cost.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/validate/libraries.h"
+#include "validate/evaluation.h"
+
+namespace c3sim::validate {
+namespace {
+
+using study::Figure;
+using ::testing::DoubleNear;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+using ::testing::SizeIs;
+
+struct Seen {
+  Figure figure = Figure::time;
+  double measured = 0.0;
+  double predicted = 0.0;
+};
+
+// One run of a GEMM of 2 s beside a collective of 4 s, which take 1.9 and 3.8 s by prediction.
+std::vector<Case> run(const std::string& where, const std::vector<Seen>& all_seen,
+                      study::Strategy strategy = study::Strategy::c3_sp) {
+  std::vector<Case> cases;
+  for (const Seen& seen : all_seen) {
+    Case one;
+    one.suite = "s";
+    one.group = "g";
+    one.where = where;
+    one.role = calibrate::Role::predict;
+    one.trial = study::C3Trial{.scenario = {}, .strategy = strategy};
+    one.figure = seen.figure;
+    one.measured = seen.measured;
+    one.predicted = seen.predicted;
+    one.alone = {.gemm = 2.0, .collective = 4.0};
+    one.alone_predicted = {.gemm = 1.9, .collective = 3.8};
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+std::vector<Case> together(const std::vector<std::vector<Case>>& runs) {
+  std::vector<Case> cases;
+  for (const auto& one : runs) cases.insert(cases.end(), one.begin(), one.end());
+  return cases;
+}
+
+TEST(Cost, IsWhatARunTakesBeyondTheLongerOfItsOperationsAlone) {
+  const std::vector<Cost> costs = costs_of(run("t.csv:1", {{Figure::time, 5.0, 4.4}}));
+  ASSERT_THAT(costs, SizeIs(2));  // all of the suite, and its one group
+  for (const Cost& cost : costs) {
+    EXPECT_EQ(cost.walls(), 1U);
+    EXPECT_DOUBLE_EQ(cost.wall().measured, 5.0 - 4.0);
+    EXPECT_DOUBLE_EQ(cost.wall().predicted, 4.4 - 3.8);
+    EXPECT_THAT(cost.ratio(), Optional(DoubleNear(0.6, 1e-12)));
+  }
+  EXPECT_EQ(costs[0].group, "");
+  EXPECT_EQ(costs[1].group, "g");
+}
+
+TEST(Cost, OfAnOperationIsHowMuchLongerThanAloneItTakes) {
+  // The GEMM takes 2.5 s instead of 2, by prediction 2.28 instead of 1.9; the collective 4.8 and 4.18.
+  const std::vector<Cost> costs =
+      costs_of(run("t.csv:1", {{Figure::gemm_time, 2.5, 2.28}, {Figure::collective_time, 4.8, 4.18}}));
+  ASSERT_THAT(costs, SizeIs(2));
+  const auto gemm = costs[0].mean_stretch(&CostOfRun::gemm);
+  const auto collective = costs[0].mean_stretch(&CostOfRun::collective);
+  ASSERT_TRUE(gemm && collective);
+  EXPECT_NEAR(gemm->measured, 0.25, 1e-12);
+  EXPECT_NEAR(gemm->predicted, 0.2, 1e-12);
+  EXPECT_NEAR(collective->measured, 0.2, 1e-12);
+  EXPECT_NEAR(collective->predicted, 0.1, 1e-12);
+  EXPECT_EQ(costs[0].walls(), 0U);
+  EXPECT_FALSE(costs[0].ratio());
+}
+
+// 1 and 0 s of cost, of which 0.6 and 0.2 are predicted: the run that costs nothing has no ratio, the sum has 0.8.
+TEST(Cost, OfAGroupIsASum) {
+  const std::vector<Cost> costs =
+      costs_of(together({run("t.csv:1", {{Figure::time, 5.0, 4.4}}), run("t.csv:2", {{Figure::time, 4.0, 4.0}})}));
+  ASSERT_THAT(costs, SizeIs(2));
+  EXPECT_EQ(costs[0].walls(), 2U);
+  EXPECT_THAT(costs[0].ratio(), Optional(DoubleNear(0.8, 1e-12)));
+  EXPECT_FALSE(costs[0].ratio_interval());  // two runs say nothing of their spread
+}
+
+TEST(Cost, SamplesLieBetweenTheRunsThatGainMostAndLeast) {
+  const auto cost_with = [](double second, double third) {
+    return costs_of(together({run("t.csv:1", {{Figure::time, 5.0, 4.4}}), run("t.csv:2", {{Figure::time, 5.0, second}}),
+                              run("t.csv:3", {{Figure::time, 5.0, third}})}))
+        .front();
+  };
+  const auto alike = cost_with(4.4, 4.4).ratio_interval();
+  ASSERT_TRUE(alike);
+  EXPECT_NEAR(alike->low, 0.6, 1e-12);
+  EXPECT_NEAR(alike->high, 0.6, 1e-12);
+  // Ratios of 0.6, 0.4 and 1 each: samples of three hold one of them alone in 1 of 27 draws, too few for either end.
+  const Cost spread = cost_with(4.2, 4.8);
+  const auto interval = spread.ratio_interval();
+  ASSERT_TRUE(interval);
+  EXPECT_GE(interval->low, 0.4);
+  EXPECT_LE(interval->high, 1.0);
+  EXPECT_TRUE(interval->holds(*spread.ratio()));
+  EXPECT_EQ(interval, cost_with(4.2, 4.8).ratio_interval());  // the same every time
+}
+
+TEST(Cost, IsOfNoRunOneAfterTheOther) {
+  EXPECT_THAT(costs_of(run("t.csv:1", {{Figure::time, 6.0, 5.7}}, study::Strategy::serial)), IsEmpty());
+}
+
+TEST(Cost, NeedsThePrediction) {
+  std::vector<Case> cases = run("t.csv:1", {{Figure::time, 5.0, 4.4}});
+  cases.front().predicted.reset();
+  EXPECT_THAT(costs_of(cases), IsEmpty());
+}
+
+}  // namespace
+}  // namespace c3sim::validate
