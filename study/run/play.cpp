@@ -27,13 +27,20 @@ bool governed_by(const models::PlatformSpec& platform, models::GovernorPolicy po
   return platform.gpu.power.governor == policy && !platform.gpu.power.acts_at_once();
 }
 
+// That the operation asks for.
+std::optional<models::HostThreads> threads_of(const Operation& operation) {
+  if (const auto* const spec = std::get_if<models::CollectiveSpec>(&operation.work)) return spec->host_threads;
+  if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work)) return copy->host_threads;
+  if (std::holds_alternative<models::FusedSpec>(operation.work)) return models::HostThreads::per_gpu;
+  return {};
+}
+
 models::HostThreads host_threads(const models::PlatformSpec& platform, const Schedule& schedule) {
+  if (std::optional<OtherThreads> other = other_threads(schedule)) {
+    throw sim::ConfigError({{"operations", {}, std::move(other->what)}});
+  }
   for (const Operation& operation : schedule) {
-    const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
-    if (spec && spec->host_threads) return *spec->host_threads;
-    const auto* copy = std::get_if<models::SdmaCopySpec>(&operation.work);
-    if (copy && copy->host_threads) return *copy->host_threads;
-    if (std::holds_alternative<models::FusedSpec>(operation.work)) return models::HostThreads::per_gpu;
+    if (const auto threads = threads_of(operation)) return *threads;
   }
   return platform.host.threads;
 }
@@ -489,6 +496,24 @@ class Play {
 };
 
 }  // namespace
+
+std::optional<OtherThreads> other_threads(const Schedule& schedule) {
+  const auto words = [](models::HostThreads threads) {
+    return threads == models::HostThreads::one ? "one thread of the host" : "a thread for each GPU";
+  };
+  const Operation* first = nullptr;
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    const auto threads = threads_of(schedule[place]);
+    if (!threads) continue;
+    if (first == nullptr) first = &schedule[place];
+    if (*threads == *threads_of(*first)) continue;
+    return OtherThreads{place,
+                        fmt::format("{} is submitted by {}, but {} by {}: all operations of a run have the same "
+                                    "threads",
+                                    schedule[place].name, words(*threads), first->name, words(*threads_of(*first)))};
+  }
+  return {};
+}
 
 bool is_shot(const models::PlatformSpec& platform) { return platform.host.protocol == models::Protocol::shot; }
 
