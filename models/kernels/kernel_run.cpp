@@ -198,10 +198,7 @@ struct Progress {
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
   co_await node.host().launch_kernel(gpu);
   const Stream& stream = launch.kernel.shape.stream;
-  if (stream.ready != nullptr && !stream.ready->is_open()) {
-    co_await stream.ready->wait();
-    co_await node.simulator().delay(node.spec().host.kernel_gap);
-  }
+  co_await begin_behind(node, stream, node.spec().host.kernel_gap);
   sim::OpenStep step(node.simulator());
   co_await run_kernel(node, gpu, launch.kernel);
   if (launch.afterwards) co_await launch.afterwards();
@@ -213,6 +210,12 @@ sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progr
 }
 
 }  // namespace
+
+sim::Task<> begin_behind(Node& node, const Stream& stream, sim::Time gap) {
+  if (stream.ready == nullptr || stream.ready->is_open()) co_return;
+  co_await stream.ready->wait();
+  co_await node.simulator().delay(gap);
+}
 
 sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel) {
   KernelRun run(node, gpu, std::move(kernel));
