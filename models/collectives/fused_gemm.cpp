@@ -215,7 +215,7 @@ sim::Task<> FusedGemm::run() {
   co_await seen.wait();
   if (spec_.gathers() || !ends_with_kernel(spec_, node_.spec())) co_return;
   const sim::Bytes shard = shard_bytes(spec_, gpus_);
-  const double sums = shard.value() / GemmShape::element_bytes * (gpus_ - 1);
+  const double sums = shard.value() / sum_element(spec_) * (gpus_ - 1);
   Stream stream = stream_;
   stream.ready = nullptr;
   const ElementwiseSpec sum{shard * static_cast<double>(gpus_), shard, sim::Flops(sums)};
