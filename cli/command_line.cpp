@@ -12,6 +12,7 @@
 #include "cli/interruption.h"
 #include "cli/progress_line.h"
 #include "sim/config/nearest_name.h"
+#include "study/run/play.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::cli {
@@ -26,7 +27,10 @@ constexpr auto footer =
     "Platforms and other configurations are first looked for in the folder that C3SIM_CONFIGS (environment) names, "
     "which\n"
     "has the folders platforms, experiments and formats.\n"
-    "Exit codes: 0 fine, 1 a check failed (validate) or points did (sweep), 2 the input is at fault, 3 c3sim is.";
+    "Exit codes: 0 fine, 1 a check failed (validate), points did (sweep) or an experiment never ends (run), 2 the "
+    "input is "
+    "at\n"
+    "fault, 3 c3sim is.";
 
 constexpr auto completion_examples =
     "Examples:\n"
@@ -211,6 +215,9 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
                   {out, err, err_is_terminal, out_columns});
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error, commands, asked_of(app, commands, given), out, err);
+  } catch (const study::NeverEnds& error) {
+    err << error.what() << '\n';
+    return ExitCode::check_failed;
   } catch (const sim::ConfigError& error) {
     err << error.what() << '\n';
     return ExitCode::users_fault;

@@ -76,7 +76,8 @@ CollectiveRun::CollectiveRun(Node& node, const CollectiveSpec& spec, const Strea
     : node_(node), kernels_(kernel_part(spec, node.spec().gpu.sdma)), stream_(stream) {
   if (spec.cus) stream_.mask = {0, *spec.cus / node.spec().gpu.memory.xcds};
   if (const auto engines = engine_part(spec, node.spec().gpu.sdma)) {
-    engines_ = std::make_unique<SdmaCollective>(*engines, node.host(), node.copy_engines(), stream.operation);
+    engines_ = std::make_unique<SdmaCollective>(*engines, node.host(), node.copy_engines(),
+                                                QueueUser{stream.operation, stream.follows});
   }
 }
 

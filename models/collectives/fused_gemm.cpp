@@ -62,11 +62,12 @@ std::vector<FusedTransfer> direct_transfers(const FusedSpec& spec, std::int64_t 
 
 }  // namespace
 
-FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream)
+FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream, int lane)
     : node_(node),
       spec_(spec),
       gpus_(spec.gpus_of(node.gpus())),
       stream_(std::move(stream)),
+      lane_(lane),
       trigger_(policy_of(spec.trigger).on(node.spec())),
       tiles_(plan_gemm(node.spec().gpu, spec.gemm).pieces()),
       transfers_(spec.path == FusedPath::ring ? ring_transfers(spec, gpus_) : direct_transfers(spec, gpus_)),
@@ -75,6 +76,13 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream)
   const int cus = gpu.memory.xcds * stream_.mask.cus(gpu.cus_per_xcd);
   storing_ = stored_at_once(plan_gemm(gpu, spec.gemm), gpu, cus);
   for (int index = 0; index < std::min(gpus_, node.simulated()); ++index) add_side(index);
+  for (const auto& side : sides_) {
+    std::map<int, int> used_queues;
+    // What waits for others' addends comes behind all of one's own, should they share a queue.
+    for (const bool sums : {false, true}) {
+      for (int distance = 1; distance < gpus_; ++distance) add_commands(*side, distance, sums, used_queues);
+    }
+  }
 }
 
 void FusedGemm::add_side(int gpu) {
@@ -115,19 +123,15 @@ TransferCommand FusedGemm::command_of(int gpu, const FusedTransfer& transfer) {
 bool FusedGemm::is_stored(const FusedTransfer& transfer) const { return spec_.stores && !transfer.arrives_first; }
 
 sim::Task<> FusedGemm::prepare() {
-  for (const auto& side : sides_) {
-    std::map<int, int> used_queues;
-    // What waits for others' addends comes behind all of one's own, should they share a queue.
-    for (const bool sums : {false, true}) {
-      for (int distance = 1; distance < gpus_; ++distance) {
-        co_await queue_commands(*side, distance, sums, used_queues);
-      }
-    }
+  const QueueUser user{stream_.operation, stream_.follows};
+  for (auto& [complex, queue, commands] : queued_) {
+    co_await queue->submit_or_leave(complex->submitter(node_.host()), std::move(commands), complex->doorbell_latency(),
+                                    user);
   }
 }
 
 // The commands for one peer.
-sim::Task<> FusedGemm::queue_commands(Side& side, int distance, bool sums, std::map<int, int>& used_queues) {
+void FusedGemm::add_commands(Side& side, int distance, bool sums, std::map<int, int>& used_queues) {
   SdmaComplex& complex = *node_.copy_engines()[static_cast<std::size_t>(side.gpu)];
   const int peer = (side.gpu + distance) % gpus_;
   const int engine = complex.spec().recommended_engine(side.gpu, peer);
@@ -147,18 +151,16 @@ sim::Task<> FusedGemm::queue_commands(Side& side, int distance, bool sums, std::
     };
     commands.emplace_back(std::move(command));
   }
-  if (commands.empty()) co_return;
+  if (commands.empty()) return;
   const std::string name = complex.engine(engine).name();
   side.completions.push_back(std::make_unique<CompletionSignal>(node_.host(), complex, name));
   side.completions.back()->append_to(commands);
   // The last of its queues: in the first come commands that must not wait behind these.
   const int queues = complex.spec().queues_per_engine;
-  SdmaQueue& queue = complex.engine(engine).queue(queues - 1 - used_queues[engine]++ % queues);
-  SubmittingThread& thread = complex.submitter(node_.host());
-  co_await queue.writer().acquire();
-  for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
-  co_await queue.ring_doorbell(thread, complex.doorbell_latency());
-  queue.writer().release();
+  const int in_lane = spec_.all_reduces() ? 2 : 1;
+  SdmaQueue& queue = complex.engine(engine).queue(queues - 1 - (lane_ * in_lane + used_queues[engine]++) % queues);
+  queue.expect(stream_.operation);
+  queued_.push_back({&complex, &queue, std::move(commands)});
 }
 
 Stream FusedGemm::stream_on(Side& side) {
@@ -213,7 +215,7 @@ sim::Task<> FusedGemm::run() {
   co_await seen.wait();
   if (spec_.gathers() || !ends_with_kernel(spec_, node_.spec())) co_return;
   const sim::Bytes shard = shard_bytes(spec_, gpus_);
-  const double sums = shard.value() / GemmShape::element_bytes * (gpus_ - 1);
+  const double sums = shard.value() / sum_element(spec_) * (gpus_ - 1);
   Stream stream = stream_;
   stream.ready = nullptr;
   const ElementwiseSpec sum{shard * static_cast<double>(gpus_), shard, sim::Flops(sums)};

@@ -36,14 +36,17 @@ struct FusedTransfer {
   bool is_sum = false;  // of an all-reduce: of what is added up already
 };
 
-// Must be possible, and outlive its run.
+// Must be possible, and outlive its run. Fused products that may run at the same time have lanes of their own, which
+// are queues of each engine: in one queue a product's workgroups could wait on their CUs for pieces that lie behind
+// those of another product, whose workgroups wait for these CUs.
 class FusedGemm {
  public:
-  FusedGemm(Node& node, FusedSpec spec, Stream stream);
+  FusedGemm(Node& node, FusedSpec spec, Stream stream, int lane = 0);
   FusedGemm(const FusedGemm&) = delete;
   FusedGemm& operator=(const FusedGemm&) = delete;
 
-  // What is not timed: queues the engines' commands behind what they wait for.
+  // What is not timed: queues the engines' commands behind what they wait for. What comes behind other operations in
+  // its queues follows these later, by itself.
   sim::Task<> prepare();
   // From the host's first instruction to its knowledge that all is where it is due.
   sim::Task<> run();
@@ -89,7 +92,7 @@ class FusedGemm {
   Stream stream_on(Side& side);
   TransferCommand command_of(int gpu, const FusedTransfer& transfer);
   bool is_stored(const FusedTransfer& transfer) const;  // rather than copied by an engine
-  sim::Task<> queue_commands(Side& side, int distance, bool sums, std::map<int, int>& used_queues);
+  void add_commands(Side& side, int distance, bool sums, std::map<int, int>& used_queues);
   sim::Task<> run_kernel_on(Side& side, sim::Latch& ended);
   sim::Task<> see_completions(Side& side, sim::Latch& seen);
   void retire(const KernelProgress& progress);
@@ -100,16 +103,24 @@ class FusedGemm {
   void arrive(int gpu, const FusedTransfer& transfer);
   sim::Task<> store(Side& side, FusedTransfer transfer, std::int64_t tiles);
 
+  struct QueuedCommands {
+    SdmaComplex* complex;
+    SdmaQueue* queue;
+    std::vector<SdmaCommand> commands;
+  };
+
   Node& node_;
   FusedSpec spec_;
   int gpus_;
   Stream stream_;
+  int lane_;
   Trigger trigger_;
   std::int64_t tiles_;    // of the GEMM
   std::int64_t storing_;  // of those that are computed at once, which are being stored
   std::vector<FusedTransfer> transfers_;
   std::deque<std::pair<int, const FusedTransfer*>> arrivals_;  // that engines tell of: where, of what
   MemoryWord release_;                                         // what is gathered may be sent
+  std::vector<QueuedCommands> queued_;                         // until they are submitted
   std::vector<std::unique_ptr<Side>> sides_;
   sim::Time gemm_ended_{0};
 };

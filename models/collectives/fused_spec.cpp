@@ -20,11 +20,12 @@ std::string to_string(const FusedSpec& spec) {
                      to_string(spec.kind), to_string(spec.trigger), spec.stores ? ", stored by it" : "", spec.pieces);
 }
 
-// Products of fewer than 16 bits are added up and kept in 16.
+double sum_element(const FusedSpec& spec) { return std::max(spec.gemm.element(), GemmShape::element_bytes); }
+
 sim::Bytes shard_bytes(const FusedSpec& spec, int gpus) {
   const std::int64_t tokens_each = spec.gemm.n / gpus;
   const auto tokens = static_cast<double>(tokens_each);
-  const double element = spec.gathers() ? spec.gemm.element() : std::max(spec.gemm.element(), GemmShape::element_bytes);
+  const double element = spec.gathers() ? spec.gemm.element() : sum_element(spec);
   return sim::Bytes(tokens * static_cast<double>(spec.gathers() ? spec.gemm.k : spec.gemm.m) * element);
 }
 

@@ -51,6 +51,9 @@ FusedSpec by_tracker(const GemmShape& shape, int gpus, const PlatformSpec& platf
 // Whether a kernel is the last of it, whose end hosts notice later than its GPUs: the product itself, or what adds up.
 bool ends_with_kernel(const FusedSpec& spec, const PlatformSpec& platform);
 
+// Bytes of an element of its result where results are added up: fewer than 16 bits are kept in 16.
+double sum_element(const FusedSpec& spec);
+
 // Of the array that is gathered or scattered over so many GPUs.
 sim::Bytes shard_bytes(const FusedSpec& spec, int gpus);
 

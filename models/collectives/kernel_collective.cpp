@@ -10,6 +10,7 @@
 #include "models/collectives/algorithm.h"
 #include "models/collectives/deliveries.h"
 #include "models/collectives/stream_fill.h"
+#include "models/kernels/kernel_run.h"
 #include "models/node.h"
 #include "models/platform/device.h"
 #include "sim/open_step.h"
@@ -97,11 +98,9 @@ sim::Task<> KernelCollective::run() {
 
 sim::Task<> KernelCollective::run_on(int gpu) {
   co_await node_.host().launch_collective(gpu, spec_.graph);
-  if (stream_.ready != nullptr) {
-    co_await stream_.ready->wait();
-    const bool in_graph_of_library = spec_.graph && spec_.backend == Backend::rccl;
-    if (in_graph_of_library) co_await node_.simulator().delay(node_.spec().rccl.graph_gap);
-  }
+  const bool in_graph_of_library = spec_.graph && spec_.backend == Backend::rccl;
+  const PlatformSpec& platform = node_.spec();
+  co_await begin_behind(node_, stream_, in_graph_of_library ? platform.rccl.graph_gap : platform.host.kernel_gap);
   KernelSpec kernel;
   kernel.name = name_;
   kernel.gpu = gpu;

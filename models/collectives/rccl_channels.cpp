@@ -10,6 +10,11 @@
 namespace c3sim::models {
 namespace {
 
+// Which of the library's protocols it is.
+RcclProtocol name_of(const RcclSpec& library, const RcclProtocolSpec& protocol) {
+  return rccl_protocols[static_cast<std::size_t>(&protocol - library.protocols.data())];
+}
+
 // Channels side by side wait for each other, whatever of a link they load.
 sim::Time latency_of_loop(const RcclSpec& library, double crowding, int channels) {
   const double crowd = 1.0 + crowding * channels * channels;
@@ -46,9 +51,6 @@ class Tuner {
   sim::Seconds idle_links(const RcclProtocolSpec& protocol) const;
   sim::BytesPerSecond full_rate(const RcclProtocolSpec& protocol) const;
   sim::BytesPerSecond link_rate(const RcclProtocolSpec& protocol, double channels) const;
-  std::size_t index_of(const RcclProtocolSpec& protocol) const {
-    return static_cast<std::size_t>(&protocol - node_.spec().rccl.protocols.data());
-  }
 
   Node& node_;
   const CollectiveSpec& spec_;
@@ -70,7 +72,8 @@ sim::Seconds Tuner::time_of(const RcclProtocolSpec& protocol) const {
 
 // NCCL 2.28, src/graph/tuning.cc.
 sim::Seconds Tuner::tuned_time(const RcclProtocolSpec& protocol) const {
-  const RcclTunedProtocol& tuned = (*node_.spec().rccl.tuner)[index_of(protocol)];
+  const RcclSpec& library = node_.spec().rccl;
+  const RcclTunedProtocol& tuned = (*library.tuner)[static_cast<std::size_t>(name_of(library, protocol))];
   const sim::Bytes payload = (spec_.gpus - 1) * dealing_.busiest.payload;
   return sim::to_seconds(tuned.base) + dealing_.rounds->tuned_hops * sim::to_seconds(tuned.hop) + payload / tuned.rate;
 }
@@ -81,7 +84,7 @@ sim::Seconds Tuner::tuned_time(const RcclProtocolSpec& protocol) const {
 sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
   const RcclSpec& library = node_.spec().rccl;
   const RcclCollectiveSpec& collective = library.collective(spec_.kind);
-  if (!dealing_.rounds || !collective.chunk || index_of(protocol) + 1 != library.protocols.size()) return {};
+  if (!dealing_.rounds || !collective.chunk || name_of(library, protocol) != RcclProtocol::simple) return {};
   const sim::Bytes part = 1.0 / (dealing_.rounds->parts * channels_) * spec_.bytes;
   const sim::Bytes chunk = std::min(part, *collective.chunk);
   const sim::BytesPerSecond rate = link_rate(protocol, dealing_.busiest.channels);
@@ -160,7 +163,7 @@ ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask
   ChannelProgram program;
   program.channels = library.channels(spec.kind, spec.channels);
   program.channel = collective.channel;
-  program.protocol = rccl_protocol_names[static_cast<std::size_t>(&protocol - library.protocols.data())];
+  program.protocol = to_string(name_of(library, protocol));
   const double bytes = collective.memory_bytes();
   program.fills = {bytes, bytes * (1.0 - collective.buffer_share)};
   ChannelStep& step = program.steps.emplace_back();

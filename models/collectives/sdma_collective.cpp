@@ -37,15 +37,22 @@ std::string plans_for(CollectiveKind kind) {
   return fmt::format("{} or {}", fmt::join(all.first(all.size() - 1), ", "), all.back());
 }
 
+using Place = std::array<int, 3>;  // GPU, engine and queue
+Place place_of(const EngineProgram& program) { return {program.gpu, program.engine, program.queue}; }
+
 // Everything queued behind a POLL must fit in its ring: the thread that would wait for room is the one that releases
 // it.
 std::string why_not_prelaunched(const CollectiveSpec& spec, const SdmaSpec& sdma) {
-  std::map<std::array<int, 3>, sim::Bytes> queued;  // by GPU, engine and queue
+  const PacketFormat& packets = sdma.packets;
+  // The host, which this does not know, may sleep until a TRAP wakes it.
+  const sim::Bytes completion =
+      (sdma.completion == SdmaCompletion::atomic ? packets.atomic : packets.fence) + packets.trap;
+  std::map<Place, sim::Bytes> queued;
   for (const CollectiveKind step : sdma_steps(spec.kind)) {
     for (const EngineProgram& program : sdma_programs(step, spec, sdma)) {
-      sim::Bytes& bytes = queued[{program.gpu, program.engine, program.queue}];
-      bytes += sdma.packets.poll + sdma.packets.fence + sdma.packets.atomic + sdma.packets.trap;
-      for (const TransferCommand& transfer : program.transfers) bytes += ring_bytes(transfer, sdma.packets);
+      sim::Bytes& bytes = queued[place_of(program)];
+      bytes += packets.poll + completion;
+      for (const TransferCommand& transfer : program.transfers) bytes += ring_bytes(transfer, packets);
       if (bytes > sdma.ring) {
         return "prelaunch queues " + sim::to_string(bytes) + " of packets or more behind a POLL, but a ring holds " +
                sim::to_string(sdma.ring) + ": use a larger ring or a smaller array";
@@ -82,45 +89,64 @@ std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& s
 }
 
 SdmaCollective::SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines,
-                               std::uint32_t operation)
-    : spec_(spec), operation_(operation), host_(host), engines_(engines.begin(), engines.end()) {
-  SIM_CHECK(why_impossible_on_sdma(spec, engines_.front()->spec(), spec.gpus).empty());
+                               QueueUser user)
+    : spec_(spec),
+      user_{user.operation, spec.prelaunch && user.waits},
+      host_(host),
+      engines_(engines.begin(), engines.end()) {
   for (const CollectiveKind kind : sdma_steps(spec.kind)) add_step(kind);
 }
 
 void SdmaCollective::add_step(CollectiveKind kind) {
-  const SdmaSpec& sdma = engines_.front()->spec();
-  sim::Simulator& simulator = host_.simulator();
-  std::set<std::array<int, 3>> queues;
-  Step step;
-  step.kind = kind;
-  for (EngineProgram& program : sdma_programs(kind, spec_, sdma)) {
-    if (program.gpu >= static_cast<int>(engines_.size())) {
+  std::vector<EngineProgram> programs = sdma_programs(kind, spec_, engines_.front()->spec());
+  const auto is_simulated = [this](const EngineProgram& program) {
+    return program.gpu < static_cast<int>(engines_.size());
+  };
+  std::set<Place> queues;
+  for (const EngineProgram& program : programs) {
+    if (is_simulated(program)) queues.insert(place_of(program));
+  }
+  const std::string name(to_string(kind));
+  Step& step = steps_.emplace_back();
+  step.release = std::make_unique<MemoryWord>(simulator(), "release of " + name, 0);
+  step.polling = std::make_unique<sim::Latch>(simulator(), "POLLs of " + name, queues.size());
+  expect_deliveries(kind, spec_, spec_.gpus, step.ledger);
+  for (EngineProgram& program : programs) {
+    if (!is_simulated(program)) {
       step.mirrored.push_back(std::move(program));
       continue;
     }
-    SdmaComplex& engines = *engines_[static_cast<std::size_t>(program.gpu)];
-    QueuedProgram queued;
-    queued.completion = std::make_unique<CompletionSignal>(host_, engines, engines.engine(program.engine).name());
-    queued.first_in_queue = queues.insert({program.gpu, program.engine, program.queue}).second;
-    queued.program = std::move(program);
-    step.programs.push_back(std::move(queued));
+    const bool first_in_queue = queues.erase(place_of(program)) > 0;
+    add_program(step, std::move(program), first_in_queue);
   }
-  const std::string name(to_string(kind));
-  step.release = std::make_unique<MemoryWord>(simulator, "release of " + name, 0);
-  step.polling = std::make_unique<sim::Latch>(simulator, "POLLs of " + name, queues.size());
-  expect_deliveries(kind, spec_, spec_.gpus, step.ledger);
-  steps_.push_back(std::move(step));
 }
 
-SdmaQueue& SdmaCollective::queue_of(const QueuedProgram& queued) {
-  return engines_of(queued).engine(queued.program.engine).queue(queued.program.queue);
+void SdmaCollective::add_program(Step& step, EngineProgram program, bool first_in_queue) {
+  SdmaComplex& engines = *engines_[static_cast<std::size_t>(program.gpu)];
+  SdmaEngine& engine = engines.engine(program.engine);
+  QueuedProgram& queued = step.programs.emplace_back();
+  queued.gpu = program.gpu;
+  queued.queue = &engine.queue(program.queue);
+  queued.queue->expect(user_.operation);
+  queued.completion = std::make_unique<CompletionSignal>(host_, engines, engine.name());
+  if (spec_.prelaunch) {
+    // A second program of the same queue comes to its POLL only after the first one has run.
+    sim::Latch* const reached = first_in_queue ? step.polling.get() : nullptr;
+    queued.commands.emplace_back(PollCommand{step.release.get(), {Comparison::equal, released}, reached});
+  }
+  for (TransferCommand& transfer : program.transfers) {
+    transfer.ledger = &step.ledger;
+    transfer.operation = user_.operation;
+    queued.commands.emplace_back(std::move(transfer));
+  }
+  queued.completion->append_to(queued.commands);
 }
 
 sim::Task<> SdmaCollective::prepare() {
   if (!spec_.prelaunch) co_return;
-  const bool comes_first = std::ranges::all_of(
-      steps_.front().programs, [this](const QueuedProgram& queued) { return queue_of(queued).empty(); });
+  const bool comes_first = std::ranges::all_of(steps_.front().programs, [this](const QueuedProgram& queued) {
+    return queued.queue->empty() && queued.queue->is_turn_of(user_);
+  });
   for (Step& step : steps_) co_await submit(step);
   // Later steps may share queues with the first one, and this one with other collectives, and then wait behind them.
   if (comes_first) co_await steps_.front().polling->wait();
@@ -154,66 +180,26 @@ sim::Task<> SdmaCollective::submit(Step& step) {
   co_await submitted.wait();
 }
 
+// What a ring has no room for now is written as room comes free, while the thread goes on with the next program.
 sim::Task<> SdmaCollective::submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted) {
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     QueuedProgram& queued = step.programs[i];
     SdmaComplex& engines = engines_of(queued);
     if (&engines.submitter(host_) != &thread) continue;
     const bool batched = engines.spec().batched_doorbell;
-    if (outgrows_ring(step, queued)) {
-      // Written as room comes free, while the thread goes on with the next program.
-      simulator().spawn("submission to " + queue_of(queued).name(), submit_program(step, queued, thread));
-    } else if (batched) {
-      co_await write_program(step, queued, thread);
-    } else {
-      co_await submit_program(step, queued, thread);
-    }
-    const bool last = i + 1 == step.programs.size() || step.programs[i + 1].program.gpu != queued.program.gpu;
-    if (batched && last) co_await ring_for_gpu(step, queued.program.gpu, thread);
+    co_await queued.queue->submit_or_leave(thread, std::move(queued.commands), engines.doorbell_latency(), user_,
+                                           !batched);
+    const bool last = i + 1 == step.programs.size() || step.programs[i + 1].gpu != queued.gpu;
+    if (batched && last) co_await ring_for_gpu(step, queued.gpu, thread);
   }
   submitted.count_down();
-}
-
-std::vector<SdmaCommand> SdmaCollective::commands_of(Step& step, QueuedProgram& queued) {
-  std::vector<SdmaCommand> commands;
-  if (spec_.prelaunch) {
-    // A second program of the same queue comes to its POLL only after the first one has run.
-    sim::Latch* reached = queued.first_in_queue ? step.polling.get() : nullptr;
-    commands.emplace_back(PollCommand{step.release.get(), {Comparison::equal, released}, reached});
-  }
-  for (TransferCommand transfer : queued.program.transfers) {
-    transfer.ledger = &step.ledger;
-    transfer.operation = operation_;
-    commands.emplace_back(std::move(transfer));
-  }
-  queued.completion->append_to(commands);
-  return commands;
-}
-
-bool SdmaCollective::outgrows_ring(Step& step, QueuedProgram& queued) {
-  sim::Bytes bytes;
-  for (const SdmaCommand& command : commands_of(step, queued)) {
-    bytes += ring_bytes(command, engines_of(queued).spec().packets);
-  }
-  return bytes > queue_of(queued).free();
-}
-
-sim::Task<> SdmaCollective::write_program(Step& step, QueuedProgram& queued, SubmittingThread& thread) {
-  for (SdmaCommand& command : commands_of(step, queued)) {
-    co_await queue_of(queued).write(thread, std::move(command), engines_of(queued).doorbell_latency());
-  }
-}
-
-sim::Task<> SdmaCollective::submit_program(Step& step, QueuedProgram& queued, SubmittingThread& thread) {
-  co_await write_program(step, queued, thread);
-  co_await queue_of(queued).ring_doorbell(thread, engines_of(queued).doorbell_latency());
 }
 
 sim::Task<> SdmaCollective::ring_for_gpu(Step& step, int gpu, SubmittingThread& thread) {
   co_await thread.ring_doorbell("all queues of a GPU");
   for (QueuedProgram& queued : step.programs) {
-    if (queued.program.gpu != gpu) continue;
-    queue_of(queued).announce(engines_of(queued).doorbell_latency());
+    if (queued.gpu != gpu) continue;
+    queued.queue->announce(engines_of(queued).doorbell_latency());
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,13 +25,12 @@ class SdmaCollective {
  public:
   // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma
   // must be empty for `spec`.
-  SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines,
-                 std::uint32_t operation = 0);
+  SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines, QueueUser user = {});
   SdmaCollective(const SdmaCollective&) = delete;
   SdmaCollective& operator=(const SdmaCollective&) = delete;
 
-  // Before the clock runs: with prelaunch, queues everything behind POLLs and ends when all engines wait at them.
-  // Without, does nothing.
+  // Before the clock runs: with prelaunch, queues everything behind POLLs and ends when all engines wait at them. What
+  // comes behind other operations in its queues follows these later, by itself. Without prelaunch, does nothing.
   sim::Task<> prepare();
   // The timed part, once and after prepare(): submits everything, or with prelaunch releases it; ends when whoever
   // waits knows of all completions. Returns the time that it took.
@@ -41,12 +41,12 @@ class SdmaCollective {
 
  private:
   struct QueuedProgram {
-    EngineProgram program;
-    bool first_in_queue = true;
+    int gpu = 0;
+    SdmaQueue* queue = nullptr;
+    std::vector<SdmaCommand> commands;  // until they are submitted
     std::unique_ptr<CompletionSignal> completion;
   };
   struct Step {
-    CollectiveKind kind;
     std::vector<QueuedProgram> programs;
     std::vector<EngineProgram> mirrored;  // of GPUs that one which is simulated stands for
     std::unique_ptr<MemoryWord> release;  // what the POLLs wait for
@@ -55,27 +55,20 @@ class SdmaCollective {
   };
 
   void add_step(CollectiveKind kind);
-  SdmaComplex& engines_of(const QueuedProgram& queued) {
-    return *engines_[static_cast<std::size_t>(queued.program.gpu)];
-  }
-  SdmaQueue& queue_of(const QueuedProgram& queued);
+  void add_program(Step& step, EngineProgram program, bool first_in_queue);
+  SdmaComplex& engines_of(const QueuedProgram& queued) { return *engines_[static_cast<std::size_t>(queued.gpu)]; }
   // All submitting threads at once, each its own programs in order; likewise those that wait.
   sim::Task<> submit(Step& step);
   sim::Task<> submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted);
-  std::vector<SdmaCommand> commands_of(Step& step, QueuedProgram& queued);
-  sim::Task<> write_program(Step& step, QueuedProgram& queued, SubmittingThread& thread);
-  sim::Task<> submit_program(Step& step, QueuedProgram& queued, SubmittingThread& thread);
-  // Whether its ring has no room for all of it now.
-  bool outgrows_ring(Step& step, QueuedProgram& queued);
   sim::Task<> ring_for_gpu(Step& step, int gpu, SubmittingThread& thread);
   sim::Task<> wait_for_completions(Step& step);
   sim::Task<> wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen);
 
   CollectiveSpec spec_;
-  std::uint32_t operation_;
+  QueueUser user_;
   Host& host_;
   std::vector<SdmaComplex*> engines_;
-  std::vector<Step> steps_;
+  std::deque<Step> steps_;  // stay where they are: commands refer to them
 };
 
 }  // namespace c3sim::models

@@ -1,13 +1,14 @@
 #include "models/kernels/kernel_run.h"
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 #include <cstddef>
-#include <deque>
 #include <iterator>
 #include <list>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -61,8 +62,10 @@ class KernelRun {
 
   sim::Task<> run_wave(const Cohort& cohort);
   std::size_t footprint_of(const Cohort& cohort);
+  std::size_t add_footprint(Cohort cohort);
   Standing stand(std::vector<std::size_t> footprints) const;
   Standing& standing();
+  void forget_standings();
   void describe_waves();
   void describe(Wave& wave, std::size_t stream, const Demand& demand, const Portion& portion);
 
@@ -73,7 +76,9 @@ class KernelRun {
   ActivityTag tag_;
   std::list<Wave> waves_;           // resident ones, by age
   std::vector<Cohort> footprints_;  // cohorts of which no two are on the same CUs
-  std::deque<Standing> standings_;
+  // Places of footprints and standings, by hashes of the CUs and of the waves' footprints.
+  std::unordered_multimap<std::size_t, std::size_t> known_footprints_;
+  std::unordered_multimap<std::size_t, Standing> standings_;
   CacheSharing::Handle cache_;
 };
 
@@ -138,23 +143,52 @@ void KernelRun::describe(Wave& wave, std::size_t stream, const Demand& demand, c
   }
 }
 
+std::size_t hash_of_cus(const Cohort& cohort) {
+  std::size_t hash = 0;
+  for (const Cohort::Run& run : cohort.runs) {
+    for (const int part : {run.xcd, run.cu, run.cu_step, run.count}) boost::hash_combine(hash, part);
+  }
+  return hash;
+}
+
 std::size_t KernelRun::footprint_of(const Cohort& cohort) {
-  const auto known = std::ranges::find_if(footprints_, [&](const Cohort& one) {
-    return std::ranges::equal(one.runs, cohort.runs, &Cohort::Run::same_cus);
+  const auto [first, last] = known_footprints_.equal_range(hash_of_cus(cohort));
+  const auto known = std::find_if(first, last, [&](const auto& entry) {
+    return std::ranges::equal(footprints_[entry.second].runs, cohort.runs, &Cohort::Run::same_cus);
   });
-  const auto place = static_cast<std::size_t>(known - footprints_.begin());
-  if (known == footprints_.end()) footprints_.push_back(cohort);
-  return place;
+  return known != last ? known->second : add_footprint(cohort);
+}
+
+std::size_t KernelRun::add_footprint(Cohort cohort) {
+  known_footprints_.emplace(hash_of_cus(cohort), footprints_.size());
+  footprints_.push_back(std::move(cohort));
+  return footprints_.size() - 1;
 }
 
 KernelRun::Standing& KernelRun::standing() {
-  const auto known = std::ranges::find_if(standings_, [this](const Standing& one) {
-    return std::ranges::equal(one.footprints, waves_, {}, {}, &Wave::footprint);
+  constexpr std::size_t most_standings = 1024;
+  const auto hash_of_waves = [this] {
+    std::size_t hash = 0;
+    for (const Wave& wave : waves_) boost::hash_combine(hash, wave.footprint);
+    return hash;
+  };
+  const auto [first, last] = standings_.equal_range(hash_of_waves());
+  const auto known = std::find_if(first, last, [this](const auto& entry) {
+    return std::ranges::equal(entry.second.footprints, waves_, {}, {}, &Wave::footprint);
   });
-  if (known != standings_.end()) return *known;
+  if (known != last) return known->second;
+  if (standings_.size() == most_standings) forget_standings();
   std::vector<std::size_t> footprints;
   std::ranges::transform(waves_, std::back_inserter(footprints), &Wave::footprint);
-  return standings_.emplace_back(stand(std::move(footprints)));
+  return standings_.emplace(hash_of_waves(), stand(std::move(footprints)))->second;
+}
+
+// All but the footprints of waves that are resident.
+void KernelRun::forget_standings() {
+  standings_.clear();
+  known_footprints_.clear();
+  const std::vector<Cohort> before = std::exchange(footprints_, {});
+  for (Wave& wave : waves_) wave.footprint = footprint_of(before[wave.footprint]);
 }
 
 KernelRun::Standing KernelRun::stand(std::vector<std::size_t> footprints) const {
@@ -198,10 +232,7 @@ struct Progress {
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
   co_await node.host().launch_kernel(gpu);
   const Stream& stream = launch.kernel.shape.stream;
-  if (stream.ready != nullptr && !stream.ready->is_open()) {
-    co_await stream.ready->wait();
-    co_await node.simulator().delay(node.spec().host.kernel_gap);
-  }
+  co_await begin_behind(node, stream, node.spec().host.kernel_gap);
   sim::OpenStep step(node.simulator());
   co_await run_kernel(node, gpu, launch.kernel);
   if (launch.afterwards) co_await launch.afterwards();
@@ -213,6 +244,12 @@ sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progr
 }
 
 }  // namespace
+
+sim::Task<> begin_behind(Node& node, const Stream& stream, sim::Time gap) {
+  if (stream.ready == nullptr || stream.ready->is_open()) co_return;
+  co_await stream.ready->wait();
+  co_await node.simulator().delay(gap);
+}
 
 sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel) {
   KernelRun run(node, gpu, std::move(kernel));

@@ -10,8 +10,9 @@ namespace c3sim::models {
 
 namespace {
 
-// By Tenant.
-const std::vector<std::size_t> compute_and_communication{0, 1, 1, 0, 1};
+// Parts of a resource: the one that each tenant has.
+const PerTenant<std::size_t> compute_and_communication(0, 1, 1, 0, 1);
+const PerTenant<std::size_t> compute_and_collectives(0, 1, 2, 0, 0);
 
 ResourceKind kind_of(const MemoryLevel& level) {
   if (level.mechanism == Mechanism::l2) return ResourceKind::l2;
@@ -36,12 +37,12 @@ sim::ResourceNetwork::Apart apart_below_l2(const MemorySpec& spec, ResourceKind 
   if (kind == ResourceKind::hbm && spec.arbitration != Arbitration::off && !level.bandwidth) {
     level.bandwidth = true;
     level.latency = true;
-    level.part = compute_and_communication;
+    level.part = compute_and_communication.in_order();
     level.share = {1.0 - spec.arbitration_floor, 1.0};
     return level;
   }
   if (channels > 0.0 || spec.collectives_first) {
-    level.part = {0, 1, 2, 0, 0};  // by Tenant
+    level.part = compute_and_collectives.in_order();
     level.latency = true;
   }
   return level;

@@ -4,9 +4,11 @@
 // masks (cu_loss, dispatch_wait).
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "sim/config/choice.h"
 
@@ -20,7 +22,22 @@ enum class Tenant {
   stream,  // kernels that go through arrays
   remote   // kernels that reach into other GPUs
 };
-inline constexpr std::size_t tenants = 5;
+inline constexpr std::size_t tenants = static_cast<std::size_t>(Tenant::remote) + 1;
+
+// A value for each tenant, in the order of Tenant: one for a tenant more or less does not compile.
+template <class Value>
+class PerTenant {
+ public:
+  template <class... Values>
+  requires(sizeof...(Values) == tenants) explicit PerTenant(Values... values)
+      : values_{static_cast<Value>(values)...} {}
+  const Value& of(Tenant tenant) const { return values_[static_cast<std::size_t>(tenant)]; }
+  std::vector<Value> in_order() const { return {values_.begin(), values_.end()}; }
+
+ private:
+  std::array<Value, tenants> values_;
+};
+
 // Whose work is a collective's.
 constexpr bool is_collective(Tenant tenant) { return tenant == Tenant::rccl || tenant == Tenant::sdma; }
 

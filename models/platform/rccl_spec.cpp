@@ -48,13 +48,14 @@ Generation read_generations(sim::Section section, const CuResources& cu, RcclSpe
   return used;
 }
 
-std::array<RcclTunedProtocol, 3> read_tuner(sim::Section section) {
-  std::array<RcclTunedProtocol, 3> tuner;
-  for (std::size_t i = 0; i < rccl_protocol_names.size(); ++i) {
-    sim::Section protocol = section.section(rccl_protocol_names[i]);
-    tuner[i].base = protocol.time("base", limits::latency);
-    tuner[i].hop = protocol.time("hop", limits::latency);
-    tuner[i].rate = protocol.rate("rate", limits::rate);
+RcclTuner read_tuner(sim::Section section) {
+  RcclTuner tuner;
+  for (const RcclProtocol name : rccl_protocols) {
+    sim::Section protocol = section.section(to_string(name));
+    RcclTunedProtocol& tuned = tuner[static_cast<std::size_t>(name)];
+    tuned.base = protocol.time("base", limits::latency);
+    tuned.hop = protocol.time("hop", limits::latency);
+    tuned.rate = protocol.rate("rate", limits::rate);
   }
   return tuner;
 }
@@ -87,11 +88,12 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   spec.crowding = section.number("crowding", 0.0, 1.0);
   spec.loop_cycles = section.number("loop_cycles", 0.0, 1.0);
   sim::Section protocols = section.section("protocols");
-  for (std::size_t i = 0; i < rccl_protocol_names.size(); ++i) {
-    sim::Section protocol = protocols.section(rccl_protocol_names[i]);
-    spec.protocols[i].step_latency = protocol.time("step_latency", limits::latency);
-    spec.protocols[i].link_efficiency = protocol.number("link_efficiency", 0.01, 1.0);
-    spec.protocols[i].start = protocol.time("start", limits::latency, sim::Time(0));
+  for (const RcclProtocol name : rccl_protocols) {
+    sim::Section protocol = protocols.section(to_string(name));
+    RcclProtocolSpec& read = spec.protocols[static_cast<std::size_t>(name)];
+    read.step_latency = protocol.time("step_latency", limits::latency);
+    read.link_efficiency = protocol.number("link_efficiency", 0.01, 1.0);
+    read.start = protocol.time("start", limits::latency, sim::Time(0));
   }
   if (section.has("tuner")) spec.tuner = read_tuner(section.section("tuner"));
   const Generation generation = read_generations(section, cu, spec);

@@ -15,8 +15,11 @@
 
 namespace c3sim::models {
 
-// Of the protocols, in the order of RcclSpec::protocols.
-inline constexpr std::array<std::string_view, 3> rccl_protocol_names{"ll", "ll128", "simple"};
+// In the order of RcclSpec::protocols.
+enum class RcclProtocol { ll, ll128, simple };
+constexpr auto all_names(RcclProtocol) { return sim::names("ll", "ll128", "simple"); }
+using sim::to_string;
+inline constexpr auto rccl_protocols = sim::all_of<RcclProtocol>();
 
 struct RcclProtocolSpec {
   sim::Time step_latency{0};
@@ -30,6 +33,8 @@ struct RcclTunedProtocol {
   sim::Time hop{0};
   sim::BytesPerSecond rate;
 };
+
+using RcclTuner = std::array<RcclTunedProtocol, rccl_protocols.size()>;
 
 // One collective of the library.
 struct RcclCollectiveSpec {
@@ -62,14 +67,14 @@ struct RcclSpec {
   std::string generation;                // of the software: the one in use
   std::vector<std::string> generations;  // the names of all
   RcclAccess access = RcclAccess::store;
-  std::array<RcclProtocolSpec, 3> protocols;              // LL, LL128, Simple
-  std::optional<std::array<RcclTunedProtocol, 3>> tuner;  // none: it takes the protocol that takes least
-  std::array<RcclCollectiveSpec, 5> collectives;          // by CollectiveKind
-  sim::Bytes workgroup_in_flight;                         // memory traffic that one workgroup keeps in flight
-  sim::Time workgroup_latency{0};  // a step of its copy loop beyond the memories: issue, fabric, flags
-  sim::Time graph_gap{0};          // from the end of the kernels before it in a captured graph to the start of its own
-  double crowding = 0.0;           // of workgroup_latency: what it grows by, in a ring, for the square of its channels
-  double loop_cycles = 0.0;        // of the unloaded time of a channel's loop, the share that follows the engine clock
+  std::array<RcclProtocolSpec, rccl_protocols.size()> protocols;
+  std::optional<RcclTuner> tuner;                 // none: it takes the protocol that takes least
+  std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
+  sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight
+  sim::Time workgroup_latency{0};                 // a step of its copy loop beyond the memories: issue, fabric, flags
+  sim::Time graph_gap{0};    // from the end of the kernels before it in a captured graph to the start of its own
+  double crowding = 0.0;     // of workgroup_latency: what it grows by, in a ring, for the square of its channels
+  double loop_cycles = 0.0;  // of the unloaded time of a channel's loop, the share that follows the engine clock
 
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {
     return collectives[static_cast<std::size_t>(kind)];

@@ -51,7 +51,10 @@ void read_engine_map(SdmaSpec& spec, sim::Section& section, int gpus) {
                                           " takes the engines of its links in turn for its peers");
   }
   spec.engine_map.resize(size);
-  for (std::vector<int>& row : spec.engine_map) row.resize(size);
+  for (std::vector<int>& row : spec.engine_map) {
+    row.resize(size);
+    spec.highest_in_map = std::max(spec.highest_in_map, std::ranges::max(row));
+  }
   for (std::size_t from = 0; from < size; ++from) {
     for (std::size_t to = 0; to < size; ++to) {
       if (from != to && spec.engine_map[from][to] < spec.host_engines) {
@@ -134,10 +137,8 @@ SdmaSpec SdmaSpec::read(sim::Section section, int gpus) {
 int SdmaSpec::recommended_engine(int from, int to) const {
   if (to == host_device) return to_host_engine;
   if (from == host_device) return from_host_engine;
-  int highest = -1;
-  for (const std::vector<int>& row : engine_map) highest = std::max(highest, *std::max_element(row.begin(), row.end()));
-  if (0 <= highest && highest < engines)
-    return engine_map[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+  const bool has_map = !engine_map.empty() && highest_in_map < engines;
+  if (has_map) return engine_map[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
   const int link_engines = engines - host_engines;
   const int apart = std::max(1, link_engines / (gpus - 1));
   return host_engines + (to - from - 1 + gpus) % gpus * apart % link_engines;

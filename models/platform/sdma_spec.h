@@ -61,6 +61,7 @@ struct SdmaSpec {
   // Affinity.
   int gpus = 2;                              // of the node
   std::vector<std::vector<int>> engine_map;  // recommended engine by source and destination GPU; empty: in turn
+  int highest_in_map = -1;
   double affinity_penalty = 1.0;  // engine time per byte on any other engine, relative to the recommended one
   int to_host_engine = 0;
   int from_host_engine = 0;

@@ -22,6 +22,12 @@ sim::Task<> queue_for(PullService& source, MemoryWord& turn) {
   source.leave(PullService::Side::source);
 }
 
+bool pulls(const SdmaCopySpec& spec) { return spec.pull && spec.to != host_device; }
+
+SdmaComplex& complex_of(std::span<SdmaComplex* const> engines, const SdmaCopySpec& spec) {
+  return *engines[static_cast<std::size_t>(pulls(spec) || spec.from == host_device ? spec.to : spec.from)];
+}
+
 // A ring that is filled over and over again is simulated each time: seconds for a million.
 std::string why_too_often(const SdmaCopySpec& spec, const SdmaSpec& sdma) {
   constexpr double most = 1 << 21;
@@ -57,20 +63,22 @@ std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int g
   return spec.submit ? std::string() : why_too_often(spec, sdma);
 }
 
+SdmaQueue& queue_of(std::span<SdmaComplex* const> engines, const SdmaCopySpec& spec) {
+  SdmaComplex& complex = complex_of(engines, spec);
+  const int recommended = pulls(spec) ? complex.spec().recommended_engine(spec.to, spec.from)
+                                      : complex.spec().recommended_engine(spec.from, spec.to);
+  return complex.engine(spec.engine.value_or(recommended)).queue(0);
+}
+
 sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
-                                        std::uint32_t operation, MemoryWord* turn, bool told) {
+                                        QueueUser user, MemoryWord* turn, bool told) {
   sim::Simulator& simulator = host.simulator();
-  const bool pulls = spec.pull && spec.to != host_device;
-  SdmaComplex& complex = *engines[static_cast<std::size_t>(pulls || spec.from == host_device ? spec.to : spec.from)];
+  SdmaComplex& complex = complex_of(engines, spec);
   const SdmaSpec& sdma = complex.spec();
   // One GPU may stand for all of the node.
   const int gpus = std::max(static_cast<int>(engines.size()), sdma.gpus);
   SIM_CHECK(why_impossible(spec, sdma, gpus).empty());
   SubmittingThread& thread = complex.submitter(host);
-  SdmaQueue& queue = complex
-                         .engine(spec.engine.value_or(pulls ? sdma.recommended_engine(spec.to, spec.from)
-                                                            : sdma.recommended_engine(spec.from, spec.to)))
-                         .queue(0);
 
   CompletionSignal completion(host, complex, "a copy");
   TransferTimes times;
@@ -80,9 +88,9 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   transfer.destinations.push_back({spec.to, 0, sim::Bytes(0.0), spec.bytes});
   transfer.ledger = &ledger;
   transfer.times = &times;
-  transfer.operation = operation;
+  transfer.operation = user.operation;
   ledger.expect(transfer.destinations.front(), transfer.source);
-  if (pulls && spec.from != host_device && turn != nullptr) {
+  if (pulls(spec) && spec.from != host_device && turn != nullptr) {
     simulator.spawn("a copy that waits", queue_for(complex.pulls_of(spec.from), *turn));
   }
 
@@ -92,10 +100,7 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   completion.append_to(commands);
 
   const sim::Time start = simulator.now();
-  co_await queue.writer().acquire();
-  for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
-  co_await queue.ring_doorbell(thread, complex.doorbell_latency());
-  queue.writer().release();
+  co_await queue_of(engines, spec).submit(thread, std::move(commands), complex.doorbell_latency(), user);
   const sim::Time submitted = simulator.now();
   co_await completion.see();
   ledger.require_complete();

@@ -52,10 +52,12 @@ struct SdmaCopyPhases {
 // Why the copy cannot be made, in one sentence that says what would be accepted; empty if it can.
 std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int gpus);
 
-// `engines` are those of all GPUs of the node, by index, and must outlive the copy. The copy must be possible. Its
-// commands are queued at once; where there is a `turn`, the engine polls until that is 1 before it begins, or is
-// `told`.
+// Where the commands of a copy are queued that is made by hand. `engines` are those of all GPUs of the node, by index.
+SdmaQueue& queue_of(std::span<SdmaComplex* const> engines, const SdmaCopySpec& spec);
+
+// `engines` must outlive the copy, which must be possible. Its commands are queued at once; where there is a `turn`,
+// the engine polls until that is 1 before it begins, or is `told`.
 sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const> engines, SdmaCopySpec spec,
-                                        std::uint32_t operation = 0, MemoryWord* turn = nullptr, bool told = false);
+                                        QueueUser user = {}, MemoryWord* turn = nullptr, bool told = false);
 
 }  // namespace c3sim::models

@@ -45,7 +45,10 @@ double SdmaDataPath::engine_cost(const TransferCommand& transfer, const Engine& 
   const int peer = from == engine.gpu ? to : from;
   const bool recommended = host ? engine.index == spec_.recommended_engine(from, to)
                                 : from == to || engine.index == spec_.recommended_engine(engine.gpu, peer);
-  const double penalty = recommended ? 1.0 : host ? spec_.host_direction_penalty : spec_.affinity_penalty;
+  double penalty = recommended ? 1.0 : host ? spec_.host_direction_penalty : spec_.affinity_penalty;
+  // Between GPUs an engine of the host is no faster than one of the links, whatever it reaches over PCIe.
+  if (!host && engine.index < spec_.host_engines)
+    penalty *= std::max(1.0, spec_.host_payload_rate / spec_.payload_rate);
   switch (transfer.kind) {
     case TransferKind::copy:
     case TransferKind::update:

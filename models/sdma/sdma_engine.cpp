@@ -46,6 +46,13 @@ SdmaQueue& SdmaEngine::queue(int number) {
   return served->queue;
 }
 
+const SdmaQueue* SdmaEngine::queue_that_holds(std::uint32_t operation) const {
+  for (const std::unique_ptr<ServedQueue>& served : queues_) {
+    if (served && served->queue.holds(operation)) return &served->queue;
+  }
+  return nullptr;
+}
+
 sim::Task<> SdmaEngine::run_blocks(TransferCommand blocks, sim::BytesPerSecond cap, double share) {
   sim::OpenStep data(simulator_);
   sim::ActivitySpec activity = path_.activity(blocks, identity_);

@@ -2,6 +2,7 @@
 // that streams one transfer after the other. The set-up of a transfer runs while the one before still streams.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ class SdmaEngine {
   const std::string& name() const { return name_; }
   int queues() const { return static_cast<int>(queues_.size()); }
   SdmaQueue& queue(int number);
+  // One in which data of the operation waits to be moved; null if there is none.
+  const SdmaQueue* queue_that_holds(std::uint32_t operation) const;
   // Blocks of a runtime, which run alike, as one flow of at most `cap`; of the engine a byte takes `share`.
   sim::Task<> run_blocks(TransferCommand blocks, sim::BytesPerSecond cap, double share);
   sim::ResourceNetwork::ResourceId payload() const { return identity_.payload; }

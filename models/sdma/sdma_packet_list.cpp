@@ -80,18 +80,22 @@ MemoryWord& NamedWords::operator[](const std::string& name) {
   return known != words_.end() ? *known : words_.emplace_back(simulator_, name, 0);
 }
 
+SdmaQueue& queue_of(std::span<SdmaComplex* const> engines, const SdmaPacketList& list) {
+  return engines[static_cast<std::size_t>(list.gpu)]->engine(list.engine).queue(list.queue);
+}
+
 sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words,
                             std::uint32_t operation) {
   SdmaComplex& complex = *engines[static_cast<std::size_t>(list.gpu)];
-  SdmaQueue& queue = complex.engine(list.engine).queue(list.queue);
+  SdmaQueue& queue = queue_of(engines, list);
   SubmittingThread& thread = complex.submitter(host);
   CompletionSignal completion(host, complex, queue.name());
   std::vector<SdmaCommand> commands;
   for (const HandWrittenPacket& packet : list.packets)
     commands.push_back(command_of(packet, list.gpu, words, operation));
   completion.append_to(commands);
-  for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), complex.doorbell_latency());
-  co_await queue.ring_doorbell(thread, complex.doorbell_latency());
+  const QueueUser user{operation};
+  co_await queue.submit(thread, std::move(commands), complex.doorbell_latency(), user);
   co_await completion.see();
 }
 

@@ -50,8 +50,11 @@ class NamedWords {
   std::deque<MemoryWord> words_;
 };
 
-// Queues the packets behind one doorbell, and a completion packet; ends when whoever waits knows of it. `engines` are
-// those of all GPUs of the node, by index. The list must be possible.
+// Where its packets are queued. `engines` are those of all GPUs of the node, by index.
+SdmaQueue& queue_of(std::span<SdmaComplex* const> engines, const SdmaPacketList& list);
+
+// Queues the packets behind one doorbell, and a completion packet; ends when whoever waits knows of it. The list
+// must be possible.
 sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words,
                             std::uint32_t operation = 0);
 

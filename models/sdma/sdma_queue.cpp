@@ -1,12 +1,15 @@
 #include "models/sdma/sdma_queue.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "sim/open_step.h"
 
 namespace c3sim::models {
 namespace {
+constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
+
 std::uint64_t whole(sim::Bytes bytes) { return static_cast<std::uint64_t>(bytes.value()); }
 }  // namespace
 
@@ -24,7 +27,54 @@ SdmaQueue::SdmaQueue(sim::Simulator& simulator, const PacketFormat& format, sim:
       name_(std::move(name)),
       on_visible_(on_visible),
       room_(simulator, "bytes of the ring of " + name_, whole(ring)),
-      writer_(simulator, "writer of " + name_, 1) {}
+      writer_(simulator, "writer of " + name_, 1),
+      first_expected_(simulator, name_, nobody) {}
+
+void SdmaQueue::expect(std::uint32_t operation) {
+  expected_.insert(operation);
+  first_expected_.write(*expected_.begin());
+}
+
+void SdmaQueue::no_longer_expect(std::uint32_t operation) {
+  const auto known = expected_.find(operation);
+  if (known == expected_.end()) return;
+  expected_.erase(known);
+  first_expected_.write(expected_.empty() ? nobody : std::int64_t{*expected_.begin()});
+}
+
+Condition SdmaQueue::turn_of(QueueUser user) const {
+  return {Comparison::at_least, user.waits ? std::int64_t{user.operation} : 0};
+}
+
+bool SdmaQueue::is_turn_of(QueueUser user) const { return first_expected_.meets(turn_of(user)); }
+
+sim::Task<> SdmaQueue::submit(SubmittingThread& thread, std::vector<SdmaCommand> commands, sim::Time latency,
+                              QueueUser user, bool rings) {
+  co_await first_expected_.wait(turn_of(user), "commands of operations before it in");
+  co_await writer_.acquire();
+  for (SdmaCommand& command : commands) co_await write(thread, std::move(command), latency);
+  if (rings) co_await ring_doorbell(thread, latency);
+  writer_.release();
+  no_longer_expect(user.operation);
+}
+
+sim::Task<> SdmaQueue::submit_or_leave(SubmittingThread& thread, std::vector<SdmaCommand> commands, sim::Time latency,
+                                       QueueUser user, bool rings) {
+  sim::Bytes bytes;
+  for (const SdmaCommand& command : commands) bytes += ring_bytes(command, format_);
+  if (late_ == 0 && bytes <= free() && is_turn_of(user)) {
+    co_await submit(thread, std::move(commands), latency, user, rings);
+  } else {
+    ++late_;
+    simulator_.spawn("submission to " + name_, submit_late(thread, std::move(commands), latency, user));
+  }
+}
+
+sim::Task<> SdmaQueue::submit_late(SubmittingThread& thread, std::vector<SdmaCommand> commands, sim::Time latency,
+                                   QueueUser user) {
+  co_await submit(thread, std::move(commands), latency, user);
+  --late_;
+}
 
 sim::Task<> SdmaQueue::write(SubmittingThread& thread, SdmaCommand command, sim::Time latency) {
   // A command that fills more than half of the ring goes in pieces, so that the engine works on one while the thread
@@ -76,6 +126,13 @@ QueuedCommand SdmaQueue::take() {
   QueuedCommand first = std::move(commands_.front());
   commands_.pop_front();
   return first;
+}
+
+bool SdmaQueue::holds(std::uint32_t operation) const {
+  return std::ranges::any_of(commands_, [operation](const QueuedCommand& queued) {
+    const auto* const transfer = std::get_if<TransferCommand>(&queued.command);
+    return transfer != nullptr && transfer->operation == operation;
+  });
 }
 
 void SdmaQueue::release(const QueuedCommand& used) { room_.release(whole(used.end - used.begin)); }

@@ -30,7 +30,7 @@ Results describe_experiment(const Testbed& testbed, const Experiment& experiment
 // each stream ("streams"). The makespan ("overlap") stands beside that of the same operations uncut on one stream, with
 // their collectives by RCCL (study/work/one_stream.h), which is what the speedup is over; there is none where no
 // operations of the experiment could overlap, nor where packets would wait for ever on one stream. Throws
-// sim::ConfigError where packets wait for ever.
+// NeverEnds where packets wait for ever.
 Results run_experiment(Testbed& testbed, const Experiment& experiment);
 
 // What one run measures: "makespan_us", "serial_us" and "speedup" as above, and of each operation of the file, all that

@@ -132,6 +132,11 @@ class ExperimentReader {
     for (OperationGraph::Fault& fault : experiment_.graph.resolve()) {
       listed_.at(fault.listed).fault(fault.key, std::move(fault.what));
     }
+    const Schedule schedule = experiment_.graph.schedule();
+    if (std::optional<OtherThreads> other = other_threads(schedule)) {
+      const GraphNode& node = experiment_.graph.nodes()[other->place];
+      listed_.at(node.listed).fault(kind_of(node.operation.work).key, std::move(other->what));
+    }
     config_.check();
     return std::move(experiment_);
   }

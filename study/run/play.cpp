@@ -27,13 +27,20 @@ bool governed_by(const models::PlatformSpec& platform, models::GovernorPolicy po
   return platform.gpu.power.governor == policy && !platform.gpu.power.acts_at_once();
 }
 
+// That the operation asks for.
+std::optional<models::HostThreads> threads_of(const Operation& operation) {
+  if (const auto* const spec = std::get_if<models::CollectiveSpec>(&operation.work)) return spec->host_threads;
+  if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work)) return copy->host_threads;
+  if (std::holds_alternative<models::FusedSpec>(operation.work)) return models::HostThreads::per_gpu;
+  return {};
+}
+
 models::HostThreads host_threads(const models::PlatformSpec& platform, const Schedule& schedule) {
+  if (std::optional<OtherThreads> other = other_threads(schedule)) {
+    throw sim::ConfigError({{"operations", {}, std::move(other->what)}});
+  }
   for (const Operation& operation : schedule) {
-    const auto* spec = std::get_if<models::CollectiveSpec>(&operation.work);
-    if (spec && spec->host_threads) return *spec->host_threads;
-    const auto* copy = std::get_if<models::SdmaCopySpec>(&operation.work);
-    if (copy && copy->host_threads) return *copy->host_threads;
-    if (std::holds_alternative<models::FusedSpec>(operation.work)) return models::HostThreads::per_gpu;
+    if (const auto threads = threads_of(operation)) return *threads;
   }
   return platform.host.threads;
 }
@@ -83,6 +90,30 @@ bool on_one_queue(const models::SdmaCopySpec& a, const models::SdmaCopySpec& b) 
          std::tie(b.from, b.to, b.pull, b.everywhere, b.engine);
 }
 
+// Of each fused product, by place: the lowest lane that has none of those before it which may run beside it.
+std::map<std::size_t, int> lanes_of_fused(const Schedule& schedule) {
+  std::map<std::size_t, int> lanes;
+  std::vector<std::set<std::size_t>> ended(schedule.size());  // by place: fused products that have ended when it begins
+  const bool several = std::ranges::count_if(schedule, [](const Operation& operation) {
+                         return std::holds_alternative<models::FusedSpec>(operation.work);
+                       }) > 1;
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    for (const std::size_t earlier : several ? schedule[place].after : std::vector<std::size_t>()) {
+      ended[place].insert(ended[earlier].begin(), ended[earlier].end());
+      if (lanes.contains(earlier)) ended[place].insert(earlier);
+    }
+    if (!std::holds_alternative<models::FusedSpec>(schedule[place].work)) continue;
+    std::set<int> taken;
+    for (const auto& [other, lane] : lanes) {
+      if (!ended[place].contains(other)) taken.insert(lane);
+    }
+    int lane = 0;
+    while (taken.contains(lane)) ++lane;
+    lanes[place] = lane;
+  }
+  return lanes;
+}
+
 // A schedule while it is being played on a node of its own.
 class Play {
  public:
@@ -97,6 +128,7 @@ class Play {
         words_(simulator_),
         prepared_(simulator_, "commands to be queued beforehand") {
     if (steps != nullptr) simulator_.record(*steps);
+    const std::map<std::size_t, int> lanes = lanes_of_fused(schedule);
     for (std::size_t place = 0; place < schedule.size(); ++place) {
       const Operation& operation = schedule[place];
       ready_.emplace_back(simulator_, "all that " + operation.name + " waits for");
@@ -107,7 +139,8 @@ class Play {
       if (spec) collectives_.try_emplace(place, node_, *spec, stream(place));
       add_range(place);
       const auto* fused = std::get_if<models::FusedSpec>(&operation.work);
-      if (fused) fused_.try_emplace(place, node_, *fused, stream(place));
+      if (fused) fused_.try_emplace(place, node_, *fused, stream(place), lanes.at(place));
+      expect_commands(place);
     }
     timeline_.operations.resize(schedule.size());
     timeline_.ceiling = brought.ceiling;
@@ -121,7 +154,12 @@ class Play {
       simulator_.spawn(schedule_[place].name, play(place));
     }
     if (rounds_differ(platform_)) simulator_.spawn("the end of a round", look_at_governors());
-    simulator_.run();
+    try {
+      simulator_.run();
+    } catch (const sim::Deadlock& deadlock) {
+      if (std::ranges::any_of(schedule_, waits_for_others, &Operation::work)) throw never_ends(deadlock);
+      throw;
+    }
     if (platform_.gpu.memory.metered) {
       timeline_.moved = node_.gpu(0).memory().moved();
       for (const sim::ResourceId port : node_.fabric().ports(0)) timeline_.moved->links += node_.network().served(port);
@@ -131,6 +169,58 @@ class Play {
     const sim::Seconds around_kernel = sim::to_seconds(platform_.host.around_kernel());
     timeline_.means = {meter_.mean_clock(time), meter_.clock_at_work(time, around_kernel), meter_.mean_power(time)};
     return timeline_;
+  }
+
+  // Queues are told who will use them. A collective and a fused product have told theirs.
+  void expect_commands(std::size_t place) {
+    const std::span<models::SdmaComplex* const> engines = node_.copy_engines();
+    if (const auto* const list = std::get_if<models::SdmaPacketList>(&schedule_[place].work)) {
+      models::queue_of(engines, *list).expect(tag(place));
+    }
+    const models::SdmaCopySpec* const copy = copy_of(schedule_[place]);
+    if (copy == nullptr || copy->submit) return;
+    for (const models::SdmaCopySpec& own : copies_of(*copy)) models::queue_of(engines, own).expect(tag(place));
+  }
+
+  NeverEnds never_ends(const sim::Deadlock& deadlock) {
+    constexpr std::size_t most_named = 8;
+    std::vector<std::string> waiting;
+    for (std::size_t place = 0; place < schedule_.size(); ++place) {
+      if (!known_[place].is_open()) {
+        waiting.push_back(fmt::format("'{}' waits for {}", schedule_[place].name, missing(place, deadlock)));
+      }
+    }
+    const std::size_t named = std::min(waiting.size(), most_named);
+    std::string text =
+        fmt::format("not all of them ever end: {}",
+                    fmt::join(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+    if (named < waiting.size()) text += fmt::format(", and {} more wait", waiting.size() - named);
+    return NeverEnds({{"operations", {}, std::move(text)}});
+  }
+  // What an operation waits for that never ends.
+  std::string missing(std::size_t place, const sim::Deadlock& deadlock) {
+    for (const std::size_t earlier : schedule_[place].after) {
+      if (!polls_for(place, earlier) && !known_[earlier].is_open())
+        return fmt::format("the end of '{}'", schedule_[earlier].name);
+    }
+    if (schedule_[place].stored && stored_.at(place).there.count() > 0) {
+      const StoredRange& stored = *schedule_[place].stored;
+      return fmt::format("{} to {} of what '{}' stores", sim::to_string(stored.begin), sim::to_string(stored.end),
+                         schedule_[stored.by].name);
+    }
+    const models::SdmaQueue* queue = nullptr;
+    if (const auto* const list = std::get_if<models::SdmaPacketList>(&schedule_[place].work)) {
+      queue = &models::queue_of(node_.copy_engines(), *list);
+    }
+    for (models::SdmaComplex* const engines : node_.copy_engines()) {
+      for (int engine = 0; queue == nullptr && engine < engines->spec().engines; ++engine) {
+        queue = engines->engine(engine).queue_that_holds(tag(place));
+      }
+    }
+    if (queue == nullptr) return "its own end";
+    // The process that serves a queue has its name.
+    const auto served = std::ranges::find(deadlock.blocked(), queue->name(), &sim::Deadlock::Blocked::process);
+    return served == deadlock.blocked().end() ? queue->name() : served->waits_for;
   }
 
   // What a governor would make of the run just made, if it came again and again: of the GPU that draws most.
@@ -249,7 +339,7 @@ class Play {
   static std::uint32_t tag(std::size_t place) { return static_cast<std::uint32_t>(place); }
   models::Stream stream(std::size_t place) {
     const Operation& operation = schedule_[place];
-    models::Stream stream{operation.mask, operation.priority, tag(place)};
+    models::Stream stream{operation.mask, operation.priority, tag(place), !operation.after.empty()};
     stream.cached_operands = repeats_operands_ && (place > 0 || !is_shot(platform_));
     if (queued_[place]) stream.ready = &ready_[place];
     if (is_kernel(operation.work)) stream.ended = &ended_[place];
@@ -322,19 +412,29 @@ class Play {
       if (!queued_[place]) timeline_.operations[place].phases = phases;
       co_return;
     }
-    sim::Latch done(simulator_, "copies of all GPUs", static_cast<std::uint64_t>(node_.simulated()));
-    for (int gpu = 0; gpu < node_.simulated(); ++gpu) {
-      models::SdmaCopySpec own = copy;
-      own.from = (copy.from + gpu) % node_.gpus();
-      own.to = (copy.to + gpu) % node_.gpus();
-      own.everywhere = false;
-      simulator_.spawn("copy of " + models::device_name(gpu), copy_one(own, place, done));
+    const std::vector<models::SdmaCopySpec> copies = copies_of(copy);
+    sim::Latch done(simulator_, "copies of all GPUs", copies.size());
+    for (const models::SdmaCopySpec& own : copies) {
+      simulator_.spawn("copy of " + models::device_name(own.from), copy_one(own, place, done));
     }
     co_await done.wait();
   }
+  // Those of all GPUs that it stands for.
+  std::vector<models::SdmaCopySpec> copies_of(const models::SdmaCopySpec& copy) const {
+    if (!copy.everywhere) return {copy};
+    std::vector<models::SdmaCopySpec> copies;
+    for (int gpu = 0; gpu < node_.simulated(); ++gpu) {
+      models::SdmaCopySpec& own = copies.emplace_back(copy);
+      own.from = (copy.from + gpu) % node_.gpus();
+      own.to = (copy.to + gpu) % node_.gpus();
+      own.everywhere = false;
+    }
+    return copies;
+  }
   sim::Task<models::SdmaCopyPhases> run_copy(const models::SdmaCopySpec& copy, std::size_t place) {
     const bool told = schedule_[place].stored && stored_.at(place).trigger.told;
-    return models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, tag(place), turn(place), told);
+    const models::QueueUser user{tag(place), queued_[place]};
+    return models::run_sdma_copy(node_.host(), node_.copy_engines(), copy, user, turn(place), told);
   }
   sim::Task<> copy_one(models::SdmaCopySpec copy, std::size_t place, sim::Latch& done) {
     co_await run_copy(copy, place);
@@ -396,6 +496,24 @@ class Play {
 };
 
 }  // namespace
+
+std::optional<OtherThreads> other_threads(const Schedule& schedule) {
+  const auto words = [](models::HostThreads threads) {
+    return threads == models::HostThreads::one ? "one thread of the host" : "a thread for each GPU";
+  };
+  const Operation* first = nullptr;
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    const auto threads = threads_of(schedule[place]);
+    if (!threads) continue;
+    if (first == nullptr) first = &schedule[place];
+    if (*threads == *threads_of(*first)) continue;
+    return OtherThreads{place,
+                        fmt::format("{} is submitted by {}, but {} by {}: all operations of a run have the same "
+                                    "threads",
+                                    schedule[place].name, words(*threads), first->name, words(*threads_of(*first)))};
+  }
+  return {};
+}
 
 bool is_shot(const models::PlatformSpec& platform) { return platform.host.protocol == models::Protocol::shot; }
 

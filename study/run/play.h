@@ -1,13 +1,16 @@
 // One run of a schedule on a node of its own, and what the runs around it leave and find.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "models/machine/power_limit_loop.h"
 #include "models/node.h"
 #include "models/platform/platform_spec.h"
+#include "sim/config/config_error.h"
 #include "sim/step_log.h"
 #include "sim/units.h"
 #include "study/run/steady_clock.h"
@@ -39,7 +42,22 @@ struct Played {
 // Called once commands queued beforehand are in place, at `origin` of the node's clock.
 using Attach = std::function<void(models::Node& node, sim::Time origin)>;
 
-// All of it possible work. `steps`, if given, gets every step from the start of the simulation.
+// A schedule that never ends, as packets written by hand wait for what nobody writes. Says what each operation waits
+// for that has not ended.
+class NeverEnds : public sim::ConfigError {
+ public:
+  using sim::ConfigError::ConfigError;
+};
+
+// An operation that asks for other threads of the host than one before it, although all of a run have the same, and
+// what is wrong with that.
+struct OtherThreads {
+  std::size_t place = 0;
+  std::string what;
+};
+std::optional<OtherThreads> other_threads(const Schedule& schedule);
+
+// All of it possible work, by the same threads. `steps`, if given, gets every step from the start of the simulation.
 Played play_once(const models::PlatformSpec& platform, const Schedule& schedule, const Brought& brought,
                  Attach attach = {}, sim::StepLog* steps = nullptr);
 

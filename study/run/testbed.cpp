@@ -26,12 +26,6 @@ models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
   return platform;
 }
 
-// All that decides how a schedule plays out, and nothing else: names and streams do not.
-Schedule nameless(Schedule schedule) {
-  for (Operation& operation : schedule) operation.name = operation.stream = {};
-  return schedule;
-}
-
 std::string why_no_product(const models::GemmShape& shape, const models::GpuSpec& gpu) {
   if (shape.compulsory_bytes() > largest_array) {
     return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted",
@@ -122,12 +116,10 @@ void Testbed::settle(const std::function<SteadyRun(sim::Hertz ceiling)>& run) {
 }
 
 const Timeline& Testbed::run(const Schedule& schedule, Between between) {
-  std::pair question{between, nameless(schedule)};
-  const auto known = timelines_.find(question);
-  if (known != timelines_.end()) return known->second;
-  const Timeline timeline = with_factors(schedule, play(schedule, between));
+  if (const Timeline* const known = runs_.find(schedule, between)) return *known;
+  Timeline timeline = with_factors(schedule, play(schedule, between));
   count(timeline);
-  return timelines_.emplace(std::move(question), timeline).first->second;
+  return runs_.keep(schedule, between, std::move(timeline));
 }
 
 void Testbed::count(const Timeline& timeline) {
@@ -159,8 +151,8 @@ std::vector<std::string> Testbed::warnings() const {
 Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps, Between between) const {
   Brought brought{.between = between};
   if (clock_settles(platform_) || rounds_differ(platform_)) {
-    const auto known = timelines_.find({between, nameless(schedule)});
-    const Timeline timeline = known != timelines_.end() ? known->second : play(schedule, between);
+    const Timeline* const known = runs_.find(schedule, between);
+    const Timeline timeline = known != nullptr ? *known : play(schedule, between);
     brought.ceiling = timeline.ceiling;
     brought.governors = timeline.governors;
   }

@@ -1,14 +1,13 @@
 // A node under test: every question is put to a fresh, idle node of one platform, and answered once however often it
-// is asked. By the protocol `shot` of the platform's host that is one run from rest; by `steady` it is one of many back
-// to back, all alike: where governors hold the mean of board power, the clock has then settled
-// (study/run/steady_clock.h).
+// is asked, as long as it remembers. By the protocol `shot` of the platform's host that is one run from rest; by
+// `steady` it is one of many back to back, all alike: where governors hold the mean of board power, the clock has then
+// settled (study/run/steady_clock.h).
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 #include "sim/units.h"
 #include "study/run/company.h"
 #include "study/run/play.h"
+#include "study/run/run_cache.h"
 #include "study/run/steady_clock.h"
 #include "study/run/timeline.h"
 #include "study/work/operation.h"
@@ -47,7 +47,7 @@ class Testbed {
   // Whether the GEMM is one of the paper's "mb": see models::is_memory_bound.
   bool is_memory_bound(const models::GemmShape& shape);
 
-  // Plays the schedule, all of it possible work. The result stays valid for the life of the testbed.
+  // Plays the schedule, all of it possible work. The result stays valid until 64 other schedules have been played.
   const Timeline& run(const Schedule& schedule, Between between = Between::nothing);
 
   // Plays the schedule anew, with `attach` called once commands queued beforehand are in place, at `origin` of the
@@ -76,7 +76,7 @@ class Testbed {
     return alone(work, mask, std::move(gpus), Between::communication);
   }
 
-  // The protocol by which the library's kernels do a collective alone: one of models::rccl_protocol_names.
+  // The protocol by which the library's kernels do a collective alone: the name of a models::RcclProtocol.
   std::string_view protocol_of(const models::CollectiveSpec& collective);
 
   // Has warnings tell of a run that was watched, or played elsewhere.
@@ -93,7 +93,7 @@ class Testbed {
   Timeline play(const Schedule& schedule, Between between) const;
   Timeline play_settled(const Schedule& schedule, Between between) const;
   Timeline play_rounds(const Schedule& schedule, Between between) const;
-  std::map<std::pair<Between, Schedule>, Timeline> timelines_;  // of schedules without names and streams
+  RunCache runs_;
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> as_simulated_;
   std::uint64_t unsettled_ = 0;         // instants

@@ -453,7 +453,12 @@ TEST(CommandLineFaults, PacketsThatWaitForEver) {
               "name: x\nplatform: mi300x\noperations:\n  - {name: a, stream: s, packets: {gpu: 0, engine: 2, commands: "
               "[{poll: go, equal: 1}]}}\n")
           .string();
-  expect_fault({"run", file}, "packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value == 1 in word 'go'");
+  const Answer answer = run_cli({"run", file});
+  EXPECT_EQ(answer.code, ExitCode::check_failed);
+  EXPECT_EQ(
+      answer.err,
+      "operations: not all of them ever end: 'a' waits for packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value == 1 "
+      "in word 'go'\n");
 }
 
 TEST(CommandLineFaults, PlacesThatCannotBeWrittenTo) {

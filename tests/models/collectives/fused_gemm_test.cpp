@@ -71,6 +71,19 @@ sim::Time time_of_gemm_alone(const PlatformSpec& platform, const GemmShape& shap
   return simulator.now();
 }
 
+// The sums of what comes from three other GPUs are as many for products of 32 bits as of 16: half the vector rate,
+// where that bounds them, costs both as much more.
+TEST(FusedGemms, AsManySumsAreAddedUpOfWideElementsAsOfNarrowOnes) {
+  const auto time = [](Dtype dtype, const std::string& rate) {
+    FusedSpec spec = fused_spec("flag");
+    spec.gemm.dtype = dtype;
+    return run_fused(four_gpus({"gpu.memory.near_memory=none", "gpu.vector_flops_per_cycle_per_cu=" + rate}), spec)
+        .time;
+  };
+  const auto cost = [&](Dtype dtype) { return sim::to_microseconds(time(dtype, "0.1") - time(dtype, "0.2")); };
+  EXPECT_NEAR(cost(Dtype::fp32) / cost(Dtype::bf16), 1.0, 0.02);
+}
+
 // Every GPU does the same: one that stands for all sees what each of them sees, whichever it is. Of a ring it would see
 // acknowledgements on the links that it sends over: here there are none.
 TEST(FusedGemms, OneGpuStandsForAll) {

@@ -52,8 +52,7 @@ sim::Task<> queue_behind_poll(Node& node, MemoryWord& word, std::int64_t workgro
   std::vector<SdmaCommand> commands;
   commands.emplace_back(PollCommand{&word, {Comparison::at_least, workgroups}});
   commands.emplace_back(transfer);
-  for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), engines.doorbell_latency());
-  co_await queue.ring_doorbell(thread, engines.doorbell_latency());
+  co_await queue.submit(thread, std::move(commands), engines.doorbell_latency());
 }
 
 // A copy that is queued behind a POLL for the workgroups of the first wave goes out while the second one runs, though

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "models/collectives/collective.h"
@@ -16,6 +17,17 @@ namespace {
 
 using sim::operator""_us;
 using sim::operator""_MiB;
+
+// A tenant more, or a value less, does not compile.
+static_assert(std::is_constructible_v<PerTenant<int>, int, int, int, int, int>);
+static_assert(!std::is_constructible_v<PerTenant<int>, int, int, int, int>);
+
+TEST(PerTenant, ValuesAreInTheOrderOfTenants) {
+  const PerTenant<int> values(1, 2, 3, 4, 5);
+  EXPECT_EQ(values.of(Tenant::gemm), 1);
+  EXPECT_EQ(values.of(Tenant::remote), 5);
+  EXPECT_EQ(values.in_order(), (std::vector<int>{1, 2, 3, 4, 5}));
+}
 
 Mechanisms everything() {
   Mechanisms all;

@@ -106,7 +106,8 @@ TEST(SdmaPulls, FromAGpuThatOthersWaitForAreSlow) {
   MemoryWord turn(node.simulator(), "turn", 0);
   const auto wait_and_pull = [](CopyNode& on, MemoryWord& its_turn) -> sim::Task<> {
     const SdmaCopySpec spec{.from = 1, .to = 0, .bytes = sim::Bytes(1e6), .engine = 3, .pull = true};
-    co_await run_sdma_copy(on.host(), on.complexes(), spec, 0, &its_turn);
+    const QueueUser user;
+    co_await run_sdma_copy(on.host(), on.complexes(), spec, user, &its_turn);
   };
   const auto pull_first = [](CopyNode& on, MemoryWord& turn_of_other) -> sim::Task<> {
     co_await pull(on, 2);
@@ -140,7 +141,8 @@ TEST(SdmaCopy, WaitsForItsTurn) {
   MemoryWord turn(node.simulator(), "turn", 0);
   node.simulator().schedule(500_us, sim::EventAction([&turn] { turn.write(1); }));
   const auto waiting = [](CopyNode& on, MemoryWord& word) -> sim::Task<> {
-    co_await run_sdma_copy(on.host(), on.complexes(), SdmaCopySpec{0, 1, sim::Bytes(1e6), {}}, 0, &word);
+    const QueueUser user;
+    co_await run_sdma_copy(on.host(), on.complexes(), SdmaCopySpec{0, 1, sim::Bytes(1e6), {}}, user, &word);
   };
   node.simulator().spawn("copy", waiting(node, turn));
   node.simulator().run();

@@ -30,8 +30,7 @@ TransferCommand copy(double bytes, TransferTimes* times = nullptr, int from = 0,
 
 sim::Task<> submit(CopyNode& node, SdmaQueue& queue, std::vector<SdmaCommand> commands) {
   SubmittingThread& thread = node.host().thread_of(0);
-  for (SdmaCommand& command : commands) co_await queue.write(thread, std::move(command), 32_ns);
-  co_await queue.ring_doorbell(thread, 32_ns);
+  co_await queue.submit(thread, std::move(commands), 32_ns);
 }
 sim::Task<> submit_at(CopyNode& node, sim::Time at, SdmaQueue& queue, std::vector<SdmaCommand> commands) {
   co_await node.simulator().delay(at);

@@ -26,8 +26,9 @@ struct BareQueue {
 
 sim::Task<> write_fences(BareQueue& bare, int count, std::vector<sim::Time>& written) {
   for (int i = 0; i < count; ++i) {
-    SdmaCommand fence = FenceCommand{};
-    co_await bare.queue.write(bare.thread, std::move(fence), 32_ns);
+    std::vector<SdmaCommand> fence(1, FenceCommand{});
+    const QueueUser nobody;
+    co_await bare.queue.submit(bare.thread, std::move(fence), 32_ns, nobody, false);
     written.push_back(bare.simulator.now());
   }
 }
@@ -96,6 +97,62 @@ TEST(SdmaQueue, AFetchBringsInOneGranule) {
     bare.queue.take();
   }
   EXPECT_TRUE(bare.queue.needs_fetch());
+}
+
+// Three fences of its number.
+sim::Task<> submit_fences(BareQueue& bare, QueueUser user, bool or_leave = false) {
+  std::vector<SdmaCommand> fences(3, FenceCommand{nullptr, static_cast<std::int32_t>(user.operation)});
+  if (or_leave) {
+    co_await bare.queue.submit_or_leave(bare.thread, std::move(fences), 32_ns, user);
+  } else {
+    co_await bare.queue.submit(bare.thread, std::move(fences), 32_ns, user);
+  }
+}
+// The numbers of all fences in the ring, in order.
+std::vector<int> fences_in(BareQueue& bare) {
+  std::vector<int> values;
+  while (bare.queue.has_command()) values.push_back(std::get<FenceCommand>(bare.queue.take().command).value);
+  return values;
+}
+
+TEST(SdmaQueue, WhatIsSubmittedTogetherLiesTogether) {
+  BareQueue bare(1024);
+  for (const std::uint32_t operation : {1U, 2U}) {
+    bare.simulator.spawn("writer", submit_fences(bare, {operation}));
+  }
+  bare.simulator.run();
+  EXPECT_EQ(fences_in(bare), (std::vector<int>{1, 1, 1, 2, 2, 2}));
+}
+
+// Operation 2 waits for what operation 1 does, and is there first. Operation 3 waits for nothing: it holds up nobody.
+TEST(SdmaQueue, CommandsThatWaitComeBehindThoseOfOperationsBeforeThem) {
+  BareQueue bare(1024);
+  for (const std::uint32_t operation : {1U, 2U, 3U}) bare.queue.expect(operation);
+  for (const QueueUser user : {QueueUser{2, true}, QueueUser{3, false}, QueueUser{1, false}}) {
+    bare.simulator.spawn("writer", submit_fences(bare, user));
+  }
+  bare.simulator.run();
+  EXPECT_EQ(fences_in(bare), (std::vector<int>{3, 3, 3, 1, 1, 1, 2, 2, 2}));
+}
+
+// Whoever leaves its commands goes on at once, and what follows on the same queue comes behind them.
+TEST(SdmaQueue, CommandsThatAreLeftFollowInOrder) {
+  BareQueue bare(1024);
+  for (const std::uint32_t operation : {1U, 2U, 3U}) bare.queue.expect(operation);
+  sim::Time left = sim::Time::max();
+  const auto leave_and_submit = [](BareQueue& on, sim::Time& end) -> sim::Task<> {
+    const QueueUser second{2, true};
+    co_await submit_fences(on, second, true);
+    end = on.simulator.now();
+    const QueueUser third{3, true};
+    co_await submit_fences(on, third, true);
+    const QueueUser first{1, false};
+    co_await submit_fences(on, first);
+  };
+  bare.simulator.spawn("writer", leave_and_submit(bare, left));
+  bare.simulator.run();
+  EXPECT_EQ(left, sim::Time(0));
+  EXPECT_EQ(fences_in(bare), (std::vector<int>{1, 1, 1, 2, 2, 2, 3, 3, 3}));
 }
 
 }  // namespace

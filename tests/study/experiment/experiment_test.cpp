@@ -407,6 +407,29 @@ TEST_F(ExperimentTest, PacketsWaitForEachOtherThroughWords) {
   EXPECT_EQ(rows.at(1)[6], Cell());                                             // nothing to compare with
 }
 
+// A collective's commands, and those of a copy that waits for a kernel behind it, lie in one queue.
+TEST_F(ExperimentTest, ACopyThatWaitsForAKernelDoesNotStopTheCollectiveBeforeIt) {
+  const Experiment experiment =
+      of("  - {name: c, stream: comm, collective: {kind: all_gather, bytes: 64MiB, backend: sdma}}\n"
+         "  - {name: k, stream: compute, after: [c], gemm: 8192x8192x8192}\n"
+         "  - {name: b, stream: copies, stored: {of: k, from: 0MiB, to: 32MiB, trigger: flag}, copy: {from: 0, to: 1, "
+         "bytes: 32MiB}}\n");
+  const Timeline timeline = testbed_.run(experiment.graph.schedule());
+  EXPECT_LT(timeline.operations[0].end, timeline.operations[1].end);
+  EXPECT_GT(timeline.operations[2].end, timeline.operations[0].end);
+}
+
+TEST_F(ExperimentTest, OperationsThatAskForOtherThreadsOfTheHostAreAFault) {
+  const std::string collective = "collective: {kind: all_gather, bytes: 64MiB, backend: sdma, host_threads: ";
+  const std::string one = "  - {name: a, stream: s, " + collective + "one}}\n";
+  EXPECT_EQ(faults(one + "  - {name: b, stream: t, " + collective + "one}}\n"), "");
+  EXPECT_THAT(faults(one + "  - {name: b, stream: t, " + collective + "per_gpu}}\n"),
+              HasSubstr("operations[1].collective: b is submitted by a thread for each GPU, but a by one thread of the "
+                        "host: all operations of a run have the same threads"));
+  EXPECT_THAT(faults(one + "  - {name: f, stream: t, fused: {gemm: 4096x8192x4096, kind: all_gather}}\n"),
+              HasSubstr("operations[1].fused: f is submitted by a thread for each GPU"));
+}
+
 TEST_F(ExperimentTest, PollsThatWaitForEverAreADeadlockThatNamesEngineQueuePacketAndWord) {
   const Experiment experiment = of(
       "  - {name: a, stream: s, packets: {gpu: 0, engine: 2, commands: [{poll: left, equal: 1}, {fence: right, value: "
@@ -416,10 +439,29 @@ TEST_F(ExperimentTest, PollsThatWaitForEverAreADeadlockThatNamesEngineQueuePacke
   try {
     run(experiment);
     FAIL() << "no deadlock";
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("operations: deadlock"));
-    EXPECT_THAT(error.what(), HasSubstr("packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value == 1 in word 'left'"));
-    EXPECT_THAT(error.what(), HasSubstr("packet 1 (POLL_REGMEM) of gpu3.sdma5.queue7: value <= -1 in word 'right'"));
+  } catch (const NeverEnds& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "operations: not all of them ever end: 'a' waits for packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value "
+        "== 1 in word 'left', 'b' waits for packet 1 (POLL_REGMEM) of gpu3.sdma5.queue7: value <= -1 in word "
+        "'right'");
+  }
+}
+
+// The collective's commands lie behind the packet that waits, the GEMM waits for the collective.
+TEST_F(ExperimentTest, WhatNeverEndsIsToldOfEachOperationByItsName) {
+  const Experiment experiment =
+      of("  - {name: p, stream: s, packets: {gpu: 0, engine: 14, commands: [{poll: go, equal: 1}]}}\n"
+         "  - {name: c, stream: t, collective: {kind: all_gather, bytes: 1MiB, backend: sdma}}\n"
+         "  - {name: k, stream: t, gemm: 1024x1024x1024}\n"
+         "  - {name: other, stream: u, gemm: 1024x1024x1024}\n");
+  try {
+    run(experiment);
+    FAIL() << "it ended";
+  } catch (const NeverEnds& error) {
+    const std::string poll = "packet 0 (POLL_REGMEM) of gpu0.sdma14.queue0: value == 1 in word 'go'";
+    EXPECT_EQ(error.what(), "operations: not all of them ever end: 'p' waits for " + poll + ", 'c' waits for " + poll +
+                                ", 'k' waits for the end of 'c'");
   }
 }
 

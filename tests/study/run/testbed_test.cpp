@@ -48,6 +48,57 @@ TEST_F(TestbedTest, EveryFieldOfTheWorkIsPartOfTheQuestion) {
   EXPECT_NE(&testbed_.run({operation("a", one)}), &testbed_.run({operation("a", per_gpu)}));
 }
 
+// A kernel that had to wait begins a gap behind the one before it, whatever kind it is: a microsecond here.
+TEST_F(TestbedTest, EveryKernelThatWaitedLeavesTheSameGap) {
+  models::RemoteKernelSpec remote{.gpu = 0, .peers = {1}, .bytes = 1_MiB, .workgroups = 8};
+  models::CollectiveSpec in_graph = collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_MiB);
+  in_graph.graph = true;
+  const std::vector<Work> kernels{gemm_4096,
+                                  collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_MiB),
+                                  collective(models::Backend::one_shot, models::CollectiveKind::all_reduce, 1_MiB),
+                                  in_graph,
+                                  models::ElementwiseSpec{1_MiB, 1_MiB, {}},
+                                  models::AttentionShape{.heads = 8, .kv_heads = 8, .queries = 256, .keys = 256},
+                                  remote};
+  for (const Work& kernel : kernels) {
+    const auto time = [&](const char* gap) {
+      Testbed testbed(mi300x({"host.protocol=shot", gap}).spec);
+      return testbed.run({operation("before", gemm_4096), operation("behind", kernel, {0})}).makespan();
+    };
+    const bool of_library = kernel == Work(in_graph);
+    EXPECT_NEAR(sim::to_microseconds(time(of_library ? "rccl.graph_gap=1us" : "host.kernel_gap=1us") -
+                                     time("host.kernel_gap=0us")),
+                1.0, 1e-3)
+        << to_string(kernel);
+  }
+}
+
+// A graph that is launched when the kernel before it has long ended begins at once.
+TEST_F(TestbedTest, ACollectiveInAGraphThatNeedNotWaitLeavesNoGap) {
+  models::CollectiveSpec in_graph = collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_MiB);
+  in_graph.graph = true;
+  const auto time = [&](const char* gap) {
+    Testbed testbed(mi300x({"host.protocol=shot", "host.graph_launch=8us", gap}).spec);
+    const models::ElementwiseSpec small{sim::Bytes(4096), sim::Bytes(4096), {}};
+    return testbed.run({operation("before", small), operation("behind", in_graph, {0})}).makespan();
+  };
+  EXPECT_EQ(time("rccl.graph_gap=5us"), time("rccl.graph_gap=0us"));
+}
+
+// The link's 48.4 GB/s bound a copy on the recommended engine. One that is made for the host, and faster over PCIe, is
+// no faster there.
+TEST_F(TestbedTest, NoEngineIsFasterToAPeerThanTheRecommendedOne) {
+  for (const models::PlatformSpec& platform : {mi300x().spec, h200().spec}) {
+    Testbed testbed(platform);
+    const sim::Time recommended = testbed.alone(copy);
+    for (int engine = 0; engine < platform.gpu.sdma.engines; ++engine) {
+      models::SdmaCopySpec other = copy;
+      other.engine = engine;
+      EXPECT_GE(testbed.alone(other), recommended) << platform.name << ", engine " << engine;
+    }
+  }
+}
+
 TEST_F(TestbedTest, AnOperationStartsWhenThoseBeforeItHaveEnded) {
   const Timeline timeline =
       testbed_.run({operation("a", copy), operation("b", gemm_4096, {0}), operation("c", copy, {0, 1})});

@@ -1,0 +1,221 @@
+// Does every legal experiment end, whatever operations it has, in whatever order, on whatever engines and queues?
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "study/run/testbed.h"
+#include "tests/study/random_trial.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using sim::operator""_KiB;
+using sim::operator""_MiB;
+using sim::operator""_us;
+
+constexpr int gpus = 4;
+
+// Engines and hosts by which queues are shared by many or by few, have much room or little, and are rung for apart or
+// together.
+const std::vector<models::PlatformSpec>& machines() {
+  static const std::vector<models::PlatformSpec> all = [] {
+    const std::vector<std::vector<std::string>> settings{
+        {},
+        {"gpu.sdma.queues_per_engine=1"},
+        {"gpu.sdma.queues_per_engine=2", "gpu.sdma.engines=4", "gpu.memory.near_memory=hbm"},
+        {"gpu.sdma.ring=2KiB", "gpu.sdma.reduction=true"},
+        {"gpu.sdma.ring=2KiB", "gpu.sdma.queues_per_engine=1", "gpu.sdma.batched_doorbell=true"},
+        {"gpu.sdma.submitted_by=gpu", "gpu.sdma.completion_seen_by=gpu", "gpu.memory.near_memory=hbm"},
+        {"gpu.dispatch.policy=rotation", "gpu.dispatch.quantum=0ms", "host.threads=per_gpu"}};
+    std::vector<models::PlatformSpec> platforms;
+    for (std::vector<std::string> assignments : settings) {
+      assignments.insert(assignments.end(), {"gpus=4", "host.protocol=shot"});
+      platforms.push_back(mi300x(assignments).spec);
+    }
+    return platforms;
+  }();
+  return all;
+}
+
+bool maybe() { return any_of({0, 1}) == 1; }
+sim::Bytes any_size() { return any_of({sim::Bytes(64.0), 64_KiB, 8_MiB}); }
+int another(int gpu) { return (gpu + any_of({1, 2, 3})) % gpus; }
+
+models::CollectiveSpec some_collective() {
+  models::CollectiveSpec spec = any_collective();
+  spec.bytes = any_size();
+  spec.first = any_of({0, 0, 1});
+  spec.gpus = any_of({gpus - spec.first, 2});
+  spec.host_threads = {};
+  return spec;
+}
+
+models::SdmaCopySpec some_copy() {
+  models::SdmaCopySpec copy{.from = any_of({0, 0, 1, models::host_device}), .bytes = any_size()};
+  copy.to = copy.from == models::host_device ? 0 : another(copy.from);
+  if (maybe()) copy.engine = any_of({0, 2, 14});
+  copy.pull = maybe();
+  copy.everywhere = any_of({0, 0, 1}) == 1;
+  if (any_of({0, 0, 0, 1}) == 1) copy.submit = any_choice(sim::choices_of<models::Submission>());
+  return copy;
+}
+
+// Some of them wait for what others may never write.
+models::SdmaPacketList some_packets() {
+  using enum models::HandWrittenPacket::Kind;
+  models::SdmaPacketList list{any_of({0, 1}), any_of({2, 14}), any_of({0, 0, 1}), {}};
+  for (int i = any_of({1, 2, 3}); i > 0; --i) {
+    models::HandWrittenPacket packet;
+    packet.kind = any_of({copy, swap, poll, atomic, fence});
+    packet.peer = another(list.gpu);
+    packet.bytes = any_size();
+    packet.word = any_of({"left", "right"});
+    packet.condition = {models::Comparison::at_least, 1};
+    packet.value = 1;
+    list.packets.push_back(std::move(packet));
+  }
+  return list;
+}
+
+models::FusedSpec some_fused() {
+  models::FusedSpec spec;
+  spec.gemm = any_of<models::GemmShape>({{1024, 4096, 512}, {512, 1024, 1024}});
+  spec.kind = any_choice(sim::choices_of<models::CollectiveKind>());
+  spec.path = any_of({models::FusedPath::direct, models::FusedPath::ring});
+  spec.trigger = any_choice(sim::choices_of<models::TriggerChoice>());
+  spec.stores = maybe();
+  spec.pieces = any_of({1, 2, 4});
+  spec.gpus = any_of({0, 0, 2});
+  return spec;
+}
+
+// One of each alternative of Work.
+Work work_of_kind(std::size_t kind) {
+  switch (kind) {
+    case 0:
+      return any_of<models::GemmShape>({{512, 512, 512}, {4096, 4096, 1024}});
+    case 1:
+      return some_collective();
+    case 2:
+      return some_copy();
+    case 3:
+      return some_packets();
+    case 4:
+      return models::ElementwiseSpec{any_size(), any_size(), {}, any_of({0, 8})};
+    case 5:
+      return models::RemoteKernelSpec{
+          0, {another(0)}, any_of({models::RemoteAccess::store, models::RemoteAccess::load}), any_size(), 8};
+    case 6:
+      return DelaySpec{any_of({0_us, 30_us})};
+    case 7:
+      return HostWorkSpec{any_of({1_us, 30_us})};
+    case 8:
+      return models::AttentionShape{.heads = 8, .kv_heads = 8, .queries = 512, .keys = 512, .head_dim = 128};
+    default:
+      return some_fused();
+  }
+}
+
+// With or without dependencies, on what earlier ones store where that is legal. An experiment's streams are such
+// dependencies.
+Operation any_operation(const Schedule& before) {
+  const std::size_t place = before.size();
+  Operation operation;
+  operation.name = std::string(1, static_cast<char>('a' + place));
+  operation.work = work_of_kind(*rc::gen::inRange<std::size_t>(0, kinds_of_work().size()));
+  for (std::size_t earlier = 0; earlier < place; ++earlier) {
+    if (!maybe()) continue;
+    operation.after.push_back(earlier);
+    const sim::Bytes all = stored_by(before[earlier].work);
+    if (all == sim::Bytes(0.0) || operation.stored || !maybe()) continue;
+    operation.stored = StoredRange{earlier, sim::Bytes(0.0), any_of({0.01, 0.5, 1.0}) * all,
+                                   any_choice(sim::choices_of<models::TriggerChoice>())};
+  }
+  if (is_kernel(operation.work)) operation.priority = any_of({0, 0, 1, -1});
+  if (is_kernel(operation.work) && any_of({0, 0, 1}) == 1) operation.mask = any_of<models::CuMask>({{0, 4}, {19, 38}});
+  if (kind_of(operation.work).on_any_gpus && maybe()) operation.gpus = {any_of({0, 1})};
+  if (any_of({0, 0, 1}) == 1) operation.delay = 5_us;
+  return operation;
+}
+
+bool polls(const Operation& operation) {
+  const auto* const list = std::get_if<models::SdmaPacketList>(&operation.work);
+  return list != nullptr &&
+         std::ranges::count(list->packets, models::HandWrittenPacket::Kind::poll, &models::HandWrittenPacket::kind) > 0;
+}
+
+std::string words_of(const Schedule& schedule) {
+  std::string text;
+  for (const Operation& operation : schedule) {
+    text += fmt::format("\n{}: {}, after [{}]{}, priority {}, CUs {} to {}, GPUs [{}], delay {}", operation.name,
+                        to_string(operation.work), fmt::join(operation.after, " "),
+                        operation.stored ? fmt::format(", stored by {} to {}, {}", operation.stored->by,
+                                                       sim::to_string(operation.stored->end),
+                                                       models::to_string(operation.stored->trigger))
+                                         : "",
+                        operation.priority, operation.mask.begin, operation.mask.end, fmt::join(operation.gpus, " "),
+                        sim::to_string(operation.delay));
+  }
+  return text;
+}
+
+// Packets that wait for ever are the user's own doing, and alone are told of as such.
+void expect_end(std::size_t operations) {
+  const std::size_t machine = *rc::gen::inRange<std::size_t>(0, machines().size());
+  Testbed testbed(machines()[machine]);
+  Schedule schedule;
+  while (schedule.size() < operations) {
+    Operation operation = any_operation(schedule);
+    if (testbed.why_impossible(operation.work).empty()) schedule.push_back(std::move(operation));
+  }
+  try {
+    const Timeline& timeline = testbed.run(schedule);
+    for (const Span& span : timeline.operations) RC_ASSERT(span.start <= span.end);
+  } catch (const NeverEnds& error) {
+    if (std::ranges::none_of(schedule, polls)) RC_FAIL(std::string(error.what()) + words_of(schedule));
+  } catch (const std::exception& error) {
+    RC_FAIL(fmt::format("machine {}: {}{}", machine, error.what(), words_of(schedule)));
+  }
+}
+
+RC_GTEST_PROP(AnyOperations, TwoOfThemEnd, ()) { expect_end(2); }
+
+RC_GTEST_PROP(FullAnyOperations, ThreeOfThemEnd, ()) {
+  for (int i = 0; i < 20; ++i) expect_end(3);
+}
+
+// Both products fill the CUs. The one that comes second is served first, and its workgroups wait on their CUs for
+// pieces that engines send.
+TEST(AnyOperations, AFusedProductOfHighPriorityDoesNotWaitForOneBehindWhichItsPiecesLie) {
+  Testbed testbed(machines().front());
+  models::FusedSpec scatters{.gemm = {8192, 8192, 1024}, .trigger = models::trigger_named("flag"), .pieces = 4};
+  models::FusedSpec gathers = scatters;
+  gathers.kind = models::CollectiveKind::all_gather;
+  Schedule schedule{operation("scatters", scatters), operation("gathers", gathers)};
+  schedule.back().priority = 1;
+  schedule.back().delay = 5_us;
+  EXPECT_GT(testbed.run(schedule).makespan(), 0_us);
+}
+
+// The copy's commands come to the engine's only queue late: when the GEMM has ended, though those of the collective,
+// which waits for the copy, could have been queued from the start.
+TEST(AnyOperations, APrelaunchedCollectiveComesBehindTheCopyThatItWaitsFor) {
+  Testbed testbed(machines().front());
+  models::CollectiveSpec prelaunched = collective(models::Backend::sdma, models::CollectiveKind::all_gather, 8_MiB);
+  prelaunched.gpus = gpus;
+  prelaunched.prelaunch = true;
+  const Timeline& timeline =
+      testbed.run({operation("gemm", models::GemmShape{512, 512, 512}),
+                   operation("copy", models::SdmaCopySpec{.from = 0, .to = 1, .bytes = 8_MiB}, {0}),
+                   operation("collective", prelaunched, {1})});
+  EXPECT_GE(timeline.operations[2].start, timeline.operations[1].end);
+}
+
+}  // namespace
+}  // namespace c3sim::study
