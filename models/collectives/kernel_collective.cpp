@@ -97,11 +97,13 @@ sim::Task<> KernelCollective::run() {
 
 sim::Task<> KernelCollective::run_on(int gpu) {
   co_await node_.host().launch_collective(gpu, spec_.graph);
+  const bool is_late = stream_.ready == nullptr || stream_.ready->is_open();
   if (stream_.ready != nullptr) {
     co_await stream_.ready->wait();
     const bool in_graph_of_library = spec_.graph && spec_.backend == Backend::rccl;
     if (in_graph_of_library) co_await node_.simulator().delay(node_.spec().rccl.graph_gap);
   }
+  if (stream_.started) stream_.started({gpu, is_late});
   KernelSpec kernel;
   kernel.name = name_;
   kernel.gpu = gpu;

@@ -198,10 +198,12 @@ struct Progress {
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
   co_await node.host().launch_kernel(gpu);
   const Stream& stream = launch.kernel.shape.stream;
-  if (stream.ready != nullptr && !stream.ready->is_open()) {
+  const bool is_late = stream.ready == nullptr || stream.ready->is_open();
+  if (!is_late) {
     co_await stream.ready->wait();
     co_await node.simulator().delay(node.spec().host.kernel_gap);
   }
+  if (stream.started) stream.started({gpu, is_late});
   sim::OpenStep step(node.simulator());
   co_await run_kernel(node, gpu, launch.kernel);
   if (launch.afterwards) co_await launch.afterwards();
