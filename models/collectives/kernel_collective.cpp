@@ -100,7 +100,7 @@ sim::Task<> KernelCollective::run_on(int gpu) {
   co_await node_.host().launch_collective(gpu, spec_.graph);
   const bool in_graph_of_library = spec_.graph && spec_.backend == Backend::rccl;
   const PlatformSpec& platform = node_.spec();
-  co_await begin_behind(node_, stream_, in_graph_of_library ? platform.rccl.graph_gap : platform.host.kernel_gap);
+  co_await begin_behind(node_, gpu, stream_, in_graph_of_library ? platform.rccl.graph_gap : platform.host.kernel_gap);
   KernelSpec kernel;
   kernel.name = name_;
   kernel.gpu = gpu;

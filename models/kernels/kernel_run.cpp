@@ -232,7 +232,7 @@ struct Progress {
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
   co_await node.host().launch_kernel(gpu);
   const Stream& stream = launch.kernel.shape.stream;
-  co_await begin_behind(node, stream, node.spec().host.kernel_gap);
+  co_await begin_behind(node, gpu, stream, node.spec().host.kernel_gap);
   sim::OpenStep step(node.simulator());
   co_await run_kernel(node, gpu, launch.kernel);
   if (launch.afterwards) co_await launch.afterwards();
@@ -245,10 +245,13 @@ sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progr
 
 }  // namespace
 
-sim::Task<> begin_behind(Node& node, const Stream& stream, sim::Time gap) {
-  if (stream.ready == nullptr || stream.ready->is_open()) co_return;
-  co_await stream.ready->wait();
-  co_await node.simulator().delay(gap);
+sim::Task<> begin_behind(Node& node, int gpu, const Stream& stream, sim::Time gap) {
+  const bool is_late = stream.ready == nullptr || stream.ready->is_open();
+  if (!is_late) {
+    co_await stream.ready->wait();
+    co_await node.simulator().delay(gap);
+  }
+  if (stream.started) stream.started({gpu, is_late});
 }
 
 sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel) {

@@ -22,6 +22,14 @@ struct KernelProgress {
 };
 using ProgressListener = std::function<void(const KernelProgress&)>;
 
+// A kernel has begun on one of its GPUs. `launched_late`: all that it had to wait for there was over before the host
+// had launched it, so that the GPU waited for the host.
+struct KernelStart {
+  int gpu = 0;
+  bool launched_late = false;
+};
+using StartListener = std::function<void(const KernelStart&)>;
+
 // A word that the workgroups of a kernel poll, each from its CU, before they do anything else. `read`: what it takes a
 // poll to bring the word that meets the condition.
 struct PolledWord {
@@ -51,6 +59,7 @@ struct Stream {
   sim::Gate* ready = nullptr;
   sim::Gate* ended = nullptr;
   ProgressListener progress = {};  // told wave by wave; may be empty
+  StartListener started = {};      // may be empty, too
   PolledWord polled = {};
   sim::Time fence{0};  // that a workgroup stays on its CU after its last store, until others see what it has stored
   bool adds_result = false;       // a GEMM's stores are added to what is in memory, by the memory

@@ -87,6 +87,9 @@ Json schema_from(std::istream& outline) {
   add_words<models::SdmaPacketList>(of["packets"]);
   add_words<StoredRange>(of["stored"]);
   of["operation"]["properties"]["priority"] = one_of(priorities);
+  of["operation"]["properties"]["launch"] = one_of(sim::choices_of<Launch>());
+  of["operation"]["properties"]["launch"]["description"] =
+      "of what begins with a kernel: beforehand, behind others on its GPUs, or by the host when it knows of their ends";
   Json& file = schema["properties"];
   file["protocol"] = one_of(sim::choices_of<models::Protocol>());
   file["launch"] = one_of(sim::choices_of<models::LaunchMode>());

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <utility>
@@ -53,10 +56,49 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
   for (std::string& warning : ensemble.warnings()) results.warnings.push_back(std::move(warning));
 }
 
+// What an experiment says of the machine that this command was asked of.
+std::string machine_lines(const Request& request) {
+  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  std::string lines = fmt::format("platform: {}\n", quoted(request.platform_name().value_or("mi300x")));
+  if (request.says("protocol")) lines += fmt::format("protocol: {}\n", request.text("protocol"));
+  std::vector<std::string> assignments;
+  for (const std::string& assignment : request.assignments()) assignments.push_back(quoted(assignment));
+  if (!assignments.empty()) lines += fmt::format("set: [{}]\n", fmt::join(assignments, ", "));
+  return lines;
+}
+
+// Nothing else takes as much of its time.
+bool bound_by_host(const StepResult& result) {
+  return result.host > std::max({result.compute, result.exposed, result.idle()});
+}
+
+// How much of the time the host decides, and what the platform file says of it.
+std::string word_of_host(const StepResult& result, const Platform& platform) {
+  bool is_assumed = false;
+  std::vector<std::string> values;
+  for (const char* const path : {"host.framework_call", "host.framework_collective"}) {
+    const auto known = std::ranges::find(platform.parameters, path, &sim::Parameter::path);
+    if (known == platform.parameters.end()) continue;
+    if (result.communication == sim::Time(0) && !values.empty()) break;
+    is_assumed = is_assumed || known->kind == "assumed";
+    values.push_back(fmt::format("{} = {} ({})", path, known->value, known->kind));
+  }
+  return fmt::format(
+      "The step is bound by the host{}: for {:.0f} % of the time the GPU waits for what the host has not launched yet, "
+      "at "
+      "{}. From a captured graph (--graph) operations are not launched one by one.",
+      is_assumed ? " (assumed)" : "", 100.0 * (sim::to_seconds(result.host) / sim::to_seconds(result.time)),
+      fmt::join(values, ", "));
+}
+
 Results answer_step(Request& request) {
   Arguments arguments;
   const std::filesystem::path written = request.text("write");
   request.check_output(arguments, "--write", written);
+  if (!written.empty() && request.says("profiles")) {
+    arguments.fault("--write",
+                    "cannot write measured GEMMs, which run takes by --profiles, too: one of both is accepted");
+  }
   const StepQuestion question = read_step(request, arguments);
   const std::optional<Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
@@ -66,17 +108,10 @@ Results answer_step(Request& request) {
   arguments.check_with(faults_of_carriers(question, platform.spec, operators));
   const StepResult result = ask(platform.spec, question, operators);
   if (!written.empty()) {
-    const std::string text = experiment_text(result.question, platform.spec, operators);
-    if (text.size() > sim::max_config_bytes) {
-      throw sim::ConfigError(
-          {{"--write", "",
-            fmt::format("the step is {} KiB of text, and run takes files of up to {}: fewer --micro, "
-                        "--pp or --layers are accepted",
-                        text.size() >> 10, sim::max_config_bytes >> 10)}});
-    }
-    sim::write_file(written, text);
+    sim::write_file(written, experiment_text(result.question, platform.spec, operators, machine_lines(request)));
   }
   Results results = to_tables(result, platform.spec);
+  if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   Testbed testbed(launching(platform.spec, question.launch()));
   return request.finish(testbed, platform, std::move(results));

@@ -84,7 +84,7 @@ StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platfo
   for (const StepBlock& block : step_blocks(question, operators, question.stage_layers(), platform)) {
     const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus());
     for (const StepOperation& one : block.operations) {
-      for (const StepPart& part : parts_of(one.name, one.kind, one.work, {}, platform)) {
+      for (const StepPart& part : parts_of(one, {}, platform)) {
         (communicates(part.kind) ? sums.communication : sums.compute) +=
             times * limits_of(part.work, platform).longest();
       }

@@ -89,6 +89,8 @@ const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
   static const Words<models::FusedSpec> words{
       {"gemm", [](auto& s) { return value_of(s.gemm); }, "of each GPU", always},
       {"dtype", [](auto& s) { return value_of(s.gemm.dtype); }, operation_dtype_help},
+      {"layout", [](auto& s) { return value_of(s.gemm.layout); },
+       "how the operands of its GEMM lie: forward unless given, input_gradient or weight_gradient", never, Whom::files},
       {"kind", [](auto& s) { return fused_kind_of(s.kind); },
        "of its result, or all_gather of its operand; reduce_scatter unless given", at_points},
       {"path", [](auto& s) { return value_of(s.path); }, "direct unless given"},

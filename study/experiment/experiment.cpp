@@ -29,15 +29,15 @@ constexpr std::size_t most_names_in_text = 6;
 struct Ran {
   Schedule schedule;
   Timeline timeline;
-  std::vector<Span> on_queue;       // by place
-  bool overlaps = false;            // whether any operations could
+  std::vector<Span> on_queue;  // by place
+  bool overlaps = false;       // whether any operations could
+  sim::Time makespan{0};
   std::optional<sim::Time> serial;  // on one stream; none where packets wait there for ever
 
-  sim::Time makespan() const { return timeline.makespan(); }
   Cell speedup() const {
     if (!overlaps) return NoNumber{"nothing can overlap"};
     if (!serial) return NoNumber{"none on one stream"};
-    return sim::to_seconds(*serial) / sim::to_seconds(makespan());
+    return sim::to_seconds(*serial) / sim::to_seconds(makespan);
   }
   std::string sentence() const {
     if (!overlaps)
@@ -46,19 +46,28 @@ struct Ran {
     const std::string uncut = fmt::format(
         "Uncut, one after another on one stream and with collectives by RCCL, the same operations take {:.2f} us",
         sim::to_microseconds(*serial));
-    if (*serial < makespan()) return uncut + ", which is less: this schedule does not pay.";
-    return fmt::format("{}, {:.3f} times as long.", uncut, sim::to_seconds(*serial) / sim::to_seconds(makespan()));
+    if (*serial < makespan) return uncut + ", which is less: this schedule does not pay.";
+    return fmt::format("{}, {:.3f} times as long.", uncut, sim::to_seconds(*serial) / sim::to_seconds(makespan));
   }
 };
+
+sim::Time end_of(const Schedule& schedule, const Timeline& timeline, bool by_framework,
+                 const models::PlatformSpec& platform) {
+  if (!by_framework) return timeline.makespan();
+  return std::ranges::max(on_queues(schedule, timeline, platform), {}, &Span::end).end;
+}
 
 Ran run(Testbed& testbed, const Experiment& experiment) {
   Ran ran;
   ran.schedule = experiment.graph.schedule();
   ran.timeline = testbed.run(ran.schedule);
   ran.on_queue = on_queues(ran.schedule, ran.timeline, testbed.platform());
+  const bool by_framework = experiment.by_framework;
+  ran.makespan = end_of(ran.schedule, ran.timeline, by_framework, testbed.platform());
   ran.overlaps = !is_chain(ran.schedule);
   try {
-    ran.serial = testbed.run(on_one_stream(experiment.graph, experiment.wholes)).makespan();
+    const Schedule in_turn = on_one_stream(experiment.graph, experiment.wholes);
+    ran.serial = end_of(in_turn, testbed.run(in_turn), by_framework, testbed.platform());
   } catch (const NeverEnds&) {
   }
   return ran;
@@ -135,7 +144,7 @@ ResultTable table_of_overlap(const std::string& name, const Ran& ran) {
                      {"makespan_us", "makespan", "us"},
                      {"serial_us", "uncut on one stream", "us"},
                      {"speedup", "speedup", "", 3}});
-  table.add_row({name, cell_of(ran.makespan()), cell_of(ran.serial), ran.speedup()});
+  table.add_row({name, cell_of(ran.makespan), cell_of(ran.serial), ran.speedup()});
   return table;
 }
 
@@ -158,7 +167,7 @@ std::string in_short(const std::vector<std::string>& names) {
 std::vector<Chart> charts_of(const Experiment& experiment, const Ran& ran, int gpus,
                              const std::vector<Together>& operations) {
   std::vector<Chart> charts{stream_chart(experiment.graph, ran.on_queue, gpus)};
-  if (ran.overlaps && ran.serial) charts.push_back(makespan_chart(ran.makespan(), *ran.serial));
+  if (ran.overlaps && ran.serial) charts.push_back(makespan_chart(ran.makespan, *ran.serial));
   if (operations.size() > most_bars) return charts;
   std::vector<TimeBeside> times;
   for (const Together& one : operations) times.push_back({one.name, one.time, one.alone});
@@ -235,7 +244,7 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
   if (several)
     results.tables.push_back({"operations", "Operations of the file", table_of_operations(operations), true, {}, true});
   if (streams.size() > 1)
-    results.tables.push_back({"streams", "Streams", table_of_streams(streams, ran.makespan()), true, {}, true});
+    results.tables.push_back({"streams", "Streams", table_of_streams(streams, ran.makespan), true, {}, true});
   return results;
 }
 
@@ -246,7 +255,7 @@ Quantities measure(Testbed& testbed, const Experiment& experiment) {
     named(operations, experiment.graph.nodes()[i].listed).add(ran.timeline.operations[i], ran.on_queue[i], {});
   }
   const Cell speedup = ran.speedup();
-  Quantities quantities{{"makespan_us", sim::to_microseconds(ran.makespan())}};
+  Quantities quantities{{"makespan_us", sim::to_microseconds(ran.makespan)}};
   quantities["serial_us"] = ran.serial ? std::optional(sim::to_microseconds(*ran.serial)) : std::nullopt;
   quantities["speedup"] =
       std::holds_alternative<double>(speedup) ? std::optional(std::get<double>(speedup)) : std::nullopt;

@@ -20,6 +20,9 @@ struct Experiment {
   // What the operations were cut from, by GraphNode::whole: each by itself, of a dependent pair the one after the
   // other, with collectives by RCCL. What the experiment is held against: study/work/one_stream.h.
   std::vector<Schedule> wholes;
+  // A framework launches it, op by op or from a graph: it ends when its GPUs are done, as a step does, rather than when
+  // the host knows of that.
+  bool by_framework = false;
 };
 
 // What would run, without running it: one row per operation of the expanded graph.

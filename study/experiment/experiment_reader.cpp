@@ -21,7 +21,6 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::size_t most_operations = 10'000;
 constexpr int most_repetitions = 10'000;
 constexpr int most_pieces = 1024;
 constexpr std::size_t most_files = 64;
@@ -74,6 +73,7 @@ Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
   Operation whole = operation_of(node.operation.work);
   whole.name = node.listed;
   whole.gpus = node.operation.gpus;
+  whole.launch = node.operation.launch;
   auto* const collective = std::get_if<models::CollectiveSpec>(&whole.work);
   if (collective != nullptr && collective->backend != models::Backend::rccl) {
     models::CollectiveSpec by_rccl;
@@ -118,6 +118,7 @@ class ExperimentReader {
     resolve_parameters(config_, platform_);
     sim::Section root = config_.root();
     experiment_.name = root.name("name");
+    experiment_.by_framework = root.has("launch");
     collect_names(root);
     if (listed_.empty()) root.fault("operations", "an experiment has at least one operation");
     std::vector<Axis> layers;
@@ -289,6 +290,9 @@ class ExperimentReader {
     if (section.has("dependent")) return read_dependent(section, std::move(node), stream, waits);
     Operation& operation = node.operation;
     operation = study::read_operation(section, platform_);
+    // A framework launches all kernels as it comes to them, and does not wait for any.
+    const bool queues = experiment_.by_framework && may_be_queued(operation.work, platform_.gpu.sdma);
+    if (queues && !operation.launch) operation.launch = Launch::queued;
     operation.stream = std::move(stream);
     const Work work = operation.work;
     node.gpus = gpus_of(operation, platform_);

@@ -143,6 +143,16 @@ int read_priority(sim::Section& operation, const Work& work, const models::Platf
   return operation.choice<int>("priority", priorities);
 }
 
+std::optional<Launch> read_launch(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
+  if (!operation.has("launch")) return {};
+  if (!may_be_queued(work, platform.gpu.sdma)) {
+    operation.fault("launch",
+                    "only what begins with a kernel is queued on its GPUs: copy engines and work of the host "
+                    "are started by the host when it knows that all before them has ended");
+  }
+  return operation.choice<Launch>("launch", sim::choices_of<Launch>());
+}
+
 models::CuMask read_mask(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
   if (!operation.has("cus")) return {};
   const std::vector<int> ends = operation.integers("cus", 0, platform.gpu.cus());
@@ -183,6 +193,7 @@ Operation read_operation(sim::Section section, const models::PlatformSpec& platf
   operation.work = read_work(section, platform);
   operation.mask = read_mask(section, operation.work, platform);
   operation.priority = read_priority(section, operation.work, platform);
+  operation.launch = read_launch(section, operation.work, platform);
   operation.gpus = read_gpus(section, operation.work, platform);
   return operation;
 }

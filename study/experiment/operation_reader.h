@@ -11,7 +11,8 @@
 namespace c3sim::study {
 
 // The work under the one key that names its kind (KindOfWork::key), and where it may run: `priority: low|normal|high`
-// and `cus: [first, end]`, of kernels alone, and `gpus: [0, 1]`, empty where it names none, or all.
+// and `cus: [first, end]`, of kernels alone, and `gpus: [0, 1]`, empty where it names none, or all. How it is launched:
+// `launch: queued|host`, of what begins with a kernel.
 Operation read_operation(sim::Section section, const models::PlatformSpec& platform);
 
 std::vector<int> all_gpus(const models::PlatformSpec& platform);

@@ -343,12 +343,20 @@ class Play {
     stream.cached_operands = repeats_operands_ && (place > 0 || !is_shot(platform_));
     if (queued_[place]) stream.ready = &ready_[place];
     if (is_kernel(operation.work)) stream.ended = &ended_[place];
+    stream.started = [this, place](const models::KernelStart& start) { note_start(place, start); };
     for (const auto& [waits, range] : stored_) {
       if (schedule_[waits].stored->by != place) continue;
       stream.fence = std::max(stream.fence, range.trigger.fence);
       stream.progress = [this, place](const models::KernelProgress& progress) { note_stores(place, progress); };
     }
     return stream;
+  }
+
+  void note_start(std::size_t place, const models::KernelStart& start) {
+    Span& span = timeline_.operations[place];
+    if (span.began) return;
+    span.began = simulator_.now() - origin_;
+    span.launched_late = start.launched_late;
   }
 
   bool polls_for(std::size_t place, std::size_t earlier) const {

@@ -91,11 +91,13 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
     for (std::size_t place = 0; place < schedule.size(); ++place) {
       mean.operations[place].start += timeline.operations[place].start;
       mean.operations[place].end += timeline.operations[place].end;
+      if (mean.operations[place].began) *mean.operations[place].began += *timeline.operations[place].began;
     }
   }
   for (Span& span : mean.operations) {
     span.start /= counted;
     span.end /= counted;
+    if (span.began) *span.began /= counted;
   }
   return mean;
 }
@@ -175,6 +177,7 @@ Timeline Testbed::with_factors(const Schedule& schedule, Timeline timeline) cons
     Span& span = timeline.operations[place];
     span.start += latest_end(timeline.operations, after) - latest_end(simulated, after);
     span.end = span.start + multiplied(as_simulated.end - as_simulated.start);
+    if (span.began) span.began = span.start + multiplied(*as_simulated.began - as_simulated.start);
     if (!span.phases) continue;
     models::SdmaCopyPhases& phases = *span.phases;
     for (sim::Time* const phase : {&phases.control, &phases.schedule, &phases.copy, &phases.completion}) {

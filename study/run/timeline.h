@@ -18,6 +18,10 @@ struct Span {
   sim::Time start{0};
   sim::Time end{0};
   std::optional<models::SdmaCopyPhases> phases;  // of copies
+  // A kernel's, within it: when the first of its GPUs began it, and whether all that it had to wait for there was over
+  // before the host had launched it.
+  std::optional<sim::Time> began{};
+  bool launched_late = false;
   // Within it, of a GEMM that is fused with a collective: when the first piece could travel, when the GEMM had ended.
   std::optional<sim::Time> exchange_start{};
   std::optional<sim::Time> gemm_end{};

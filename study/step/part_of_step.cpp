@@ -24,7 +24,7 @@ PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOper
                    std::int64_t layers, const std::function<bool(const StepBlock&)>& leaves_out) {
   PartOfStep part{step_blocks(question, operators, layers, testbed.platform()), {}, {}};
   if (leaves_out) std::erase_if(part.blocks, leaves_out);
-  part.graph = graph_of(part.blocks, testbed.platform().gpus, question.pause);
+  part.graph = graph_of(part.blocks, testbed.platform(), question.pause);
   part.schedule = part.graph.schedule();
   std::vector<sim::Fault> faults;
   for (const Operation& operation : part.schedule) {

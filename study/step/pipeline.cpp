@@ -69,7 +69,11 @@ class Pipeline {
     for (const bool first : {true, false}) {
       if (!first && layers_ == 1) return;
       if (turn.forward) write_forward(writer_, "");
-      if (!turn.forward && question_.recompute) write_forward(writer_, "again_");
+      if (!turn.forward && question_.recompute) {
+        writer_.do_again(true);
+        write_forward(writer_, "again_");
+        writer_.do_again(false);
+      }
       if (!turn.forward) write_backward(writer_);
       if (!turn.forward && turn.micro > 0) {
         writer_.operate("accumulate", Kind::elementwise, "add", layer_weights(question_), single_precision);
@@ -115,10 +119,6 @@ class Pipeline {
       const std::vector<int> gpus{first_gpu(from) + rank, first_gpu(to) + rank};
       StepOperation operation{name, Kind::send, what_is_sent(gpus.front(), gpus.back()),
                               fmt::format("{}_s{}{}", name, from, of_rank(rank))};
-      // One that is long over tells it apart from the next kernel of the stage, and from those of other ranks, so that
-      // hosts may launch all of them beforehand.
-      const std::size_t over = std::min(static_cast<std::size_t>(rank), last.operations.size() - 1);
-      operation.after.push_back({last.operations[over].name + last.suffix});
       operation.after.push_back({last.operations.back().name + last.suffix});
       blocks_.push_back({0, {std::move(operation)}, of_rank(rank) + suffix(from, turn), gpus, from, turn});
     }

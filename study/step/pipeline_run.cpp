@@ -122,10 +122,10 @@ class PipelineRun {
   // A turn whose host is late is at rest for the rest of it.
   PowerMeter::Drawn drawn_in(std::size_t stage, const TimedTurn& turn) const {
     PowerMeter::Drawn drawn = whole(stage, turn).drawn;
-    const sim::Time waiting = turn.at.length() - turn.pace.gpu - turn.lost;
-    drawn += meters_.front().at_rest(sim::to_seconds(waiting));
+    drawn += meters_.front().at_rest(sim::to_seconds(waits_in(turn)));
     return drawn;
   }
+  static sim::Time waits_in(const TimedTurn& turn) { return turn.at.length() - turn.pace.gpu - turn.lost; }
   PowerMeter::Drawn drawn_by(std::size_t stage) const {
     PowerMeter::Drawn drawn;
     sim::Time at_rest = end_;
@@ -198,25 +198,34 @@ class PipelineRun {
       const TurnKey key = key_of(block->stage, block->turn);
       double like = static_cast<double>(turns.at(key)) / readings_.turns.at(key).seen;
       if (block->layers > 0) like *= static_cast<double>(question_.stage_layers() - 1);
-      for (const StepPart& part : parts_of(operation->name, operation->kind, part_.schedule[place].work,
-                                           timeline_.operations[place], platform)) {
+      for (const StepPart& part : parts_of(*operation, timeline_.operations[place], platform)) {
         totals.count(part, like * block->share(question_.gpus()), platform);
       }
     }
     return totals;
   }
 
-  // Of the mean stage. What is sent is exposed in the time between turns, and between kernels of a turn as long as
-  // these are of it.
+  // Of the mean stage. In a turn its kernels run, which take longer for what it loses to sends, or they wait for the
+  // host that launches them, or lie apart. What is sent is exposed in the time between turns, and in a turn for the
+  // same share of both: that without kernels.
   void add_busy_times(StepTotals& totals) const {
     const double share = 1.0 / question_.pp;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
       double compute = 0.0;
       double communication = 0.0;
+      double exposed = 0.0;
+      double host = 0.0;
       BusyTimes turns;
       for (const TimedTurn& turn : stages_[stage]) {
-        compute += whole(stage, turn).compute;
-        communication += whole(stage, turn).communication;
+        const WholeTurn& seen = whole(stage, turn);
+        const double waiting = in_seconds(waits_in(turn));
+        const double busy = seen.compute + seen.exposed;
+        const double longest = in_seconds(turn.at.length()) - waiting;
+        const double longer = busy > 0.0 ? std::min(longest, busy + in_seconds(turn.lost)) / busy : 0.0;
+        compute += longer * seen.compute;
+        communication += longer * seen.communication;
+        exposed += longer * seen.exposed;
+        host += waiting;
         add_busy(turns, turn.at.begin, turn.at.end);
       }
       BusyTimes sends;
@@ -225,8 +234,10 @@ class PipelineRun {
       const double within = in_seconds(length_of(sends & turns));
       const double of_turns = in_seconds(length_of(turns));
       totals.compute += share * compute;
-      totals.communication += share * (communication + all - within * communication / of_turns);
-      totals.exposed += share * (communication + all - within * (compute + communication) / of_turns);
+      const double beside_sends = within / of_turns;
+      totals.communication += share * (communication + all - beside_sends * communication);
+      totals.exposed += share * (exposed + all - beside_sends * (compute + exposed));
+      totals.host += share * (host - beside_sends * host);
     }
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -27,157 +28,149 @@ namespace {
 
 double seconds_of(const BusyTimes& times) { return sim::to_seconds(length_of(times)).value(); }
 
-constexpr double same_period = 2e-3;  // of a layer: what differs by less takes as long
+constexpr double same_period = 5e-4;  // of a layer: what differs by less takes as long
 
 class StepRun {
  public:
   StepRun(const models::PlatformSpec& platform, const StepQuestion& question,
           std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {})
-      : question_(question),
-        operators_(operators),
-        from_graph_(launching(platform, models::LaunchMode::graph), factor),
-        op_by_op_(launching(platform, models::LaunchMode::op_by_op), factor) {}
+      : question_(question), operators_(operators), testbed_(launching(platform, question.launch()), factor) {}
 
-  // With its launches, and so many layers.
-  double time(std::int64_t layers) { return time(question_, question_.graph ? from_graph_ : op_by_op_, layers); }
+  // Of so many layers, in seconds.
+  double time(std::int64_t layers) { return seen_of(layers).time; }
   // Of all layers and micro-batches; of the layers so many are simulated at least.
   StepTotals look(std::int64_t simulated) {
-    StepQuestion graph_question = question_;
-    graph_question.graph = true;
-    StepTotals totals = of_all(graph_question, from_graph_, simulated);
-    if (question_.graph) return totals;
-    const StepTotals launched = of_all(question_, op_by_op_, simulated);
-    totals.time = launched.time;
-    totals.energy = launched.energy;
-    totals.cycles = launched.cycles;
-    return totals;
+    if (!question_.has_turns()) return of_all_layers(simulated);
+    from_pipeline_ = pipeline_step(question_, operators_, testbed_);
+    return from_pipeline_->totals;
   }
   // The first of its layers, stages and micro-batches, as launched.
   void show(std::int64_t layers, StepResult& result) {
-    Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
     const StepQuestion shown = question_.has_turns() ? few_of_pipeline(question_) : question_;
     result.layers_shown = layers;
     result.stages_shown = shown.pp;
     result.micro_shown = shown.micro;
     if (question_.graph && from_pipeline_) {
       result.graph = std::move(from_pipeline_->graph);
-      result.spans = on_queues(result.graph.schedule(), from_pipeline_->timeline, testbed.platform());
+      result.spans = on_queues(result.graph.schedule(), from_pipeline_->timeline, testbed_.platform());
       return;
     }
-    result.graph = graph_of(step_blocks(shown, operators_, layers, testbed.platform()), testbed.platform().gpus);
+    result.graph = graph_of(step_blocks(shown, operators_, layers, testbed_.platform()), testbed_.platform());
     const Schedule schedule = result.graph.schedule();
-    result.spans = on_queues(schedule, testbed.run(schedule), testbed.platform());
+    result.spans = on_queues(schedule, testbed_.run(schedule), testbed_.platform());
   }
   // As if each layer beyond a few, or some more, took as long as the last of these.
   double about() {
-    Testbed& testbed = question_.graph ? from_graph_ : op_by_op_;
-    if (question_.has_turns()) return pipeline_step(question_, operators_, testbed).totals.time;
+    if (question_.has_turns()) return pipeline_step(question_, operators_, testbed_).totals.time;
     const std::int64_t layers = question_.stage_layers();
     for (const std::int64_t few : {simulated_layers, 4 * simulated_layers}) {
       if (few >= layers) break;
-      const double seconds = time(question_, testbed, few);
-      const double of_less = time(question_, testbed, few - 1);
-      if (few == simulated_layers && !repeats(question_, testbed, few, seconds, of_less)) continue;
-      return seconds + static_cast<double>(layers - few) * (seconds - of_less);
+      const StepTotals seen = seen_of(few);
+      const StepTotals less = seen_of(few - 1);
+      if (few == simulated_layers && !repeats(few, seen, less)) continue;
+      return seen.time + static_cast<double>(layers - few) * (seen.time - less.time);
     }
-    return time(question_, testbed, layers);
+    return time(layers);
   }
-  std::vector<std::string> warnings() const { return (question_.graph ? from_graph_ : op_by_op_).warnings(); }
+  std::vector<std::string> warnings() const { return testbed_.warnings(); }
 
  private:
   enum class Of { all, layers };  // of a step, or its layers and their update, without what is before and behind them
 
-  static bool alike(double one, double other) { return std::abs(one - other) <= same_period * std::abs(one); }
-
-  StepTotals of_all(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
-    if (!question.has_turns()) return of_all_layers(question, testbed, simulated);
-    from_pipeline_ = pipeline_step(question, operators_, testbed);
-    return from_pipeline_->totals;
+  // Of the periods of two layers, in all that the time is made up of.
+  static bool alike(const StepTotals& one, const StepTotals& before, const StepTotals& other,
+                    const StepTotals& before_other) {
+    const double tolerance = same_period * std::abs(one.time - before.time);
+    return std::ranges::all_of(std::array{&StepTotals::time, &StepTotals::compute, &StepTotals::communication,
+                                          &StepTotals::exposed, &StepTotals::host},
+                               [&](auto of) {
+                                 const double period = one.*of - before.*of;
+                                 return std::abs(period - (other.*of - before_other.*of)) <= tolerance;
+                               });
   }
 
-  StepTotals of_all_layers(const StepQuestion& question, Testbed& testbed, std::int64_t simulated) {
-    const std::int64_t layers = question.stage_layers();
+  StepTotals of_all_layers(std::int64_t simulated) {
+    const std::int64_t layers = question_.stage_layers();
     for (std::int64_t few = simulated; few < layers; few *= 4) {
       if (few > simulated && 2 * few > layers) break;
-      StepTotals seen = look(question, testbed, few);
-      const StepTotals less = look(question, testbed, few - 1);
-      if (!repeats(question, testbed, few, seen.time, less.time)) continue;
+      StepTotals seen = metered(few);
+      const StepTotals less = metered(few - 1);
+      if (!repeats(few, seen, less)) continue;
       seen.extend(less, static_cast<double>(layers - few));
       return seen;
     }
-    return look(question, testbed, layers);
+    return metered(layers);
   }
 
   // Whether the last of so many layers took as long as any further one will. Training goes through them twice: what
   // gets ahead in one pass, such as the host, is used up in the other, sooner the less there is before and behind the
   // layers, so that layers alone show it at once.
-  bool repeats(const StepQuestion& question, Testbed& testbed, std::int64_t few, double time_of_few, double of_less) {
+  bool repeats(std::int64_t few, const StepTotals& of_few, const StepTotals& of_less) {
     if (few < 3) return true;
-    const double last = time_of_few - of_less;
-    if (!question.trains() || question.layers) {
-      return alike(last, of_less - time(question, testbed, few - 2));
-    }
-    return alike(last, time(question, testbed, few, Of::layers) - time(question, testbed, few - 1, Of::layers));
+    if (!question_.trains() || question_.layers) return alike(of_few, of_less, of_less, seen_of(few - 2));
+    return alike(of_few, of_less, seen_of(few, Of::layers), seen_of(few - 1, Of::layers));
   }
 
-  PartOfStep part(const StepQuestion& question, const Testbed& testbed, std::int64_t layers, Of of = Of::all) const {
-    if (of == Of::all) return part_of(question, operators_, testbed, layers);
-    return part_of(question, operators_, testbed, layers, [](const StepBlock& block) {
+  PartOfStep part(std::int64_t layers, Of of = Of::all) const {
+    if (of == Of::all) return part_of(question_, operators_, testbed_, layers);
+    return part_of(question_, operators_, testbed_, layers, [](const StepBlock& block) {
       return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
     });
   }
 
-  double time(const StepQuestion& question, Testbed& testbed, std::int64_t layers, Of of = Of::all) {
-    const PartOfStep played = part(question, testbed, layers, of);
-    return tell(played, testbed.run(played.schedule), testbed.platform(), question).time -
-           sim::to_seconds(question.pause).value();
+  StepTotals seen_of(std::int64_t layers, Of of = Of::all) {
+    const PartOfStep played = part(layers, of);
+    return tell(played, testbed_.run(played.schedule));
   }
 
-  StepTotals look(const StepQuestion& question, Testbed& testbed, std::int64_t layers) {
-    const PartOfStep played = part(question, testbed, layers);
+  // With what a meter saw of power and clock.
+  StepTotals metered(std::int64_t layers) {
+    const PartOfStep played = part(layers);
     // Where runs are not each as from rest, what is metered is the last of them; factors are on no run that is watched.
-    const bool many = clock_settles(testbed.platform()) || rounds_differ(testbed.platform());
-    const Timeline* const known = many || testbed.factor() ? &testbed.run(played.schedule) : nullptr;
+    const bool many = clock_settles(testbed_.platform()) || rounds_differ(testbed_.platform());
+    const Timeline* const known = many || testbed_.factor() ? &testbed_.run(played.schedule) : nullptr;
     PowerMeter meter;
     const Timeline metered =
-        testbed.watch(played.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
-    if (known == nullptr) testbed.count(metered);
-    StepTotals seen = tell(played, known != nullptr ? *known : metered, testbed.platform(), question);
+        testbed_.watch(played.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+    if (known == nullptr) testbed_.count(metered);
+    StepTotals seen = tell(played, known != nullptr ? *known : metered);
     const sim::Seconds time(seen.time);
-    seen.time -= sim::to_seconds(question.pause).value();
-    seen.energy = (meter.mean_power(time) * sim::Seconds(seen.time)).value();
-    seen.cycles = meter.mean_clock(time) * sim::Seconds(seen.time);
+    const sim::Seconds with_pause = time + sim::to_seconds(question_.pause);
+    seen.energy = (meter.mean_power(with_pause) * time).value();
+    seen.cycles = meter.mean_clock(with_pause) * time;
     return seen;
   }
 
-  // None begins before the hosts have paused.
-  static StepTotals tell(const PartOfStep& of, const Timeline& timeline, const models::PlatformSpec& platform,
-                         const StepQuestion& question) {
+  // None begins before the hosts have paused, which is no part of the step.
+  StepTotals tell(const PartOfStep& of, const Timeline& timeline) const {
     StepTotals seen;
     BusyTimes compute;
     BusyTimes communication;
+    BusyTimes launching;
     const std::vector<PartOfStep::Place> places = of.places();
     for (std::size_t place = 0; place < places.size(); ++place) {
       const auto [one, block] = places[place];
       if (one == nullptr) continue;
-      const Work& work = of.schedule[place].work;
-      for (StepPart& part : parts_of(one->name, one->kind, work, timeline.operations[place], platform)) {
-        part.start = std::max(part.start, question.pause);
-        seen.count(part, block->share(question.gpus()), platform);
+      const Span& span = timeline.operations[place];
+      for (StepPart& part : parts_of(*one, span, testbed_.platform())) {
+        part.start = std::max(part.start, question_.pause);
+        seen.count(part, block->share(question_.gpus()), testbed_.platform());
         add_busy(communicates(part.kind) ? communication : compute, part.start, part.end);
       }
+      if (span.launched_late) add_busy(launching, std::max(span.start, question_.pause), *span.began);
     }
+    seen.time -= sim::to_seconds(question_.pause).value();
     seen.compute = seconds_of(compute);
     seen.communication = seconds_of(communication);
     seen.exposed = seconds_of(communication - compute);
+    seen.host = seconds_of(launching - compute - communication);
     return seen;
   }
 
   const StepQuestion& question_;
   std::span<const ElementwiseOperator> operators_;
-  Testbed from_graph_;
-  Testbed op_by_op_;
-  std::optional<PipelineStep> from_pipeline_;  // the last that was looked at
+  Testbed testbed_;
+  std::optional<PipelineStep> from_pipeline_;
 };
 
 // Infinite where the machine cannot do what is asked.
@@ -241,7 +234,8 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.time = time(seen.time);
   result.compute = time(seen.compute);
   result.communication = time(seen.communication);
-  result.exposed = std::min(time(seen.exposed), result.communication);
+  result.exposed = std::min({time(seen.exposed), result.communication, result.time - result.compute});
+  result.host = std::clamp(time(seen.host), sim::Time(0), result.time - result.compute - result.exposed);
   std::array<double, all_kinds.size()> by_kind{};
   for (const auto& [name, share] : seen.operations) by_kind[static_cast<std::size_t>(share.kind)] += share.time;
   std::ranges::transform(by_kind, result.by_kind.begin(), time);

@@ -24,11 +24,13 @@ namespace c3sim::study {
 struct StepResult {
   StepQuestion question;
   sim::Time time{0};
-  // Of the kernels of one GPU and the collectives that it takes part in, as launched from a graph: when any of them
-  // ran, and, of the time with communication, that without and with a kernel beside it.
+  // Of the kernels of one GPU and the collectives that it takes part in: when any of them ran, and the time with
+  // communication and without a kernel beside it. For the rest of the time the GPU waits: for the host, where the host
+  // has not launched what could begin, and otherwise for other GPUs, stages or engines, or between kernels.
   sim::Time compute{0};
   sim::Time communication{0};
   sim::Time exposed{0};
+  sim::Time host{0};
   std::array<sim::Time, all_kinds.size()> by_kind{};  // sums over all kernels
   sim::Watts power;                                   // of one GPU, mean over the step
   sim::Hertz clock;                                   // likewise
@@ -45,6 +47,7 @@ struct StepResult {
 
   sim::Time time_of(Kind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
   sim::Time overlapped() const { return communication - exposed; }
+  sim::Time idle() const { return time - compute - exposed - host; }
   sim::Joules energy() const { return power * sim::to_seconds(time); }
   double tokens_per_second() const;
 };
@@ -67,8 +70,9 @@ double about(const models::PlatformSpec& platform, const StepQuestion& question,
 
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform);
 
-// The step as an experiment that c3sim run takes.
+// The step as an experiment that c3sim run takes, and that takes as long. `machine`: lines that say which platform it
+// is for; that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.
 std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
-                            std::span<const ElementwiseOperator> operators);
+                            std::span<const ElementwiseOperator> operators, const std::string& machine = {});
 
 }  // namespace c3sim::study

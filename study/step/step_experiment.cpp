@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "sim/config/config_error.h"
+#include "sim/config/config_text.h"
 #include "sim/config/quantity_text.h"
 #include "study/step/step.h"
 #include "study/step/step_graph.h"
@@ -83,21 +85,45 @@ std::string line_of(const StepOperation& one, const StepBlock& block) {
                      std::visit(words_of, one.work));
 }
 
+// As the reader of experiments counts them.
+std::size_t operations_in(const std::vector<StepBlock>& blocks) {
+  std::size_t count = 1;
+  for (const StepBlock& block : blocks) {
+    const std::size_t once = block.operations.size();
+    count += block.layers > 0 ? static_cast<std::size_t>(block.layers) * (1 + once) : once;
+  }
+  return count;
+}
+
+sim::ConfigError too_large(const std::string& what, const std::string& most) {
+  return sim::ConfigError({{"--write", "",
+                            fmt::format("cannot write this step: it is {}, and run takes up to {}: fewer --micro, "
+                                        "--pp or --layers are accepted",
+                                        what, most)}});
+}
+
 }  // namespace
 
 std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
-                            std::span<const ElementwiseOperator> operators) {
+                            std::span<const ElementwiseOperator> operators, const std::string& machine) {
   const std::vector<StepBlock> blocks = step_blocks(question, operators, question.stage_layers(), platform);
+  if (const std::size_t operations = operations_in(blocks); operations > most_operations)
+    throw too_large(fmt::format("{} operations", operations), fmt::format("{}", most_operations));
   std::string text =
       fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
                   question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
                   question.gpus(), question.graph ? "from a captured graph" : "launched op by op");
-  text += fmt::format("name: {}\nplatform: {}\nlaunch: {}\noperations:\n", question.model.name, platform.name,
+  text += fmt::format("name: {}\n{}launch: {}\noperations:\n", question.model.name,
+                      machine.empty() ? fmt::format("platform: {}\n", platform.name) : machine,
                       to_string(question.launch()));
   for (const StepBlock& block : blocks) {
     if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
     for (const StepOperation& one : block.operations)
       text += (block.layers > 0 ? "      - " : "  - ") + line_of(one, block);
+  }
+  if (text.size() > sim::max_config_bytes) {
+    throw too_large(fmt::format("{} KiB of text", text.size() >> 10),
+                    fmt::format("files of {} KiB", sim::max_config_bytes >> 10));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "sim/check.h"
@@ -37,7 +38,11 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   if (whole) write_head_gradient(writer);
   block(0);
   if (question.shard == Shard::full) write_gather(writer, "backward_");
-  if (question.recompute) write_forward(writer, "again_");
+  if (question.recompute) {
+    writer.do_again(true);
+    write_forward(writer, "again_");
+    writer.do_again(false);
+  }
   write_backward(writer);
   write_reduction(writer);
   block(layers);
@@ -49,9 +54,9 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   return blocks;
 }
 
-OperationGraph graph_of(std::span<const StepBlock> blocks, int gpus, sim::Time pause) {
-  std::vector<int> all(static_cast<std::size_t>(gpus));
-  for (int gpu = 0; gpu < gpus; ++gpu) all[static_cast<std::size_t>(gpu)] = gpu;
+OperationGraph graph_of(std::span<const StepBlock> blocks, const models::PlatformSpec& platform, sim::Time pause) {
+  std::vector<int> all(static_cast<std::size_t>(platform.gpus));
+  std::iota(all.begin(), all.end(), 0);
   OperationGraph graph;
   std::size_t whole = 0;
   if (pause > sim::Time(0)) {
@@ -66,6 +71,7 @@ OperationGraph graph_of(std::span<const StepBlock> blocks, int gpus, sim::Time p
         const std::string listed = one.name + block.suffix;
         operation.name = block.layers == 0 ? listed : fmt::format("{}[{}]", listed, layer);
         if (one.kind != Kind::send) operation.gpus = block.gpus;
+        if (may_be_queued(one.work, platform.gpu.sdma)) operation.launch = Launch::queued;
         Indices indices;
         if (block.layers > 0) indices["layer"] = layer;
         graph.add(

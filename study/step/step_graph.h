@@ -17,8 +17,9 @@ namespace c3sim::study {
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                    std::int64_t layers, const models::PlatformSpec& platform);
 
-// Expanded, on a node of so many GPUs; resolved. Before it hosts pause, which is an operation of that name.
+// Expanded, on all GPUs of the platform; resolved. A framework launches it: all that begins with a kernel is queued.
+// Before it hosts pause, which is an operation of that name.
 inline constexpr auto pause_name = "pause";
-OperationGraph graph_of(std::span<const StepBlock> blocks, int gpus, sim::Time pause = {});
+OperationGraph graph_of(std::span<const StepBlock> blocks, const models::PlatformSpec& platform, sim::Time pause = {});
 
 }  // namespace c3sim::study

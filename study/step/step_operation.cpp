@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "sim/check.h"
+
 namespace c3sim::study {
 
 namespace {
@@ -20,6 +22,7 @@ Kind kind_of(models::CollectiveKind kind) {
   for (const auto& [own, of_collective] : collective_kinds) {
     if (of_collective == kind) return own;
   }
+  SIM_CHECK(false);
   return Kind::all_reduce;
 }
 
@@ -31,22 +34,21 @@ std::optional<models::CollectiveKind> collective_of(Kind kind) {
 }
 
 // A span ends when the host knows of it, `notice` after its kernels.
-std::vector<StepPart> parts_of(const std::string& name, Kind kind, const Work& work, const Span& span,
-                               const models::PlatformSpec& platform) {
+std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform) {
   const sim::Time notice = platform.host.kernel_notice;
+  const auto& [name, kind, work, stream, after, again] = operation;
   const auto* const fused = std::get_if<models::FusedSpec>(&work);
+  const sim::Time start = span.began.value_or(span.start);
   if (fused == nullptr) {
     const sim::Time end = is_kernel(work) ? span.end - notice : span.end;
-    // Behind others it begins a gap after their end.
-    const bool is_behind = is_kernel(work) && !communicates(kind) && span.start > sim::Time(0);
-    return {{name, kind, work, is_behind ? std::min(end, span.start + platform.host.kernel_gap) : span.start, end}};
+    return {{name, kind, work, std::min(start, end), end, again}};
   }
   const models::CollectiveSpec collective = models::collective_of(*fused, platform.gpus);
   const Kind kind_of_collective = kind_of(collective.kind);
   const std::string name_of_collective = name + "_" + std::string(to_string(kind_of_collective));
   const sim::Time end = models::ends_with_kernel(*fused, platform) ? span.end - notice : span.end;
-  return {{name, kind, fused->gemm, span.start, span.gemm_end.value_or(span.end) - notice},
-          {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end}};
+  return {{name, kind, fused->gemm, start, span.gemm_end.value_or(span.end) - notice, again},
+          {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end, again}};
 }
 
 }  // namespace c3sim::study

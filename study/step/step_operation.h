@@ -35,10 +35,10 @@ constexpr auto all_names(Kind) {
 }
 using sim::to_string;
 inline constexpr auto all_kinds = sim::all_of<Kind>();
-Kind kind_of(models::CollectiveKind kind);  // all_reduce for broadcasts, which steps have none of
-// None of kinds that do not communicate.
+Kind kind_of(models::CollectiveKind kind);  // a step has no broadcasts: one is a failed check
+// None of kinds that are no collectives.
 std::optional<models::CollectiveKind> collective_of(Kind kind);
-inline bool communicates(Kind kind) { return kind >= Kind::all_reduce; }
+inline bool communicates(Kind kind) { return kind == Kind::send || collective_of(kind).has_value(); }
 
 struct StepOperation {
   std::string name;  // of its own within the step
@@ -46,6 +46,7 @@ struct StepOperation {
   Work work;
   std::string stream;
   std::vector<Wait> after{};
+  bool again = false;  // it was done before, and is done again as its results were not kept
 };
 
 // What of an operation is told apart: of a product that is fused with a collective the two, which overlap.
@@ -55,9 +56,9 @@ struct StepPart {
   Work work;
   sim::Time start{0};  // on its GPUs
   sim::Time end{0};
+  bool again = false;
 };
-std::vector<StepPart> parts_of(const std::string& name, Kind kind, const Work& work, const Span& span,
-                               const models::PlatformSpec& platform);
+std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform);
 
 // What a stage of a pipeline does next: a micro-batch forward, or its gradient.
 struct Turn {

@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/overloaded.h"
 #include "study/report/experiment_charts.h"
 #include "study/report/table_of.h"
+#include "study/run/queue_time.h"
 #include "study/step/step.h"
 #include "study/step/step_writer.h"
 
@@ -44,6 +47,8 @@ ResultTable answer_of(const StepResult& result, const models::PlatformSpec& plat
       {{"communication_us", "communication", "us", 1}, &StepResult::communication},
       {{"exposed_us", "exposed", "us", 1}, &StepResult::exposed},
       {{"overlapped_us", "overlapped", "us", 1}, &StepResult::overlapped},
+      {{"host_us", "host", "us", 1}, &StepResult::host},
+      {{"idle_us", "idle", "us", 1}, &StepResult::idle},
       {{"energy_J", "energy", "J", 3}, [](R r) { return r.energy().value(); }},
       {{"power_W", "power", "W", 0}, [](R r) { return r.power.value(); }},
       {{"mfu", "MFU", "", 3}, [&](R r) { return model_flops_utilisation(r, platform); }},
@@ -60,7 +65,86 @@ double share_of_peak(const Limits& limits, double seconds) {
   return seconds > 0.0 ? percent * limits.longest().value() / seconds : 0.0;
 }
 
-ResultTable kinds_of(const StepResult& result) {
+// The same work twice over; none of work that a step has not.
+std::optional<Work> twice(const Work& work) {
+  const auto doubled = [](auto spec, auto... members) {
+    ((spec.*members = 2.0 * (spec.*members)), ...);
+    return std::optional<Work>(spec);
+  };
+  const auto longer = [](auto spec, auto extent) {
+    spec.*extent *= 2;
+    return std::optional<Work>(spec);
+  };
+  using models::ElementwiseSpec;
+  return std::visit(
+      sim::Overloaded{
+          [&](const models::GemmShape& shape) { return longer(shape, &models::GemmShape::n); },
+          [&](const models::AttentionShape& shape) { return longer(shape, &models::AttentionShape::batch); },
+          [&](const ElementwiseSpec& spec) {
+            return doubled(spec, &ElementwiseSpec::read, &ElementwiseSpec::written, &ElementwiseSpec::flops);
+          },
+          [&](const models::CollectiveSpec& spec) { return doubled(spec, &models::CollectiveSpec::bytes); },
+          [&](const models::SdmaCopySpec& copy) { return doubled(copy, &models::SdmaCopySpec::bytes); },
+          [&](const models::RemoteKernelSpec& spec) { return doubled(spec, &models::RemoteKernelSpec::bytes); },
+          [](const auto&) { return std::optional<Work>(); }},
+      work);
+}
+
+// What bounds operations. One that comes near no peak takes longer for what runs beside it, whose CUs it waits for and
+// with which it shares the rest; or alone, too: by a latency where twice the work would take hardly longer, and else by
+// how well it uses what takes longest at peak.
+class Bounds {
+ public:
+  Bounds(const StepResult& result, const models::PlatformSpec& platform)
+      : testbed_(launching(platform, result.question.launch())) {
+    for (const GraphNode& node : result.graph.nodes()) {
+      add(node.operation.work);
+      const auto* const fused = std::get_if<models::FusedSpec>(&node.operation.work);
+      if (fused == nullptr) continue;
+      add(fused->gemm);
+      add(models::collective_of(*fused, platform.gpus));
+    }
+  }
+
+  std::string of(const StepShare& share) {
+    std::string at_peak = bound_of(share.limits, sim::Seconds(share.time));
+    const auto known = works_.find(share.work);
+    if (at_peak != "latency" || known == works_.end()) return at_peak;
+    const double alone = seconds_alone(known->second);
+    if (share.time > beside_others * share.count * alone) return "work beside it";
+    const std::optional<Work> more = twice(known->second);
+    if (!more || !testbed_.why_impossible(*more).empty()) return at_peak;
+    if (seconds_alone(*more) < alone / least_share_of_twice) return at_peak;
+    return bound_of(share.limits, share.limits.longest());
+  }
+
+  // Of several together; where these come near no peak, of the one that takes longest.
+  std::string of(const std::vector<const StepShare*>& shares) {
+    Limits limits;
+    double time = 0.0;
+    for (const StepShare* const share : shares) {
+      limits += share->limits;
+      time += share->time;
+    }
+    std::string at_peak = bound_of(limits, sim::Seconds(time));
+    return at_peak == "latency" ? of(*std::ranges::max(shares, {}, [](const StepShare* share) { return share->time; }))
+                                : at_peak;
+  }
+
+ private:
+  static constexpr double beside_others = 1.5;         // times as long as alone
+  static constexpr double least_share_of_twice = 0.6;  // that a piece of work takes of the time of two
+
+  void add(const Work& work) { works_.try_emplace(to_string(work), work); }
+  double seconds_alone(const Work& work) {
+    return sim::to_seconds(alone_on_queue(testbed_, operation_of(work), is_kernel(work))).value();
+  }
+
+  Testbed testbed_;
+  std::map<std::string, Work> works_;  // by what StepShare calls them
+};
+
+ResultTable kinds_of(const StepResult& result, Bounds& bounds) {
   ResultTable table({{"kind", "kind", ""},
                      {"time_us", "time", "us", 1},
                      {"share_percent", "of the step", "%", 1},
@@ -70,19 +154,27 @@ ResultTable kinds_of(const StepResult& result) {
     const sim::Time time = result.time_of(kind);
     if (time == sim::Time(0)) continue;
     Limits limits;
+    std::vector<const StepShare*> shares;
     for (const auto& [name, share] : result.operations) {
-      if (share.kind == kind) limits += share.limits;
+      if (share.kind != kind) continue;
+      limits += share.limits;
+      shares.push_back(&share);
     }
     const sim::Seconds seconds = sim::to_seconds(time);
     table.add_row({std::string(to_string(kind)), sim::to_microseconds(time),
-                   percent * (seconds / sim::to_seconds(result.time)), bound_of(limits, seconds),
+                   percent * (seconds / sim::to_seconds(result.time)), bounds.of(shares),
                    share_of_peak(limits, seconds.value())});
+  }
+  for (const auto& [name, time] : {std::pair("waiting for the host", result.host), {"idle", result.idle()}}) {
+    if (time == sim::Time(0)) continue;
+    table.add_row({std::string(name), sim::to_microseconds(time),
+                   percent * (sim::to_seconds(time) / sim::to_seconds(result.time)), Cell(), Cell()});
   }
   return table;
 }
 
 // The ten dearest.
-ResultTable operations_of(const StepResult& result) {
+ResultTable operations_of(const StepResult& result, Bounds& bounds) {
   constexpr std::size_t most = 10;
   constexpr double microseconds = 1e6;
   std::vector<std::pair<std::string, StepShare>> dear(result.operations.begin(), result.operations.end());
@@ -97,8 +189,8 @@ ResultTable operations_of(const StepResult& result) {
                      {"peak_percent", "of its peak", "%", 0}});
   for (const auto& [name, share] : dear) {
     table.add_row({name, share.work, share.count, microseconds * share.time,
-                   percent * share.time / sim::to_seconds(result.time).value(),
-                   bound_of(share.limits, sim::Seconds(share.time)), share_of_peak(share.limits, share.time)});
+                   percent * share.time / sim::to_seconds(result.time).value(), bounds.of(share),
+                   share_of_peak(share.limits, share.time)});
   }
   return table;
 }
@@ -161,8 +253,9 @@ std::string carriers_of(const StepResult& result, const models::SdmaSpec& engine
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform) {
   Results results{platform.name, {}, result.warnings, {}};
   results.tables.push_back({"results", "", answer_of(result, platform)});
-  results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result), true, {kind_chart(result)}, true});
-  results.tables.push_back({"operations", "The dearest operations", operations_of(result), false, {}, true});
+  Bounds bounds(result, platform);
+  results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result, bounds), true, {kind_chart(result)}, true});
+  results.tables.push_back({"operations", "The dearest operations", operations_of(result, bounds), false, {}, true});
   results.runs.push_back({.name = std::string(to_string(result.question.phase)), .schedule = result.graph.schedule()});
   results.charts.push_back(timeline_of(result, platform));
   results.title = fmt::format("A step of {}: {}", result.question.model.name, to_string(result.question.phase));
@@ -172,7 +265,8 @@ Results to_tables(const StepResult& result, const models::PlatformSpec& platform
   }
   results.notes.emplace_back(
       "Energy and power are of one GPU; kernels of several streams overlap, so that their times may "
-      "sum up to more than the step.");
+      "sum up to more than the step. Compute, exposed, host and idle sum up to it: host is when nothing runs and the "
+      "host has not launched what could; idle when nothing runs for any other reason.");
   return results;
 }
 

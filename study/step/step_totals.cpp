@@ -17,7 +17,7 @@ void StepTotals::count(const StepPart& part, double share, const models::Platfor
   limits *= share;
   all.limits += limits;
   time = std::max(time, sim::to_seconds(part.end).value());
-  if (part.name.starts_with("again_")) return;
+  if (part.again) return;
   if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += share * gemm->flops().value();
   if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += share * shape->flops().value();
 }
@@ -28,6 +28,7 @@ void StepTotals::extend(const StepTotals& of_one_less, double by) {
   more(compute, of_one_less.compute);
   more(communication, of_one_less.communication);
   more(exposed, of_one_less.exposed);
+  more(host, of_one_less.host);
   for (auto& [name, share] : operations) {
     const StepShare& other = of_one_less.operations.at(name);
     // What is of no layer takes as long: what differs is by what happens to run beside it.

@@ -25,6 +25,7 @@ struct StepTotals {
   double compute = 0.0;
   double communication = 0.0;
   double exposed = 0.0;
+  double host = 0.0;  // without a kernel, while the host had not launched what could begin
   std::map<std::string, StepShare> operations;
   double energy = 0.0;  // joules
   double cycles = 0.0;  // of the engine clock

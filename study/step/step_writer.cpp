@@ -7,8 +7,8 @@
 
 namespace c3sim::study {
 
-void StepWriter::add(const std::string& name, Kind kind, Work work) {
-  operations_.push_back({name, kind, std::move(work), compute_stream});
+void StepWriter::add(const std::string& name, Kind kind, Work work, const std::string& stream) {
+  operations_.push_back({name, kind, std::move(work), stream, {}, again_});
 }
 
 void StepWriter::product(const std::string& name, models::GemmShape shape) {
@@ -96,7 +96,7 @@ void StepWriter::collective(const std::string& name, models::CollectiveKind kind
     if (std::ranges::count(has, kind) > 0) spec.variant = question_.variant;
     spec.prelaunch = question_.prelaunch;
   }
-  operations_.push_back({name, kind_of(kind), spec, stream});
+  add(name, kind_of(kind), spec, stream);
 }
 
 }  // namespace c3sim::study

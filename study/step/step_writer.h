@@ -83,17 +83,20 @@ class StepWriter {
   void wait(Wait wait) { operations_.back().after.push_back(std::move(wait)); }
   void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // of those since take()
   const std::string& last() const { return operations_.back().name; }
+  // Whether what is written next was done before.
+  void do_again(bool again) { again_ = again; }
   // The operations since the last call.
   std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
 
  private:
-  void add(const std::string& name, Kind kind, Work work);
+  void add(const std::string& name, Kind kind, Work work, const std::string& stream = compute_stream);
   void product(const std::string& name, models::GemmShape shape);
 
   const StepQuestion& question_;
   std::span<const ElementwiseOperator> operators_;
   const models::PlatformSpec& platform_;
   std::vector<StepOperation> operations_;
+  bool again_ = false;
 };
 
 }  // namespace c3sim::study

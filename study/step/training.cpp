@@ -226,9 +226,7 @@ void write_reduction(StepWriter& writer) {
     writer.operate("gradient_copy_in", Kind::copy, "cast_up", weights);
     writer.collective(reduction, models::CollectiveKind::reduce_scatter, weights * single_precision,
                       question.replicas(), gradient_stream);
-    // The copy out, which is long over, tells hosts apart that launch what the copy in lets begin.
     writer.wait({"gradient_copy_in", "layer", 0});
-    writer.wait({"backward_copy_out", "layer", 0});
     writer.wait({"backward_gather", "layer", 1});
     return;
   }

@@ -7,6 +7,7 @@
 
 #include "models/collectives/collective.h"
 #include "sim/check.h"
+#include "study/run/busy_times.h"
 #include "study/run/queue_time.h"
 #include "study/step/slope.h"
 
@@ -35,6 +36,7 @@ struct SeenTurns {
     PowerMeter::Drawn drawn{};
     double compute = 0.0;
     double communication = 0.0;
+    double exposed = 0.0;
   };
   std::vector<Block> blocks;
   int count = 0;
@@ -119,10 +121,14 @@ class TurnReader {
     pace.gpu += taken.length();
     pace.host = launch_of_host(work, run_.launched);
     if (stage < run_.meters.size()) seen.drawn += drawn_in(run_.meters[stage], metered, taken.length());
-    for (const StepPart& part :
-         parts_of(operation->name, operation->kind, work, run_.timeline.operations[place], run_.unlaunched)) {
-      (communicates(part.kind) ? seen.communication : seen.compute) += as_seconds(part.end - part.start);
+    BusyTimes compute;
+    BusyTimes communication;
+    for (const StepPart& part : parts_of(*operation, run_.timeline.operations[place], run_.unlaunched)) {
+      add_busy(communicates(part.kind) ? communication : compute, part.start, part.end);
     }
+    seen.compute += as_seconds(length_of(compute));
+    seen.communication += as_seconds(length_of(communication));
+    seen.exposed += as_seconds(length_of(communication - compute));
   }
 
   PowerMeter::Drawn drawn_in(const PowerMeter& meter, const TurnStay& metered, sim::Time taken) const {
@@ -187,6 +193,7 @@ class TurnReader {
       whole.drawn += block.drawn * share;
       whole.compute += block.compute * share;
       whole.communication += block.communication * share;
+      whole.exposed += block.exposed * share;
     }
     const sim::Time lost = std::min(whole.pace.gpu, readings_.lost_by_turn(seen.beside / seen.count));
     whole.pace.gpu -= lost;

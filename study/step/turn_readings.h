@@ -43,6 +43,7 @@ struct WholeTurn {
   PowerMeter::Drawn drawn{};  // a turn that factors make longer than it is simulated is at rest for the rest of it
   double compute = 0.0;
   double communication = 0.0;
+  double exposed = 0.0;
 };
 
 struct TurnReadings {

@@ -88,6 +88,11 @@ bool is_kernel(const Work& work) {
   return doer != Doer::engines && doer != Doer::host;
 }
 
+bool may_be_queued(const Work& work, const models::SdmaSpec& engines) {
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  return is_kernel(work) || (collective != nullptr && models::kernel_part(*collective, engines).has_value());
+}
+
 sim::Bytes stored_by(const Work& work) {
   if (const auto* const shape = std::get_if<models::GemmShape>(&work))
     return shape->compulsory_bytes() - shape->operand_bytes();

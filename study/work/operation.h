@@ -23,6 +23,7 @@
 #include "models/platform/gemm_shape.h"
 #include "models/sdma/sdma_copy.h"
 #include "models/sdma/sdma_packet_list.h"
+#include "sim/config/choice.h"
 #include "sim/config/config_text.h"
 #include "sim/units.h"
 
@@ -67,6 +68,8 @@ bool uses_links(const Work& work);
 
 // Whether it is a kernel, or begins with one: what a host may queue on a GPU behind others, long before it begins.
 bool is_kernel(const Work& work);
+// The same of a collective by engines that begins with a kernel.
+bool may_be_queued(const Work& work, const models::SdmaSpec& engines);
 
 // Whether it may wait for ever by itself: packets written by hand poll words that other operations write.
 bool waits_for_others(const Work& work);
@@ -93,10 +96,16 @@ struct StoredRange {
 // Of kernels, by the names that files have for them.
 inline constexpr std::array<std::pair<std::string_view, int>, 3> priorities{{{"low", -1}, {"normal", 0}, {"high", 1}}};
 
+// How what begins with a kernel reaches its GPUs: the host launches it beforehand, and they begin it when those before
+// it have ended there; or the host launches it when it knows of those ends.
+enum class Launch { queued, host };
+constexpr auto all_names(Launch) { return sim::names("queued", "host"); }
+using sim::to_string;
+
 // One piece of work within a schedule. It begins `delay` after everything in `after` has ended; what may start at the
-// same instant is launched in the order of the schedule. A kernel without a delay is queued: the host launches it
-// beforehand, and its GPUs begin it when those before it have ended there. All else the host starts when it knows of
-// those ends, and several kernels that wait for just the same: their order decides who gets the CUs.
+// same instant is launched in the order of the schedule. Unless `launch` says otherwise, a kernel without a delay is
+// queued, but for several kernels that wait for just the same: these, like all that is no kernel, the host starts when
+// it knows of those ends, and their order decides who gets the CUs.
 struct Operation {
   std::string name;
   Work work;
@@ -107,6 +116,7 @@ struct Operation {
   std::vector<std::size_t> after;  // places in the schedule, all before its own
   std::optional<StoredRange> stored{};  // of one in `after`, all that is waited for
   sim::Time delay{0};                   // between the last end in `after`, or the start of the run, and its launch
+  std::optional<Launch> launch{};       // of what may_be_queued()
   auto operator<=>(const Operation&) const = default;
 };
 

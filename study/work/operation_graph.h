@@ -39,6 +39,9 @@ struct Wait {
   std::optional<StoredRange> range{};  // of what that one stores, rather than its end
 };
 
+// That a file may stand for, each list of them that is repeated counted as one more.
+inline constexpr std::size_t most_operations = 100'000;
+
 class OperationGraph {
  public:
   // Operations are added in the order in which streams queue them: one waits for the last before it of the same stream

@@ -17,9 +17,10 @@ bool is_copy(const Operation& operation) {
 }  // namespace
 
 std::vector<bool> queued(const Schedule& schedule) {
-  std::map<std::vector<std::size_t>, int> alike;  // kernels by what they wait for
+  std::map<std::vector<std::size_t>, int>
+      alike;  // kernels that do not say how they are launched, by what they wait for
   for (const Operation& operation : schedule) {
-    if (is_kernel(operation.work)) ++alike[operation.after];
+    if (is_kernel(operation.work) && !operation.launch) ++alike[operation.after];
   }
   std::vector<bool> queued;
   const auto is_launched_copy = [&](std::size_t place) {
@@ -31,7 +32,8 @@ std::vector<bool> queued(const Schedule& schedule) {
   };
   for (const Operation& operation : schedule) {
     const bool waits = !operation.after.empty() && operation.delay == sim::Time::zero();
-    const bool as_kernel = is_kernel(operation.work) && alike[operation.after] == 1;
+    const bool as_kernel = operation.launch ? operation.launch == Launch::queued
+                                            : is_kernel(operation.work) && alike[operation.after] == 1;
     const bool as_copy = is_copy(operation) && std::ranges::all_of(operation.after, [&](std::size_t place) {
                            return is_polled_for(operation, place) || is_launched_copy(place);
                          });

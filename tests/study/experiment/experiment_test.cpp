@@ -6,6 +6,7 @@
 #include "models/kernels/gemm_plan.h"
 #include "sim/config/config.h"
 #include "study/experiment/experiment_reader.h"
+#include "study/work/queued.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
@@ -340,6 +341,8 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
   EXPECT_THAT(wrong("gemm: 1x1x1, gem: 1"), HasSubstr("gem"));
   EXPECT_THAT(wrong("gemm: 1x1x1, dtype: bf15"), HasSubstr("did you mean 'bf16'?"));
   EXPECT_THAT(wrong("attention: {heads: 8, queries: 1}"), HasSubstr("head_dim"));
+  EXPECT_THAT(wrong("copy: {from: 0, to: 1, bytes: 1B}, launch: queued"), HasSubstr("only what begins with a kernel"));
+  EXPECT_THAT(wrong("gemm: 1x1x1, launch: queue"), HasSubstr("did you mean 'queued'?"));
   EXPECT_THAT(wrong("attention: {heads: 8, kv_heads: 3, queries: 1, head_dim: 64}"),
               HasSubstr("8 heads do not share 3 heads"));
 }
@@ -604,7 +607,7 @@ TEST_F(ExpansionTest, ADependentPairEndsWithAllOfIt) {
 TEST_F(ExpansionTest, SaysWhatIsWrongWithExpansions) {
   const auto delayed = [this](const std::string& keys) { return wrong("delay: 1us, " + keys); };
   EXPECT_THAT(delayed("repeat: 10001"), HasSubstr("between 1 and 10000"));
-  EXPECT_THAT(delayed("repeat: {i: 200, j: 200}"), HasSubstr("more than 10000 operations"));
+  EXPECT_THAT(delayed("repeat: {i: 1000, j: 1000}"), HasSubstr("more than 100000 operations"));
   EXPECT_THAT(delayed("repeat: {us: 2}"), HasSubstr("another is accepted"));
   EXPECT_THAT(delayed("repeat: {gpus: 2}"), HasSubstr("another is accepted"));
   EXPECT_THAT(delayed("pieces: 2"), HasSubstr("only a gemm, a collective, a copy and a kernel"));
@@ -627,6 +630,50 @@ TEST_F(ExpansionTest, SaysWhereAnExpressionIsWrong) {
               HasSubstr("test.yaml:4:42: operations[0].gemm: nothing is named 'tokes'"));
   EXPECT_THAT(wrong("delay: $(1us / 0)"), HasSubstr("a division by zero"));
   EXPECT_THAT(wrong("delay: $(2 * 1MiB)"), HasSubstr("is a size, but a time is needed"));
+}
+
+// Two products wait for just the same product. The host launches both when it knows of its end, unless they say that
+// they are queued; in a file with a launch of its own all are.
+TEST_F(ExpansionTest, KernelsSayHowTheyAreLaunched) {
+  const auto operations = [](const std::string& launch) {
+    return "  - {name: a, stream: s, gemm: 4096x4096x4096}\n"
+           "  - {name: b, stream: t, after: [a], gemm: 4096x4096x4096" +
+           launch +
+           "}\n"
+           "  - {name: c, stream: u, after: [a], gemm: 4096x4096x4096" +
+           launch + "}\n";
+  };
+  const auto launched = [](const Experiment& experiment) { return queued(experiment.graph.schedule()); };
+  EXPECT_THAT(launched(of(operations(""))), ElementsAre(false, false, false));
+  EXPECT_THAT(launched(of(operations(", launch: queued"))), ElementsAre(false, true, true));
+  const std::string framework = "name: test\nplatform: mi300x\nlaunch: op_by_op\noperations:\n";
+  EXPECT_THAT(launched(read(framework + operations(""))), ElementsAre(false, true, true));
+  EXPECT_THAT(launched(read(framework + operations(", launch: host"))), ElementsAre(false, false, false));
+}
+
+// A kernel makes the sums of an all-reduce by engines, so that a framework's thread launches it in its turn: behind the
+// product it costs no launch more, however many kernels are launched behind it.
+TEST_F(ExpansionTest, ACollectiveOfEnginesThatBeginsWithAKernelIsLaunchedInItsTurn) {
+  const auto end_of_collective = [this](int behind) {
+    const Experiment experiment = read(
+        "name: test\nplatform: mi300x\nlaunch: op_by_op\noperations:\n"
+        "  - {name: a, stream: s, gemm: 4096x4096x4096}\n"
+        "  - {name: b, stream: t, after: [a], collective: {kind: all_reduce, bytes: 1MiB, backend: sdma}}\n"
+        "  - {name: c, stream: s, after: [b], repeat: " +
+        std::to_string(behind) + ", gemm: 64x64x64}\n");
+    return testbed_.run(experiment.graph.schedule()).operations[1].end;
+  };
+  EXPECT_EQ(end_of_collective(1), end_of_collective(100));
+}
+
+// With a launch of its own a file ends when its GPUs are done, without one when the host knows of it.
+TEST_F(ExpansionTest, WhatAFrameworkLaunchesEndsWithItsGpus) {
+  const std::string operations = "operations:\n  - {name: a, stream: s, repeat: 2, gemm: 4096x4096x4096}\n";
+  const auto makespan = [&](const std::string& launch) {
+    return *measure(testbed_, read("name: test\nplatform: mi300x\n" + launch + operations)).at("makespan_us");
+  };
+  EXPECT_NEAR(makespan("") - makespan("launch: graph\n"), sim::to_microseconds(testbed_.platform().host.kernel_notice),
+              1e-6);
 }
 
 // The host launches the second GEMM while the first one runs: what is left between them is no launch.

@@ -47,8 +47,7 @@ PipelineFigures simulated_in_whole(const StepQuestion& question, const models::P
   PipelineFigures figures;
   for (std::size_t place = 0; place < places.size(); ++place) {
     const auto [operation, block] = places[place];
-    for (const StepPart& one : parts_of(operation->name, operation->kind, part.schedule[place].work,
-                                        timeline.operations[place], testbed.platform())) {
+    for (const StepPart& one : parts_of(*operation, timeline.operations[place], testbed.platform())) {
       figures.time = std::max(figures.time, in_step_seconds(one.end));
       for (int stage = 0; stage < question.pp; ++stage) {
         if (std::ranges::count(block->gpus, stage * question.stage_gpus()) == 0) continue;
