@@ -46,14 +46,18 @@ struct Load {
 };
 
 // Of the CU that has most to do where the tiles of all heads, those of equal length behind each other, are dealt to CUs
-// in turn. The lengths of one head's tiles differ by little from one to the next, so that the first CU is the one.
+// in turn. The lengths of one head's tiles differ by little from one to the next, so that the first CU is the one: it
+// gets the tiles 0, cus, 2 cus ..., of which as many lie before the n-th as n / cus rounded up.
 Load heaviest(const AttentionShape& shape, const AttentionSpec& spec, int cus) {
   const std::int64_t heads = shape.batch * shape.heads;
-  const std::vector<double> steps = steps_of_tiles(shape, spec);
+  const auto of_first_cu = [cus](std::int64_t tiles) { return (tiles + cus - 1) / cus; };
   Load load;
-  for (std::int64_t tile = 0; tile < heads * static_cast<std::int64_t>(steps.size()); tile += cus) {
-    load.tiles += 1.0;
-    load.steps += steps[static_cast<std::size_t>(tile / heads)];
+  std::int64_t begin = 0;
+  for (const double steps : steps_of_tiles(shape, spec)) {
+    const auto tiles = static_cast<double>(of_first_cu(begin + heads) - of_first_cu(begin));
+    load.tiles += tiles;
+    load.steps += tiles * steps;
+    begin += heads;
   }
   return load;
 }

@@ -67,8 +67,8 @@ GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu, const GemmK
   spec.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6);
   if (section.has("precisions")) {
     sim::Section precisions = section.section("precisions");
-    for (const Dtype dtype : {Dtype::fp8, Dtype::tf32, Dtype::fp32}) {
-      if (!precisions.has(to_string(dtype))) continue;
+    for (const Dtype dtype : all_dtypes) {
+      if (dtype == Dtype::bf16 || !precisions.has(to_string(dtype))) continue;  // bf16 is what all others are beside
       sim::Section row = precisions.section(to_string(dtype));
       spec.others[static_cast<std::size_t>(dtype)] = read_precision(row);
     }

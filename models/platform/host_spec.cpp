@@ -21,6 +21,10 @@ CopyCallsSpec CopyCallsSpec::read(sim::Section section) {
   CopyCallsSpec copies;
   copies.call = section.time("call", limits::latency);
   copies.start = section.time("start", limits::latency);
+  if (section.is_sound("call") && section.is_sound("start") && copies.start < copies.call) {
+    section.fault("start", "is " + sim::to_string(copies.start) + ", which ends before the call that it begins with: " +
+                               sim::to_string(copies.call) + " (host.copies.call) or more is accepted");
+  }
   copies.order_from_host = section.time("order_from_host", limits::latency);
   copies.order_to_host = section.time("order_to_host", limits::latency);
   copies.order_of_peers = section.time("order_of_peers", limits::latency);

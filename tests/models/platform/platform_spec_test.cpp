@@ -102,6 +102,25 @@ TEST(Mi300xFile, IsResolvedToTheSameParameters) {
   }
 }
 
+TEST(PlatformSpec, MayGiveEveryFormatOfProductsARate) {
+  sim::Config over = sim::Config::from_text(
+      "name: own\ngpu: {gemm: {precisions: {fp16: {flops_per_cycle_per_cu: 512, efficiency: 1, energy: 1}}}}\n",
+      "own.yaml");
+  over.stand_on(platform_config(std::filesystem::path(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml"), folders));
+  const GemmSpec gemm = PlatformSpec::read(over, folders).gpu.gemm;
+  EXPECT_EQ(gemm.precision(Dtype::fp16).value().flops_per_cycle_per_cu, 512.0);
+  EXPECT_NE(gemm.precision(Dtype::bf16).value().flops_per_cycle_per_cu, 512.0);
+}
+
+// The call is part of what `start` counts: from it to the first data.
+TEST(PlatformSpec, CopiesStartNoEarlierThanTheirCallEnds) {
+  EXPECT_THAT(faults({"host.copies.call=1 s"}),
+              HasSubstr("host.copies.start: is 5.2us, which ends before the call that it begins with: 1s "
+                        "(host.copies.call) or more is accepted"));
+  EXPECT_THAT(faults({"host.copies.start=0 us"}), HasSubstr("(host.copies.call) or more is accepted"));
+  EXPECT_EQ(faults({"host.copies.start=1 s", "host.copies.call=1 s"}), "");
+}
+
 TEST(PlatformFault, ACapBelowWhatIsAlwaysBurntIsRefused) {
   EXPECT_THAT(faults({"gpu.power.cap=150 W"}),
               HasSubstr("gpu.power.cap: leaves nothing above idle and clock_tree power"));
