@@ -6,7 +6,7 @@
 
 namespace c3sim::cli {
 
-// Exit codes. A failed check (1) belongs to commands that check.
+// Exit codes. A failed check (1) belongs to commands that check, and to `run` of an experiment that never ends.
 enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3 };
 
 // Answers one command line: results go to `out`, everything else to `err`; a progress bar is drawn on `err` only where

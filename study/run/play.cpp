@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/dynamic_bitset.hpp>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -90,22 +91,27 @@ bool on_one_queue(const models::SdmaCopySpec& a, const models::SdmaCopySpec& b) 
          std::tie(b.from, b.to, b.pull, b.everywhere, b.engine);
 }
 
-// Of each fused product, by place: the lowest lane that has none of those before it which may run beside it.
+// Of each fused product, by place: the lowest lane that none has of those before it which may run beside it.
 std::map<std::size_t, int> lanes_of_fused(const Schedule& schedule) {
-  std::map<std::size_t, int> lanes;
-  std::vector<std::set<std::size_t>> ended(schedule.size());  // by place: fused products that have ended when it begins
-  const bool several = std::ranges::count_if(schedule, [](const Operation& operation) {
-                         return std::holds_alternative<models::FusedSpec>(operation.work);
-                       }) > 1;
+  std::vector<std::size_t> fused;
   for (std::size_t place = 0; place < schedule.size(); ++place) {
-    for (const std::size_t earlier : several ? schedule[place].after : std::vector<std::size_t>()) {
-      ended[place].insert(ended[earlier].begin(), ended[earlier].end());
-      if (lanes.contains(earlier)) ended[place].insert(earlier);
+    if (std::holds_alternative<models::FusedSpec>(schedule[place].work)) fused.push_back(place);
+  }
+  if (fused.size() == 1) return {{fused.front(), 0}};
+  // By place in the schedule: which of the fused products have ended when the operation begins.
+  std::vector<boost::dynamic_bitset<>> ended(fused.empty() ? 0 : schedule.size(),
+                                             boost::dynamic_bitset<>(fused.size()));
+  std::map<std::size_t, int> lanes;
+  for (std::size_t place = 0; place < ended.size(); ++place) {
+    for (const std::size_t earlier : schedule[place].after) {
+      ended[place] |= ended[earlier];
+      const auto one = std::ranges::lower_bound(fused, earlier);
+      if (one != fused.end() && *one == earlier) ended[place].set(static_cast<std::size_t>(one - fused.begin()));
     }
-    if (!std::holds_alternative<models::FusedSpec>(schedule[place].work)) continue;
+    if (lanes.size() == fused.size() || fused[lanes.size()] != place) continue;
     std::set<int> taken;
-    for (const auto& [other, lane] : lanes) {
-      if (!ended[place].contains(other)) taken.insert(lane);
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      if (!ended[place].test(i)) taken.insert(lanes.at(fused[i]));
     }
     int lane = 0;
     while (taken.contains(lane)) ++lane;
@@ -217,7 +223,7 @@ class Play {
         queue = engines->engine(engine).queue_that_holds(tag(place));
       }
     }
-    if (queue == nullptr) return "its own end";
+    if (queue == nullptr) return "its turn in the queue of an engine";
     // The process that serves a queue has its name.
     const auto served = std::ranges::find(deadlock.blocked(), queue->name(), &sim::Deadlock::Blocked::process);
     return served == deadlock.blocked().end() ? queue->name() : served->waits_for;

@@ -429,8 +429,9 @@ TEST_F(ExperimentTest, OperationsThatAskForOtherThreadsOfTheHostAreAFault) {
   EXPECT_THAT(faults(one + "  - {name: b, stream: t, " + collective + "per_gpu}}\n"),
               HasSubstr("operations[1].collective: b is submitted by a thread for each GPU, but a by one thread of the "
                         "host: all operations of a run have the same threads"));
-  EXPECT_THAT(faults(one + "  - {name: f, stream: t, fused: {gemm: 4096x8192x4096, kind: all_gather}}\n"),
-              HasSubstr("operations[1].fused: f is submitted by a thread for each GPU"));
+  EXPECT_THAT(
+      faults(one + "  - {name: f, stream: t, fused: {gemm: 4096x8192x4096, kind: all_gather, trigger: flag}}\n"),
+      HasSubstr("operations[1].fused: f is submitted by a thread for each GPU"));
 }
 
 TEST_F(ExperimentTest, PollsThatWaitForEverAreADeadlockThatNamesEngineQueuePacketAndWord) {
