@@ -13,6 +13,7 @@
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
+#include "models/platform/list_names.h"
 
 namespace c3sim::calibrate {
 
@@ -130,7 +131,12 @@ void list_kept(const PlatformText& platform, Calibration& calibration) {
   }
 }
 
-std::vector<std::string> rows_of(const std::vector<Correlation>& correlations, const std::vector<Task>& tasks) {
+// Rows of lists are called by their names, so that one more row makes none of them another.
+std::vector<std::string> rows_of(const std::vector<Correlation>& correlations, const std::vector<Task>& tasks,
+                                 const std::vector<sim::Parameter>& parameters) {
+  std::vector<const sim::Parameter*> in_place;
+  for (const sim::Parameter& parameter : parameters) in_place.push_back(&parameter);
+  const models::ListNames lists(in_place);
   std::vector<std::string> rows;
   const auto source_of = [&tasks](const std::string& path) {
     for (const Task& task : tasks) {
@@ -144,7 +150,7 @@ std::vector<std::string> rows_of(const std::vector<Correlation>& correlations, c
     rows.push_back(
         fmt::format("  - {{first: \"{}\", second: \"{}\", correlation: {{value: {:.2f}, source: \"{}\", kind: fitted, "
                     "range: [-1, 1]}}}}\n",
-                    one.first, one.second, one.value, source_of(one.first)));
+                    lists.by_name(one.first), lists.by_name(one.second), one.value, source_of(one.first)));
   }
   return rows;
 }
@@ -258,7 +264,7 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   std::vector<std::string> spread_rows;
   for (const Spread& spread : calibration.spreads) spread_rows.push_back(spread.row());
   fitted.replace_list("fitted_to", spread_rows);
-  fitted.replace_list("correlations", rows_of(calibration.correlations, tasks));
+  fitted.replace_list("correlations", rows_of(calibration.correlations, tasks, after));
   calibration.text = fitted.text();
   return calibration;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/platform/list_names.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
@@ -25,15 +26,16 @@ struct Pair {
 
 class PairReader {
  public:
-  explicit PairReader(sim::Config& config) : root_(config.root()) {
+  explicit PairReader(sim::Config& config) : root_(config.root()), files_(config.files()) {
     if (!root_.has("correlations")) return;
+    const ListNames lists(config.parameters_in_place());
     for (sim::Section row : root_.list("correlations")) {
-      const std::string first = row.text("first");
-      const std::string second = row.text("second");
+      const std::string first = lists.by_place(row.text("first"));
+      const std::string second = lists.by_place(row.text("second"));
       pairs_.push_back({row, first, second, row.number("correlation", -1.0, 1.0)});
     }
     for (const sim::Parameter* const parameter : config.parameters_in_place()) {
-      if (!parameter->error.empty()) with_error_.push_back(parameter->path);
+      if (!parameter->error.empty()) with_error_.push_back(lists.by_name(parameter->path));
       parameters_.emplace(parameter->path, parameter);
     }
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
@@ -64,8 +66,22 @@ class PairReader {
   bool check(Pair& pair, std::string_view key, const std::string& path) {
     if (!pair.row.is_sound(key) || !root_.is_sound(path)) return false;
     if (parameters_.contains(path)) return true;
+    if (const std::string list = list_without_row(path); !list.empty()) {
+      const bool is_replaced = is_above(parameters_.at(list + "[0].name")->file, pair.file);
+      if (!is_replaced) pair.row.warn(key, path + " is of no row of " + list + ": the pair is left out");
+      return false;
+    }
     pair.row.fault(key, "no parameter is named '" + path + "'" + sim::name_hint(path, with_error_));
     return false;
+  }
+
+  // The list that has rows with names, but none of the name that the path has; else empty. A file that stands on the
+  // pair's may have put a list of its own in place of the one that is meant.
+  std::string list_without_row(const std::string& path) const {
+    const std::string list = path.substr(0, path.find('['));
+    const std::string row = path.substr(0, path.find(']'));
+    const bool has_rows = list != path && parameters_.contains(list + "[0].name");
+    return has_rows && !parameters_.contains(row + "].name") ? list : "";
   }
 
   // A file that stands on the pair's may give a value of its own, without that error: that is no fault of either.
@@ -77,7 +93,13 @@ class PairReader {
     return false;
   }
 
+  // Whether the first of the files stands on the second.
+  bool is_above(const std::string& first, const std::string& second) const {
+    return std::ranges::find(files_, first) < std::ranges::find(files_, second);
+  }
+
   sim::Section root_;
+  std::vector<std::string> files_;  // the one on top first
   std::vector<Pair> pairs_;
   std::map<std::string_view, const sim::Parameter*> parameters_;
   std::vector<std::string> with_error_;

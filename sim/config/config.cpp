@@ -243,16 +243,30 @@ void collect_leaves(ConfigNode& node, const std::string& path, std::vector<Named
   }
 }
 
-// The leaf of a path as collect_leaves would name it, without a look at any other; null where there is none.
+// The row of a list that a word in brackets means: its place, or its name where no other row has the same. As many as
+// there are rows if it means none.
+std::size_t row_named(const ConfigNode& list, std::string_view word) {
+  std::size_t found = list.items.size();
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    if (word == std::to_string(i)) return i;
+    const ConfigEntry* entry = list.items[i].find("name");
+    if (entry != nullptr && entry->node.is_parameter()) entry = entry->node.find("value");
+    if (entry == nullptr || entry->node.kind != Kind::scalar || entry->node.text != word) continue;
+    if (found < list.items.size()) return list.items.size();
+    found = i;
+  }
+  return found;
+}
+
+// The leaf of a path as collect_leaves would name it, or with the name of a row in place of its index, without a look
+// at any other; null where there is none.
 ConfigNode* leaf_at(ConfigNode& root, std::string_view path) {
   ConfigNode* node = &root;
   while (true) {
     if (node->is_section_list()) {
       const std::size_t end = path.find(']');
-      if (end == std::string_view::npos) return nullptr;
-      const auto is_named = [&](std::size_t index) { return path.substr(0, end + 1) == path_of("", index); };
-      std::size_t index = 0;
-      while (index < node->items.size() && !is_named(index)) ++index;
+      if (end == std::string_view::npos || !path.starts_with('[')) return nullptr;
+      const std::size_t index = row_named(*node, path.substr(1, end - 1));
       if (index == node->items.size()) return nullptr;
       path.remove_prefix(end + 1);
       node = &node->items[index];

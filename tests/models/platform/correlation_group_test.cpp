@@ -119,6 +119,40 @@ TEST(CorrelationGroup, LosesParametersWhoseValueAnotherFileReplaces) {
   EXPECT_TRUE(PlatformSpec::read(again, folders).correlations.empty());
 }
 
+// By its place, a path would mean another library as soon as one is put before it.
+TEST(CorrelationGroup, NamesTheRowsOfLists) {
+  const auto groups_of = [](sim::Config config) { return PlatformSpec::read(config, folders).correlations; };
+  const std::string by_name = "gpu.gemm.libraries[stream_k].start_up";
+  const sim::Config shipped =
+      platform_config(std::filesystem::path(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml"), folders);
+  const auto has = [](const std::vector<CorrelationGroup>& groups, std::string_view path) {
+    return std::ranges::any_of(
+        groups, [&](const auto& group) { return std::ranges::find(group.parameters, path) != group.parameters.end(); });
+  };
+  EXPECT_TRUE(has(groups_of(shipped), "gpu.gemm.libraries[6].start_up"));
+  EXPECT_FALSE(has(groups_of(shipped), by_name)) << "draws assign by places";
+  const std::string list =
+      "gpu:\n  gemm:\n    library: own\n    libraries:\n      - {name: own, schedule: persistent, efficiency: 0.5, "
+      "tile_overhead: 1, least_step: 1, cold_operands: 0, start_up: 0 us, steps_in_flight: 1, time_spread: 0, "
+      "l2_drift: "
+      "1}\n";
+  sim::Config over = sim::Config::from_text(list, "over.yaml");
+  over.stand_on(shipped);
+  PlatformSpec spec;
+  try {
+    spec = PlatformSpec::read(over, folders);
+    FAIL() << "there is no table of that library";
+  } catch (const sim::ConfigError& error) {
+    EXPECT_EQ(error.faults().size(), 1U) << error.what() << ": pairs of the other list are no fault of this file";
+  }
+  sim::Config own = config_of(pair("\"gpu.gemm.libraries[none].start_up\"", latency, "0.5"));
+  EXPECT_TRUE(PlatformSpec::read(own, folders).correlations.empty());
+  ASSERT_EQ(own.warnings().size(), 1U);
+  EXPECT_EQ(own.warnings()[0].what,
+            "correlations[0].first: gpu.gemm.libraries[none].start_up is of no row of gpu.gemm.libraries: the pair is "
+            "left out");
+}
+
 TEST(CorrelationGroup, OfAParameterThatCannotBeReadIsNoFurtherFault) {
   EXPECT_EQ(faults_of("  - {first: fabric.link_rate, second: fabric.latency}\n"),
             "fitted.yaml:8:5: correlations[0].correlation: is missing");

@@ -248,6 +248,24 @@ TEST(ConfigSet, NeedsAPathThatTheFileHas) {
             "--set ops=1: ops: is a section; its values are: ops[0].bytes, ops[1].bytes, ops[1].note");
 }
 
+// A name that two rows have means neither of them.
+TEST(ConfigSet, TakesTheNameOfARow) {
+  Config config = Config::from_text(
+      "ops:\n  - {name: a, bytes: 1KiB}\n  - {name: {value: b}, bytes: 2KiB}\n  - {name: c, bytes: 3KiB}\n"
+      "  - {name: c, bytes: 4KiB}\n",
+      "f.yaml");
+  config.set("ops[a].bytes=5KiB");
+  config.set("ops[b].bytes=6KiB");
+  std::vector<Section> rows = config.root().list("ops");
+  EXPECT_EQ(rows[0].bytes("bytes", {0_B, 1_MiB}), sim::Bytes(5120.0));
+  EXPECT_EQ(rows[1].bytes("bytes", {0_B, 1_MiB}), sim::Bytes(6144.0));
+  for (const std::string path : {"ops[c].bytes", "ops[d].bytes", "ops[].bytes"}) {
+    Config other = Config::from_text("ops:\n  - {name: c, bytes: 3KiB}\n  - {name: c, bytes: 4KiB}\n", "f.yaml");
+    other.set(path + "=5KiB");
+    EXPECT_THROW(other.check(), ConfigError) << path;
+  }
+}
+
 // A path is that of one value, as it is written and no other way.
 TEST(ConfigSet, TakesNoOtherSpellingOfAPath) {
   for (const std::string path :
