@@ -97,7 +97,7 @@ TEST(StepTuning, SaysWhichReplicasHaveNoSequences) {
 }
 
 // As many micro-batches as stages and more fill a pipeline better than one.
-TEST(StepTuning, TriesMicroBatchesOfStages) {
+TEST(StepTuning, FullTriesMicroBatchesOfStages) {
   StepQuestion question = decode_on_two();
   question.phase = Phase::prefill;
   question.context = 0;
