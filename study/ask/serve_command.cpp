@@ -38,8 +38,13 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
       {"dtype", [](auto& q) { return value_of(q.step.dtype); }, "Format of products and cache (bf16 unless given)"},
       {"tp", [](auto& q) { return whole_of(q.step.tp, 1, most_gpus); },
        "GPUs that share out each product (1 unless given)"},
-      {"ep", [](auto& q) { return whole_of(q.step.ep, 1, most_gpus); },
-       "GPUs that share out the experts (1 unless given)"},
+      {"ep", [](auto& q) { return experts_over(q.step, most_gpus); },
+       "Of the GPUs of --tp and --dp, ranks that share out the experts: a divisor, which adds no GPUs (1 unless "
+       "given)"},
+      {"dp", [](auto& q) { return whole_of(q.step.dp, 1, most_gpus); },
+       "Replicas of attention that share out the sequences of a batch, and end it together (as many as --ep needs "
+       "beside "
+       "--tp unless given)"},
       {"collectives", [](auto& q) { return value_of(q.step.collectives, backend_carriers()); },
        "What moves data between GPUs in a batch (rccl unless given)"},
       {"apart", [](auto& q) { return whole_of(q.apart, 0, most_gpus); },
@@ -60,9 +65,10 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Share of requests whose prompt begins as others do (0 unless given)"},
       {"prefix", [](auto& q) { return whole_of(q.prefix, 0, most); }, "Tokens of such a beginning"},
       {"prefixes", [](auto& q) { return whole_of(q.prefixes, 1, most); }, "Beginnings, all as likely (1 unless given)"},
-      {"budget", [](auto& q) { return whole_of(q.budget, 1, 1 << 20); }, "Tokens of a batch (8192 unless given)"},
+      {"budget", [](auto& q) { return whole_of(q.budget, 1, 1 << 20); },
+       "Tokens of a batch, of each replica (8192 unless given)"},
       {"sequences", [](auto& q) { return whole_of(q.sequences, 1, 1 << 20); },
-       "Sequences that are served at once (256 unless given)"},
+       "Sequences that are served at once, of each replica (256 unless given)"},
       {"block", [](auto& q) { return whole_of(q.block, 1, 1 << 20); },
        "Tokens of a block of the cache (16 unless given)"},
       {"memory", [](auto& q) { return number_of(q.memory, 0.01, 1.0); },

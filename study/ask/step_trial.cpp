@@ -20,15 +20,10 @@ namespace {
 std::string parallelism(const StepQuestion& question) {
   std::string text = question.pieces ? fmt::format(", in {} pieces", *question.pieces) : "";
   if (question.ffn_pieces) text += fmt::format(", {} of the feed-forward half", *question.ffn_pieces);
-  for (const auto& [name, gpus] : {std::pair("tp", question.tp),
-                                   {"ep", question.ep},
-                                   {"dp", question.dp},
-                                   {"cp", question.cp},
-                                   {"pp", question.pp},
-                                   {"micro", question.micro}}) {
-    if (gpus > 1) text += fmt::format(", {} {}", name, gpus);
-  }
-  return text;
+  // The replicas that experts need are not told beside them.
+  Split split = question;
+  if (split.dp == split.least_dp()) split.dp = 1;
+  return split == Split{.shard = split.shard} ? text : text + ", " + to_string(split);
 }
 
 }  // namespace

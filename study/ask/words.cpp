@@ -185,6 +185,15 @@ const Words<CopyQuestion>& words_of(const CopyQuestion&) {
   return words;
 }
 
+Value experts_over(Split& split, int most_gpus) {
+  Value value = whole_of(split.ep, 1, most_gpus);
+  value.read = [&split, read_ranks = std::move(value.read)](const Reading& in) {
+    read_ranks(in);
+    split.dp = split.least_dp();
+  };
+  return value;
+}
+
 const Words<StepWords>& words_of(const StepWords&) {
   constexpr int most = 1 << 24;
   constexpr int most_gpus = 64;
@@ -203,15 +212,17 @@ const Words<StepWords>& words_of(const StepWords&) {
       {"decoding_context", [](auto& q) { return whole_of(q.decoding_context, 0, most); },
        "Cached tokens of each of these"},
       {"tp", [](auto& q) { return whole_of(q.tp, 1, most_gpus); }, "GPUs that share out each product (1 unless given)"},
-      {"ep", [](auto& q) { return whole_of(q.ep, 1, most_gpus); }, "GPUs that share out the experts (1 unless given)"},
+      {"ep", [](auto& q) { return experts_over(q, most_gpus); },
+       "Of the GPUs of --tp and --dp, ranks that share out the experts, each with whole ones: a divisor, which adds no "
+       "GPUs (1 unless given)"},
       {"dp", [](auto& q) { return whole_of(q.dp, 1, most_gpus); },
-       "Replicas with sequences of their own (1 unless given)"},
+       "Replicas with sequences of their own (as many as --ep needs beside --tp unless given: 8 of --ep 8 alone)"},
       {"cp", [](auto& q) { return whole_of(q.cp, 1, most_gpus); },
        "GPUs that share out each sequence (1 unless given)"},
       {"pp", [](auto& q) { return whole_of(q.pp, 1, most_gpus); },
        "Stages of a pipeline, each with its share of the layers, on GPUs of its own (1 unless given)"},
       {"micro", [](auto& q) { return whole_of(q.micro, 1, most); },
-       "Micro-batches that the sequences are shared out to (1 unless given)"},
+       "Micro-batches that the sequences of a replica are shared out to (1 unless given)"},
       {"shard", [](auto& q) { return value_of(q.shard); },
        "What replicas share out: none, or weights, gradients and states (none unless given)"},
       {"dtype", [](auto& q) { return value_of(q.dtype); }, "Format of products (bf16 unless given)"},

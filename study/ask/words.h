@@ -55,6 +55,9 @@ struct StepWords : StepQuestion {
   std::string model_name;
 };
 
+// Ranks that share out experts. It is read behind tp and before dp, which has as many replicas as it needs unless told.
+Value experts_over(Split& split, int most_gpus);
+
 template <class Question>
 using Words = std::vector<Word<Question>>;
 const Words<GemmQuestion>& words_of(const GemmQuestion& question);

@@ -24,6 +24,9 @@ struct Batch {
   double context_of_chunk() const { return chunk_pairs / static_cast<double>(chunk_tokens) - tokens_of_chunk() / 2.0; }
 };
 
+// What the busiest of so many replicas has of a batch, whose sequences they share out: each is of one replica.
+Batch of_replica(Batch batch, int replicas);
+
 struct BatchCost {
   sim::Time time{0};
   sim::Joules energy;  // of all GPUs of the group

@@ -49,7 +49,27 @@ AxisPlace place_on(const std::vector<std::int64_t>& axis, double value) {
 
 }  // namespace
 
-StepQuestion step_of(StepQuestion question, const Batch& batch) {
+Batch of_replica(Batch batch, int replicas) {
+  const auto most = [replicas](std::int64_t all) { return (all + replicas - 1) / replicas; };
+  if (replicas == 1) return batch;
+  if (batch.decoding > 0) {
+    const std::int64_t decoding = most(batch.decoding);
+    batch.decoding_context = batch.decoding_context * decoding / batch.decoding;
+    batch.decoding = decoding;
+  }
+  if (batch.chunks > 0) {
+    // As many tokens as the others, or one chunk where there are fewer chunks than replicas.
+    const double share = 1.0 / static_cast<double>(std::min<std::int64_t>(batch.chunks, replicas));
+    batch.chunk_tokens = static_cast<std::int64_t>(std::ceil(static_cast<double>(batch.chunk_tokens) * share));
+    batch.chunk_pairs *= share;
+    batch.chunks = most(batch.chunks);
+  }
+  return batch;
+}
+
+// Of each replica.
+StepQuestion step_of(StepQuestion question, const Batch& of_all) {
+  const Batch batch = of_replica(of_all, question.dp);
   const double decoding = static_cast<double>(std::max<std::int64_t>(1, batch.decoding));
   const std::int64_t context = whole(static_cast<double>(batch.decoding_context) / decoding);
   if (batch.chunks == 0) {
@@ -134,7 +154,8 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   return {seconds, seconds * result.power.value()};
 }
 
-BatchCost BatchTimes::cost(const Batch& batch) {
+BatchCost BatchTimes::cost(const Batch& of_all) {
+  const Batch batch = of_replica(of_all, question_.dp);
   using Point = Grid::Point;
   const bool decodes = batch.chunks == 0;
   Cost sum = others_.at(decodes).at({static_cast<double>(batch.tokens())},

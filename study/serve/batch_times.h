@@ -2,7 +2,8 @@
 // a grid, when a batch first comes near, and interpolated between. In a step of inference one kernel follows the other,
 // so that a batch takes what products, norms and collectives take for its tokens, what attention takes for sequences
 // that decode, by their number and mean context, and what it takes for chunks of prompts, by number, tokens and
-// context; launched op by op by the host no less than that takes to launch one token's.
+// context; launched op by op by the host no less than that takes to launch one token's. Replicas of attention share out
+// the sequences of a batch, and it takes as long as the busiest of them would were all as busy.
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@
 
 namespace c3sim::study {
 
-// The step that a batch is, its sequences having the mean context, and its chunks being equal.
+// The step that a batch is, its sequences having the mean context, and its chunks being equal, replicas as busy as the
+// busiest.
 StepQuestion step_of(StepQuestion question, const Batch& batch);
 
 class BatchTimes {

@@ -22,12 +22,13 @@ std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
   if (question.apart > 0) {
     steps.insert(steps.begin(), question.step);
     steps.front().tp = question.apart;
+    steps.front().dp = 1;
   }
   for (StepQuestion& step : steps) step.graph = !question.by_op;
   return steps;
 }
 
-// Blocks of the cache that one GPU has room for.
+// Blocks of the cache that one GPU has room for: those of its replica.
 std::int64_t cache_blocks(const ServeQuestion& question, StepQuestion step, const models::PlatformSpec& platform) {
   step.phase = Phase::prefill;
   step.tokens = question.budget;
@@ -96,9 +97,11 @@ const ModelSpec& ServeMachine::model(const std::string& name) {
 std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   question.step.model = model(question.model);
   FaultList faults;
-  for (const StepQuestion& step : steps_of(question)) {
+  const std::vector<StepQuestion> steps = steps_of(question);
+  for (const StepQuestion& step : steps) {
     for (sim::Fault& fault : study::faults_of(step, platform_)) {
-      if (question.apart > 0 && step.tp == question.apart && fault.where == "tp") fault.where = "apart";
+      const bool of_split = fault.where == "tp" || fault.where == "ep";
+      if (&step == &steps.front() && question.apart > 0 && of_split) fault.where = "apart";
       faults.add(std::move(fault));
     }
   }
@@ -142,10 +145,11 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   for (const StepQuestion& step : steps) {
     times.push_back(&batch_times(step, question.budget));
     ServingGroup group;
-    group.spec = {.budget = question.budget,
-                  .sequences = question.sequences,
+    group.spec = {.budget = step.dp * question.budget,
+                  .chunk = question.budget,
+                  .sequences = step.dp * question.sequences,
                   .block = question.block,
-                  .blocks = cache_blocks(question, step, platform_),
+                  .blocks = step.dp * cache_blocks(question, step, platform_),
                   .pause = question.pause,
                   .keeps = question.keep,
                   .fetches = question.fetch != Fetch::none && groups.empty() && reuses,
@@ -154,7 +158,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
     group.spec.stored_tokens = question.prefix;
     group.costs = [&of = *times.back()](const Batch& batch) { return of.cost(batch); };
     const BlockCopies copies = block_copies(step, question.block);
-    const sim::Bytes of_block = static_cast<double>(copies.of_block * step.gpus()) * copies.bytes;
+    const sim::Bytes of_block = static_cast<double>(copies.of_block * step.gpus() / step.dp) * copies.bytes;
     group.spec.store_blocks = static_cast<std::int64_t>(question.store_size / of_block);
     const Store from = groups.empty() ? question.store : Store::peer;
     group.fetch_time = [&of = fetch_times(question.fetch, from, copies), block = question.block](std::int64_t tokens) {

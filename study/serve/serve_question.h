@@ -42,8 +42,8 @@ struct ServeQuestion {
   std::int64_t prefixes = 1;  // beginnings, all as likely, of so many
   std::int64_t prefix = 0;    // tokens
 
-  std::int64_t budget = 8192;    // tokens of a batch
-  std::int64_t sequences = 256;  // that are served at once
+  std::int64_t budget = 8192;    // tokens of a batch, of each replica
+  std::int64_t sequences = 256;  // that are served at once, of each replica
   std::int64_t block = 16;       // tokens of a block of the cache
   double memory = 0.9;           // share of a GPU's memory that weights, activations and cache may take
   sim::Time pause{0};            // of the GPUs between two batches, while the host schedules

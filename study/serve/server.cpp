@@ -202,7 +202,7 @@ Batch Server::compose() {
   for (std::size_t place = 0; place < running_.size() && budget > 0; ++place) {
     const Sequence& sequence = running_[place];
     if (sequence.decodes() || sequence.fetched > 0) continue;
-    const std::int64_t tokens = std::min(budget, sequence.to_compute());
+    const std::int64_t tokens = std::min({budget, spec_.chunk, sequence.to_compute()});
     shares_[place] = tokens;
     budget -= tokens;
     ++batch.chunks;

@@ -36,6 +36,7 @@ struct Sequence {
 
 struct ServerSpec {
   std::int64_t budget = 8192;
+  std::int64_t chunk = std::int64_t{1} << 40;  // tokens of one sequence in a batch
   std::int64_t sequences = 256;
   std::int64_t block = 16;   // tokens
   std::int64_t blocks = 1;   // of the cache

@@ -8,9 +8,30 @@ namespace c3sim::study {
 
 Experts experts_of(const StepWriter& writer) {
   const ModelSpec& model = writer.model();
-  const std::int64_t copies = writer.tokens() * model.experts_used;
-  const std::int64_t busy = std::min(model.experts / writer.question().ep, copies);
-  return {copies, busy, (copies + busy - 1) / busy};
+  const StepQuestion& question = writer.question();
+  const std::int64_t sent = question.tokens_to_route(question.new_tokens()) * model.experts_used;
+  // Where GPUs share out an expert, each has the tokens that came to all of them.
+  const std::int64_t copies = question.ep == 1 ? sent : question.expert_tp() * sent;
+  const std::int64_t busy = std::min(model.experts / question.ep, copies);
+  return {sent, copies, busy, (copies + busy - 1) / busy, model.ffn / question.expert_tp()};
+}
+
+void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts) {
+  const StepQuestion& question = writer.question();
+  if (question.ep == 1) return;
+  const auto bytes = [&](std::int64_t copies) { return elements_of(copies, writer.model().hidden) * writer.element(); };
+  writer.collective(name, models::CollectiveKind::all_to_all, bytes(experts.sent), question.ep);
+  writer.collective(name + "_all_gather", models::CollectiveKind::all_gather, bytes(experts.copies),
+                    question.expert_tp());
+}
+
+void write_combine(StepWriter& writer, const std::string& name, const Experts& experts) {
+  const StepQuestion& question = writer.question();
+  if (question.ep == 1) return;
+  const auto bytes = [&](std::int64_t copies) { return elements_of(copies, writer.model().hidden) * writer.element(); };
+  writer.collective(name + "_reduce_scatter", models::CollectiveKind::reduce_scatter, bytes(experts.copies),
+                    question.expert_tp());
+  writer.collective(name, models::CollectiveKind::all_to_all, bytes(experts.sent), question.ep);
 }
 
 namespace {
@@ -76,7 +97,13 @@ class Forward {
   }
   void add_up(const std::string& of, bool reduced = true) {
     const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
-    if (!writer_.question().pieces) writer_.add_up(name(of), elements, reduced);
+    if (!writer_.question().pieces) {
+      if (!reduced && writer_.routes_shares()) {
+        writer_.gather_tokens(name(of));
+      } else {
+        writer_.add_up(name(of), elements, reduced);
+      }
+    }
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
       writer_.operate(name(of + "_dropout"), Kind::elementwise, "dropout", elements);
     }
@@ -126,10 +153,11 @@ class Forward {
   }
 
   void experts() {
-    const double elements = elements_of(experts_of(writer_).copies, model_.hidden);
+    const std::int64_t routed = writer_.tokens_to_route();
+    const double elements = elements_of(experts_of(writer_).sent, model_.hidden);
     normalise("ffn_norm");
-    writer_.gemm(name("router"), model_.experts, model_.hidden, tokens_);
-    writer_.operate(name("router_choice"), Kind::softmax, "route", elements_of(tokens_, model_.experts), {},
+    writer_.gemm(name("router"), model_.experts, model_.hidden, routed);
+    writer_.operate(name("router_choice"), Kind::softmax, "route", elements_of(routed, model_.experts), {},
                     model_.experts);
     writer_.operate(name("permute"), Kind::copy, "copy", elements);
     exchange_and_multiply();
@@ -139,14 +167,13 @@ class Forward {
 
   // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
   void exchange_and_multiply() {
-    const StepQuestion& question = writer_.question();
     const Experts experts = experts_of(writer_);
-    const double elements = elements_of(experts.copies, model_.hidden);
-    writer_.collective(name("dispatch"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
-    writer_.gemm(name("up"), writer_.share(model_.first_ffn()), model_.hidden, experts.tokens, experts.busy);
-    activate(elements_of(experts.copies, writer_.share(model_.ffn)));
-    writer_.gemm(name("down"), model_.hidden, writer_.share(model_.ffn), experts.tokens, experts.busy);
-    writer_.collective(name("combine"), models::CollectiveKind::all_to_all, elements * writer_.element(), question.ep);
+    const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
+    write_dispatch(writer_, name("dispatch"), experts);
+    writer_.gemm(name("up"), first, model_.hidden, experts.tokens, experts.busy);
+    activate(elements_of(experts.copies, experts.ffn));
+    writer_.gemm(name("down"), model_.hidden, experts.ffn, experts.tokens, experts.busy);
+    write_combine(writer_, name("combine"), experts);
   }
 
   StepWriter& writer_;

@@ -10,13 +10,20 @@ namespace c3sim::study {
 // The operations of a layer forward, in their order. `prefix` is put before their names.
 void write_forward(StepWriter& writer, const std::string& prefix);
 
-// What the experts of a GPU are given, where tokens are spread evenly: copies of tokens for all of them, those that
-// have any, tokens of each.
+// Copies of tokens where these are spread evenly over experts, each token going to as many: those that a GPU sends, and
+// those that its experts are given; its experts that have any, and tokens of each.
 struct Experts {
+  std::int64_t sent = 0;
   std::int64_t copies = 0;
   std::int64_t busy = 0;
   std::int64_t tokens = 0;
+  std::int64_t ffn = 0;  // features of a GPU between the products of an expert
 };
 Experts experts_of(const StepWriter& writer);
+
+// Copies of tokens on their way to the GPUs of their experts: to each rank, and to all GPUs of it, which share out each
+// expert. And back, added up over these GPUs. Nothing where each GPU has a share of every expert.
+void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts);
+void write_combine(StepWriter& writer, const std::string& name, const Experts& experts);
 
 }  // namespace c3sim::study

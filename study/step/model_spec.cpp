@@ -50,13 +50,16 @@ ModelSpec read_yaml(const std::filesystem::path& file) {
 
 std::int64_t ModelSpec::expert_parameters() const { return experts * (first_ffn() + ffn) * hidden; }
 
+std::int64_t ModelSpec::whole_parameters() const {
+  const std::int64_t norms = (norm == Norm::layer ? 4 : 2) * hidden;
+  return norms + experts * hidden + (biases ? 2 * hidden : 0);
+}
+
 std::int64_t ModelSpec::layer_parameters() const {
   const std::int64_t attention = hidden * (2 * query_features() + 2 * kv_features());
-  const std::int64_t feed_forward =
-      experts == 0 ? (first_ffn() + ffn) * hidden : expert_parameters() + experts * hidden;
-  const std::int64_t norms = (norm == Norm::layer ? 4 : 2) * hidden;
+  const std::int64_t feed_forward = experts == 0 ? (first_ffn() + ffn) * hidden : expert_parameters();
   const std::int64_t first_bias = biases || qkv_biases ? query_features() + 2 * kv_features() : 0;
-  return attention + feed_forward + norms + first_bias + (biases ? 2 * hidden + first_ffn() : 0);
+  return attention + feed_forward + first_bias + (biases ? first_ffn() : 0) + whole_parameters();
 }
 
 std::int64_t ModelSpec::end_parameters() const {

@@ -58,6 +58,8 @@ struct ModelSpec {
   // Weights of a layer's products, norms and biases; those of all layers, and of the embeddings and the head.
   std::int64_t layer_parameters() const;
   std::int64_t expert_parameters() const;  // of these, of experts
+  // Of these, of norms, the router and biases behind a sum: GPUs that share out products have them in whole.
+  std::int64_t whole_parameters() const;
   std::int64_t end_parameters() const;
   std::int64_t parameters() const { return layers * layer_parameters() + end_parameters(); }
 };

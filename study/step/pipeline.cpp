@@ -37,7 +37,9 @@ class Pipeline {
       for (const Turn& turn : turns_of(stage, question_.pp, question_.micro, question_.trains())) {
         turn.forward ? forward(stage, turn) : backward(stage, turn);
       }
-      write_update(writer_, question_.stage_layers(), is_end(stage) ? end_share(question_) : 0.0);
+      const double ends = is_end(stage) ? end_share(question_) : 0.0;
+      if (question_.trains()) write_reduction_of_turns(writer_, ends);
+      write_update(writer_, question_.stage_layers(), ends);
       block(stage, {}, fmt::format("_s{}", stage), 0);
     }
     return std::move(blocks_);

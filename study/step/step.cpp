@@ -214,7 +214,7 @@ double about(const models::PlatformSpec& platform, const StepQuestion& question,
 }
 
 double StepResult::tokens_per_second() const {
-  const double tokens = static_cast<double>(question.new_tokens() * question.dp);
+  const double tokens = static_cast<double>(question.tokens_in_all(question.new_tokens()));
   return tokens / sim::to_seconds(time).value();
 }
 

@@ -51,10 +51,9 @@ void check_pipeline(const StepQuestion& question, FaultList& faults) {
   faults.add_if(question.batch % question.micro != 0, "micro",
                 "{} micro-batches do not share {} sequences evenly: a divisor is accepted", question.micro,
                 question.batch);
-  faults.add_if(question.replicas() > 1, "pp",
-                "GPUs of a stage share out products and experts (--tp, --ep): beside --pp {} and --micro {} --dp and "
-                "--cp of 1 are accepted, not {} and {}",
-                question.pp, question.micro, question.dp, question.cp);
+  faults.add_if(
+      question.shard == Shard::full, "shard",
+      "full gathers the weights of a layer for all sequences at once: beside --pp and --micro none is accepted");
   faults.add_if(question.collectives.fuses, "pp",
                 "t3 is of steps without stages: another of --collectives is accepted");
   faults.add_if(question.decoding > 0, "decoding", "micro-batches are alike: none decodes beside a prefill");
@@ -70,10 +69,14 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
   faults.add_if(question.ep > 1 && model.experts == 0, "ep", "{} has no experts to share out: 1 is accepted",
                 model.name);
   if (model.experts > 0) check_even(faults, "ep", question.ep, model.experts, "experts");
+  faults.add_if(question.tp * question.dp % question.ep != 0, "ep",
+                "{} ranks do not share out the {} x {} GPUs of --tp and --dp evenly, which have the experts: a divisor "
+                "of {} is accepted",
+                question.ep, question.tp, question.dp, question.tp * question.dp);
   faults.add_if(platform.gpus % question.gpus() != 0, "tp",
-                "{} x {} x {} x {} x {} (--tp, --ep, --dp, --cp and --pp) are {} GPUs: a divisor of the {} of the "
-                "node is accepted",
-                question.tp, question.ep, question.dp, question.cp, question.pp, question.gpus(), platform.gpus);
+                "{} x {} x {} x {} (--tp, --dp, --cp and --pp) are {} GPUs: a divisor of the {} of the node is "
+                "accepted",
+                question.tp, question.dp, question.cp, question.pp, question.gpus(), platform.gpus);
   faults.add_if(question.collectives.fuses && question.tp == 1, "collectives",
                 "t3 fuses products with the sums over the GPUs that share them out: --tp of at least 2 is accepted");
   check_pipeline(question, faults);

@@ -36,6 +36,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   block(0);
   if (!question.trains()) return blocks;
   if (whole) write_head_gradient(writer);
+  if (whole) write_head_reduction(writer);
   block(0);
   if (question.shard == Shard::full) write_gather(writer, "backward_");
   if (question.recompute) {

@@ -38,33 +38,56 @@ sim::Bytes activations_of(const StepQuestion& question) {
 
 }  // namespace
 
-double layer_weights(const StepQuestion& question) {
+std::vector<AlikeWeights> alike_weights(const StepQuestion& question) {
   const ModelSpec& model = question.model;
-  const double of_experts = static_cast<double>(model.expert_parameters());
-  const double of_all = static_cast<double>(model.layer_parameters()) - of_experts;
-  return (of_all + of_experts / question.ep) / question.tp;
+  const double of_experts = static_cast<double>(model.expert_parameters()) / (question.ep * question.expert_tp());
+  const double in_whole = static_cast<double>(model.whole_parameters());
+  // Of keys and values each GPU has one head at least.
+  const double repeated =
+      static_cast<double>(2 * model.hidden * model.head_dim * (question.tp * question.kv_heads() - model.kv_heads));
+  const double shared_out =
+      static_cast<double>(model.layer_parameters() - model.expert_parameters()) - in_whole + repeated;
+  const double of_all = in_whole + shared_out / question.tp;
+  if (question.expert_replicas() == question.replicas()) return {{"", of_all + of_experts, question.replicas()}};
+  return {{"", of_all, question.replicas()}, {"expert_", of_experts, question.expert_replicas()}};
+}
+
+double layer_weights(const StepQuestion& question) {
+  double sum = 0.0;
+  for (const AlikeWeights& alike : alike_weights(question)) sum += alike.count;
+  return sum;
 }
 
 double end_weights(const StepQuestion& question) {
   return question.layers ? 0.0 : static_cast<double>(question.model.end_parameters()) / question.tp;
 }
 
+double head_weights(const StepQuestion& question) {
+  const double words = static_cast<double>(question.model.vocabulary);
+  return question.layers ? 0.0 : words * static_cast<double>(question.model.hidden) / question.tp;
+}
+
 double end_share(const StepQuestion& question) { return question.pp == 1 || question.model.tied ? 1.0 : 0.5; }
 
 StepMemory memory_of(const StepQuestion& question) {
   const double layers = static_cast<double>(question.stage_layers());
-  const double weights = layers * layer_weights(question) + end_share(question) * end_weights(question);
-  const double shards = question.shard == Shard::full ? question.replicas() : 1;
+  const bool shares = question.shard == Shard::full;
+  double kept = end_share(question) * end_weights(question) / (shares ? question.replicas() : 1);
+  double gathered = 0.0;
+  for (const AlikeWeights& alike : alike_weights(question)) {
+    kept += layers * alike.count / (shares ? alike.holders : 1);
+    if (shares && alike.holders > 1) gathered += alike.count;
+  }
   const sim::Bytes element = size_of(question.dtype);
   StepMemory memory;
   // Automatic mixed precision keeps weights in single precision, and casts them product by product; shards are gathered
   // for two layers at a time.
-  memory.weights = weights / shards * (question.trains() && question.shard == Shard::none ? single_precision : element);
-  if (question.shard == Shard::full) memory.weights += std::min(2.0, layers) * layer_weights(question) * element;
-  if (question.trains()) memory.gradients = weights / shards * single_precision;
+  memory.weights = kept * (question.trains() && !shares ? single_precision : element);
+  memory.weights += std::min(2.0, layers) * gathered * element;
+  if (question.trains()) memory.gradients = kept * single_precision;
   if (question.trains() && question.optimizer != Optimizer::none) {
-    const double copies = question.shard == Shard::full && element < single_precision ? 3.0 : 2.0;
-    memory.states = copies * weights / shards * single_precision;
+    const double copies = shares && element < single_precision ? 3.0 : 2.0;
+    memory.states = copies * kept * single_precision;
   }
   memory.activations = activations_of(question);
   if (question.phase != Phase::train) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "study/step/step_question.h"
 
@@ -17,10 +18,19 @@ struct StepMemory {
   sim::Bytes total() const { return weights + gradients + states + activations + cache; }
 };
 
-// Weights of a layer on one GPU, before replicas share them out; those of embedding and head, 0 where the step has
-// layers alone.
-double layer_weights(const StepQuestion& question);
+// Weights of a layer on one GPU that as many GPUs have alike: these add up their gradients, and share them out where
+// they are sharded.
+struct AlikeWeights {
+  std::string of;  // before names: "" of all, or "expert_"
+  double count = 0.0;
+  int holders = 1;
+};
+// Those of experts apart, where other GPUs have them alike than have the rest.
+std::vector<AlikeWeights> alike_weights(const StepQuestion& question);
+double layer_weights(const StepQuestion& question);  // the sum
+// Of embedding and head, 0 where the step has layers alone.
 double end_weights(const StepQuestion& question);
+double head_weights(const StepQuestion& question);  // of these, of the head alone
 
 // Of these, what a stage has that begins or ends the model: embedding and head, or the one matrix that is both.
 double end_share(const StepQuestion& question);

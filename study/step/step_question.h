@@ -15,13 +15,12 @@
 #include "models/platform/dtype.h"
 #include "sim/config/choice.h"
 #include "study/step/model_spec.h"
+#include "study/step/split.h"
 
 namespace c3sim::study {
 
 enum class Phase { decode, prefill, train };
 constexpr auto all_names(Phase) { return sim::names("decode", "prefill", "train"); }
-enum class Shard { none, full };  // of weights, gradients and states over data-parallel GPUs
-constexpr auto all_names(Shard) { return sim::names("none", "full"); }
 enum class Optimizer { none, adam, lamb };
 constexpr auto all_names(Optimizer) { return sim::names("none", "adam", "lamb"); }
 enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only
@@ -57,23 +56,16 @@ std::string to_string(const CollectiveCarrier& carrier);  // "rccl/16"
 std::string_view collective_name(std::string_view operation);
 using CollectiveCarriers = std::map<std::string, CollectiveCarrier, std::less<>>;
 
-struct StepQuestion {
+struct StepQuestion : Split {
   ModelSpec model;
   std::optional<int> layers{};  // that many and nothing else: no embedding, no head
   Phase phase = Phase::decode;
-  std::int64_t batch = 1;    // sequences of each data-parallel replica
+  std::int64_t batch = 1;    // sequences of each replica
   std::int64_t tokens = 1;   // new ones of each sequence
   std::int64_t context = 0;  // cached ones of each sequence
   // Beside a prefill, in the same step: sequences that have a new token each, and the cached ones of each of these.
   std::int64_t decoding = 0;
   std::int64_t decoding_context = 0;
-  int tp = 1;     // GPUs that share out each product
-  int ep = 1;     // GPUs that share out the experts
-  int dp = 1;     // replicas of these, each with sequences of its own
-  int cp = 1;     // GPUs that share out each sequence
-  int pp = 1;     // stages, each with its share of the layers and GPUs of its own
-  int micro = 1;  // batches that the sequences are shared out to, one after the other
-  Shard shard = Shard::none;
   models::Dtype dtype = models::Dtype::bf16;
   bool graph = false;  // launched from a captured graph; else op by op by the host
   Optimizer optimizer = Optimizer::none;
@@ -93,12 +85,6 @@ struct StepQuestion {
 
   auto operator<=>(const StepQuestion&) const = default;
 
-  int gpus() const { return stage_gpus() * pp; }
-  int stage_gpus() const { return tp * ep * dp * cp; }
-  // Whether it is a pipeline's: turns of stages and micro-batches.
-  bool has_turns() const { return pp > 1 || micro > 1; }
-  // GPUs that have the same weights.
-  int replicas() const { return dp * cp; }
   // Of those that were not chosen one by one; and of a collective of that name.
   models::Backend carrier_of(models::CollectiveKind kind) const;
   CollectiveCarrier carrier_of(std::string_view collective, models::CollectiveKind kind) const;

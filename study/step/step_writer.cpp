@@ -29,6 +29,11 @@ void StepWriter::add_up(const std::string& name, double elements, bool reduced) 
              question_.tp);
 }
 
+void StepWriter::gather_tokens(const std::string& name) {
+  const double elements = elements_of(question_.tp * tokens_to_route(), model().hidden);
+  collective(name + "_all_gather", models::CollectiveKind::all_gather, elements * element(), question_.tp);
+}
+
 void StepWriter::attention(const std::string& name, bool backward) {
   models::AttentionShape shape;
   shape.batch = question_.batch;

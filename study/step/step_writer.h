@@ -33,7 +33,10 @@ class StepWriter {
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
-  std::int64_t tokens() const { return question_.new_tokens() / question_.cp; }  // of a GPU
+  std::int64_t tokens() const { return question_.tokens_of_gpu(question_.new_tokens()); }  // of a GPU
+  std::int64_t tokens_to_route() const { return question_.tokens_to_route(question_.new_tokens()); }
+  // Whether GPUs that share out products have results of experts for a share of their tokens each.
+  bool routes_shares() const { return question_.ep > 1 && question_.tp > 1; }
   // Of the stream between layers.
   sim::Bytes stream_element() const { return question_.wide_stream() ? single_precision : element(); }
   // Whether norms are what PyTorch makes of them where their weights are in another format than what they norm: kernel
@@ -68,6 +71,8 @@ class StepWriter {
   void reduce_last();
   // Adds it up: `elements` on each GPU; where they are `reduced` already, what is left is to gather them.
   void add_up(const std::string& name, double elements, bool reduced);
+  // Shares of the tokens, which GPUs that share out products have given to experts, to all of these GPUs.
+  void gather_tokens(const std::string& name);
   // Of a sequence that GPUs share out each has a part near its start and one near its end, which together see as much
   // as any two such parts: two kernels.
   void attention(const std::string& name, bool backward);

@@ -14,9 +14,14 @@ void write_gather(StepWriter& writer, const std::string& prefix);
 // The operations of the gradient of a layer, in their order.
 void write_backward(StepWriter& writer);
 
-// Behind the gradient of a layer: the gradients of its weights, over the replicas: reduced and scattered where they are
-// fully sharded, else all-reduced in buckets as they come.
+// Behind the gradient of a layer: the gradients of its weights, over the GPUs that have these alike: reduced and
+// scattered where they are fully sharded, else all-reduced in buckets as they come. The head's are the first bucket.
 void write_reduction(StepWriter& writer);
+void write_head_reduction(StepWriter& writer);
+
+// The gradients of a stage, and of so large a share of embedding and head, in one piece behind its last micro-batch: as
+// Megatron-LM has it unless told to overlap them.
+void write_reduction_of_turns(StepWriter& writer, double ends);
 
 // The same of the weights of embedding and head, where they are sharded: they stay gathered. And of their gradients,
 // which come last.

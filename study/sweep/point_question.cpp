@@ -145,7 +145,11 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
   if (ask_ == Ask::run) return answer_experiment(testbed, *experiment_, words);
   PlainQuestion question = untold(ask_);
   Given given;
-  for (const Assignment& word : words) {
+  // In the order of their table: a word may follow from those before it unless it is told, too.
+  std::vector<Assignment> in_order(words.begin(), words.end());
+  const std::vector<std::string> known = this->words();
+  std::ranges::stable_sort(in_order, {}, [&](const Assignment& word) { return std::ranges::find(known, word.name); });
+  for (const Assignment& word : in_order) {
     given[word.name] = {word.value};
     if (std::string fault = tell(question, word); !fault.empty()) throw sim::ConfigError({{word.name, "", fault}});
   }

@@ -13,6 +13,7 @@
 #include "study/ask/request.h"
 #include "study/ask/words.h"
 #include "study/step/step_faults.h"
+#include "study/step/step_memory.h"
 
 namespace c3sim::study {
 
@@ -26,59 +27,67 @@ std::vector<int> divisors_of(int number) {
   return divisors;
 }
 
-// As many sequences in all: replicas share them out.
-std::vector<StepQuestion> splits_of(StepQuestion question) {
-  question.pieces.reset();
-  const std::int64_t sequences = question.batch * question.dp;
+// A stage has work while others have it, too, where there are at least as many micro-batches as stages: so many are
+// tried, and twice, four times ... as many, one, and those of the question. Without stages micro-batches save memory,
+// and as few are tried as fit.
+std::vector<int> micro_batches_of(const StepQuestion& split, int asked, const models::PlatformSpec& platform) {
+  std::vector<int> counts{1};
+  const auto add = [&](std::int64_t count) {
+    if (split.batch % count == 0 && std::ranges::count(counts, count) == 0) counts.push_back(static_cast<int>(count));
+  };
+  add(asked);
+  if (split.pp > 1) {
+    for (std::int64_t count = split.pp; count <= split.batch; count *= 2) add(count);
+  } else if (split.trains()) {
+    StepQuestion fewer = split;
+    const auto fits = [&] { return memory_of(fewer).total() <= platform.gpu.memory.hbm_capacity; };
+    while (!fits() && fewer.micro < split.batch) fewer.micro *= 2;
+    if (fits()) add(fewer.micro);
+  }
+  return counts;
+}
+
+// Every split of as many GPUs and sequences.
+std::vector<StepQuestion> splits_of(const StepQuestion& question, const models::PlatformSpec& platform,
+                                    std::vector<StepUntried>& untried) {
+  const std::int64_t sequences = question.tokens_in_all(question.batch);
   const int gpus = question.gpus();
   std::vector<StepQuestion> splits;
-  for (const int tp : divisors_of(gpus)) {
-    for (const int ep : divisors_of(question.model.experts > 0 ? gpus / tp : 1)) {
-      for (const int cp : divisors_of(question.phase == Phase::decode ? 1 : gpus / tp / ep)) {
-        StepQuestion split = question;
-        split.tp = tp;
-        split.ep = ep;
-        split.cp = cp;
-        split.pp = 1;
-        split.micro = 1;
-        split.dp = gpus / (tp * ep * cp);
-        if (sequences % split.dp != 0) continue;
-        split.batch = sequences / split.dp;
-        if (split.replicas() == 1) split.shard = Shard::none;
-        splits.push_back(split);
+  const auto add = [&](const Split& shared) {
+    StepQuestion split = question;
+    static_cast<Split&>(split) = shared;
+    split.pieces.reset();
+    split.ffn_pieces.reset();
+    if (sequences % split.dp != 0) {
+      untried.push_back(
+          {to_string(shared), "all", fmt::format("{} replicas do not share {} sequences evenly", split.dp, sequences)});
+      return;
+    }
+    split.batch = sequences / split.dp;
+    for (const int micro : micro_batches_of(split, question.micro, platform)) {
+      split.micro = micro;
+      split.shard = split.replicas() == 1 || split.has_turns() ? Shard::none : question.shard;
+      splits.push_back(split);
+    }
+  };
+  for (const int pp : divisors_of(gpus)) {
+    for (const int cp : divisors_of(gpus / pp)) {
+      for (const int tp : divisors_of(gpus / pp / cp)) {
+        const int dp = gpus / pp / cp / tp;
+        for (const int ep : divisors_of(question.model.experts > 0 ? tp * dp : 1)) {
+          add({.tp = tp, .ep = ep, .dp = dp, .cp = cp, .pp = pp});
+        }
       }
     }
   }
-  // And as stages, whose GPUs share out products, with the question's micro-batches.
-  for (const int pp : divisors_of(gpus)) {
-    StepQuestion stages = question;
-    stages.tp = gpus / pp;
-    stages.ep = stages.cp = stages.dp = 1;
-    stages.pp = pp;
-    stages.batch = sequences;
-    stages.shard = Shard::none;
-    if (pp > 1) splits.push_back(stages);
-  }
   return splits;
-}
-
-std::string split_of(const StepQuestion& question) {
-  std::string text;
-  for (const auto& [name, gpus] : {std::pair("tp", question.tp),
-                                   {"ep", question.ep},
-                                   {"dp", question.dp},
-                                   {"cp", question.cp},
-                                   {"pp", question.pp}}) {
-    if (gpus > 1) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, gpus);
-  }
-  return text.empty() ? "one GPU" : text;
 }
 
 // The carriers that differ for this step, with and without commands queued beforehand.
 std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& split) {
   std::vector<std::pair<std::string, StepQuestion>> ways;
-  const bool communicates = split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.dp > 1 && split.trains()) ||
-                            split.shard == Shard::full;
+  const bool communicates =
+      split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.replicas() > 1 && split.trains());
   if (!communicates) return {{"none", split}};
   const bool only_sends = split.stage_gpus() == 1;  // stages of one GPU: by kernels or engines, as they compute
   for (const auto& [name, carrier] : sim::choices_of<Carrier>()) {
@@ -102,7 +111,8 @@ constexpr std::array pieces_tried{1, 2, 4, 8};
 void add_pieces(std::vector<std::pair<std::string, StepQuestion>>& ways) {
   for (std::size_t whole = ways.size(); whole-- > 0;) {
     const StepQuestion& way = ways[whole].second;
-    if (way.tp == 1 || way.pp > 1 || way.phase != Phase::prefill) continue;
+    if (way.tp == 1 || way.cp > 1 || way.has_turns() || way.phase != Phase::prefill) continue;
+    if (way.model.experts > 0 && way.half != Half::attention) continue;
     for (const int pieces : pieces_tried) {
       ways.push_back(ways[whole]);
       ways.back().first += fmt::format(", in {}", pieces == 1 ? "one piece" : fmt::format("{} pieces", pieces));
@@ -125,34 +135,124 @@ void add_rule(StepTuning& tuning, std::string name, const std::function<bool(con
                           sim::to_seconds(found->result.time) / best - 1.0});
 }
 
+// Products lose about so much at most beside kernels that carry collectives: what is hidden of these by others is no
+// longer than that.
+constexpr double most_lost_beside = 1.2;
+
+double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
+
+// One way to do the step, and what came of it.
+struct StepWay {
+  std::string collectives;
+  StepQuestion question;
+  std::optional<StepResult> result{};
+  std::string why_not{};
+};
+
+void simulate(std::vector<StepWay>& ways, const models::PlatformSpec& platform,
+              std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+  const auto simulate_one = [&](std::size_t place) {
+    StepWay& way = ways[place];
+    try {
+      way.result = ask(platform, way.question, operators);
+    } catch (const sim::ConfigError& error) {
+      way.why_not = error.faults().front().what;
+    }
+  };
+  for_each_index(ways.size(), simulate_one, progress, jobs);
+}
+
+// A split by all that may carry it: the first of these ways alone, and what else is worth a try if that took so long.
+struct TunedSplit {
+  std::vector<StepWay> ways;
+
+  const StepQuestion& question() const { return ways.front().question; }
+  // No carrier takes less than the step does without what it exposes.
+  bool may_beat(sim::Time best) const {
+    const std::optional<StepResult>& first = ways.front().result;
+    return !first || sim::to_seconds(first->time - first->exposed) <= most_lost_beside * sim::to_seconds(best);
+  }
+};
+
+class TunedSplits {
+ public:
+  TunedSplits(const models::PlatformSpec& platform, const StepQuestion& question, StepTuning& tuning)
+      : tuning_(tuning) {
+    for (const StepQuestion& split : splits_of(question, platform, tuning.untried)) {
+      const std::vector<sim::Fault> faults = faults_of(split, platform);
+      if (!faults.empty()) {
+        tuning.untried.push_back({to_string(split), "all", faults.front().what});
+        continue;
+      }
+      std::vector<std::pair<std::string, StepQuestion>> carriers = carried(split);
+      add_pieces(carriers);
+      TunedSplit& tuned = splits_.emplace_back();
+      for (auto& [name, way] : carriers) tuned.ways.push_back({std::move(name), std::move(way)});
+    }
+  }
+
+  // Of every split the first way.
+  std::vector<StepWay> first() const {
+    std::vector<StepWay> ways;
+    for (const TunedSplit& split : splits_) ways.push_back(split.ways.front());
+    return ways;
+  }
+  // Of the question's own split and of those that may be the fastest the others, once the first are known.
+  std::vector<StepWay> others(const std::vector<StepWay>& first, const StepQuestion& own) {
+    const StepWay* best = nullptr;
+    for (const StepWay& way : first) {
+      if (way.result && (best == nullptr || way.result->time < best->result->time)) best = &way;
+    }
+    std::vector<StepWay> ways;
+    for (std::size_t place = 0; place < splits_.size(); ++place) {
+      TunedSplit& split = splits_[place];
+      split.ways.front() = first[place];
+      const bool is_own = static_cast<const Split&>(split.question()) == static_cast<const Split&>(own);
+      if (best == nullptr || is_own || split.may_beat(best->result->time)) {
+        ways.insert(ways.end(), split.ways.begin() + 1, split.ways.end());
+      } else if (split.ways.size() > 1) {
+        const StepResult& seen = *first[place].result;
+        tuning_.untried.push_back(
+            {to_string(split.question()), "all but " + first[place].collectives,
+             fmt::format("without what it exposes by {} it takes {:.3f} ms, and {} takes {:.3f} ms in all",
+                         first[place].collectives, in_milliseconds(seen.time - seen.exposed), to_string(best->question),
+                         in_milliseconds(best->result->time))});
+      }
+    }
+    return ways;
+  }
+
+ private:
+  StepTuning& tuning_;
+  std::vector<TunedSplit> splits_;
+};
+
 }  // namespace
 
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
                 std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
-  std::vector<std::pair<std::string, StepQuestion>> all;
-  for (const StepQuestion& split : splits_of(question)) {
-    std::vector<std::pair<std::string, StepQuestion>> ways = carried(split);
-    add_pieces(ways);
-    std::ranges::move(ways, std::back_inserter(all));
-  }
-  std::vector<std::optional<StepResult>> results(all.size());
-  const auto try_way = [&](std::size_t way) {
-    if (!faults_of(all[way].second, platform).empty()) return;
-    try {
-      results[way] = ask(platform, all[way].second, operators);
-    } catch (const sim::ConfigError&) {  // such as commands that a ring has no room for
-    }
-  };
-  for_each_index(all.size(), try_way, progress, jobs);
   StepTuning tuning;
-  for (std::size_t way = 0; way < all.size(); ++way) {
-    const auto& [name, asked] = all[way];
-    if (results[way]) tuning.choices.push_back({split_of(asked), name, std::move(*results[way])});
+  TunedSplits splits(platform, question, tuning);
+  std::vector<StepWay> first = splits.first();
+  simulate(first, platform, operators, progress, jobs);
+  std::vector<StepWay> others = splits.others(first, question);
+  simulate(others, platform, operators, progress, jobs);
+  for (std::vector<StepWay>* const ways : {&first, &others}) {
+    for (StepWay& way : *ways) {
+      if (way.result) {
+        tuning.choices.push_back({to_string(way.question), way.collectives, std::move(*way.result)});
+      } else {
+        tuning.untried.push_back({to_string(way.question), way.collectives, way.why_not});
+      }
+    }
   }
-  tuning.impossible = all.size() - tuning.choices.size();
-  if (tuning.choices.empty()) throw sim::ConfigError(faults_of(question, platform));
+  if (tuning.choices.empty()) {
+    std::vector<sim::Fault> faults = faults_of(question, platform);
+    if (faults.empty()) faults.push_back({"step", "", tuning.untried.front().why});
+    throw sim::ConfigError(std::move(faults));
+  }
   std::ranges::stable_sort(tuning.choices, {}, [](const StepChoice& choice) { return choice.result.time; });
-  const std::string own = split_of(question);
+  const std::string own = to_string(question);
   add_rule(tuning, fmt::format("{}, by rccl", own),
            [&](const StepChoice& choice) { return choice.split == own && choice.collectives == "rccl"; });
   add_rule(tuning, fmt::format("{}, by the best carrier", own),
@@ -236,10 +336,15 @@ Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform
       results.notes.push_back(fmt::format("{}, tuned: {}", layer.split, command_for(layer.result.question, beside)));
     }
   }
-  results.notes.push_back(
-      fmt::format("{} ways were simulated; {} more the model, the machine or its memory do not "
-                  "allow.",
-                  tuning.choices.size(), tuning.impossible));
+  if (!tuning.untried.empty()) {
+    ResultTable untried({{"split", "split", ""}, {"collectives", "collectives", ""}, {"why", "why", ""}});
+    for (const auto& [split, collectives, why] : tuning.untried) untried.add_row({split, collectives, why});
+    results.tables.push_back({"untried", "What was not tried, and why", std::move(untried)});
+  }
+  results.notes.push_back(fmt::format(
+      "{} ways were simulated. Of micro-batches of a pipeline one is tried, as many as stages, two, four ... "
+      "times as many where they share the sequences evenly, and those that were asked for.",
+      tuning.choices.size()));
   return results;
 }
 

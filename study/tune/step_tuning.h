@@ -23,6 +23,13 @@ struct StepChoice {
   StepResult result;
 };
 
+// Ways that were not simulated, and why, in a sentence.
+struct StepUntried {
+  std::string split;
+  std::string collectives;  // "all", "all but rccl"
+  std::string why;
+};
+
 // A rule that needs no simulation, and what it loses against the fastest.
 struct StepRule {
   std::string name;
@@ -34,11 +41,12 @@ struct StepTuning {
   std::vector<StepChoice> choices;  // the fastest first
   std::vector<StepRule> rules;
   std::vector<LayerTuning> layers;  // from the fastest way, and the fastest of the question's own split
-  std::size_t impossible = 0;       // ways that the model, the platform or its memory do not allow
+  std::vector<StepUntried> untried;
 };
 
-// Of every split of the question's GPUs over tensors, experts, replicas and sequences, or over stages of a pipeline,
-// everything that may carry its collectives, and pieces that a prefill's products may gather and reduce. Throws
+// Of every split of the question's GPUs over tensors, replicas, sequences and stages of a pipeline, of its experts over
+// tensors and replicas, and of its sequences into micro-batches: by RCCL, and, where that could be the fastest, by
+// everything else that may carry its collectives, and in pieces that a prefill's products may gather and reduce. Throws
 // sim::ConfigError where no way is possible: the question's own faults. On so many threads; one per core where that is
 // 0.
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,

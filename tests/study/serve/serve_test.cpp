@@ -126,6 +126,40 @@ TEST(Serve, OfOneRequestIsItsSteps) {
   EXPECT_NEAR(sim::to_microseconds(result.served.first_token.mean()), alone, 0.01 * alone);
 }
 
+// Eight GPUs that share out experts have eight replicas of attention, each with sequences and a cache of its own: they
+// serve several times as many requests as one, which reads all experts itself, and hold eight times as many sequences.
+TEST(Serve, FullOfExpertsOnEightGpusServesMoreThanOne) {
+  ServeQuestion question = question_of("mixtral-8x7b");
+  question.arrivals = Arrivals::at_once;
+  question.requests = 500;
+  ServeMachine one(machine());
+  const ServeResult alone = one.ask(question);
+  question.step.ep = question.step.dp = 8;
+  const ServeResult eight = one.ask(question);
+  const auto rate = [](const ServeResult& result) { return result.served.per_second(result.served.requests); };
+  EXPECT_GT(rate(eight), 4.0 * rate(alone));
+  EXPECT_LT(rate(eight), 16.0 * rate(alone));
+  EXPECT_GT(eight.cache_tokens, 8 * alone.cache_tokens);
+  EXPECT_LT(eight.energy.value(), 2.0 * alone.energy.value());
+  EXPECT_LT(eight.mean_error(), 0.1);
+}
+
+// Of 20 sequences that decode on eight replicas the busiest has 3, with their share of 20 x 100 cached tokens; of four
+// chunks of 400 tokens together it has one of 100; of 16 with 3200 tokens two with 400.
+TEST(Batches, AreOfTheBusiestReplica) {
+  const Batch batch = of_replica(
+      {.decoding = 20, .decoding_context = 2000, .chunks = 4, .chunk_tokens = 400, .chunk_pairs = 4.0 * 100 * 50}, 8);
+  EXPECT_EQ(batch.decoding, 3);
+  EXPECT_EQ(batch.decoding_context, 300);
+  EXPECT_EQ(batch.chunks, 1);
+  EXPECT_EQ(batch.chunk_tokens, 100);
+  EXPECT_DOUBLE_EQ(batch.chunk_pairs, 100.0 * 50);
+  const Batch more = of_replica({.chunks = 16, .chunk_tokens = 3200, .chunk_pairs = 16.0 * 200 * 100}, 8);
+  EXPECT_EQ(more.chunks, 2);
+  EXPECT_EQ(more.chunk_tokens, 400);
+  EXPECT_DOUBLE_EQ(more.chunk_pairs, 2.0 * 200 * 100);
+}
+
 double fetched(Fetch fetch, std::int64_t blocks) {
   StepQuestion step = llama_8b();
   return sim::to_microseconds(FetchTimes(machine(), fetch, Store::host, block_copies(step, 16)).of(blocks));

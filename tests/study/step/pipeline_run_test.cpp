@@ -127,6 +127,13 @@ INSTANTIATE_TEST_SUITE_P(
         PipelineCase{"one_stage_op_by_op",
                      changed(pipeline_of(4, 1, 6, 32), [](StepQuestion& one) { one.graph = false; })},
         PipelineCase{"several_gpus", changed(pipeline_of(12, 4, 6, 512), [](StepQuestion& one) { one.tp = 2; })},
+        PipelineCase{"replicas", changed(pipeline_of(12, 4, 6, 512),
+                                         [](StepQuestion& one) {
+                                           one.dp = 2;
+                                           one.optimizer = Optimizer::adam;
+                                         })},
+        PipelineCase{"shared_out_sequences",
+                     changed(pipeline_of(12, 4, 6, 512), [](StepQuestion& one) { one.cp = 2; })},
         PipelineCase{"several_gpus_op_by_op", changed(pipeline_of(6, 2, 6, 512),
                                                       [](StepQuestion& one) {
                                                         one.tp = 2;

@@ -338,7 +338,7 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   by_engines.collectives = models::Backend::sdma;
   StepQuestion experts = prefill_of("mixtral-8x7b", 1, 512);
   experts.layers = 2;
-  experts.ep = 4;
+  experts.ep = experts.dp = 4;
   StepQuestion in_pieces = prefill_of("llama3-8b", 2, 2048);
   in_pieces.tp = 8;
   in_pieces.pieces = 2;
@@ -584,7 +584,7 @@ TEST(Step, ReadsTheWeightsOfBusyExpertsAlone) {
 TEST(Step, OfExpertsAloneHasWhatTheyDo) {
   StepQuestion question = decode_of("mixtral-8x7b", 1, 64);
   question.layers = 1;
-  question.ep = 8;
+  question.ep = question.dp = 8;
   question.half = Half::feed_forward;
   const std::size_t all = ask_mi300x(question).operations.size();
   question.half = Half::experts;
@@ -665,7 +665,7 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   question.context = 5000;
   EXPECT_THAT(faults(question), says("context", "5001 tokens are more than the 4096"));
   question = decode_of("llama3-8b", 1, 1);
-  question.ep = 2;
+  question.ep = question.dp = 2;
   EXPECT_THAT(faults(question), says("ep", "has no experts"));
   question = decode_of("llama3-8b", 1, 1);
   question.cp = 2;
@@ -681,8 +681,11 @@ TEST(StepFaults, SayWhatWouldBeAccepted) {
   question.pp = 4;
   question.micro = 4;
   EXPECT_THAT(faults(question), says("micro", "4 micro-batches do not share 6 sequences evenly"));
+  question.phase = Phase::train;
+  question.context = 0;
   question.dp = 2;
-  EXPECT_THAT(faults(question), says("pp", "--dp and --cp of 1 are accepted, not 2 and 1"));
+  question.shard = Shard::full;
+  EXPECT_THAT(faults(question), says("shard", "beside --pp and --micro none is accepted"));
   question = decode_of("llama3-8b", 1, 1);
   question.pieces = 4;
   EXPECT_THAT(faults(question), says("pieces", "--phase prefill"));

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "sim/config/config_error.h"
 #include "study/ask/words.h"
@@ -26,18 +28,85 @@ StepQuestion decode_on_two() {
 
 StepTuning tuned(const StepQuestion& question) { return tune(mi300x().spec, question, read_operators(folders)); }
 
-// Two GPUs share out tensors, by one of five carriers (engines in two ways), or sequences, between which nothing moves,
-// or layers, which kernels or engines pass on.
-TEST(StepTuning, TriesEverySplitByEveryCarrier) {
+// Two GPUs share out tensors, by one of five carriers (engines in two ways) and auto, or sequences, between which
+// nothing moves, or layers, of which kernels or engines pass on one micro-batch or 2, 4 or 8. What is not tried says
+// why: decode has no sequence to share out, and stages of one GPU that take longer than all GPUs by any other carrier.
+TEST(StepTuning, TriesEverySplitByEveryCarrierOrSaysWhyNot) {
   const StepTuning tuning = tuned(decode_on_two());
-  EXPECT_EQ(tuning.choices.size(), 9u);
-  EXPECT_EQ(std::ranges::count(tuning.choices, "pp 2", &StepChoice::split), 2);
-  EXPECT_EQ(tuning.impossible, 0u);
-  EXPECT_EQ(std::ranges::count(tuning.choices, "dp 2", &StepChoice::split), 1);
+  const auto tried = [&](const char* split) { return std::ranges::count(tuning.choices, split, &StepChoice::split); };
+  EXPECT_EQ(tried("tp 2"), 6);
+  EXPECT_EQ(tried("dp 2"), 1);
+  for (const char* const stages : {"pp 2", "pp 2, micro 2", "pp 2, micro 4", "pp 2, micro 8"}) {
+    const auto untried = std::ranges::find(tuning.untried, stages, &StepUntried::split);
+    if (untried == tuning.untried.end()) {
+      EXPECT_EQ(tried(stages), 3) << stages;
+      continue;
+    }
+    EXPECT_EQ(tried(stages), 1) << stages;
+    EXPECT_EQ(untried->collectives, "all but rccl");
+    EXPECT_THAT(untried->why, ::testing::HasSubstr("without what it exposes by rccl it takes"));
+  }
+  const auto of_sequences = std::ranges::find(tuning.untried, "cp 2", &StepUntried::split);
+  ASSERT_NE(of_sequences, tuning.untried.end());
+  EXPECT_EQ(of_sequences->why, "decode has no sequence to share out: 1 is accepted");
   for (const StepChoice& choice : tuning.choices) {
     EXPECT_EQ(choice.result.question.gpus(), 2);
     EXPECT_EQ(choice.result.question.batch * choice.result.question.dp, 8);
   }
+}
+
+// Each split of eight GPUs over tp, dp, cp and pp, of 2^3 there are 6! / (3! 3!) = 20, with each divisor of tp x dp
+// that experts can have: of 2^k there are (k + 1)^2 of tp, dp and ep, and 4 - k of cp and pp, in all 4 + 12 + 18 + 16
+// = 50.
+TEST(StepTuning, FullListsEverySplitOfExperts) {
+  StepQuestion question = decode_on_two();
+  question.model = read_model("mixtral-8x7b", folders);
+  question.phase = Phase::prefill;
+  question.context = 0;
+  question.tokens = 256;
+  question.tp = 1;
+  question.dp = question.ep = 8;
+  question.batch = 1;
+  const StepTuning tuning = tuned(question);
+  std::set<std::string> splits;
+  const auto without_micro = [](const std::string& split) { return split.substr(0, split.find(", micro")); };
+  for (const StepChoice& choice : tuning.choices) {
+    splits.insert(without_micro(choice.split));
+    EXPECT_EQ(choice.result.question.gpus(), 8);
+    EXPECT_EQ(choice.result.question.batch * choice.result.question.dp, 8);
+  }
+  for (const StepUntried& untried : tuning.untried) {
+    splits.insert(without_micro(untried.split));
+    EXPECT_FALSE(untried.why.empty());
+  }
+  EXPECT_EQ(splits.size(), 50u);
+  EXPECT_TRUE(splits.contains("tp 2, ep 8, dp 4"));
+  EXPECT_TRUE(splits.contains("ep 2, dp 2, cp 2, pp 2"));
+}
+
+// Two replicas have no three sequences to share.
+TEST(StepTuning, SaysWhichReplicasHaveNoSequences) {
+  StepQuestion question = decode_on_two();
+  question.batch = 3;
+  const StepTuning tuning = tuned(question);
+  const auto untried = std::ranges::find(tuning.untried, "dp 2", &StepUntried::split);
+  ASSERT_NE(untried, tuning.untried.end());
+  EXPECT_EQ(untried->why, "2 replicas do not share 3 sequences evenly");
+  const Results results = to_tables(tuning, mi300x().spec);
+  EXPECT_NE(std::ranges::find(results.tables, "untried", &NamedTable::key), results.tables.end());
+}
+
+// As many micro-batches as stages and more fill a pipeline better than one.
+TEST(StepTuning, FullTriesMicroBatchesOfStages) {
+  StepQuestion question = decode_on_two();
+  question.phase = Phase::prefill;
+  question.context = 0;
+  question.tokens = 1024;
+  const StepTuning tuning = tuned(question);
+  const auto time = [&](const char* split) {
+    return std::ranges::find(tuning.choices, split, &StepChoice::split)->result.time;
+  };
+  EXPECT_LT(time("pp 2, micro 4"), time("pp 2"));
 }
 
 TEST(StepTuning, NamesTheFastestFirstAndWhatRulesLose) {
@@ -74,8 +143,8 @@ TEST(StepTuning, FullHasNoPiecesOfStages) {
   question.micro = 2;
   question.pieces = 2;
   const StepTuning tuning = tuned(question);
-  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2, pp 2", &StepChoice::split), 6);
-  const auto own = std::ranges::find(tuning.rules, "tp 2, pp 2, by the best carrier", &StepRule::name);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2, pp 2, micro 2", &StepChoice::split), 6);
+  const auto own = std::ranges::find(tuning.rules, "tp 2, pp 2, micro 2, by the best carrier", &StepRule::name);
   ASSERT_NE(own, tuning.rules.end());
   StepQuestion by_one_shot = tuning.choices[own->choice].result.question;
   by_one_shot.collectives = models::Backend::one_shot;

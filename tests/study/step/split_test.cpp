@@ -1,0 +1,320 @@
+#include "study/step/split.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "study/ask/words.h"
+#include "study/step/step.h"
+#include "study/step/step_faults.h"
+#include "study/step/step_graph.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const Platform& split_machine() {
+  static const Platform platform = mi300x();
+  return platform;
+}
+
+// Small, so that many are asked in a moment; extents that eight GPUs share out evenly.
+ModelSpec small_model(std::int64_t experts) {
+  ModelSpec model;
+  model.layers = 8;
+  model.hidden = 512;
+  model.heads = 16;
+  model.kv_heads = 4;
+  model.head_dim = 64;
+  model.ffn = 1024;
+  model.vocabulary = 4096;
+  model.experts = experts;
+  model.experts_used = experts > 0 ? 2 : 0;
+  return model;
+}
+
+int drawn_power_of_two(int up_to) {
+  int exponents = 0;
+  while (2 << exponents <= up_to) ++exponents;
+  return 1 << *rc::gen::inRange(0, exponents + 1);
+}
+
+// A split of up to eight GPUs of 64 sequences of 128 tokens, or of so many of each replica.
+StepQuestion drawn_split() {
+  StepQuestion question;
+  question.model = small_model(*rc::gen::element<std::int64_t>(0, 8));
+  question.phase = *rc::gen::element(Phase::prefill, Phase::train);
+  question.layers = 8;
+  question.tokens = 128;
+  question.graph = true;
+  question.tp = drawn_power_of_two(8);
+  question.dp = drawn_power_of_two(8 / question.tp);
+  question.cp = drawn_power_of_two(8 / question.tp / question.dp);
+  question.pp = drawn_power_of_two(8 / question.tp / question.dp / question.cp);
+  if (question.model.experts > 0) question.ep = drawn_power_of_two(question.tp * question.dp);
+  question.batch = 64 / question.dp;
+  question.micro = question.pp > 1 || *rc::gen::arbitrary<bool>() ? 4 : 1;
+  return question;
+}
+
+StepQuestion on_one_gpu_of(StepQuestion question) {
+  question.batch *= question.dp;
+  static_cast<Split&>(question) = {};
+  return question;
+}
+
+// Of products and attention of all GPUs, as they are written.
+double flops_of_all_gpus(const StepQuestion& question) {
+  double flops = 0.0;
+  for (const StepBlock& block :
+       step_blocks(question, read_operators(folders), question.stage_layers(), split_machine().spec)) {
+    const double times =
+        static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus()) * question.gpus();
+    for (const StepOperation& one : block.operations) {
+      if (const auto* gemm = std::get_if<models::GemmShape>(&one.work)) flops += times * gemm->flops().value();
+      if (const auto* shape = std::get_if<models::AttentionShape>(&one.work)) flops += times * shape->flops().value();
+    }
+  }
+  return flops;
+}
+
+// What a split repeats. Each of tp GPUs has one head of keys and values at least: beyond 4 heads, 8 GPUs multiply
+// 2 x 64 x 512 weights by each token for 8 heads. And GPUs that share out products, but not experts, route all tokens
+// each.
+double repeated_flops(const StepQuestion& question) {
+  const ModelSpec& model = question.model;
+  const double more_heads = static_cast<double>(question.tp * question.kv_heads() - model.kv_heads);
+  const double of_keys = more_heads * 2.0 * static_cast<double>(model.head_dim * model.hidden);
+  const double of_router =
+      question.ep == 1 ? (question.tp - 1) * static_cast<double>(model.experts * model.hidden) : 0.0;
+  const double tokens = static_cast<double>(question.tokens_in_all(question.new_tokens()));
+  const double passes = question.trains() ? 3.0 : 1.0;  // a gradient is two products
+  return passes * 2.0 * tokens * 8.0 * (of_keys + of_router);
+}
+
+// Attention counts whole tiles near the diagonal, of which parts of a sequence have others.
+RC_GTEST_PROP(Split, NeitherMakesNorLosesWork, ()) {
+  const StepQuestion question = drawn_split();
+  RC_PRE(faults_of(question, split_machine().spec).empty());
+  const double expected = flops_of_all_gpus(on_one_gpu_of(question)) + repeated_flops(question);
+  RC_ASSERT(std::abs(flops_of_all_gpus(question) / expected - 1.0) < (question.cp > 1 ? 1e-2 : 1e-9));
+}
+
+// Of tokens a second times the operations of a token over the peak of all GPUs.
+TEST(SplitOfAStep, HasTheUtilisationThatItsTokensMean) {
+  struct Case {
+    std::int64_t experts;
+    Split split;
+  };
+  for (const auto& [experts, split] :
+       {Case{0, {.tp = 4, .dp = 2}}, Case{0, {.dp = 2, .cp = 2, .pp = 2, .micro = 4}},
+        Case{0, {.tp = 2, .pp = 4, .micro = 8}}, Case{8, {.ep = 8, .dp = 8}}, Case{8, {.tp = 8, .ep = 8}},
+        Case{8, {.tp = 2, .ep = 4, .dp = 4}}, Case{8, {.tp = 4, .ep = 2, .dp = 2}},
+        Case{8, {.tp = 2, .ep = 2, .dp = 2, .pp = 2, .micro = 4}}}) {
+    StepQuestion question;
+    question.model = small_model(experts);
+    question.phase = Phase::prefill;
+    question.layers = 8;
+    question.tokens = 512;
+    question.batch = 16 / split.dp;
+    question.graph = true;
+    static_cast<Split&>(question) = split;
+    const StepResult result = ask(split_machine().spec, question, read_operators(folders));
+    const double seconds = sim::to_seconds(result.time).value();
+    const double told = result.flops.value() / seconds;
+    const StepQuestion one = on_one_gpu_of(question);
+    const double each = (flops_of_all_gpus(one) + repeated_flops(question)) / static_cast<double>(one.new_tokens());
+    EXPECT_NEAR(result.tokens_per_second() * each / question.gpus(), told, (split.cp > 1 ? 1e-2 : 1e-6) * told)
+        << to_string(split);
+  }
+}
+
+// Each weight once: of all GPUs together what replicas, and of experts their replicas, have alike is counted once, and
+// what GPUs that share out products have in whole as well; 8 GPUs have 8 heads of keys and values for 4.
+RC_GTEST_PROP(Split, SharesOutEveryWeight, ()) {
+  StepQuestion question = drawn_split();
+  question.phase = Phase::prefill;
+  RC_PRE(faults_of(question, split_machine().spec).empty());
+  const ModelSpec& model = question.model;
+  const double gpus = question.tp;
+  double of_layer = 0.0;
+  for (const AlikeWeights& alike : alike_weights(question)) {
+    // Experts that have as many replicas as the rest are told with it.
+    of_layer += alike.count * question.stage_gpus() / alike.holders;
+  }
+  const double in_whole = (gpus - 1.0) * static_cast<double>(model.whole_parameters());
+  const double more_heads = gpus * static_cast<double>(question.kv_heads()) - static_cast<double>(model.kv_heads);
+  const double repeated = in_whole + more_heads * 2.0 * static_cast<double>(model.head_dim * model.hidden);
+  const double expected = static_cast<double>(model.layer_parameters()) + repeated;
+  RC_ASSERT(std::abs(of_layer / expected - 1.0) < 1e-12);
+  const double weights = memory_of(question).weights.value() / 2.0;
+  RC_ASSERT(std::abs(weights / (static_cast<double>(question.stage_layers()) * layer_weights(question)) - 1.0) < 1e-12);
+}
+
+TEST(Split, SharesOutExpertsOverTheGpusThatThereAre) {
+  // GPUs, those that share out each expert, and those that have the same: 8 ranks of 8 replicas; 8 of the GPUs that
+  // share out products; 4 of 2 x 4, which leave 2 GPUs to each; 2 of 8 replicas, which have each expert four times.
+  const auto shape = [](const Split& split) {
+    return std::vector{split.gpus(), split.expert_tp(), split.expert_replicas(), split.replicas()};
+  };
+  EXPECT_THAT(shape({.ep = 8, .dp = 8}), ElementsAre(8, 1, 1, 8));
+  EXPECT_THAT(shape({.tp = 8, .ep = 8}), ElementsAre(8, 1, 1, 1));
+  EXPECT_THAT(shape({.tp = 2, .ep = 4, .dp = 4}), ElementsAre(8, 2, 1, 4));
+  EXPECT_THAT(shape({.ep = 2, .dp = 8}), ElementsAre(8, 1, 4, 8));
+  EXPECT_THAT(shape({.tp = 2, .ep = 2, .dp = 2, .cp = 2}), ElementsAre(8, 2, 2, 4));
+  EXPECT_EQ((Split{.tp = 2, .ep = 8}).least_dp(), 4);
+  EXPECT_EQ((Split{.tp = 8, .ep = 8}).least_dp(), 1);
+  EXPECT_EQ(to_string(Split{.tp = 2, .ep = 8, .dp = 4}), "tp 2, ep 8, dp 4");
+  EXPECT_EQ(to_string(Split{}), "one GPU");
+}
+
+std::vector<std::string> ep_faults(Split split) {
+  StepQuestion question;
+  question.model = small_model(8);
+  question.layers = 2;
+  static_cast<Split&>(question) = split;
+  std::vector<std::string> sentences;
+  for (const sim::Fault& fault : faults_of(question, split_machine().spec)) {
+    sentences.push_back(fault.where + ": " + fault.what);
+  }
+  return sentences;
+}
+
+TEST(Split, SaysWhichRanksOfExpertsThereCanBe) {
+  EXPECT_THAT(ep_faults({.ep = 8, .dp = 8}), IsEmpty());
+  EXPECT_THAT(ep_faults({.ep = 8}), ElementsAre(HasSubstr("ep: 8 ranks do not share out the 1 x 1 GPUs")));
+  EXPECT_THAT(ep_faults({.tp = 2, .ep = 8, .dp = 2}), ElementsAre(HasSubstr("a divisor of 4 is accepted")));
+}
+
+Split split_said(const Given& given) {
+  StepWords words;
+  Arguments arguments;
+  read_words(words, given, arguments, nullptr);
+  EXPECT_TRUE(arguments.faults().empty());
+  return words;
+}
+
+// Ranks of experts alone mean as many replicas; beside tp as many as they need; and what is spelled reads back.
+TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
+  EXPECT_EQ(split_said({{"ep", {"8"}}}), (Split{.ep = 8, .dp = 8}));
+  EXPECT_EQ(split_said({{"ep", {"8"}}, {"tp", {"8"}}}), (Split{.tp = 8, .ep = 8}));
+  EXPECT_EQ(split_said({{"ep", {"8"}}, {"tp", {"2"}}}), (Split{.tp = 2, .ep = 8, .dp = 4}));
+  EXPECT_EQ(split_said({{"ep", {"2"}}, {"dp", {"8"}}}), (Split{.ep = 2, .dp = 8}));
+  EXPECT_EQ(split_said({{"ep", {"8"}}, {"dp", {"1"}}}), (Split{.ep = 8}));
+  for (const Split& split :
+       {Split{.ep = 2, .dp = 8}, {.tp = 8, .ep = 8}, {.tp = 4, .ep = 2}, {.tp = 2, .ep = 8, .dp = 4}}) {
+    StepWords words;
+    static_cast<Split&>(words) = split;
+    Given given = spelled(words);
+    given.erase("model");
+    EXPECT_EQ(split_said(given), split) << to_string(split);
+  }
+}
+
+// Bytes of each collective of a layer, by name.
+std::map<std::string, double> bytes_of_collectives(const StepQuestion& question) {
+  std::map<std::string, double> bytes;
+  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1, split_machine().spec)) {
+    for (const StepOperation& one : block.operations) {
+      const auto* const spec = std::get_if<models::CollectiveSpec>(&one.work);
+      if (spec != nullptr) bytes[one.name] = spec->bytes.value();
+    }
+  }
+  return bytes;
+}
+
+StepQuestion training_with(const char* model, const Split& split) {
+  StepQuestion question;
+  question.model = read_model(model, folders);
+  question.phase = Phase::train;
+  question.tokens = 1024;
+  static_cast<Split&>(question) = split;
+  return question;
+}
+
+// All but experts is alike on all GPUs: 41.9 million weights of attention, 8192 of norms and 32,768 of the router are
+// added up in single precision, and nothing of experts, which are on one GPU each; four ranks have each expert twice.
+TEST(SplitTraining, AddsUpGradientsOverWhoeverHasThemAlike) {
+  const double of_attention = 4.0 * (4096.0 * (2 * 4096 + 2 * 1024) + 2 * 4096 + 8 * 4096);
+  const double of_experts = 4.0 * 8 * 3 * 4096.0 * 14336;
+  const auto sum_of = [](const std::map<std::string, double>& all, const std::string& prefix) {
+    double sum = 0.0;
+    for (const auto& [name, bytes] : all) sum += name.starts_with(prefix) ? bytes : 0.0;
+    return sum;
+  };
+  StepQuestion question = training_with("mixtral-8x7b", {.ep = 8, .dp = 8});
+  question.layers = 1;
+  EXPECT_NEAR(sum_of(bytes_of_collectives(question), "reduce_bucket"), of_attention, 1.0);
+  EXPECT_EQ(sum_of(bytes_of_collectives(question), "reduce_expert"), 0.0);
+  question.ep = 4;
+  EXPECT_NEAR(sum_of(bytes_of_collectives(question), "reduce_bucket"), of_attention, 1.0);
+  EXPECT_NEAR(sum_of(bytes_of_collectives(question), "reduce_expert"), of_experts / 4.0, 1.0);
+  question.ep = 1;
+  EXPECT_NEAR(sum_of(bytes_of_collectives(question), "reduce_bucket"), of_attention + of_experts, 1.0);
+  // Behind the last micro-batch in one piece.
+  question.ep = 4;
+  question.batch = question.micro = 2;
+  EXPECT_NEAR(bytes_of_collectives(question).at("reduce_gradients"), of_attention, 1.0);
+  EXPECT_NEAR(bytes_of_collectives(question).at("expert_reduce_gradients"), of_experts / 4.0, 1.0);
+}
+
+// PyTorch closes a bucket once it has 25 MiB: of BERT's layers 4.2 million weights each of both products of the
+// feed-forward half are one of 33.6 MB, those of attention, all that is left of a layer, one of 16.8 MB. LLaMA's
+// tensors of the feed-forward half and of queries and results are larger than a bucket each, keys and values are one;
+// its head, the first bucket, which is complete with 1 MiB, goes while layers are computed.
+TEST(SplitTraining, FillsBucketsWithWholeTensors) {
+  const std::map<std::string, double> of_bert = bytes_of_collectives(training_with("bert-large", {.dp = 8}));
+  EXPECT_NEAR(of_bert.at("reduce_bucket0"), 33.55e6, 0.02e6);
+  EXPECT_NEAR(of_bert.at("reduce_bucket1"), 16.83e6, 0.1e6);
+  EXPECT_FALSE(of_bert.contains("reduce_bucket2"));
+  EXPECT_FALSE(of_bert.contains("reduce_head"));
+  const std::map<std::string, double> of_llama = bytes_of_collectives(training_with("llama3-8b", {.dp = 8}));
+  const double of_matrix = 4.0 * 4096;
+  EXPECT_NEAR(of_llama.at("reduce_bucket0"), of_matrix * 14336, 1.0);
+  EXPECT_NEAR(of_llama.at("reduce_bucket3"), of_matrix * 4096, 1.0);
+  EXPECT_NEAR(of_llama.at("reduce_bucket4"), of_matrix * 2048, 1.0);
+  EXPECT_NEAR(of_llama.at("reduce_head"), of_matrix * 128256, 1.0);
+  EXPECT_NEAR(of_llama.at("reduce_ends"), of_matrix * (128256 + 1), 1.0);
+}
+
+// Of each of 1024 rows the largest score, then the sum and the score of the right word, in single precision; no scores.
+// The gradient of what the head was given is a sum over all words.
+TEST(SplitTraining, HasALossOfWhichNoGpuSeesAllScores) {
+  const std::map<std::string, double> bytes = bytes_of_collectives(training_with("llama3-8b", {.tp = 8}));
+  EXPECT_FALSE(bytes.contains("head_all_gather"));
+  EXPECT_EQ(bytes.at("loss_maximum_all_reduce"), 1024.0 * 4);
+  EXPECT_EQ(bytes.at("loss_sum_all_reduce"), 1024.0 * 8);
+  EXPECT_EQ(bytes.at("head_input_all_reduce"), 1024.0 * 4096 * 2);
+  StepQuestion prefill = training_with("llama3-8b", {.tp = 8});
+  prefill.phase = Phase::prefill;
+  EXPECT_TRUE(bytes_of_collectives(prefill).contains("head_all_gather"));
+}
+
+// Eight GPUs that share out products and experts give each 128 of 1024 tokens to route, twice 128 x 4096 x 2 bytes to
+// send, and gather the results; two GPUs of a rank gather what comes to both.
+TEST(SplitExperts, RouteAShareOfTheTokensOfGpusThatShareOutProducts) {
+  StepQuestion question = training_with("mixtral-8x7b", {.tp = 8, .ep = 8});
+  question.phase = Phase::prefill;
+  question.layers = 1;
+  std::map<std::string, double> bytes = bytes_of_collectives(question);
+  EXPECT_EQ(bytes.at("dispatch"), 2.0 * 128 * 4096 * 2);
+  EXPECT_EQ(bytes.at("combine"), 2.0 * 128 * 4096 * 2);
+  EXPECT_EQ(bytes.at("down_all_gather"), 1024.0 * 4096 * 2);
+  EXPECT_FALSE(bytes.contains("dispatch_all_gather"));
+  static_cast<Split&>(question) = {.tp = 2, .ep = 4, .dp = 4};
+  bytes = bytes_of_collectives(question);
+  EXPECT_EQ(bytes.at("dispatch"), 2.0 * 512 * 4096 * 2);
+  EXPECT_EQ(bytes.at("dispatch_all_gather"), 2.0 * 1024 * 4096 * 2);
+  EXPECT_EQ(bytes.at("combine_reduce_scatter"), 2.0 * 1024 * 4096 * 2);
+}
+
+}  // namespace
+}  // namespace c3sim::study
