@@ -34,9 +34,12 @@ void write_embedding(StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const double elements = elements_of(writer.tokens(), model.hidden);
   writer.operate("embedding", Kind::embedding, "embedding", elements);
-  // Each GPU has words of its own: of tokens that are other words it gives zeros.
-  writer.collective("embedding_all_reduce", models::CollectiveKind::all_reduce, elements * writer.element(),
-                    writer.question().tp);
+  // Each GPU has words of its own: of tokens that are other words it gives zeros. Serving engines add these up as well;
+  // of inference it is left out, as one of the many all-reduces of a step.
+  if (writer.question().phase == Phase::train) {
+    writer.collective("embedding_all_reduce", models::CollectiveKind::all_reduce, elements * writer.element(),
+                      writer.question().tp);
+  }
   if (model.position == Positions::learned) writer.operate("positions", Kind::elementwise, "add", elements);
 }
 
