@@ -106,9 +106,12 @@ Results answer_step(Request& request) {
   arguments.check_with(faults_of(question, platform.spec));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   arguments.check_with(faults_of_carriers(question, platform.spec, operators));
-  const StepResult result = ask(platform.spec, question, operators);
+  const std::string machine = machine_lines(request);
+  // What run would refuse is refused before it takes its time.
+  if (!written.empty()) experiment_text(question, platform.spec, operators, machine);
+  const StepResult result = ask(platform.spec, question, operators, {}, written.empty() ? simulated_layers : in_whole);
   if (!written.empty()) {
-    sim::write_file(written, experiment_text(result.question, platform.spec, operators, machine_lines(request)));
+    sim::write_file(written, experiment_text(result.question, platform.spec, operators, machine));
   }
   Results results = to_tables(result, platform.spec);
   if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
@@ -136,7 +139,9 @@ StepQuestion read_step(const Request& request, Arguments& arguments) {
 Command step_command() {
   return {"step", "Predict a whole step of a model: decode, prefill or training", step_examples,
           options_of<StepWords>() +
-              std::vector<Option>{{"write", "FILE", "Write the step as an experiment that c3sim run takes"}} +
+              std::vector<Option>{{"write", "FILE",
+                                   "Write the step as an experiment that c3sim run takes; the answer is then of "
+                                   "all layers, stages and micro-batches, simulated in whole as run does"}} +
               run_options() + uncertainty_options() + jobs_option(),
           answer_step};
 }

@@ -40,7 +40,7 @@ class StepRun {
   double time(std::int64_t layers) { return seen_of(layers).time; }
   // Of all layers and micro-batches; of the layers so many are simulated at least.
   StepTotals look(std::int64_t simulated) {
-    if (!question_.has_turns()) return of_all_layers(simulated);
+    if (!question_.has_turns() || simulated == in_whole) return of_all_layers(simulated);
     from_pipeline_ = pipeline_step(question_, operators_, testbed_);
     return from_pipeline_->totals;
   }
@@ -141,29 +141,41 @@ class StepRun {
     return seen;
   }
 
-  // None begins before the hosts have paused, which is no part of the step.
+  // Of the mean stage. None begins before the hosts have paused, which is no part of the step.
   StepTotals tell(const PartOfStep& of, const Timeline& timeline) const {
     StepTotals seen;
-    BusyTimes compute;
-    BusyTimes communication;
-    BusyTimes launching;
+    struct Stage {
+      BusyTimes compute, communication, launching;
+    };
+    std::vector<Stage> stages(static_cast<std::size_t>(question_.pp));
     const std::vector<PartOfStep::Place> places = of.places();
     for (std::size_t place = 0; place < places.size(); ++place) {
       const auto [one, block] = places[place];
       if (one == nullptr) continue;
       const Span& span = timeline.operations[place];
-      for (StepPart& part : parts_of(*one, span, testbed_.platform())) {
+      std::vector<StepPart> parts = parts_of(*one, span, testbed_.platform());
+      for (StepPart& part : parts) {
         part.start = std::max(part.start, question_.pause);
         seen.count(part, block->share(question_.gpus()), testbed_.platform());
-        add_busy(communicates(part.kind) ? communication : compute, part.start, part.end);
       }
-      if (span.launched_late) add_busy(launching, std::max(span.start, question_.pause), *span.began);
+      for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+        if (!block->is_on(static_cast<int>(stage) * question_.stage_gpus())) continue;
+        for (const StepPart& part : parts) {
+          add_busy(communicates(part.kind) ? stages[stage].communication : stages[stage].compute, part.start, part.end);
+        }
+        if (span.launched_late) {
+          add_busy(stages[stage].launching, std::max(span.start, question_.pause), *span.began);
+        }
+      }
     }
     seen.time -= sim::to_seconds(question_.pause).value();
-    seen.compute = seconds_of(compute);
-    seen.communication = seconds_of(communication);
-    seen.exposed = seconds_of(communication - compute);
-    seen.host = seconds_of(launching - compute - communication);
+    const double share = 1.0 / static_cast<double>(stages.size());
+    for (const auto& [compute, communication, launching] : stages) {
+      seen.compute += share * seconds_of(compute);
+      seen.communication += share * seconds_of(communication);
+      seen.exposed += share * seconds_of(communication - compute);
+      seen.host += share * seconds_of(launching - compute - communication);
+    }
     return seen;
   }
 
@@ -245,7 +257,9 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.memory = memory_of(question);
   result.warnings = run.warnings();
   result.operations = seen.operations;
-  run.show(std::min(question.stage_layers(), question.has_turns() ? layers_of_stage : simulated), result);
+  result.of_few_turns = question.has_turns() && simulated != in_whole;
+  const std::int64_t shown = simulated == in_whole ? simulated_layers : simulated;
+  run.show(std::min(question.stage_layers(), question.has_turns() ? layers_of_stage : shown), result);
   return result;
 }
 

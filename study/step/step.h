@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -44,6 +45,7 @@ struct StepResult {
   std::int64_t layers_shown = 0;
   int stages_shown = 1;
   int micro_shown = 1;
+  bool of_few_turns = false;  // a pipeline's turns follow from those of a few stages and micro-batches
 
   sim::Time time_of(Kind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
   sim::Time overlapped() const { return communication - exposed; }
@@ -57,8 +59,10 @@ models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode
 
 // On durations of operations is `factor`. Throws sim::ConfigError with the question's faults, if it has any. Layers
 // that repeat are simulated until their period shows, all where it does not: `simulated` says how many layers there are
-// at least. Stages and micro-batches follow from what a few of them show (study/step/pipeline_run.h).
+// at least. Stages and micro-batches follow from what a few of them show (study/step/pipeline_run.h), unless all layers
+// are simulated: then nothing follows from anything, and it is what a run of experiment_text() says.
 inline constexpr std::int64_t simulated_layers = 4;
+inline constexpr std::int64_t in_whole = std::numeric_limits<std::int64_t>::max();
 StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
                std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {},
                std::int64_t simulated = simulated_layers);

@@ -2,6 +2,7 @@
 // experiment file has them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -76,6 +77,7 @@ struct StepBlock {
   int stage = 0;            // whose it is, or who sends it
   std::optional<Turn> turn{};
 
+  bool is_on(int gpu) const { return gpus.empty() || std::ranges::count(gpus, gpu) > 0; }
   bool is_sent() const { return operations.front().kind == Kind::send; }
   // How much of it the mean GPU does, of so many in the step.
   double share(int of_gpus) const {
