@@ -27,9 +27,7 @@ struct Cycles {
 };
 
 // That a CU gets while all of them load.
-double l2_bytes_per_cycle(const GpuSpec& gpu) {
-  return (gpu.memory.l2_rate / gpu.power.highest_clock).value() * gpu.memory.xcds / gpu.cus();
-}
+double l2_bytes_per_cycle(const GpuSpec& gpu) { return gpu.l2_bytes_per_cycle() / gpu.cus(); }
 
 Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, double first_loads) {
   const GemmLibrary& library = gpu.gemm.library;
@@ -71,7 +69,7 @@ double rounds(const GpuSpec& gpu, const GemmPlan& plan) {
 }
 
 double start_up_cycles(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
-  return sim::to_seconds(start_up_of(gpu.gemm.library, kernel)).value() * gpu.power.highest_clock.value();
+  return sim::to_seconds(start_up_of(gpu.gemm.library, kernel)).value() * gpu.power.rated_clock.value();
 }
 
 // So much longer than modelled a step of this kernel was measured to take at the size that it was tuned for, as far as
@@ -120,7 +118,7 @@ double distance(const GemmShape& a, const GemmShape& b) {
 // Of the whole product, with all CUs to itself: what these take for all pieces, or the memory for each byte once. The
 // parts of a contraction pass through both.
 double cycles(const GpuSpec& gpu, const GemmPlan& plan) {
-  const double clock = gpu.power.highest_clock.value();
+  const double clock = gpu.power.rated_clock.value();
   const double result = static_cast<double>(plan.pieces()) * (plan.piece_writes() + plan.piece_reads());
   const double through_memory = (plan.shape.operand_bytes().value() + result) / gpu.memory.hbm_rate.value() * clock;
   return start_up_cycles(gpu, plan.kernel) +
