@@ -42,7 +42,7 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const double longer = 1.0 + library.cold_operands * missing;
   const double steps = std::ceil(plan.piece_k() / depth);
   return {steps * longer * std::max(multiplying, library.least_step),
-          steps * together * plan.shape.element() * plan.kernel.loaded() * depth / l2_bytes_per_cycle(gpu),
+          steps * together * plan.shape.element() * plan.loaded() * depth / l2_bytes_per_cycle(gpu),
           together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
 }
 
@@ -180,8 +180,15 @@ double GemmPlan::piece_writes() const {
 
 double GemmPlan::piece_reads() const { return kernel.split_k == 1 ? 0.0 : piece_writes(); }
 
+double GemmPlan::loaded() const {
+  const auto sharing = [](int cluster, std::int64_t tiles) {
+    return static_cast<double>(std::min<std::int64_t>(cluster, tiles));
+  };
+  return kernel.tile_m / sharing(kernel.cluster_n, tiles_n) + kernel.tile_n / sharing(kernel.cluster_m, tiles_m);
+}
+
 double GemmPlan::piece_l2_bytes() const {
-  return shape.element() * piece_k() * kernel.loaded() + piece_reads() + piece_writes();
+  return shape.element() * piece_k() * loaded() + piece_reads() + piece_writes();
 }
 
 double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }

@@ -129,6 +129,19 @@ TEST(GemmPlan, WhatTheL2BindsIsNoMatterOfTheCus) {
   EXPECT_DOUBLE_EQ(plan.l2_conflicts, 1.0);
 }
 
+// Tiles of 128x128 in clusters of 4 along m and 2 along n: an element of k takes 128 / 2 rows of A where there are two
+// tiles along n and 128 / 4 columns of B where there are four along m, and all of them where there is one.
+TEST(GemmPlan, AClusterSharesNoLoadWithNeighboursThatAreNotThere) {
+  GpuSpec gpu = round_platform().gpu;
+  GemmKernelSpec& kernel = gpu.gemm.library.kernels.front();
+  kernel.cluster_m = 4;
+  kernel.cluster_n = 2;
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, {1024, 1024, 64}).loaded(), 64.0 + 32.0);
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, {128, 1024, 64}).loaded(), 64.0 + 128.0);
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, {1024, 128, 64}).loaded(), 128.0 + 32.0);
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, {128, 128, 64}).loaded(), 128.0 + 128.0);
+}
+
 // A tile of 256x256 fills the LDS of a CU, one of 64x64 with 32 along k takes an eighth; registers leave room for six.
 TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
   const GpuSpec gpu = mi300x({"gpu.gemm.library=rocblas"}).gpu;
