@@ -46,6 +46,13 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
           together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
 }
 
+// Whether the kernel was tuned for this very size. Kernels for bf16 serve fp16 as they are (kernels_for).
+bool is_tuned_for(const GemmKernelSpec& kernel, const GemmShape& shape) {
+  GemmShape size = shape.as_forward();
+  if (size.dtype == Dtype::fp16 && kernel.tuned_for.dtype == Dtype::bf16) size.dtype = Dtype::bf16;
+  return kernel.tuned_for == size;
+}
+
 // How the kernel cuts the product.
 GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel) {
   const GemmLibrary& library = gpu.gemm.library;
@@ -59,7 +66,7 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));
   plan.in_flight =
       sim::Bytes(library.steps_in_flight * shape.element() * (kernel.tile_m + kernel.tile_n) * kernel.depth);
-  plan.tuned = kernel.tuned_for == shape.as_forward();
+  plan.tuned = is_tuned_for(kernel, shape);
   return plan;
 }
 

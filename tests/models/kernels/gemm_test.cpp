@@ -152,6 +152,23 @@ TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
   EXPECT_LE(small.per_cu, 7);
 }
 
+// Both have elements of two bytes and the same matrix rate: a size that a library was tuned for in bf16 takes as long
+// in fp16.
+TEST(GemmPlan, OfFp16IsThatOfBf16) {
+  for (const std::string name : {"mi300x", "h200", "mi355x"}) {
+    const GpuSpec gpu = read_platform(platform_file(name)).gpu;
+    for (GemmShape shape : {GemmShape{8192, 8192, 8192}, GemmShape{4096, 4096, 4096}, GemmShape{1000, 40, 5000}}) {
+      const GemmPlan bf16 = plan_gemm(gpu, shape);
+      shape.dtype = Dtype::fp16;
+      const GemmPlan fp16 = plan_gemm(gpu, shape);
+      EXPECT_EQ(fp16.tuned, bf16.tuned) << name;
+      EXPECT_EQ(fp16.kernel.tile_m, bf16.kernel.tile_m) << name;
+      EXPECT_EQ(fp16.kernel.tile_n, bf16.kernel.tile_n) << name;
+      EXPECT_DOUBLE_EQ(fp16.cycles, bf16.cycles) << name;
+    }
+  }
+}
+
 TEST(GemmPlan, KernelsOfAnotherFormatServeWhereThereAreNoOthers) {
   GemmSpec spec = round_gemm();
   for (GemmKernelSpec& kernel : spec.library.kernels) kernel.tuned_for.dtype = Dtype::fp8;
