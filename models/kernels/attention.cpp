@@ -99,7 +99,7 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   demand.matrix_energy = precision.energy * shape.flops().value() / all_cycles;
   Kernel kernel;
   kernel.work = cycles;
-  kernel.l2_fill = sim::BytesPerSecond((reads + writes) * cus * gpu.power.highest_clock.value());
+  kernel.l2_fill = sim::BytesPerSecond((reads + writes) * cus * gpu.power.rated_clock.value());
   kernel.demand = [demand](int, const Footing&) { return demand; };
   return kernel;
 }

@@ -31,10 +31,11 @@ void add_peer(UsageList& usages, Node& node, int gpu, const PeerDemand& peer) {
 }
 
 // The latency of a copy loop beyond that of the path, of whose resources each adds its own and what its load makes of
-// it. Cycles become longer with what slows the clock, wherever the loop spends them.
+// it. Cycles become longer with what slows the clock, and shorter above the rated one, wherever the loop spends them.
 sim::Time fixed_latency(const Demand& demand, sim::Time path, const PowerGovernor& governor) {
   const double longer = demand.cycles * (governor.slowdown() - 1.0);
-  return demand.step_latency + sim::to_time(longer * sim::to_seconds(demand.step_latency + path));
+  return std::max(sim::Time(0),
+                  demand.step_latency + sim::to_time(longer * sim::to_seconds(demand.step_latency + path)));
 }
 
 }  // namespace

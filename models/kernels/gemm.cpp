@@ -77,8 +77,8 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   kernel.work = plan.piece_flops();
   kernel.alone = plan.alone_share;
   if (gpu.gemm.library.shares_last) share_last(kernel, gpu, plan);
-  // Its traffic on the whole GPU at the matrix rate of the highest clock.
-  const double rate = plan.efficiency * gpu.peak_flops(shape.dtype);
+  // Its traffic on the whole GPU at the matrix rate of the rated clock.
+  const double rate = plan.efficiency * gpu.peak_flops(shape.dtype) * (gpu.power.rated_clock / gpu.power.highest_clock);
   kernel.l2_fill = sim::BytesPerSecond(rate * model.undisturbed().beyond_l2_bytes());
   kernel.cache_fill = sim::BytesPerSecond(rate * model.undisturbed().hbm_bytes());
   kernel.demand = [model, &gpu, stream](int, const Footing& footing) { return demand_of(model, gpu, stream, footing); };

@@ -27,9 +27,7 @@ struct Cycles {
 };
 
 // That a CU gets while all of them load.
-double l2_bytes_per_cycle(const GpuSpec& gpu) {
-  return (gpu.memory.l2_rate / gpu.power.highest_clock).value() * gpu.memory.xcds / gpu.cus();
-}
+double l2_bytes_per_cycle(const GpuSpec& gpu) { return gpu.l2_bytes_per_cycle() / gpu.cus(); }
 
 Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, double first_loads) {
   const GemmLibrary& library = gpu.gemm.library;
@@ -44,8 +42,15 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const double longer = 1.0 + library.cold_operands * missing;
   const double steps = std::ceil(plan.piece_k() / depth);
   return {steps * longer * std::max(multiplying, library.least_step),
-          steps * together * plan.shape.element() * plan.kernel.loaded() * depth / l2_bytes_per_cycle(gpu),
+          steps * together * plan.shape.element() * plan.loaded() * depth / l2_bytes_per_cycle(gpu),
           together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
+}
+
+// Whether the kernel was tuned for this very size. Kernels for bf16 serve fp16 as they are (kernels_for).
+bool is_tuned_for(const GemmKernelSpec& kernel, const GemmShape& shape) {
+  GemmShape size = shape.as_forward();
+  if (size.dtype == Dtype::fp16 && kernel.tuned_for.dtype == Dtype::bf16) size.dtype = Dtype::bf16;
+  return kernel.tuned_for == size;
 }
 
 // How the kernel cuts the product.
@@ -61,7 +66,7 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));
   plan.in_flight =
       sim::Bytes(library.steps_in_flight * shape.element() * (kernel.tile_m + kernel.tile_n) * kernel.depth);
-  plan.tuned = kernel.tuned_for == shape.as_forward();
+  plan.tuned = is_tuned_for(kernel, shape);
   return plan;
 }
 
@@ -71,7 +76,7 @@ double rounds(const GpuSpec& gpu, const GemmPlan& plan) {
 }
 
 double start_up_cycles(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
-  return sim::to_seconds(start_up_of(gpu.gemm.library, kernel)).value() * gpu.power.highest_clock.value();
+  return sim::to_seconds(start_up_of(gpu.gemm.library, kernel)).value() * gpu.power.rated_clock.value();
 }
 
 // So much longer than modelled a step of this kernel was measured to take at the size that it was tuned for, as far as
@@ -117,48 +122,91 @@ double distance(const GemmShape& a, const GemmShape& b) {
   return std::hypot(static_cast<double>(a.m - b.m), static_cast<double>(a.n - b.n), static_cast<double>(a.k - b.k));
 }
 
-// Of the whole product, with all CUs to itself: what these take for all pieces, or the memory for each byte once. The
-// parts of a contraction pass through both.
-double cycles(const GpuSpec& gpu, const GemmPlan& plan) {
-  const double clock = gpu.power.highest_clock.value();
-  const double result = static_cast<double>(plan.pieces()) * (plan.piece_writes() + plan.piece_reads());
-  const double through_memory = (plan.shape.operand_bytes().value() + result) / gpu.memory.hbm_rate.value() * clock;
-  return start_up_cycles(gpu, plan.kernel) +
-         std::max(rounds(gpu, plan) * std::max(plan.cycles, cycles_through_l2(gpu, plan)), through_memory);
+// The time of the whole product with all CUs to itself, in cycles of the rated clock. A wave of workgroups takes what
+// the matrix pipes need for its pieces, the L2s for the bytes of these, or the memory for each byte once, and has to be
+// launched. In a last wave that is not full fewer workgroups share a CU. The parts of a contraction pass through both.
+double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double first_loads) {
+  const double clock = gpu.power.rated_clock.value();
+  const auto pieces = static_cast<double>(plan.pieces());
+  const double bytes = plan.shape.operand_bytes().value() + pieces * (plan.piece_writes() + plan.piece_reads());
+  const double through_memory = bytes / pieces / gpu.memory.hbm_rate.value() * clock;
+  const double through_l2 = plan.l2_conflicts * plan.piece_l2_bytes() / gpu.l2_bytes_per_cycle();
+  const double launch = sim::to_seconds(gpu.dispatch.workgroup_launch).value() * clock;
+  const auto wave = [&](std::int64_t workgroups) {
+    const auto together = static_cast<int>(ceil_divide(workgroups, gpu.cus()));
+    const Cycles each = cycles_of_pieces(gpu, plan, together, first_loads);
+    const double pipes = std::min(longer, 1.0) * each.multiplying + each.around;
+    return launch + std::max(pipes, static_cast<double>(workgroups) * std::max(through_l2, through_memory));
+  };
+  const std::int64_t slots = std::int64_t{gpu.cus()} * plan.per_cu;
+  const std::int64_t left = plan.pieces() % slots;
+  double sum = start_up_cycles(gpu, plan.kernel);
+  if (plan.pieces() >= slots) sum += static_cast<double>(plan.pieces() / slots) * wave(slots);
+  if (left > 0) sum += wave(left);
+  return sum;
 }
 
-// Columns of the narrowest tile that holds all of the product's. Of a wider one more would be padding, which takes room
-// in the CU from what is loaded, and energy.
-int widest_needed(std::span<const GemmKernelSpec> kernels, const GemmShape& shape) {
-  int widest = std::ranges::max(kernels, {}, &GemmKernelSpec::tile_n).tile_n;
+// Columns of the narrowest tile that holds all of the product's.
+int narrowest_that_holds(std::span<const GemmKernelSpec> kernels, const GemmShape& shape) {
+  int narrowest = std::ranges::max(kernels, {}, &GemmKernelSpec::tile_n).tile_n;
   for (const GemmKernelSpec& kernel : kernels) {
-    if (kernel.tile_n >= shape.n) widest = std::min(widest, kernel.tile_n);
+    if (kernel.tile_n >= shape.n) narrowest = std::min(narrowest, kernel.tile_n);
   }
-  return widest;
+  return narrowest;
 }
+
+struct Choice {
+  GemmPlan plan;
+  double cycles = 0.0;
+};
 
 // Of these kernels, as tuned or, if the library does so and tiles leave CUs without work, with the contraction split
-// further.
-GemmPlan fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
-                 double first_loads) {
+// further. A product of few columns gets what the library was seen to give it: the narrowest tile that holds them, and
+// a split that keeps `least_busy` of the CUs at work.
+Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
+               double first_loads) {
   const GemmLibrary& library = gpu.gemm.library;
-  std::optional<GemmPlan> best;
-  const int widest = widest_needed(kernels, shape);
-  const int narrowest = shape.n <= library.undivided_columns ? widest : 0;
+  std::optional<Choice> best;
+  const bool few_columns = shape.n <= library.undivided_columns;
+  const int narrowest = few_columns ? narrowest_that_holds(kernels, shape) : 0;
   for (GemmKernelSpec kernel : kernels) {
-    if (kernel.tile_n > widest || kernel.tile_n < narrowest) continue;
+    if (few_columns && kernel.tile_n != narrowest) continue;
     const double longer = longer_than_modelled(gpu, kernel);
     const std::int64_t steps = ceil_divide(shape.k, kernel.depth);
     bool more_would_work = true;
     for (; more_would_work; kernel.split_k *= 2) {
-      GemmPlan plan = plan_with(gpu, shape, kernel, longer, first_loads);
+      const GemmPlan plan = plan_with(gpu, shape, kernel, longer, first_loads);
       const auto pieces = static_cast<double>(plan.pieces());
       more_would_work = library.splits && pieces < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
-      if (more_would_work && pieces < library.least_busy * gpu.cus()) continue;
-      if (!best || cycles(gpu, plan) < cycles(gpu, *best)) best = plan;
+      if (more_would_work && few_columns && pieces < library.least_busy * gpu.cus()) continue;
+      const double taken = cycles(gpu, plan, longer, first_loads);
+      if (!best || taken < best->cycles) best = Choice{plan, taken};
     }
   }
   return *best;
+}
+
+const GemmKernelSpec& nearest_to(std::span<const GemmKernelSpec> kernels, const GemmShape& shape) {
+  return *std::ranges::min_element(kernels, {}, [&](const GemmKernelSpec& k) { return distance(k.tuned_for, shape); });
+}
+
+// A kernel that the library was tuned to take for more rows, columns or steps takes the product as well, padded to
+// these. So no product takes longer than what that takes.
+GemmPlan no_slower_than_larger(const GpuSpec& gpu, Choice choice, std::span<const GemmKernelSpec> kernels,
+                               double first_loads) {
+  const GemmShape shape = choice.plan.shape;
+  const double flops_per_cycle = gpu.cus() * gpu.gemm.precision(shape.dtype).value().flops_per_cycle_per_cu;
+  for (const GemmKernelSpec& kernel : kernels) {
+    GemmShape larger = shape;
+    larger.m = std::max(shape.m, kernel.tuned_for.m);
+    larger.n = std::max(shape.n, kernel.tuned_for.n);
+    larger.k = std::max(shape.k, kernel.tuned_for.k);
+    if (larger == shape || larger.flops().value() / flops_per_cycle >= choice.cycles) continue;
+    const double longer = longer_than_modelled(gpu, kernel);
+    const double taken = cycles(gpu, plan_with(gpu, larger, kernel, longer, first_loads), longer, first_loads);
+    if (taken < choice.cycles) choice = {plan_with(gpu, shape, kernel, longer, first_loads), taken};
+  }
+  return choice.plan;
 }
 
 // Those for a number format; those for bf16 where the table has none for it; all where it has neither.
@@ -182,8 +230,15 @@ double GemmPlan::piece_writes() const {
 
 double GemmPlan::piece_reads() const { return kernel.split_k == 1 ? 0.0 : piece_writes(); }
 
+double GemmPlan::loaded() const {
+  const auto sharing = [](int cluster, std::int64_t tiles) {
+    return static_cast<double>(std::min<std::int64_t>(cluster, tiles));
+  };
+  return kernel.tile_m / sharing(kernel.cluster_n, tiles_n) + kernel.tile_n / sharing(kernel.cluster_m, tiles_m);
+}
+
 double GemmPlan::piece_l2_bytes() const {
-  return shape.element() * piece_k() * kernel.loaded() + piece_reads() + piece_writes();
+  return shape.element() * piece_k() * loaded() + piece_reads() + piece_writes();
 }
 
 double GemmPlan::piece_flops() const { return 2.0 * kernel.tile_m * kernel.tile_n * piece_k(); }
@@ -199,13 +254,13 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) 
 
 GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {
   const std::span<const GemmKernelSpec> kernels = kernels_for(gpu.gemm.library, shape.dtype);
-  const GemmKernelSpec& nearest = *std::ranges::min_element(
-      kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
+  const GemmKernelSpec& nearest = nearest_to(kernels, shape);
   GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest), first_loads);
   if (!plan.tuned) {
-    const std::span<const GemmKernelSpec> candidates =
-        gpu.gemm.library.by_modelled_time ? kernels : std::span(&nearest, 1);
-    plan = fastest(gpu, shape, candidates, first_loads);
+    plan = gpu.gemm.library.by_modelled_time
+               ? fastest(gpu, shape, kernels, first_loads).plan
+               : no_slower_than_larger(gpu, fastest(gpu, shape, std::span(&nearest, 1), first_loads), kernels,
+                                       first_loads);
   }
   for (const GemmProfile& profile : gpu.gemm.profiles) {
     if (profile.shape != shape.as_forward()) continue;

@@ -30,6 +30,9 @@ struct GemmPlan {
   // A piece is a tile, or what one of the workgroups that split its contraction does of it.
   std::int64_t pieces() const { return shape.products * tiles_m * tiles_n * kernel.split_k; }
   double piece_k() const { return static_cast<double>(shape.k) / kernel.split_k; }
+  // Elements of A and B that a workgroup loads of the L2 for each element of k: a cluster shares no load with
+  // neighbours that the product does not have.
+  double loaded() const;
   double piece_flops() const;     // of a full tile, padding included
   double piece_writes() const;    // bytes of the result
   double piece_reads() const;     // of the same: the parts of a tile are added up

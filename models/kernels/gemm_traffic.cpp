@@ -43,7 +43,7 @@ double reuse(double window_bytes, double capacity_bytes) { return std::min(1.0, 
 GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const Footing& footing) {
   const double element = plan.shape.element();
   const double k = plan.piece_k();
-  const double panel_width = plan.kernel.loaded();
+  const double panel_width = plan.loaded();
 
   // L2: what one resident fetches, others of its XCD may find, if they come before it is pushed out.
   const double l2_window_k = std::min(k, static_cast<double>(plan.l2_drift));

@@ -47,7 +47,7 @@ class Memory {
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
   double evenly_spread() const { return 1.0 / spec_.xcds; }
 
-  // The engine clock, over its highest.
+  // The engine clock, over that which rates are stated at.
   void set_clock(double share) const;
   bool l2_follows_clock() const { return spec_.l2_follows_clock; }
 

@@ -37,7 +37,9 @@ PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& networ
       limit_(spec.limit()),
       ceiling_(spec.highest_clock),
       clock_(spec.highest_clock),
-      clock_at_work_(spec.highest_clock) {}
+      clock_at_work_(spec.highest_clock) {
+  if (tenant_ == Tenant::gemm) memory_.set_clock(clock_ / spec_.rated_clock);
+}
 
 void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy) {
   const auto known = std::find_if(matrix_work_.begin(), matrix_work_.end(),
@@ -87,7 +89,7 @@ std::pair<double, double> PowerGovernor::power_and_slope(sim::Hertz clock, doubl
                                                          sim::Watts traffic) const {
   const double hertz = clock.value();
   const sim::Watts beside_clock = spec_.clock_tree + static_cast<double>(busy_workgroups_) * spec_.busy_workgroup;
-  const double per_hertz = beside_clock.value() / spec_.highest_clock.value();
+  const double per_hertz = beside_clock.value() / spec_.rated_clock.value();
   const double per_flop = std::pow(clock / spec_.reference_clock, spec_.voltage_exponent) * spec_.matrix_energy.value();
   const double bound_per_hertz = clock_bound_flops / clock_.value();
   const double flops = bound_per_hertz * hertz + other_flops;
@@ -148,7 +150,7 @@ void PowerGovernor::set_clock(sim::Hertz clock) {
   for (const MatrixWork& work : matrix_work_) {
     if (network_.live(work.activity)) network_.set_cap(work.activity, work.per_cycle * clock.value());
   }
-  if (tenant_ == Tenant::gemm) memory_.set_clock(clock / spec_.highest_clock);
+  if (tenant_ == Tenant::gemm) memory_.set_clock(clock / spec_.rated_clock);
   for (const auto& on_change : listeners_) on_change();
 }
 

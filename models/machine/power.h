@@ -49,8 +49,8 @@ class PowerGovernor {
   sim::Hertz reported_clock() const {
     return spec_.governor == GovernorPolicy::clock_steps && !spec_.acts_at_once() ? highest_now() : clock_;
   }
-  // How much longer than at the highest clock a fixed number of cycles takes.
-  double slowdown() const { return spec_.highest_clock / clock_; }
+  // How much longer than at the rated clock a fixed number of cycles takes.
+  double slowdown() const { return spec_.rated_clock / clock_; }
   // Board power at the rates the network has now.
   sim::Watts power() const;
   // Moves the clock to where power meets its limit, or to the highest clock that work and ceiling allow. True if that

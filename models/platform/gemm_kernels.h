@@ -30,9 +30,6 @@ struct GemmKernelSpec {
   CuResources workgroup;              // what each needs of its CU
   std::optional<sim::Time> start_up;  // of its own, instead of the library's
   double tuned_efficiency = 0.0;      // share of the matrix peak that was measured at that size; 0: not known
-
-  // Elements of A and B that a workgroup loads of the L2 for each element of k.
-  double loaded() const { return static_cast<double>(tile_m) / cluster_n + static_cast<double>(tile_n) / cluster_m; }
 };
 
 // A table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split; dtype where some are not for bf16; cluster_m and

@@ -46,6 +46,11 @@ struct GpuSpec {
   double peak_flops(Dtype dtype = Dtype::bf16) const {
     return cus() * gemm.precision(dtype).value().flops_per_cycle_per_cu * power.highest_clock.value();
   }
+  // Of all L2s, for each cycle of the highest clock.
+  double l2_bytes_per_cycle() const {
+    const sim::Hertz clock = memory.l2_follows_clock ? power.rated_clock : power.highest_clock;
+    return (memory.l2_rate / clock).value() * memory.xcds;
+  }
 
   // Reads all of it, or those of its sections that are there: then the rest stays as it is. `gpus` is the size of the
   // node.

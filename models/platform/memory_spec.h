@@ -52,7 +52,7 @@ struct TrackerSpec {
 struct MemorySpec {
   int xcds = 0;
   sim::Bytes l2_capacity;              // of one XCD
-  sim::BytesPerSecond l2_rate;         // of one XCD, at the highest engine clock
+  sim::BytesPerSecond l2_rate;         // of one XCD, at the rated engine clock
   bool l2_follows_clock = false;       // whether its rate goes with the engine clock
   sim::BytesPerSecond writeback_rate;  // of lines of other GPUs' memory, from all L2s, at the end of a kernel
   sim::BytesPerSecond port_rate;       // between one XCD and its I/O die

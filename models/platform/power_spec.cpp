@@ -37,15 +37,22 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.link_energy = section.energy_per_byte("link_energy", limits::energy_per_byte);
   spec.lowest_clock = section.frequency("lowest_clock", limits::clock);
   spec.highest_clock = section.frequency("highest_clock", limits::clock);
-  const bool known = section.is_sound("cap") && section.is_sound("idle") && section.is_sound("clock_tree");
-  if (known && spec.cap <= spec.idle + spec.clock_tree) {
-    section.fault("cap", "leaves nothing above idle and clock_tree power");
-  }
+  // Files from before it was asked for state all that at their highest clock.
+  spec.rated_clock = section.frequency("rated_clock", limits::clock, spec.highest_clock);
+  const bool known = section.is_sound("cap") && section.is_sound("idle") && section.is_sound("clock_tree") &&
+                     section.is_sound("highest_clock") && section.is_sound("rated_clock");
+  if (known && spec.cap <= spec.at_rest()) section.fault("cap", "leaves nothing above idle and clock_tree power");
   const bool clocks_known = section.is_sound("lowest_clock") && section.is_sound("highest_clock");
-  const bool ordered = !clocks_known || spec.lowest_clock <= spec.highest_clock;
-  if (!ordered) section.fault("highest_clock", "lies below lowest_clock");
-  const sim::Limits<sim::Hertz> clocks{spec.lowest_clock, spec.highest_clock};
-  spec.matrix_clock = section.frequency("matrix_clock", clocks_known && ordered ? clocks : limits::clock);
+  const bool ordered = clocks_known && spec.lowest_clock <= spec.highest_clock;
+  if (clocks_known && !ordered) section.fault("highest_clock", "lies below lowest_clock");
+  spec.matrix_clock = section.frequency("matrix_clock", limits::clock);
+  if (ordered && section.is_sound("matrix_clock")) {
+    if (spec.matrix_clock < spec.lowest_clock) section.fault("matrix_clock", "lies below lowest_clock");
+    if (spec.matrix_clock > spec.highest_clock) {
+      section.warn("matrix_clock", "lies above highest_clock, which counts while matrix pipes are busy, too");
+    }
+    spec.matrix_clock = std::min(spec.matrix_clock, spec.highest_clock);
+  }
   const GovernorPolicy usual = spec.burst_limit > spec.cap ? GovernorPolicy::clock_steps : GovernorPolicy::at_once;
   spec.governor = section.choice<GovernorPolicy>("governor", sim::choices_of<GovernorPolicy>(), usual);
   spec.window = section.time("window", periods);

@@ -22,11 +22,11 @@ struct PowerSpec {
   sim::Watts cap;                    // of board power, on average over `window`
   sim::Watts burst_limit;            // of board power at every instant; not above the cap: the cap acts at once
   sim::Watts idle;                   // at the lowest clock
-  sim::Watts clock_tree;             // added at the highest clock, in proportion to the clock
+  sim::Watts clock_tree;             // added at the rated clock, in proportion to the clock
   sim::JoulesPerFlop matrix_energy;  // of a matrix operation at the reference clock
   sim::Hertz reference_clock;
   double voltage_exponent = 0.0;  // energy of an operation grows as clock^exponent
-  sim::Watts busy_workgroup;      // of one workgroup that moves data, at the highest clock
+  sim::Watts busy_workgroup;      // of one workgroup that moves data, at the rated clock, in proportion to the clock
   sim::JoulesPerByte l2_energy;
   sim::JoulesPerByte cache_energy;
   sim::JoulesPerByte hbm_energy;
@@ -41,6 +41,9 @@ struct PowerSpec {
   sim::Hertz lowest_clock;
   sim::Hertz highest_clock;
   sim::Hertz matrix_clock;  // the highest while matrix pipes are busy: a limit of each CU's own supply
+  // The clock at which the platform file states whatever goes with the clock: rates of L2s, power of the clock tree and
+  // of workgroups, steps of copy loops. Another highest clock leaves all of these as they are per cycle.
+  sim::Hertz rated_clock;
 
   // Of the loop that holds the mean under the cap.
   GovernorPolicy governor = GovernorPolicy::at_once;
@@ -57,7 +60,7 @@ struct PowerSpec {
   bool acts_at_once() const { return governor == GovernorPolicy::at_once || burst_limit <= cap; }
   // On what may be drawn at once, by a GPU that has long been busy.
   sim::Watts limit() const { return governor == GovernorPolicy::power_limit ? cap : std::max(burst_limit, cap); }
-  sim::Watts at_rest() const { return idle + clock_tree; }
+  sim::Watts at_rest() const { return idle + (highest_clock / rated_clock) * clock_tree; }
   // A limit as the clock at which a load meets it that meets the cap at 1: what is drawn above rest grows with the cube
   // of the clock.
   double level_of(sim::Watts limit) const;

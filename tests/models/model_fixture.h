@@ -59,6 +59,7 @@ inline PowerSpec round_power() {
   spec.lowest_clock = sim::Hertz(0.1e9);
   spec.highest_clock = sim::Hertz(2e9);
   spec.matrix_clock = sim::Hertz(1e9);
+  spec.rated_clock = spec.highest_clock;
   return spec;
 }
 

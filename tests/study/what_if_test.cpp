@@ -21,12 +21,27 @@ const Platforms& machines() {
   return platforms;
 }
 
-double time_us(const Words& machine, const Words& words, Ask ask = Ask::collective) {
-  Testbed testbed(machines().with(machine));
+double time_on(const models::PlatformSpec& machine, const Words& words, Ask ask) {
+  Testbed testbed(machine);
   const PointQuestion question(ask);
   const PointQuestion::Quantities answer = question.quantities_of(question.answer(testbed, words));
-  const auto time = std::ranges::find(answer.columns, "time_us", &Column::key);
+  const auto time = std::ranges::find(answer.columns, ask == Ask::c3 ? "makespan_us" : "time_us", &Column::key);
   return std::get<double>(answer.cells.at(static_cast<std::size_t>(time - answer.columns.begin())));
+}
+
+double time_us(const Words& machine, const Words& words, Ask ask = Ask::collective) {
+  return time_on(machines().with(machine), words, ask);
+}
+
+const Platforms& any_platform() {
+  static const std::vector<Platforms> platforms = [] {
+    std::vector<Platforms> all;
+    for (const std::string name : {"mi300x", "h200", "mi355x"}) {
+      all.emplace_back(read_platform(std::string(C3SIM_SOURCE_DIR "/configs/platforms/") + name + ".yaml", {}));
+    }
+    return all;
+  }();
+  return platforms[static_cast<std::size_t>(*rc::gen::inRange(0, 3))];
 }
 
 rc::Gen<std::string> size() {
@@ -74,6 +89,75 @@ RC_GTEST_PROP(FullWhatIf, FasterLinksHurtNoCollective, ()) {
   const auto [slow, fast] = two_of(20.0, 200.0);
   expect_no_slower(time_us({{"fabric.link_rate", rate(fast)}}, words),
                    time_us({{"fabric.link_rate", rate(slow)}}, words));
+}
+
+rc::Gen<std::string> extents() {
+  return rc::gen::apply([](int m, int n, int k) { return fmt::format("{}x{}x{}", 1 << m, 1 << n, 1 << k); },
+                        rc::gen::inRange(6, 15), rc::gen::inRange(0, 14), rc::gen::inRange(6, 15));
+}
+
+struct Asked {
+  Ask ask;
+  Words words;
+};
+
+Asked step_of(int tokens) {
+  const std::string model = *rc::gen::element<std::string>("llama3-8b", "llama3-70b", "mixtral-8x7b");
+  return {Ask::step,
+          {{"model", model}, {"phase", "prefill"}, {"layers", "1"}, {"tp", "8"}, {"tokens", std::to_string(tokens)}}};
+}
+
+Asked anything() {
+  switch (*rc::gen::inRange(0, 4)) {
+    case 0:
+      return {Ask::gemm, {{"gemm", *extents()}}};
+    case 1:
+      return {Ask::collective, *any_collective()};
+    case 2:
+      return step_of(*rc::gen::inRange(1, 4097));
+    default:
+      return {Ask::c3,
+              {{"gemm", *extents()},
+               {"collective", *rc::gen::element<std::string>("all_gather", "all_to_all")},
+               {"bytes", *size()},
+               {"strategy", *rc::gen::element<std::string>("c3_base", "c3_sp", "conccl")}}};
+  }
+}
+
+// What goes with the clock is stated per cycle: L2s, pipes and copy loops are as fast per cycle at any highest clock.
+// The governor leaves a clock alone that is within a thousandth of where it belongs.
+RC_GTEST_PROP(FullWhatIf, AHigherClockHurtsNobody, ()) {
+  const Platforms& platforms = any_platform();
+  const Asked asked = anything();
+  const double today = platforms.base().spec.gpu.power.highest_clock.value() / 1e6;
+  const auto [low, high] = two_of(0.6 * today, 2.5 * today);
+  const auto at = [&](double megahertz) {
+    const Words machine{{"gpu.power.highest_clock", fmt::format("{:.0f} MHz", megahertz)}};
+    return time_on(platforms.with(machine), asked.words, asked.ask);
+  };
+  RC_ASSERT(at(high) <= at(low) * 1.003);
+}
+
+// Of more than the few tokens for which cuBLAS was seen to split products that gain nothing by it.
+RC_GTEST_PROP(FullWhatIf, MoreTokensTakeNoLess, ()) {
+  const Platforms& platforms = any_platform();
+  const int fewest = platforms.base().spec.gpu.gemm.library.undivided_columns;
+  const int few = *rc::gen::inRange(fewest + 1, 1025);
+  const Asked asked = step_of(few);
+  Words more = asked.words;
+  more.back().value = std::to_string(few + *rc::gen::inRange(1, few + 2));
+  const models::PlatformSpec& machine = platforms.base().spec;
+  RC_ASSERT(time_on(machine, asked.words, asked.ask) <= 1.03 * time_on(machine, more, asked.ask));
+}
+
+// 16 tokens need no wider a tile than 17, and get one of another shape where that takes less.
+TEST(WhatIf, SeventeenTokensTakeNoLessThanSixteen) {
+  const auto step_us = [](const std::string& tokens) {
+    return time_on(machines().base().spec,
+                   {{"model", "llama3-70b"}, {"phase", "prefill"}, {"layers", "1"}, {"tp", "8"}, {"tokens", tokens}},
+                   Ask::step);
+  };
+  EXPECT_LE(step_us("16"), step_us("17"));
 }
 
 RC_GTEST_PROP(FullWhatIf, FasterEnginesHurtNoCollective, ()) {

@@ -129,6 +129,19 @@ TEST(GemmPlan, WhatTheL2BindsIsNoMatterOfTheCus) {
   EXPECT_DOUBLE_EQ(plan.l2_conflicts, 1.0);
 }
 
+// Tiles of 128x128 in clusters of 4 along m and 2 along n: an element of k takes 128 / 2 rows of A where there are two
+// tiles along n and 128 / 4 columns of B where there are four along m, and all of them where there is one.
+TEST(GemmPlan, AClusterSharesNoLoadWithNeighboursThatAreNotThere) {
+  GpuSpec gpu = round_platform().gpu;
+  GemmKernelSpec& kernel = gpu.gemm.library.kernels.front();
+  kernel.cluster_m = 4;
+  kernel.cluster_n = 2;
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, {1024, 1024, 64}).loaded(), 64.0 + 32.0);
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, {128, 1024, 64}).loaded(), 64.0 + 128.0);
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, {1024, 128, 64}).loaded(), 128.0 + 32.0);
+  EXPECT_DOUBLE_EQ(plan_gemm(gpu, {128, 128, 64}).loaded(), 128.0 + 128.0);
+}
+
 // A tile of 256x256 fills the LDS of a CU, one of 64x64 with 32 along k takes an eighth; registers leave room for six.
 TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
   const GpuSpec gpu = mi300x({"gpu.gemm.library=rocblas"}).gpu;
@@ -137,6 +150,23 @@ TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
   EXPECT_EQ(small.kernel.tile_m, 64);
   EXPECT_GE(small.per_cu, 5);
   EXPECT_LE(small.per_cu, 7);
+}
+
+// Both have elements of two bytes and the same matrix rate: a size that a library was tuned for in bf16 takes as long
+// in fp16.
+TEST(GemmPlan, OfFp16IsThatOfBf16) {
+  for (const std::string name : {"mi300x", "h200", "mi355x"}) {
+    const GpuSpec gpu = read_platform(platform_file(name)).gpu;
+    for (GemmShape shape : {GemmShape{8192, 8192, 8192}, GemmShape{4096, 4096, 4096}, GemmShape{1000, 40, 5000}}) {
+      const GemmPlan bf16 = plan_gemm(gpu, shape);
+      shape.dtype = Dtype::fp16;
+      const GemmPlan fp16 = plan_gemm(gpu, shape);
+      EXPECT_EQ(fp16.tuned, bf16.tuned) << name;
+      EXPECT_EQ(fp16.kernel.tile_m, bf16.kernel.tile_m) << name;
+      EXPECT_EQ(fp16.kernel.tile_n, bf16.kernel.tile_n) << name;
+      EXPECT_DOUBLE_EQ(fp16.cycles, bf16.cycles) << name;
+    }
+  }
 }
 
 TEST(GemmPlan, KernelsOfAnotherFormatServeWhereThereAreNoOthers) {

@@ -130,13 +130,13 @@ TEST(PlatformFile, AFaultOfAnAssignmentKnowsAllOfTheFile) {
 
 // Of values that were assigned when the platform was read, too.
 TEST(PlatformFile, AFaultOfALaterAssignmentKnowsEarlierOnes) {
-  const Platform platform = mi300x({"gpu.sdma.engines=16", "gpu.power.matrix_clock=2050MHz"});
+  const Platform platform = mi300x({"gpu.sdma.engines=16", "gpu.power.cap=400W"});
   try {
-    reassign(platform, std::vector<std::string>{"gpu.power.highest_clock=1900MHz"});
+    reassign(platform, std::vector<std::string>{"gpu.power.idle=380W"});
     FAIL();
   } catch (const sim::ConfigError& error) {
     EXPECT_THAT(error.what(),
-                HasSubstr("--set gpu.power.matrix_clock=2050MHz: gpu.power.matrix_clock: '2050MHz' must"));
+                HasSubstr("--set gpu.power.cap=400W: gpu.power.cap: leaves nothing above idle and clock_tree power"));
   }
 }
 
