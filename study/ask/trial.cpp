@@ -11,6 +11,7 @@
 #include "sim/loaded_latency.h"
 #include "sim/overloaded.h"
 #include "study/run/power_meter.h"
+#include "study/run/work_bounds.h"
 #include "study/work/cu_partition.h"
 
 namespace c3sim::study {
@@ -363,23 +364,29 @@ namespace {
 std::string reason_against(const Testbed& testbed, const Trial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
   return std::visit(
-      sim::Overloaded{
-          [&](const GemmTrial& gemm) { return gemm.cus ? why_no_mask(platform, *gemm.cus) : std::string(); },
-          [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
-          [&](const StepTrial& step) { return why_impossible(testbed, step); },
-          [](const StreamTrial& stream) { return why_impossible(stream); },
-          [](const StreamAndCollectiveTrial& both) { return why_impossible(both.stream); },
-          [](const StreamAndCopiesTrial& copies) { return why_impossible(copies); },
-          [&](const C3Trial& c3) {
-            std::string reason = testbed.why_impossible(c3.scenario.gemm);
-            if (reason.empty()) reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
-            return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
-          },
-          [&](const DependentTrial& dependent) {
-            const std::string reason = testbed.why_impossible(dependent.shape);
-            return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
-          },
-          [](const auto&) { return std::string(); }},
+      sim::Overloaded{[&](const GemmTrial& gemm) {
+                        if (!gemm.cus) return std::string();
+                        std::string reason = why_no_mask(platform, *gemm.cus);
+                        if (reason.empty()) reason = testbed.why_impossible(gemm.shape);
+                        return reason.empty() ? why_too_many_waves(gemm.shape, platform, first_cus(platform, *gemm.cus))
+                                              : reason;
+                      },
+                      [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
+                      [&](const StepTrial& step) { return why_impossible(testbed, step); },
+                      [](const StreamTrial& stream) { return why_impossible(stream); },
+                      [](const StreamAndCollectiveTrial& both) { return why_impossible(both.stream); },
+                      [](const StreamAndCopiesTrial& copies) { return why_impossible(copies); },
+                      [&](const C3Trial& c3) {
+                        std::string reason = testbed.why_impossible(c3.scenario.gemm);
+                        if (reason.empty())
+                          reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
+                        return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
+                      },
+                      [&](const DependentTrial& dependent) {
+                        const std::string reason = testbed.why_impossible(dependent.shape);
+                        return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
+                      },
+                      [](const auto&) { return std::string(); }},
       trial);
 }
 
