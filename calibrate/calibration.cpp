@@ -256,7 +256,7 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
     for (const std::size_t row : task.outliers) step.outliers.push_back(step.after[row]);
     step.held_out = task.held_out;
     if (!task.unknowns.empty())
-      std::ranges::move(spreads_of(task, fitted, options.jobs), std::back_inserter(calibration.spreads));
+      std::ranges::move(spreads_of(task, fitted, step.outliers, options.jobs), std::back_inserter(calibration.spreads));
     calibration.steps.push_back(std::move(step));
   }
   list_correlations(tasks, correlations, calibration);

@@ -72,6 +72,22 @@ bool is_timed(const Measurement& measurement) {
   });
 }
 
+// What counts of the observations, without their signs.
+std::vector<double> magnitudes_of(std::span<const Observation> observed, std::span<const Observation> outliers) {
+  const auto is_outlier = [&](const Observation& one) {
+    return std::ranges::any_of(
+        outliers, [&](const Observation& other) { return other.where == one.where && other.figure == one.figure; });
+  };
+  std::vector<double> all;
+  std::vector<double> others;
+  for (const Observation& one : observed) {
+    if (!is_duration(one.figure)) continue;
+    all.push_back(std::abs(one.residual()));
+    if (!is_outlier(one)) others.push_back(all.back());
+  }
+  return 2 * others.size() > all.size() ? others : all;
+}
+
 double deviation_of(std::vector<double> magnitudes) {
   if (magnitudes.empty()) return 0.0;
   std::ranges::sort(magnitudes);
@@ -134,21 +150,19 @@ std::string Spread::row() const {
   return text;
 }
 
-std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, int jobs) {
+std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, std::span<const Observation> outliers,
+                               int jobs) {
   std::vector<Spread> spreads;
   for (const auto& [work, sized] : by_work(task, fitted)) {
     for (const std::span<const Sized> bin : bins_of(sized)) {
       std::vector<const Measurement*> measurements;
       for (const Sized& one : bin) measurements.push_back(one.measurement);
-      std::vector<double> magnitudes;
-      for (const Observation& one : StepResiduals(fitted, {}, measurements, jobs).observations({})) {
-        if (is_duration(one.figure)) magnitudes.push_back(std::abs(one.residual()));
-      }
+      const std::vector<Observation> observed = StepResiduals(fitted, {}, measurements, jobs).observations({});
       // Rows of one work touch: between them lies nothing that was not measured on either side.
       const bool is_last = &bin.back() == &sized.back();
       const double smallest = std::ranges::min_element(bin, {}, &Sized::smallest)->smallest;
       const double largest = is_last ? bin.back().largest : (&bin.back() + 1)->largest;
-      spreads.push_back({work, smallest, largest, deviation_of(std::move(magnitudes)), task.source()});
+      spreads.push_back({work, smallest, largest, deviation_of(magnitudes_of(observed, outliers)), task.source()});
     }
   }
   return spreads;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -146,10 +147,20 @@ class Writer {
       write_products(place);
     }
     if (stream.memory > sim::Time(0)) {
-      const auto kernel = std::get<models::ElementwiseSpec>(machine_.company(Beside::memory, stream.memory));
-      write(place, "kernels", fmt::format("kernel: {{read: {0}, write: {0}}}", sim::to_string(kernel.read)));
+      write_kernels(place);
     }
     stream.idle = stream.matrix = stream.memory = stream.longest = sim::Time(0);
+  }
+
+  // A kernel goes through its arrays once, and these fit a GPU: what takes longer is several of them.
+  void write_kernels(std::size_t place) {
+    const auto whole = std::get<models::ElementwiseSpec>(machine_.company(Beside::memory, streams_[place].memory));
+    const double count =
+        std::ceil(whole.read / std::min(machine_.platform().gpu.memory.hbm_capacity, study::largest_array));
+    const std::string bytes = sim::to_string(sim::Bytes(std::floor(whole.read.value() / count)));
+    for (double i = 0.0; i < count; i += 1.0) {
+      write(place, "kernels", fmt::format("kernel: {{read: {0}, write: {0}}}", bytes));
+    }
   }
 
   // As many as the longest of those traced allows, where collectives might find no room while one runs.
@@ -161,9 +172,11 @@ class Writer {
     auto gemm = std::get<models::GemmShape>(machine_.company(Beside::matrix, length / count));
     models::GemmShape deeper = gemm;
     deeper.k += depth_step;
-    // Depths have steps: some are deeper, so that all of them are as long together.
+    // Depths have steps: some are deeper, so that all of them are as long together. None is where a deeper one takes no
+    // longer.
     const sim::Time lacks = length - count * machine_.alone(gemm);
-    const std::int64_t deep = lacks / (machine_.alone(deeper) - machine_.alone(gemm));
+    const sim::Time step = machine_.alone(deeper) - machine_.alone(gemm);
+    const std::int64_t deep = step > sim::Time(0) ? std::clamp<std::int64_t>(lacks / step, 0, count) : 0;
     for (std::int64_t i = 0; i < count; ++i) {
       write(place, "products", "gemm: " + models::to_string(i < deep ? deeper : gemm));
     }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/config/quantity_text.h"
 #include "study/c3/c3_study.h"
+#include "study/run/work_bounds.h"
 #include "study/work/cu_partition.h"
 
 namespace c3sim::study {
@@ -161,6 +161,10 @@ std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& t
   std::vector<sim::Fault> faults;
   add(faults, "gemm", why_no_gemm(question.gemm, testbed));
   for (const int cus : question.cus) add(faults, "cus", why_no_mask(testbed.platform(), cus));
+  if (!faults.empty()) return faults;
+  for (const int cus : question.cus) {
+    add(faults, "cus", why_too_many_waves(question.gemm, testbed.platform(), first_cus(testbed.platform(), cus)));
+  }
   if (question.before != Before::collective) {
     if (question.collective != CollectiveSpec{}) {
       add(faults, "before", "what came before is no collective: --before collective says that one did");
@@ -205,6 +209,12 @@ std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& tes
   const Scenario& scenario = question.scenario;
   add(faults, "reserve", why_no_reservation(testbed.platform(), scenario.reserved.value_or(0)));
   add(faults, "gemm", why_no_gemm(scenario.gemm, testbed));
+  const sim::Bytes room = testbed.platform().gpu.memory.hbm_capacity;
+  if (faults.empty() && scenario.gemm.compulsory_bytes() + scenario.bytes > room) {
+    add(faults, "bytes",
+        fmt::format("beside the matrices of {} arrays of at most {} fit the memory of a GPU (gpu.memory.hbm.capacity)",
+                    models::to_string(scenario.gemm), sim::to_string(room - scenario.gemm.compulsory_bytes())));
+  }
   if (scenario.channels) {
     add(faults, "channels",
         models::why_no_channels(scenario.collective_by(scenario.kernels, testbed.platform()), *scenario.channels,
@@ -234,14 +244,6 @@ std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& tes
 }
 
 namespace {
-
-void warn_beyond_capacity(std::vector<std::string>& warnings, sim::Bytes arrays, const Testbed& testbed) {
-  const sim::Bytes capacity = testbed.platform().gpu.memory.hbm_capacity;
-  if (arrays <= capacity) return;
-  warnings.push_back(fmt::format("arrays of {} do not fit the HBM of a GPU, {} (gpu.memory.hbm.capacity)",
-                                 sim::quantity_text(arrays.value(), sim::Dimension::bytes),
-                                 sim::quantity_text(capacity.value(), sim::Dimension::bytes)));
-}
 
 Answer<WorkResult> run(Testbed& testbed, std::vector<WorkResult> asked, const Progress& progress) {
   std::size_t done = 0;
@@ -288,7 +290,11 @@ std::vector<sim::Fault> faults_of(const KernelQuestion& question, const Testbed&
     if (!faults.empty()) return faults;
   }
   for (const WorkResult& asked : works_of(question, testbed.platform())) {
-    add(faults, remote ? "peers" : attention ? "heads" : "read", testbed.why_impossible(asked.work));
+    std::string reason = testbed.why_impossible(asked.work);
+    const models::CuMask mask = asked.schedule.front().mask;
+    if (reason.empty()) reason = why_too_many_waves(asked.work, testbed.platform(), mask);
+    add(faults, remote ? "peers" : attention ? "heads" : "read", std::move(reason));
+    if (!faults.empty()) break;  // the number of CUs is hardly ever at fault: once is enough
   }
   return faults;
 }
@@ -311,7 +317,6 @@ Answer<WorkResult> ask(Testbed& testbed, const GemmQuestion& question, const Pro
   for (const WorkResult& result : answer.results) {
     if (alone) answer.means.push_back(result.means);
   }
-  warn_beyond_capacity(answer.warnings, question.gemm.compulsory_bytes(), testbed);
   return answer;
 }
 
@@ -328,14 +333,11 @@ Answer<WorkResult> run_collectives(Testbed& testbed, std::span<const CollectiveS
   std::vector<WorkResult> asked;
   for (const CollectiveSpec& spec : collectives) asked.push_back({.work = spec, .schedule = only(spec)});
   Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
-  sim::Bytes largest;
   for (const CollectiveSpec& spec : collectives) {
     std::string idle = idle_engines(spec);
     const bool is_new = std::ranges::find(answer.warnings, idle) == answer.warnings.end();
     if (!idle.empty() && is_new) answer.warnings.push_back(std::move(idle));
-    largest = std::max(largest, spec.bytes);
   }
-  warn_beyond_capacity(answer.warnings, largest, testbed);
   return answer;
 }
 
@@ -343,14 +345,11 @@ Answer<WorkResult> ask(Testbed& testbed, const CopyQuestion& question, const Pro
   require(question, testbed);
   std::vector<WorkResult> asked;
   models::SdmaCopySpec copy = copy_of(question);
-  sim::Bytes largest;
   for (const sim::Bytes size : question.sizes) {
     copy.bytes = size;
     asked.push_back({.work = copy, .schedule = only(copy)});
-    largest = std::max(largest, copy.all_bytes());
   }
   Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
-  warn_beyond_capacity(answer.warnings, largest, testbed);
   return answer;
 }
 
@@ -371,7 +370,6 @@ Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progres
   for (const C3Result& result : answer.results) answer.means.push_back(means_of(testbed, result));
   answer.warnings = reservation_warnings(testbed, answer.results);
   std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
-  warn_beyond_capacity(answer.warnings, scenario.gemm.compulsory_bytes() + scenario.bytes, testbed);
   if (!answer.results.empty() && !answer.results.front().has_gain_to_be_had()) {
     answer.warnings.push_back(fmt::format(
         "no gain to be had: the ideal speedup is {:.4f}, and below {} a fraction of it says nothing (null in JSON)",

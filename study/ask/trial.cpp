@@ -11,6 +11,7 @@
 #include "sim/loaded_latency.h"
 #include "sim/overloaded.h"
 #include "study/run/power_meter.h"
+#include "study/run/work_bounds.h"
 #include "study/work/cu_partition.h"
 
 namespace c3sim::study {
@@ -103,7 +104,9 @@ Figures of_rest(const models::PlatformSpec& platform) {
   return figures;
 }
 
-// The levels that have no latency of their own in the model have none here: nothing is said of what the L2 holds.
+// A load is no operation, so nothing is run: this tests the formula of the latency under load, of which the network
+// makes use (sim/loaded_latency.h), and the platform's figures. The levels that have no latency of their own in the
+// model have none here: nothing is said of what the L2 holds.
 Figures of_loads(const models::PlatformSpec& platform, const LoadTrial& trial) {
   const models::MemorySpec& memory = platform.gpu.memory;
   if (trial.working_set <= memory.l2_capacity) return {};
@@ -142,22 +145,39 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
 void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
   figures[Figure::flop_rate] = (trial.shape.flops() / time).value();
   figures[Figure::kernel_time] = (time - around_kernel(platform)).value();
+}
+
+bool asks_for_traffic(const std::set<Figure>& asked) {
+  return asked.contains(Figure::l2_hit_bytes) || asked.contains(Figure::l2_miss_bytes) ||
+         asked.contains(Figure::cache_hit_share);
+}
+
+// The run is played once more with its memory metered: what the GEMM asks of the L2s follows from its plan, what passes
+// on from there, and what the Infinity Cache serves of that, is counted. Nothing is said of a GEMM that follows others:
+// counters would tell of all of them.
+void add_traffic(Figures& figures, const Testbed& testbed, const GemmTrial& trial) {
+  models::PlatformSpec platform = testbed.platform();
+  const Schedule schedule = schedule_of_gemm(trial, platform);
+  if (schedule.size() > 1) return;
+  platform.gpu.memory.metered = true;
+  Testbed metered(platform);
+  const models::MovedBytes moved = metered.run(schedule, between_of(trial)).moved.value();
   const models::GpuSpec& gpu = platform.gpu;
-  const int xcds = gpu.memory.xcds;
   const models::GemmPlan plan = models::plan_gemm(gpu, trial.shape);
   const auto slots = [&](int cus) { return gpu.slots(cus, plan.kernel.workgroup); };
   const models::GemmTrafficModel model(plan, gpu.memory, slots(gpu.cus_per_xcd), slots(1));
-  const std::vector<int> residents(static_cast<std::size_t>(xcds), slots(trial.cus.value_or(gpu.cus()) / xcds));
-  const models::GemmTraffic traffic = model.on({.residents = residents, .per_cu = static_cast<double>(slots(1))});
-  const double flops = static_cast<double>(plan.pieces()) * plan.piece_flops();
-  figures[Figure::l2_miss_bytes] = flops * traffic.beyond_l2_bytes();
-  figures[Figure::l2_hit_bytes] = flops * (traffic.l2 - traffic.beyond_l2_bytes());
-  figures[Figure::cache_hit_share] = traffic.beyond_l2.cache_hits;
+  const double asked_of_l2 = static_cast<double>(plan.pieces()) * plan.piece_flops() * model.undisturbed().l2;
+  const double of_hbm = moved.hbm_reads + moved.hbm_writes;
+  const double missed = gpu.memory.has_cache() ? moved.cache : of_hbm;
+  figures[Figure::l2_miss_bytes] = missed;
+  figures[Figure::l2_hit_bytes] = asked_of_l2 - missed;
+  figures[Figure::cache_hit_share] = missed > 0.0 ? 1.0 - of_hbm / missed : 0.0;
 }
 
 // Of the time of the kernel itself, at the clock that it had.
 double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, sim::Hertz clock, sim::Seconds time) {
-  const double peak = platform.gpu.gemm.flops_per_cycle_per_cu * trial.cus.value_or(platform.gpu.cus()) * clock.value();
+  const double rate = platform.gpu.gemm.precision(trial.shape.dtype).value().flops_per_cycle_per_cu;
+  const double peak = rate * trial.cus.value_or(platform.gpu.cus()) * clock.value();
   return (trial.shape.flops() / (time - around_kernel(platform))).value() / peak;
 }
 
@@ -282,6 +302,7 @@ Figures of_gemm(Testbed& testbed, const GemmTrial& trial, const std::set<Figure>
   const sim::Seconds time = sim::to_seconds(timeline.time_of_last());
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
+  if (asks_for_traffic(asked)) add_traffic(figures, testbed, trial);
   if (!metered) return figures;
   add_means(figures, timeline.means.power, timeline.means.clock);
   figures[Figure::efficiency] = efficiency(trial, platform, timeline.means.clock_at_work, time);
@@ -364,23 +385,29 @@ namespace {
 std::string reason_against(const Testbed& testbed, const Trial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
   return std::visit(
-      sim::Overloaded{
-          [&](const GemmTrial& gemm) { return gemm.cus ? why_no_mask(platform, *gemm.cus) : std::string(); },
-          [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
-          [&](const StepTrial& step) { return why_impossible(testbed, step); },
-          [](const StreamTrial& stream) { return why_impossible(stream); },
-          [](const StreamAndCollectiveTrial& both) { return why_impossible(both.stream); },
-          [](const StreamAndCopiesTrial& copies) { return why_impossible(copies); },
-          [&](const C3Trial& c3) {
-            std::string reason = testbed.why_impossible(c3.scenario.gemm);
-            if (reason.empty()) reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
-            return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
-          },
-          [&](const DependentTrial& dependent) {
-            const std::string reason = testbed.why_impossible(dependent.shape);
-            return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
-          },
-          [](const auto&) { return std::string(); }},
+      sim::Overloaded{[&](const GemmTrial& gemm) {
+                        if (!gemm.cus) return std::string();
+                        std::string reason = why_no_mask(platform, *gemm.cus);
+                        if (reason.empty()) reason = testbed.why_impossible(gemm.shape);
+                        return reason.empty() ? why_too_many_waves(gemm.shape, platform, first_cus(platform, *gemm.cus))
+                                              : reason;
+                      },
+                      [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
+                      [&](const StepTrial& step) { return why_impossible(testbed, step); },
+                      [](const StreamTrial& stream) { return why_impossible(stream); },
+                      [](const StreamAndCollectiveTrial& both) { return why_impossible(both.stream); },
+                      [](const StreamAndCopiesTrial& copies) { return why_impossible(copies); },
+                      [&](const C3Trial& c3) {
+                        std::string reason = testbed.why_impossible(c3.scenario.gemm);
+                        if (reason.empty())
+                          reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
+                        return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
+                      },
+                      [&](const DependentTrial& dependent) {
+                        const std::string reason = testbed.why_impossible(dependent.shape);
+                        return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
+                      },
+                      [](const auto&) { return std::string(); }},
       trial);
 }
 

@@ -14,6 +14,7 @@
 #include "study/ask/words.h"
 #include "study/c3/finer_grain.h"
 #include "study/experiment/operation_reader.h"
+#include "study/run/work_bounds.h"
 #include "study/work/config_folders.h"
 #include "study/work/dependent.h"
 
@@ -298,11 +299,12 @@ class ExperimentReader {
     node.gpus = gpus_of(operation, platform_);
     // What follows from a value that is wrong is no fault of its own.
     if (!section.is_sound(kind_of(work).key)) return;
-    if (std::string reason = testbed_.why_impossible(work); !reason.empty()) {
-      return section.fault(kind_of(work).key, std::move(reason));
-    }
+    std::string reason = testbed_.why_impossible(work);
+    if (reason.empty()) reason = why_too_many_waves(work, platform_, operation.mask);
+    if (!reason.empty()) return section.fault(kind_of(work).key, std::move(reason));
     node.piece = read_pieces(section);
-    if (std::string reason = why_uncut(work, node.piece); !reason.empty()) return section.fault("pieces", reason);
+    reason = why_uncut(work, node.piece);
+    if (!reason.empty()) return section.fault("pieces", reason);
     node.whole = experiment_.wholes.size();
     experiment_.wholes.push_back(wholes_of(node, testbed_));
     for (std::int64_t i = 0; i < node.piece.count; ++i) {

@@ -8,6 +8,7 @@
 #include "models/collectives/algorithm.h"
 #include "models/kernels/gemm.h"
 #include "sim/overloaded.h"
+#include "study/run/work_bounds.h"
 
 namespace c3sim::study {
 
@@ -26,28 +27,14 @@ models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
   return platform;
 }
 
-std::string why_no_product(const models::GemmShape& shape, const models::GpuSpec& gpu) {
-  if (shape.compulsory_bytes() > largest_array) {
-    return fmt::format("{} does not fit any GPU: matrices of at most {} together are accepted",
-                       models::to_string(shape), sim::to_string(largest_array));
+std::string why_no_format(const models::GemmShape& shape, const models::GpuSpec& gpu) {
+  if (gpu.gemm.precision(shape.dtype)) return {};
+  std::string known;
+  for (const models::Dtype dtype : models::all_dtypes) {
+    if (gpu.gemm.precision(dtype)) known.append(known.empty() ? "" : ", ").append(models::to_string(dtype));
   }
-  if (!gpu.gemm.precision(shape.dtype)) {
-    std::string known;
-    for (const models::Dtype dtype : models::all_dtypes) {
-      if (gpu.gemm.precision(dtype)) known.append(known.empty() ? "" : ", ").append(models::to_string(dtype));
-    }
-    return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions): {} are accepted",
-                       models::to_string(shape.dtype), known);
-  }
-  // Each wave is simulated: seconds for a million.
-  constexpr std::int64_t most_waves = 1 << 21;
-  const models::GemmPlan plan = models::plan_gemm(gpu, shape);
-  const std::int64_t waves = plan.pieces() / std::max(1, gpu.slots(gpu.cus(), plan.kernel.workgroup));
-  if (waves <= most_waves) return {};
-  return fmt::format(
-      "{} is {} waves of workgroups on the {} CUs of this GPU, {} are simulated: a smaller product, or "
-      "more CUs, are accepted",
-      models::to_string(shape), waves, gpu.cus(), most_waves);
+  return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions): {} are accepted",
+                     models::to_string(shape.dtype), known);
 }
 
 }  // namespace
@@ -216,19 +203,26 @@ bool Testbed::is_memory_bound(const models::GemmShape& shape) {
 std::string Testbed::why_impossible(const Work& work) const {
   const models::GpuSpec& gpu = platform_.gpu;
   const int gpus = idle_node_.gpus();
-  return std::visit(
-      sim::Overloaded{[&](const models::GemmShape& shape) { return why_no_product(shape, gpu); },
-                      [&](const models::CollectiveSpec& spec) { return models::why_impossible(spec, idle_node_); },
-                      [&](const models::FusedSpec& spec) {
-                        const std::string of_gemm = why_no_product(spec.gemm, gpu);
-                        return of_gemm.empty() ? models::why_impossible(spec, platform_) : of_gemm;
-                      },
-                      [&](const models::SdmaCopySpec& copy) { return models::why_impossible(copy, gpu.sdma, gpus); },
-                      [&](const models::SdmaPacketList& list) { return models::why_impossible(list, gpu.sdma, gpus); },
-                      [&](const models::RemoteKernelSpec& spec) { return models::why_impossible(spec, gpus, gpu); },
-                      [](const DelaySpec&) { return std::string(); }, [](const HostWorkSpec&) { return std::string(); },
-                      [&](const auto& kernel) { return models::why_impossible(kernel, gpu); }},
-      work);
+  const auto why_no_kind = [&](const auto& kind) {
+    return std::visit(
+        sim::Overloaded{
+            [&](const models::GemmShape& shape) { return why_no_format(shape, gpu); },
+            [&](const models::CollectiveSpec& spec) { return models::why_impossible(spec, idle_node_); },
+            [&](const models::FusedSpec& spec) {
+              const std::string of_gemm = why_no_format(spec.gemm, gpu);
+              return of_gemm.empty() ? models::why_impossible(spec, platform_) : of_gemm;
+            },
+            [&](const models::SdmaCopySpec& copy) { return models::why_impossible(copy, gpu.sdma, gpus); },
+            [&](const models::SdmaPacketList& list) { return models::why_impossible(list, gpu.sdma, gpus); },
+            [&](const models::RemoteKernelSpec& spec) { return models::why_impossible(spec, gpus, gpu); },
+            [](const DelaySpec&) { return std::string(); }, [](const HostWorkSpec&) { return std::string(); },
+            [&](const auto& kernel) { return models::why_impossible(kernel, gpu); }},
+        kind);
+  };
+  // Counts of work that fits no memory may not fit an integer either.
+  if (std::string reason = why_no_room(work, platform_); !reason.empty()) return reason;
+  std::string reason = why_no_kind(work);
+  return reason.empty() ? why_too_many_waves(work, platform_) : reason;
 }
 
 }  // namespace c3sim::study

@@ -40,6 +40,7 @@ inline MemorySpec round_memory() {
   spec.port_rate = 1000.0_GBps;
   spec.cache_capacity = 64_MiB;
   spec.cache_rate = 3000.0_GBps;
+  spec.hbm_capacity = sim::Bytes(1e12);
   spec.hbm_rate = 1000.0_GBps;
   spec.hbm_read_efficiency = 0.8;
   spec.hbm_write_efficiency = 0.5;

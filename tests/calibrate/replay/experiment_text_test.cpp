@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "sim/config/config_error.h"
 #include "study/run/platform_file.h"
 #include "study/run/queue_time.h"
@@ -62,6 +64,39 @@ TEST_F(ExperimentText, HasNoSecondTimeWhatComputationBesideItCosts) {
   const std::string text = written(trace);
   EXPECT_THAT(text, HasSubstr("stream: s4, delay: 110.000us}"));
   EXPECT_THAT(text, Not(HasSubstr("kernel: {read")));
+}
+
+// The division by how much longer a deeper product takes must not be one by zero: here all take as long, and a deeper
+// one even less.
+TEST(ExperimentTextWhereDepthCostsNothing, WritesProductsOfOneDepth) {
+  const study::Testbed::Factor all_alike = [](const study::Work& work, const study::Company&) {
+    return std::holds_alternative<models::GemmShape>(work) ? 1e-30 : 1.0;
+  };
+  const study::Testbed::Factor less_with_depth = [](const study::Work& work, const study::Company&) {
+    const auto* const gemm = std::get_if<models::GemmShape>(&work);
+    return gemm == nullptr ? 1.0 : std::pow(64.0 / static_cast<double>(gemm->k), 2.0);
+  };
+  for (const study::Testbed::Factor& factor : {all_alike, less_with_depth}) {
+    study::Testbed testbed(
+        study::read_platform(study::find_platform("mi300x", "test", folders), std::vector<std::string>{}, folders).spec,
+        factor);
+    Contention contention(testbed, {});
+    Trace trace;
+    trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 10, 1000, 1);
+    trace.call("hipLaunchKernel", 2, 1, 2).all_gather(4, 1013, 500, 2, 1 << 24);
+    const Profile profile = trace.read();
+    const auto run = take_apart(profile, dependencies_of(profile), contention);
+    EXPECT_THAT(experiment_text(profile, run, contention, models::Backend::sdma), HasSubstr("gemm: 8192x8192x"));
+  }
+}
+
+// 192 GiB are read in 48 ms at 4.3 TB/s: half a second is more than ten times as much.
+TEST_F(ExperimentText, WritesKernelsThatFitTheMemoryOfAGpu) {
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("copy", 0, 10, 500'000, 1);
+  trace.call("hipLaunchKernel", 2, 1, 2).all_gather(4, 500'013, 500, 2, 1 << 24);
+  const std::string text = written(trace);
+  EXPECT_THAT(text, HasSubstr("- {name: kernels_2, stream: s0, kernel: {read: "));
 }
 
 TEST_F(ExperimentText, RefusesATraceOfSeveralGpus) {

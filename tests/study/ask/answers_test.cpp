@@ -146,16 +146,6 @@ TEST_F(AnswersTest, WhereIdealGainsNothingThereIsNoFractionOfIt) {
   EXPECT_THAT(answer_c3(testbed_, scenario, std::array{Strategy::c3_rp}).warnings, testing::IsEmpty());
 }
 
-// 192 GiB are 206.158 GB: 400000^2 elements of two bytes, three times, are 960 GB.
-TEST_F(AnswersTest, ArraysBeyondTheMemoryOfAGpuAreWarnedOf) {
-  const sim::Bytes tebibyte(1099511627776.0);
-  EXPECT_THAT(answer_collectives(testbed_, std::array{all_gather(tebibyte)}).warnings,
-              ElementsAre("arrays of 1.09951 TB do not fit the HBM of a GPU, 206.158 GB (gpu.memory.hbm.capacity)"));
-  EXPECT_THAT(tables_of(testbed_, CopyQuestion{{0, 1, {}, {}}, {tebibyte, 1_MiB}}).warnings,
-              ElementsAre(HasSubstr("arrays of 1.09951 TB")));
-  EXPECT_THAT(answer_collectives(testbed_, std::array{all_gather(1_MiB)}).warnings, testing::IsEmpty());
-}
-
 TEST_F(AnswersTest, ExplanationsAccountForTheTimeThatWorkIsActive) {
   const Results results = answer_c3(testbed_, scenario, std::array{Strategy::conccl});
   const ResultTable table = explain(testbed_, results.runs);

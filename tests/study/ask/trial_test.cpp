@@ -74,6 +74,16 @@ TEST(GemmTrials, RunAtTheirEfficiencyOfTheMatrixPeak) {
   EXPECT_NEAR(gemm.at(Figure::clock), 1e9 * (kernel + 12.0 * us) / (kernel + 6.0 * us), 1e3);
 }
 
+// A rate of its own: twice the operations a cycle at the same share of them.
+TEST(GemmTrials, HaveTheEfficiencyOfTheirFormat) {
+  models::PlatformSpec platform = without_dispatch();
+  models::PrecisionSpec fp8{2.0 * platform.gpu.gemm.flops_per_cycle_per_cu};
+  platform.gpu.gemm.others[static_cast<std::size_t>(models::Dtype::fp8)] = fp8;
+  models::GemmShape shape = square;
+  shape.dtype = models::Dtype::fp8;
+  EXPECT_NEAR(figure(platform, GemmTrial{.shape = shape}, Figure::efficiency), 0.5, 1e-6);
+}
+
 TEST(GemmTrials, OnHalfTheCusTakeTwiceAsLongAtTheSameEfficiency) {
   const Figures all = all_of(without_dispatch(), GemmTrial{.shape = square});
   const Figures half = all_of(without_dispatch(), GemmTrial{.shape = square, .cus = 4});

@@ -1,0 +1,261 @@
+// Every value that a platform file may have for a parameter, alone and beside one of another parameter, gives each
+// question an answer or a fault. What is accepted is what the readers say of a value that is not.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "study/run/parallel.h"
+#include "study/sweep/machine_cache.h"
+#include "study/sweep/point_question.h"
+#include "tests/config_folders.h"
+
+namespace c3sim::study {
+namespace {
+
+using Words = std::vector<Assignment>;
+
+// A kernel of which two copies take parts as they are stored, two that are fused with collectives, and work behind
+// them.
+constexpr std::string_view triggers = R"(name: triggers
+operations:
+  - {name: product, stream: compute, gemm: 1024x1024x512}
+  - {name: exchange, stream: fused, fused: {gemm: 1024x2048x512, kind: all_to_all, pieces: 2, trigger: tracker}}
+  - {name: first, stream: copies, stored: {of: product, from: 0KiB, to: 512KiB, trigger: flag}, copy: {from: 0, to: 1, bytes: 512KiB}}
+  - {name: last, stream: others, stored: {of: product, from: 512KiB, to: 1MiB, trigger: doorbell}, copy: {from: 1, to: 0, bytes: 512KiB}}
+  - {name: gather, stream: others, fused: {gemm: 1024x2048x512, kind: all_gather, path: ring, pieces: 2, trigger: flag}}
+  - {name: load, stream: others, remote: {gpu: 0, peers: [1], bytes: 1MiB, cus: 8, access: load}}
+)";
+
+struct Asked {
+  Ask ask;
+  Words words;
+
+  PointQuestion question() const {
+    if (ask != Ask::run) return PointQuestion(ask);
+    return PointQuestion(ask, sim::Config::from_text(triggers, "triggers.yaml"));
+  }
+};
+
+const std::vector<Asked>& questions() {
+  static const std::vector<Asked> all{
+      {Ask::gemm, {{"gemm", "1000x1000x1000"}}},
+      {Ask::gemm, {{"gemm", "1000x1000x1000"}, {"dtype", "fp8"}}},
+      {Ask::gemm, {{"gemm", "8192x4096x2048"}}},
+      {Ask::collective, {{"collective", "all_gather"}, {"bytes", "8KiB"}}},
+      {Ask::collective, {{"collective", "all_reduce"}, {"bytes", "4MiB"}}},
+      {Ask::collective, {{"collective", "all_to_all"}, {"bytes", "4MiB"}}},
+      {Ask::collective, {{"collective", "reduce_scatter"}, {"bytes", "1MiB"}}},
+      {Ask::collective, {{"collective", "broadcast"}, {"bytes", "1MiB"}}},
+      {Ask::collective, {{"collective", "all_reduce"}, {"bytes", "64KiB"}, {"backend", "one_shot"}}},
+      {Ask::collective, {{"collective", "all_reduce"}, {"bytes", "1MiB"}, {"backend", "two_shot"}}},
+      {Ask::collective, {{"collective", "all_gather"}, {"bytes", "4MiB"}, {"backend", "sdma"}}},
+      {Ask::collective, {{"collective", "all_gather"}, {"bytes", "64KiB"}, {"backend", "sdma"}, {"variant", "bcst"}}},
+      {Ask::collective, {{"collective", "all_to_all"}, {"bytes", "64KiB"}, {"backend", "sdma"}, {"variant", "swap"}}},
+      {Ask::collective,
+       {{"collective", "all_to_all"},
+        {"bytes", "64KiB"},
+        {"backend", "sdma"},
+        {"variant", "b2b"},
+        {"prelaunch", "yes"}}},
+      {Ask::collective, {{"collective", "all_reduce"}, {"bytes", "1MiB"}, {"backend", "sdma"}}},
+      {Ask::copy, {{"from", "gpu0"}, {"to", "gpu1"}, {"bytes", "64MiB"}}},
+      {Ask::copy, {{"from", "host"}, {"to", "gpu1"}, {"bytes", "4MiB"}}},
+      {Ask::copy, {{"from", "host"}, {"to", "gpu0"}, {"bytes", "32KiB"}, {"copies", "64"}, {"submit", "each"}}},
+      {Ask::copy, {{"from", "gpu0"}, {"to", "host"}, {"bytes", "32KiB"}, {"copies", "64"}, {"submit", "batch"}}},
+      {Ask::copy, {{"from", "gpu0"}, {"to", "gpu1"}, {"bytes", "32KiB"}, {"copies", "64"}, {"submit", "graph"}}},
+      {Ask::copy, {{"from", "host"}, {"to", "gpu0"}, {"bytes", "32KiB"}, {"copies", "64"}, {"submit", "kernel"}}},
+      {Ask::c3,
+       {{"gemm", "2048x2048x1024"}, {"collective", "all_gather"}, {"bytes", "16MiB"}, {"strategy", "c3_base"}}},
+      {Ask::c3, {{"gemm", "2048x2048x1024"}, {"collective", "all_gather"}, {"bytes", "16MiB"}, {"strategy", "c3_rp"}}},
+      {Ask::c3,
+       {{"gemm", "2048x2048x1024"}, {"collective", "all_to_all"}, {"bytes", "16MiB"}, {"strategy", "conccl_rp"}}},
+      {Ask::kernel, {{"read", "16MiB"}, {"write", "16MiB"}}},
+      {Ask::kernel, {{"operator", "rmsnorm"}, {"elements", "256x4096"}}},
+      {Ask::kernel, {{"operator", "attention"}, {"heads", "8"}, {"tokens", "512"}}},
+      {Ask::kernel, {{"operator", "attention"}, {"heads", "8"}, {"kv_heads", "1"}, {"context", "4096"}}},
+      {Ask::kernel, {{"gpu", "gpu0"}, {"peers", "gpu1"}, {"bytes", "1MiB"}}},
+      {Ask::step,
+       {{"model", "llama3-8b"}, {"layers", "1"}, {"phase", "decode"}, {"batch", "4"}, {"context", "512"}, {"tp", "2"}}},
+      {Ask::step,
+       {{"model", "mixtral-8x7b"},
+        {"layers", "1"},
+        {"phase", "prefill"},
+        {"tokens", "128"},
+        {"tp", "2"},
+        {"graph", "yes"}}},
+      {Ask::step,
+       {{"model", "llama3-8b"},
+        {"layers", "1"},
+        {"phase", "train"},
+        {"tokens", "128"},
+        {"dp", "2"},
+        {"shard", "full"}}},
+      {Ask::run, {}},
+  };
+  return all;
+}
+
+// A platform, and what its readers accept.
+class Machines {
+ public:
+  explicit Machines(const std::string& name)
+      : platforms_(read_platform(C3SIM_SOURCE_DIR "/configs/platforms/" + name + ".yaml", {}, folders)) {
+    for (const sim::Parameter& parameter : platforms_.base().parameters) {
+      const bool tells_of_the_fit = parameter.path.starts_with("fitted_to") ||
+                                    parameter.path.starts_with("correlations") ||
+                                    parameter.path.starts_with("concurrent_spread");
+      if (!tells_of_the_fit) parameters_.push_back(parameter);
+    }
+  }
+
+  const std::vector<sim::Parameter>& parameters() const { return parameters_; }
+
+  // Of a number the lowest and the highest value that is accepted, of a choice all; none of a name or a list.
+  const std::vector<std::string>& extremes(const sim::Parameter& parameter) const {
+    const auto [known, is_new] = extremes_.try_emplace(parameter.path);
+    if (!is_new) return known->second;
+    for (const std::string& absurd : absurd_values(parameter)) {
+      known->second = told_of(parameter, absurd);
+      if (!known->second.empty()) break;
+    }
+    return known->second;
+  }
+
+  // What is wrong with what becomes of a question on a machine: nothing where there is an answer or a fault.
+  std::string wrong(const Words& machine, const Asked& asked) const {
+    constexpr int most = 512;  // times 4096 events
+    try {
+      int looks = 0;
+      const sim::Interruption bound([&looks] {
+        if (++looks > most) throw std::runtime_error("it does not end");
+      });
+      Testbed testbed(platforms_.with(machine));
+      const PointQuestion question = asked.question();
+      const PointQuestion::Quantities told = question.quantities_of(question.answer(testbed, asked.words));
+      for (std::size_t i = 0; i < told.columns.size(); ++i) {
+        const auto* const number = std::get_if<double>(&told.cells[i]);
+        const bool may_be_none = told.columns[i].key == "fraction_of_ideal";
+        if (number == nullptr || may_be_none || (std::isfinite(*number) && *number > -1e-6)) continue;
+        return fmt::format("{} is {}", told.columns[i].key, *number);
+      }
+    } catch (const sim::ConfigError&) {
+      return {};
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+ private:
+  static std::vector<std::string> absurd_values(const sim::Parameter& parameter) {
+    static const std::map<std::string, std::string> by_unit{{"s", "90000 s"}, {"B", "9e15 B"}};
+    if (const auto one = by_unit.find(parameter.unit); one != by_unit.end()) return {one->second};
+    if (!parameter.unit.empty()) return {"1e40 " + parameter.unit};
+    return {"1000000000000000", "1e15"};
+  }
+
+  std::vector<std::string> told_of(const sim::Parameter& parameter, const std::string& absurd) const {
+    try {
+      platforms_.with(Words{{parameter.path, absurd}});
+    } catch (const sim::ConfigError& error) {
+      for (const sim::Fault& fault : error.faults()) {
+        if (fault.path == parameter.path) return values_in(fault.what);
+      }
+    }
+    return {};
+  }
+
+  static std::vector<std::string> values_in(const std::string& what) {
+    const auto behind = [&what](std::string_view words) {
+      const std::size_t at = what.find(words);
+      return at == std::string::npos ? std::string() : what.substr(at + words.size());
+    };
+    if (const std::string range = behind("must lie between "); !range.empty()) {
+      const std::size_t middle = range.find(" and ");
+      return {range.substr(0, middle), range.substr(middle + 5)};
+    }
+    std::string names = behind("is not one of ");
+    if (names.empty()) names = behind("known are: ");
+    std::vector<std::string> values;
+    while (!names.empty()) {
+      const std::size_t end = std::min(names.find(", "), names.size());
+      values.push_back(names.substr(0, end));
+      names.erase(0, end + 2);
+    }
+    return values;
+  }
+
+  Platforms platforms_;
+  std::vector<sim::Parameter> parameters_;
+  mutable std::map<std::string, std::vector<std::string>> extremes_;
+};
+
+const Machines& mi300x_machines() {
+  static const Machines machines("mi300x");
+  return machines;
+}
+
+// One of its extremes, or up to a thousand times what it is.
+std::string any_value(const sim::Parameter& parameter, const std::vector<std::string>& extremes) {
+  const bool is_extreme = *rc::gen::inRange(0, 2) == 0;
+  char* unit = nullptr;
+  const double number = std::strtod(parameter.value.c_str(), &unit);
+  if (is_extreme || unit == parameter.value.c_str()) return *rc::gen::elementOf(extremes);
+  const double scaled = number * std::pow(10.0, *rc::gen::inRange(-30, 31) / 10.0);
+  const bool is_whole = parameter.unit == "B" || parameter.value.find('.') == std::string::npos;
+  return is_whole ? fmt::format("{:.0f}{}", scaled, unit) : fmt::format("{:.6g}{}", scaled, unit);
+}
+
+RC_GTEST_PROP(LegalParameters, AloneAndInPairsGiveAnAnswerOrAFault, ()) {
+  const Machines& machines = mi300x_machines();
+  for (int machine = 0; machine < 3; ++machine) {
+    Words words;
+    for (int count = *rc::gen::inRange(1, 3); count > 0; --count) {
+      const sim::Parameter parameter = *rc::gen::elementOf(machines.parameters());
+      const std::vector<std::string>& extremes = machines.extremes(parameter);
+      const bool is_new = std::ranges::find(words, parameter.path, &Assignment::name) == words.end();
+      if (!extremes.empty() && is_new) words.push_back({parameter.path, any_value(parameter, extremes)});
+    }
+    const auto asked = *rc::gen::inRange<std::size_t>(0, questions().size());
+    std::string machine_words;
+    for (const auto& [name, value] : words) machine_words += " --set " + name + "=" + value;
+    RC_LOG() << to_string(questions()[asked].ask) << " " << asked << machine_words;
+    RC_ASSERT(machines.wrong(words, questions()[asked]) == "");
+  }
+}
+
+// Without anything assigned there is an answer, or no value would be tried out.
+TEST(LegalParameters, AreTriedOnQuestionsThatHaveAnswers) {
+  const Platform platform = read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}, folders);
+  for (const Asked& asked : questions()) {
+    Testbed testbed(platform.spec);
+    EXPECT_NO_THROW(asked.question().answer(testbed, asked.words)) << to_string(asked.ask);
+  }
+}
+
+class FullLegalParameters : public testing::TestWithParam<const char*> {};
+
+TEST_P(FullLegalParameters, AtBothEndsGiveEachQuestionAnAnswerOrAFault) {
+  const Machines machines(GetParam());
+  std::size_t tried = 0;
+  for (const sim::Parameter& parameter : machines.parameters()) {
+    for (const std::string& value : machines.extremes(parameter)) {
+      ++tried;
+      for (std::size_t asked = 0; asked < questions().size(); ++asked) {
+        EXPECT_EQ(machines.wrong({{parameter.path, value}}, questions()[asked]), "")
+            << parameter.path << "=" << value << ", question " << asked << ", " << to_string(questions()[asked].ask);
+      }
+    }
+  }
+  EXPECT_GT(tried, machines.parameters().size()) << "most parameters are numbers, which have two ends";
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, FullLegalParameters, testing::Values("mi300x", "h200", "mi355x"));
+
+}  // namespace
+}  // namespace c3sim::study
