@@ -61,7 +61,7 @@ class BenchReader {
 
  private:
   void read_line(const LogCell& line) {
-    static const LogPattern device(R"(^Device ID 0 : (.*?)(?: gfx|$))");
+    static const LogPattern device(R"(^Device ID 0 : (.*?)(?::|$))");
     static const LogPattern row("^[NTC],[NTC],");
     const LogCell columns = without_device(line);
     if (const LogCells named = device.groups(line); !named.empty()) {

@@ -138,6 +138,12 @@ class Handler final : public Json::json_sax_t {
 
 }  // namespace
 
+bool is_json(std::string_view text) {
+  text = sim::without_byte_order_mark(text);
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
+}
+
 const JsonValue* JsonRecord::find(std::string_view key) const {
   const auto found = std::ranges::find(values, key, &JsonValue::key);
   return found == values.end() ? nullptr : &*found;

@@ -15,6 +15,9 @@
 
 namespace c3sim::calibrate {
 
+// Whether the first byte that is no blank begins an object or a list.
+bool is_json(std::string_view text);
+
 struct JsonValue {
   std::string key;   // of plain names: "outofplace.time"; of the elements of an array, that of the array
   std::string text;  // of a number as it is written, of a string without quotes; never of null

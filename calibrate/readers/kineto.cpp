@@ -60,6 +60,7 @@ class Gatherer {
       if (const std::optional<Span> span = span_of(event))
         profile_.steps.push_back({event.name, span->begin, span->end});
     }
+    if (category == "gpu_user_annotation" && event.name.starts_with("ProfilerStep")) take_mark(event);
   }
 
   Profile finish(const KinetoHead& head) && {
@@ -76,7 +77,12 @@ class Gatherer {
       if (profile_.work[i].collective && is_count) profile_.work[i].collective->channels = static_cast<int>(*grids_[i]);
     }
     for (const ProfiledWork& work : profile_.work) {
-      if (work.kind == WorkKind::collective && !work.collective)
+      if (work.kind != WorkKind::collective) continue;
+      const std::string_view named = kinds_.of("kernel", work.name).communicates;
+      CommunicationClass& one = profile_.communication[named.empty() ? "as told" : std::string(named)];
+      ++one.kernels;
+      one.time += work.length();
+      if (!work.collective)
         misunderstand("a collective that is not simulated: " + work.why_unknown, work.line, work.length());
     }
     std::ranges::stable_sort(profile_.work, {}, &ProfiledWork::begin);
@@ -118,6 +124,13 @@ class Gatherer {
     return Span{from, from + microseconds(duration->whole) + sim::Time(duration->fraction)};
   }
 
+  // Of the process that stands for a GPU, where it does not say the device itself.
+  void take_mark(const KinetoEvent& event) {
+    const std::optional<Span> span = span_of(event);
+    const std::optional<std::int64_t> device = integer_of(event.device.empty() ? event.process : event.device);
+    if (span && device) profile_.marked_steps.push_back({event.name, *device, span->begin, span->end});
+  }
+
   void take_operator(const KinetoEvent& event) {
     const std::optional<std::int64_t> external = integer_of(event.external);
     if (!external || *external == 0) return;
@@ -139,7 +152,8 @@ class Gatherer {
     ProfiledWork& work = profile_.work.emplace_back();
     work.name = event.name;
     work.line = event.line;
-    work.kind = kinds_.of(event.category, work.name);
+    work.kind = kinds_.of(event.category, work.name).kind;
+    if (const study::Trial* const label = label_of(work.name)) work.kind = kind_of_labelled(*label, work.kind);
     work.stream = stream_of(*device, *stream);
     work.begin = span->begin;
     work.end = span->end;
@@ -191,6 +205,20 @@ class Gatherer {
     return known->second;
   }
 
+  // A list of labels, where it knows the name; each name is looked for once.
+  const study::Trial* label_of(const std::string& name) {
+    const auto known = labelled_.find(name);
+    if (known != labelled_.end()) return known->second;
+    return labelled_.emplace(name, labels_.trial_of(profile_.file, name)).first->second;
+  }
+
+  // Who labels a kernel knows better than its name what it does.
+  static WorkKind kind_of_labelled(const study::Trial& label, WorkKind named) {
+    if (std::holds_alternative<study::CollectiveTrial>(label)) return WorkKind::collective;
+    if (std::holds_alternative<study::GemmTrial>(label)) return WorkKind::matrix;
+    return named == WorkKind::collective ? WorkKind::memory : named;
+  }
+
   // What the operator says that launched it, or else a list of labels.
   void name_work(ProfiledWork& work, std::array<std::int64_t, 2> externals) {
     const bool communicates = work.kind == WorkKind::collective;
@@ -204,7 +232,7 @@ class Gatherer {
         return;
       }
     }
-    const study::Trial* const label = labels_.trial_of(profile_.file, work.name);
+    const study::Trial* const label = label_of(work.name);
     if (communicates) {
       const auto* const labelled = label == nullptr ? nullptr : std::get_if<study::CollectiveTrial>(label);
       if (labelled == nullptr) {
@@ -233,6 +261,7 @@ class Gatherer {
       const bool is_known = work.correlation != 0 && call != by_correlation_.end();
       if (!is_known)
         misunderstand("work on a GPU whose launch is not in the trace: it keeps its time", work.line, work.length());
+      if (is_known) work.asked = call->second.begin;
       if (is_known && work.begin < call->second.begin) {
         misunderstand("work on a GPU that begins before it was launched: its launch is left out", work.line,
                       work.length());
@@ -290,6 +319,7 @@ class Gatherer {
   }
 
   const Labels& labels_;
+  std::unordered_map<std::string, const study::Trial*> labelled_;  // by name; null: not
   Profile profile_;
   std::optional<std::int64_t> zero_;  // us
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> streams_;

@@ -13,7 +13,7 @@ namespace c3sim::calibrate {
 // Texts, empty where the event has none of that name.
 struct KinetoEvent {
   int line = 1;  // on which it begins
-  std::string phase, category, name, begin, duration;
+  std::string phase, category, name, begin, duration, process;
   std::string device, stream, correlation, external, wait_stream, recorded_by;
   std::string collective, in_elements, out_elements, group, type;
   std::string grid;           // the first of its numbers

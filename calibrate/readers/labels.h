@@ -10,7 +10,8 @@
 namespace c3sim::calibrate {
 
 // A list has columns file, name, trial and fields; the first line that names the file and the runs tells which trial
-// they are (calibrate/readers/trial_fields.h). A name may end in *.
+// they are (calibrate/readers/trial_fields.h), whatever their name says by itself: it holds for what is read and for
+// what is replayed. A name may begin and end in *, which stand for anything.
 //
 //   file,name,trial,fields
 //   kernel_trace.csv,Cijk_Ailk_Bjlk_BBS*,gemm,gemm=8192x8192x8192

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <tuple>
 #include <utility>
@@ -25,6 +26,12 @@ bool LogReading::next() {
 
 void LogReading::fault(const LogCell& at, std::string_view path, std::string what) {
   reading_.faults.push_back({fmt::format("{}:{}:{}", name_, at.line, at.column), std::string(path), std::move(what)});
+}
+
+void LogReading::remark(std::string_view path, std::string what) {
+  sim::Fault remark{name_, std::string(path), std::move(what)};
+  if (std::ranges::find(reading_.remarks, remark) == reading_.remarks.end())
+    reading_.remarks.push_back(std::move(remark));
 }
 
 void LogReading::leave_out(int line, std::string why, std::string what, double seconds) {

@@ -34,6 +34,9 @@ class LogReading {
            std::vector<std::string> assignments = {});
   void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
   void set_gpu(std::string_view name);  // the first that is not empty counts
+  const std::string& gpu() const { return reading_.gpu; }
+  // What to beware of in the whole file, each once.
+  void remark(std::string_view path, std::string what);
 
   // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
   // people read it (study/ask/figure.h).

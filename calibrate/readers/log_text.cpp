@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace c3sim::calibrate {
@@ -51,6 +52,8 @@ bool LogLines::next() {
 }
 
 LogPattern::LogPattern(const char* expression) : expression_(std::make_shared<const RE2>(expression, RE2::Latin1)) {}
+
+bool LogPattern::is_valid() const { return expression_->ok(); }
 
 bool LogPattern::is_in(std::string_view text) const { return RE2::PartialMatch(text, *expression_); }
 
@@ -107,14 +110,55 @@ LogCells fields_of(const LogCell& line, std::string_view separator) {
   return fields;
 }
 
-LogCell without_rank(const LogCell& line) {
-  static const LogPattern job(R"(^[ \t\r\v\f]*\[[0-9,]*\]<std(?:out|err)>:)");
-  const std::size_t begin = std::min(line.text.find_first_not_of(blanks), line.text.size());
-  const std::string_view text = line.text.substr(begin);
-  const std::size_t rank = digits_of(text);
-  if (rank > 0 && text.substr(rank).starts_with(": ")) return line.from(begin + rank + 2);
-  const LogCells found = text.starts_with('[') ? job.groups(line) : LogCells();
-  return found.empty() ? line : line.from(found.front().text.size());
+namespace {
+
+// The end of the tag before which nothing but blanks stands; 0 where there is none.
+std::size_t end_of(const LogPattern& tag, std::string_view line) {
+  const std::size_t begin = line.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return 0;
+  const LogCells found = tag.groups({line.substr(begin)});
+  return found.empty() ? 0 : begin + found.front().text.size();
+}
+
+// Whether more than half of the first lines that are not blank begin with it.
+bool is_in_front(const LogPattern& tag, std::string_view text) {
+  constexpr std::size_t looked_at = 400;
+  std::size_t lines = 0;
+  std::size_t tagged = 0;
+  for (LogLines each(text); lines < looked_at && each.next();) {
+    const std::string_view line = each.line().text.substr(0, longest_log_line);
+    if (line.find_first_not_of(blanks) == std::string_view::npos) continue;
+    ++lines;
+    tagged += end_of(tag, line) > 0 ? 1 : 0;
+  }
+  return lines > 1 && 2 * tagged > lines;
+}
+
+}  // namespace
+
+std::string without_tags(std::string text) {
+  static const std::array tags{
+      LogPattern(R"(^\[[^\]\s]*\d+,\d+\]<std(?:out|err|diag)>:)"),
+      LogPattern(R"(^\[\d+\] )"),
+      LogPattern(R"(^\d+: )"),
+      LogPattern(R"(^\[?(?i:rank|default|proc|process)[ _-]?\d+\]?[:|])"),
+      LogPattern(R"(^\[pod/[^\]\s]+\])"),
+      LogPattern(R"(^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-]\d\d:?\d\d)? )"),
+      LogPattern(R"(^[A-Za-z][\w.-]*\s+\| )"),
+      LogPattern(R"(^[A-Za-z0-9][\w.-]*:(?: |$))"),
+  };
+  constexpr int most_layers = 3;
+  for (int layer = 0; layer < most_layers; ++layer) {
+    const auto tag = std::ranges::find_if(tags, [&text](const LogPattern& one) { return is_in_front(one, text); });
+    if (tag == tags.end()) return text;
+    for (std::size_t begin = text.size() - sim::without_byte_order_mark(text).size(); begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::size_t size = end_of(*tag, std::string_view(text).substr(begin, end - begin));
+      std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(begin), size, ' ');
+      begin = end + 1;
+    }
+  }
+  return text;
 }
 
 sim::Parsed<double> parse_printed_number(std::string_view text) {

@@ -54,6 +54,7 @@ class LogLines {
 class LogPattern {
  public:
   explicit LogPattern(const char* expression);
+  bool is_valid() const;
 
   // Whether it holds somewhere in the text.
   bool is_in(std::string_view text) const;
@@ -84,8 +85,11 @@ std::string without_escapes(std::string text);
 LogCells words_of(const LogCell& line, std::string_view also_separate = "");
 // What stands between separators, trimmed: one more than there are separators.
 LogCells fields_of(const LogCell& line, std::string_view separator);
-// All but what `mpirun --tag-output` or `srun --label` put before a line: "[1,0]<stdout>:" or "0: ".
-LogCell without_rank(const LogCell& line);
+// The text with blanks in place of the tags that launchers put in front of every line, or nearly every one, and which
+// say the rank, host, container or time of day: those of Open MPI ("[1,0]<stdout>:", "[prterun-host-1@1,0]<stdout>: "),
+// MPICH ("[0] ", "rank 0: "), srun ("0: "), torchrun ("[rank0]:"), pdsh ("host: "), kubectl ("[pod/a/b] "), compose
+// ("a-1  | ") and the like, also one behind the other. Cells keep their places.
+std::string without_tags(std::string text);
 
 // Numbers as printf writes them: beside what sim/config/config_text.h accepts, leading zeros, a plus sign, ".01" and
 // "1.".

@@ -32,6 +32,7 @@ struct ProfiledWork {
   std::size_t stream = 0;  // place in Profile::streams
   sim::Time begin{0}, end{0};
   std::optional<std::size_t> launch{};  // place in Profile::calls
+  std::optional<sim::Time> asked{};     // when that began; known as well where its launch is left out
   std::int64_t correlation = 0;
   // Of a collective: what it is, or why nobody knows.
   std::optional<models::CollectiveSpec> collective{};
@@ -69,6 +70,18 @@ struct ProfiledStep {
   std::string name;  // "ProfilerStep#4"
   sim::Time begin{0}, end{0};
 };
+// When a GPU worked for a step, as the trace marks it itself.
+struct MarkedStep {
+  std::string name;
+  std::int64_t device = 0;
+  sim::Time begin{0}, end{0};
+};
+
+// Kernels that communicate, of one class of configs/communication.yaml, or of a list of labels.
+struct CommunicationClass {
+  std::size_t kernels = 0;
+  sim::Time time{0};
+};
 
 // Events that say nothing that can be used, by the reason.
 struct Misunderstood {
@@ -93,7 +106,9 @@ struct Profile {
   std::vector<HostCall> calls;      // by begin
   std::vector<StreamWait> waits;    // that the trace tells with their streams, by the call
   std::size_t unnamed_waits = 0;    // calls that make a stream wait, of which it does not tell the stream
-  std::vector<ProfiledStep> steps;  // by begin; empty: it tells of none
+  std::vector<ProfiledStep> steps;  // of the host, by begin; empty: it tells of none
+  std::vector<MarkedStep> marked_steps;
+  std::map<std::string, CommunicationClass> communication;  // by the name of the class
   std::map<std::string, Misunderstood> misunderstood;
   std::string cut_off;  // why the end of the text could not be read; empty: it could
 

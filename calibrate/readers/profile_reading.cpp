@@ -14,6 +14,7 @@
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/repeated_runs.h"
+#include "calibrate/readers/rocprof_json.h"
 #include "calibrate/readers/rocprof_trace.h"
 #include "sim/config/measurement_text.h"
 
@@ -321,6 +322,8 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
     if (is_rocprof_kernel_trace(text) || is_rocprof_copy_trace(text) || is_rocprof_call_trace(text)) {
       if (of_rocprof.empty()) first = file;
       of_rocprof.push_back(std::move(text));
+    } else if (is_rocprof_json(text)) {
+      profiles.push_back(read_rocprof_json(text, file.string(), Labels::beside(file)));
     } else {
       profiles.push_back(read_kineto(text, file.string(), Labels::beside(file)));
     }
@@ -334,10 +337,11 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
 
 namespace {
 
-// A trace of PyTorch's profiler; labels are those beside it.
-Reading read_torch_trace(std::string_view text, const std::string& path) {
+// A trace of PyTorch's profiler, or the JSON of rocprofv3; labels are those beside it.
+template <auto read>
+Reading read_trace(std::string_view text, const std::string& path) {
   try {
-    return reading_of(read_kineto(text, path, Labels::beside(path)), path);
+    return reading_of(read(text, path, Labels::beside(path)), path);
   } catch (const sim::ConfigError& error) {
     Reading reading;
     reading.faults = error.faults();
@@ -345,7 +349,7 @@ Reading read_torch_trace(std::string_view text, const std::string& path) {
   }
 }
 
-// A trace of rocprofv3, of kernels or copies, by itself; likewise.
+// A trace of rocprofv3, of kernels or copies, by itself, with the labels beside it.
 Reading read_rocprof_trace(std::string_view text, const std::string& path) {
   LogReading log(path);
   Reading reading;
@@ -369,6 +373,10 @@ const LogFormat rocprof_copy_trace{"rocprofv3 memory copy trace", "times of copi
                                    is_rocprof_copy_trace, read_rocprof_trace};
 
 const LogFormat torch_trace{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,
-                            read_torch_trace};
+                            read_trace<read_kineto>};
+
+const LogFormat rocprof_json{"rocprofv3 JSON",
+                             "times of kernels and copies by name, from rocprofv3 --output-format json",
+                             is_rocprof_json, read_trace<read_rocprof_json>};
 
 }  // namespace c3sim::calibrate

@@ -16,7 +16,8 @@ namespace c3sim::calibrate {
 // `path` is that of the trace.
 Reading reading_of(Profile profile, const std::string& path);
 
-// Traces of PyTorch's profiler, a profile each, and those of rocprofv3, which are of one run together. Throws
+// Traces of PyTorch's profiler and the JSON of rocprofv3, a profile each, and the CSV of rocprofv3, which is of one
+// run together. Throws
 // sim::ConfigError for others, and for those without work on a GPU.
 std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files);
 

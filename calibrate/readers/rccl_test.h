@@ -25,6 +25,8 @@ struct RcclTest {
   int processes = 0, threads = 0, gpus_each = 0;  // 0: not said
   int aggregated = 1;                             // operations in one group
   int graph = 0;                                  // more than 0: launched as a graph
+  int blocking = 0;                               // more than 0: the host waits for each before the next (-z 1)
+  bool names_algorithm = false;                   // NCCL_DEBUG tells which algorithm was taken, and it was not NVLS
   std::set<int> ranks;
   std::set<std::string, std::less<>> hosts;
   int hosts_said = 0;       // where they are counted but not named
@@ -36,8 +38,8 @@ struct RcclTest {
   std::string why_not() const;
 };
 
-// What a command line says of the test that it runs: its collective, `mpirun -np`, -t, -g, -G, -m. False where none of
-// the words is a test's program.
+// What a command line says of the test that it runs: its collective, `mpirun -np`, -t, -g, -G, -m, -z. False where none
+// of the words is a test's program.
 bool read_command(std::span<const std::string_view> words, RcclTest& test);
 
 // One size: the whole array of one GPU. Both tools print the larger of what a GPU sends and what it receives
@@ -48,11 +50,16 @@ struct RcclRow {
   std::optional<sim::Bytes> bytes{};                 // none: 0
   std::optional<double> out_of_place{}, in_place{};  // seconds
   double wrong = 0.0;                                // elements with another value than they should have
+  bool of_integers = false;                          // its elements are no floating-point numbers
   bool of_host_time = false;                         // its times are those of the calls alone
 };
 
-// The time out of place, with that in place as its spread; or why the row is left out.
+// The time out of place, with that in place as its spread; or why the row is left out. A remark where NCCL is likely to
+// have taken an algorithm that has no model: in switches (NVLS), from five GPUs on.
 void record(const RcclRow& row, const RcclTest& test, LogReading& log);
+
+// Whether a type of elements ("int8", "uint32") is one of integers.
+bool is_integer_type(std::string_view type);
 
 // Elements that came out wrong; "N/A" or -1 where nobody looked. 0 and a fault for other words.
 double wrong_elements(const LogCell& cell, std::string_view path, LogReading& log);

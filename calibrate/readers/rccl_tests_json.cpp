@@ -1,6 +1,10 @@
 // The JSON that rccl-tests and nccl-tests write: one record per size with the times of both runs (nccl-tests, -J FILE:
 // size, out_of_place {time, nwrong}, in_place {...}, beside args, config and devices), or one per run (rccl-tests,
-// -Z json -x FILE: name, nodes, ranks, gpusPerRank, size, inPlace, time, wrong). Times in microseconds.
+// -Z json -x FILE: name, nodes, ranks, gpusPerRank, or gpus where it is built without MPI, size, inPlace, time, wrong).
+// And the rows of the same names that rccl-tests writes with -Z csv. Times in microseconds.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -11,6 +15,7 @@
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/rccl_test.h"
 #include "sim/config/config_text.h"
+#include "sim/config/csv_lexer.h"
 
 namespace c3sim::calibrate {
 
@@ -26,6 +31,41 @@ struct Result {
 class JsonReader {
  public:
   explicit JsonReader(const std::string& name) : log_(name) {}
+
+  // Rows of values below the names of columns, which stand there again where runs were written to one file.
+  Reading read_csv(std::string_view text) && {
+    sim::CsvLexer lexer(text);
+    std::vector<std::string> names;
+    for (sim::CsvRow row; lexer.next(row);) {
+      if (is_heads(row)) {
+        names.clear();
+        for (const sim::CsvCell& cell : row.cells) names.push_back(plain_name(cell.text));
+        continue;
+      }
+      JsonRecord record{.path = "", .at = {.text = {}, .line = row.line}, .values = {}};
+      if (row.cells.size() != names.size() || row.bad_quote || !row.is_ended) {
+        log_.fault(record.at, "", fmt::format("{} cells and an end of line are accepted: cut short?", names.size()));
+        continue;
+      }
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const sim::CsvCell& cell = row.cells[i];
+        if (!cell.text.empty()) record.values.push_back({names[i], std::string(cell.text), cell.line, cell.column});
+      }
+      if (record.has("inplace")) {
+        take_one_run(record);
+      } else {
+        log_.fault(record.at, "inplace", "is missing: 0 and 1 are accepted");
+      }
+    }
+    record_results();
+    return std::move(log_).take("no result: rows are accepted below their columns");
+  }
+  static bool is_heads(const sim::CsvRow& row) {
+    const auto names = [&row](std::string_view name) {
+      return std::ranges::any_of(row.cells, [name](const sim::CsvCell& one) { return plain_name(one.text) == name; });
+    };
+    return names("size") && names("inplace") && names("time") && names("busbw");
+  }
 
   Reading read(std::string_view text) && {
     const std::optional<JsonFault> fault = read_json_records(text, [this](const JsonRecord& record) { take(record); });
@@ -60,6 +100,8 @@ class JsonReader {
       read_units(record, prefix + "ngpus", 1, test_.gpus_each);
       read_units(record, prefix + "aggiters", 1, test_.aggregated);
       read_units(record, prefix + "graph", 0, test_.graph);
+      for (const char* const key : {"blocking", "blockingcoll", "blockingcollectives"})
+        read_units(record, prefix + key, 0, test_.blocking);
     }
   }
 
@@ -68,6 +110,10 @@ class JsonReader {
         log_.integer(record.find("rank")->cell(), 0, most_units - 1, record.path_of("rank"));
     if (rank) test_.ranks.insert(*rank);
     if (record.has("group")) test_.has_groups |= record.text("group") != "0";
+    for (const std::string_view key : {"devicename", "device", "name", "gpu"}) {
+      const std::string_view said = record.text(key);
+      if (std::ranges::any_of(said, sim::is_letter)) log_.set_gpu(said);
+    }
     for (const std::string_view key : {"hostname", "host"}) {
       if (record.has(key)) test_.hosts.emplace(record.text(key));
     }
@@ -75,16 +121,20 @@ class JsonReader {
 
   void take_both_runs(const JsonRecord& record) {
     const std::size_t faults_before = log_.faults();
-    Result result{.row = {.line = record.at.line}, .test = {}, .at = record.at};
+    Result result{.row = row_of(record), .test = {}, .at = record.at};
     if (!read_size(record, result.row)) return;
     read_run(record, "outofplace", result.row.out_of_place, result.row);
     read_run(record, "inplace", result.row.in_place, result.row);
     if (log_.faults() == faults_before) results_.push_back(std::move(result));
   }
 
+  static RcclRow row_of(const JsonRecord& record) {
+    return {.line = record.at.line, .of_integers = is_integer_type(record.text("type"))};
+  }
+
   void take_one_run(const JsonRecord& record) {
     const std::size_t faults_before = log_.faults();
-    Result result{.row = {.line = record.at.line}, .test = test_of(record), .at = record.at};
+    Result result{.row = row_of(record), .test = test_of(record), .at = record.at};
     const std::optional<bool> in_place = read_in_place(record);
     if (!read_size(record, result.row) || !in_place) return;
     RcclRow& row = result.row;
@@ -96,7 +146,7 @@ class JsonReader {
 
     std::string pair;
     for (const std::string_view key :
-         {"numcycle", "collective", "name", "ranks", "gpusperrank", "size", "type", "redop"}) {
+         {"numcycle", "collective", "name", "ranks", "gpusperrank", "gpus", "size", "type", "redop"}) {
       pair += std::string(record.text(key)) + '\n';
     }
     const auto [other, is_first] = unpaired_.try_emplace(std::move(pair), results_.size());
@@ -149,6 +199,10 @@ class JsonReader {
     }
     read_units(record, "ranks", 1, test.processes);
     read_units(record, "gpusperrank", 1, test.gpus_each);
+    if (test.processes == 0 && record.has("gpus")) {  // built without MPI: of one process
+      test.processes = 1;
+      read_units(record, "gpus", 1, test.gpus_each);
+    }
     if (test.processes > 0 && test.gpus_each == 0) test.gpus_each = 1;
     read_units(record, "nodes", 1, test.hosts_said);
     return test;
@@ -187,10 +241,14 @@ class JsonReader {
   std::map<std::string, std::size_t, std::less<>> unpaired_;  // of results_, by what their two runs have in common
 };
 
+bool is_csv_of_rccl_tests(std::string_view text) {
+  sim::CsvLexer lexer(text);
+  sim::CsvRow row;
+  return !is_json(text) && lexer.next(row) && JsonReader::is_heads(row);
+}
+
 bool is_json_of_rccl_tests(std::string_view text) {
-  text = sim::without_byte_order_mark(text);
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos || (text[begin] != '{' && text[begin] != '[')) return false;
+  if (!is_json(text)) return false;
   const auto holds = [text](std::string_view key) { return text.find(key) != std::string_view::npos; };
   return holds("\"out_of_place\"") || holds("\"in_place\"") || (holds("\"inPlace\"") && holds("\"busBw\""));
 }
@@ -200,5 +258,9 @@ bool is_json_of_rccl_tests(std::string_view text) {
 const LogFormat rccl_tests_json{
     "rccl-tests JSON", "the same as they write them with -J FILE (nccl-tests) or -Z json (rccl-tests)",
     is_json_of_rccl_tests, [](std::string_view text, const std::string& name) { return JsonReader(name).read(text); }};
+
+const LogFormat rccl_tests_csv{
+    "rccl-tests CSV", "the same as rccl-tests writes them with -Z csv", is_csv_of_rccl_tests,
+    [](std::string_view text, const std::string& name) { return JsonReader(name).read_csv(text); }};
 
 }  // namespace c3sim::calibrate

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,13 +33,13 @@ const LogCell* behind(const LogCells& words, std::string_view name) {
 }
 
 // Of the table: "size count type redop root", "time algbw busbw #wrong" out of place and in place, and perhaps the time
-// of day. Old versions have no redop and root, or leave them blank; and they print the largest relative error instead
-// of how many elements are wrong.
+// of day. Old versions have no redop and root, or one of them alone, or leave them blank; and they print the largest
+// relative error instead of how many elements are wrong.
 struct Heads {
   static constexpr std::size_t per_run = 4;
+  static constexpr std::size_t never_blank = 3;
   std::size_t before = 0;  // columns before the first time
   std::size_t runs = 0;    // 2: out of place, in place
-  bool may_be_blank = false;
   bool of_host_time = false;
   bool of_errors = false;
   bool with_time_of_day = false;
@@ -48,11 +51,10 @@ bool are_heads(const LogCells& words) {
 }
 
 std::optional<Heads> heads_of(const LogCells& words) {
-  Heads heads{.before = 3};
+  Heads heads{.before = Heads::never_blank};
   for (const std::string_view optional : {"redop", "root"}) {
     if (names(words, heads.before, optional)) ++heads.before;
   }
-  heads.may_be_blank = heads.before == 5;
   while (names(words, heads.columns() + 1, "algbw") && names(words, heads.columns() + 2, "busbw")) {
     const std::string_view time = words[heads.columns()].text;
     const bool of_errors = names(words, heads.columns() + 3, "error");
@@ -82,12 +84,63 @@ class RcclTextReader {
   RcclTextReader(std::string_view text, const std::string& name) : log_(name, text) {}
 
   Reading read() && {
-    while (log_.next()) read_line(without_rank(log_.line()));
+    while (log_.next()) take_line(log_.line());
+    end_row();
     end_test();
     return std::move(log_).take("no row of results: a table under '# size count type ...' is accepted");
   }
 
  private:
+  // What NCCL_DEBUG has the library say goes to the same output, whole lines or within rows, whose cells are printed as
+  // they become known: what is before it in its line goes on in the next that is the test's own.
+  void take_line(const LogCell& line) {
+    const std::optional<std::size_t> message = message_of_library(line);
+    const LogCell own = message ? line.from(0, *message) : line;
+    if (trimmed(own).text.empty() && (message || row_)) return;
+    if (row_) {
+      const LogCells words = words_of(own);
+      const bool goes_on = !looks_like_row(words) && std::ranges::all_of(words, [](const LogCell& word) {
+        return word.text == "N/A" || parse_printed_number(word.text).error.empty();
+      });
+      if (!goes_on) end_row();
+    }
+    if (row_) {
+      joined_.push_back(std::string(row_->text) + " " + std::string(own.text));
+      row_->text = joined_.back();
+    } else if (!in_table_ || !looks_like_row(words_of(own))) {
+      return read_line(own);
+    } else {
+      row_ = own;
+    }
+    if (words_of(*row_).size() >= heads_->columns()) end_row();
+  }
+
+  // The row is read as far as it goes.
+  void end_row() {
+    if (const std::optional<LogCell> row = std::exchange(row_, {})) read_line(*row);
+  }
+
+  // Where a message of the library begins ("host:1375:1375 [0] NCCL INFO ...", perhaps with the time of day before
+  // it). The name of a host directly behind a number is known from lines above.
+  std::optional<std::size_t> message_of_library(const LogCell& line) {
+    static const LogPattern message(
+        R"((?:\[\d{4}-\d\d-\d\d[^\]]*\] )?([A-Za-z][\w.-]*|^[ \t]*[\w.-]+):\d+:\d+ \[\d+\] (?:\S+:\d+ )?(?:N|R)CCL [A-Z]+ ?(.*))");
+    static const LogPattern algorithm("(?i)algo(?:rithm)? +([0-9a-z_]+)");
+    if (!line.holds("NCCL ") && !line.holds("RCCL ")) return {};
+    const LogCells found = message.groups(line);
+    if (found.empty()) return {};
+    if (const LogCells named = algorithm.groups(found[2]); !named.empty() && found[2].holds("Bytes"))
+      test_.names_algorithm |= !lower_case(named[1].text).starts_with("nvls") && named[1].text != "4" &&
+                               named[1].text != "5";  // as numbers, NVLS and NVLS with a tree
+    std::size_t begin = static_cast<std::size_t>(found[0].column - line.column);
+    if (trimmed(line.from(0, begin)).text.empty()) hosts_.emplace(trimmed(found[1]).text);
+    for (const std::string& host : hosts_) {
+      const std::size_t known = line.text.find(host + ":");
+      if (known < begin) begin = known;
+    }
+    return begin;
+  }
+
   void read_line(const LogCell& line) {
     const LogCells comment = comment_words(line);
     if (!comment.empty()) return read_comment(comment);
@@ -99,6 +152,11 @@ class RcclTextReader {
   void read_comment(const LogCells& words) {
     if (are_heads(words)) return read_heads(words);
     if (names(words, 0, "nThread")) return read_parameters(words);
+    if (names(words, 0, "Blocking") && names(words, 1, "Enabled:")) {
+      if (heads_) begin_test();
+      test_.blocking = 1;
+      return;
+    }
     if (names(words, 0, "Rank") && behind(words, "Pid") != nullptr) return read_rank(words);
     if (names(words, 0, "Out") || names(words, 0, "Avg")) in_table_ = false;  // what stands below the table
     read_command_of(words);
@@ -136,7 +194,10 @@ class RcclTextReader {
       log_.set_gpu({(bus + 1)->text.data(), words.back().text.data() + words.back().text.size()});
     }
     if (const LogCell* const group = behind(words, "Group")) test_.has_groups |= group->text != "0";
-    if (const LogCell* const host = behind(words, "on")) test_.hosts.emplace(host->text);
+    if (const LogCell* const host = behind(words, "on")) {
+      test_.hosts.emplace(host->text);
+      hosts_.emplace(host->text);
+    }
   }
 
   // The command may stand above the test, begin its comments ("Collective test starting: all_reduce_perf") or end them.
@@ -152,14 +213,17 @@ class RcclTextReader {
   void read_row(LogCells words) {
     const std::size_t columns = heads_->columns();
     if (heads_->with_time_of_day && words.size() == columns + 2) words.resize(columns);  // "2025-08-05 10:00:00"
-    const bool is_blank = heads_->may_be_blank && words.size() + 2 == columns;
+    const bool is_blank = words.size() < columns && words.size() + heads_->before == columns + Heads::never_blank &&
+                          parse_printed_number(words[Heads::never_blank].text).error.empty();
     if (words.size() != columns && !is_blank) {
       return log_.fault(words.front(), "",
                         fmt::format("{} cells where the columns are {}: cut short, or another line ran into it",
                                     words.size(), columns));
     }
     const std::size_t faults_before = log_.faults();
-    RcclRow row{.line = words.front().line, .of_host_time = heads_->of_host_time};
+    RcclRow row{.line = words.front().line,
+                .of_integers = is_integer_type(words[2].text),
+                .of_host_time = heads_->of_host_time};
     const sim::Parsed<std::int64_t> size = parse_printed_integer(words.front().text);
     if (!size.error.empty() || size.value != 0) row.bytes = log_.bytes(words.front(), "size");
     const std::size_t first_time = words.size() - heads_->runs * Heads::per_run;
@@ -194,11 +258,14 @@ class RcclTextReader {
   std::optional<Heads> heads_;
   LogCell place_of_heads_;
   std::vector<RcclRow> rows_;
+  std::optional<LogCell> row_;      // that is not whole yet
+  std::deque<std::string> joined_;  // rows of several lines
+  std::set<std::string> hosts_;     // that ranks and messages name
   bool in_table_ = false;
 };
 
 bool is_of_rccl_tests(const LogCell& line) {
-  const LogCells words = comment_words(without_rank(line));
+  const LogCells words = comment_words(line);
   return (are_heads(words) && behind(words, "algbw") != nullptr) ||
          (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr);
 }

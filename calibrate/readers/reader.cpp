@@ -7,6 +7,7 @@
 #include <new>
 #include <system_error>
 
+#include "calibrate/readers/json_records.h"
 #include "calibrate/readers/labels.h"
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/lookup_rows.h"
@@ -237,7 +238,7 @@ Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
 }
 
 Reading Reader::read_text(std::string written, const std::string& name, Rows rows) const {
-  const std::string text = without_escapes(std::move(written));
+  const std::string text = without_tags(without_escapes(std::move(written)));
   const Roles roles = Roles::beside(name);
   if (const LogFormat* const log = log_format_of(text)) {
     Reading reading = read_log(*log, text, name);
@@ -245,6 +246,12 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
     refuse_repeated_rows(reading, text, name);
     roles.apply(reading, nullptr);
     return reading;
+  }
+  if (is_json(text)) {
+    throw sim::ConfigError({{name, "",
+                             "JSON of a form that is not known: traces of PyTorch's profiler (an object with "
+                             "traceEvents) and of rocprofv3 "
+                             "(rocprofiler-sdk-tool), and results of rccl-tests and nccl-tests, are accepted"}});
   }
   const sim::CsvFile file = sim::CsvFile::from_text(text, name);
   Reading reading = read_rows(file, rows, roles);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -18,11 +19,28 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// Whether the name says a model: digits behind a letter, as in "MI300X" and "H200".
-bool names_model(std::string_view gpu) {
-  static const LogPattern model("[A-Za-z][0-9]");
-  return model.is_in(gpu);
+// The architecture that a name says besides, as compilers call it ("AMD Radeon Graphics gfx950"); empty: none.
+std::string architecture_in(std::string_view gpu) {
+  static const LogPattern gfx("(?i)\\bgfx[0-9a-f]+");
+  const LogCells found = gfx.groups({gpu});
+  return found.empty() ? std::string() : lower_case(found.front().text);
 }
+
+// Whether the name says a model, beside its architecture: any word but those that drivers put where they know none, as
+// in "AMD Radeon Graphics".
+bool names_model(std::string_view gpu) {
+  static const LogPattern words(
+      "(?i)\\b(?:amd|ati|nvidia|radeon|instinct|tesla|graphics|device|gpu|accelerator|unknown|none|corporation|"
+      "advanced micro devices|inc|tm|r|cuda|hip|rocm|gfx[0-9a-f]+)\\b|[^a-z0-9]+");
+  return !words.erased_from(std::string(gpu)).empty();
+}
+
+// Of GPUs of which there is one platform alone: those of other models of an architecture (MI300A, MI325X and MI350X)
+// are told by their names.
+struct Architecture {
+  std::string_view gfx, model;
+};
+constexpr std::array architectures{Architecture{"gfx942", "mi300x"}, Architecture{"gfx950", "mi355x"}};
 
 bool is_platform(const std::string& named, const ScreenedFor& target) {
   const auto is = [&named](const std::string& other) {
@@ -44,9 +62,19 @@ bool is_called(std::string_view gpu, std::string_view model) {
 // Platforms are called after their GPU, perhaps with more behind it: mi300x_conccl.
 std::string model_of(const std::string& platform) { return plain_name(platform.substr(0, platform.find('_'))); }
 
+// Whether a GPU is of that model: by its name or, where that says none, by its architecture.
+bool is_of_model(std::string_view gpu, std::string_view model) {
+  if (names_model(gpu)) return is_called(gpu, model);
+  const auto* const known = std::ranges::find(architectures, architecture_in(gpu), &Architecture::gfx);
+  return known != architectures.end() && known->model == model;
+}
+
+// Whether it says which GPU it is at all.
+bool names_gpu(std::string_view gpu) { return names_model(gpu) || !architecture_in(gpu).empty(); }
+
 bool is_gpu_of(std::string_view gpu, const ScreenedFor& target) {
-  return is_called(gpu, model_of(std::filesystem::path(target.platform).stem().string())) ||
-         is_called(gpu, model_of(target.machine));
+  return is_of_model(gpu, model_of(std::filesystem::path(target.platform).stem().string())) ||
+         is_of_model(gpu, model_of(target.machine));
 }
 
 std::string refusal(std::string_view named, const ScreenedFor& target) {
@@ -97,17 +125,17 @@ Repeated repeated_in(const std::vector<Entry>& entries) {
 }  // namespace
 
 std::optional<std::string> platform_of_gpu(std::string_view gpu, std::span<const std::string> known) {
-  if (!names_model(gpu)) return {};
+  if (!names_gpu(gpu)) return {};
   const std::string* best = nullptr;  // of h200 and h200_nvl the plain one, whichever stands first
   for (const std::string& platform : known) {
-    if (!is_called(gpu, model_of(platform))) continue;
+    if (!is_of_model(gpu, model_of(platform))) continue;
     if (best == nullptr || platform.size() < best->size()) best = &platform;
   }
   return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
 std::optional<std::string> platform_of(const Reading& reading, std::span<const std::string> known) {
-  if (names_model(reading.gpu)) return platform_of_gpu(reading.gpu, known);
+  if (names_gpu(reading.gpu)) return platform_of_gpu(reading.gpu, known);
   if (reading.measurements.empty()) return {};
   const ScreenedFor first{reading.measurements.front().platform, ""};
   const bool is_one = std::ranges::all_of(
@@ -119,7 +147,7 @@ std::optional<std::string> platform_of(const Reading& reading, std::span<const s
 
 void refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target) {
   std::vector<sim::Fault> faults;
-  bool is_foreign = names_model(reading.gpu) && !is_gpu_of(reading.gpu, target);
+  bool is_foreign = names_gpu(reading.gpu) && !is_gpu_of(reading.gpu, target);
   const bool is_unknown = is_foreign && !target.known.empty() && !platform_of_gpu(reading.gpu, target.known);
   if (is_unknown && target.is_asked) {
     reading.remarks.push_back({path, "gpu",

@@ -54,7 +54,7 @@ class TransferReader {
   // As it is printed for people.
   Reading read() && {
     has_sums_ = true;
-    while (log_.next()) read_line(without_rank(log_.line()));
+    while (log_.next()) read_line(log_.line());
     end_of_log("a line 'Aggregate (CPU) ...' below them");
     return std::move(log_).take("no result: tests with transfers, and tables of p2p and a2a, are accepted");
   }
@@ -70,6 +70,7 @@ class TransferReader {
   struct Settings {
     TransferMatrixForm form;  // of the next table
     bool has_title = false;
+    bool is_summed_up = false;  // "Summary: [268435456 bytes per Transfer] [GFX:8] [1 Read(s) 1 Write(s)]"
     std::optional<bool> fine_grained, by_destination;
   };
 
@@ -123,10 +124,25 @@ class TransferReader {
   void read_amounts(const LogCell& line) {
     const bool is_p2p = line.holds("Bytes Per Direction");
     if (!is_p2p && !line.holds("- Copying ") && !line.holds(" bytes per Transfer]")) return;
+    if (line.holds(" bytes per Transfer]")) read_summary(line);
     const LogCells words = words_of(line, ",[]");
     const LogCell* const bytes = is_p2p ? &words.back() : before(words, "bytes");
     if (bytes != nullptr) settings_.form.bytes = log_.bytes(*bytes, "bytes");
     if (const LogCell* const cus = before(words, "CUs")) settings_.form.cus = log_.integer(*cus, 1, most_units, "CUs");
+  }
+
+  void read_summary(const LogCell& line) {
+    static const LogPattern executor(R"(\[(GFX|DMA)(?::(\d+))?\])");
+    static const LogPattern directions(R"(\[(\d+) Read\(s\) (\d+) Write\(s\)\])");
+    settings_.is_summed_up = true;
+    TransferMatrixForm& form = settings_.form;
+    if (const LogCells by = executor.groups(line); !by.empty()) {
+      form.by_engine = by[1].text == "DMA";
+      if (!form.by_engine && !by[2].text.empty()) form.cus = log_.integer(by[2], 1, most_units, "GFX");
+    }
+    const LogCells each = directions.groups(line);
+    if (!each.empty() && (each[1].text != "1" || each[2].text != "1"))
+      form.why_not = "transfers that do not read once and write once: only copies have a model";
   }
 
   void read_transfer(const LogCell& line) {
@@ -170,6 +186,17 @@ class TransferReader {
 
   void begin_matrix(const LogCell& heads) {
     end_part();
+    if (!settings_.has_title && settings_.is_summed_up) {
+      // The lines above, title included, were cut off: the summary is that of the preset a2a.
+      settings_.has_title = true;
+      settings_.form.pattern = Pattern::all;
+      settings_.form.by_destination = settings_.by_destination.value_or(false);
+      settings_.form.is_fine_grained = settings_.fine_grained.value_or(true);
+      log_.remark(
+          "",
+          "the settings above a table of all-to-all were cut off: it is read as one of copies by their source to "
+          "fine-grained memory, as TransferBench has them unless told otherwise");
+    }
     if (!settings_.has_title) {
       return log_.fault(trimmed(heads), "",
                         "the title is missing: 'Unidirectional copy peak bandwidth ...', 'Bidirectional ...' or "
@@ -277,10 +304,12 @@ class TransferReader {
 };
 
 bool is_of_transfer_bench(const LogCell& any) {
-  const LogCell line = trimmed(without_rank(any));
+  const LogCell line = trimmed(any);
   const bool is_executor = line.text.starts_with("Executor") && line.holds("GB/s");
+  const bool is_titled =
+      line.holds(p2p_title) && !line.text.ends_with("bandwidth GB/s");  // as rocm_bandwidth_test's is
   return !line.text.starts_with('#') &&
-         (is_transfer(line) || is_executor || line.holds(p2p_title) || line.holds(a2a_title));
+         (is_transfer(line) || is_executor || is_titled || line.holds(a2a_title) || TransferMatrix::are_heads(line));
 }
 
 }  // namespace

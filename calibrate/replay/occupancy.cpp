@@ -57,18 +57,80 @@ std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches) {
   return exposed;
 }
 
+namespace {
+
+// Steps by place, from 1; 0: before the first.
+using StepPlace = std::optional<std::size_t>;
+
+// Which step each piece of work belongs to.
+class StepOfWork {
+ public:
+  explicit StepOfWork(const Profile& profile) : profile_(profile), last_of_stream_(profile.streams.size()) {
+    const auto is_asked = [](const ProfiledWork& work) { return work.asked.has_value(); };
+    some_are_launched_ = std::ranges::any_of(profile.work, is_asked);
+    const auto named = [&profile](const std::string& name) {
+      return static_cast<std::size_t>(std::ranges::find(profile.steps, name, &ProfiledStep::name) -
+                                      profile.steps.begin());
+    };
+    for (const MarkedStep& one : profile.marked_steps) {
+      const std::size_t step = named(one.name);
+      if (step < profile.steps.size()) marked_.push_back({&one, step + 1});
+    }
+  }
+
+  // Nothing: it is in none. To be asked of the work of a stream one after the other.
+  StepPlace of(const ProfiledWork& work) {
+    StepPlace step = work.asked ? within(*work.asked) : of_unlaunched(work);
+    if (work.asked) last_of_stream_[work.stream] = step;
+    return step;
+  }
+
+ private:
+  StepPlace within(sim::Time moment) const {
+    const auto behind = std::ranges::upper_bound(profile_.steps, moment, {}, &ProfiledStep::begin);
+    const auto step = static_cast<std::size_t>(behind - profile_.steps.begin());
+    if (step > 0 && moment >= profile_.steps[step - 1].end) return {};
+    return step;
+  }
+
+  // Its launch is not in the trace: by what the trace marks on its GPU, or else by what was launched before it on its
+  // stream; nothing was, where it was launched before the trace began. Of a trace that knows no launch at all it is the
+  // step within which it begins.
+  StepPlace of_unlaunched(const ProfiledWork& work) const {
+    const std::int64_t device = profile_.streams[work.stream].device;
+    for (const auto& [mark, step] : marked_) {
+      if (mark->device == device && mark->begin <= work.begin && work.begin < mark->end) return step;
+    }
+    if (some_are_launched_)
+      return last_of_stream_[work.stream] ? *last_of_stream_[work.stream] : StepPlace(std::size_t{0});
+    if (marked_.empty()) return within(work.begin);
+    return std::ranges::all_of(marked_, [&work](const auto& one) { return work.begin < one.first->begin; })
+               ? StepPlace(std::size_t{0})
+               : std::nullopt;
+  }
+
+  const Profile& profile_;
+  bool some_are_launched_ = false;
+  std::vector<std::pair<const MarkedStep*, std::size_t>> marked_;
+  std::vector<std::optional<StepPlace>> last_of_stream_;  // of what was launched on it
+};
+
+}  // namespace
+
 std::vector<StepWork> steps_of(const Profile& profile) {
   std::vector<StepWork> steps;
   std::map<std::pair<std::size_t, std::int64_t>, std::size_t> known;
+  StepOfWork step_of(profile);
   for (std::size_t place = 0; place < profile.work.size(); ++place) {
     const ProfiledWork& work = profile.work[place];
-    const sim::Time asked = work.launch ? profile.calls[*work.launch].begin : work.begin;
-    const auto behind = std::ranges::upper_bound(profile.steps, asked, {}, &ProfiledStep::begin);
-    const auto step = static_cast<std::size_t>(behind - profile.steps.begin());  // from 1; 0: before all
-    if (!profile.steps.empty() && (step == 0 || asked >= profile.steps[step - 1].end)) continue;
+    const StepPlace step = profile.steps.empty() ? StepPlace(std::size_t{0}) : step_of.of(work);
+    if (!step) continue;
     const std::int64_t device = profile.streams[work.stream].device;
-    const auto [at, is_new] = known.try_emplace({step, device}, steps.size());
-    if (is_new) steps.push_back({step == 0 ? "all" : profile.steps[step - 1].name, device, {}});
+    const auto [at, is_new] = known.try_emplace({*step, device}, steps.size());
+    if (is_new) {
+      const char* const outside = profile.steps.empty() ? "all" : "before the first step";
+      steps.push_back({*step == 0 ? outside : profile.steps[*step - 1].name, device, {}});
+    }
     steps[at->second].work.push_back(place);
   }
   std::ranges::stable_sort(steps, {}, [&](const StepWork& one) { return profile.work[one.work.front()].begin; });

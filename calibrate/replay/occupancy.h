@@ -42,8 +42,9 @@ struct StepWork {
   std::int64_t device = 0;
   std::vector<std::size_t> work;  // places in Profile::work, by begin
 };
-// Work belongs to the step within which it was launched; where nobody knows the launch, within which it began. What is
-// in none is left out.
+// Work belongs to the step within which it was launched; where the trace does not hold the launch, to the one that it
+// marks on the GPU ("gpu_user_annotation"), or to that of the work launched before it on its stream. What was launched
+// before all of them is a row of its own, "before the first step". What is in none is left out.
 std::vector<StepWork> steps_of(const Profile& profile);
 // By work, its place in them.
 std::vector<std::optional<std::size_t>> places_in(const std::vector<StepWork>& steps, const Profile& profile);

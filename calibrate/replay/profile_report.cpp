@@ -83,6 +83,16 @@ study::ResultTable gap_table(const Profile& profile, const std::vector<StepWork>
   return table;
 }
 
+study::ResultTable communication_table(const Profile& profile) {
+  study::ResultTable table({{"file", "file", "", 2, false},
+                            {"class", "kernels that communicate", ""},
+                            {"kernels", "kernels", ""},
+                            {"time_us", "which took", "us", 1}});
+  for (const auto& [name, one] : profile.communication)
+    table.add_row({profile.file, name, static_cast<std::int64_t>(one.kernels), to_microseconds(one.time)});
+  return table;
+}
+
 study::ResultTable misunderstood_table(const Profile& profile) {
   study::ResultTable table({{"file", "file", "", 2, false},
                             {"why", "what is not understood", ""},
@@ -101,6 +111,7 @@ std::vector<study::NamedTable> profile_tables(const Profile& profile) {
   const std::vector<StepWork> steps = steps_of(profile);
   std::vector<study::NamedTable> tables{
       {"steps", profile.file + ": what its GPU did", step_table(profile, steps)},
+      {"communication", profile.file + ": what communicates, by its names", communication_table(profile)},
       {"idle_gaps", profile.file + ": the longest idle gaps, and what ended them", gap_table(profile, steps)},
       {"not_understood", profile.file + ": what a replay cannot use", misunderstood_table(profile)}};
   for (study::NamedTable& table : tables) table.in_text = !table.table.rows().empty();

@@ -9,7 +9,7 @@
 
 namespace c3sim::calibrate {
 
-// Tables "steps", "idle_gaps" (the longest) and "not_understood".
+// Tables "steps", "communication" (kernels by class), "idle_gaps" (the longest) and "not_understood".
 std::vector<study::NamedTable> profile_tables(const Profile& profile);
 // What to beware of in it, in sentences.
 std::vector<std::string> profile_warnings(const Profile& profile);

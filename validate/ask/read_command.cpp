@@ -15,8 +15,8 @@ constexpr auto read_examples = R"(Examples:
   c3sim read *.csv --rows --format csv         the same for programs
   c3sim read trace.json.gz nccl.json           compressed by gzip or not; each for the GPU that it names
   c3sim read nccl.json --platform h200         of a file that names none; mi300x unless given
-Read are rccl-tests and nccl-tests (text, JSON), TransferBench (text, CSV), hipblaslt-bench, rocblas-bench,
-BabelStream (text, CSV), rocprofv3 (kernel and memory copy traces, counters), traces of PyTorch's profiler, and
+Read are rccl-tests and nccl-tests (text, JSON, CSV), TransferBench (text, CSV), hipblaslt-bench, rocblas-bench,
+BabelStream (text, CSV), rocprofv3 (traces as CSV or JSON, counters), traces of PyTorch's profiler, and
 tables whose columns carry their unit (time_us). What a trace tells by the name of a kernel alone, a list labels.csv
 beside it says: file,name,trial,fields with lines such as trace.csv,Cijk_*,gemm,gemm=8192x8192x8192.
 The exit code is 2 where a file is not there or no measurement is left; rows that are at fault are warnings otherwise.)";

@@ -26,8 +26,8 @@ constexpr auto replay_examples = R"(Examples:
   c3sim replay kernel_trace.csv memory_copy_trace.csv hip_api_trace.csv --platform mi300x
   c3sim replay trace.json --split 4                   collectives and what computes around them in four parts
   c3sim replay trace.json --collectives sdma --out out/replay       with a page of both timelines
-Read are traces of PyTorch's profiler (export_chrome_trace), and of rocprofv3 the CSV traces of one run (kernels,
-copies, calls of HIP), compressed by gzip or not. Computation keeps its traced
+Read are traces of PyTorch's profiler (export_chrome_trace), and of rocprofv3 its JSON or the CSV traces of one run
+(kernels, copies, calls of HIP), compressed by gzip or not. Computation keeps its traced
 time, less what the model says that collectives beside it cost it, and gets back what is beside it now; the host keeps
 its own; collectives are simulated. The time of one beyond the model's is taken for waiting for other GPUs, and stays.)";
 

@@ -29,7 +29,7 @@ TEST(GemmBench, ReadsTheSampleOfHipblaslt) {
   EXPECT_EQ(reading.measurements[0].seen[0].figure, study::Figure::kernel_time);
   EXPECT_EQ(reading.measurements[0].assignments, std::vector<std::string>{"gpu.gemm.library=hipblaslt"});
   EXPECT_EQ(reading.measurements[0].group, "GEMM of hipBLASLt, TN");
-  EXPECT_EQ(reading.gpu, "AMD Instinct MI300X");
+  EXPECT_EQ(reading.gpu, "AMD Instinct MI300X gfx942");
   EXPECT_EQ(left_out_of(reading), "f.log:13: its type is f16_r: GEMMs of bf16 have a model\n");
 }
 

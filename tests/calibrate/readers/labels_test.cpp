@@ -57,6 +57,19 @@ TEST_F(LabelList, TheFirstLineThatNamesRunsTellsTheirTrial) {
   EXPECT_TRUE(reading.named.empty());
 }
 
+TEST_F(LabelList, NamesMayBeginAndEndInAnything) {
+  const Labels labels = read(
+      "trace.csv,*all_reduce*,collective,collective=all_reduce bytes=1MiB\n"
+      "trace.csv,*_tail,gemm,gemm=64x64x64\n");
+  const auto kind = [&labels](const std::string& name) {
+    const study::Trial* const trial = labels.trial_of("trace.csv", name);
+    return trial == nullptr ? std::string_view("none") : study::kind_of(*trial);
+  };
+  EXPECT_EQ(kind("my_all_reduce_kernel"), "collective by kernels");
+  EXPECT_EQ(kind("a_tail"), "gemm");
+  EXPECT_EQ(kind("a_tail_more"), "none");
+}
+
 TEST_F(LabelList, WithoutAListNothingIsLabelled) {
   Reading reading;
   reading.named.push_back(triad);

@@ -43,6 +43,9 @@ TEST(LogFormats, EverySampleIsOfOneFormat) {
            {"torch/trace.json", "PyTorch profiler"}}) {
     EXPECT_EQ(format_of(sample(file)), name) << file;
   }
+  EXPECT_EQ(format_of(sample("cases/rocprofv3_results.json")), "rocprofv3 JSON");
+  EXPECT_EQ(format_of(sample("cases/rccl_tests_csv_with_mpi.csv")), "rccl-tests CSV");
+  EXPECT_EQ(format_of(sample("cases/rocm_bandwidth_test.txt")), "a tool that is not read");
   for (const std::string_view text : {"", "\n", "# a comment\na,b\n1,2\n", "{}", "[1]", "\xFF\xFE"}) {
     EXPECT_EQ(format_of(text), "") << text;
   }

@@ -52,11 +52,22 @@ TEST(LogFields, MayBeEmptyAndAreTrimmed) {
   EXPECT_THAT(texts_of(fields_of({"G0 -> G0:4 -> G1", 1, 1}, "->")), ElementsAre("G0", "G0:4", "G1"));
 }
 
-TEST(LogLines, LoseTheRankThatALauncherPutBeforeThem) {
-  EXPECT_EQ(without_rank({"[1,0]<stdout>:# size", 1, 1}), (LogCell{"# size", 1, 15}));
-  EXPECT_EQ(without_rank({" 3: # size", 1, 1}), (LogCell{"# size", 1, 5}));
-  for (const std::string_view kept : {"# size", "[1] NCCL INFO", "12:30:00 on time", "[1,0", "8"}) {
-    EXPECT_EQ(without_rank({kept, 1, 1}).text, kept);
+// Tags become as many blanks, so that cells stay in their columns.
+TEST(LogLines, LoseTheTagsOfLaunchers) {
+  EXPECT_EQ(without_tags("[1,0]<stdout>:# size\n[1,0]<stdout>:1\n"),
+            std::string(14, ' ') + "# size\n" + std::string(14, ' ') + "1\n");
+  EXPECT_EQ(without_tags(" 3: # size\n 3: 1\n"), "    # size\n    1\n");
+  EXPECT_EQ(without_tags("node-1: a\nnode-1:\nnode-2: b\n"), "        a\n       \n        b\n");
+  // Two tags, one behind the other.
+  EXPECT_EQ(without_tags("[pod/a/b] 2025-08-05T10:00:00.5Z x\n[pod/a/b] 2025-08-05T10:00:01.5Z y\n"),
+            std::string(33, ' ') + "x\n" + std::string(33, ' ') + "y\n");
+}
+
+TEST(LogLines, KeepWhatIsNoTagOfMostLines) {
+  for (const std::string text :
+       {"# size\n1\n", "[0] NCCL INFO\n# size\n1 2\n3 4\n", "12:30:00 on time\n1\n", "[1,0\n8\n",
+        "Driver: 5\nArray size: 268 MB\nCopy 4 5 6\n", "[0]:transA,transB\nN,N\nN,T\n", ""}) {
+    EXPECT_EQ(without_tags(text), text);
   }
 }
 

@@ -157,8 +157,8 @@ TEST(RcclTestsText, LaunchersMayLabelEveryLine) {
   const std::string plain = sample("rccl_tests/all_reduce_8xmi300x.txt");
   LogLines lines(plain);
   while (lines.next()) text += "[1,0]<stdout>:" + std::string(lines.line().text) + "\r\n";
-  EXPECT_EQ(format_of(text), rccl_text);
-  const Reading labelled = read_as(rccl_text, text);
+  const Reading labelled = Reader().read_text(text, "folder/f.log");
+  EXPECT_EQ(labelled.format, rccl_text);
   EXPECT_EQ(faults_of(labelled), "");
   EXPECT_EQ(labelled.measurements.size(), 32u);
 }

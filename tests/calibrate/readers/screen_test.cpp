@@ -42,6 +42,9 @@ TEST(Screen, RefusesAFileOfAnotherGpu) {
   EXPECT_EQ(left("NVIDIA H200", {"mi300x", "mi300x"}), 0u);
   EXPECT_EQ(left("NVIDIA H200", {"configs/platforms/h200.yaml", ""}), 1u);
   EXPECT_EQ(left("AMD Radeon Graphics", {"mi300x", ""}), 1u) << "no model is named";
+  EXPECT_EQ(left("NVIDIA GeForce RTX 4090", {"mi300x", ""}), 0u);
+  EXPECT_EQ(left("AMD Radeon Graphics gfx950", {"mi300x", ""}), 0u);
+  EXPECT_EQ(left("AMD Radeon Graphics gfx950", {"mi355x", ""}), 1u);
   EXPECT_EQ(left("", {"mi300x", ""}), 1u);
 }
 
@@ -64,6 +67,13 @@ TEST(Screen, PlatformsAreCalledAfterTheirGpu) {
   EXPECT_EQ(platform_of_gpu("NVIDIA GH200 480GB", known), std::nullopt) << "another GPU";
   EXPECT_EQ(platform_of_gpu("NVIDIA A100-PG509-200", known), std::nullopt);
   EXPECT_EQ(platform_of_gpu("AMD Radeon Graphics", known), std::nullopt);
+  EXPECT_EQ(platform_of_gpu("NVIDIA GeForce RTX 4090", known), std::nullopt);
+  // Where the name says no model, the architecture does; a model that is no platform is not taken for one of its kind.
+  const std::vector<std::string> both{"mi300x", "mi300x_conccl", "mi355x"};
+  EXPECT_EQ(platform_of_gpu("AMD Radeon Graphics gfx942", both), "mi300x");
+  EXPECT_EQ(platform_of_gpu("gfx950", both), "mi355x");
+  EXPECT_EQ(platform_of_gpu("AMD Radeon Graphics gfx90a", both), std::nullopt);
+  EXPECT_EQ(platform_of_gpu("AMD Instinct MI325X gfx942", both), std::nullopt);
 }
 
 TEST(Screen, PlatformOfAFileIsWhatItNamesOrWhatAllItsRowsSay) {

@@ -60,6 +60,39 @@ TEST(Occupancy, CountsWorkForTheStepThatLaunchedIt) {
   EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
 }
 
+// The launches of the first two are not in the trace. The first, on stream 5, ran before anything that was launched
+// there; the second lies in what the trace marks as the work of step 0 on the GPU; the fourth, on stream 6, follows
+// what step 1 launched there, but the host was within step 0 still when it began.
+TEST(Occupancy, CountsWorkWithoutALaunchForTheStepThatTheGpuIsMarkedWith) {
+  Trace trace;
+  for (const int step : {0, 1}) {
+    trace.other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":100}})", step,
+                            100 * step));
+  }
+  trace.other(R"({"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#0","pid":0,"tid":7,"ts":220,"dur":80})");
+  trace.kernel("old", 5, 10, 10, 71).kernel("within", 5, 230, 10, 72);
+  trace.call("hipLaunchKernel", 150, 5, 1).kernel("gemm", 6, 310, 10, 1).kernel("lost", 6, 330, 10, 73);
+  const Profile profile = trace.read();
+  const std::vector<StepWork> steps = steps_of(profile);
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0].name, "before the first step");
+  EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
+  EXPECT_EQ(steps[1].name, "ProfilerStep#0");
+  EXPECT_EQ(steps[1].work, std::vector<std::size_t>{1});
+  EXPECT_EQ(steps[2].name, "ProfilerStep#1");
+  EXPECT_EQ(steps[2].work, (std::vector<std::size_t>{2, 3}));
+}
+
+// Where no launch at all is known, nor a mark on the GPU, work belongs to the step within which it began.
+TEST(Occupancy, CountsWorkOfATraceWithoutLaunchesByItsBegin) {
+  Trace trace;
+  trace.other(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#0","ts":0,"dur":100})");
+  trace.kernel("a", 5, 10, 10).kernel("b", 5, 120, 10);
+  const std::vector<StepWork> steps = steps_of(trace.read());
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
+}
+
 // The first step computes from 0 to 10 and from 40 to 50, the second communicates from 5 to 30 and computes from 50 to
 // 60: both find the GPU idle from 30 to 40 alone, and 5 of the communication are hidden by the first step's work.
 const std::vector<Stretch> two_steps{{microseconds(0), microseconds(10), false, 0},
