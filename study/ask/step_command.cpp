@@ -7,16 +7,20 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
-#include "sim/config/output_file.h"
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
+#include "study/ask/question_columns.h"
 #include "study/ask/words.h"
+#include "study/report/own_file.h"
 #include "study/run/testbed.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
+#include "study/step/step_fidelity.h"
+#include "study/step/step_graph.h"
 #include "study/uncertainty/ensemble.h"
 #include "study/work/config_folders.h"
+#include "study/work/fewer_channels.h"
 #include "study/work/operators.h"
 
 namespace c3sim::study {
@@ -50,14 +54,37 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
     intervals.push_back(interval_of(std::move(values)));
   }
   add_intervals(results.tables.front().table, std::span(&intervals, 1), {{"time", "time"}, {"exposed", "exposed"}});
+  if (const std::optional<Interval>& time = intervals.front(); time) {
+    results.headlines.front().beside =
+        fmt::format("90 %: {} to {}", time_in_words(sim::Seconds(time->low)), time_in_words(sim::Seconds(time->high)));
+  }
   for (std::string& warning : ensemble.warnings()) results.warnings.push_back(std::move(warning));
+}
+
+std::vector<Work> works_of(const StepQuestion& question, const Platform& platform,
+                           std::span<const ElementwiseOperator> operators) {
+  std::vector<Work> works;
+  for (const StepBlock& block : step_blocks(question, operators, 1, platform.spec)) {
+    for (const StepOperation& one : block.operations) works.push_back(one.work);
+  }
+  return works;
+}
+
+// The answer with its question, as columns and in the title, and with how far it is backed.
+void add_question(Results& results, const StepResult& result, const StepWords& asked, const Platform& platform,
+                  std::span<const ElementwiseOperator> operators) {
+  const std::vector<AskedWord> words = asked_words(asked);
+  ResultTable table = with_question(results.tables.front().table, {words}, "dtype");
+  const Fidelity fidelity = fidelity_of(result.question, platform, operators);
+  table.add_column({"fidelity", "fidelity", ""}, {std::string(to_string(fidelity))});
+  results.tables.front().table = std::move(table);
+  if (const std::string told = told_in_words(words, {"model", "phase"}); !told.empty()) results.title += ", " + told;
 }
 
 Results answer_step(Request& request) {
   Arguments arguments;
-  const std::filesystem::path written = request.text("write");
-  request.check_output(arguments, "--write", written);
   const StepQuestion question = read_step(request, arguments);
+  const StepWords words{question, request.text("model")};
   const std::optional<Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
   const Platform platform = request.platform(arguments);
@@ -65,8 +92,8 @@ Results answer_step(Request& request) {
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   arguments.check_with(faults_of_carriers(question, platform.spec, operators));
   const StepResult result = ask(platform.spec, question, operators);
-  if (!written.empty()) {
-    const std::string text = experiment_text(result.question, platform.spec, operators);
+  if (request.says("write")) {
+    const std::string text = signed_text(experiment_text(result.question, platform.spec, operators));
     if (text.size() > sim::max_config_bytes) {
       throw sim::ConfigError(
           {{"--write", "",
@@ -74,9 +101,11 @@ Results answer_step(Request& request) {
                         "--pp or --layers are accepted",
                         text.size() >> 10, sim::max_config_bytes >> 10)}});
     }
-    sim::write_file(written, text);
+    request.write("write", text);
   }
   Results results = to_tables(result, platform.spec);
+  add_question(results, result, words, platform, operators);
+  warn_of_channels(results.warnings, works_of(result.question, platform, operators), platform.spec);
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   Testbed testbed(launching(platform.spec, question.launch()));
   return request.finish(testbed, platform, std::move(results));

@@ -66,6 +66,8 @@ double about(const models::PlatformSpec& platform, const StepQuestion& question,
              std::span<const ElementwiseOperator> operators);
 
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform);
+// "9.108 s": in the unit that leaves one to three digits before the point.
+std::string time_in_words(sim::Seconds time);
 
 // The step as an experiment that c3sim run takes.
 std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
