@@ -12,7 +12,10 @@
 #include "cli/interruption.h"
 #include "cli/progress_line.h"
 #include "sim/config/nearest_name.h"
+#include "study/run/platform_file.h"
 #include "study/run/play.h"
+#include "study/step/model_spec.h"
+#include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::cli {
@@ -35,7 +38,8 @@ constexpr auto footer =
 constexpr auto completion_examples =
     "Examples:\n"
     "  source <(c3sim completion bash)\n"
-    "  c3sim completion zsh > \"${fpath[1]}/_c3sim\"";
+    "  c3sim completion zsh > \"${fpath[1]}/_c3sim\"\n"
+    "  c3sim completion fish > ~/.config/fish/completions/c3sim.fish";
 
 using Commands = std::vector<study::Command>;
 
@@ -88,17 +92,31 @@ void add_subcommand(CLI::App& app, const study::Command& command, study::Given& 
   }
 }
 
+std::string lines_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += name + '\n';
+  return text;
+}
+
 // Of all of `commands`, which outlive it; it is to be one of them.
 study::Command completion_command(const Commands& commands) {
-  const std::vector<sim::Choice<bool>> shells{{"bash", false}, {"zsh", true}};
+  using Texts = std::vector<sim::Choice<std::string (*)(const Commands&)>>;
+  const Texts texts{
+      {"bash", &bash_completion},
+      {"zsh", &zsh_completion},
+      {"fish", &fish_completion},
+      {"platforms", [](const Commands&) { return lines_of(study::platform_names(study::config_folders())); }},
+      {"models", [](const Commands&) { return lines_of(study::model_names(study::config_folders())); }},
+      {"suites", [](const Commands&) { return lines_of(validate::suite_names()); }}};
   return {"completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
-          std::vector<study::Option>{
-              {"shell", study::names_of(shells), "Shell that the script is for", study::Said::in_place, true}},
-          [&commands, shells](study::Request& request) {
+          std::vector<study::Option>{{"shell", study::names_of(texts),
+                                      "Shell that the script is for; or which names it is to offer, a line each",
+                                      study::Said::in_place, true}},
+          [&commands, texts](study::Request& request) {
             study::Arguments arguments;
-            const bool zsh = arguments.choice("SHELL", request.text("shell"), shells);
+            const auto text = arguments.choice("SHELL", request.text("shell"), texts);
             arguments.check();
-            return study::Results{.text = zsh ? zsh_completion(commands) : bash_completion(commands)};
+            return study::Results{.text = text(commands)};
           }};
 }
 
@@ -139,13 +157,13 @@ Asked asked_of(const CLI::App& app, const Commands& commands, const std::vector<
 
 ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, const Commands& commands,
                             const Asked& asked, std::ostream& out, std::ostream& err) {
-  if (error.get_exit_code() == 0) {  // --help and --version
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (error.get_exit_code() == 0 && unknown.empty()) {  // --help and --version
     app.exit(error, out, err);
     if (out.flush()) return ExitCode::fine;
     err << "error: stdout: " << std::make_error_code(std::errc::io_error).message() << '\n';
     return ExitCode::users_fault;
   }
-  const std::vector<std::string> unknown = app.remaining(true);
   for (const std::string& word : unknown) err << "error: " << unknown_word(word, asked.command, commands) << '\n';
   if (unknown.empty()) {
     std::string text;
@@ -185,6 +203,7 @@ ExitCode answer(const Asked& asked, const study::Origin& origin, const Terminal&
       line->report(done, of);
     };
   }
+  asked.command->check(*asked.given);
   study::Request request(*asked.given, origin, std::move(listener));
   const study::Results results = asked.command->answer(request);
   line.reset();

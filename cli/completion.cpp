@@ -37,6 +37,13 @@ std::vector<std::string_view> values_of(const std::string& form) {
 
 bool names_a_path(const std::string& form) { return form.find("FILE") != std::string::npos || form == "DIR"; }
 
+// What `c3sim completion` lists of the names that a value may be; empty where there is no such list.
+std::string_view names_behind(const Option& option) {
+  if (option.form.find("SUITE") != std::string::npos) return "suites";
+  if (option.form != "NAME|FILE") return "";
+  return option.name == "model" ? "models" : "platforms";
+}
+
 // In zsh's single-quoted specifications, where brackets and colons have a meaning.
 std::string zsh_text(std::string_view text) {
   std::string result;
@@ -54,8 +61,11 @@ bool takes_list(const std::vector<std::string_view>& values) {
 
 constexpr auto parameter_assignment = "PATH=VALUE";
 
-std::string zsh_values(const std::string& form) {
+std::string zsh_values(const Option& option) {
+  const std::string& form = option.form;
   const std::vector<std::string_view> values = values_of(form);
+  // Behind a blank an action is called as it is, without the arguments of others.
+  if (!names_behind(option).empty()) return fmt::format(" _{}_names {}", program, names_behind(option));
   if (takes_list(values)) return fmt::format("_values -s , value {}", fmt::join(values, " "));
   if (!values.empty()) return fmt::format("({})", fmt::join(values, " "));
   if (form == parameter_assignment) return fmt::format("_{}_parameters", program);
@@ -70,6 +80,7 @@ std::string bash_action(const Option& option, const std::string& others) {
     return fmt::format("words='{}{}'", fmt::join(values, " "), option.said == Said::maybe_alone ? ' ' + others : "");
   }
   if (option.form == parameter_assignment) return fmt::format("_{}_parameters; return", program);
+  if (!names_behind(option).empty()) return fmt::format("_{}_names {}; return", program, names_behind(option));
   return names_a_path(option.form) ? fmt::format("_{}_files; return", program) : "return";
 }
 
@@ -91,6 +102,7 @@ void append_bash_cases(const Command& command, std::string& behind, std::string&
       open = fmt::format("words='{} {}'", fmt::join(known, " "), others);
     } else if (names_a_path(option.form)) {
       open += " files=yes";
+      if (!names_behind(option).empty()) open += fmt::format(" names={}", names_behind(option));
     }
   }
   words += fmt::format("    {}) {} ;;\n", command.name, open);
@@ -98,8 +110,9 @@ void append_bash_cases(const Command& command, std::string& behind, std::string&
 
 // One option among the specifications of zsh's _arguments.
 std::string zsh_specification(const Option& option) {
-  const std::string values = zsh_values(option.form);
-  if (!option.has_name()) return fmt::format("1:{}:{}", zsh_text(option.typed()), values);
+  const std::string values = zsh_values(option);
+  const bool many = option.said == Said::all_in_place;
+  if (!option.has_name()) return fmt::format("{}:{}:{}", many ? "*" : "1", zsh_text(option.typed()), values);
   const std::string text = fmt::format("{}[{}]", option.typed(), zsh_text(option.help));
   if (option.said == Said::alone) return text;
   return fmt::format("{}{}{}:{}", text, option.said == Said::maybe_alone ? "::" : ":", zsh_text(option.form), values);
@@ -110,6 +123,13 @@ std::string zsh_specification(const Option& option) {
 constexpr auto bash_functions = R"sh(_{0}_files() {{
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}}
+_{0}_names() {{
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(
+    compgen -W "$("${{COMP_WORDS[0]}}" completion "$1" 2>/dev/null)" -- "$word"
+    compgen -f -- "$word"
+  )
 }}
 _{0}_list() {{
   local before=
@@ -130,7 +150,7 @@ _{0}_parameters() {{
 
 constexpr auto bash_main = R"sh(_{0}() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}}
-  local words='' files=''
+  local words='' files='' names=''
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '{1} {2}' -- "$word"))
     return
@@ -146,6 +166,7 @@ constexpr auto bash_main = R"sh(_{0}() {{
   [ -n "$words" ] || case "$command" in
 {4}  esac
   [ -z "$files" ] || _{0}_files
+  [ -z "$names" ] || _{0}_names "$names"
   COMPREPLY+=($(compgen -W "$words" -- "$word"))
 }}
 complete -F _{0} {0}
@@ -182,6 +203,11 @@ std::string zsh_completion(const std::vector<Command>& commands) {
       "  local -a parameters=(${{(f)\"$({0} platform --format csv 2>/dev/null | sed -n '2,$s/,.*//p')\"}})\n"
       "  compadd -S = -a parameters\n"
       "}}\n"
+      "_{0}_names() {{\n"
+      "  local -a names=(${{(f)\"$({0} completion $1 2>/dev/null)\"}})\n"
+      "  compadd -a names\n"
+      "  _files\n"
+      "}}\n"
       "_{0}() {{\n"
       "  local -a commands=(\n{1}  )\n"
       "  if (( CURRENT == 2 )); then\n"
@@ -196,6 +222,49 @@ std::string zsh_completion(const std::vector<Command>& commands) {
       "}}\n"
       "_{0} \"$@\"\n",
       program, known, cases, own_options);
+}
+
+namespace {
+
+// In single quotes, as fish reads them.
+std::string fish_text(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '\'';
+}
+
+// What fish offers as the value of an option, or where a name is due.
+std::string fish_values(const Option& option) {
+  const std::vector<std::string_view> values = values_of(option.form);
+  if (!values.empty()) return fmt::format(" -f -a {}", fish_text(fmt::format("{}", fmt::join(values, " "))));
+  if (!names_behind(option).empty()) return fmt::format(" -F -a '({} completion {})'", program, names_behind(option));
+  return names_a_path(option.form) ? " -F" : " -f";
+}
+
+}  // namespace
+
+std::string fish_completion(const std::vector<Command>& commands) {
+  std::string script = fmt::format("# fish completion of {}\n", program);
+  const auto add = [&script](std::string_view when, const std::string& what) {
+    script += fmt::format("complete -c {} -n '{}'{}\n", program, when, what);
+  };
+  for (const Command& command : commands) {
+    add("__fish_use_subcommand", fmt::format(" -f -a {} -d {}", command.name, fish_text(command.about)));
+    const std::string behind = "__fish_seen_subcommand_from " + command.name;
+    for (const Option& option : options_of(command)) {
+      if (!option.has_name()) {
+        add(behind, fish_values(option));
+      } else {
+        const bool has_value = option.said != Said::alone && option.said != Said::maybe_alone;
+        add(behind, fmt::format(" -l {}{} -d {}", option.typed().substr(2),
+                                has_value ? " -r" + fish_values(option) : " -f", fish_text(option.help)));
+      }
+    }
+  }
+  return script;
 }
 
 }  // namespace c3sim::cli

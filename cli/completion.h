@@ -14,4 +14,7 @@ std::string bash_completion(const std::vector<study::Command>& commands);
 // For zsh: save it as _c3sim in a folder of $fpath.
 std::string zsh_completion(const std::vector<study::Command>& commands);
 
+// For fish: save it as c3sim.fish in ~/.config/fish/completions.
+std::string fish_completion(const std::vector<study::Command>& commands);
+
 }  // namespace c3sim::cli

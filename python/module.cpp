@@ -120,6 +120,7 @@ py::dict ask(const Command& command, const study::Given& given, study::PlatformS
     raise_input_error(why);
     throw py::error_already_set();
   }
+  command.check(given);
   std::vector<std::string> warnings;
   study::Request request(given, {C3SIM_VERSION, "c3sim " + study::command_line(command.name, command.options, given)},
                          listener_of(warnings), &shelf);

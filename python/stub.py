@@ -7,9 +7,9 @@ sys.path.insert(0, sys.argv[1])
 import c3sim  # noqa: E402  (from the folder that is named)
 
 HEAD = '''from os import PathLike
-from typing import Any, Literal, Mapping, Sequence, Union
+from typing import Any, Iterable, Literal, Mapping, Sequence, SupportsIndex, Union, overload
 
-_Value = Union[str, int, float, bool, PathLike[str], Sequence[Union[str, int, float, PathLike[str]]], None]
+_Value = Union[str, int, float, bool, PathLike[str], Iterable[Union[str, int, float, PathLike[str]]], None]
 _Assignments = Union[str, Sequence[str], Mapping[str, Union[str, int, float]], None]
 
 __version__: str
@@ -22,6 +22,10 @@ class Rows(list[dict[str, Any]]):
     warnings: list[str]
     notes: list[str]
     holds: bool
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Rows": ...
 
 def frame(rows: Sequence[Mapping[str, Any]]) -> Any: ...
 '''

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/interruption.h"
 #include "sim/step_log.h"
 
 namespace c3sim::sim {
@@ -31,14 +32,27 @@ Deadlock::Deadlock(Time at, std::vector<Blocked> blocked)
 
 namespace {
 thread_local const Interruption* interruption = nullptr;
+thread_local const std::function<void()>* asked_now = nullptr;  // of the same
+// Events of this thread since somebody was asked, whatever simulators ran them: thousands of short runs ask, too.
+thread_local std::uint64_t events_unasked = 0;
 constexpr std::uint64_t events_between_asking = 4096;
 }  // namespace
 
 Interruption::Interruption(std::function<void()> ask) : ask_(std::move(ask)), before_(interruption) {
   interruption = this;
+  asked_now = &ask_;
 }
 
-Interruption::~Interruption() { interruption = before_; }
+Interruption::~Interruption() {
+  interruption = before_;
+  asked_now = before_ == nullptr ? nullptr : &before_->ask_;
+}
+
+void ask_interruption() {
+  if (asked_now != nullptr) (*asked_now)();
+}
+
+bool is_interruptible() { return asked_now != nullptr; }
 
 struct Simulator::Process {
   Simulator& simulator;
@@ -115,7 +129,9 @@ void Simulator::run() {
   const Interruption* const asking = interruption;
   try {
     while (run_next_event()) {
-      if (asking != nullptr && events_executed_ % events_between_asking == 0) asking->ask_();
+      if (asking == nullptr || ++events_unasked < events_between_asking) continue;
+      events_unasked = 0;
+      asking->ask_();
     }
   } catch (InternalError& error) {
     error.locate(fmt::format("{}ps", now_.count()), "");

@@ -35,7 +35,7 @@ std::string microseconds(Time time) {
 }
 }  // namespace
 
-PerfettoTrace::PerfettoTrace(std::ostream& out) : out_(out) { out_ << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":["; }
+PerfettoTrace::PerfettoTrace(std::ostream& out) : out_(out) { out_ << beginning; }
 
 PerfettoTrace::~PerfettoTrace() { out_ << "\n]}\n"; }
 

@@ -35,6 +35,10 @@ class TraceSink {
 // The text is complete when the writer is destroyed.
 class PerfettoTrace : public TraceSink {
  public:
+  // What each of its texts begins with, and no other program's.
+  static constexpr std::string_view beginning =
+      R"({"otherData":{"written_by":"c3sim"},"displayTimeUnit":"ns","traceEvents":[)";
+
   explicit PerfettoTrace(std::ostream& out);  // outlives the writer
   ~PerfettoTrace() override;
 

@@ -4,8 +4,8 @@ There is a function for each command of c3sim, whose arguments are the command's
 
     rows = c3sim.c3(gemm="8192x57344x8192", collective="all_gather", bytes="896MiB", strategy="conccl")
 
-A value is a text as on the command line ("896MiB"), a number, True for an option without a value, or a list of these;
-`set` and `param` take a dictionary, too. An option whose name Python keeps for itself ends in "_": copy(from_="gpu0").
+A value is a text as on the command line ("896MiB"), a number, True for an option without a value, or several of these:
+a list, a range, a generator, an array. A whole number of a size is bytes. `set` and `param` take a dictionary, too. An option whose name Python keeps for itself ends in "_": copy(from_="gpu0").
 What is at fault raises InputError with the message of the command line. Any number of threads may ask at once.
 """
 
@@ -20,19 +20,30 @@ __version__ = _core.version
 
 
 class Rows(list):
-    """The rows of an answer, a dictionary each, equal to `results` of the command's JSON (--format json).
+    """The rows of an answer, a dictionary each: those of the first table of the command's JSON (--format json) that has
+    any, `results` in most. A slice keeps all else.
 
     platform: its name. tables: every table by its key, the rows among them ("explanation" of explain=True). warnings,
     notes: sentences. holds: False where what was checked does not hold (validate: a case outside its band).
     """
 
     def __init__(self, answer):
-        super().__init__(next(iter(answer["tables"].values()), []))
+        tables = list(answer["tables"].values())
+        super().__init__(next(filter(None, tables), []))
         self.platform = answer["platform"]
         self.tables = answer["tables"]
         self.warnings = answer["warnings"]
         self.notes = answer["notes"]
         self.holds = answer["holds"]
+
+    def __getitem__(self, place):
+        found = super().__getitem__(place)
+        if not isinstance(place, slice):
+            return found
+        part = Rows.__new__(Rows)
+        part.extend(found)
+        part.__dict__.update(self.__dict__)
+        return part
 
 
 def frame(rows):
@@ -66,12 +77,27 @@ def _bytes(typed, text):
     raise InputError(f"{typed}: {text!r} is no text that a command line may have")
 
 
-def _text(typed, value):
+def _text(option, value):
     if isinstance(value, (str, _os.PathLike)):
         return _os.fsdecode(value)
-    if hasattr(value, "__index__") or hasattr(value, "__float__"):  # numbers, those of NumPy among them
-        return str(value)
-    raise InputError(f"{typed}: {type(value).__name__} is no value: a text, a number, or a list of them is accepted")
+    if hasattr(value, "__index__") or hasattr(value, "__float__"):
+        text = str(value)  # numbers, those of NumPy among them
+        if option.form.startswith("SIZE") and float(value).is_integer():
+            return f"{int(value)}B"  # as rows have sizes
+        return text
+    raise InputError(f"{option.typed}: {type(value).__name__} is no value: a text, a number, or a list of them is "
+                     "accepted")
+
+
+def _several(value):
+    """The values of a list, a range, a generator or an array; None of what is one value, such as an array of no
+    dimension. A set has no order, so that it is none of these."""
+    if isinstance(value, (str, bytes, bytearray, _os.PathLike, set, frozenset)) or getattr(value, "ndim", 1) == 0:
+        return None
+    try:
+        return list(value)
+    except TypeError:
+        return None
 
 
 def _texts(option, value):
@@ -87,10 +113,11 @@ def _texts(option, value):
             return [option.alone]
         raise InputError(f"{option.typed}: True is no value: {option.form} is accepted")
     if isinstance(value, dict):
-        value = [f"{name}={_text(option.typed, each)}" for name, each in value.items()]
-    if not isinstance(value, (list, tuple)):
-        return [_text(option.typed, value)]
-    texts = [_text(option.typed, each) for each in value]
+        value = [f"{name}={_text(option, each)}" for name, each in value.items()]
+    several = _several(value)
+    if several is None:
+        return [_text(option, value)]
+    texts = [_text(option, each) for each in several]
     if option.said in ("again", "listed", "all_in_place"):
         return texts
     return [",".join(texts)] if texts else []

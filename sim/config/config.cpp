@@ -15,6 +15,7 @@
 #include "sim/config/config_leaf.h"
 #include "sim/config/config_reading.h"
 #include "sim/config/config_text.h"
+#include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::sim {
@@ -217,6 +218,7 @@ std::string read_text(const std::filesystem::path& path) {
   };
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail("it is a folder");
+  note_read(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(std::generic_category().message(errno));
   // One byte more than is allowed tells a file that is too large, however large it is.

@@ -13,6 +13,7 @@
 
 #include "sim/check.h"
 #include "sim/config/config_error.h"
+#include "sim/config/files_read.h"
 
 namespace c3sim::sim {
 
@@ -115,6 +116,7 @@ std::string read_bytes(const std::filesystem::path& path) {
   const std::string name = path.string();
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail(name, "it is a folder: a file of measurements is accepted");
+  note_read(path);
   const std::string too_large = "larger than 1 GiB: a file of measurements is accepted up to that size";
   const std::uintmax_t size = std::filesystem::file_size(path, ignored);
   if (!ignored && size > largest_measurement_text) fail(name, too_large);

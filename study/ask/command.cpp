@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::study {
@@ -31,6 +33,16 @@ std::string Command::missing(const Given& given) const {
   const std::string example = example_in(notes);
   return fmt::format("error: {} needs {}\n{}{}", name, missing, accepted,
                      example.empty() ? "" : fmt::format("for example: {}\n", example));
+}
+
+void Command::check(const Given& given) const {
+  Arguments arguments;
+  for (const Option& option : options) {
+    const auto said = given.find(option.name);
+    if (said == given.end() || std::ranges::count(said->second, "") == 0) continue;
+    arguments.fault(option.typed(), fmt::format("is empty: {} is accepted", option.form));
+  }
+  arguments.check();
 }
 
 std::string Command::unknown(const std::string& typed, std::vector<std::string> known) const {

@@ -23,6 +23,8 @@ struct Command {
 
   // All that it cannot do without and that was not said, with the example that has it; empty where nothing is missing.
   std::string missing(const Given& given) const;
+  // Throws sim::ConfigError where an option was given nothing, as --out "": no option takes that for a value.
+  void check(const Given& given) const;
   // The option as it was typed is none; `known` are options beside those of the command.
   std::string unknown(const std::string& typed, std::vector<std::string> known = {"--help"}) const;
 };

@@ -10,6 +10,7 @@
 #include "study/c3/c3_study.h"
 #include "study/run/work_bounds.h"
 #include "study/work/cu_partition.h"
+#include "study/work/fewer_channels.h"
 
 namespace c3sim::study {
 
@@ -317,6 +318,9 @@ Answer<WorkResult> ask(Testbed& testbed, const GemmQuestion& question, const Pro
   for (const WorkResult& result : answer.results) {
     if (alone) answer.means.push_back(result.means);
   }
+  if (question.before == Before::collective) {
+    warn_of_channels(answer.warnings, std::vector<Work>{collective_before(question, testbed)}, testbed.platform());
+  }
   return answer;
 }
 
@@ -337,6 +341,7 @@ Answer<WorkResult> run_collectives(Testbed& testbed, std::span<const CollectiveS
     std::string idle = idle_engines(spec);
     const bool is_new = std::ranges::find(answer.warnings, idle) == answer.warnings.end();
     if (!idle.empty() && is_new) answer.warnings.push_back(std::move(idle));
+    warn_of_channels(answer.warnings, std::vector<Work>{spec}, testbed.platform());
   }
   return answer;
 }
@@ -370,6 +375,10 @@ Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progres
   for (const C3Result& result : answer.results) answer.means.push_back(means_of(testbed, result));
   answer.warnings = reservation_warnings(testbed, answer.results);
   std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
+  for (const C3Result& result : answer.results) {
+    const models::CollectiveSpec by = collective_of(scenario, result.chosen, testbed.platform());
+    warn_of_channels(answer.warnings, std::vector<Work>{by}, testbed.platform());
+  }
   if (!answer.results.empty() && !answer.results.front().has_gain_to_be_had()) {
     answer.warnings.push_back(fmt::format(
         "no gain to be had: the ideal speedup is {:.4f}, and below {} a fraction of it says nothing (null in JSON)",

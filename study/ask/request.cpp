@@ -2,16 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <system_error>
 #include <utility>
 
+#include "sim/config/config_text.h"
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
 #include "study/explain/critical_path.h"
 #include "study/explain/explanation.h"
 #include "study/explain/run_trace.h"
 #include "study/explain/slowdown.h"
+#include "study/report/own_file.h"
 #include "study/report/results_page.h"
 #include "study/run/gemm_profiles.h"
 #include "study/work/config_folders.h"
@@ -22,6 +26,13 @@ namespace {
 
 constexpr std::size_t most_slowdowns = 40;  // that a chart holds
 constexpr int most_jobs = 1024;
+
+// A pipe, a terminal and the process's own output take what several options write, and lose nothing by it.
+bool is_special(const std::filesystem::path& file) {
+  if (file.string().starts_with("/dev/") || file.string().starts_with("/proc/")) return true;
+  std::error_code absent;
+  return std::filesystem::exists(file, absent) && !std::filesystem::is_regular_file(file, absent);
+}
 
 void explain_slowdowns(const models::PlatformSpec& platform, Results& results) {
   const std::vector<Slowdown> slowdowns = split_slowdowns(platform, results.runs);
@@ -61,7 +72,9 @@ std::vector<Option> run_options() {
              {"protocol", names_of<models::Protocol>(),
               "How runs are measured: back to back after warm-up, as papers do (steady), or once, from rest (shot); "
               "steady unless given"},
-             {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"},
+             {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"}} +
+         overwrite_option() +
+         std::vector<Option>{
              {"library", "NAME",
               "Whose GEMM kernels run: rocblas (rocblas_nt, rocblas_tt where operands are transposed), hipblaslt, "
               "work_stealing, persistent or stream_k; cublas on the H200; opus_a2a_gemm, opus_gemm_a2a or "
@@ -76,6 +89,12 @@ std::vector<Option> run_options() {
 std::vector<Option> without_option() {
   return {{"without", names_of<models::Mechanism>() + "|all",
            "Mechanisms of interference, separated by commas, that the machine is to be without, or all"}};
+}
+
+std::vector<Option> overwrite_option() {
+  return {{"overwrite", "",
+           "Replace files that options name although c3sim did not write them, or somebody has edited them since",
+           Said::alone}};
 }
 
 std::vector<Option> c3_options() {
@@ -173,21 +192,57 @@ void Request::check_options(Arguments& arguments) const {
   static_cast<void>(format(arguments));
 }
 
-void Request::check_output(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const {
+std::vector<std::string> overridden(const std::vector<std::string>& assignments, std::string_view option) {
+  std::vector<std::string> sentences;
+  std::map<std::string_view, std::string_view> last;
+  for (const std::string& assignment : assignments) {
+    const std::string_view name = sim::trimmed(std::string_view(assignment).substr(0, assignment.find('=')));
+    const auto [before, is_first] = last.try_emplace(name, assignment);
+    if (!is_first) {
+      sentences.push_back(fmt::format("{0} {1} stands instead of {0} {2}, which was said before it", option,
+                                      in_quotes(assignment), in_quotes(before->second)));
+      before->second = assignment;
+    }
+  }
+  return sentences;
+}
+
+void Request::check_not_read(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const {
   std::error_code absent;
   if (!std::filesystem::is_regular_file(file, absent)) return;
-  for (const std::filesystem::path& input : inputs_) {
+  for (const std::filesystem::path& input : inputs_.files()) {
     if (!std::filesystem::equivalent(file, input, absent)) continue;
     arguments.fault(option, in_quotes(file.string()) + " is read by this command: another file is accepted");
     return;
   }
 }
 
+void Request::check_output(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const {
+  const std::size_t faults_before = arguments.faults().size();
+  check_not_read(arguments, option, file);
+  std::error_code absent;
+  const bool is_file = std::filesystem::is_regular_file(file, absent) && !is_special(file);
+  const bool may_go = says("overwrite") || arguments.faults().size() > faults_before;
+  if (is_file && !may_go && !is_own_file(file)) {
+    arguments.fault(option, in_quotes(file.string()) +
+                                " is there, and c3sim did not write it, or it has been edited since: another file is "
+                                "accepted, or --overwrite with it, which replaces it");
+  }
+}
+
+void Request::write(std::string_view option, std::string_view text) const {
+  Arguments arguments;
+  const std::filesystem::path file = this->text(option);
+  check_output(arguments, Option{.name = std::string(option), .form = {}, .help = {}}.typed(), file);
+  arguments.check();
+  sim::write_file(file, text);
+}
+
 void Request::check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
                                   const std::vector<std::string>& names) const {
   if (folder.empty()) return;
   for (const std::string& name : files_of_earlier_answer(folder)) {
-    check_output(arguments, option, folder / name);
+    check_not_read(arguments, option, folder / name);
   }
   for (const sim::Fault& fault : in_the_way(folder, names, origin_)) {
     arguments.fault(option, in_quotes(fault.where) + " " + fault.what);
@@ -210,9 +265,29 @@ void Request::check_outputs(Arguments& arguments) const {
 }
 
 void Request::check_replaced(Arguments& arguments) const {
-  if (says("trace")) check_output(arguments, "--trace", text("trace"));
-  check_output_folder(arguments, "--out", out_folder(),
-                      {"results.json", "results.csv", "report.md", "page.html", "platform.yaml"});
+  const std::vector<std::string> of_folder{"results.json", "results.csv", "report.md", "page.html", "platform.yaml"};
+  check_output_folder(arguments, "--out", out_folder(), of_folder);
+  std::string_view other;  // that names a file, too
+  for (const std::string_view option : {"write", "trace"}) {
+    if (!says(option)) continue;
+    const std::filesystem::path file = text(option);
+    const std::string typed = fmt::format("--{}", option);
+    check_output(arguments, typed, file);
+    const auto collides = [&](const std::filesystem::path& place) {
+      return !is_special(file) && is_same_place(file, place);
+    };
+    if (!other.empty() && collides(text(other))) {
+      arguments.fault(
+          typed, fmt::format("{} is the file of --{}, too: another file is accepted", in_quotes(file.string()), other));
+    }
+    if (const std::filesystem::path folder = out_folder(); !folder.empty()) {
+      const bool is_results = std::ranges::any_of(of_folder, [&](const auto& name) { return collides(folder / name); });
+      if (is_results) {
+        arguments.fault(typed, in_quotes(file.string()) + " is a file of --out, too: another file is accepted");
+      }
+    }
+    other = option;
+  }
 }
 
 std::filesystem::path Request::platform_file(const std::string& preset) {
@@ -227,6 +302,7 @@ Platform Request::read(const std::string& preset, const std::vector<std::string>
   Platform platform =
       shelf_ == nullptr ? read_platform(named, assigned, folders) : shelf_->read(named, assigned, folders);
   for (const std::string& file : platform.config.files()) reads(file);
+  for (std::string& sentence : overridden(assignments(), "--set")) platform.warnings.push_back(std::move(sentence));
   if (says("profiles")) {
     reads(text("profiles"));
     asked.profiles = read_gemm_profiles(sim::Config::from_file(text("profiles")), platform.spec);
@@ -262,6 +338,9 @@ Platform Request::platform(Arguments& arguments, const std::string& preset, Besi
 Results Request::finish(const Platform& platform, Results results, const FolderLock* held) const {
   results.warnings.insert(results.warnings.begin(), platform.warnings.begin(), platform.warnings.end());
   if (const std::filesystem::path folder = out_folder(); !folder.empty()) {
+    Arguments arguments;  // by now all that is read has been
+    for (const std::string& name : files_of_earlier_answer(folder)) check_not_read(arguments, "--out", folder / name);
+    arguments.check();
     results.files.push_back({"platform.yaml", platform.resolved});
     save(results, origin_, folder, held);
   }
@@ -275,6 +354,9 @@ Results Request::finish(Testbed& testbed, const Platform& platform, Results resu
     explain_slowdowns(testbed.platform(), results);
   }
   if (says("trace")) {
+    Arguments arguments;
+    check_output(arguments, "--trace", text("trace"));
+    arguments.check();
     sim::OutputFile file(text("trace"));
     {
       sim::PerfettoTrace trace(file.stream());

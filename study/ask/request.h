@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/files_read.h"
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
 #include "study/ask/platform_shelf.h"
@@ -23,11 +24,13 @@
 namespace c3sim::study {
 
 // Options of commands that name a platform, of those that read one and may save results, of those that simulate, of
-// those that know mechanisms, of those that predict C3, of those that use threads and of those that give intervals.
+// those that know mechanisms, of those that write a file, of those that predict C3, of those that use threads and of
+// those that give intervals.
 std::vector<Option> base_options();
 std::vector<Option> platform_options();
 std::vector<Option> run_options();
 std::vector<Option> without_option();
+std::vector<Option> overwrite_option();
 std::vector<Option> c3_options();
 std::vector<Option> jobs_option();
 std::vector<Option> uncertainty_options();
@@ -42,6 +45,10 @@ struct Listener {
       {};  // a wish to end is told by what it returns, while that lives
 };
 
+// A sentence for each assignment ("gpu.sdma.engines=32") that a later one of the same name stands instead of.
+std::vector<std::string> overridden(const std::vector<std::string>& assignments, std::string_view option);
+
+// It lives on the thread that answers it: all files that this thread reads meanwhile are the command's.
 class Request {
  public:
   // `shelf`, if any, is where platforms are kept from one question to the next.
@@ -76,10 +83,15 @@ class Request {
   // Of "without".
   models::Mechanisms mechanisms_left_out(Arguments& arguments) const;
 
-  // Remembers a file that the command reads: whatever it may write must be another. Tell it before platform().
-  void reads(const std::filesystem::path& file) { inputs_.push_back(file); }
+  // Remembers a file that the command reads, or is about to: whatever it may write must be another. What is read by
+  // sim/config/ is remembered without being told.
+  void reads(const std::filesystem::path& file) { inputs_.add(file); }
   // Faults where the file of an option is one that is read, however it is spelled or linked.
+  void check_not_read(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const;
+  // The same, and where one stands there that c3sim did not write, unless "overwrite" says that it may go.
   void check_output(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const;
+  // Writes a text to the file of an option, which is checked once more: by now all that is read has been.
+  void write(std::string_view option, std::string_view text) const;
   // The same of a folder that is to get files of these names, none of which may be somebody else's: save().
   void check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
                            const std::vector<std::string>& names) const;
@@ -120,7 +132,7 @@ class Request {
   Origin origin_;
   Listener listener_;
   PlatformShelf* shelf_;
-  std::vector<std::filesystem::path> inputs_;
+  sim::FilesRead inputs_;
   bool leaves_out_folder_ = false;
   bool check_failed_ = false;
   std::optional<sim::Fault> behind_;

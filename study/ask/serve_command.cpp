@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "sim/config/config.h"
 #include "study/ask/command.h"
+#include "study/ask/question_columns.h"
 #include "study/ask/serve_study.h"
 #include "study/ask/words.h"
 #include "study/serve/serve.h"
+#include "study/step/step_fidelity.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
@@ -120,20 +124,39 @@ std::string name_of(const ServeStudy& study, const ServedPoint& point, std::stri
   return name;
 }
 
-ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
+// What the batches of a question are: prompts of the mean length, and decoding behind them. On GPUs apart both do one.
+Fidelity fidelity_of(const ServeQuestion& question, const Platform& platform,
+                     std::span<const ElementwiseOperator> operators) {
+  StepQuestion step = question.step;
+  step.graph = !question.by_op;
+  Fidelity weakest = fidelity_of(step, platform, operators);
+  step.phase = Phase::prefill;
+  step.tokens = std::min(question.prompt, question.budget);
+  if (question.apart > 0) step.tp = question.apart;
+  return weaker(weakest, fidelity_of(step, platform, operators));
+}
+
+// A row for each point: what varies, what was asked beside it, the answer.
+ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& points, const Platform& platform) {
+  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   std::vector<Column> columns;
   for (const std::size_t a : varying(study)) columns.push_back({study.axes()[a].name, study.axes()[a].name, ""});
+  const std::size_t axes = columns.size();
   const std::vector<Column> answers = serve_columns();
   columns.insert(columns.end(), answers.begin(), answers.end());
+  columns.push_back({"fidelity", "fidelity", ""});
   ResultTable table(std::move(columns));
+  std::vector<std::vector<AskedWord>> asked;
   for (const ServedPoint& point : points) {
     std::vector<Cell> cells;
     for (const std::size_t a : varying(study)) cells.emplace_back(point.labels[a]);
     const std::vector<Cell> answer = serve_cells(point.result);
     cells.insert(cells.end(), answer.begin(), answer.end());
+    cells.emplace_back(std::string(to_string(fidelity_of(point.result.question, platform, operators))));
     table.add_row(std::move(cells));
+    asked.push_back(asked_words(point.result.question));
   }
-  return table;
+  return with_question(table, asked, axes == 0 ? "" : table.columns()[axes - 1].key);
 }
 
 std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
@@ -249,7 +272,7 @@ Results answer_serve(Request& request) {
   }
   Results answer{platform.spec.name, {}, {}, {}};
   answer.title = about;
-  answer.tables.push_back({"results", "", table_of(study, points), true, curves_of(study, points)});
+  answer.tables.push_back({"results", "", table_of(study, points, platform), true, curves_of(study, points)});
   if (std::optional<ResultTable> gains = gains_of(study, points)) {
     answer.tables.push_back({"gains",
                              fmt::format("At its best, over {}", study.axes().front().alternatives.front().label),

@@ -10,16 +10,20 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
-#include "sim/config/output_file.h"
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
+#include "study/ask/question_columns.h"
 #include "study/ask/words.h"
+#include "study/report/own_file.h"
 #include "study/run/testbed.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
+#include "study/step/step_fidelity.h"
+#include "study/step/step_graph.h"
 #include "study/uncertainty/ensemble.h"
 #include "study/work/config_folders.h"
+#include "study/work/fewer_channels.h"
 #include "study/work/operators.h"
 
 namespace c3sim::study {
@@ -53,6 +57,10 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
     intervals.push_back(interval_of(std::move(values)));
   }
   add_intervals(results.tables.front().table, std::span(&intervals, 1), {{"time", "time"}, {"exposed", "exposed"}});
+  if (const std::optional<Interval>& time = intervals.front(); time) {
+    results.headlines.front().beside =
+        fmt::format("90 %: {} to {}", time_in_words(sim::Seconds(time->low)), time_in_words(sim::Seconds(time->high)));
+  }
   for (std::string& warning : ensemble.warnings()) results.warnings.push_back(std::move(warning));
 }
 
@@ -91,15 +99,34 @@ std::string word_of_host(const StepResult& result, const Platform& platform) {
       fmt::join(values, ", "));
 }
 
+std::vector<Work> works_of(const StepQuestion& question, const Platform& platform,
+                           std::span<const ElementwiseOperator> operators) {
+  std::vector<Work> works;
+  for (const StepBlock& block : step_blocks(question, operators, 1, platform.spec)) {
+    for (const StepOperation& one : block.operations) works.push_back(one.work);
+  }
+  return works;
+}
+
+// The answer with its question, as columns and in the title, and with how far it is backed.
+void add_question(Results& results, const StepResult& result, const StepWords& asked, const Platform& platform,
+                  std::span<const ElementwiseOperator> operators) {
+  const std::vector<AskedWord> words = asked_words(asked);
+  ResultTable table = with_question(results.tables.front().table, {words}, "dtype");
+  const Fidelity fidelity = fidelity_of(result.question, platform, operators);
+  table.add_column({"fidelity", "fidelity", ""}, {std::string(to_string(fidelity))});
+  results.tables.front().table = std::move(table);
+  if (const std::string told = told_in_words(words, {"model", "phase"}); !told.empty()) results.title += ", " + told;
+}
+
 Results answer_step(Request& request) {
   Arguments arguments;
-  const std::filesystem::path written = request.text("write");
-  request.check_output(arguments, "--write", written);
-  if (!written.empty() && request.says("profiles")) {
+  if (request.says("write") && request.says("profiles")) {
     arguments.fault("--write",
                     "cannot write measured GEMMs, which run takes by --profiles, too: one of both is accepted");
   }
   const StepQuestion question = read_step(request, arguments);
+  const StepWords words{question, request.text("model")};
   const std::optional<Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
   const Platform platform = request.platform(arguments);
@@ -107,13 +134,16 @@ Results answer_step(Request& request) {
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   arguments.check_with(faults_of_carriers(question, platform.spec, operators));
   const std::string machine = machine_lines(request);
+  const bool writes = request.says("write");
   // What run would refuse is refused before it takes its time.
-  if (!written.empty()) experiment_text(question, platform.spec, operators, machine);
-  const StepResult result = ask(platform.spec, question, operators, {}, written.empty() ? simulated_layers : in_whole);
-  if (!written.empty()) {
-    sim::write_file(written, experiment_text(result.question, platform.spec, operators, machine));
+  if (writes) experiment_text(question, platform.spec, operators, machine);
+  const StepResult result = ask(platform.spec, question, operators, {}, writes ? in_whole : simulated_layers);
+  if (writes) {
+    request.write("write", signed_text(experiment_text(result.question, platform.spec, operators, machine)));
   }
   Results results = to_tables(result, platform.spec);
+  add_question(results, result, words, platform, operators);
+  warn_of_channels(results.warnings, works_of(result.question, platform, operators), platform.spec);
   if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   Testbed testbed(launching(platform.spec, question.launch()));

@@ -11,6 +11,7 @@
 #include "study/report/table_of.h"
 #include "study/run/busy_times.h"
 #include "study/run/queue_time.h"
+#include "study/work/fewer_channels.h"
 #include "study/work/one_stream.h"
 #include "study/work/queued.h"
 
@@ -234,6 +235,9 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
   Results results{testbed.platform().name, {}, {}, {{experiment.name, ran.schedule}}};
   results.title = experiment.name;
   results.charts = charts_of(experiment, ran, testbed.platform().gpus, operations);
+  for (const Operation& operation : ran.schedule) {
+    warn_of_channels(results.warnings, std::span(&operation.work, 1), testbed.platform());
+  }
   results.notes.push_back(ran.sentence());
   if (kernels_wait) results.notes.push_back(word_of_ends(testbed.platform()));
   const bool several = operations.size() < ran.schedule.size();

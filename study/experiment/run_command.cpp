@@ -69,6 +69,9 @@ Results answer_run(Request& request) {
   Testbed testbed(platform.spec);
   Results results = holds_paper_study(config.root()) ? answer_paper_study(request, config, testbed, platform, jobs)
                                                      : answer_experiment_file(request, config, testbed);
+  for (std::string& sentence : overridden(request.texts("param"), "--param")) {
+    results.warnings.push_back(std::move(sentence));
+  }
   results.files.push_back({"experiment.yaml", config.resolved()});
   return request.finish(testbed, platform, std::move(results));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "study/report/chart.h"
+#include "study/report/headline.h"
 #include "study/report/result_table.h"
 
 namespace c3sim::study {
@@ -41,6 +42,9 @@ struct Page {
   std::vector<std::string> lead = {};  // paragraphs below the title
   std::vector<Section> sections = {};
   Palette palette = {};
+  std::vector<Headline> headlines = {};  // below the title
+  std::string version = {};              // of c3sim ...
+  std::string command = {};              // ... and the line that it was asked by; both at the end of the lead
 };
 
 }  // namespace c3sim::study

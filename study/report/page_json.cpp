@@ -46,7 +46,7 @@ Json column_json(const PageTable& table, std::size_t index) {
   }
   const bool choice = std::ranges::count(table.choices, column.key) > 0;
   return {{"heading", column.heading},
-          {"unit", column.unit},
+          {"unit", shown_unit(column, table.table.rows(), index).unit},
           {"numeric", numeric},
           {"decimals", fraction ? column.decimals : 0},
           {"command", column.key == "command"},
@@ -78,8 +78,9 @@ nlohmann::ordered_json table_json(const PageTable& table) {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (!columns[c].in_text && !table.every_column) continue;
     json["columns"].push_back(column_json(table, c));
+    const ShownUnit shown = shown_unit(columns[c], table.table.rows(), c);
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      rows[r].push_back(std::visit(CellJson{columns[c].decimals}, table.table.rows()[r][c]));
+      rows[r].push_back(std::visit(CellJson{columns[c].decimals}, shown.of(table.table.rows()[r][c])));
     }
   }
   for (Json& row : rows) json["rows"].push_back(std::move(row));
@@ -88,7 +89,12 @@ nlohmann::ordered_json table_json(const PageTable& table) {
 
 nlohmann::ordered_json page_json(const Page& page) {
   const Colours colours = colours_of(page);
-  Json json{{"title", page.title}, {"lead", page.lead}, {"sections", Json::array()}};
+  Json json{{"title", page.title}, {"lead", page.lead}, {"sections", Json::array()}, {"headlines", Json::array()}};
+  for (const Headline& one : page.headlines) {
+    json["headlines"].push_back({{"label", one.label}, {"value", one.value}, {"beside", one.beside}});
+  }
+  json["version"] = page.version;
+  json["command"] = page.command;
   for (const Section& section : page.sections) json["sections"].push_back(section_json(section, colours));
   return json;
 }

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "sim/check.h"
+#include "sim/config/config_text.h"
 #include "sim/overloaded.h"
 #include "study/report/markdown.h"
 
@@ -30,8 +32,15 @@ std::string text_cell(const Cell& cell, int decimals) {
       cell);
 }
 
-std::string csv_text(std::string_view value) {
-  if (value.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(value);
+// A spreadsheet takes what begins so for a formula, unless a quotation mark before it says that it is a text.
+bool is_formula(std::string_view value) {
+  constexpr std::string_view begins = "=+-@\t\r";
+  return !value.empty() && begins.find(value.front()) != std::string_view::npos && !sim::parse_number(value).ok();
+}
+
+std::string csv_text(std::string_view text) {
+  const std::string value = is_formula(text) ? "'" + std::string(text) : std::string(text);
+  if (value.find_first_of(",\"\r\n") == std::string::npos) return value;
   std::string quoted = "\"";
   for (const char c : value) {
     quoted += c;
@@ -95,10 +104,11 @@ struct TextColumn {
 TextColumn text_column(const Column& column, const std::vector<std::vector<Cell>>& rows, std::size_t place) {
   constexpr std::size_t narrowest_text = 8;
   TextColumn result;
-  result.cells.push_back(column.unit.empty() ? column.heading : fmt::format("{} [{}]", column.heading, column.unit));
+  const ShownUnit shown = shown_unit(column, rows, place);
+  result.cells.push_back(shown.unit.empty() ? column.heading : fmt::format("{} [{}]", column.heading, shown.unit));
   result.width = result.cells.front().size();
   for (const auto& row : rows) {
-    result.cells.push_back(text_cell(row[place], column.decimals));
+    result.cells.push_back(text_cell(shown.of(row[place]), column.decimals));
     const std::size_t size = result.cells.back().size();
     result.width = std::max(result.width, size);
     if (is_number(row[place])) result.least = std::max(result.least, size);
@@ -149,6 +159,23 @@ std::string csv_name(const Column& column) {
 }
 
 }  // namespace
+
+ShownUnit shown_unit(const Column& column, const std::vector<std::vector<Cell>>& rows, std::size_t place) {
+  constexpr double from = 1e6;
+  if (column.unit != "us") return {column.unit};
+  const bool is_long = std::ranges::any_of(rows, [place](const std::vector<Cell>& row) {
+    const auto* const number = std::get_if<double>(&row[place]);
+    return number != nullptr && std::abs(*number) >= from;
+  });
+  const bool is_text = std::ranges::any_of(
+      rows, [place](const std::vector<Cell>& row) { return std::holds_alternative<std::string>(row[place]); });
+  return is_long && !is_text ? ShownUnit{"ms", 1e-3} : ShownUnit{column.unit};
+}
+
+Cell ShownUnit::of(Cell cell) const {
+  if (auto* const number = std::get_if<double>(&cell); number != nullptr && times != 1.0) *number *= times;
+  return cell;
+}
 
 bool is_number(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
@@ -203,10 +230,11 @@ void ResultTable::write_markdown(std::ostream& out) const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     if (!column.in_text) continue;
+    const ShownUnit shown = shown_unit(column, rows_, c);
     headings.push_back(
-        markdown_text(column.unit.empty() ? column.heading : fmt::format("{}, {}", column.heading, column.unit)));
+        markdown_text(shown.unit.empty() ? column.heading : fmt::format("{}, {}", column.heading, shown.unit)));
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      cells[r].push_back(markdown_text(text_cell(rows_[r][c], column.decimals)));
+      cells[r].push_back(markdown_text(text_cell(shown.of(rows_[r][c]), column.decimals)));
     }
   }
   out << markdown_table(headings, cells);

@@ -32,6 +32,15 @@ struct NoNumber {
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, NoNumber>;
 bool is_number(const Cell& cell);
 
+// What people read a column in: microseconds, of which any is a second or more, are milliseconds to them.
+struct ShownUnit {
+  std::string unit;
+  double times = 1.0;
+
+  Cell of(Cell cell) const;
+};
+ShownUnit shown_unit(const Column& column, const std::vector<std::vector<Cell>>& rows, std::size_t place);
+
 class ResultTable {
  public:
   explicit ResultTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -47,7 +56,8 @@ class ResultTable {
   // Text in aligned columns, numbers to the right; a heading with units, one line per row. Where `width` is given and
   // the lines would be longer, texts and headings go on in further lines, as far as numbers leave room.
   void write_text(std::ostream& out, std::size_t width = 0) const;
-  // RFC 4180 with "\n" line ends; the first line names the columns.
+  // RFC 4180 with "\n" line ends; the first line names the columns. Texts that a spreadsheet would take for a formula
+  // begin with a quotation mark, as it asks for.
   void write_csv(std::ostream& out) const;
   void write_csv_rows(std::ostream& out) const;  // without that line
   // The columns and cells of the text, as one table.

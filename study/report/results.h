@@ -8,6 +8,7 @@
 
 #include "sim/config/choice.h"
 #include "study/report/chart.h"
+#include "study/report/headline.h"
 #include "study/report/result_table.h"
 #include "study/work/operation.h"
 
@@ -43,11 +44,12 @@ struct Results {
   std::vector<NamedTable> tables{};     // the first is the answer, the others explain it; none where that is `text`
   std::vector<std::string> warnings{};  // legal but outside what the platform is known for, once each
   std::vector<NamedRun> runs{};
-  std::string title = {};            // of its page; where empty, that of the first table
-  std::vector<std::string> notes{};  // sentences that sum the answer up; text has them behind the tables
-  std::vector<TextFile> files{};     // for results_folder.h alone
-  std::vector<Chart> charts{};       // of the answer as a whole, at the top of its page
-  std::string text = {};             // that is the answer, as it is: a schema, a script
+  std::string title = {};             // of its page; where empty, that of the first table
+  std::vector<std::string> notes{};   // sentences that sum the answer up; text has them behind the tables
+  std::vector<TextFile> files{};      // for results_folder.h alone
+  std::vector<Chart> charts{};        // of the answer as a whole, at the top of its page
+  std::string text = {};              // that is the answer, as it is: a schema, a script
+  std::vector<Headline> headlines{};  // what it comes to, for the top of its page
 };
 
 // Text: every table to be read, under its title, in lines of at most `text_width` where that is given and can be. CSV:

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,9 +12,11 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "sim/config/output_file.h"
 #include "study/report/html_file.h"
+#include "study/report/markdown.h"
 #include "study/report/results_page.h"
 
 namespace c3sim::study {
@@ -28,7 +31,43 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::vector<TextFile> files_of(const Results& results, const Page& page) {
+// The words of a line of a shell, in their quotes.
+std::vector<std::string> shell_words_of(std::string_view line) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  bool escaped = false;
+  for (const char c : line) {
+    if (c == '\'' && !escaped) quoted = !quoted;
+    escaped = c == '\\' && !quoted;
+    if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+// What was asked, without where the answer went and how the work was shared out: answers that are the same have the
+// same page.
+std::string question_of(const Origin& origin) {
+  constexpr std::array with_value{"--out", "--report", "--jobs", "--patience"};
+  constexpr std::array alone{"--resume", "--overwrite"};
+  std::string question;
+  bool is_value = false;
+  for (const std::string& word : shell_words_of(origin.command)) {
+    const bool is_left_out = std::exchange(is_value, false);
+    const std::string name = word.substr(0, word.find('='));
+    if (std::ranges::count(with_value, name) > 0) {
+      is_value = name == word;
+    } else if (!is_left_out && std::ranges::count(alone, word) == 0) {
+      question += (question.empty() ? "" : " ") + word;
+    }
+  }
+  return question;
+}
+
+std::vector<TextFile> files_of(const Results& results, Page page, const Origin& origin) {
   std::vector<TextFile> files;
   for (const NamedTable& named : results.tables) {
     std::ostringstream csv;
@@ -37,7 +76,10 @@ std::vector<TextFile> files_of(const Results& results, const Page& page) {
   }
   std::ostringstream markdown;
   write(results, Format::markdown, markdown);
+  markdown << fmt::format("\nAsked of c3sim {}: {}\n", origin.version, markdown_text(question_of(origin)));
   files.push_back({"report.md", markdown.str()});
+  page.version = origin.version;
+  page.command = question_of(origin);
   files.push_back({"page.html", to_html(page)});
   files.insert(files.end(), results.files.begin(), results.files.end());
   return files;
@@ -137,7 +179,7 @@ void save(const Results& results, const Origin& origin, const fs::path& director
 
 void save(const Results& results, const Page& page, const Origin& origin, const fs::path& directory,
           const FolderLock* held) {
-  const std::vector<TextFile> files = files_of(results, page);
+  const std::vector<TextFile> files = files_of(results, page, origin);
   std::vector<std::string> names{index_name};
   for (const TextFile& file : files) names.push_back(file.name);
   std::error_code failed;

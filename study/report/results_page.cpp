@@ -78,7 +78,7 @@ std::string title_of(const Results& results) {
 }
 
 Page results_page(const Results& results) {
-  Page page{.title = title_of(results), .palette = study_palette()};
+  Page page{.title = title_of(results), .palette = study_palette(), .headlines = results.headlines};
   page.lead.push_back("What c3sim predicts for the platform " + results.platform + ".");
   page.lead.insert(page.lead.end(), results.notes.begin(), results.notes.end());
   for (const std::string& warning : results.warnings) page.lead.push_back("Warning: " + warning);

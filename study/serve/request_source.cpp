@@ -15,6 +15,7 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
+#include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/quantity_text.h"
 #include "study/uncertainty/latin_hypercube.h"
@@ -86,6 +87,7 @@ class Traced : public RequestSource {
   Traced(const std::filesystem::path& file, std::int64_t longest)
       : name_(file.string()), text_(file), longest_(longest) {
     if (!text_) fail("", "cannot be read");
+    sim::note_read(file);
     std::string heading;
     if (!line(heading)) fail("", fmt::format("is empty: a line with the columns {} is due", fmt::join(columns, ",")));
     const std::vector<std::string_view> names = cells(heading);

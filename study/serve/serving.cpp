@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/interruption.h"
 
 namespace c3sim::study {
 
@@ -31,7 +32,12 @@ class Serving {
   }
 
   Served run() {
-    while (Server* const server = earliest()) server->step();
+    constexpr std::uint64_t steps_between_asking = 1024;
+    std::uint64_t steps = 0;
+    while (Server* const server = earliest()) {
+      server->step();
+      if (++steps % steps_between_asking == 0) sim::ask_interruption();
+    }
     SIM_CHECK(arrived_ == served_.requests);
     for (const std::unique_ptr<Server>& server : servers_) {
       SIM_CHECK(server->is_empty());

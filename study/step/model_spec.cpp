@@ -94,21 +94,28 @@ std::vector<std::string> model_names(std::span<const std::filesystem::path> conf
   return {names.begin(), names.end()};
 }
 
-ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders) {
+std::filesystem::path model_file(const std::string& name_or_path,
+                                 std::span<const std::filesystem::path> config_folders) {
   const std::filesystem::path path = name_or_path;
-  if (path.extension() == ".json") return read_hugging_face(sim::read_measurement_text(path), name_or_path);
-  if (path.extension() == ".yaml" || path.extension() == ".yml" || name_or_path.find('/') != std::string::npos) {
-    return read_yaml(path);
-  }
+  const std::string extension = path.extension().string();
+  const bool is_path = name_or_path.find('/') != std::string::npos || extension == ".json" || extension == ".yaml" ||
+                       extension == ".yml";
+  if (is_path) return path;
   for (const std::filesystem::path& folder : config_folders) {
     std::error_code absent;
-    const std::filesystem::path file = folder / "models" / (name_or_path + ".yaml");
-    if (std::filesystem::is_regular_file(file, absent)) return read_yaml(file);
+    std::filesystem::path file = folder / "models" / (name_or_path + ".yaml");
+    if (std::filesystem::is_regular_file(file, absent)) return file;
   }
   throw sim::ConfigError({{"--model", "",
                            "no model is named '" + name_or_path.substr(0, 80) + "'" +
                                sim::name_hint(name_or_path, model_names(config_folders)) +
                                "; a file is accepted too, .yaml or a config.json of Hugging Face"}});
+}
+
+ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders) {
+  const std::filesystem::path file = model_file(name_or_path, config_folders);
+  if (file.extension() == ".json") return read_hugging_face(sim::read_measurement_text(file), name_or_path);
+  return read_yaml(file);
 }
 
 }  // namespace c3sim::study

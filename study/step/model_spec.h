@@ -68,6 +68,10 @@ struct ModelSpec {
 // with it: unknown, missing and contradictory keys, heads that do not divide.
 ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders);
 
+// Where it is read from. Throws sim::ConfigError where it is no path and no model is named so.
+std::filesystem::path model_file(const std::string& name_or_path,
+                                 std::span<const std::filesystem::path> config_folders);
+
 std::vector<std::string> model_names(std::span<const std::filesystem::path> config_folders);
 
 // The same of the text of a Hugging Face config.json; `file` stands for it in positions.

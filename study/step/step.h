@@ -73,6 +73,8 @@ double about(const models::PlatformSpec& platform, const StepQuestion& question,
              std::span<const ElementwiseOperator> operators);
 
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform);
+// "9.108 s": in the unit that leaves one to three digits before the point.
+std::string time_in_words(sim::Seconds time);
 
 // The step as an experiment that c3sim run takes, and that takes as long. `machine`: lines that say which platform it
 // is for; that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.

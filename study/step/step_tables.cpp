@@ -248,7 +248,32 @@ std::string carriers_of(const StepResult& result, const models::SdmaSpec& engine
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+// What readers look for first.
+std::vector<Headline> headlines_of(const StepResult& result, const models::PlatformSpec& platform) {
+  constexpr double giga = 1e9;
+  return {{"time", time_in_words(sim::to_seconds(result.time))},
+          {"tokens a second", fmt::format("{:.0f}", result.tokens_per_second())},
+          {"MFU", fmt::format("{:.3f}", model_flops_utilisation(result, platform))},
+          {"memory", fmt::format("{:.1f} GB", result.memory.total().value() / giga),
+           fmt::format("of {:.0f} GB", platform.gpu.memory.hbm_capacity.value() / giga)},
+          {"exposed communication", time_in_words(sim::to_seconds(result.exposed)),
+           fmt::format("{:.1f} % of the step",
+                       percent * (sim::to_seconds(result.exposed) / sim::to_seconds(result.time)))}};
+}
+
 }  // namespace
+
+std::string time_in_words(sim::Seconds time) {
+  constexpr double thousand = 1000.0;
+  double value = time.value() * thousand * thousand;
+  const char* unit = "us";
+  for (const char* const larger : {"ms", "s"}) {
+    if (value < thousand) break;
+    value /= thousand;
+    unit = larger;
+  }
+  return fmt::format("{:.4g} {}", value, unit);
+}
 
 Results to_tables(const StepResult& result, const models::PlatformSpec& platform) {
   Results results{platform.name, {}, result.warnings, {}};
@@ -256,6 +281,7 @@ Results to_tables(const StepResult& result, const models::PlatformSpec& platform
   Bounds bounds(result, platform);
   results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result, bounds), true, {kind_chart(result)}, true});
   results.tables.push_back({"operations", "The dearest operations", operations_of(result, bounds), false, {}, true});
+  results.headlines = headlines_of(result, platform);
   results.runs.push_back({.name = std::string(to_string(result.question.phase)), .schedule = result.graph.schedule()});
   results.charts.push_back(timeline_of(result, platform));
   results.title = fmt::format("A step of {}: {}", result.question.model.name, to_string(result.question.phase));

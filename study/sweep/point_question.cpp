@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
 
+#include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
 #include "sim/overloaded.h"
 #include "study/ask/answers.h"
@@ -27,6 +32,18 @@ PlainQuestion untold(Ask ask) {
   static const std::array<PlainQuestion, 7> as_in_ask{
       C3Question{}, GemmQuestion{}, CollectiveQuestion{}, CopyQuestion{}, KernelWords{}, StepWords{}, ServeQuestion{}};
   return as_in_ask[static_cast<std::size_t>(ask)];
+}
+
+// The file that a word names, as the question will look for it; none of other words. Throws sim::ConfigError where
+// there is no such model.
+std::optional<std::filesystem::path> file_of(const PlainQuestion& question, const Assignment& word) {
+  if (std::holds_alternative<StepWords>(question) || std::holds_alternative<ServeQuestion>(question)) {
+    if (word.name == "model") return model_file(word.value, config_folders());
+  }
+  if (std::holds_alternative<ServeQuestion>(question) && word.name == "trace" && !word.value.empty()) {
+    return word.value;
+  }
+  return {};
 }
 
 // What is wrong with the word, or nothing.
@@ -138,7 +155,26 @@ std::vector<std::string> PointQuestion::required_words() const { return words(Ne
 std::string PointQuestion::why_not(const Assignment& word, const models::PlatformSpec& platform) const {
   if (ask_ == Ask::run) return why_no_parameter(*experiment_, word, platform);
   PlainQuestion question = untold(ask_);
-  return tell(question, word);
+  if (std::string fault = tell(question, word); !fault.empty()) return fault;
+  try {
+    const std::optional<std::filesystem::path> file = file_of(question, word);
+    if (file && word.name == "model") static_cast<void>(read_model(word.value, config_folders()));
+    if (file && !std::ifstream(*file).good()) return fmt::format("'{}' cannot be read", file->string());
+    if (file) sim::note_read(*file);
+    return {};
+  } catch (const sim::ConfigError& error) {
+    const sim::Fault& first = error.faults().front();
+    return first.where == "--model" ? first.what : sim::in_words(first);
+  }
+}
+
+std::string PointQuestion::text_of_file(const Assignment& word) const {
+  if (ask_ == Ask::run) return {};
+  const std::optional<std::filesystem::path> file = file_of(untold(ask_), word);
+  std::error_code absent;
+  if (!file || !std::filesystem::is_regular_file(*file, absent)) return {};
+  std::ifstream stream(*file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words) const {

@@ -37,6 +37,8 @@ class PointQuestion {
   // What is wrong with a word or the text that it is given, on any machine, and what would be accepted; or empty. Of an
   // experiment, the name of the parameter, and whether all parameters can be evaluated with it on this platform.
   std::string why_not(const Assignment& word, const models::PlatformSpec& platform) const;
+  // What stands in the file that the word names, of a model or of requests; empty where it names none.
+  std::string text_of_file(const Assignment& word) const;
 
   // The answer on this machine. Throws sim::ConfigError where the machine cannot do what is asked.
   Results answer(Testbed& testbed, std::span<const Assignment> words) const;

@@ -65,6 +65,21 @@ std::optional<sim::Config> experiment_of(Request& request, sim::Section& root) {
   return experiment_config(file);
 }
 
+// All that stands in the files that words of the study name: models, requests. An answer of other files is another's.
+std::string texts_of_files(const SweepStudy& study) {
+  std::string texts;
+  for (const SweepAxis& axis : study.points.axes()) {
+    for (const AxisValue& value : axis.values) {
+      for (const Assignment& word : value.assignments) {
+        if (is_of_platform(word)) continue;
+        const std::string text = study.question.text_of_file(word);
+        if (!text.empty()) texts += fmt::format("# {} {}\n{}", word.name, word.value, text);
+      }
+    }
+  }
+  return texts;
+}
+
 std::string how_to_go_on(const Request& request, const SweepStore& store, const Distribution& distribution) {
   const std::string count = fmt::format("{} of {} points were finished", store.size(), distribution.size);
   if (request.out_folder().empty()) return count + " and are lost: --out DIR keeps them";
@@ -158,7 +173,8 @@ Results answer_as(Ranks* ranks, Request& request, bool& serves) {
             };
           },
       .size = study.points.size(),
-      .digest = sha256(request.origin().version + config.resolved() + experiment_text + platforms.text()),
+      .digest = sha256(request.origin().version + config.resolved() + experiment_text + platforms.text() +
+                       texts_of_files(study)),
       .jobs = jobs,
       .patience = patience};
   if (writes) return kept(request, study, distribution, platform, config.resolved(), ranks);

@@ -83,6 +83,7 @@ class PairAlternatives : public Alternatives {
   PairAlternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
 
   models::CollectiveKind kind() const { return kind_; }
+  const std::vector<PairChoice>& choices() const { return choices_; }
   // The alternative that a strategy of ConCCL is: its heuristics decide by the sizes, conccl_rp by the GEMM. None where
   // it is not among the alternatives.
   std::optional<std::size_t> by_strategy(Testbed& testbed, const Sizes& sizes, Strategy strategy) const;

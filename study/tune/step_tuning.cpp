@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
+#include "study/ask/question_columns.h"
 #include "study/ask/request.h"
 #include "study/ask/words.h"
 #include "study/step/step_faults.h"
+#include "study/step/step_fidelity.h"
 #include "study/step/step_memory.h"
 
 namespace c3sim::study {
@@ -345,6 +347,36 @@ Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform
       "{} ways were simulated. Of micro-batches of a pipeline one is tried, as many as stages, two, four ... "
       "times as many where they share the sequences evenly, and those that were asked for.",
       tuning.choices.size()));
+  return results;
+}
+
+Results to_tables(const StepTuning& tuning, const StepQuestion& question, const Platform& platform,
+                  std::span<const ElementwiseOperator> operators, const Given& beside) {
+  Results results = to_tables(tuning, platform.spec, beside);
+  const auto model = beside.find("model");
+  const std::string name = model == beside.end() ? question.model.name : model->second.back();
+  std::vector<std::vector<AskedWord>> words;
+  std::vector<Cell> fidelities;
+  for (const StepChoice& choice : tuning.choices) {
+    words.push_back(asked_words(StepWords{choice.result.question, name}));
+    fidelities.emplace_back(std::string(to_string(fidelity_of(choice.result.question, platform, operators))));
+  }
+  ResultTable& table = results.tables.front().table;
+  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
+  // People read what all ways have in common in the title, and what differs in the names of the ways.
+  const ResultTable asked = with_question(table, words, "regret_percent");
+  std::vector<Column> columns = asked.columns();
+  for (Column& column : columns) {
+    column.in_text = std::ranges::any_of(table.columns(),
+                                         [&](const Column& known) { return known.key == column.key && known.in_text; });
+  }
+  ResultTable shown(std::move(columns));
+  for (const std::vector<Cell>& row : asked.rows()) shown.add_row(row);
+  table = std::move(shown);
+  const std::string told = told_in_words(asked_words(StepWords{question, name}), {"model", "phase"});
+  results.title = fmt::format("What to choose for a step of {}: {}{}{}", question.model.name, to_string(question.phase),
+                              told.empty() ? "" : ", asked with ", told);
+  results.tables.front().title = results.title;
   return results;
 }
 

@@ -10,6 +10,7 @@
 #include "study/ask/option.h"
 #include "study/report/results.h"
 #include "study/run/parallel.h"
+#include "study/run/platform_file.h"
 #include "study/step/step.h"
 #include "study/tune/layer_tuning.h"
 #include "study/work/operators.h"
@@ -54,5 +55,9 @@ StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& questi
 
 // With the commands that ask for tuned steps; `beside` is what these say of the model and the platform.
 Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside = {});
+// The same with the question: in the title what was asked, in each row the words that ask for it, and how far it is
+// backed.
+Results to_tables(const StepTuning& tuning, const StepQuestion& question, const Platform& platform,
+                  std::span<const ElementwiseOperator> operators, const Given& beside = {});
 
 }  // namespace c3sim::study

@@ -7,6 +7,7 @@
 
 #include "study/report/table_of.h"
 #include "study/tune/tuning_files.h"
+#include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {
 
@@ -30,8 +31,22 @@ bool is_of_arrays(const Alternatives& alternatives) {
   return std::ranges::find(alternatives.features(), "bytes", &SizeFeature::name) != alternatives.features().end();
 }
 
+// Of a collective alone as of itself; of what runs beside or around a GEMM never better than extrapolated.
+Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t place, const Sizes& sizes,
+                            const models::PlatformSpec& platform) {
+  if (const auto* const alone = dynamic_cast<const CollectiveAlternatives*>(&alternatives)) {
+    return fidelity_of(alone->choices()[place].spec(alone->kind(), sizes.bytes, platform), platform);
+  }
+  Fidelity weakest = weaker(Fidelity::extrapolated, fidelity_of(sizes.gemm, platform.gpu.cus(), platform));
+  if (const auto* const pairs = dynamic_cast<const PairAlternatives*>(&alternatives)) {
+    const CollectiveChoice& by = pairs->choices()[place].collective;
+    weakest = weaker(weakest, fidelity_of(by.spec(pairs->kind(), sizes.bytes, platform), platform));
+  }
+  return weakest;
+}
+
 // Of decisions about collectives alone, or of the others.
-ResultTable choice_table(const Tuning& tuning, bool alone) {
+ResultTable choice_table(const Tuning& tuning, const models::PlatformSpec& platform, bool alone) {
   ResultTable table({{"kind", "decision", ""},
                      {"gemm", "gemm", ""},
                      {"bytes", "bytes", "", 0},
@@ -41,7 +56,9 @@ ResultTable choice_table(const Tuning& tuning, bool alone) {
                      {"rule", "by the rule on sizes", ""},
                      {"rule_regret_percent", "loses", "%"},
                      {"within_error", "as good within error", ""},
-                     {"measured", "measured", ""}});
+                     {"measured", "measured", ""},
+                     {"error_percent", "error", "%", 1, false},
+                     {"fidelity", "fidelity", ""}});
   for (const TunedDecisions& kind : tuning.kinds) {
     const Alternatives& alternatives = kind.decisions.alternatives();
     if (is_of_gemms(alternatives) == alone) continue;
@@ -61,7 +78,8 @@ ResultTable choice_table(const Tuning& tuning, bool alone) {
            first.is_possible ? Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : Cell(),
            alternatives.all()[ruled].name,
            decision.attempts[ruled].is_possible ? Cell(100.0 * decision.regret(ruled)) : Cell(),
-           names_of(alternatives, others), decision.attempts[best].is_measured});
+           names_of(alternatives, others), decision.attempts[best].is_measured, 100.0 * tuning.question.error,
+           std::string(to_string(fidelity_of_choice(alternatives, best, decision.sizes, platform)))});
     }
   }
   return table;
@@ -198,8 +216,8 @@ std::vector<std::string> sentences(const Tuning& tuning) {
 Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform) {
   Results results{platform.name, {}, {}, {}};
   results.title = tuning.question.name;
-  NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, false)};
-  NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, true), false};
+  NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, platform, false)};
+  NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, platform, true), false};
   choices.in_text = choices.table.rows().size() <= longest_text;
   NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
   for (const TunedDecisions& kind : tuning.kinds) {

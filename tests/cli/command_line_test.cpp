@@ -232,6 +232,28 @@ TEST(CommandLine, RunsAStudyOfFinerGrainSchedules) {
                "no schedule is named 'shard'");
 }
 
+TEST(CommandLine, TakesNothingForNoValue) {
+  const std::vector<std::string> gemm{"gemm", "--gemm", "64x64x64"};
+  expect_fault(with(gemm, {"--platform", "", "--out", "", "--set", "gpu.xcds=8", "--set", ""}),
+               "--platform: is empty: NAME|FILE is accepted\n--set: is empty: PATH=VALUE is accepted\n--out: is empty");
+  expect_fault(with(gemm, {"--uncertainty", ""}), "--uncertainty: is empty");
+  expect_fault({"run", ""}, "FILE: is empty");
+  expect_fault({"read", "a.csv", ""}, "FILE: is empty");
+}
+
+TEST(CommandLine, WarnsWhereOneValueStandsInsteadOfAnother) {
+  const Answer answer = run_cli({"gemm", "--gemm", "64x64x64", "--set", "gpu.sdma.engines=32", "--set",
+                                 "host.doorbell=1us", "--set", "gpu.sdma.engines=8", "--format", "json"});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const std::string sentence = "--set 'gpu.sdma.engines=8' stands instead of --set 'gpu.sdma.engines=32'";
+  EXPECT_THAT(answer.err, HasSubstr(sentence));
+  EXPECT_THAT(nlohmann::json::parse(answer.out)["warnings"].dump(), HasSubstr(sentence));
+  EXPECT_THAT(run_cli({"run", C3SIM_SOURCE_DIR "/configs/experiments/llama_70b_fsdp.yaml", "--check", "--param",
+                       "tokens=4096", "--param", "tokens=8192"})
+                  .err,
+              HasSubstr("--param 'tokens=8192' stands instead of --param 'tokens=4096'"));
+}
+
 TEST(CommandLine, PrintsTheSchemaOfExperiments) {
   EXPECT_THAT(out_of({"schema"}), HasSubstr("\"$schema\": \"http://json-schema.org/draft-07/schema#\""));
 }
@@ -310,6 +332,10 @@ TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {
 
 TEST(CommandLineFaults, UnknownWordsGetTheNearestName) {
   expect_fault({"gem"}, "'gem' is no command; did you mean 'gemm'?");
+  // A typo is one with --help, too.
+  expect_fault({"setp", "--help"}, "'setp' is no command; did you mean 'step'?");
+  expect_fault({"gem", "--version"}, "'gem' is no command; did you mean 'gemm'?");
+  expect_fault({"gemm", "--gem", "64x64x64", "--help"}, "'--gem' is no option of gemm; did you mean '--gemm'?");
   expect_fault({"gemm", "--gem", "1x1x1"}, "'--gem' is no option of gemm; did you mean '--gemm'?");
   expect_fault({"gemm", "--gemm", "1x1x1", "surplus"}, "'surplus' is not expected of gemm");
   expect_fault({}, "Commands:\n  c3 ");

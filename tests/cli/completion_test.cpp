@@ -20,7 +20,7 @@ TEST(Completion, ScriptsKnowEveryCommandOptionAndListedValue) {
     const Answer answer = run_cli({"completion", shell});
     EXPECT_EQ(answer.code, ExitCode::fine);
     for (const char* const word : {"collective", "completion", "--prelaunch", "--strategy", "table csv json",
-                                   "c3_base c3_sp", "bash zsh", "_c3sim_parameters", "--version"}) {
+                                   "c3_base c3_sp", "bash zsh fish", "_c3sim_parameters", "--version"}) {
       EXPECT_THAT(answer.out, HasSubstr(word)) << shell;
     }
   }
@@ -79,7 +79,7 @@ TEST(Completion, BashGoesOnBehindCommas) {
 // bash takes "--format=j" for three words.
 TEST(Completion, BashKnowsValuesBehindAnEqualsSign) {
   EXPECT_EQ(offered("c3sim copy --format = j", 4), "json;");
-  EXPECT_EQ(offered("c3sim completion ''", 2), "bash;zsh;--help;");
+  EXPECT_EQ(offered("c3sim completion ''", 2), "bash;zsh;fish;platforms;models;suites;--help;");
 }
 
 // The script asks the program that it completes.
@@ -90,6 +90,30 @@ TEST(Completion, BashOffersTheParametersOfThePlatform) {
   EXPECT_EQ(offered("tool gemm --set gpu.x", 3, program), "gpu.xcds=;");
   EXPECT_EQ(offered("tool gemm --platform h200 --set gpu.", 5, program), "gpu.h=;");
   EXPECT_EQ(offered("tool gemm --set gpu.xcds = ''", 5, program), "");
+}
+
+// The script asks the program for names that folders of configurations have.
+TEST(Completion, BashOffersNamesOfPlatformsModelsAndSuites) {
+  const std::string program = "tool() { [ \"$1\" = completion ] && echo \"$2_a\" && echo \"$2_b\"; }; cd /";
+  EXPECT_EQ(offered("tool gemm --platform pl", 3, program), "platforms_a;platforms_b;");
+  EXPECT_EQ(offered("tool step --model mod", 3, program), "models_a;models_b;");
+  EXPECT_EQ(offered("tool platform platforms_b", 2, program), "platforms_b;");
+  EXPECT_EQ(offered("tool validate su", 2, program), "suites_a;suites_b;");
+}
+
+TEST(Completion, NamesAreThoseOfTheConfigurations) {
+  EXPECT_THAT(run_cli({"completion", "platforms"}).out, AllOf(HasSubstr("h200\n"), HasSubstr("mi300x\n")));
+  EXPECT_THAT(run_cli({"completion", "models"}).out, HasSubstr("llama3-70b\n"));
+  EXPECT_THAT(run_cli({"completion", "suites"}).out, HasSubstr("rccl\n"));
+}
+
+TEST(Completion, ZshAndFishAskForNames) {
+  EXPECT_THAT(run_cli({"completion", "zsh"}).out,
+              AllOf(HasSubstr("]:NAME|FILE: _c3sim_names platforms'"), HasSubstr("'*:NAMES: _c3sim_names suites'")));
+  EXPECT_THAT(run_cli({"completion", "fish"}).out,
+              AllOf(HasSubstr("complete -c c3sim -n '__fish_use_subcommand' -f -a gemm -d "),
+                    HasSubstr("-n '__fish_seen_subcommand_from step' -l model -r -F -a '(c3sim completion models)'"),
+                    HasSubstr("-n '__fish_seen_subcommand_from copy' -l format -r -f -a 'table csv json markdown'")));
 }
 
 }  // namespace

@@ -58,6 +58,51 @@ TEST_F(Output, APlatformAndProfilesAreNotATrace) {
   expect_refusal(with(copy, {"--profiles", profiles, "--trace", profiles}), profiles);
 }
 
+const std::vector<std::string> one_layer{"step", "--phase", "decode", "--layers", "1", "--context", "16", "--graph"};
+
+TEST_F(Output, AModelAndThePlatformAreNotTheStep) {
+  const fs::path model = copy_of("configs/models/llama3-8b.yaml", "m.yaml");
+  const fs::path of_hugging_face = write(
+      "config.json", R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
+                         "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})");
+  const fs::path platform = copy_of("configs/platforms/h200.yaml", "h200.yaml");
+  for (const std::string option : {"--write", "--trace"}) {
+    expect_refusal(with(one_layer, {"--model", model, option, model}), model);
+    expect_refusal(with(one_layer, {"--model", of_hugging_face, option, of_hugging_face}), of_hugging_face);
+    expect_refusal(with(one_layer, {"--model", model, "--platform", platform, option, platform}), platform);
+    expect_refusal(with(one_layer, {"--model", model, "--overwrite", option, model}), model);
+  }
+}
+
+TEST_F(Output, AFileOfTheUsersIsReplacedOnlyWhereItIsAskedFor) {
+  const fs::path mine = write("mine.yaml", "mine\n");
+  const std::vector<std::string> writes = with(one_layer, {"--model", "llama3-8b", "--write", mine});
+  expect_refusal(writes, mine, "mine.yaml' is there, and c3sim did not write it, or it has been edited since");
+  EXPECT_EQ(run_cli(with(writes, {"--overwrite"})).code, ExitCode::fine);
+  EXPECT_EQ(run_cli(writes).code, ExitCode::fine);  // by now it is c3sim's own
+  EXPECT_EQ(run_cli({"run", mine}).code, ExitCode::fine);
+  std::ofstream(mine, std::ios::app) << "# my edit\n";
+  expect_refusal(writes, mine, "it has been edited since");
+}
+
+TEST_F(Output, ATraceOfC3simIsReplacedAndAnotherIsNot) {
+  const std::vector<std::string> traced = with(copy, {"--trace", folder_ / "t.json"});
+  EXPECT_EQ(run_cli(traced).code, ExitCode::fine);
+  EXPECT_EQ(run_cli(traced).code, ExitCode::fine);
+  const fs::path other = write("other.json", R"({"traceEvents":[]})");
+  expect_refusal(with(copy, {"--trace", other}), other, "c3sim did not write it");
+  EXPECT_EQ(run_cli(with(copy, {"--trace", write("empty", "")})).code, ExitCode::fine);  // nothing is lost
+}
+
+TEST_F(Output, TwoOptionsDoNotNameOneFile) {
+  expect_fault(with(one_layer, {"--model", "llama3-8b", "--write", path("p"), "--trace", folder_ / "." / "p"}),
+               "is the file of --write, too: another file is accepted");
+  expect_fault(with(copy, {"--out", path("out"), "--trace", path("out/page.html")}),
+               "--trace: '" + path("out/page.html") + "' is a file of --out, too");
+  EXPECT_FALSE(fs::exists(folder_ / "p"));
+  EXPECT_FALSE(fs::exists(folder_ / "out"));
+}
+
 TEST_F(Output, MeasurementsAndThePlatformAreNotTheFit) {
   const fs::path rows = copy_of("validate/reference/h200x8/power.csv", "m.csv");
   expect_refusal({"calibrate", rows, "--platform", "h200", "--out", rows}, rows);
@@ -139,6 +184,15 @@ TEST_F(Output, ATraceGoesIntoADeviceAndLeavesItOne) {
   EXPECT_THAT(fault_of(with(copy, {"--trace", "/dev/full"})),
               HasSubstr("cannot write /dev/full: No space left on device"));
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+// Wherever the answer went: pages of the same answer are the same.
+TEST_F(Output, EveryPageAndReportHasTheCommand) {
+  const fs::path out = folder_ / "a folder's";
+  ASSERT_EQ(run_cli(with(copy, {"--out", out, "--platform", "h200"})).code, ExitCode::fine);
+  const std::string command = "c3sim copy --from gpu0 --to gpu1 --bytes 1MiB --platform h200";
+  EXPECT_THAT(content(out / "page.html"), HasSubstr("\"command\":\"" + command + "\""));
+  EXPECT_THAT(content(out / "report.md"), HasSubstr(": " + command + "\n"));
 }
 
 TEST_F(Output, ACommandIsKeptAsAShellReadsIt) {

@@ -28,6 +28,14 @@ TEST(ReplayCommand, AnswersWithTracedReplayedAndPredictedTimes) {
   }
 }
 
+TEST(ReplayCommand, WarnsOfAnotherGpuWhoseKernelsKeepTheirTime) {
+  EXPECT_THAT(run_cli({"replay", sharded, "--platform", "mi300x"}).err,
+              AllOf(HasSubstr("is of NVIDIA H200"), HasSubstr("whatever mi300x would make of them")));
+  EXPECT_EQ(run_cli({"replay", sharded}).err.find("whatever"), std::string::npos);
+  const std::string mine = written("my_h200.yaml", "base: h200\nname: mine\n").string();
+  EXPECT_EQ(run_cli({"replay", sharded, "--platform", mine}).err.find("whatever"), std::string::npos);
+}
+
 TEST(ReplayCommand, WithoutCommunicationExposesNone) {
   const json row = json_of({"replay", sharded, "--without", "communication"})["results"].at(0);
   EXPECT_EQ(row["exposed_us"].get<double>(), 0.0);

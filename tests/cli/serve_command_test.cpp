@@ -64,6 +64,22 @@ TEST(ServeCommand, SaysWhereTheStudyIsWrong) {
               HasSubstr("'by_hand'"));
 }
 
+TEST(ServeCommand, TakesNothingForNoValue) {
+  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\nfetch: ''\n"), HasSubstr("is empty"));
+  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\n", {"--rate", "1,,2"}), HasSubstr("--rate: is empty"));
+}
+
+TEST(ServeCommand, CarriesItsQuestion) {
+  const std::string file = written("one.yaml", "name: s\nmodel: llama3-8b\nrequests: 2\nprompt: 64\noutput: 2\n");
+  const nlohmann::json row = json_of({"serve", file, "--rate", "4"})["results"][0];
+  EXPECT_EQ(row["model"], "llama3-8b");
+  EXPECT_EQ(row["prompt"], 64);
+  EXPECT_EQ(row["tp"], 1);
+  EXPECT_EQ(row["rate"], 4.0);
+  EXPECT_EQ(row["requests"], 2);  // that were served
+  EXPECT_EQ(row["fidelity"], "assumed");
+}
+
 TEST(ServeCommand, SaysWhichRequestIsWrong) {
   written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n1,10,1\n0,10,1\n");
   EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\ntrace: requests.csv\n"),

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
@@ -52,7 +53,51 @@ TEST(StepCommand, ReadsWhatCarriesEachCollective) {
   EXPECT_THAT(out_of(with(decode, {"--tp", "8", "--channels", "8"})), HasSubstr("Between GPUs: all_reduce by rccl/8."));
 }
 
-TEST(StepCommand, ChoosesNoneByNothing) { EXPECT_EQ(out_of(with(decode, {"--chosen", ""})), out_of(decode)); }
+TEST(StepCommand, ChoosesNothingByNoOption) {
+  EXPECT_THAT(fault_of(with(decode, {"--chosen", ""})), HasSubstr("--chosen: is empty"));
+}
+
+// Answers of several splits can be told apart: each row has every word of its question.
+TEST(StepCommand, CarriesItsQuestion) {
+  const nlohmann::json shared = json_of(with(decode, {"--tp", "8"}))["results"][0];
+  const nlohmann::json alone = json_of(decode)["results"][0];
+  EXPECT_EQ(shared["tp"], 8);
+  EXPECT_EQ(alone["tp"], 1);
+  EXPECT_EQ(alone["graph"], true);
+  EXPECT_EQ(alone["layers"], 2);
+  EXPECT_EQ(alone["shard"], "none");
+  EXPECT_TRUE(alone["pieces"].is_null());
+  // People read what differs from what is usual.
+  const std::string text = out_of(with(decode, {"--tp", "8"}));
+  const std::string heading = text.substr(0, text.find('\n'));
+  EXPECT_THAT(heading, AllOf(HasSubstr("  tp  "), HasSubstr("graph"), testing::Not(HasSubstr("shard"))));
+}
+
+// Of the MI300X nobody has measured attention; products and collectives at other sizes, or beside each other, were not
+// fitted to on any machine.
+TEST(StepCommand, SaysHowFarItIsBacked) {
+  EXPECT_EQ(json_of(decode)["results"][0]["fidelity"], "assumed");
+  EXPECT_EQ(json_of(with(decode, {"--platform", "h200"}))["results"][0]["fidelity"], "extrapolated");
+}
+
+TEST(StepCommand, WarnsOfChannelsThatTheLibraryDoesNotHave) {
+  const std::vector<std::string> on_h200 = with(decode, {"--tp", "8", "--platform", "h200", "--channels"});
+  EXPECT_THAT(run_cli(with(on_h200, {"32"})).err,
+              HasSubstr("32 channels were asked for, but rccl on h200 has at most 24 "));
+  EXPECT_EQ(run_cli(with(on_h200, {"16"})).err, "");
+}
+
+class StepPage : public InFolder {};
+
+TEST_F(StepPage, OpensWithTheFiguresThatReadersLookFor) {
+  ASSERT_EQ(run_cli(with(decode, {"--tp", "8", "--out", path("out")})).code, ExitCode::fine);
+  const std::string page = content(path("out/page.html"));
+  for (const char* const label : {"time", "tokens a second", "MFU", "memory", "exposed communication"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("{\"label\":\"") + label + "\",")) << label;
+  }
+  EXPECT_THAT(page,
+              HasSubstr("\"title\":\"A step of llama3-8b: decode, layers 2, batch 4, context 512, tp 8, graph\""));
+}
 
 TEST(StepCommand, SaysWhatIsWrongWithWhatWasChosen) {
   EXPECT_THAT(fault_of(with(decode, {"--tp", "8", "--chosen", "out_all_reduce,=sdma,a=nccl,b=rccl/0,c=sdma,c=rccl"})),

@@ -114,6 +114,30 @@ TEST_F(SweepCommandTest, AFolderWithPointsIsTakenUpOnlyWhenAsked) {
   EXPECT_EQ(content(folder_ / "a" / "page.html"), page);
 }
 
+// The study names them: a model as .yaml or config.json, requests.
+TEST_F(SweepCommandTest, PointsOfOtherModelsOrRequestsAreRefused) {
+  const std::string model = content(C3SIM_SOURCE_DIR "/configs/models/llama3-8b.yaml");
+  const std::string yaml = write("m.yaml", model);
+  const std::string requests = write("r.csv", "arrival_s,prompt_tokens,output_tokens\n0,64,2\n");
+  const std::string steps = write("steps.yaml", "name: steps\nask: step\naxes:\n  - {of: model, value: " + yaml +
+                                                    "}\n  - {of: phase, value: decode}\n  - {of: layers, value: 1}\n"
+                                                    "  - {of: graph, value: true}\n  - {of: batch, values: [1, 2]}\n");
+  const std::string serves = write("serves.yaml", "name: serves\nask: serve\naxes:\n  - {of: model, value: " + yaml +
+                                                      "}\n  - {of: trace, value: " + requests + "}\n");
+  const std::string why = "with another file, platform or version";
+  EXPECT_EQ(run_cli({"sweep", steps, "--out", path("a")}).code, ExitCode::fine);
+  EXPECT_EQ(run_cli({"sweep", serves, "--out", path("b")}).code, ExitCode::fine);
+  EXPECT_EQ(run_cli({"sweep", steps, "--out", path("a"), "--resume"}).code, ExitCode::fine);
+  write("r.csv", "arrival_s,prompt_tokens,output_tokens\n0,128,2\n");
+  EXPECT_THAT(fault_of({"sweep", serves, "--out", path("b"), "--resume"}), HasSubstr(why));
+  write("m.yaml", "# a smaller one\n" + model);
+  EXPECT_THAT(fault_of({"sweep", steps, "--out", path("a"), "--resume"}), HasSubstr(why));
+  EXPECT_THAT(fault_of({"sweep", write("none.yaml",
+                                       "name: none\nask: step\naxes:\n  - {of: model, value: llama3-8}\n"
+                                       "  - {of: phase, value: decode}\n")}),
+              AllOf(HasSubstr("none.yaml:4:"), HasSubstr("did you mean 'llama3-8b'?")));
+}
+
 TEST_F(SweepCommandTest, AFolderOfAnotherStudyOrPlatformIsRefused) {
   run_cli({"sweep", small_, "--out", path("a")});
   for (const std::vector<std::string>& other :

@@ -38,6 +38,26 @@ TEST_F(TuneCommandTest, TurnsShapesIntoFilesToCarryAway) {
               AllOf(HasSubstr("regret_all_gather_beside_gemm"), HasSubstr("means_all_gather_alone")));
 }
 
+// Each way that was tried has the words that ask for it; what was asked is the title.
+TEST_F(TuneCommandTest, CarriesItsQuestion) {
+  const std::vector<std::string> asked{"tune",    "--step", "--model", "llama3-8b",  "--layers",  "1",
+                                       "--phase", "decode", "--batch", "4",          "--context", "64",
+                                       "--graph", "--tp",   "2",       "--platform", "h200"};
+  const nlohmann::json rows = json_of(asked)["results"];
+  for (const nlohmann::json& row : rows) {
+    EXPECT_EQ(row["layers"], 1);
+    EXPECT_EQ(row["graph"], true);
+    EXPECT_EQ(row["tp"].get<int>() * row["dp"].get<int>() * row["pp"].get<int>(), 2) << row;
+    EXPECT_EQ(row["fidelity"], "extrapolated");
+  }
+  EXPECT_THAT(out_of(asked), testing::StartsWith("What to choose for a step of llama3-8b: decode, asked with layers 1, "
+                                                 "batch 4, context 64, tp 2, graph\n"));
+  const nlohmann::json pair = json_of({"tune", "--gemm", "8192x8192x8192", "--collective", "all_gather", "--bytes",
+                                       "64MiB", "--error", "7"})["choices"][0];
+  EXPECT_EQ(pair["error_percent"], 7.0);
+  EXPECT_EQ(pair["fidelity"], "extrapolated");  // what runs at once was not fitted to
+}
+
 TEST_F(TuneCommandTest, ReadsItsQuestionFromAFile) {
   const std::string file = write("mine.yaml",
                                  "name: mine\nplatform: h200\ngemms: {a: 8192x8192x8192, b: 2048x8192x8192}\n"

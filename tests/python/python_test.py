@@ -88,6 +88,34 @@ class Answers(unittest.TestCase):
         self.assertEqual(written["command"], "c3sim gemm --gemm 1024x1024x1024 --cus 152 --set gpu.sdma.engines=32 "
                                              f"--out {folder}/out")
 
+    def test_take_values_in_any_sequence_and_sizes_as_rows_have_them(self):
+        listed = c3sim.gemm(gemm="1024x1024x1024", cus=[152, 304])
+        for counts in (range(152, 305, 152), (152 * n for n in (1, 2)), {152: None, 304: None}.keys(), _Array([152, 304])):
+            self.assertEqual(c3sim.gemm(gemm="1024x1024x1024", cus=counts), listed)
+        with self.assertRaisesRegex(c3sim.InputError, "^--cus: set is no value"):
+            c3sim.gemm(gemm="1024x1024x1024", cus={152, 304})
+        asked = dict(collective="all_gather", backend="sdma")
+        row, = c3sim.collective(**asked, bytes=67108864)
+        self.assertEqual(row["bytes"], 67108864)
+        self.assertEqual(c3sim.collective(**asked, bytes=[row["bytes"], 2.0**20]),
+                         c3sim.collective(**asked, bytes="64MiB,1MiB"))
+
+    def test_of_a_slice_keep_the_tables(self):
+        rows = c3sim.gemm(gemm="1024x1024x1024", cus=[152, 304], explain=True)
+        part = rows[1:]
+        self.assertEqual((list(part), part.tables, part.platform), ([rows[1]], rows.tables, "mi300x"))
+        self.assertIs(type(part), c3sim.Rows)
+
+    def test_of_claims_alone_are_the_claims(self):
+        claims = c3sim.validate("t3")
+        self.assertGreater(len(claims), 0)
+        self.assertEqual(claims, claims.tables["claims"])
+
+    def test_of_several_splits_can_be_told_apart(self):
+        asked = dict(model="llama3-8b", phase="decode", layers=1, graph=True)
+        rows = [*c3sim.step(**asked, tp=8), *c3sim.step(**asked, dp=8)]
+        self.assertEqual([(row["tp"], row["dp"]) for row in rows], [(8, 1), (1, 8)])
+
     def test_are_frames_where_pandas_is(self):
         rows = c3sim.gemm(gemm="1024x1024x1024")
         step = c3sim.step(model="llama3-8b", phase="decode", layers=1)
@@ -101,6 +129,22 @@ class Answers(unittest.TestCase):
             self.assertNotIn(group, flat)
             for key, value in step[0][group].items():
                 self.assertEqual(flat[f"{group}.{key}"], value)
+
+
+class _Array:
+    """Has, as an array of NumPy has it, what numbers have."""
+    ndim = 1
+
+    def __init__(self, values):
+        self.values = values
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __float__(self):
+        raise TypeError
+
+    __index__ = __float__
 
 
 class _Frame:
@@ -125,7 +169,8 @@ class Faults(unittest.TestCase):
         self.same(["gemm", "--gemm", square, "--set", "gpu.sdma.engine=3"], c3sim.gemm, gemm=square,
                   set={"gpu.sdma.engine": 3})
         self.same(["collective", "--collective", "all_gather", "--bytes", "64", "--backend", "rcl"],
-                  c3sim.collective, collective="all_gather", bytes=64, backend="rcl")
+                  c3sim.collective, collective="all_gather", bytes="64", backend="rcl")
+        self.same(["gemm", "--gemm", square, "--platform", "", "--out", ""], c3sim.gemm, gemm=square, platform="", out="")
         self.same(["copy", "--from", "gpu0", "--to", "gpu9", "--bytes", "1MiB"],
                   c3sim.copy, **{"from": "gpu0"}, to="gpu9", bytes="1MiB")
         self.same(["run", "absent.yaml"], c3sim.run, "absent.yaml")
@@ -188,16 +233,31 @@ class Company(unittest.TestCase):
                 time.sleep(0.001)
         self.assertGreater(counted, 3)
 
+    # Each question takes a minute or longer if nobody interrupts it.
     def test_an_interrupt_ends_it_as_python_does(self):
-        program = ("import c3sim\nprint('asks', flush=True)\n"
-                   "try:\n  c3sim.collective(collective='all_to_all', bytes='1KiB:512GiB:x2', backend='sdma',"
-                   " variant='all', uncertainty=10000)\n"
+        with tempfile.TemporaryDirectory() as folder:
+            study = Path(folder) / "many.yaml"
+            study.write_text(FEW_REQUESTS.replace("requests: 4", "requests: 1000000000"))
+            for question in (
+                    "collective(collective='all_to_all', bytes='1KiB:512GiB:x2', backend='sdma', variant='all',"
+                    " uncertainty=10000)",
+                    f"serve({str(study)!r})",
+                    f"calibrate('h200', platform='h200', out={folder + '/fitted.yaml'!r})",
+                    "tune(step=True, model='llama3-70b', phase='train', tokens=1024, dp=8, shard='full', batch=1)"):
+                with self.subTest(question):
+                    self.ends_when_interrupted(question)
+
+    def ends_when_interrupted(self, question):
+        program = (f"import c3sim\nprint('asks', flush=True)\ntry:\n  c3sim.{question}\n"
                    "except KeyboardInterrupt:\n  print('interrupted', c3sim.gemm(gemm='64x64x64')[0]['gemm'])\n")
         with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as asking:
             self.assertEqual(asking.stdout.readline(), "asks\n")
-            time.sleep(0.5)
+            time.sleep(1.5)
             asking.send_signal(signal.SIGINT)
-            self.assertEqual(asking.communicate(timeout=120)[0], "interrupted 64x64x64\n")
+            try:
+                self.assertEqual(asking.communicate(timeout=10)[0], "interrupted 64x64x64\n")
+            finally:
+                asking.kill()
             self.assertEqual(asking.returncode, 0)
 
 

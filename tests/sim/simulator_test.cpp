@@ -346,6 +346,20 @@ TEST(Simulator, EndsWhereItsThreadIsInterrupted) {
   EXPECT_EQ(asked, 2);
 }
 
+// 1000 runs of 100 events are 100,000 events: somebody is asked some 24 times (every 4096 events), if none of them is
+// long.
+TEST(Simulator, ManyShortRunsAskAsALongOneDoes) {
+  int asked = 0;
+  const Interruption interruption([&asked] { ++asked; });
+  for (int run = 0; run < 1000; ++run) {
+    Simulator simulator;
+    simulator.spawn("ticker", Ticker::tick(simulator, 99));
+    simulator.run();
+  }
+  EXPECT_GE(asked, 20);
+  EXPECT_LE(asked, 30);
+}
+
 // However delays are drawn, wake-ups are in order of time, and of spawning among equals.
 RC_GTEST_PROP(SimulatorProperty, ProcessesWakeInOrderOfTimeThenSpawning, ()) {
   struct Sleeper {

@@ -14,7 +14,7 @@ namespace {
 TEST(PerfettoTrace, TheTextIsCompleteWhenTheWriterIsDestroyed) {
   std::ostringstream out;
   { const PerfettoTrace trace(out); }
-  EXPECT_EQ(out.str(), "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n]}\n");
+  EXPECT_EQ(out.str(), std::string(PerfettoTrace::beginning) + "\n]}\n");
 }
 
 TEST(PerfettoTrace, TracksSlicesAndCountersAreWrittenInTheOrderOfTheCalls) {
@@ -28,7 +28,7 @@ TEST(PerfettoTrace, TracksSlicesAndCountersAreWrittenInTheOrderOfTheCalls) {
     trace.slice(kernels, "gemm", Time(0), Time(0));
     trace.counter(other, "HBM GB/s", Time(2'000'000), 0.1);
   }
-  EXPECT_EQ(out.str(), R"({"displayTimeUnit":"ns","traceEvents":[
+  EXPECT_EQ(out.str(), std::string(PerfettoTrace::beginning) + R"(
 {"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"gpu0"}},
 {"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{"name":"sdma3"}},
 {"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"kernels"}},

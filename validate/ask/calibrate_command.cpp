@@ -4,6 +4,7 @@
 #include "calibrate/fit_guard.h"
 #include "calibrate/measurement_files.h"
 #include "sim/config/output_file.h"
+#include "study/report/own_file.h"
 #include "study/report/results_folder.h"
 #include "study/report/results_page.h"
 #include "study/work/config_folders.h"
@@ -80,9 +81,12 @@ study::Results answer_calibrate(study::Request& request) {
   sim::OutputFile out(out_file);  // what cannot be written is said before the fit
   const std::vector<calibrate::Reading> files = readings_of(request, library, base);
   const calibrate::Calibration calibration = calibrate::calibrate(base, files, options);
-  out.stream() << calibration.text;
+  out.stream() << study::signed_text(calibration.text);
   out.commit();
   study::Results results = calibrate::report(calibration, files);
+  for (std::string& sentence : study::overridden(request.assignments(), "--set")) {
+    results.warnings.push_back(std::move(sentence));
+  }
   if (!report_folder.empty()) {
     study::save(results, request.origin(), report_folder);
     results.notes.push_back("Page: " + (report_folder / "page.html").string());
@@ -101,7 +105,7 @@ study::Command calibrate_command() {
               {"report", "DIR",
                "Folder for page.html, which shows parameters and residuals, report.md, results.json and a CSV per "
                "table"}} +
-              validation_options() + study::jobs_option(),
+              study::overwrite_option() + validation_options() + study::jobs_option(),
           answer_calibrate};
 }
 

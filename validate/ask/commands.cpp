@@ -52,6 +52,20 @@ Library library_of(const study::Request& request, study::Arguments& arguments) {
                            "C3SIM_CONFIGS to the folder configs of a source tree"}});
 }
 
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  std::error_code absent;
+  for (const std::filesystem::path& configs : study::config_folders()) {
+    const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
+    for (const auto& entry : std::filesystem::directory_iterator(data / "suites", absent)) {
+      if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+    }
+    if (!names.empty()) break;
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 study::Platform platform_named(const std::string& name, const std::vector<std::string>& assignments) {
   const std::vector<std::filesystem::path> folders = study::config_folders();
   return study::read_platform(study::find_platform(name, "--platform", folders), assignments, folders);

@@ -29,6 +29,9 @@ Library library_of(const study::Request& request, study::Arguments& arguments);
 // The platform of that name, or file, with these assignments. Throws sim::ConfigError.
 study::Platform platform_named(const std::string& name, const std::vector<std::string>& assignments);
 
+// Of the shipped suites; none where no folder has them.
+std::vector<std::string> suite_names();
+
 // Names of suites are suites; others that are files, or look like it, are files; the rest are suites that there are
 // not.
 struct SuitesAndFiles {

@@ -8,9 +8,10 @@
 #include "calibrate/replay/experiment_text.h"
 #include "calibrate/replay/profile_report.h"
 #include "calibrate/replay/replay_report.h"
-#include "sim/config/output_file.h"
 #include "study/ask/answers.h"
+#include "study/report/own_file.h"
 #include "study/work/config_folders.h"
+#include "study/work/fewer_channels.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::validate {
@@ -119,6 +120,14 @@ std::vector<std::string> node_of(const std::string& platform, const calibrate::P
   return {fmt::format("gpus={}", *profile.ranks)};
 }
 
+// Whether a platform is the other one, or a file that has it for a base or was fitted from it: the same GPU.
+bool stands_on(const study::Platform& platform, const study::Platform& base) {
+  if (platform.spec.name == base.spec.name) return true;
+  const std::string file = base.config.files().front();
+  return std::ranges::any_of(platform.config.files(),
+                             [&](const std::string& one) { return study::is_same_place(one, file); });
+}
+
 // The trace ran on the platform that is called as its GPU; where that is none, the one that was asked for stands for it
 // as well.
 Machines machines_of(study::Request& request, study::Arguments& arguments, const calibrate::Profile& profile) {
@@ -140,7 +149,25 @@ Machines machines_of(study::Request& request, study::Arguments& arguments, const
     machines.warnings.push_back(fmt::format("{} is of {}, after which no platform is called: {} stands for it, too",
                                             profile.file, profile.gpu, machines.traced.spec.name));
   }
+  if (own && !stands_on(machines.platform, machines.traced)) {
+    machines.warnings.push_back(
+        fmt::format("{} is of {}: its kernels that compute take as long as they did there, whatever {} would make of "
+                    "them; only its collectives, and what these cost the kernels beside them, are those of {}",
+                    profile.file, profile.gpu, machines.platform.spec.name, machines.platform.spec.name));
+  }
   return machines;
+}
+
+// Of collectives that the library gives fewer channels than were asked for.
+void warn_of_channels(std::vector<std::string>& warnings, const calibrate::Profile& profile,
+                      const calibrate::ByWhat& by_what, const Machines& machines) {
+  for (const calibrate::ProfiledWork& one : profile.work) {
+    if (!one.collective) continue;
+    models::CollectiveSpec collective = *one.collective;
+    collective.backend = by_what.backend;
+    collective.channels = by_what.channels;
+    study::warn_of_channels(warnings, std::vector<study::Work>{collective}, machines.platform.spec);
+  }
 }
 
 study::Results answer_replay(study::Request& request) {
@@ -151,12 +178,12 @@ study::Results answer_replay(study::Request& request) {
   Replaying asked = replaying_of(request, arguments);
   request.take("without");  // elsewhere, mechanisms of interference
   const bool writes = request.says("write");
-  if (writes) request.check_output(arguments, "--write", request.text("write"));
   const std::optional<study::Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
   arguments.check();
   const std::vector<calibrate::Profile> profiles = read_profiles(files);
   const Machines machines = machines_of(request, arguments, profiles.front());
+  arguments.check();
   asked.by_what.channels_as_traced = machines.platform.spec.name == machines.traced.spec.name;
 
   study::Testbed traced_testbed(machines.traced.spec);
@@ -166,9 +193,7 @@ study::Results answer_replay(study::Request& request) {
   if (writes) {
     const calibrate::Profile& first = profiles.front();
     const auto run = calibrate::take_apart(first, calibrate::dependencies_of(first), before);
-    sim::OutputFile written(request.text("write"));
-    written.stream() << calibrate::experiment_text(first, run, before, asked.by_what.backend);
-    written.commit();
+    request.write("write", study::signed_text(calibrate::experiment_text(first, run, before, asked.by_what.backend)));
   }
   study::Results results;
   std::vector<study::Intervals> intervals;
@@ -180,6 +205,10 @@ study::Results answer_replay(study::Request& request) {
   }
   study::add_intervals(results.tables.front().table, intervals, {{"predicted", "predicted"}});
   std::ranges::copy(machines.warnings, std::back_inserter(results.warnings));
+  if (asked.by_what.channels) {
+    for (const calibrate::Profile& profile : profiles)
+      warn_of_channels(results.warnings, profile, asked.by_what, machines);
+  }
   results.platform = machines.platform.spec.name;
   return request.finish(machines.platform, std::move(results));
 }
@@ -203,7 +232,7 @@ study::Command replay_command() {
            "Cut each collective, what computes before it and what computes behind it into so many parts"},
           {"without", "communication", "Leave something out: with no communication it cannot be faster"},
           {"write", "FILE", "Write the trace as an experiment for c3sim run, to be edited"}} +
-          study::platform_options() + study::uncertainty_options(),
+          study::overwrite_option() + study::platform_options() + study::uncertainty_options(),
       answer_replay};
 }
 

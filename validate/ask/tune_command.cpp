@@ -227,7 +227,7 @@ study::Results answer_step(study::Request& request) {
   for (const char* const option : {"model", "platform", "set"}) {
     if (request.says(option)) beside[option] = request.texts(option);
   }
-  return request.finish(platform, study::to_tables(tuning, platform.spec, beside));
+  return request.finish(platform, study::to_tables(tuning, question, platform, operators, beside));
 }
 
 study::Results answer_tune(study::Request& request) {

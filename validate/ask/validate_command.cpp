@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sim/config/config_error.h"
+#include "sim/config/files_read.h"
 #include "sim/config/output_file.h"
 #include "study/report/results_folder.h"
 #include "validate/ask/commands.h"
@@ -109,12 +110,29 @@ class Comparison {
     }
   }
 
+  // As c3sim wrote them; nobody has edited them since.
+  static bool is_predictions(const std::filesystem::path& file) {
+    std::error_code absent;
+    if (!std::filesystem::is_regular_file(file, absent)) return false;
+    const sim::FilesRead apart;  // to look at it is not to read it
+    try {
+      static_cast<void>(read_prediction_json(file));
+      return true;
+    } catch (const sim::ConfigError&) {
+      return false;
+    }
+  }
+
   // What is read is not written; suites are no files, and do not exist as such.
   void check_outputs(study::Arguments& arguments) {
     for (const std::string& name : names_) request_.reads(name);
     for (const std::filesystem::path& file : {plan_, predictions_, against_}) request_.reads(file);
     if (const auto platform = request_.platform_name(); platform) request_.reads(*platform);
-    request_.check_output(arguments, "--out", out_);
+    if (is_predictions(out_)) {
+      request_.check_not_read(arguments, "--out", out_);
+    } else {
+      request_.check_output(arguments, "--out", out_);
+    }
     std::error_code absent;
     if (std::filesystem::exists(out_, absent) && !std::filesystem::is_regular_file(out_, absent)) {
       arguments.fault("--out",
@@ -128,7 +146,8 @@ class Comparison {
   // A file may be at fault in every row.
   void add_warnings(const Validation& validation, study::Results& results) const {
     constexpr std::size_t most = sim::ConfigError::max_lines;
-    results.warnings = validation.remarks;
+    results.warnings = study::overridden(request_.assignments(), "--set");
+    results.warnings.insert(results.warnings.end(), validation.remarks.begin(), validation.remarks.end());
     if (request_.says("without")) {
       results.warnings.emplace_back("--without: no real machine, but what one would be without these mechanisms");
     }
@@ -243,7 +262,7 @@ study::Command validate_command() {
               {"against", "FILE", "Predictions of another version: show what moved"},
               {"update_goldens", "", "Write the predictions of all suites to validate/goldens.csv of this source tree",
                Said::alone}} +
-          validation_options() + study::without_option(),
+          study::overwrite_option() + validation_options() + study::without_option(),
       [](study::Request& request) { return Comparison(request).answer(); }};
 }
 

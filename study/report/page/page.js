@@ -8,6 +8,18 @@ function paragraphs(texts) {
   return texts.map((text) => element('p', {}, text));
 }
 
+// What c3sim was asked, to be asked again.
+function origin(data) {
+  if (!data.command) return [];
+  return [element('div', {className: 'origin'}, element('span', {}, `Asked of c3sim ${data.version}:`), command(data.command))];
+}
+
+function headlines(figures) {
+  const entry = ({label, value, beside}) =>
+    element('div', {}, element('dt', {}, label), element('dd', {}, element('strong', {}, value), ' ' + beside));
+  return figures.length ? [element('dl', {className: 'headlines'}, ...figures.map(entry))] : [];
+}
+
 function section(data) {
   const node = element('section', {id: data.id});
   if (data.heading) node.append(element('h2', {}, data.heading));
@@ -49,7 +61,8 @@ function build() {
   const data = JSON.parse(document.getElementById('page-data').textContent);
   document.title = data.title;
   document.getElementById('page-title').textContent = data.title;
-  document.getElementById('page-lead').append(...paragraphs(data.lead));
+  document.getElementById('page-lead').append(
+    ...headlines(data.headlines), ...paragraphs(data.lead), ...origin(data));
   const navigation = document.getElementById('page-contents');
   navigation.append(contents(data.sections));
   navigation.hidden = data.sections.length < 2;

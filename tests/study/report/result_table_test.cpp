@@ -77,6 +77,28 @@ TEST(ResultTable, NumbersReadBackFromCsvAsTheSameDouble) {
   }
 }
 
+// Spreadsheets run what begins with one of these, unless it is a number or a quotation mark stands before it.
+TEST(ResultTable, CsvHoldsNoFormulas) {
+  ResultTable table({{"text", "text", ""}});
+  for (const char* const text : {"=cmd|'/c calc'!A1", "+x", "-x", "@sum(a)", "\t=x", "-1.5", "a=b"}) {
+    table.add_row({std::string(text)});
+  }
+  table.add_row({-2.5});
+  EXPECT_EQ(csv_of(table), "text\n'=cmd|'/c calc'!A1\n'+x\n'-x\n'@sum(a)\n'\t=x\n-1.5\na=b\n-2.5\n");
+}
+
+// 9,108,368.1 us are 9108.4 ms; CSV and JSON keep their unit.
+TEST(ResultTable, PeopleReadLongTimesInMilliseconds) {
+  ResultTable table({{"time_us", "time", "us", 1}});
+  table.add_row({9108368.1});
+  table.add_row({250.0});
+  EXPECT_EQ(text_of(table), "time [ms]\n   9108.4\n      0.2\n");
+  EXPECT_EQ(csv_of(table), "time_us\n9108368.1\n250\n");
+  std::ostringstream markdown;
+  table.write_markdown(markdown);
+  EXPECT_NE(markdown.str().find("| time, ms |"), std::string::npos);
+}
+
 TEST(ResultTable, CsvQuotesCommasQuotesAndLineEnds) {
   ResultTable table({{"text", "text", ""}});
   table.add_row({std::string("a,\"b\"\nc")});

@@ -8,6 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "sim/interruption.h"
+#include "sim/simulator.h"
+
 namespace c3sim::study {
 namespace {
 
@@ -76,6 +79,51 @@ TEST(Parallel, WhatIsNoErrorEndsTheWork) {
     EXPECT_THROW(for_each_index(1000, work, {}, jobs), Interrupted);
     EXPECT_LT(calls, 1000) << jobs;
   }
+}
+
+// Whoever waits is asked by the caller's thread, which may have nothing left to do itself: work of other threads, which
+// asks whether it is still wanted, ends with it.
+TEST(Parallel, AnInterruptionOfTheCallerEndsTheWorkOfOthers) {
+  struct Interrupted {};
+  std::atomic<bool> is_asked = false;
+  std::atomic<bool> is_late = false;
+  const auto work = [&](std::size_t index) {
+    if (index == 0) return;  // one thread is done at once
+    const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < latest) {
+      sim::ask_interruption();
+      is_asked = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    is_late = true;
+  };
+  const sim::Interruption interruption([&] {
+    if (is_asked) throw Interrupted();
+  });
+  EXPECT_THROW(for_each_index(4, work, {}, 4), Interrupted);
+  EXPECT_FALSE(is_late);
+}
+
+// What a thread of an outer call is told ends the calls that it makes itself.
+TEST(Parallel, AnInterruptionReachesWorkWithinWork) {
+  struct Interrupted {};
+  std::atomic<int> finished = 0;
+  const auto inner = [&](std::size_t) {
+    for (int i = 0; i < 100; ++i) {
+      sim::ask_interruption();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  const auto outer = [&](std::size_t) {
+    for (int i = 0; i < 20; ++i) for_each_index(4, inner, {}, 2);
+    ++finished;
+  };
+  std::atomic<int> asked = 0;
+  const sim::Interruption interruption([&] {
+    if (++asked > 3) throw Interrupted();
+  });
+  EXPECT_THROW(for_each_index(3, outer, {}, 3), Interrupted);
+  EXPECT_EQ(finished, 0);
 }
 
 }  // namespace
