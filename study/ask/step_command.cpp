@@ -10,6 +10,7 @@
 #include "sim/config/output_file.h"
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
+#include "study/ask/sensitivity.h"
 #include "study/ask/words.h"
 #include "study/run/testbed.h"
 #include "study/step/step.h"
@@ -47,7 +48,8 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
   for (const auto figure : {&StepResult::time, &StepResult::exposed}) {
     std::vector<double> values;
     for (const StepResult& one : drawn) values.push_back(sim::to_seconds(one.*figure).value());
-    intervals.push_back(interval_of(std::move(values)));
+    intervals.push_back(at_least(interval_of(std::move(values)), sim::to_seconds(result.*figure).value(),
+                                 ensemble.error_of(Unfitted::steps)));
   }
   add_intervals(results.tables.front().table, std::span(&intervals, 1), {{"time", "time"}, {"exposed", "exposed"}});
   for (std::string& warning : ensemble.warnings()) results.warnings.push_back(std::move(warning));
@@ -78,6 +80,12 @@ Results answer_step(Request& request) {
   }
   Results results = to_tables(result, platform.spec);
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
+  if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
+    const auto again = [&](Testbed& other) {
+      return to_tables(ask(other.platform(), result.question, operators), other.platform());
+    };
+    results.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
+  }
   Testbed testbed(launching(platform.spec, question.launch()));
   return request.finish(testbed, platform, std::move(results));
 }
@@ -102,7 +110,7 @@ Command step_command() {
   return {"step", "Predict a whole step of a model: decode, prefill or training", step_examples,
           options_of<StepWords>() +
               std::vector<Option>{{"write", "FILE", "Write the step as an experiment that c3sim run takes"}} +
-              run_options() + uncertainty_options() + jobs_option(),
+              run_options() + uncertainty_options() + sensitivity_option("time_us") + jobs_option(),
           answer_step};
 }
 
