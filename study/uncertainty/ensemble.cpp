@@ -99,10 +99,10 @@ std::unique_ptr<Testbed> Ensemble::member(std::size_t index) const {
 
 std::vector<std::string> Ensemble::warnings() const {
   if (is_certain()) {
-    return {
-        fmt::format("{} tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
-                    "platform that does",
-                    name_)};
+    const bool was_validated = std::ranges::any_of(unfitted_, [](double error) { return error > 0.0; });
+    return {fmt::format(
+        "{} tells of no errors of its parameters: {}; c3sim calibrate writes a platform that does", name_,
+        was_validated ? "intervals, where there are any, follow from its validation alone" : "there is no interval")};
   }
   if (impossible_.empty()) return {};
   return {
