@@ -10,6 +10,7 @@
 
 #include "validate/baseline.h"
 #include "validate/cost.h"
+#include "validate/unfitted.h"
 
 namespace c3sim::validate {
 
@@ -440,6 +441,8 @@ study::Results report(const Validation& validation) {
   add("claims", "Claims of papers", claim_table(validation));
   add("deviations", "Known deviations", gap_table(validation));
   add("worst", "Worst cases", worst_table(validation));
+  add("unfitted", "How far off times were that nothing was fitted to, by platform",
+      table_of(unfitted_errors(validation.cases)), false);
   add("unscored", "Shown, not scored", unscored_table(validation));
   // Behind the results, which it would drown.
   const bool of_user = !validation.suites.empty() && validation.suites.front().name.empty();

@@ -31,6 +31,11 @@ void PlatformSpec::read_sections(sim::Config& config, const GemmKernelTables& ta
   if (is_due("fitted_to")) fitted_to = FittedRange::read(root);
   if (all) correlations = CorrelationGroup::read(config);
   if (is_due("concurrent_spread")) concurrent_spread = ConcurrentSpread::read(root.section("concurrent_spread"));
+  if (root.has("unfitted_errors")) {
+    // Nothing simulated depends on them: who tells of intervals finds them among the platform's parameters.
+    sim::Section errors = root.section("unfitted_errors");
+    for (const char* const work : {"alone", "beside", "steps"}) errors.number(work, 0.0, 10.0);
+  }
   config.finish();
 }
 

@@ -66,11 +66,17 @@ Fidelity fidelity_of_row(const C3Result& result, const models::PlatformSpec& pla
 }
 
 // By strategy, between one after the other and the shorter one for nothing.
-BarChart strategy_chart(std::span<const C3Result> results) {
+BarChart strategy_chart(std::span<const C3Result> results, std::span<const Intervals> intervals) {
   BarChart chart{
       .id = "makespan_us", .title = "Makespan by strategy", .value_axis = "makespan [us]", .series = {"makespan"}};
-  for (const C3Result& result : results) {
-    chart.bars.push_back({std::string(to_string(result.strategy)), {sim::to_microseconds(result.makespan)}});
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Bar& bar = chart.bars.emplace_back();
+    bar.label = to_string(results[i].strategy);
+    bar.values = {sim::to_microseconds(results[i].makespan)};
+    if (i < intervals.size() && intervals[i].front()) {
+      const Interval& makespan = *intervals[i].front();
+      bar.reaches = {Reach{makespan.low / microsecond, makespan.high / microsecond}};
+    }
   }
   const C3Result& first = results.front();
   chart.levels = {{"one after the other, by RCCL", sim::to_microseconds(first.serial())},
@@ -144,8 +150,10 @@ Results to_tables(const C3Question&, const Answer<C3Result>& answer, const model
   add_intervals(table, answer.intervals,
                 {{"makespan", "makespan"}, {"gemm", "GEMM end"}, {"collective", "collective end"}});
   NamedTable results{"results", title, std::move(table)};
-  if (answer.results.size() > 1) results.charts.push_back(strategy_chart(answer.results));
-  return {platform.name, {std::move(results)}, answer.warnings, std::move(runs)};
+  if (answer.results.size() > 1) results.charts.push_back(strategy_chart(answer.results, answer.intervals));
+  std::vector<std::string> warnings = answer.warnings;
+  if (std::string losses = losses_of(answer.results); !losses.empty()) warnings.push_back(std::move(losses));
+  return {platform.name, {std::move(results)}, std::move(warnings), std::move(runs)};
 }
 
 Results to_tables(const GemmQuestion& question, const Answer<WorkResult>& answer,

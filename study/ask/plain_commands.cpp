@@ -5,6 +5,7 @@
 
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
+#include "study/ask/sensitivity.h"
 #include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 #include "study/c3/variation.h"
@@ -80,6 +81,8 @@ std::string strategies_explained() {
   return text;
 }
 
+constexpr auto fraction = "fraction_of_ideal";
+
 void add_sensitivity(Results& results, const Answer<C3Result>& answer, const Platform& platform,
                      const Progress& progress) {
   std::vector<Strategy> asked;
@@ -110,11 +113,18 @@ Results answer_plain(Request& request) {
   auto answer = ask(testbed, question, request.progress());
   if (sampling) {
     const Ensemble ensemble(platform, *sampling, jobs, request.progress());
-    add_intervals(answer, ensemble, request.progress(), jobs);
+    add_intervals(answer, ensemble, platform.spec, request.progress(), jobs);
   }
   Results results = to_tables(question, answer, platform.spec);
-  if constexpr (is_c3) {
-    if (request.says("sensitivity")) add_sensitivity(results, answer, platform, request.progress());
+  if (const std::string& quantity = request.text("sensitivity"); quantity == fraction) {
+    if constexpr (is_c3) add_sensitivity(results, answer, platform, request.progress());
+  } else if (!quantity.empty()) {
+    auto again = question;
+    if constexpr (is_c3) again.jobs = 1;  // parameters are varied on many threads
+    results.tables.push_back(sensitivity_of(
+        quantity, platform,
+        [&again](Testbed& other) { return to_tables(again, study::ask(other, again), other.platform()); },
+        request.progress()));
   }
   return request.finish(testbed, platform, std::move(results));
 }
@@ -130,23 +140,27 @@ Command c3_command() {
 
 Command gemm_command() {
   return {"gemm", "Predict a GEMM alone, on all CUs or on fewer", gemm_examples,
-          options_of<GemmQuestion>() + run_options() + uncertainty_options(), answer_plain<GemmQuestion>};
+          options_of<GemmQuestion>() + run_options() + uncertainty_options() + sensitivity_option("time_us"),
+          answer_plain<GemmQuestion>};
 }
 
 Command collective_command() {
   return {"collective", "Predict a collective alone, by RCCL's kernels or by SDMA engines", collective_examples,
-          options_of<CollectiveQuestion>() + run_options() + uncertainty_options(), answer_plain<CollectiveQuestion>};
+          options_of<CollectiveQuestion>() + run_options() + uncertainty_options() + sensitivity_option("time_us"),
+          answer_plain<CollectiveQuestion>};
 }
 
 Command copy_command() {
   return {"copy", "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases",
-          copy_examples, options_of<CopyQuestion>() + run_options() + uncertainty_options(),
+          copy_examples,
+          options_of<CopyQuestion>() + run_options() + uncertainty_options() + sensitivity_option("time_us"),
           answer_plain<CopyQuestion>};
 }
 
 Command kernel_command() {
   return {"kernel", "Predict a kernel alone that streams through memory, or that reaches into other GPUs",
-          kernel_examples, options_of<KernelWords>() + run_options(), answer_plain<KernelWords>};
+          kernel_examples, options_of<KernelWords>() + run_options() + sensitivity_option("time_us"),
+          answer_plain<KernelWords>};
 }
 
 }  // namespace c3sim::study

@@ -97,11 +97,15 @@ std::vector<Option> overwrite_option() {
            Said::alone}};
 }
 
-std::vector<Option> c3_options() {
-  return without_option() + std::vector<Option>{{"sensitivity", "",
-                                                 "Add how far the fraction of ideal moves over the range of each "
-                                                 "assumed or fitted parameter",
-                                                 Said::alone}};
+std::vector<Option> c3_options() { return without_option() + sensitivity_option("fraction_of_ideal"); }
+
+std::vector<Option> sensitivity_option(const std::string& quantity) {
+  return {{.name = "sensitivity",
+           .form = "QUANTITY",
+           .help = "Add how far a quantity of the answer, by its name in CSV (alone: " + quantity +
+                   "), moves over the range of each assumed or fitted parameter: those that move it most first",
+           .said = Said::maybe_alone,
+           .alone = quantity}};
 }
 
 std::vector<Option> jobs_option() {

@@ -24,14 +24,15 @@
 namespace c3sim::study {
 
 // Options of commands that name a platform, of those that read one and may save results, of those that simulate, of
-// those that know mechanisms, of those that write a file, of those that predict C3, of those that use threads and of
-// those that give intervals.
+// those that know mechanisms, of those that write a file, of those that predict C3, of those that tell what a quantity
+// owes to parameters, of those that use threads and of those that give intervals.
 std::vector<Option> base_options();
 std::vector<Option> platform_options();
 std::vector<Option> run_options();
 std::vector<Option> without_option();
 std::vector<Option> overwrite_option();
 std::vector<Option> c3_options();
+std::vector<Option> sensitivity_option(const std::string& quantity);
 std::vector<Option> jobs_option();
 std::vector<Option> uncertainty_options();
 std::vector<Option> operator+(std::vector<Option> some, const std::vector<Option>& more);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -8,6 +9,7 @@
 #include "sim/config/config.h"
 #include "study/ask/command.h"
 #include "study/ask/question_columns.h"
+#include "study/ask/sensitivity.h"
 #include "study/ask/serve_study.h"
 #include "study/ask/words.h"
 #include "study/serve/serve.h"
@@ -164,14 +166,21 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
   const auto is_load = [](const ServeAxis& axis) { return axis.name == load && axis.alternatives.size() > 1; };
   if (std::ranges::none_of(study.axes(), is_load)) return charts;
   const std::vector<Column> columns = serve_columns();
-  for (const auto& [key, logarithmic] :
-       {std::pair("ttft_mean_ms", true), {"ttft_p99_ms", true}, {"tpot_mean_ms", false}, {"tokens_per_s", false}}) {
+  struct Curve {
+    const char* key;
+    const char* name;
+    bool logarithmic;
+  };
+  for (const auto& [key, quantity, logarithmic] : {Curve{"ttft_mean_ms", "Time to the first token, mean", true},
+                                                   {"ttft_p99_ms", "Time to the first token, 99th percentile", true},
+                                                   {"tpot_mean_ms", "Time per further token, mean", false},
+                                                   {"tokens_per_s", "Output", false}}) {
     const auto column = std::ranges::find(columns, key, &Column::key);
     const auto place = static_cast<std::size_t>(column - columns.begin());
     ScatterChart chart{.id = std::string(key) + "_by_load",
-                       .title = fmt::format("{} over load", key),
-                       .x = {"requests", "1/s"},
-                       .y = {key, column->unit, logarithmic},
+                       .title = fmt::format("{} over load", quantity),
+                       .x = {"requests that arrive", "1/s"},
+                       .y = {quantity, column->unit, logarithmic},
                        .joined = true};
     for (const ServedPoint& point : points) {
       const std::string name = name_of(study, point, load);
@@ -181,6 +190,11 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
       const auto* const value = std::get_if<double>(&cell);
       if (value != nullptr) series->points.push_back({point.result.question.rate, *value, name});
     }
+    std::vector<std::string> names;
+    for (const std::size_t a : varying(study)) {
+      if (study.axes()[a].name != load) names.push_back(study.axes()[a].name);
+    }
+    if (chart.series.size() > 1) chart.legend = fmt::format("{}", fmt::join(names, ", "));
     charts.emplace_back(std::move(chart));
   }
   return charts;
@@ -282,6 +296,17 @@ Results answer_serve(Request& request) {
                              true});
   }
   answer.notes = serve_notes(results);
+  if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
+    const auto again = [&](Testbed& other) {
+      ServeMachine varied(other.platform());
+      std::vector<ServedPoint> served;
+      for (std::size_t point = 0; point < study.size(); ++point) {
+        served.push_back({points[point].labels, varied.ask(points[point].result.question, 0)});
+      }
+      return Results{other.platform().name, {{"results", "", table_of(study, served, platform)}}};
+    };
+    answer.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
+  }
   answer.files.push_back({"study.yaml", config.resolved()});
   return request.finish(platform, std::move(answer));
 }
@@ -291,7 +316,7 @@ Results answer_serve(Request& request) {
 Command serve_command() {
   return {"serve", "Serve requests over time by a model: latencies, throughput, energy", serve_examples,
           std::vector<Option>{{"file", "FILE", "Study, in YAML", Said::in_place, true}} + options_of<ServeQuestion>() +
-              platform_options(),
+              platform_options() + sensitivity_option("tokens_per_s"),
           answer_serve};
 }
 

@@ -13,6 +13,7 @@
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
 #include "study/ask/question_columns.h"
+#include "study/ask/sensitivity.h"
 #include "study/ask/words.h"
 #include "study/report/own_file.h"
 #include "study/run/testbed.h"
@@ -54,7 +55,8 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
   for (const auto figure : {&StepResult::time, &StepResult::exposed}) {
     std::vector<double> values;
     for (const StepResult& one : drawn) values.push_back(sim::to_seconds(one.*figure).value());
-    intervals.push_back(interval_of(std::move(values)));
+    intervals.push_back(at_least(interval_of(std::move(values)), sim::to_seconds(result.*figure).value(),
+                                 ensemble.error_of(Unfitted::steps)));
   }
   add_intervals(results.tables.front().table, std::span(&intervals, 1), {{"time", "time"}, {"exposed", "exposed"}});
   if (const std::optional<Interval>& time = intervals.front(); time) {
@@ -146,6 +148,12 @@ Results answer_step(Request& request) {
   warn_of_channels(results.warnings, works_of(result.question, platform, operators), platform.spec);
   if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
+  if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
+    const auto again = [&](Testbed& other) {
+      return to_tables(ask(other.platform(), result.question, operators), other.platform());
+    };
+    results.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
+  }
   Testbed testbed(launching(platform.spec, question.launch()));
   return request.finish(testbed, platform, std::move(results));
 }
@@ -172,7 +180,7 @@ Command step_command() {
               std::vector<Option>{{"write", "FILE",
                                    "Write the step as an experiment that c3sim run takes; the answer is then of "
                                    "all layers, stages and micro-batches, simulated in whole as run does"}} +
-              run_options() + uncertainty_options() + jobs_option(),
+              run_options() + uncertainty_options() + sensitivity_option("time_us") + jobs_option(),
           answer_step};
 }
 

@@ -1,6 +1,7 @@
 #include "study/c3/c3_study_results.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -74,7 +75,42 @@ bool loses(const C3Result& result) {
   return result.speedup() < worth_a_word;
 }
 
+// Without columns of published figures in which nothing stands, as in a study of one's own.
+ResultTable without_empty_published(const ResultTable& table) {
+  const auto is_shown = [&table](std::size_t c) {
+    const auto is_empty = [c](const std::vector<Cell>& row) { return row[c] == Cell(); };
+    return !table.columns()[c].key.starts_with("published") || !std::ranges::all_of(table.rows(), is_empty);
+  };
+  std::vector<Column> columns;
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    if (is_shown(c)) columns.push_back(table.columns()[c]);
+  }
+  ResultTable kept(std::move(columns));
+  for (const std::vector<Cell>& row : table.rows()) {
+    std::vector<Cell> cells;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (is_shown(c)) cells.push_back(row[c]);
+    }
+    kept.add_row(std::move(cells));
+  }
+  return kept;
+}
+
 }  // namespace
+
+std::string losses_of(std::span<const C3Result> results) {
+  std::vector<std::string> losers;
+  bool is_heuristic = false;
+  for (const C3Result& result : results) {
+    if (!loses(result)) continue;
+    losers.push_back(
+        fmt::format("{} takes {:.2g} % longer", to_string(result.strategy), 100.0 * (1.0 / result.speedup() - 1.0)));
+    is_heuristic = is_heuristic || result.strategy == Strategy::heuristic;
+  }
+  if (losers.empty()) return {};
+  return fmt::format("{} than one after the other{}", fmt::join(losers, ", "),
+                     is_heuristic ? ": the heuristic looks up isolated times and tries nothing; c3_best does" : "");
+}
 
 ResultTable c3_table(std::span<const C3Result> results) {
   using R = const C3Result&;
@@ -277,13 +313,24 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
   }
   const std::size_t scenarios = study.pairs.size() * study.collectives.size();
   const std::string averages =
-      fmt::format("{} on {}: {} scenarios; mean over collectives and classes, beside the published figure", study.name,
-                  platform, scenarios);
+      fmt::format("{} on {}: {} scenarios; mean over collectives and classes{}", study.name, platform, scenarios,
+                  study.published.empty() ? "" : ", beside the published figure");
   std::vector<NamedTable> tables{
       {"results", "Every scenario under every strategy", c3_table(all), false},
-      {"by_strategy", averages, strategy_table(study, results), true, {fraction_chart(study, results, platform)}, true},
-      {"by_class", "Of ideal by collective and class", class_table(study, results), true, std::move(speedups), true},
-      {"pairs", "Isolated times and the class that follows from them", pair_table(study, results), true, {}, true}};
+      {"by_strategy",
+       averages,
+       without_empty_published(strategy_table(study, results)),
+       true,
+       {fraction_chart(study, results, platform)},
+       true},
+      {"by_class", "Of ideal by collective and class", without_empty_published(class_table(study, results)), true,
+       std::move(speedups), true},
+      {"pairs",
+       "Isolated times and the class that follows from them",
+       without_empty_published(pair_table(study, results)),
+       true,
+       {},
+       true}};
   ResultTable heuristic = heuristic_table(study, results);
   if (!heuristic.rows().empty()) {
     tables.push_back({"heuristic",

@@ -14,6 +14,9 @@ namespace c3sim::study {
 // marked.
 ResultTable c3_table(std::span<const C3Result> results);
 
+// A sentence about those that are; empty where none is.
+std::string losses_of(std::span<const C3Result> results);
+
 // One row per strategy: averages over all scenarios.
 ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> results);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <numeric>
@@ -39,7 +40,12 @@ std::optional<models::PlatformSpec> with(const Platform& platform, const std::st
   }
 }
 
+// What tells of errors is no part of the machine.
 bool is_uncertain(const sim::Parameter& parameter) {
+  constexpr std::array<std::string_view, 4> of_errors{"fitted_to[", "correlations[", "concurrent_spread.",
+                                                      "unfitted_errors."};
+  const auto begins = [&parameter](std::string_view prefix) { return parameter.path.starts_with(prefix); };
+  if (std::ranges::any_of(of_errors, begins)) return false;
   return (parameter.kind == "assumed" || parameter.kind == "fitted") && !parameter.low.empty();
 }
 
@@ -122,28 +128,76 @@ SensitivityAnswer vary_parameters(const Platform& platform, const Question& ques
   return answer;
 }
 
-NamedTable sensitivity_table(std::span<const Strategy> strategies, const SensitivityAnswer& answer) {
-  std::vector<Shown<Sensitivity>> shown{{{"parameter", "parameter", ""}, &Sensitivity::parameter},
-                                        {{"low", "low", ""}, &Sensitivity::low},
-                                        {{"high", "high", ""}, &Sensitivity::high},
-                                        {{"swing_points", "swing", "points", 1}, [&](const Sensitivity& one) {
-                                           return 100.0 * one.largest_swing(answer.base);
-                                         }}};
-  std::string as_it_is;
-  for (std::size_t strategy = 0; strategy < strategies.size(); ++strategy) {
-    const std::string name(to_string(strategies[strategy]));
-    as_it_is += fmt::format("{} {} {:.1f} %", strategy == 0 ? ":" : ",", name, 100.0 * answer.base[strategy]);
-    const auto change = [&answer, strategy](std::optional<Fractions> Sensitivity::*end) {
-      return [&answer, strategy, end](const Sensitivity& one) {
-        return one.*end ? Cell(100.0 * ((*(one.*end))[strategy] - answer.base[strategy])) : Cell();
+namespace {
+
+struct Told {
+  std::string unit;  // of changes: "points"
+  int decimals;
+  std::string title;
+};
+
+// Changes as they are to be shown. What moves nothing is counted and left out.
+NamedTable table_of_changes(std::span<const std::string> names, const SensitivityAnswer& answer, const Told& told) {
+  std::vector<Shown<Sensitivity>> shown{
+      {{"parameter", "parameter", ""}, &Sensitivity::parameter},
+      {{"low", "low", ""}, &Sensitivity::low},
+      {{"high", "high", ""}, &Sensitivity::high},
+      {{"swing_" + told.unit, "swing", told.unit == "percent" ? "%" : told.unit, told.decimals},
+       [&](const Sensitivity& one) { return 100.0 * one.largest_swing(answer.base); }}};
+  for (std::size_t place = 0; place < names.size(); ++place) {
+    const auto change = [&answer, place](std::optional<Fractions> Sensitivity::*end) {
+      return [&answer, place, end](const Sensitivity& one) {
+        return one.*end ? Cell(100.0 * ((*(one.*end))[place] - answer.base[place])) : Cell();
       };
     };
-    shown.push_back({{name + "_low_points", name + " low", "", 1}, change(&Sensitivity::at_low)});
-    shown.push_back({{name + "_high_points", "high", "", 1}, change(&Sensitivity::at_high)});
+    const std::string& name = names[place];
+    shown.push_back({{name + "_low_" + told.unit, name + " low", "", told.decimals}, change(&Sensitivity::at_low)});
+    shown.push_back({{name + "_high_" + told.unit, "high", "", told.decimals}, change(&Sensitivity::at_high)});
   }
+  std::vector<Sensitivity> moving;
+  std::ranges::copy_if(answer.parameters, std::back_inserter(moving), [&answer](const Sensitivity& one) {
+    return one.largest_swing(answer.base) > 0.0 || !one.at_low || !one.at_high;
+  });
   return {"sensitivity",
-          "Change of the fraction of ideal at the ends of each parameter's range, in points; as it is" + as_it_is,
-          table_of(answer.parameters, shown)};
+          fmt::format("{}; {} of {} parameters move nothing", told.title, answer.parameters.size() - moving.size(),
+                      answer.parameters.size()),
+          table_of(moving, shown)};
+}
+
+}  // namespace
+
+NamedTable sensitivity_table(std::span<const Strategy> strategies, const SensitivityAnswer& answer) {
+  std::vector<std::string> names;
+  std::string as_it_is;
+  for (std::size_t strategy = 0; strategy < strategies.size(); ++strategy) {
+    names.emplace_back(to_string(strategies[strategy]));
+    as_it_is += fmt::format("{} {} {:.1f} %", strategy == 0 ? ":" : ",", names.back(), 100.0 * answer.base[strategy]);
+  }
+  return table_of_changes(
+      names, answer,
+      {"points", 1,
+       "Change of the fraction of ideal at the ends of each parameter's range, in points; as it is" + as_it_is});
+}
+
+NamedTable sensitivity_table(std::span<const std::string> names, const std::string& quantity,
+                             SensitivityAnswer answer) {
+  const Fractions own = answer.base;
+  const auto relative = [&own](Fractions& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (own[i] != 0.0) values[i] = 1.0 + (values[i] - own[i]) / std::abs(own[i]);
+    }
+  };
+  for (Sensitivity& one : answer.parameters) {
+    if (one.at_low) relative(*one.at_low);
+    if (one.at_high) relative(*one.at_high);
+  }
+  for (double& value : answer.base) value = value == 0.0 ? 0.0 : 1.0;
+  std::ranges::stable_sort(answer.parameters, std::greater(),
+                           [&answer](const Sensitivity& one) { return one.largest_swing(answer.base); });
+  return table_of_changes(
+      names, answer,
+      {"percent", 2,
+       fmt::format("Change of {} at the ends of each parameter's range, in percent of what it is", quantity)});
 }
 
 }  // namespace c3sim::study

@@ -1,5 +1,5 @@
-// What the fraction of ideal owes to one thing about a platform: a mechanism of interference, or a parameter that was
-// assumed or fitted.
+// What an answer, most often a fraction of ideal, owes to one thing about a platform: a mechanism of interference, or a
+// parameter that was assumed or fitted.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace c3sim::study {
 
-using Fractions = std::vector<double>;  // of ideal, by strategy
+using Fractions = std::vector<double>;  // of ideal, by strategy; or values of another quantity
 // What is asked of every platform. Several threads ask at once, each with a testbed of its own.
 using Question = std::function<Fractions(Testbed&)>;
 
@@ -39,7 +39,7 @@ struct Sensitivity {
   std::optional<Fractions> at_low;
   std::optional<Fractions> at_high;
 
-  // How far the fraction moves over the two ends and `base`; of one strategy, and of the one that moves most.
+  // How far it moves over the two ends and `base`; of one strategy, and of the one that moves most.
   double swing(const Fractions& base, std::size_t strategy) const;
   double largest_swing(const Fractions& base) const;
 };
@@ -48,7 +48,10 @@ struct SensitivityAnswer {
   std::vector<Sensitivity> parameters;  // by largest swing, then by name
 };
 SensitivityAnswer vary_parameters(const Platform& platform, const Question& question, const Progress& progress = {});
-// One row per parameter: largest swing, and by strategy the change at either end, in points of percent.
+// One row for each parameter that moves anything: largest swing, and by strategy the change at either end, in points of
+// percent.
 NamedTable sensitivity_table(std::span<const Strategy> strategies, const SensitivityAnswer& answer);
+// The same of any quantity, whose values have these names: changes are in percent of each as it is.
+NamedTable sensitivity_table(std::span<const std::string> names, const std::string& quantity, SensitivityAnswer answer);
 
 }  // namespace c3sim::study

@@ -2,6 +2,7 @@
 
 #include "sim/config/config.h"
 #include "study/ask/command.h"
+#include "study/ask/sensitivity.h"
 #include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 
@@ -24,6 +25,8 @@ constexpr auto run_examples =
     "With --out, the folder also gets the experiment; its page opens with the streams over time, that of a study has "
     "charts.";
 
+constexpr auto fraction = "fraction_of_ideal";
+
 Results answer_paper_study(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
                            int jobs) {
   resolve_parameters(config, platform.spec);
@@ -37,20 +40,44 @@ Results answer_paper_study(const Request& request, sim::Config& config, Testbed&
     answer.tables.push_back(
         mechanism_table(study.vary, leave_mechanisms_out(platform.spec, study.question, request.progress())));
   }
-  if (request.says("sensitivity") && study.question) {
+  if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
+    if (quantity != fraction || !study.question) {
+      throw sim::ConfigError({{"--sensitivity", "",
+                               "of a study of papers, with pairs, fraction_of_ideal is accepted; of experiments that "
+                               "list operations, what they measure, such as makespan_us"}});
+    }
     answer.tables.push_back(
         sensitivity_table(study.vary, vary_parameters(platform, study.question, request.progress())));
   }
   return answer;
 }
 
-Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed) {
-  if (request.says("sensitivity")) {
-    throw sim::ConfigError(
-        {{"--sensitivity", "", "the experiment lists operations: a study of C3, with pairs, is accepted"}});
-  }
+// Of an experiment that lists operations: its makespan, unless something else is named.
+NamedTable sensitivity_of_run(const Request& request, const sim::Config& config, const Platform& platform) {
+  const std::string& asked = request.text("sensitivity");
+  const auto measured = [&config](Testbed& testbed) {
+    sim::Config again = config;
+    std::vector<Column> columns;
+    std::vector<Cell> cells;
+    for (const auto& [name, value] : measure(testbed, read_experiment(again, testbed))) {
+      columns.push_back({name, name, ""});
+      cells.push_back(value ? Cell(*value) : Cell(NoNumber{"none"}));
+    }
+    ResultTable table(std::move(columns));
+    table.add_row(std::move(cells));
+    return Results{testbed.platform().name, {{"results", "", std::move(table)}}};
+  };
+  return sensitivity_of(asked == fraction ? "makespan_us" : asked, platform, measured, request.progress());
+}
+
+Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed,
+                               const Platform& platform) {
+  const sim::Config unread = config;
   const Experiment experiment = read_experiment(config, testbed);
-  return request.says("check") ? describe_experiment(testbed, experiment) : run_experiment(testbed, experiment);
+  if (request.says("check")) return describe_experiment(testbed, experiment);
+  Results results = run_experiment(testbed, experiment);
+  if (request.says("sensitivity")) results.tables.push_back(sensitivity_of_run(request, unread, platform));
+  return results;
 }
 
 Results answer_run(Request& request) {
@@ -68,7 +95,7 @@ Results answer_run(Request& request) {
   arguments.check();
   Testbed testbed(platform.spec);
   Results results = holds_paper_study(config.root()) ? answer_paper_study(request, config, testbed, platform, jobs)
-                                                     : answer_experiment_file(request, config, testbed);
+                                                     : answer_experiment_file(request, config, testbed, platform);
   for (std::string& sentence : overridden(request.texts("param"), "--param")) {
     results.warnings.push_back(std::move(sentence));
   }

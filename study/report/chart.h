@@ -16,10 +16,17 @@ struct Published {
   double high = 0.0;
 };
 
+// Where a value lies with 90 % probability.
+struct Reach {
+  double low = 0.0;
+  double high = 0.0;
+};
+
 struct Bar {
   std::string label;
   std::vector<std::optional<double>> values;             // by series; no bar where absent
   std::vector<std::optional<Published>> published = {};  // by series, drawn as a mark on the bar; empty: of none
+  std::vector<std::optional<Reach>> reaches = {};        // likewise, as error bars
 };
 
 // A line across all bars: a speedup of 1.
@@ -62,6 +69,7 @@ struct ScatterPoint {
   std::optional<double> x_high = {};
   std::optional<double> y_low = {};
   std::optional<double> y_high = {};
+  bool marked = false;  // ringed
 };
 
 struct ScatterSeries {
@@ -89,6 +97,9 @@ struct ScatterChart {
   bool toggles = true;  // the legend switches series on and off
   bool joined = false;  // the points of a series by a line, in their order
   std::string caption = {};
+  std::string legend = {};  // what the names of series are values of; may be empty
+  std::string marks = {};   // what it means that a point is ringed; empty where none is
+  bool is_panel = false;    // smaller, beside others of the same kind
 };
 
 // A claim: the band that a prediction is to lie in, low <= high, and what was published.

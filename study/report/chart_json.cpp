@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -37,17 +38,25 @@ Json point_json(const ScatterPoint& point) {
   for (const auto& [key, value] : ends) {
     if (value && std::isfinite(*value)) json[key] = *value;
   }
+  if (point.marked) json["marked"] = true;
   return json;
 }
 
 Json bar_series_json(const BarChart& chart, std::size_t index) {
   Json values = Json::array();
   Json published = Json::array();
+  Json reaches = Json::array();
   for (const Bar& bar : chart.bars) {
     values.push_back(optional_json(bar.values[index]));
+    const std::optional<Reach> reach = bar.reaches.empty() ? std::nullopt : bar.reaches[index];
+    reaches.push_back(reach ? Json{reach->low, reach->high} : Json());
     published.push_back(bar.published.empty() ? Json() : published_json(bar.published[index]));
   }
-  return {{"name", chart.series[index]}, {"values", std::move(values)}, {"published", std::move(published)}};
+  Json json{{"name", chart.series[index]}, {"values", std::move(values)}, {"published", std::move(published)}};
+  if (std::ranges::any_of(reaches, [](const Json& reach) { return !reach.is_null(); })) {
+    json["reaches"] = std::move(reaches);
+  }
+  return json;
 }
 
 struct ToJson {
@@ -61,6 +70,7 @@ struct ToJson {
     for (const Bar& bar : chart.bars) {
       SIM_CHECK(bar.values.size() == chart.series.size());
       SIM_CHECK(bar.published.empty() || bar.published.size() == chart.series.size());
+      SIM_CHECK(bar.reaches.empty() || bar.reaches.size() == chart.series.size());
       json["labels"].push_back(bar.label);
     }
     for (std::size_t i = 0; i < chart.series.size(); ++i) json["series"].push_back(bar_series_json(chart, i));
@@ -74,6 +84,9 @@ struct ToJson {
     json["y"] = axis_json(chart.y);
     json["toggles"] = chart.toggles;
     json["joined"] = chart.joined;
+    json["legend"] = chart.legend;
+    json["marks"] = chart.marks;
+    json["panel"] = chart.is_panel;
     for (const char* const list : {"series", "guides"}) json[list] = Json::array();
     for (const ScatterSeries& series : chart.series) {
       Json points = Json::array();

@@ -31,9 +31,10 @@ struct Section {
 };
 
 // A series has the same colour in every chart of a page, by its name. Those named here have the same in every page with
-// this palette: `first` take the colours in their order, present or not, `grey` none. Others follow as they appear.
+// this palette: each list of `first`, of what may stand beside each other, takes the colours in their order, present or
+// not, `grey` none. Others follow as they appear.
 struct Palette {
-  std::vector<std::string> first = {};
+  std::vector<std::vector<std::string>> first = {};
   std::vector<std::string> grey = {};
 };
 

@@ -59,8 +59,8 @@ std::vector<std::string> coloured_names(const Chart& chart) { return std::visit(
 
 Colours colours_of(const Page& page) {
   Colours colours;
-  for (std::size_t i = 0; i < page.palette.first.size(); ++i) {
-    colours.emplace(page.palette.first[i], static_cast<int>(i) % colour_count);
+  for (const std::vector<std::string>& beside : page.palette.first) {
+    for (std::size_t i = 0; i < beside.size(); ++i) colours.emplace(beside[i], static_cast<int>(i) % colour_count);
   }
   for (const std::string& name : page.palette.grey) colours.insert_or_assign(name, grey);
   std::vector<std::string> seen;

@@ -9,7 +9,7 @@
 
 namespace c3sim::study {
 
-inline constexpr int colour_count = 8;
+inline constexpr int colour_count = 12;
 inline constexpr int grey = -1;
 
 using Colours = std::map<std::string, int>;

@@ -56,16 +56,18 @@ Section section(const NamedTable& named, const std::string& page_title) {
 Palette study_palette() {
   using models::Mechanism;
   Palette palette;
+  std::vector<std::string>& strategies = palette.first.emplace_back();
   for (const Strategy strategy : {Strategy::conccl, Strategy::c3_base, Strategy::conccl_rp, Strategy::c3_sp,
                                   Strategy::c3_best, Strategy::c3_rp, Strategy::heuristic, Strategy::c3_sp_rp}) {
-    palette.first.emplace_back(to_string(strategy));
+    strategies.emplace_back(to_string(strategy));
   }
+  std::vector<std::string>& mechanisms = palette.first.emplace_back();
   for (const Mechanism mechanism : {Mechanism::cu_loss, Mechanism::dispatch_wait, Mechanism::clock, Mechanism::hbm,
                                     Mechanism::loaded_latency, Mechanism::infinity_cache, Mechanism::l2,
                                     Mechanism::link, Mechanism::awake, Mechanism::cold, Mechanism::undershoot}) {
-    palette.first.emplace_back(to_string(mechanism));
+    mechanisms.emplace_back(to_string(mechanism));
   }
-  palette.first.insert(palette.first.end(), doers.begin(), doers.end());
+  palette.first.emplace_back(doers.begin(), doers.end());
   palette.grey = {std::string(to_string(Strategy::serial)), "ideal", "rest"};
   palette.grey.insert(palette.grey.end(), yardsticks.begin(), yardsticks.end());
   return palette;

@@ -14,6 +14,7 @@ namespace c3sim::study {
 struct Assignment {
   std::string name;
   std::string value;
+  bool scales = false;  // `value` is a factor on what the platform has today
 
   bool operator==(const Assignment&) const = default;
 };

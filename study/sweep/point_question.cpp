@@ -114,10 +114,12 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
 }
 
 // The step's own figures, by kind of kernel among them.
-Results answer_step(const models::PlatformSpec& platform, const StepWords& words) {
+Results answer_step(Testbed& testbed, const StepWords& words) {
+  const models::PlatformSpec& platform = testbed.platform();
   StepQuestion question = words;
   question.model = read_model(words.model_name, config_folders());
-  Results results = to_tables(study::ask(platform, question, read_operators(config_folders())), platform);
+  Results results =
+      to_tables(study::ask(platform, question, read_operators(config_folders()), testbed.factor()), platform);
   results.tables.erase(results.tables.begin() + 1, results.tables.end());
   return results;
 }
@@ -199,7 +201,7 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
             return to_tables(asked, study::ask(testbed, asked), testbed.platform());
           },
           [&](const ServeQuestion& serve) { return to_tables(study::ask(testbed, serve), testbed.platform()); },
-          [&](const StepWords& words_of_step) { return answer_step(testbed.platform(), words_of_step); }},
+          [&](const StepWords& words_of_step) { return answer_step(testbed, words_of_step); }},
       question);
 }
 

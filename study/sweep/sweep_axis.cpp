@@ -118,6 +118,12 @@ void read_interval(sim::Section& section, SweepAxis& axis) {
   }
 }
 
+constexpr auto factors = "a plain number from 0 to 1e6";
+bool is_factor(const std::string& text) {
+  const std::optional<WrittenNumber> number = read_number(text);
+  return number && number->dimension == sim::Dimension::number && number->number >= 0.0 && number->number <= 1e6;
+}
+
 AxisValue read_case(sim::Section section) {
   AxisValue value{section.text("name"), {}};
   if (!section.has("set")) return value;
@@ -127,10 +133,39 @@ AxisValue read_case(sim::Section section) {
       section.fault("set", "'" + text + "' is no assignment, which reads name=value");
       continue;
     }
-    value.assignments.push_back({std::string(sim::trimmed(std::string_view(text).substr(0, equals))),
-                                 std::string(sim::trimmed(std::string_view(text).substr(equals + 1)))});
+    const bool scales = text[equals - 1] == '*';
+    Assignment assignment{std::string(sim::trimmed(std::string_view(text).substr(0, equals - (scales ? 1 : 0)))),
+                          std::string(sim::trimmed(std::string_view(text).substr(equals + 1))), scales};
+    if (assignment.name.empty() || (scales && !is_factor(assignment.value))) {
+      section.fault("set", fmt::format("'{}' is no scale: PARAMETER *= FACTOR with {} is accepted", text, factors));
+      continue;
+    }
+    value.assignments.push_back(std::move(assignment));
   }
   return value;
+}
+
+// {of: PARAMETER, times: [1, 0.5]}, or with `name` and a list of parameters.
+SweepAxis read_scales(sim::Section& section) {
+  SweepAxis axis;
+  const std::vector<std::string> parameters = section.texts("of");
+  if (section.has("name") || parameters.size() > 1) {
+    axis.name = section.name("name");
+  } else if (!parameters.empty()) {
+    axis.name = parameters.front();
+  }
+  if (parameters.empty() && section.is_sound("of")) section.fault("of", "at least one parameter is due");
+  for (const std::string& factor : section.texts("times")) {
+    if (!is_factor(factor)) {
+      section.fault("times", fmt::format("'{}' is no factor: {} is accepted", factor, factors));
+      continue;
+    }
+    AxisValue& value = axis.values.emplace_back(AxisValue{factor, {}});
+    if (read_number(factor)->number == 1.0) continue;  // the machine as it is
+    for (const std::string& parameter : parameters) value.assignments.push_back({parameter, factor, true});
+  }
+  if (axis.values.empty() && section.is_sound("times")) section.fault("times", "at least one factor is due");
+  return axis;
 }
 
 void check_values(sim::Section& section, std::string_view key, const SweepAxis& axis) {
@@ -189,6 +224,15 @@ std::optional<WrittenNumber> read_number(std::string_view text) {
   return read;
 }
 
+std::optional<std::string> scaled_text(std::string_view text, double factor) {
+  const std::optional<WrittenNumber> number = read_number(text);
+  if (!number) return {};
+  if (number->dimension == sim::Dimension::bytes) return fmt::format("{:.0f} B", std::round(number->base * factor));
+  std::string digits = fmt::format("{:.12g}", number->number * factor);
+  std::erase(digits, '+');  // of an exponent
+  return number->unit.empty() ? digits : digits + ' ' + number->unit;
+}
+
 std::string AxisRange::text_of(double base) const { return number_text(to_digits(base / low.unit_worth()), low); }
 
 std::string AxisRange::at(double u) const {
@@ -216,6 +260,10 @@ std::vector<AxisValue> SweepAxis::extremes() const {
 
 Column SweepAxis::column() const {
   if (!dimension) return {name, name, ""};
+  const auto scales = [](const AxisValue& value) {
+    return std::ranges::any_of(value.assignments, &Assignment::scales);
+  };
+  if (std::ranges::any_of(values, scales)) return {name, name + ", times today", "", 3};
   const std::string unit(shown_unit(*dimension));
   if (*dimension == sim::Dimension::number || *dimension == sim::Dimension::bytes) return {name, name, unit, 3};
   std::string suffix = unit;  // "GBps" of "GB/s"
@@ -233,6 +281,12 @@ Cell SweepAxis::cell(const AxisValue& value) const {
 
 SweepAxis read_axis(sim::Section section) {
   if (section.has("cases")) return read_cases(section);
+  if (section.has("times") && !section.has("from") && !section.has("to")) {
+    SweepAxis scales = read_scales(section);
+    check_values(section, "times", scales);
+    scales.dimension = dimension_of(scales);
+    return scales;
+  }
   SweepAxis axis;
   axis.name = section.text("of");
   if (section.has("from") || section.has("to")) {

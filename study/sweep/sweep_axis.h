@@ -24,6 +24,8 @@ struct WrittenNumber {
 };
 // Nothing where the text is no number with one of the units that sim::parse_quantity reads.
 std::optional<WrittenNumber> read_number(std::string_view text);
+// So many times a number, in its unit, as files have it; nothing where the text is none.
+std::optional<std::string> scaled_text(std::string_view text, double factor);
 
 // Whether the scale under a key, which is linear unless it is told, is logarithmic.
 bool is_logarithmic(sim::Section& section, std::string_view key);
@@ -42,7 +44,7 @@ struct AxisRange {
 };
 
 struct SweepAxis {
-  std::string name;               // "gpu.sdma.engines"; of an axis with cases, any
+  std::string name;               // "gpu.sdma.engines"; of an axis with cases or of several parameters, any
   std::vector<AxisValue> values;  // empty: drawn from the interval
   std::optional<AxisRange> interval;
   std::optional<sim::Dimension> dimension;  // of all its values, where all are numbers
@@ -64,7 +66,10 @@ struct SweepAxis {
 //   {of: bytes, from: 1MiB, to: 1GiB, times: 2}              multiplied from one to the next
 //   {of: fabric.link_rate, from: 48 GB/s, to: 128 GB/s, steps: 9}   so many, both ends included
 //   {of: gpu.sdma.payload_rate, from: 48 GB/s, to: 128 GB/s, scale: log}   drawn from, where points are sampled
-//   {name: commands, cases: [{name: today}, {name: batched, set: ["gpu.sdma.batched_doorbell=true"]}]}
+//   {of: gpu.sdma.payload_rate, times: [1, 0.75, 0.5]}       factors on what each platform has today
+//   {name: latency_share, of: [host.doorbell, host.word_check], times: [1, 0.5, 0]}    of several at once
+//   {name: commands, cases: [{name: today}, {name: batched, set: ["gpu.sdma.batched_doorbell=true"]},
+//                            {name: slow, set: ["host.doorbell *= 2"]}]}     twice what it is today
 // What is wrong is recorded with the section.
 SweepAxis read_axis(sim::Section section);
 

@@ -1,6 +1,7 @@
 #include "study/sweep/sweep_chart.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -8,15 +9,16 @@
 #include <iterator>
 
 #include "study/report/statistics.h"
+#include "study/sweep/choice_tally.h"
 #include "study/uncertainty/interval.h"
 
 namespace c3sim::study {
 
 namespace {
 
-constexpr double worth_having = 0.01;    // a change of less is none
 constexpr std::size_t most_curves = 12;  // that a reader can tell apart
-constexpr std::size_t most_marks = 24;   // of a series; of more different x, neighbours share one
+constexpr std::size_t most_panels = 12;
+constexpr std::size_t most_marks = 24;  // of a series; of more different x, neighbours share one
 constexpr std::size_t fewest_together = fewest_draws;
 
 // The x from which on a curve stays within 1 % of where it ends.
@@ -80,30 +82,36 @@ SweepChart::SweepChart(const SweepStudy& study, const ChartAxes& axes, bool of_m
                        axis.cell(*std::ranges::find(axis.values, only->second, &AxisValue::label)));
   }
   if (of_medians) {
-    for (const std::size_t place : study.cases) share(all[place]);
+    for (const std::size_t place : study.cases) share(place);
   } else {
-    for (const SweepAxis& axis : all) share(axis);
+    for (std::size_t place = 0; place < all.size(); ++place) share(place);
   }
 }
 
-void SweepChart::share(const SweepAxis& axis) {
+void SweepChart::share(std::size_t place) {
+  const SweepAxis& axis = study_.points.axes()[place];
   const std::string key = axis.column().key;
   if (!axis.varies() || axis.interval || key == axes_.x || key == axes_.y || axes_.only.contains(key)) return;
-  SharedAxis& one = shared_.emplace_back(SharedAxis{&axis, place_of(columns_, key), {}});
+  SharedAxis& one =
+      shared_.emplace_back(SharedAxis{&axis, place_of(columns_, key), {}, std::ranges::count(study_.cases, place) > 0});
   for (const AxisValue& value : axis.values) one.cells.push_back(axis.cell(value));
 }
 
-void SweepChart::add(const PointAnswer& point) {
+void SweepChart::add(const PointAnswer& point, std::optional<double> cost) {
   const std::optional<double> x = number_of(point.cells[x_]);
   const std::optional<double> y = number_of(point.cells[y_]);
   const auto is_shown = [&](const auto& wanted) { return point.cells[wanted.first] == wanted.second; };
   if (!x || !y || !std::ranges::all_of(only_, is_shown)) return;
-  std::vector<std::size_t> which;
+  Values which;
   for (const SharedAxis& one : shared_) {
     which.push_back(
         static_cast<std::size_t>(std::ranges::find(one.cells, point.cells[one.column]) - one.cells.begin()));
   }
-  places_[which].push_back({*x, *y, point.index});
+  Place& place = places_[which].emplace_back(Place{*x, *y, point.index, cost});
+  if (const SweepStudy::Bounds* const bounds = study_.bounds_of(axes_.y)) {
+    place.low = number_of(point.cells[place_of(columns_, bounds->low)]);
+    place.high = number_of(point.cells[place_of(columns_, bounds->high)]);
+  }
 }
 
 std::vector<ScatterPoint> SweepChart::marks_of(std::vector<Place> places) {
@@ -129,7 +137,7 @@ std::vector<ScatterPoint> SweepChart::marks_of(std::vector<Place> places) {
 }
 
 // In the order of the axes, each ascending; of medians at most as many as a reader can tell apart.
-std::vector<ScatterSeries> SweepChart::curves() const {
+std::vector<ScatterSeries> SweepChart::curves(const IsOnFront& is_on_front) const {
   if (of_medians_ && places_.size() > most_curves) {
     std::vector<Place> all;
     for (const auto& [which, places] : places_) all.insert(all.end(), places.begin(), places.end());
@@ -146,39 +154,191 @@ std::vector<ScatterSeries> SweepChart::curves() const {
       curve.points = marks_of(places);
       continue;
     }
-    for (const Place& place : places) curve.points.push_back({place.x, place.y, fmt::format("point {}", place.index)});
+    for (const Place& place : places) {
+      curve.points.push_back(point_of(place, fmt::format("point {}", place.index), is_on_front));
+    }
     std::ranges::stable_sort(curve.points, {}, &ScatterPoint::x);
   }
   return curves;
 }
 
-ScatterChart SweepChart::chart() const {
+ScatterPoint SweepChart::point_of(const Place& place, std::string label, const IsOnFront& is_on_front) {
+  ScatterPoint point{.x = place.x, .y = place.y, .label = std::move(label)};
+  point.y_low = place.low;
+  point.y_high = place.high;
+  point.marked = is_on_front(place.index);
+  return point;
+}
+
+std::string SweepChart::name_of(const Values& which, const std::vector<std::size_t>& axes) const {
+  std::string name;
+  for (const std::size_t i : axes) {
+    const SweepAxis& axis = *shared_[i].axis;
+    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", axis.name, axis.values.at(which[i]).label);
+  }
+  return name;
+}
+
+// Axes of cases, as long as there are no more panels than a reader looks at.
+std::vector<std::size_t> SweepChart::panel_axes() const {
+  std::vector<std::size_t> axes;
+  std::size_t panels = 1;
+  for (std::size_t i = 0; i < shared_.size(); ++i) {
+    if (!shared_[i].is_case || panels * shared_[i].cells.size() > most_panels) continue;
+    panels *= shared_[i].cells.size();
+    axes.push_back(i);
+  }
+  return axes;
+}
+
+// Of the others the one over whose values the mean of y differs most, relative to the mean of its panel.
+std::optional<std::size_t> SweepChart::axis_of_most_effect(const std::vector<std::size_t>& of_panels) const {
+  std::optional<std::size_t> found;
+  double most = -1.0;
+  for (std::size_t i = 0; i < shared_.size(); ++i) {
+    if (std::ranges::count(of_panels, i) > 0 || shared_[i].cells.size() > most_curves) continue;
+    std::map<Values, std::map<std::size_t, std::vector<double>>> by_value;  // by panel
+    for (const auto& [which, places] : places_) {
+      Values panel;
+      for (const std::size_t axis : of_panels) panel.push_back(which[axis]);
+      for (const Place& place : places) by_value[panel][which[i]].push_back(place.y);
+    }
+    double effect = 0.0;
+    for (const auto& [panel, values] : by_value) {
+      std::vector<double> means;
+      for (const auto& [value, ys] : values) means.push_back(mean(ys));
+      const auto [low, high] = std::ranges::minmax(means);
+      const double scale = std::abs(mean(means));
+      if (scale > 0.0) effect += (high - low) / scale;
+    }
+    if (effect > most) {
+      most = effect;
+      found = i;
+    }
+  }
+  return found;
+}
+
+std::vector<ScatterChart> SweepChart::panels(const ScatterChart& frame, const IsOnFront& is_on_front) const {
+  const std::vector<std::size_t> of_panels = panel_axes();
+  const std::optional<std::size_t> colour = axis_of_most_effect(of_panels);
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < shared_.size(); ++i) {
+    if (std::ranges::count(of_panels, i) == 0 && i != colour) rest.push_back(i);
+  }
+  // The best by what is looked for, or the least y.
+  const auto is_better = [](const Place& one, const Place& other) {
+    return one.cost && other.cost ? *one.cost < *other.cost : one.y < other.y;
+  };
+  struct Best {
+    Place place;
+    const Values* which;
+  };
+  std::map<Values, std::map<std::size_t, std::map<double, Best>>> best;  // by panel, colour and x
+  for (const auto& [which, places] : places_) {
+    Values panel;
+    for (const std::size_t axis : of_panels) panel.push_back(which[axis]);
+    for (const Place& place : places) {
+      const auto [known, is_new] = best[panel][colour ? which[*colour] : 0].try_emplace(place.x, Best{place, &which});
+      if (!is_new && is_better(place, known->second.place)) known->second = {place, &which};
+    }
+  }
+  std::vector<ScatterChart> charts;
+  for (const auto& [panel, curves] : best) {
+    ScatterChart& chart = charts.emplace_back(frame);
+    chart.joined = true;
+    chart.is_panel = best.size() > 1;
+    chart.legend = colour ? shared_[*colour].axis->name : "";
+    if (!panel.empty()) {
+      const Values& any = *curves.begin()->second.begin()->second.which;
+      chart.title += ": " + name_of(any, of_panels);
+      chart.id += fmt::format("_{}", charts.size());
+    }
+    for (const auto& [value, by_x] : curves) {
+      ScatterSeries& curve = chart.series.emplace_back();
+      curve.name = colour ? shared_[*colour].axis->values.at(value).label : columns_[y_].heading;
+      for (const auto& [x, one] : by_x) {
+        const std::string chosen = name_of(*one.which, rest);
+        curve.points.push_back(point_of(
+            one.place, fmt::format("point {}{}{}", one.place.index, chosen.empty() ? "" : ": ", chosen), is_on_front));
+      }
+    }
+  }
+  if (!charts.empty() && !rest.empty()) {
+    std::vector<std::string> names;
+    for (const std::size_t i : rest) names.push_back(shared_[i].axis->name);
+    charts.back().caption = fmt::format(
+        "A point is the best of all that differ in {}: which one it is, is told where a "
+        "reader points at it.",
+        fmt::join(names, ", "));
+  }
+  return charts;
+}
+
+namespace {
+
+std::string meaning_of_marks(const SweepStudy& study) {
+  if (study.objectives.size() < 2) return study.cases.empty() ? "best" : "best of its case";
+  std::vector<std::string> names;
+  for (const Objective& objective : study.objectives) names.push_back(objective.of);
+  return fmt::format("on the Pareto front of {}{}", fmt::join(names, " and "), study.cases.empty() ? "" : ", by case");
+}
+
+}  // namespace
+
+std::vector<ScatterChart> SweepChart::charts(const IsOnFront& is_on_front) const {
   const Column& x = columns_[x_];
   const Column& y = columns_[y_];
-  ScatterChart chart{.id = axes_.y + "_by_" + axes_.x,
+  ScatterChart frame{.id = axes_.y + "_by_" + axes_.x,
                      .title = fmt::format("{} by {}", y.heading, x.heading),
                      .x = {x.heading, x.unit, axes_.logarithmic_x},
-                     .y = {y.heading, y.unit, axes_.logarithmic_y},
-                     .series = curves()};
+                     .y = {y.heading, y.unit, axes_.logarithmic_y}};
   for (const auto& [axis, label] : axes_.only) {
-    chart.id += "_" + label;
-    chart.title += fmt::format(", {} {}", axis, label);
+    frame.id += "_" + label;
+    frame.title += fmt::format(", {} {}", axis, label);
   }
   std::ranges::replace_if(
-      chart.id, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  chart.joined = chart.series.size() <= most_curves;
-  if (!chart.joined) {
-    std::ranges::stable_sort(chart.series, {}, &ScatterSeries::name);
-    ScatterSeries all{study_.name, {}};
-    for (ScatterSeries& curve : chart.series) std::ranges::move(curve.points, std::back_inserter(all.points));
-    chart.series = {std::move(all)};
-  }
+      frame.id, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   if (of_medians_) {
-    chart.caption =
+    frame.caption =
         "A mark is the median of the points at or near its x, and its bar holds nine in ten of them: they differ in "
         "what the chart does not show.";
   }
-  return chart;
+  std::vector<ScatterChart> charts;
+  if (!of_medians_ && places_.size() > most_curves) {
+    charts = panels(frame, is_on_front);
+  } else {
+    frame.series = curves(is_on_front);
+    frame.joined = true;
+    std::vector<std::string> names;
+    for (const SharedAxis& one : shared_) names.push_back(one.axis->name);
+    if (frame.series.size() > 1) frame.legend = fmt::format("{}", fmt::join(names, ", "));
+    if (!frame.series.empty()) charts.push_back(std::move(frame));
+  }
+  for (ScatterChart& chart : charts) {
+    bool any = false;
+    bool all = true;
+    for (const ScatterSeries& series : chart.series) {
+      for (const ScatterPoint& point : series.points) {
+        any = any || point.marked;
+        all = all && point.marked;
+      }
+    }
+    if (any && !all) {
+      chart.marks = meaning_of_marks(study_);
+      continue;
+    }
+    for (ScatterSeries& series : chart.series) {
+      for (ScatterPoint& point : series.points) point.marked = false;
+    }
+  }
+  return charts;
+}
+
+std::string times_text(double least, double greatest) {
+  const std::string low = fmt::format("{:.2f}", least);
+  const std::string high = fmt::format("{:.2f}", greatest);
+  return low == high ? low + " times" : low + " to " + high + " times";
 }
 
 std::string SweepChart::sentence() const {
@@ -190,7 +350,7 @@ std::string SweepChart::sentence() const {
   std::optional<double> earliest, latest, last, least_ratio, greatest_ratio;
   const bool descends = is_descending(study_, axes_.x);
   const auto before = [descends](double a, double b) { return descends ? a > b : a < b; };
-  std::vector<ScatterSeries> all = curves();
+  std::vector<ScatterSeries> all = curves([](std::uint64_t) { return false; });
   for (ScatterSeries& series : all) {
     std::vector<ScatterPoint>& curve = series.points;
     if (curve.size() < 2 || (of_medians_ && (curve.front().y == 0.0 || curve.back().y == 0.0))) continue;
@@ -205,17 +365,19 @@ std::string SweepChart::sentence() const {
   }
   if (!latest) return {};
   const Column& x = columns_[x_];
-  const bool is_one = of_medians_ && all.size() == 1;
-  const std::string text = fmt::format(
-      "Over the whole range of {}, {}{} becomes {} times what it was at first", x.heading,
-      of_medians_ ? "the median " : "", columns_[y_].heading,
-      is_one ? fmt::format("{:.2f}", *least_ratio) : fmt::format("{:.2f} to {:.2f}", *least_ratio, *greatest_ratio));
-  if (of_medians_) return text + (is_one ? "." : ", by case.");
+  const std::string by = all.size() == 1 ? "" : study_.cases.empty() ? ", by curve" : ", by case";
+  const std::string range = fmt::format("Over the whole range of {}, {}{}", x.heading, of_medians_ ? "the median " : "",
+                                        columns_[y_].heading);
+  if (std::abs(*least_ratio - 1.0) < worth_having && std::abs(*greatest_ratio - 1.0) < worth_having) {
+    return range + " ends within 1 % of where it begins.";
+  }
+  const std::string text = range + " becomes " + times_text(*least_ratio, *greatest_ratio) + " what it was at first";
+  if (of_medians_) return text + by + '.';
   if (*latest == *last && *earliest == *last) return text + ", and still moves by more than 1 % at its end.";
   const std::string unit = x.unit.empty() ? "" : " " + x.unit;
   const std::string from = *earliest == *latest ? fmt::format("{:g}{}", *latest, unit)
                                                 : fmt::format("{:g} to {:g}{}", *earliest, *latest, unit);
-  return text + fmt::format("; from {} on, by case, it stays within 1 % of where it ends.", from);
+  return text + fmt::format("; from {} on{}, it stays within 1 % of where it ends.", from, by);
 }
 
 }  // namespace c3sim::study

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@ namespace c3sim::study {
 
 std::size_t place_of(const std::vector<Column>& columns, const std::string& key);
 std::optional<double> number_of(const Cell& cell);
+// "0.50 to 0.75 times", or "0.50 times" where both read the same.
+std::string times_text(double least, double greatest);
 
 class SweepChart {
  public:
@@ -25,11 +28,13 @@ class SweepChart {
   // in ten of them. The study outlives the chart.
   SweepChart(const SweepStudy& study, const ChartAxes& axes, bool of_medians);
 
-  // A point that has an answer.
-  void add(const PointAnswer& point);
-  // A series for each curve, or one of all where there are more than a reader can tell apart; none where no point has
-  // a number of both axes.
-  ScatterChart chart() const;
+  // A point that has an answer; `cost` is what it has less of where it is better, if anything is looked for.
+  void add(const PointAnswer& point, std::optional<double> cost);
+  // One chart with a series for each curve. Where there are more than a reader can tell apart, one for each case, whose
+  // series are the values of the axis that matters most, each with the best point of all else. None where no point has
+  // a number of both axes. Points on the front are marked.
+  using IsOnFront = std::function<bool(std::uint64_t index)>;
+  std::vector<ScatterChart> charts(const IsOnFront& is_on_front) const;
   // What the whole range of x does to y, and from where on more of it changes y by less than 1 %; or why nothing is
   // drawn. Empty where there is no range, or x is what cases differ in.
   std::string sentence() const;
@@ -39,15 +44,24 @@ class SweepChart {
     double x = 0.0;
     double y = 0.0;
     std::uint64_t index = 0;
+    std::optional<double> cost{}, low{}, high{};
   };
   // An axis whose value all points of a curve share.
   struct SharedAxis {
     const SweepAxis* axis = nullptr;
     std::size_t column = 0;
     std::vector<Cell> cells;  // of its values
+    bool is_case = false;
   };
-  void share(const SweepAxis& axis);
-  std::vector<ScatterSeries> curves() const;
+  using Values = std::vector<std::size_t>;  // by shared axis
+  void share(std::size_t axis);
+  std::vector<ScatterSeries> curves(const IsOnFront& is_on_front) const;
+  std::vector<std::size_t> panel_axes() const;  // places of shared axes
+  std::optional<std::size_t> axis_of_most_effect(const std::vector<std::size_t>& of_panels) const;
+  std::vector<ScatterChart> panels(const ScatterChart& frame, const IsOnFront& is_on_front) const;
+  // "bytes 64MiB, collective all_gather", of these of the shared axes.
+  std::string name_of(const Values& which, const std::vector<std::size_t>& axes) const;
+  static ScatterPoint point_of(const Place& place, std::string label, const IsOnFront& is_on_front);
   static std::vector<ScatterPoint> marks_of(std::vector<Place> places);
 
   const SweepStudy& study_;
@@ -58,7 +72,7 @@ class SweepChart {
   std::size_t y_ = 0;
   std::vector<std::pair<std::size_t, Cell>> only_;  // cells of columns that points have which are shown
   std::vector<SharedAxis> shared_;
-  std::map<std::vector<std::size_t>, std::vector<Place>> places_;  // by the values of shared axes
+  std::map<Values, std::vector<Place>> places_;
 };
 
 }  // namespace c3sim::study

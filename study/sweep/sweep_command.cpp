@@ -86,10 +86,10 @@ std::string how_to_go_on(const Request& request, const SweepStore& store, const 
   return fmt::format("{} and are in {}; the same command with --resume goes on", count, request.out_folder().string());
 }
 
-Results written(Request& request, const SweepStudy& study, const SweepStore& store, const Platform& platform,
+Results written(Request& request, const SweepStudy& study, const SweepStore& store, const Platforms& platforms,
                 const std::string& study_text) {
   const std::filesystem::path folder = request.out_folder();
-  const SweepResults answers(study, store, platform);
+  const SweepResults answers(study, store, platforms);
   Results results = answers.results();
   results.files.push_back({"study.yaml", study_text});
   if (!folder.empty()) {
@@ -98,10 +98,10 @@ Results written(Request& request, const SweepStudy& study, const SweepStore& sto
     file.commit();
   }
   if (answers.failures() > 0) request.fail_check();
-  return request.finish(platform, std::move(results), store.lock());
+  return request.finish(platforms.base(), std::move(results), store.lock());
 }
 
-Results kept(Request& request, const SweepStudy& study, Distribution distribution, const Platform& platform,
+Results kept(Request& request, const SweepStudy& study, Distribution distribution, const Platforms& platforms,
              const std::string& study_text, Ranks* ranks) {
   const std::filesystem::path folder = request.out_folder();
   SweepStore store(folder, {distribution.digest, study.name, study.columns()});
@@ -118,7 +118,7 @@ Results kept(Request& request, const SweepStudy& study, Distribution distributio
     if (!run(distribution, store, ranks)) {
       throw std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on(request, store, distribution));
     }
-    return written(request, study, store, platform, study_text);
+    return written(request, study, store, platforms, study_text);
   } catch (const std::system_error& error) {
     if (folder.empty() || error.code() == std::errc::interrupted) throw;
     // A full disk, most often.
@@ -177,7 +177,7 @@ Results answer_as(Ranks* ranks, Request& request, bool& serves) {
                        texts_of_files(study)),
       .jobs = jobs,
       .patience = patience};
-  if (writes) return kept(request, study, distribution, platform, config.resolved(), ranks);
+  if (writes) return kept(request, study, distribution, platforms, config.resolved(), ranks);
   serves = true;
   serve(distribution, *ranks);
   return {};

@@ -21,11 +21,12 @@ const ParetoFront::Member& best_of(const ParetoFront& front) {
 
 }  // namespace
 
-SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, const Platform& platform)
+SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, const Platforms& platforms)
     : study_(study),
       store_(store),
-      platform_(platform),
+      platforms_(platforms),
       columns_(study.columns()),
+      tally_(study),
       points_(store.size() + store.failures()) {
   const std::size_t fidelity = place_of(columns_, "fidelity");
   for (const ChartAxes& axes : study.charts) {
@@ -41,7 +42,9 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
       return;
     }
     ++answered_;
-    for (SweepChart& chart : charts_) chart.add(answer);
+    const std::optional<double> first_cost =
+        study.objectives.empty() ? std::nullopt : cost_of(study.objectives.front(), answer.cells);
+    for (SweepChart& chart : charts_) chart.add(answer, first_cost);
     if (fidelity < columns_.size()) {
       if (const auto* const label = std::get_if<std::string>(&answer.cells[fidelity])) ++fidelities_[*label];
     }
@@ -51,9 +54,13 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
     for (const Objective& objective : study.objectives) {
       if (const std::optional<double> cost = cost_of(objective, answer.cells)) costs.push_back(*cost);
     }
-    if (!costs.empty() && costs.size() == study.objectives.size()) {
-      fronts_[study.case_of(study.points.point(answer.index))].add(std::move(costs), answer.index);
+    if (costs.empty()) return;
+    const Point point = study.points.point(answer.index);
+    if (first_cost) {
+      tally_.add(point, {*first_cost, bound_of(study.objectives.front(), answer.cells, true),
+                         bound_of(study.objectives.front(), answer.cells, false)});
     }
+    if (costs.size() == study.objectives.size()) fronts_[study.case_of(point)].add(std::move(costs), answer.index);
   });
   for (const auto& [which, front] : fronts_) {
     for (const ParetoFront::Member& member : front.members()) on_fronts_.push_back(member.index);
@@ -88,6 +95,16 @@ std::optional<double> SweepResults::cost_of(const Objective& objective, const st
   std::optional<double> cost = number_of(cells[place_of(columns_, objective.of)]);
   if (cost && !objective.minimize) *cost = -*cost;
   return cost;
+}
+
+std::optional<double> SweepResults::bound_of(const Objective& objective, const std::vector<Cell>& cells,
+                                             bool low) const {
+  const SweepStudy::Bounds* const bounds = study_.bounds_of(objective.of);
+  if (bounds == nullptr) return {};
+  std::optional<double> bound =
+      number_of(cells[place_of(columns_, low == objective.minimize ? bounds->low : bounds->high)]);
+  if (bound && !objective.minimize) *bound = -*bound;
+  return bound;
 }
 
 std::vector<Column> SweepResults::row_columns() const {
@@ -128,38 +145,118 @@ NamedTable SweepResults::table() const {
   const std::string which = points_ <= most_rows ? "" : fmt::format(": the best of {} points", points_);
   NamedTable named{"results", study_.name + which, std::move(table)};
   for (const SweepChart& each : charts_) {
-    if (ScatterChart chart = each.chart(); !chart.series.empty()) named.charts.emplace_back(std::move(chart));
+    for (ScatterChart& chart : each.charts([this](std::uint64_t index) { return is_on_front(index); })) {
+      named.charts.emplace_back(std::move(chart));
+    }
   }
   return named;
 }
 
-// Parameters of the platform that were varied or set, and what is known of them today.
+namespace {
+
+// What each platform says of one thing: once where all say the same, else by name.
+std::string said_by(const std::vector<const Platform*>& platforms, const std::vector<std::string>& texts) {
+  if (std::ranges::count(texts, texts.front()) == std::ssize(texts)) return texts.front();
+  std::string text;
+  for (std::size_t i = 0; i < platforms.size(); ++i) {
+    if (!texts[i].empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", platforms[i]->spec.name, texts[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+// Those that values of axes name, and the study's own unless an axis always names another.
+std::vector<const Platform*> SweepResults::platforms_asked() const {
+  std::vector<const Platform*> asked;
+  bool is_base_asked = true;
+  for (const SweepAxis& axis : study_.points.axes()) {
+    bool always_named = !axis.values.empty();
+    for (const AxisValue& value : axis.values) {
+      const Platform* const named = &platforms_.named(value.assignments);
+      if (named == &platforms_.base()) {
+        always_named = false;
+      } else if (std::ranges::count(asked, named) == 0) {
+        asked.push_back(named);
+      }
+    }
+    if (always_named) is_base_asked = false;
+  }
+  if (is_base_asked) asked.insert(asked.begin(), &platforms_.base());
+  return asked;
+}
+
+// Parameters that were varied or set, and what is known of them today, on each platform.
 NamedTable SweepResults::inputs() const {
-  ResultTable table({{"parameter", "parameter", ""},
-                     {"today", "today", ""},
-                     {"kind", "kind", ""},
-                     {"range", "range", ""},
-                     {"asked", "asked for", ""},
-                     {"source", "source", ""}});
-  std::map<std::string, std::vector<std::string>> asked;
+  const std::vector<const Platform*> platforms = platforms_asked();
+  std::vector<Column> columns{{"parameter", "parameter", ""}};
+  for (const Platform* const platform : platforms) {
+    const std::string& name = platform->spec.name;
+    if (platforms.size() == 1) {
+      columns.push_back({"today", "today", ""});
+    } else {
+      columns.push_back({"today_" + name, name + " today", ""});
+    }
+  }
+  for (const char* const key : {"kind", "range", "asked", "source"}) {
+    columns.push_back({key, key == std::string_view("asked") ? "asked for" : key, ""});
+  }
+  ResultTable table(std::move(columns));
+  std::map<std::string, std::vector<std::string>> asked;  // by path
   for (const SweepAxis& axis : study_.points.axes()) {
     for (const AxisValue& value : axis.extremes()) {
       for (const Assignment& assignment : value.assignments) {
-        std::vector<std::string>& values = asked[assignment.name];
-        if (std::ranges::count(values, assignment.value) == 0) values.push_back(assignment.value);
+        const sim::Parameter* known = nullptr;
+        for (const Platform* const platform : platforms) {
+          if (known == nullptr) known = parameter_of(*platform, assignment);
+        }
+        if (known == nullptr) continue;
+        std::vector<std::string>& values = asked[known->path];
+        const std::string text = assignment.value + (assignment.scales ? " x today" : "");
+        if (std::ranges::count(values, text) == 0) values.push_back(text);
       }
     }
   }
-  for (const sim::Parameter& parameter : platform_.parameters) {
-    const auto found = asked.find(parameter.path);
-    if (found == asked.end()) continue;
-    const std::string range = parameter.low.empty() ? "" : parameter.low + " to " + parameter.high;
-    const std::vector<std::string>& values = found->second;
+  for (const auto& [path, values] : asked) {
+    std::vector<Cell> row{path};
+    std::vector<std::string> kinds, ranges, sources;
+    for (const Platform* const platform : platforms) {
+      const sim::Parameter* const parameter = parameter_of(*platform, {path, ""});
+      row.push_back(parameter == nullptr ? Cell(NoNumber{"none"}) : Cell(parameter->value));
+      kinds.push_back(parameter == nullptr ? "" : parameter->kind);
+      ranges.push_back(parameter == nullptr || parameter->low.empty() ? "" : parameter->low + " to " + parameter->high);
+      sources.push_back(parameter == nullptr ? "" : parameter->source);
+    }
     std::string text = values.front();
     if (values.size() > 1) text += (values.size() > 2 ? " ... " : ", ") + values.back();
-    table.add_row({parameter.path, parameter.value, parameter.kind, range, text, parameter.source});
+    row.insert(row.end(), {said_by(platforms, kinds), said_by(platforms, ranges), text, said_by(platforms, sources)});
+    table.add_row(std::move(row));
   }
   return {"inputs", "What was varied, and what is known of it today", std::move(table)};
+}
+
+// Of each value of an axis the machines on which all that it sets is as it is today, so that it changes nothing there.
+std::vector<std::string> SweepResults::unchanged_sentences() const {
+  std::vector<std::string> sentences;
+  const std::vector<const Platform*> platforms = platforms_asked();
+  for (const SweepAxis& axis : study_.points.axes()) {
+    if (axis.values.size() < 2) continue;
+    for (const AxisValue& value : axis.values) {
+      const bool is_named_case = value.assignments.size() != 1 || value.assignments.front().name != axis.name;
+      std::vector<std::string> same;
+      for (const Platform* const platform : platforms) {
+        const bool sets_all_as_today =
+            !value.assignments.empty() && std::ranges::all_of(value.assignments, [&](const Assignment& assignment) {
+              return is_as_today(*platform, assignment);
+            });
+        if (sets_all_as_today) same.push_back(platform->spec.name);
+      }
+      if (same.empty() || !(is_named_case || same.size() < platforms.size())) continue;
+      sentences.push_back(fmt::format("On {}, {} {} changes nothing: the machine is so today.",
+                                      fmt::join(same, " and "), axis.name, value.label));
+    }
+  }
+  return sentences;
 }
 
 // One row for each case and each quantity that is an objective; the least value of an axis is no news.
@@ -185,51 +282,7 @@ NamedTable SweepResults::best() const {
   return {"best", "The best points", std::move(table)};
 }
 
-// Of each case, the least first cost of the points with each value of an axis.
-std::map<SweepStudy::Case, std::map<std::string, double>> SweepResults::least_by_value(std::size_t axis) const {
-  std::map<SweepStudy::Case, std::map<std::string, double>> least;
-  for (const PointAnswer& answer : shown_) {
-    const std::optional<double> cost = cost_of(study_.objectives.front(), answer.cells);
-    if (!cost || !answer.fault.empty() || !meets(answer.cells)) continue;
-    const Point point = study_.points.point(answer.index);
-    const auto [found, is_new] = least[study_.case_of(point)].emplace(point.values[axis].label, *cost);
-    found->second = std::min(found->second, *cost);
-  }
-  return least;
-}
-
-// The value of an axis that the best points of most cases have, and those that as many have. A case in which every
-// value does as well says nothing, though the cheapest of them stands for it.
-std::string SweepResults::best_value(std::size_t axis) const {
-  constexpr double alike = 1e-3;
-  const std::vector<AxisValue>& values = study_.points.axes()[axis].values;
-  std::map<std::string, std::size_t> times;
-  std::size_t most = 0;
-  std::size_t indifferent = 0;
-  const auto least = least_by_value(axis);
-  for (const auto& [which, front] : fronts_) {
-    const std::map<std::string, double>& costs = least.at(which);
-    const auto [low, high] = std::ranges::minmax_element(costs, {}, [](const auto& each) { return each.second; });
-    if (costs.size() == values.size() && high->second - low->second <= alike * std::abs(low->second)) {
-      ++indifferent;
-    } else {
-      most = std::max(most, ++times[study_.points.point(best_of(front).index).values[axis].label]);
-    }
-  }
-  if (most == 0) return "any";
-  std::vector<std::string> chosen;  // in the order of the file
-  for (const AxisValue& value : values) {
-    if (const auto found = times.find(value.label); found != times.end() && found->second == most) {
-      chosen.push_back(value.label);
-    }
-  }
-  std::string text = fmt::format("{} ({} of {}", chosen.front(), most, fronts_.size());
-  if (chosen.size() > 1) text += fmt::format(", tied with {}", fmt::join(chosen.begin() + 1, chosen.end(), ", "));
-  if (indifferent > 0) text += fmt::format("; all do as well in {}", indifferent);
-  return text + ")";
-}
-
-// How much better the best of each case is than the first choice of every axis, and what it most often chose.
+// How much better the best of each case is than the first choice of every axis.
 std::string SweepResults::gain_sentence() const {
   if (fronts_.empty() || points_ > most_rows) return {};
   const Objective& objective = study_.objectives.front();
@@ -247,14 +300,9 @@ std::string SweepResults::gain_sentence() const {
     first = choice_of(answer.index);
   }
   if (!least || first.empty()) return {};
-  std::vector<std::string> best;
-  for (std::size_t a = 0; a < study_.points.axes().size(); ++a) {
-    const SweepAxis& axis = study_.points.axes()[a];
-    if (study_.is_choice(a) && !axis.interval) best.push_back(axis.name + ' ' + best_value(a));
-  }
-  return fmt::format("The {} {} is {:.2f} to {:.2f} times that of {}, by case; most often best: {}.",
-                     objective.minimize ? "least" : "greatest", columns_[place_of(columns_, objective.of)].heading,
-                     *least, *greatest, first, fmt::join(best, ", "));
+  return fmt::format("The {} {} is {} that of {}{}.", objective.minimize ? "least" : "greatest",
+                     columns_[place_of(columns_, objective.of)].heading, times_text(*least, *greatest), first,
+                     fronts_.size() > 1 ? ", by case" : "");
 }
 
 std::vector<std::string> SweepResults::sentences() const {
@@ -276,6 +324,13 @@ std::vector<std::string> SweepResults::sentences() const {
                                           study_.charts[c].x, std::uint64_t{most_charted}));
   }
   sentences.push_back(gain_sentence());
+  for (auto& more : {tally_.sentences(), unchanged_sentences()}) {
+    sentences.insert(sentences.end(), more.begin(), more.end());
+  }
+  if (study_.uncertainty) {
+    sentences.push_back(fmt::format("Intervals are of {} machines that each platform may be: nine in ten lie inside.",
+                                    study_.uncertainty->draws));
+  }
   std::erase(sentences, "");
   if (const auto shown = std::ranges::count(study_.quantities, true, &Column::in_text);
       study_.question.ask() == Ask::run && static_cast<std::size_t>(shown) < study_.quantities.size()) {
@@ -298,8 +353,13 @@ std::vector<std::string> SweepResults::sentences() const {
 }
 
 Results SweepResults::results() const {
-  Results results{platform_.spec.name, {table()}, {}, {}, study_.name, sentences()};
+  std::vector<std::string> names;
+  for (const Platform* const platform : platforms_asked()) names.push_back(platform->spec.name);
+  Results results{fmt::format("{}", fmt::join(names, ", ")), {table()}, {}, {}, study_.name, sentences()};
   if (!fronts_.empty()) results.tables.push_back(best());
+  if (NamedTable choices = tally_.table(); fronts_.size() > 1 && !choices.table.rows().empty()) {
+    results.tables.push_back(std::move(choices));
+  }
   NamedTable varied = inputs();
   if (!varied.table.rows().empty()) results.tables.push_back(std::move(varied));
   return results;

@@ -11,6 +11,8 @@
 
 #include "study/report/results.h"
 #include "study/run/platform_file.h"
+#include "study/sweep/choice_tally.h"
+#include "study/sweep/machine_cache.h"
 #include "study/sweep/pareto_front.h"
 #include "study/sweep/sweep_chart.h"
 #include "study/sweep/sweep_store.h"
@@ -24,11 +26,12 @@ class SweepResults {
   static constexpr std::uint64_t most_charted = 1'000'000;  // points that are kept for a chart
 
   // Goes through the store once. All of it outlives this.
-  SweepResults(const SweepStudy& study, const SweepStore& store, const Platform& platform);
+  SweepResults(const SweepStudy& study, const SweepStore& store, const Platforms& platforms);
 
   // A table of all points, or of those on fronts alone where they are more than most_rows; charts of all, of medians
-  // where points were drawn or are more than that; the best points of each case; the parameters that were varied, with
-  // their source; sentences that sum it up.
+  // where points were drawn or are more than that; the best points of each case; how
+  // each choice does over all of them; the parameters that were varied, with what each platform has and its source;
+  // sentences that sum it up.
   Results results() const;
   // Every point: its index, its columns, whether it meets the constraints and is on the front, where there are any, and
   // why it has no answer.
@@ -41,6 +44,8 @@ class SweepResults {
   bool is_on_front(std::uint64_t index) const;
   // What the objective has less of where it is better; none where the point has no number of it.
   std::optional<double> cost_of(const Objective& objective, const std::vector<Cell>& cells) const;
+  // One end of where that lies; none where no interval was asked for.
+  std::optional<double> bound_of(const Objective& objective, const std::vector<Cell>& cells, bool low) const;
   std::vector<Cell> row_of(const PointAnswer& answer) const;
   std::vector<Column> row_columns() const;
   std::string choice_of(std::uint64_t index) const;
@@ -48,15 +53,17 @@ class SweepResults {
   NamedTable table() const;
   NamedTable best() const;
   NamedTable inputs() const;
-  std::map<SweepStudy::Case, std::map<std::string, double>> least_by_value(std::size_t axis) const;
-  std::string best_value(std::size_t axis) const;
   std::string gain_sentence() const;
+  std::vector<std::string> unchanged_sentences() const;
   std::vector<std::string> sentences() const;
+  // Those that points ask, by name.
+  std::vector<const Platform*> platforms_asked() const;
 
   const SweepStudy& study_;
   const SweepStore& store_;
-  const Platform& platform_;
+  const Platforms& platforms_;
   std::vector<Column> columns_;
+  ChoiceTally tally_;
   std::uint64_t points_ = 0;
   std::uint64_t answered_ = 0;
   std::uint64_t met_ = 0;

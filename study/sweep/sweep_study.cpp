@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "sim/config/nearest_name.h"
+#include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {
 
@@ -43,6 +44,8 @@ std::string why_not(const AxisValue& value, Platforms& platforms, const PointQue
   for (const Assignment& assignment : value.assignments) {
     if (is_of_platform(assignment)) {
       of_platform.push_back(assignment);
+    } else if (assignment.scales) {
+      return fmt::format("'{}' has no value today: parameters of the platform are scaled", assignment.name);
     } else if (question != nullptr) {
       if (std::string fault = question->why_not(assignment, platforms.base().spec); !fault.empty()) return fault;
     }
@@ -61,7 +64,7 @@ std::string why_not(const AxisValue& value, Platforms& platforms, const PointQue
 
 // The key by which a fault of an axis is found in the file.
 std::string_view key_of(sim::Section& section) {
-  for (const char* const key : {"values", "value", "cases", "from"}) {
+  for (const char* const key : {"values", "value", "cases", "from", "times"}) {
     if (section.has(key)) return key;
   }
   return "of";
@@ -148,6 +151,72 @@ PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& m
   return study.question.quantities_of(study.question.answer(machine, assignments_of(point, false)));
 }
 
+const Cell* cell_of(const PointQuestion::Quantities& quantities, const std::string& key) {
+  const auto found = std::ranges::find(quantities.columns, key, &Column::key);
+  return found == quantities.columns.end()
+             ? nullptr
+             : &quantities.cells[static_cast<std::size_t>(found - quantities.columns.begin())];
+}
+
+std::optional<double> value_of(const PointQuestion::Quantities& quantities, const std::string& key) {
+  const Cell* const cell = cell_of(quantities, key);
+  if (cell == nullptr) return {};
+  if (const auto* const value = std::get_if<double>(cell)) return *value;
+  if (const auto* const whole = std::get_if<std::int64_t>(cell)) return static_cast<double>(*whole);
+  return {};
+}
+
+// What nobody fitted to is no surer than the platform's validation of such work.
+Unfitted unfitted_of(const SweepStudy& study, const PointQuestion::Quantities& found) {
+  switch (study.question.ask()) {
+    case Ask::step:
+    case Ask::serve:
+      return Unfitted::steps;
+    case Ask::c3:
+    case Ask::run:
+      return Unfitted::beside;
+    default:
+      const Cell* const fidelity = cell_of(found, "fidelity");
+      const bool is_fitted = fidelity != nullptr && *fidelity == Cell(std::string(to_string(Fidelity::calibrated)));
+      return is_fitted ? Unfitted::none : Unfitted::alone;
+  }
+}
+
+// The same question of every machine that the point's may be. What is no machine, or cannot do it, is left out.
+void add_intervals(PointAnswer& answer, const SweepStudy& study, MachineCache& machines, const Point& point,
+                   const PointQuestion::Quantities& found) {
+  constexpr std::array<std::string_view, 4> follow_time{"us", "tokens/s", "GB/s", "TFLOP/s"};
+  const Ensemble& ensemble = machines.ensemble(assignments_of(point, true), *study.uncertainty);
+  const std::vector<Assignment> words = assignments_of(point, false);
+  std::vector<std::vector<double>> drawn(study.bounds.size());
+  for (std::size_t member = 0; member < ensemble.size(); ++member) {
+    try {
+      const std::unique_ptr<Testbed> machine = ensemble.member(member);
+      const PointQuestion::Quantities seen = study.question.quantities_of(study.question.answer(*machine, words));
+      for (std::size_t b = 0; b < drawn.size(); ++b) {
+        if (const std::optional<double> value = value_of(seen, study.bounds[b].of)) drawn[b].push_back(*value);
+      }
+    } catch (const sim::ConfigError&) {
+      continue;
+    }
+  }
+  const std::vector<Column> columns = study.columns();
+  const auto place = [&columns](const std::string& key) {
+    return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
+  };
+  for (std::size_t b = 0; b < drawn.size(); ++b) {
+    const std::optional<double> predicted = value_of(found, study.bounds[b].of);
+    if (!predicted) continue;
+    const std::string& unit = columns[place(study.bounds[b].of)].unit;
+    const bool follows = std::ranges::count(follow_time, unit) > 0;
+    const std::optional<Interval> interval = at_least(interval_of(std::move(drawn[b])), *predicted,
+                                                      follows ? ensemble.error_of(unfitted_of(study, found)) : 0.0);
+    if (!interval) continue;
+    answer.cells[place(study.bounds[b].low)] = interval->low;
+    answer.cells[place(study.bounds[b].high)] = interval->high;
+  }
+}
+
 // The quantities of the first point that has an answer.
 std::vector<Column> find_quantities(sim::Section& root, const SweepStudy& study, const Platforms& platforms) {
   MachineCache machines(platforms);
@@ -200,6 +269,36 @@ const Column* find_column(sim::Section& section, std::string_view key, const std
                                    sim::name_hint(name, columns, &Column::key)));
   }
   return found;
+}
+
+// "time_p5_us" of "time_us", as commands name the ends of intervals.
+std::string bound_key(const Column& quantity, std::string_view end) {
+  std::string suffix = '_' + quantity.unit;
+  std::ranges::replace(suffix, '/', 'p');
+  const bool has_unit = !quantity.unit.empty() && quantity.key.ends_with(suffix);
+  const std::string stem = has_unit ? quantity.key.substr(0, quantity.key.size() - suffix.size()) : quantity.key;
+  return fmt::format("{}_{}{}", stem, end, has_unit ? suffix : "");
+}
+
+// Columns for the intervals of what goals and charts are about, or of the first quantity where there are none.
+void add_bounds(sim::Section& root, SweepStudy& study) {
+  constexpr std::int64_t most_draws = 1000;  // of every point
+  if (!root.has("uncertainty")) return;
+  study.uncertainty = Sampling{};
+  study.uncertainty->draws = static_cast<std::size_t>(root.integer("uncertainty", fewest_draws, most_draws));
+  std::vector<std::string> wanted;
+  for (const Objective& objective : study.objectives) wanted.push_back(objective.of);
+  for (const Constraint& constraint : study.constraints) wanted.push_back(constraint.of);
+  for (const ChartAxes& chart : study.charts) wanted.push_back(chart.y);
+  if (wanted.empty() && !study.quantities.empty()) wanted.push_back(study.quantities.front().key);
+  const std::vector<Column> quantities = study.quantities;
+  for (const Column& quantity : quantities) {
+    if (std::ranges::count(wanted, quantity.key) == 0 || quantity.key == "fidelity") continue;
+    study.bounds.push_back({quantity.key, bound_key(quantity, "p5"), bound_key(quantity, "p95")});
+    const SweepStudy::Bounds& bounds = study.bounds.back();
+    study.quantities.push_back({bounds.low, quantity.heading + " p5", quantity.unit, quantity.decimals});
+    study.quantities.push_back({bounds.high, quantity.heading + " p95", quantity.unit, quantity.decimals});
+  }
 }
 
 // None where the quantities were not found.
@@ -336,6 +435,11 @@ SweepStudy::Case SweepStudy::case_of(const Point& point) const {
   return places;
 }
 
+const SweepStudy::Bounds* SweepStudy::bounds_of(const std::string& quantity) const {
+  const auto found = std::ranges::find(bounds, quantity, &Bounds::of);
+  return found == bounds.end() ? nullptr : &*found;
+}
+
 std::string SweepStudy::name_of(const Case& which) const {
   std::string text;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -377,6 +481,7 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   read_goals(root, study);
   read_charts(root, study);
   choose_columns(root, study);
+  add_bounds(root, study);
   return study;
 }
 
@@ -394,10 +499,9 @@ PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::u
     try {
       const PointQuestion::Quantities found = quantities_at(study, machines, point, reads);
       for (std::size_t q = 0; q < study.quantities.size(); ++q) {
-        const auto same = std::ranges::find(found.columns, study.quantities[q].key, &Column::key);
-        if (same == found.columns.end()) continue;
-        answer.cells[axes + q] = found.cells[static_cast<std::size_t>(same - found.columns.begin())];
+        if (const Cell* const cell = cell_of(found, study.quantities[q].key)) answer.cells[axes + q] = *cell;
       }
+      if (study.uncertainty) add_intervals(answer, study, machines, point, found);
       return answer;
     } catch (const sim::ConfigError& error) {
       answer.fault = first_of(error);

@@ -14,6 +14,7 @@
 //   objectives: [{minimize: time_us}, {minimize: gpu.sdma.engines}]
 //   charts: [{x: gpu.sdma.engines, y: time_us}]
 //   columns: [time_us, busbw_GBps]         # that tables show, in this order; of all quantities if it is left out
+//   uncertainty: 100                       # draws, for the intervals of what goals and charts are about
 //
 // An axis is of a word of the question, of a parameter of the platform by its path, or of `platform` itself. Axes of
 // the platform come first, so that neighbouring points share a machine.
@@ -60,6 +61,14 @@ struct SweepStudy {
   std::vector<Constraint> constraints;
   std::vector<Objective> objectives;
   std::vector<ChartAxes> charts;
+  std::optional<Sampling> uncertainty{};  // how machines are drawn that intervals are over
+
+  // The columns, among the quantities, of where a quantity lies with 90 % probability.
+  struct Bounds {
+    std::string of, low, high;  // their keys
+  };
+  std::vector<Bounds> bounds{};
+  const Bounds* bounds_of(const std::string& quantity) const;
 
   // The columns of axes that vary, then those of quantities, and the cells of a point in the former.
   std::vector<Column> columns() const;

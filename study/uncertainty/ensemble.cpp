@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
+#include "sim/config/config_text.h"
+#include "sim/config/quantity_text.h"
 #include "study/run/company.h"
 #include "study/run/parallel.h"
 #include "study/uncertainty/fidelity.h"
@@ -24,13 +26,21 @@ double factor_of(double spread, double share) {
 
 }  // namespace
 
-Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs, const Progress& progress)
+Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs, const Progress& progress,
+                   const std::vector<std::string>& assigned)
     : name_(platform.spec.name), draws_(sampling.draws), hypercube_(sampling.draws, sampling.seed) {
+  for (const Unfitted work : {Unfitted::alone, Unfitted::beside, Unfitted::steps}) {
+    const std::string path = "unfitted_errors." + std::string(to_string(work));
+    const auto known = std::ranges::find(platform.parameters, path, &sim::Parameter::path);
+    if (known == platform.parameters.end()) continue;
+    unfitted_[static_cast<std::size_t>(work)] = std::log1p(sim::parse_number(sim::trimmed(known->value)).value);
+  }
   const Posterior posterior(platform);
   const bool model_errs =
       std::ranges::any_of(platform.spec.fitted_to, [](const models::FittedRange& row) { return row.spread > 0.0; });
   if (posterior.empty() && !model_errs) return;
-  const std::vector<std::vector<std::string>> draws = posterior.draws(sampling.draws, sampling.seed);
+  std::vector<std::vector<std::string>> draws = posterior.draws(sampling.draws, sampling.seed);
+  for (std::vector<std::string>& draw : draws) draw.insert(draw.end(), assigned.begin(), assigned.end());
   std::vector<std::optional<models::PlatformSpec>> platforms(draws.size());
   std::vector<std::string> reasons(draws.size());
   const auto read = [&](std::size_t draw) {
@@ -89,10 +99,10 @@ std::unique_ptr<Testbed> Ensemble::member(std::size_t index) const {
 
 std::vector<std::string> Ensemble::warnings() const {
   if (is_certain()) {
-    return {
-        fmt::format("{} tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
-                    "platform that does",
-                    name_)};
+    const bool was_validated = std::ranges::any_of(unfitted_, [](double error) { return error > 0.0; });
+    return {fmt::format(
+        "{} tells of no errors of its parameters: {}; c3sim calibrate writes a platform that does", name_,
+        was_validated ? "intervals, where there are any, follow from its validation alone" : "there is no interval")};
   }
   if (impossible_.empty()) return {};
   return {

@@ -2,6 +2,7 @@
 // the model's own error, which no parameter explains.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "sim/config/choice.h"
 #include "study/run/parallel.h"
 #include "study/run/platform_file.h"
 #include "study/run/testbed.h"
@@ -16,6 +18,16 @@
 #include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::study {
+
+// Work that a platform was not fitted to, by how its predictions are held against measurements.
+enum class Unfitted {
+  alone,   // kernels, collectives and copies that have the node to themselves
+  beside,  // computation and communication at once
+  steps,   // whole steps of models
+  none     // work that the platform was fitted to
+};
+constexpr auto all_names(Unfitted) { return sim::names("alone", "beside", "steps", "none"); }
+using sim::to_string;
 
 // How an ensemble is drawn.
 struct Sampling {
@@ -29,11 +41,16 @@ struct Sampling {
 // without an error.
 class Ensemble {
  public:
-  // Read on so many threads; one per core where that is 0. `progress` is told of draws.
-  Ensemble(const Platform& platform, const Sampling& sampling, int jobs = 0, const Progress& progress = {});
+  // Read on so many threads; one per core where that is 0. `progress` is told of draws. `assigned` are assignments as
+  // reassign() takes them, which are the same on every machine.
+  Ensemble(const Platform& platform, const Sampling& sampling, int jobs = 0, const Progress& progress = {},
+           const std::vector<std::string>& assigned = {});
 
   // Whether the file tells of no error: then there is nothing to draw, and no member.
   bool is_certain() const { return members_.empty() && impossible_.empty(); }
+  // How far off predictions of such work were where it was measured (`unfitted_errors` of the file), as a
+  // logarithm; 0 where the file does not say. at_least() makes intervals no narrower.
+  double error_of(Unfitted work) const { return unfitted_[static_cast<std::size_t>(work)]; }
   // Draws that are platforms; those that the rest of the file rules out are none.
   std::size_t size() const { return members_.size(); }
   // A machine at rest, which the ensemble must outlive. The duration of each operation is that of the drawn parameters
@@ -66,6 +83,7 @@ class Ensemble {
   LatinHypercube hypercube_;
   std::vector<Member> members_;
   std::vector<std::string> impossible_;  // why, by draw that is no platform
+  std::array<double, sim::all_of<Unfitted>().size()> unfitted_{};
 };
 
 }  // namespace c3sim::study

@@ -1,6 +1,7 @@
 #include "study/uncertainty/interval.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "study/report/statistics.h"
@@ -16,6 +17,13 @@ std::optional<Interval> interval_of(std::vector<double> values) {
     return value_at(values, share * static_cast<double>(values.size()) - 0.5);
   };
   return Interval{percentile(tail), percentile(1.0 - tail)};
+}
+
+std::optional<Interval> at_least(std::optional<Interval> interval, double predicted, double error) {
+  if (error <= 0.0) return interval;
+  const auto [low, high] = std::minmax({predicted * std::exp(-error), predicted * std::exp(error)});
+  if (!interval) return Interval{low, high};
+  return Interval{std::min(interval->low, low), std::max(interval->high, high)};
 }
 
 }  // namespace c3sim::study

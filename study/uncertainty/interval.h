@@ -22,5 +22,8 @@ struct Interval {
 // are interpolated.
 inline constexpr std::size_t fewest_draws = 20;
 std::optional<Interval> interval_of(std::vector<double> values);
+// The interval of a prediction, or one as wide as a factor exp(error) to either side of it, whichever reaches further
+// at each end; as it is where the error is 0.
+std::optional<Interval> at_least(std::optional<Interval> interval, double predicted, double error);
 
 }  // namespace c3sim::study

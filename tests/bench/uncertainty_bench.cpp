@@ -57,7 +57,7 @@ void interval_of_pair(benchmark::State& state) {
   const auto answer = study::ask(testbed, question);
   for (auto _ : state) {
     auto with_intervals = answer;
-    study::add_intervals(with_intervals, study::Ensemble(platform, {draws, 1}));
+    study::add_intervals(with_intervals, study::Ensemble(platform, {draws, 1}), platform.spec);
     benchmark::DoNotOptimize(with_intervals.intervals);
   }
   count_draws(state);

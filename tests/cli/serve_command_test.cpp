@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
@@ -38,6 +39,12 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
     EXPECT_TRUE(json["results"][1][key].is_number()) << key;
   }
   EXPECT_EQ(json["gains"][0]["case"], "fetched");
+  const std::string folder = testing::TempDir() + "served";
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(run_cli({"serve", file, "--requests", "5", "--out", folder}).code, ExitCode::fine);
+  const std::string page = content(folder + "/page.html");
+  EXPECT_THAT(page, HasSubstr("Time to the first token, 99th percentile over load"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("ttft_p99_ms over load")));
   // What the command line says stands instead of the file.
   const Answer one = run_cli({"serve", file, "--rate", "2", "--requests", "5", "--format", "json"});
   const nlohmann::json less = nlohmann::json::parse(one.out);

@@ -24,6 +24,9 @@ inline Platform fitted(const std::string& text, const std::vector<std::string>& 
   std::ofstream(file) << "base: mi300x\nname: fitted\n" + own;
   Platform platform = read_platform(file, assignments, folders);
   std::filesystem::remove(file);
+  std::erase_if(platform.parameters, [&file](const sim::Parameter& parameter) {
+    return parameter.path.starts_with("unfitted_errors.") && parameter.file != file.string();
+  });
   for (sim::Parameter& parameter : platform.parameters) {
     if (parameter.file == file.string()) continue;
     parameter.error.clear();

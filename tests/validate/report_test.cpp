@@ -64,7 +64,7 @@ TEST(Report, HasEveryTableAndShowsThoseWithRows) {
   std::vector<std::string> keys;
   for (const study::NamedTable& named : results.tables) keys.push_back(named.key);
   EXPECT_THAT(keys, ElementsAre("cases", "suites", "groups", "baselines", "choices", "claims", "deviations", "worst",
-                                "unscored", "left_out", "left_out_rows"));
+                                "unfitted", "unscored", "left_out", "left_out_rows"));
   std::ostringstream text;
   study::write(results, study::Format::table, text);
   EXPECT_THAT(text.str(), HasSubstr("Errors by suite"));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <set>
@@ -17,6 +18,7 @@
 #include "validate/golden.h"
 #include "validate/metrics.h"
 #include "validate/report.h"
+#include "validate/unfitted.h"
 
 namespace c3sim::validate {
 namespace {
@@ -135,6 +137,19 @@ TEST(FullShippedClaims, HoldOrAreNamedByADeviation) {
     EXPECT_TRUE(claim.holds() || known.contains(claim.id))
         << fmt::format("{}: predicted {}, band {} to {}, and no deviation names it", claim.id, predicted_words(claim),
                        claim.low, claim.high);
+  }
+}
+
+// What platform files tell intervals to be no narrower than: scripts/unfitted_errors.py writes it anew.
+TEST(FullShippedPlatforms, TellHowFarOffWhatNothingWasFittedToIs) {
+  const std::vector<UnfittedError> errors = unfitted_errors(shipped().cases);
+  EXPECT_GE(errors.size(), 9u);
+  for (const UnfittedError& error : errors) {
+    const study::Platform platform = shipped_library().platforms({error.platform, {}});
+    const study::Ensemble ensemble(platform, {.draws = study::fewest_draws, .seed = 1}, 1);
+    const double told = std::expm1(ensemble.error_of(error.work));
+    EXPECT_NEAR(told, error.nine_in_ten, 0.1 * error.nine_in_ten)
+        << error.platform << ", " << to_string(error.work) << ": scripts/unfitted_errors.py brings it up to date";
   }
 }
 

@@ -2,6 +2,11 @@
 
 // Bars beside or on top of each other, with published figures, values and levels drawn on them.
 
+// Levels differ in dash and colour.
+const levelStyles = [{dash: [6, 4], width: 1.25, ink: 'quiet', swatch: 'line'},
+                     {dash: [2, 3], width: 2, ink: 'link', swatch: 'line dotted'}];
+const levelStyle = (index) => levelStyles[index % levelStyles.length];
+
 // What Chart.js does not draw itself. `data` is a chart of the page's data, `theme` has its colours.
 function barMarks(data, theme) {
   const thickness = (bar) => (bar.horizontal ? bar.height : bar.width);
@@ -34,30 +39,33 @@ function barMarks(data, theme) {
     ctx.textBaseline = bar.horizontal ? 'middle' : (below ? 'top' : 'bottom');
     const gap = below ? -5 : 5;
     const at = bar.horizontal ? [pixel + gap, bar.y] : [bar.x, pixel - gap];
-    ctx.lineWidth = 3;
-    ctx.lineJoin = 'round';
-    ctx.strokeStyle = theme.paper;
-    ctx.strokeText(text, ...at);
+    // No line goes through the number.
+    const {width, actualBoundingBoxAscent: above, actualBoundingBoxDescent: under} = ctx.measureText(text);
+    const left = at[0] - {left: 0, center: width / 2, right: width}[ctx.textAlign];
+    ctx.fillStyle = theme.paper;
+    ctx.fillRect(left - 2, at[1] - above - 2, width + 4, above + under + 4);
+    ctx.fillStyle = theme.ink;
     ctx.fillText(text, ...at);
   };
 
   const eachBar = (chart, draw) => chart.data.datasets.forEach((dataset, d) => {
     chart.getDatasetMeta(d).data.forEach((bar, i) => {
-      if (Number.isFinite(across(bar))) draw(bar, dataset.data[i], dataset.published[i]);
+      if (Number.isFinite(across(bar))) draw(bar, dataset.data[i], dataset.published[i], dataset.reaches?.[i]);
     });
   });
 
   const levels = (chart) => {
     const {ctx, chartArea, options} = chart;
     const horizontal = options.indexAxis === 'y';
-    for (const level of data.levels) {
+    data.levels.forEach((level, i) => {
       const at = chart.scales[horizontal ? 'x' : 'y'].getPixelForValue(level.value);
+      const {dash, width, ink} = levelStyle(i);
       ctx.save();
-      ctx.setLineDash([4, 4]);
+      ctx.setLineDash(dash);
       const ends = horizontal ? [chartArea.top, chartArea.bottom] : [chartArea.left, chartArea.right];
-      whisker(ctx, !horizontal, ends, at, 0, 1.25, theme.quiet);
+      whisker(ctx, !horizontal, ends, at, 0, width, theme[ink]);
       ctx.restore();
-    }
+    });
   };
 
   return {
@@ -72,10 +80,15 @@ function barMarks(data, theme) {
         });
         return;
       }
-      eachBar(chart, (bar, value, published) => {
+      eachBar(chart, (bar, value, published, reach) => {
+        if (reach) {
+          const scale = chart.scales[bar.horizontal ? 'x' : 'y'];
+          const ends = reach.map((end) => scale.getPixelForValue(end));
+          whisker(chart.ctx, bar.horizontal, ends, across(bar), 5, 1.25, theme.ink);
+        }
         if (published) mark(chart, bar, published);
         if (value === null) return;
-        const ends = [value, ...(published ?? [])];
+        const ends = [value, ...(published ?? []), ...(reach ?? [])];
         write(chart, bar, value, value < data.baseline ? Math.min(...ends) : Math.max(...ends), published);
       });
     },
@@ -106,7 +119,13 @@ const bars = {
       const name = single && data.series.length === 1 ? 'published, in brackets' : 'published';
       entries.push({name, swatch: () => swatch(single ? 'dash' : 'beam')});
     }
-    for (const level of data.levels) entries.push({name: level.name, swatch: () => swatch('line', '--quiet')});
+    if (data.series.some((series) => series.reaches)) {
+      entries.push({name: '90 % interval', swatch: () => swatch('beam thin')});
+    }
+    data.levels.forEach((level, i) => {
+      const {swatch: mark, ink} = levelStyle(i);
+      entries.push({name: level.name, swatch: () => swatch(mark, `--${ink}`)});
+    });
     return entries;
   },
 
@@ -129,7 +148,8 @@ const bars = {
     const style = axisStyle(theme);
     const inks = data.colours.map((index) => colour(seriesColour(index)));
     const highs = data.series.flatMap((series) => series.published).map((range) => range?.[1] ?? data.baseline);
-    const reach = [...highs, ...data.levels.map((level) => level.value)];
+    const reached = data.series.flatMap((series) => series.reaches ?? []).map((range) => range?.[1] ?? data.baseline);
+    const reach = [...highs, ...reached, ...data.levels.map((level) => level.value)];
     const labelAxis = {
       ...style, stacked: data.stacked, grid: {...style.grid, display: false},
       ticks: {...style.ticks, color: theme.ink, autoSkip: false, maxRotation: 0},
@@ -150,7 +170,7 @@ const bars = {
       label: (item) => bars.tooltip(data, item),
     };
     const datasets = data.series.map((series, i) => ({
-      label: series.name, data: series.values, published: series.published,
+      label: series.name, data: series.values, published: series.published, reaches: series.reaches,
       base: data.stacked ? undefined : data.baseline,
       backgroundColor: data.series.length === 1 ? inks : inks[i], pointStyle: 'rect',
       minBarLength: data.stacked ? 0 : 2, maxBarThickness: data.stacked || data.series.length === 1 ? 52 : 40,
@@ -166,7 +186,8 @@ const bars = {
     if (value === null) return null;
     const write = (number) => number.toFixed(data.decimals);
     const published = series.published[dataIndex];
-    return ` ${series.name}: ${write(value)}${published ? ` (published ${rangeText(published, write)})` : ''}`;
+    const range = series.reaches?.[dataIndex];
+    return ` ${series.name}: ${write(value)}${range ? ` (90 %: ${rangeText(range, write)})` : ''}${published ? ` (published ${rangeText(published, write)})` : ''}`;
   },
 
   numbers(data) {
@@ -175,6 +196,12 @@ const bars = {
     for (const series of data.series) {
       columns.push({heading: series.name, numeric: true, decimals: data.decimals});
       series.values.forEach((value, i) => rows[i].push(value));
+      if (series.reaches) {
+        columns.push({heading: `${series.name}, 90 %`, numeric: true});
+        series.reaches.forEach((range, i) => {
+          rows[i].push(range && rangeText(range, (number) => number.toFixed(data.decimals)));
+        });
+      }
       if (!series.published.some((range) => range)) continue;
       columns.push({heading: `${series.name}, published`, numeric: true});
       series.published.forEach((range, i) => {

@@ -35,7 +35,7 @@ const longest = (texts) => Math.max(0, ...texts.map((text) => text.length));
 
 function swatch(className, variable) {
   const node = element('span', {className: `swatch ${className}`, ariaHidden: 'true'});
-  if (variable) node.style[className === 'line' ? 'borderColor' : 'background'] = `var(${variable})`;
+  if (variable) node.style[className.startsWith('line') ? 'borderColor' : 'background'] = `var(${variable})`;
   return node;
 }
 
@@ -91,6 +91,7 @@ class Figure {
     const measure = this.kind.measure(data);
     if (measure) this.root.append(element('p', {className: 'measure'}, measure));
     const legend = this.kind.legend(data).map((entry) => element('li', {}, ...this.entry(entry)));
+    if (data.legend) legend.unshift(element('li', {className: 'legend-name'}, `${data.legend}:`));
     if (legend.length > 0) this.root.append(element('ul', {className: 'legend'}, ...legend));
     if (this.kind.controls) this.root.append(this.kind.controls(this));
     this.root.append(this.box, element('figcaption', {}, ...(data.caption ? [element('p', {}, data.caption)] : []),
@@ -122,7 +123,7 @@ class Figure {
     this.layout = this.kind.layout(this.data, this.box.clientWidth);
     this.box.style.height = `${this.layout.height}px`;
     const theme = {};
-    for (const name of ['paper', 'panel', 'ink', 'quiet', 'rule']) theme[name] = colour(`--${name}`);
+    for (const name of ['paper', 'panel', 'ink', 'quiet', 'rule', 'link']) theme[name] = colour(`--${name}`);
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
     this.chart?.destroy();
     const config = this.kind.config(this.data, this.layout, theme);

@@ -24,10 +24,17 @@ function section(data) {
   const node = element('section', {id: data.id});
   if (data.heading) node.append(element('h2', {}, data.heading));
   node.append(...paragraphs(data.paragraphs));
+  let panels = null;
   for (const chart of data.charts) {
     const figure = new Figure(chart);
     figures.push(figure);
-    node.append(figure.root);
+    if (!chart.panel) {
+      panels = null;
+      node.append(figure.root);
+      continue;
+    }
+    if (!panels) node.append(panels = element('div', {className: 'panels'}));
+    panels.append(figure.root);
   }
   for (const table of data.tables) node.append(new DataTable(table).root);
   return node;

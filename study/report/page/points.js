@@ -38,6 +38,26 @@ const errorBars = {
   },
 };
 
+// Around points that are marked.
+const rings = (theme) => ({
+  id: 'rings',
+  afterDatasetsDraw(chart) {
+    const context = chart.ctx;
+    chart.data.datasets.forEach(({data}, d) => {
+      if (!chart.isDatasetVisible(d)) return;
+      data.forEach((point, i) => {
+        if (!point.marked) return;
+        const {x, y} = chart.getDatasetMeta(d).data[i];
+        context.beginPath();
+        context.arc(x, y, 8, 0, 2 * Math.PI);
+        context.lineWidth = 1.5;
+        context.strokeStyle = theme.ink;
+        context.stroke();
+      });
+    });
+  },
+});
+
 const points = {
   measure: () => '',
 
@@ -50,27 +70,44 @@ const points = {
     return [Math.min(...shown), Math.max(...shown)];
   },
 
-  // Of each curve the earlier one that it lies on, nowhere further off than a line is thick; -1 where there is none.
-  bases(data) {
+  // Of each point of each curve the earlier curve that lies there, no further off than a line is thick; -1 where there
+  // is none.
+  hosts(data) {
     const [low, high] = points.reach(data, 'y').map((end) => (data.y.logarithmic ? Math.log(end) : end));
     const height = (value) => ((data.y.logarithmic ? Math.log(value) : value) - low) / (high - low || 1);
-    const lies = (one, other) => one.length === other.length && one.length > 1 && one.every(
-      (point, i) => point.x === other[i].x && Math.abs(height(point.y) - height(other[i].y)) < 0.004);
-    return data.series.map((series, i) => (
-      data.joined ? data.series.findIndex((other, o) => o < i && lies(series.points, other.points)) : -1));
+    const at = data.series.map((series) => new Map(series.points.map((point) => [point.x, height(point.y)])));
+    const lies = (point, other) => other.has(point.x) && Math.abs(height(point.y) - other.get(point.x)) < 0.004;
+    return data.series.map((series, i) => series.points.map(
+      (point) => (data.joined ? at.findIndex((other, o) => o < i && lies(point, other)) : -1)));
+  },
+
+  // Of each curve the earlier one that it shares most with: which, whether all of it, and at which points. A crossing is
+  // no stretch that two curves share.
+  bases(data) {
+    return points.hosts(data).map((hosts) => {
+      const stretches = hosts.filter((host, p) => host >= 0 && (hosts[p - 1] >= 0 || hosts[p + 1] >= 0));
+      if (stretches.length === 0) return null;
+      const often = (host) => stretches.filter((other) => other === host).length;
+      const base = stretches.reduce((most, host) => (often(host) > often(most) ? host : most));
+      return {base, whole: hosts.every((host) => host >= 0), shared: hosts.map((host) => host >= 0)};
+    });
   },
 
   legend(data) {
     const bases = points.bases(data);
+    const name = (entry, i) => (!bases[i] ? entry.name :
+      `${entry.name} (${bases[i].whole ? '=' : 'in part ='} ${data.series[bases[i].base].name})`);
     const series = data.series.map((entry, i) => ({
-      name: bases[i] < 0 ? entry.name : `${entry.name} (= ${data.series[bases[i]].name})`, dataset: data.toggles ? i : undefined,
+      name: name(entry, i), dataset: data.toggles ? i : undefined,
       swatch: () => swatch(pointStyle(i), seriesColour(data.colours[i])),
     }));
     const guides = data.guides.map((guide) => ({name: guide.name, swatch: () => swatch('line', '--quiet')}));
-    return [...series, ...guides];
+    const marks = data.marks ? [{name: data.marks, swatch: () => swatch('ring')}] : [];
+    return [...series, ...guides, ...marks];
   },
 
-  layout: (data, width) => ({height: Math.round(Math.min(Math.max(width * 0.62, 300), 520) / 20) * 20}),
+  layout: (data, width) => (
+    {height: Math.round(Math.min(Math.max(width * 0.62, data.panel ? 240 : 300), 520) / 20) * 20}),
 
   text: (axis, value) => (
     axis.unit === 'B' ? sizeText(value) : `${readable(value)}${axis.unit ? ' ' + axis.unit : ''}`),
@@ -120,7 +157,7 @@ const points = {
     options.plugins.tooltip.callbacks = {
       title: ([item]) => item?.raw.label || item?.dataset.label,
       label: (item) => points.tooltip(data, item.raw),
-      footer: ([item]) => (item?.raw.label ? item.dataset.label : ''),
+      footer: ([item]) => (item?.raw.label ? `${data.legend ? data.legend + ': ' : ''}${item.dataset.label}` : ''),
     };
     const datasets = data.series.map((series, i) => {
       const ink = colour(seriesColour(data.colours[i]));
@@ -132,19 +169,23 @@ const points = {
     const guides = data.guides.map((guide) => (
       {type: 'line', guide: true, label: guide.name, data: [guide.from, guide.to], borderColor: theme.quiet,
        borderWidth: 1.25, borderDash: [4, 4], pointRadius: 0, pointHoverRadius: 0, pointHitRadius: 0, order: 1}));
-    return {type: 'scatter', data: {datasets: [...datasets, ...guides]}, options, plugins: [errorBars]};
+    return {type: 'scatter', data: {datasets: [...datasets, ...guides]}, options, plugins: [errorBars, rings(theme)]};
   },
 
-  // A curve that lies on another is drawn above it, with gaps that show all that lie there.
+  // Where a curve lies on another it is drawn above that, with gaps that show all that lie there.
   above(bases, index) {
-    if (bases[index] < 0) return {};
-    const together = bases.filter((base) => base === bases[index]).length;
-    const rank = bases.slice(0, index).filter((base) => base === bases[index]).length;
-    return {order: -1, radius: 3, borderDash: [7, 7 * together], borderDashOffset: -7 * rank};
+    if (!bases[index]) return {};
+    const {base, shared} = bases[index];
+    const alike = (list) => list.filter((other) => other?.base === base).length;
+    const [together, rank] = [alike(bases), alike(bases.slice(0, index))];
+    const style = (value) => ({p0DataIndex, p1DataIndex}) => (
+      shared[p0DataIndex] && shared[p1DataIndex] ? value : undefined);
+    return {order: -1, radius: shared.map((lies) => (lies ? 3 : 5)),
+            segment: {borderDash: style([7, 7 * together]), borderDashOffset: style(-7 * rank)}};
   },
 
   tooltip(data, point) {
-    return ['x', 'y'].map((key) => {
+    const lines = ['x', 'y'].map((key) => {
       const axis = data[key];
       const low = point[`${key}_low`];
       const high = point[`${key}_high`];
@@ -153,6 +194,7 @@ const points = {
       const range = low === undefined && high === undefined ? '' : ` (${rangeText(ends, write)})`;
       return ` ${axis.label}: ${write(point[key])}${range}`;
     });
+    return point.marked ? [...lines, ` ${data.marks}`] : lines;
   },
 
   numbers(data) {

@@ -50,6 +50,14 @@ class AnswersTest : public testing::Test {
   Testbed testbed_{mi300x().spec};
 };
 
+// It waits for CUs that a table of isolated runs advises to keep, by 17 % longer than one after the other (1862, 1585
+// us).
+TEST_F(AnswersTest, TheHeuristicThatLosesIsWarnedOf) {
+  const Scenario losing{"", {3000, 7000, 16384}, models::CollectiveKind::all_reduce, 64_MiB};
+  EXPECT_THAT(losses_of(answer_of(losing, {Strategy::heuristic})),
+              HasSubstr("longer than one after the other: the heuristic looks up isolated times"));
+}
+
 // Programs read these by name: a change breaks them.
 TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
   EXPECT_THAT(keys_of(answer_c3(testbed_, scenario, std::array{Strategy::serial})),
@@ -82,6 +90,10 @@ TEST_F(AnswersTest, RowsSlowerThanSerialAreMarkedForPeople) {
   std::ostringstream csv;
   c3_table(answer_of(losing, {Strategy::c3_rp})).write_csv(csv);
   EXPECT_THAT(csv.str(), testing::Not(HasSubstr("slower"))) << "programs compare speedup";
+  const C3Question question{losing, {Strategy::serial, Strategy::c3_rp}};
+  EXPECT_THAT(to_tables(question, ask(testbed_, question), testbed_.platform()).warnings,
+              testing::Contains(testing::MatchesRegex("c3_rp takes [0-9.e+]+ % longer than one after the other")));
+  EXPECT_EQ(losses_of(answer_of(losing, {Strategy::serial, Strategy::conccl})), "");
 }
 
 // Seven peers of eight GPUs.

@@ -35,7 +35,7 @@ template <class Question>
 auto with_intervals(const Platform& platform, const Question& question, int jobs = 1, const Sampling& sampling = few) {
   Testbed testbed(platform.spec);
   auto answer = ask(testbed, question);
-  add_intervals(answer, Ensemble(platform, sampling, jobs), {}, jobs);
+  add_intervals(answer, Ensemble(platform, sampling, jobs), platform.spec, {}, jobs);
   return answer;
 }
 

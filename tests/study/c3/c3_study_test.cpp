@@ -170,6 +170,9 @@ TEST(C3StudyCharts, FractionsStandBesideThePublishedOnesIfAny) {
 TEST(C3StudyCharts, StandWithTheirTables) {
   const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
   const Results answer = study_results(study_of_one_pair(), results, "x");
+  for (const NamedTable& named : answer.tables) {
+    for (const Column& column : named.table.columns()) EXPECT_FALSE(column.key == "published_speedup") << named.key;
+  }
   EXPECT_EQ(answer.title, "one on x");
   EXPECT_EQ(answer.tables[1].key, "by_strategy");
   EXPECT_EQ(answer.tables[1].charts.size(), 1U);

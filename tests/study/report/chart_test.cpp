@@ -9,6 +9,7 @@
 #include "sim/check.h"
 #include "study/report/page_json.h"
 #include "study/report/palette.h"
+#include "study/report/results_page.h"
 
 namespace c3sim::study {
 namespace {
@@ -58,6 +59,29 @@ TEST(Chart, PublishedFiguresTravelWithTheirBars) {
   EXPECT_EQ(json["series"][1].dump(), R"({"name":"conccl","values":[1.0,null],"published":[null,null]})");
   EXPECT_EQ(json["labels"].dump(), R"(["label","other"])");
   EXPECT_EQ(json["baseline"], 0.0);
+}
+
+TEST(Chart, IntervalsTravelWithTheirBars) {
+  BarChart chart = bars_of({"makespan"});
+  chart.bars[0].reaches = {Reach{0.9, 1.2}};
+  EXPECT_EQ(json_of(chart)["series"][0]["reaches"].dump(), "[[0.9,1.2]]");
+  EXPECT_FALSE(json_of(bars_of({"makespan"}))["series"][0].contains("reaches"));
+}
+
+TEST(Chart, MarkedPointsSaySo) {
+  ScatterChart chart{.id = "chart", .title = "title", .series = {{"a", {{1.0, 2.0, ""}, {2.0, 3.0, ""}}}}};
+  chart.series[0].points[1].marked = true;
+  EXPECT_FALSE(json_of(chart)["series"][0]["points"][0].contains("marked"));
+  EXPECT_EQ(json_of(chart)["series"][0]["points"][1]["marked"], true);
+}
+
+// What is stacked in one bar is told apart by its colour alone.
+TEST(Chart, EachMechanismHasAColourOfItsOwn) {
+  const Colours colours = colours_of(page_of({}, study_palette()));
+  std::set<int> used;
+  for (const models::Mechanism mechanism : models::all_mechanisms) {
+    EXPECT_TRUE(used.insert(colours.at(std::string(to_string(mechanism)))).second) << to_string(mechanism);
+  }
 }
 
 TEST(Chart, ABarHasAValuePerSeries) {
@@ -112,17 +136,19 @@ TEST(Palette, ASeriesHasTheSameColourInEveryChart) {
   EXPECT_NE(colours.at("conccl"), colours.at("c3_base"));
 }
 
-// Eight colours, of which the first chart takes five: the second takes the other three before any of these again, and
+// Twelve colours, of which the first chart takes nine: the second takes the other three before any of these again, and
 // never one twice.
 TEST(Palette, TheSeriesOfAChartDiffer) {
-  const Colours colours =
-      colours_of(page_of({bars_of({"a", "b", "c", "d", "e"}), bars_of({"a", "p", "q", "r", "s", "t", "u", "v"})}));
+  const std::vector<std::string> earlier{"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  const std::vector<std::string> later{"a", "p", "q", "r", "s", "t", "u", "v"};
+  const Colours colours = colours_of(page_of({bars_of(earlier), bars_of(later)}));
   std::set<int> second;
-  for (const char* const name : {"a", "p", "q", "r", "s", "t", "u", "v"}) second.insert(colours.at(name));
+  for (const std::string& name : later) second.insert(colours.at(name));
   EXPECT_EQ(second.size(), 8U);
-  std::set<int> first;
-  for (const char* const name : {"a", "b", "c", "d", "e", "p", "q", "r"}) first.insert(colours.at(name));
-  EXPECT_EQ(first.size(), 8U);
+  std::set<int> all;
+  for (const std::string& name : earlier) all.insert(colours.at(name));
+  for (const char* const name : {"p", "q", "r"}) all.insert(colours.at(name));
+  EXPECT_EQ(all.size(), 12U);
 }
 
 TEST(Palette, BarsOfOneSeriesHaveTheColoursOfTheirNames) {
@@ -137,7 +163,7 @@ TEST(Palette, BarsOfOneSeriesHaveTheColoursOfTheirNames) {
 
 TEST(Palette, FixesColoursWhateverThePageShows) {
   const Colours colours =
-      colours_of(page_of({bars_of({"new", "conccl", "ideal"})}, {{"c3_base", "conccl"}, {"ideal"}}));
+      colours_of(page_of({bars_of({"new", "conccl", "ideal"})}, {{{"c3_base", "conccl"}}, {"ideal"}}));
   EXPECT_EQ(colours.at("conccl"), 1);
   EXPECT_EQ(colours.at("ideal"), grey);
   EXPECT_EQ(colours.at("new"), 0);

@@ -77,6 +77,30 @@ TEST(SweepAxis, CasesAssignSeveralThingsOrNothing) {
   EXPECT_EQ(cases.cell(cases.values[1]), Cell("batched"));
 }
 
+TEST(SweepAxis, FactorsScaleWhatThereIsToday) {
+  const SweepAxis shares = axis("{name: share, of: [host.doorbell, host.word_check], times: [1, 0.5, 0]}");
+  EXPECT_EQ(shares.name, "share");
+  ASSERT_EQ(shares.values.size(), 3u);
+  EXPECT_THAT(shares.values[0].assignments, testing::IsEmpty()) << "once today's value is the machine as it is";
+  EXPECT_THAT(shares.values[1].assignments,
+              ElementsAre(Assignment{"host.doorbell", "0.5", true}, Assignment{"host.word_check", "0.5", true}));
+  EXPECT_EQ(shares.column().heading, "share, times today");
+  EXPECT_EQ(axis("{of: gpu.sdma.payload_rate, times: [0.5, 2]}").name, "gpu.sdma.payload_rate");
+  const SweepAxis cases = axis("{name: doorbell, cases: [{name: slow, set: ['host.doorbell *= 2']}]}");
+  EXPECT_THAT(cases.values[0].assignments, ElementsAre(Assignment{"host.doorbell", "2", true}));
+  EXPECT_THAT(fault_of_axis("{of: host.doorbell, times: [2us]}"), HasSubstr("'2us' is no factor"));
+  EXPECT_THAT(fault_of_axis("{of: [host.doorbell, host.word_check], times: [2]}"), HasSubstr("name"));
+  EXPECT_THAT(fault_of_axis("{name: a, cases: [{name: b, set: ['host.doorbell*=x']}]}"), HasSubstr("is no scale"));
+}
+
+TEST(SweepAxis, ScaledTextsKeepTheirUnit) {
+  EXPECT_EQ(scaled_text("48.4 GB/s", 0.5), "24.2 GB/s");
+  EXPECT_EQ(scaled_text("0.12 us", 0.0), "0 us");
+  EXPECT_EQ(scaled_text("128 KiB", 2.0), "262144 B");
+  EXPECT_EQ(scaled_text("16", 0.75), "12");
+  EXPECT_EQ(scaled_text("oldest_first", 2.0), std::nullopt);
+}
+
 TEST(SweepAxis, ColumnsHaveTheUnitsOfOtherTables) {
   const SweepAxis rate = axis("{of: fabric.link_rate, values: [48 GB/s, 0.1 TB/s]}");
   EXPECT_EQ(rate.column().key, "fabric.link_rate_GBps");

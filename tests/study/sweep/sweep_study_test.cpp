@@ -9,6 +9,7 @@
 #include "study/step/step.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_results.h"
+#include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
@@ -70,7 +71,7 @@ Results results_of(Read& asked, int jobs, std::string* csv = nullptr) {
                             .digest = "d",
                             .jobs = jobs};
   EXPECT_TRUE(run(distribution, store));
-  const SweepResults results(*asked.study, store, asked.platform);
+  const SweepResults results(*asked.study, store, asked.platforms);
   std::ostringstream out;
   results.write_csv(out);
   if (csv != nullptr) *csv = out.str();
@@ -204,7 +205,8 @@ TEST(SweepStudy, FrontsAreOfCasesAndSentencesSayWhatMoreBuys) {
   EXPECT_THAT(results.notes, Contains(HasSubstr("4 on the Pareto fronts of their cases")));
   EXPECT_EQ(results.tables[1].key, "best");
   EXPECT_EQ(results.tables[1].table.rows().size(), 2u);  // two cases, a quantity to minimize
-  EXPECT_EQ(results.tables[2].key, "inputs");
+  EXPECT_EQ(results.tables[2].key, "choices");
+  EXPECT_EQ(results.tables[3].key, "inputs");
   ASSERT_EQ(results.tables[0].charts.size(), 1u);
   const auto& chart = std::get<ScatterChart>(results.tables[0].charts[0]);
   EXPECT_TRUE(chart.joined);
@@ -243,8 +245,165 @@ axes:
 cases: [bytes]
 objectives: [{minimize: time_us}]
 )");
-  EXPECT_THAT(results_of(asked, 1).notes,
-              Contains(HasSubstr("most often best: gpu.sdma.engines any, backend rccl (1 of 2, tied with sdma).")));
+  const Results results = results_of(asked, 1);
+  EXPECT_THAT(results.notes, Contains("gpu.sdma.engines makes no difference that counts."));
+  EXPECT_THAT(results.notes, Contains(AllOf(HasSubstr("Of backend, best or within 1 % of the best of 2 cases: "),
+                                            HasSubstr("rccl in 1, at worst "), HasSubstr("sdma in 1, at worst "))));
+  EXPECT_EQ(results.tables.at(2).key, "choices");
+}
+
+// Made up: at 1 MiB both cost the same but for 0.03 %, which speaks for none; at 64 MiB one costs 1.6 times the other.
+TEST(ChoiceTally, NamesTheWorstRegretOfEachChoiceAndCountsTies) {
+  Read asked;
+  read(asked, R"(name: tally
+ask: collective
+axes:
+  - {of: collective, value: all_gather}
+  - {of: backend, values: [rccl, sdma]}
+  - {of: bytes, values: [1MiB, 64MiB]}
+cases: [bytes]
+objectives: [{minimize: time_us}]
+)");
+  ChoiceTally tally(*asked.study);
+  const std::vector<double> costs{100.0, 160.0, 100.03, 100.0};  // the last axis is the fastest
+  for (std::uint64_t i = 0; i < 4; ++i) tally.add(asked.study->points.point(i), {costs[i]});
+  const ResultTable table = tally.table().table;
+  EXPECT_THAT(column_of(table, "value"), ElementsAre(Cell("rccl"), Cell("sdma")));
+  EXPECT_THAT(column_of(table, "best_in"), ElementsAre(Cell(std::int64_t{1}), Cell(std::int64_t{2})));
+  EXPECT_THAT(column_of(table, "alone_in"), ElementsAre(Cell(std::int64_t{0}), Cell(std::int64_t{1})));
+  EXPECT_NEAR(std::get<double>(column_of(table, "worst_regret_percent")[0]), 60.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(column_of(table, "worst_regret_percent")[1]), 0.03, 1e-9);
+  EXPECT_THAT(column_of(table, "worst_case"), ElementsAre(Cell("64MiB"), Cell("1MiB")));
+  EXPECT_THAT(tally.sentences(),
+              ElementsAre("Of backend, best or within 1 % of the best of 2 cases: sdma in 2 (alone in 1), at worst "
+                          "0.03 % behind; rccl in 1 (never alone), at worst 60 % behind."));
+}
+
+// 105 lies within 90 to 110, and 100 within 95 to 116: nobody can tell which is better. Without intervals 5 % count.
+TEST(ChoiceTally, WhatLiesWithinEachOthersIntervalsIsATie) {
+  Read asked;
+  read(asked, R"(name: tally
+ask: collective
+axes:
+  - {of: collective, value: all_gather}
+  - {of: backend, values: [rccl, sdma]}
+  - {of: bytes, value: 1MiB}
+objectives: [{minimize: time_us}]
+)");
+  const auto sentences = [&](const Cost& one, const Cost& other) {
+    ChoiceTally tally(*asked.study);
+    tally.add(asked.study->points.point(0), one);
+    tally.add(asked.study->points.point(1), other);
+    return tally.sentences();
+  };
+  EXPECT_THAT(sentences({100.0, 90.0, 110.0}, {105.0, 95.0, 116.0}),
+              ElementsAre("backend makes no difference that counts."));
+  EXPECT_THAT(sentences({100.0}, {105.0}), ElementsAre("Of backend: rccl best; sdma 5 % behind."));
+}
+
+// 13 engine counts by 2 sizes by 2 collectives are beyond 12 curves: a panel for each size, coloured by what matters
+// more, prelaunch by far less than the collective's variant.
+TEST(SweepStudy, ManyCurvesBecomePanelsWithTheFrontMarked) {
+  Read asked;
+  read(asked, R"(name: many
+ask: collective
+axes:
+  - {of: collective, value: all_gather}
+  - {of: backend, value: sdma}
+  - {of: bytes, values: [64KiB, 64MiB]}
+  - {of: variant, values: [pcpy, b2b]}
+  - {of: prelaunch, values: [no, yes]}
+  - {of: host.doorbell, values: [0.1us, 0.2us]}
+  - {of: gpu.sdma.engines, values: [4, 9]}
+cases: [bytes]
+objectives: [{minimize: time_us}, {minimize: gpu.sdma.engines}]
+charts: [{x: gpu.sdma.engines, y: time_us}]
+)");
+  const Results results = results_of(asked, 1);
+  ASSERT_EQ(results.tables[0].charts.size(), 2u);
+  for (const Chart& drawn : results.tables[0].charts) {
+    const auto& panel = std::get<ScatterChart>(drawn);
+    EXPECT_TRUE(panel.is_panel && panel.joined);
+    EXPECT_THAT(panel.title, HasSubstr(": bytes 64"));
+    EXPECT_EQ(panel.series.size(), 2u);
+    EXPECT_THAT(panel.series.front().points.front().label, HasSubstr("point "));
+  }
+  const auto& large = std::get<ScatterChart>(results.tables[0].charts[1]);
+  EXPECT_EQ(large.legend, "variant");  // on one engine instead of seven
+  EXPECT_EQ(large.marks, "on the Pareto front of time_us and gpu.sdma.engines, by case");
+  EXPECT_THAT(large.caption, HasSubstr("the best of all that differ in host.doorbell, prelaunch"));
+  // pcpy is faster with 9 engines, and with 4 still faster than b2b on one: both of its points are on the front.
+  EXPECT_EQ(large.series[0].name, "pcpy");
+  EXPECT_TRUE(large.series[0].points[0].marked && large.series[0].points[1].marked);
+  EXPECT_FALSE(large.series[1].points[0].marked);
+}
+
+TEST(SweepStudy, LegendsNameTheirParameter) {
+  Read asked;
+  read(asked, collective_study);
+  const Results results = results_of(asked, 1);
+  EXPECT_EQ(std::get<ScatterChart>(results.tables[0].charts[0]).legend, "bytes");
+}
+
+// The MI355X's engines take commands of the GPU today, the MI300X's of the host.
+TEST(SweepStudy, EachPlatformTellsItsValuesAndWhereACaseChangesNothing) {
+  Read asked;
+  asked.platforms = Platforms(read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}, folders));
+  read(asked, R"(name: machines
+ask: collective
+axes:
+  - {of: platform, values: [mi300x, mi355x]}
+  - {of: collective, value: all_gather}
+  - {of: backend, value: sdma}
+  - {of: bytes, value: 1MiB}
+  - name: commands
+    cases: [{name: today}, {name: gpu, set: [gpu.sdma.submitted_by=gpu]}]
+cases: [platform]
+objectives: [{minimize: time_us}]
+)");
+  const Results results = results_of(asked, 1);
+  EXPECT_EQ(results.platform, "mi300x, mi355x");
+  const auto inputs = std::ranges::find(results.tables, "inputs", &NamedTable::key);
+  ASSERT_NE(inputs, results.tables.end());
+  EXPECT_THAT(column_of(inputs->table, "today_mi300x"), ElementsAre(Cell("host")));
+  EXPECT_THAT(column_of(inputs->table, "today_mi355x"), ElementsAre(Cell("gpu")));
+  EXPECT_THAT(results.notes, Contains("On mi355x, commands gpu changes nothing: the machine is so today."));
+}
+
+// 20 draws of a platform that tells of errors; and at least as wide as what the file says of its own validation.
+TEST(SweepStudy, IntervalsAreAskedForByAWord) {
+  const auto answer = [](const std::string& error) {
+    Read asked;
+    asked.platforms = Platforms(fitted(launch_and_notice + error));
+    read(asked, R"(name: sure
+ask: gemm
+uncertainty: 20
+axes:
+  - {of: gemm, values: [512x512x512, 1024x1024x1024]}
+  - {of: gpu.power.cap, times: [1, 0.9]}
+cases: [gemm]
+objectives: [{minimize: time_us}]
+charts: [{x: gpu.power.cap, y: time_us}]
+)");
+    return results_of(asked, 2);
+  };
+  const Results results = answer("");
+  const ResultTable& table = results.tables[0].table;
+  const auto number = [&table](const char* key, std::size_t row) {
+    return std::get<double>(column_of(table, key).at(row));
+  };
+  for (std::size_t row = 0; row < 4; ++row) {
+    EXPECT_LT(number("time_p5_us", row), number("time_us", row));
+    EXPECT_GT(number("time_p95_us", row), number("time_us", row));
+    EXPECT_LT(number("time_p95_us", row), 1.3 * number("time_us", row));
+  }
+  EXPECT_TRUE(std::get<ScatterChart>(results.tables[0].charts[0]).series[0].points[0].y_low.has_value());
+  // Half as long again, and by that factor less: the platform was fitted to no such size.
+  const std::string wide = "{value: 0.5, source: \"s\", kind: measured, range: [0, 1]}";
+  const ResultTable wider =
+      answer("unfitted_errors: {alone: " + wide + ", beside: " + wide + ", steps: " + wide + "}\n").tables[0].table;
+  EXPECT_NEAR(std::get<double>(column_of(wider, "time_p95_us")[0]), 1.5 * number("time_us", 0), 1e-6);
+  EXPECT_NEAR(std::get<double>(column_of(wider, "time_p5_us")[0]), number("time_us", 0) / 1.5, 1e-6);
 }
 
 TEST(SweepStudy, DrawnPointsHaveChartsOfMediansAndSentences) {
@@ -537,7 +696,7 @@ TEST(SweepStudy, FailuresAreTheLastSentence) {
     }
     store.add(std::vector{answer});
   }
-  const SweepResults results(*asked.study, store, asked.platform);
+  const SweepResults results(*asked.study, store, asked.platforms);
   EXPECT_EQ(results.failures(), 2u);
   const Results said = results.results();
   EXPECT_EQ(

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace c3sim::study {
@@ -29,6 +30,15 @@ TEST(Interval, IsNoneOfFewValues) {
   EXPECT_EQ(interval_of(values), std::nullopt);
   values.push_back(19.0);
   EXPECT_EQ(interval_of(values), (Interval{0.5, 18.5}));
+}
+
+// A factor of e to either side of 10 is 3.68 to 27.2: whichever reaches further at each end counts.
+TEST(Interval, IsNoNarrowerThanAnErrorThatIsKnown) {
+  const double e = std::exp(1.0);
+  EXPECT_EQ(at_least(Interval{2.0, 12.0}, 10.0, 1.0), (Interval{2.0, 10.0 * e}));
+  EXPECT_EQ(at_least(std::nullopt, 10.0, 1.0), (Interval{10.0 / e, 10.0 * e}));
+  EXPECT_EQ(at_least(Interval{9.0, 11.0}, 10.0, 0.0), (Interval{9.0, 11.0}));
+  EXPECT_EQ(at_least(std::nullopt, 10.0, 0.0), std::nullopt);
 }
 
 TEST(Interval, IsNoneOfValuesThatDoNotDiffer) { EXPECT_EQ(interval_of(std::vector<double>(100, 1.0)), std::nullopt); }
