@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "study/ask/words.h"
 #include "study/step/step.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
+#include "study/sweep/point_question.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
@@ -217,6 +220,25 @@ TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
     given.erase("model");
     EXPECT_EQ(split_said(given), split) << to_string(split);
   }
+}
+
+// A study may name its axes in any order: replicas that it tells stand, before those that ranks of experts need.
+TEST(Split, IsReadInTheSameOrderFromStudies) {
+  const PointQuestion question(Ask::step);
+  Testbed testbed(split_machine().spec);
+  const auto gpus = [&](std::vector<Assignment> words) {
+    for (const auto& [name, value] :
+         {std::pair("model", "mixtral-8x7b"), {"layers", "1"}, {"phase", "prefill"}, {"tokens", "64"}}) {
+      words.push_back({name, value});
+    }
+    const Results results = question.answer(testbed, words);
+    const PointQuestion::Quantities told = question.quantities_of(results);
+    const auto found = std::ranges::find(told.columns, "gpus", &Column::key);
+    return std::get<std::int64_t>(told.cells[static_cast<std::size_t>(found - told.columns.begin())]);
+  };
+  EXPECT_EQ(gpus({{"dp", "8"}, {"ep", "2"}}), 8);
+  EXPECT_EQ(gpus({{"ep", "8"}, {"tp", "8"}}), 8);
+  EXPECT_EQ(gpus({{"ep", "4"}}), 4);
 }
 
 // Bytes of each collective of a layer, by name.
