@@ -165,7 +165,7 @@ ShownUnit shown_unit(const Column& column, const std::vector<std::vector<Cell>>&
   if (column.unit != "us") return {column.unit};
   const bool is_long = std::ranges::any_of(rows, [place](const std::vector<Cell>& row) {
     const auto* const number = std::get_if<double>(&row[place]);
-    return number != nullptr && std::abs(*number) >= from;
+    return number != nullptr && std::isfinite(*number) && std::abs(*number) >= from;
   });
   const bool is_text = std::ranges::any_of(
       rows, [place](const std::vector<Cell>& row) { return std::holds_alternative<std::string>(row[place]); });

@@ -9,6 +9,7 @@
 
 #include "sim/check.h"
 #include "sim/config/quantity_text.h"
+#include "sim/interruption.h"
 #include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::study {
@@ -64,7 +65,10 @@ std::string Posterior::assignment(const Uncertain& parameter, double share) {
 std::vector<std::vector<std::string>> Posterior::draws(std::size_t count, std::uint64_t seed) const {
   const LatinHypercube hypercube(count, seed);
   std::map<std::string, std::vector<double>> shares;  // by path
-  for (const Uncertain& parameter : parameters_) shares[parameter.path] = hypercube.dimension(parameter.path);
+  for (const Uncertain& parameter : parameters_) {
+    sim::ask_interruption();
+    shares[parameter.path] = hypercube.dimension(parameter.path);
+  }
   for (const models::CorrelationGroup& group : correlations_) {
     std::vector<std::vector<double>> columns;
     for (const std::string& path : group.parameters) columns.push_back(shares.at(path));
@@ -73,6 +77,7 @@ std::vector<std::vector<std::string>> Posterior::draws(std::size_t count, std::u
   }
   std::vector<std::vector<std::string>> draws(count);
   for (const Uncertain& parameter : parameters_) {
+    sim::ask_interruption();
     const std::vector<double>& column = shares.at(parameter.path);
     for (std::size_t draw = 0; draw < count; ++draw) draws[draw].push_back(assignment(parameter, column[draw]));
   }

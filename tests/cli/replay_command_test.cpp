@@ -29,11 +29,18 @@ TEST(ReplayCommand, AnswersWithTracedReplayedAndPredictedTimes) {
 }
 
 TEST(ReplayCommand, WarnsOfAnotherGpuWhoseKernelsKeepTheirTime) {
-  EXPECT_THAT(run_cli({"replay", sharded, "--platform", "mi300x"}).err,
+  const std::string trace =
+      written("of_h200.json", R"({"deviceProperties":[{"name":"NVIDIA H200"}],"traceEvents":[{"ph":"X","cat":"kernel",)"
+                              R"("name":"k","ts":5,"dur":300,"args":{"device":0,"stream":7}}]})")
+          .string();
+  EXPECT_THAT(run_cli({"replay", trace, "--platform", "mi300x"}).err,
               AllOf(HasSubstr("is of NVIDIA H200"), HasSubstr("whatever mi300x would make of them")));
-  EXPECT_EQ(run_cli({"replay", sharded}).err.find("whatever"), std::string::npos);
-  const std::string mine = written("my_h200.yaml", "base: h200\nname: mine\n").string();
-  EXPECT_EQ(run_cli({"replay", sharded, "--platform", mine}).err.find("whatever"), std::string::npos);
+  EXPECT_EQ(run_cli({"replay", trace}).err.find("whatever"), std::string::npos);
+  const std::string mine =
+      written("my_h200.yaml", "base: h200\nname: {value: mine, source: this test, kind: assumed}\n").string();
+  const Answer own = run_cli({"replay", trace, "--platform", mine});
+  EXPECT_EQ(own.code, ExitCode::fine) << own.err;
+  EXPECT_EQ(own.err.find("whatever"), std::string::npos);
 }
 
 TEST(ReplayCommand, WithoutCommunicationExposesNone) {
