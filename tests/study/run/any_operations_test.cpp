@@ -19,11 +19,11 @@ using sim::operator""_KiB;
 using sim::operator""_MiB;
 using sim::operator""_us;
 
-constexpr int gpus = 4;
+constexpr int node_gpus = 4;
 
 // Engines and hosts by which queues are shared by many or by few, have much room or little, and are rung for apart or
 // together.
-const std::vector<models::PlatformSpec>& machines() {
+const std::vector<models::PlatformSpec>& machines_to_try() {
   static const std::vector<models::PlatformSpec> all = [] {
     const std::vector<std::vector<std::string>> settings{
         {},
@@ -45,13 +45,13 @@ const std::vector<models::PlatformSpec>& machines() {
 
 bool maybe() { return any_of({0, 1}) == 1; }
 sim::Bytes any_size() { return any_of({sim::Bytes(64.0), 64_KiB, 8_MiB}); }
-int another(int gpu) { return (gpu + any_of({1, 2, 3})) % gpus; }
+int another(int gpu) { return (gpu + any_of({1, 2, 3})) % node_gpus; }
 
 models::CollectiveSpec some_collective() {
   models::CollectiveSpec spec = any_collective();
   spec.bytes = any_size();
   spec.first = any_of({0, 0, 1});
-  spec.gpus = any_of({gpus - spec.first, 2});
+  spec.gpus = any_of({node_gpus - spec.first, 2});
   spec.host_threads = {};
   return spec;
 }
@@ -167,8 +167,8 @@ std::string words_of(const Schedule& schedule) {
 
 // Packets that wait for ever are the user's own doing, and alone are told of as such.
 void expect_end(std::size_t operations) {
-  const std::size_t machine = *rc::gen::inRange<std::size_t>(0, machines().size());
-  Testbed testbed(machines()[machine]);
+  const std::size_t machine = *rc::gen::inRange<std::size_t>(0, machines_to_try().size());
+  Testbed testbed(machines_to_try()[machine]);
   Schedule schedule;
   while (schedule.size() < operations) {
     Operation operation = any_operation(schedule);
@@ -195,7 +195,7 @@ RC_GTEST_PROP(FullAnyOperations, ThreeOfThemEnd, ()) {
 // Both products fill the CUs. The one that comes second is served first, and its workgroups wait on their CUs for
 // pieces that engines send.
 TEST(AnyOperations, AFusedProductOfHighPriorityDoesNotWaitForOneBehindWhichItsPiecesLie) {
-  Testbed testbed(machines().back());
+  Testbed testbed(machines_to_try().back());
   models::FusedSpec scatters{.gemm = {8192, 8192, 1024}, .trigger = models::trigger_named("flag"), .pieces = 4};
   models::FusedSpec gathers = scatters;
   gathers.kind = models::CollectiveKind::all_gather;
@@ -208,9 +208,9 @@ TEST(AnyOperations, AFusedProductOfHighPriorityDoesNotWaitForOneBehindWhichItsPi
 // The copy's commands come to the engine's only queue late: when the GEMM has ended, though those of the collective,
 // which waits for the copy, could have been queued from the start.
 TEST(AnyOperations, APrelaunchedCollectiveComesBehindTheCopyThatItWaitsFor) {
-  Testbed testbed(machines().front());
+  Testbed testbed(machines_to_try().front());
   models::CollectiveSpec prelaunched = collective(models::Backend::sdma, models::CollectiveKind::all_gather, 8_MiB);
-  prelaunched.gpus = gpus;
+  prelaunched.gpus = node_gpus;
   prelaunched.prelaunch = true;
   const Timeline& timeline =
       testbed.run({operation("gemm", models::GemmShape{512, 512, 512}),
