@@ -146,7 +146,17 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
   return sum;
 }
 
-// Columns of the narrowest tile that holds all of the product's.
+// By a rule of thumb: whole waves, or the memory for each byte once.
+double roughly_cycles(const GpuSpec& gpu, const GemmPlan& plan) {
+  const double result = static_cast<double>(plan.pieces()) * (plan.piece_writes() + plan.piece_reads());
+  const double through_memory = (plan.shape.operand_bytes().value() + result) / gpu.memory.hbm_rate.value();
+  return start_up_cycles(gpu, plan.kernel) +
+         std::max(rounds(gpu, plan) * std::max(plan.cycles, cycles_through_l2(gpu, plan)),
+                  through_memory * gpu.power.rated_clock.value());
+}
+
+// Columns of the narrowest tile that holds all of the product's. Of a wider one more would be padding, which takes room
+// in the CU from what is loaded, and energy.
 int narrowest_that_holds(std::span<const GemmKernelSpec> kernels, const GemmShape& shape) {
   int narrowest = std::ranges::max(kernels, {}, &GemmKernelSpec::tile_n).tile_n;
   for (const GemmKernelSpec& kernel : kernels) {
@@ -161,16 +171,20 @@ struct Choice {
 };
 
 // Of these kernels, as tuned or, if the library does so and tiles leave CUs without work, with the contraction split
-// further. A product of few columns gets what the library was seen to give it: the narrowest tile that holds them, and
-// a split that keeps `least_busy` of the CUs at work.
+// further. The one that is fastest by the rule of thumb is taken, of tiles no wider than needed and splits that keep
+// `least_busy` of the CUs at work; but any other that takes clearly less counts instead, so that no product takes
+// longer than a larger one. A product of few columns gets what the library was seen to give it in any case.
 Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
                double first_loads) {
+  constexpr double clearly = 0.97;  // about what modelled times of large products are off by
   const GemmLibrary& library = gpu.gemm.library;
+  std::optional<Choice> usual;
   std::optional<Choice> best;
+  double least = 0.0;
   const bool few_columns = shape.n <= library.undivided_columns;
-  const int narrowest = few_columns ? narrowest_that_holds(kernels, shape) : 0;
+  const int needed = narrowest_that_holds(kernels, shape);
   for (GemmKernelSpec kernel : kernels) {
-    if (few_columns && kernel.tile_n != narrowest) continue;
+    if (few_columns && kernel.tile_n != needed) continue;
     const double longer = longer_than_modelled(gpu, kernel);
     const std::int64_t steps = ceil_divide(shape.k, kernel.depth);
     bool more_would_work = true;
@@ -178,30 +192,32 @@ Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmK
       const GemmPlan plan = plan_with(gpu, shape, kernel, longer, first_loads);
       const auto pieces = static_cast<double>(plan.pieces());
       more_would_work = library.splits && pieces < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
-      if (more_would_work && few_columns && pieces < library.least_busy * gpu.cus()) continue;
+      const bool usually = kernel.tile_n <= needed && !(more_would_work && pieces < library.least_busy * gpu.cus());
+      if (few_columns && !usually) continue;
       const double taken = cycles(gpu, plan, longer, first_loads);
       if (!best || taken < best->cycles) best = Choice{plan, taken};
+      if (!usually) continue;
+      const double roughly = roughly_cycles(gpu, plan);
+      if (!usual || roughly < least) {
+        usual = Choice{plan, taken};
+        least = roughly;
+      }
     }
   }
-  return *best;
+  return few_columns || best->cycles >= clearly * usual->cycles ? *usual : *best;
 }
 
-const GemmKernelSpec& nearest_to(std::span<const GemmKernelSpec> kernels, const GemmShape& shape) {
-  return *std::ranges::min_element(kernels, {}, [&](const GemmKernelSpec& k) { return distance(k.tuned_for, shape); });
-}
-
-// A kernel that the library was tuned to take for more rows, columns or steps takes the product as well, padded to
-// these. So no product takes longer than what that takes.
+// The kernel of a larger size that the library was tuned for takes the product as well, padded to that size. So none
+// takes longer than such a size.
 GemmPlan no_slower_than_larger(const GpuSpec& gpu, Choice choice, std::span<const GemmKernelSpec> kernels,
                                double first_loads) {
   const GemmShape shape = choice.plan.shape;
-  const double flops_per_cycle = gpu.cus() * gpu.gemm.precision(shape.dtype).value().flops_per_cycle_per_cu;
   for (const GemmKernelSpec& kernel : kernels) {
     GemmShape larger = shape;
-    larger.m = std::max(shape.m, kernel.tuned_for.m);
-    larger.n = std::max(shape.n, kernel.tuned_for.n);
-    larger.k = std::max(shape.k, kernel.tuned_for.k);
-    if (larger == shape || larger.flops().value() / flops_per_cycle >= choice.cycles) continue;
+    larger.m = kernel.tuned_for.m;
+    larger.n = kernel.tuned_for.n;
+    larger.k = kernel.tuned_for.k;
+    if (larger.m < shape.m || larger.n < shape.n || larger.k < shape.k) continue;
     const double longer = longer_than_modelled(gpu, kernel);
     const double taken = cycles(gpu, plan_with(gpu, larger, kernel, longer, first_loads), longer, first_loads);
     if (taken < choice.cycles) choice = {plan_with(gpu, shape, kernel, longer, first_loads), taken};
@@ -254,7 +270,8 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) 
 
 GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {
   const std::span<const GemmKernelSpec> kernels = kernels_for(gpu.gemm.library, shape.dtype);
-  const GemmKernelSpec& nearest = nearest_to(kernels, shape);
+  const GemmKernelSpec& nearest = *std::ranges::min_element(
+      kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
   GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest), first_loads);
   if (!plan.tuned) {
     plan = gpu.gemm.library.by_modelled_time

@@ -106,8 +106,8 @@ TEST_P(GemmShapes, AreNeverFasterThanThePeaks) {
   }
 }
 
-// A library that chooses by modelled time pads a product to the tiles of a larger one where that takes less. What its
-// choice overlooks is small: the clock under load, how workgroups of a wave differ, and, where there is no Infinity
+// A library that chooses by modelled time pads a product to the tiles of a larger one where that takes 3 % less. What
+// its choice overlooks is small: the clock under load, how workgroups of a wave differ, and, where there is no Infinity
 // Cache, that what the L2 loses comes from HBM again. Two habits of cuBLAS were seen
 // that cost more than they gain, and are modelled so (models/platform/gemm_spec.h): products of few columns are split,
 // and get kernels that take longer to start. 4096x48x4096 takes 13.3 us, 4096x64x4096 11.4 (h200x1/gemm_kernels.csv).
@@ -115,7 +115,7 @@ TEST_P(GemmShapes, AreNoSlowerThanLargerOnes) {
   const GemmLibrary& library = platform_.gpu.gemm.library;
   const bool by_time = library.by_modelled_time || library.kernels.size() == 1;
   if (!by_time) GTEST_SKIP() << "takes what it was tuned for near by, be it slow";
-  const double slack = platform_.gpu.memory.has_cache() ? 1.03 : 1.15;
+  const double slack = platform_.gpu.memory.has_cache() ? 1.05 : 1.15;
   for (int i = 0; i < 2 * shapes; ++i) {
     const GemmShape shape = any_shape();
     const GemmShape more = larger(shape);
