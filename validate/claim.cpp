@@ -13,6 +13,12 @@ bool Claim::holds() const {
          std::ranges::all_of(predicted, [this](double value) { return low <= value && value <= high; });
 }
 
+double Claim::beyond() const {
+  double farthest = 0.0;
+  for (const double value : predicted) farthest = std::max({farthest, low - value, value - high});
+  return farthest;
+}
+
 std::string predicted_words(const Claim& claim) {
   if (claim.predicted.empty()) return "";
   if (claim.predicted.size() == 1) return fmt::format("{:.4g}", claim.predicted.front());

@@ -26,6 +26,7 @@ struct Claim {
   std::vector<std::optional<study::Interval>> intervals;  // of each of these; empty where nobody asked for them
 
   bool holds() const;
+  double beyond() const;  // how far the prediction lies outside of the band; 0 within it, and where there is none
 };
 
 // "0.399 to 0.59", with the digits that tell it from its band; empty where nothing predicts the claim.

@@ -28,7 +28,13 @@ Deviation read_deviation(sim::Section section) {
   deviation.title = section.text("title");
   deviation.cause = section.text("cause");
   deviation.decides = section.text("decides");
-  if (section.has("claims")) deviation.claims = section.texts("claims");
+  if (section.has("claims")) {
+    deviation.claims = section.texts("claims");
+    deviation.beyond = section.numbers("beyond", 0.0, 1e6);
+    if (section.is_sound("beyond") && deviation.beyond.size() != deviation.claims.size()) {
+      section.fault("beyond", fmt::format("a number for each of the {} claims is due", deviation.claims.size()));
+    }
+  }
   if (section.has("suite")) {
     deviation.suite = section.text("suite");
     deviation.group = section.text("group");
@@ -47,11 +53,13 @@ Deviation read_deviation(sim::Section section) {
 
 void judge_claims(Gap& gap, std::span<const Claim> claims) {
   std::vector<std::string> words;
-  for (const std::string& id : gap.deviation.claims) {
+  for (std::size_t place = 0; place < gap.deviation.claims.size(); ++place) {
+    const std::string& id = gap.deviation.claims[place];
     const auto claim = std::ranges::find(claims, id, &Claim::id);
     if (claim == claims.end() || claim->predicted.empty()) continue;
     gap.tested = true;
     gap.open = gap.open || !claim->holds();
+    gap.grown = gap.grown || claim->beyond() > gap.deviation.beyond[place];
     words.push_back(fmt::format("{}: {}, band {:.3g} to {:.3g}", id, predicted_words(*claim), claim->low, claim->high));
   }
   gap.size = fmt::format("{}", fmt::join(words, "; "));

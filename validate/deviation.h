@@ -21,6 +21,8 @@ struct Deviation {
   std::string cause;
   std::string decides;  // what measurement would tell
   std::vector<std::string> claims;
+  // How far each of the claims may lie beyond its band, in its own unit: further is a gap that has grown.
+  std::vector<double> beyond;
   // Or a group of cases.
   std::string suite, group;
   std::vector<std::string> figures;  // none: all
@@ -42,6 +44,7 @@ struct Gap {
   Deviation deviation;
   bool tested = false;  // whether its claims or cases were among those compared
   bool open = false;    // whether it is still there
+  bool grown = false;   // whether one of its claims lies further beyond its band than the deviation says
   std::string size;     // in words: "0.59, claimed 0.19 to 0.51", "median error 33 %, worst 48 %, of 12 cases"
 };
 

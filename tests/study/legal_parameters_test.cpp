@@ -128,7 +128,8 @@ class Machines {
 
   // What is wrong with what becomes of a question on a machine: nothing where there is an answer or a fault.
   std::string wrong(const Words& machine, const Asked& asked) const {
-    constexpr int most = 512;  // times 4096 events
+    // Times 4096 events: a step of 30 products on a GPU of one CU takes two million of these, in a second.
+    constexpr int most = 2048;
     try {
       int looks = 0;
       const sim::Interruption bound([&looks] {

@@ -33,7 +33,7 @@ TEST_F(DeviationFile, IsRead) {
   const std::vector<Deviation> read_back = read(
       "  - number: 8\n    suite: latte\n    group: copies\n    figures: [time, power]\n    from: 128 KiB\n"
       "    to: 1 MiB\n    error: worst\n    above: 0.06\n" +
-      words + "  - number: 1\n    claims: [conccl.ideal.mean]\n" + words);
+      words + "  - number: 1\n    claims: [conccl.ideal.mean]\n    beyond: [0.25]\n" + words);
   ASSERT_THAT(read_back, SizeIs(2));
   EXPECT_EQ(read_back[0].number, 8);
   EXPECT_EQ(read_back[0].title, "t");
@@ -47,6 +47,7 @@ TEST_F(DeviationFile, IsRead) {
   EXPECT_EQ(read_back[0].error, Deviation::Error::worst);
   EXPECT_EQ(read_back[0].above, 0.06);
   EXPECT_THAT(read_back[1].claims, ElementsAre("conccl.ideal.mean"));
+  EXPECT_THAT(read_back[1].beyond, ElementsAre(0.25));
 }
 
 TEST_F(DeviationFile, SaysWhereAndWhatIsWrong) {
@@ -54,7 +55,11 @@ TEST_F(DeviationFile, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(fault("  - number: 1\n" + words),
               HasSubstr("d.yaml:2:5: deviations[0].claims: a deviation is of claims or "
                         "of a suite's group"));
-  EXPECT_THAT(fault("  - number: 1\n    claims: [a.b]\n" + group + words), HasSubstr("a deviation is of claims or of"));
+  EXPECT_THAT(fault("  - number: 1\n    claims: [a.b]\n    beyond: [0.1]\n" + group + words),
+              HasSubstr("a deviation is of claims or of"));
+  EXPECT_THAT(fault("  - number: 1\n    claims: [a.b]\n" + words), HasSubstr("deviations[0].beyond: is missing"));
+  EXPECT_THAT(fault("  - number: 1\n    claims: [a.b, a.c]\n    beyond: [0.1]\n" + words),
+              HasSubstr("deviations[0].beyond: a number for each of the 2 claims is due"));
   EXPECT_THAT(fault("  - number: 1\n" + group + words + "  - number: 1\n" + group + words),
               HasSubstr("number 1 is given twice"));
   EXPECT_THAT(fault("  - number: 0\n" + group + words), HasSubstr("d.yaml:2:13: deviations[0].number"));
@@ -116,6 +121,7 @@ TEST(Deviation, OfAGroupIsOpenAboveItsLimit) {
 TEST(Deviation, WithoutCasesOrClaimsIsNotTested) {
   Deviation of_claim;
   of_claim.claims = {"a.b"};
+  of_claim.beyond = {0.0};
   Claim unpredicted;
   unpredicted.id = "a.b";
   const std::vector<Gap> gaps = gaps_of(std::vector{of_group(Deviation::Error::worst, 0.1), of_claim},
@@ -135,10 +141,15 @@ TEST(Deviation, OfClaimsIsOpenWhileAnyOfThemDoesNotHold) {
   out.predicted = {2.5};
   Deviation deviation;
   deviation.claims = {"a.in", "a.out"};
+  deviation.beyond = {0.0, 0.5};
   const Gap both = gaps_of(std::vector{deviation}, std::vector{in, out}, {}).at(0);
   EXPECT_TRUE(both.open);
   EXPECT_EQ(both.size, "a.in: 1.5, band 1 to 2; a.out: 2.5, band 1 to 2");
+  EXPECT_FALSE(both.grown) << "2.5 lies 0.5 beyond 2";
+  deviation.beyond = {0.0, 0.4};
+  EXPECT_TRUE(gaps_of(std::vector{deviation}, std::vector{in, out}, {}).at(0).grown);
   deviation.claims = {"a.in"};
+  deviation.beyond = {0.0};
   const Gap closed = gaps_of(std::vector{deviation}, std::vector{in, out}, {}).at(0);
   EXPECT_TRUE(closed.tested);
   EXPECT_FALSE(closed.open);
