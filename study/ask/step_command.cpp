@@ -12,6 +12,7 @@
 #include "study/ask/command.h"
 #include "study/ask/words.h"
 #include "study/run/testbed.h"
+#include "study/step/model_remarks.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
@@ -77,6 +78,8 @@ Results answer_step(Request& request) {
     sim::write_file(written, text);
   }
   Results results = to_tables(result, platform.spec);
+  for (std::string& remark : remarks_of_model(request.text("model")).ignored)
+    results.warnings.push_back(std::move(remark));
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   Testbed testbed(launching(platform.spec, question.launch()));
   return request.finish(testbed, platform, std::move(results));
@@ -95,6 +98,7 @@ StepQuestion read_step(const Request& request, Arguments& arguments) {
     arguments.check();
   }
   asked.model = read_model(asked.model_name, config_folders());
+  if (remarks_of_model(asked.model_name).fp8_weights && !request.says("dtype")) asked.dtype = models::Dtype::fp8;
   return asked;
 }
 
