@@ -309,8 +309,11 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
 }
 
 bool TableFormat::is_of_one_machine() const {
-  return std::ranges::any_of(assignments, [](const Template& assignment) {
-    return assignment.holes().empty() && !assignment.text().starts_with("host.protocol=");  // which is no machine's
+  return std::ranges::any_of(assignments, [this](const Template& assignment) {
+    const bool is_protocol = assignment.text().starts_with("host.protocol=");  // which is no machine's
+    // How many GPUs a run has may follow from its columns, where the form is not made for one table.
+    const bool is_node = !is_of_one_table && assignment.text().starts_with("gpus=");
+    return assignment.holes().empty() && !is_protocol && !is_node;
   });
 }
 

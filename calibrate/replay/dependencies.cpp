@@ -4,6 +4,9 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <queue>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "study/report/statistics.h"
@@ -31,6 +34,117 @@ struct Bound {
   sim::Time distance{0};  // from the end of `node` to `at`
 };
 
+struct Lane {  // work of a stream that follows each other
+  std::size_t node = 0;
+  sim::Time end{0};
+};
+
+// The lanes of a stream, of which the first is found that is free: by the least end of pairs, pairs of pairs and so on.
+class Lanes {
+ public:
+  const std::vector<Lane>& all() const { return lanes_; }
+  // The first that ends at a moment or before it; a new one where none does.
+  std::size_t free_at(sim::Time moment, bool& is_new) {
+    is_new = lanes_.empty() || least_[1] > moment;
+    if (is_new) {
+      lanes_.emplace_back();
+      if (lanes_.size() > width_) widen();
+      return lanes_.size() - 1;
+    }
+    std::size_t at = 1;
+    while (at < width_) at = least_[2 * at] <= moment ? 2 * at : 2 * at + 1;
+    return at - width_;
+  }
+  void set(std::size_t place, Lane lane) {
+    lanes_[place] = lane;
+    std::size_t at = place + width_;
+    least_[at] = lane.end;
+    while ((at /= 2) > 0) least_[at] = std::min(least_[2 * at], least_[2 * at + 1]);
+  }
+
+ private:
+  void widen() {
+    width_ *= 2;
+    least_.assign(2 * width_, sim::Time::max());
+    for (std::size_t i = 0; i + 1 < lanes_.size(); ++i) least_[i + width_] = lanes_[i].end;
+    for (std::size_t at = width_ - 1; at > 0; --at) least_[at] = std::min(least_[2 * at], least_[2 * at + 1]);
+  }
+
+  std::vector<Lane> lanes_;
+  std::size_t width_ = 1;                                                       // a power of two
+  std::vector<sim::Time> least_ = std::vector<sim::Time>(2, sim::Time::max());  // of lanes, from width_ on
+};
+
+// The kernels that fill a GPU at a moment, of which the one is found that began last on another stream.
+class Filling {
+ public:
+  struct Kernel {
+    sim::Time begin{0}, end{0};
+    std::size_t stream = 0;
+    std::size_t lane = 0;
+    std::size_t node = 0;
+  };
+
+  void begin(const Kernel& one) {
+    leave_top(one.stream);
+    std::set<Kernel, Later>& own = by_stream_[one.stream];
+    own.insert(one);
+    ends_.push({one.end, one});
+    enter_top(one.stream);
+  }
+  // One that gives its lane to another before it ends.
+  void end(const Kernel& one) {
+    const auto own = by_stream_.find(one.stream);
+    if (own == by_stream_.end() || !own->second.contains(one)) return;
+    leave_top(one.stream);
+    own->second.erase(one);
+    enter_top(one.stream);
+  }
+  void end_until(sim::Time moment) {
+    for (; !ends_.empty() && ends_.top().first <= moment; ends_.pop()) end(ends_.top().second);
+  }
+  // Of those that end behind a moment and did not begin before another; null where there is none.
+  const Kernel* last(std::size_t but, sim::Time moment, sim::Time behind) const {
+    const Kernel* found = nullptr;
+    for (const Kernel& top : tops_) {
+      if (top.begin < behind || (found != nullptr && Later()(*found, top))) break;
+      if (top.stream == but) continue;
+      for (const Kernel& one : by_stream_.at(top.stream)) {
+        if (one.begin < behind || (found != nullptr && Later()(*found, one))) break;
+        if (one.end > moment) {
+          found = &one;
+          break;
+        }
+      }
+    }
+    return found;
+  }
+
+ private:
+  struct Later {  // of those that begin together, the first of the first stream
+    bool operator()(const Kernel& a, const Kernel& b) const {
+      return std::tie(b.begin, a.stream, a.lane, a.node) < std::tie(a.begin, b.stream, b.lane, b.node);
+    }
+  };
+  struct Sooner {
+    bool operator()(const std::pair<sim::Time, Kernel>& a, const std::pair<sim::Time, Kernel>& b) const {
+      return a.first > b.first;
+    }
+  };
+  void leave_top(std::size_t stream) {
+    const auto own = by_stream_.find(stream);
+    if (own != by_stream_.end() && !own->second.empty()) tops_.erase(*own->second.begin());
+  }
+  void enter_top(std::size_t stream) {
+    const std::set<Kernel, Later>& own = by_stream_.at(stream);
+    if (!own.empty()) tops_.insert(*own.begin());
+  }
+
+  std::map<std::size_t, std::set<Kernel, Later>> by_stream_;
+  std::set<Kernel, Later> tops_;  // the one of each stream that began last
+  std::priority_queue<std::pair<sim::Time, Kernel>, std::vector<std::pair<sim::Time, Kernel>>, Sooner> ends_;
+};
+
 class Builder {
  public:
   explicit Builder(const Profile& profile) : profile_(profile), begin_(profile.begin()) {}
@@ -43,20 +157,17 @@ class Builder {
     std::optional<std::size_t> work{}, call{};
   };
   std::vector<Item> items() const;
-  void add_work(std::size_t place);
+  void add_work(std::size_t of_work);
   void add_return(std::size_t call);
   void add(Node node, std::vector<Bound> bounds);
   // The last return of the host at or before a moment, and what it may do from then on.
   Bound host_at(Reason reason, sim::Time moment) const;
-  std::optional<Bound> seen_room(const Node& node, std::size_t stream, sim::Time behind) const;
+  std::optional<Bound> seen_room(const Node& node, std::size_t stream, sim::Time behind);
+  Filling& filling(std::size_t stream) { return filling_[profile_.streams[stream].device]; }
   std::optional<Bound> seen_wait(const Node& node, std::size_t stream, sim::Time behind);
   void add_event_waits(const ProfiledWork& work, std::vector<Bound>& bounds);
   void settle_lags();
 
-  struct Lane {  // work of a stream that follows each other
-    std::size_t node = 0;
-    sim::Time end{0};
-  };
   struct Launched {
     sim::Time launch{0};
     std::size_t node = 0;
@@ -66,7 +177,8 @@ class Builder {
   const sim::Time begin_;
   Dependencies result_;
   std::vector<std::vector<Bound>> bounds_;                       // by node
-  std::map<std::size_t, std::vector<Lane>> lanes_;               // by stream
+  std::map<std::size_t, Lanes> lanes_;                           // by stream
+  std::map<std::int64_t, Filling> filling_;                      // by GPU
   std::map<std::size_t, std::vector<Launched>> queue_;           // by stream: what was launched on it
   std::map<std::size_t, std::size_t> next_wait_;                 // by stream: place in waits of it
   std::map<std::size_t, std::vector<const StreamWait*>> waits_;  // by stream
@@ -116,19 +228,10 @@ std::optional<Bound> Builder::seen_wait(const Node& node, std::size_t stream, si
 }
 
 // The kernel of another stream that began last of those that run when the node begins.
-std::optional<Bound> Builder::seen_room(const Node& node, std::size_t stream, sim::Time behind) const {
-  std::optional<Bound> room;
-  for (const auto& [other, lanes] : lanes_) {
-    if (other == stream || profile_.streams[other].device != profile_.streams[stream].device) continue;
-    for (const Lane& lane : lanes) {
-      const Node& runs = result_.nodes[lane.node];
-      const WorkKind kind = profile_.work[*runs.work].kind;
-      const bool fills = kind == WorkKind::matrix || kind == WorkKind::memory;
-      if (!fills || runs.end <= node.begin || runs.begin < behind) continue;
-      if (!room || runs.begin > room->at) room = Bound{Reason::room, lane.node, runs.begin, {}};
-    }
-  }
-  return room;
+std::optional<Bound> Builder::seen_room(const Node& node, std::size_t stream, sim::Time behind) {
+  const Filling::Kernel* const last = filling(stream).last(stream, node.begin, behind);
+  if (last == nullptr) return {};
+  return Bound{Reason::room, last->node, last->begin, {}};
 }
 
 // Of events that the trace tells with their streams: the last work that was launched on the other stream before the
@@ -147,18 +250,20 @@ void Builder::add_event_waits(const ProfiledWork& work, std::vector<Bound>& boun
   }
 }
 
-void Builder::add_work(std::size_t place) {
-  const ProfiledWork& work = profile_.work[place];
-  Node node{.work = place, .begin = work.begin, .end = work.end};
+void Builder::add_work(std::size_t of_work) {
+  const ProfiledWork& work = profile_.work[of_work];
+  Node node{.work = of_work, .begin = work.begin, .end = work.end};
   std::vector<Bound> bounds;
-  std::vector<Lane>& lanes = lanes_[work.stream];
+  Lanes& lanes = lanes_[work.stream];
+  Filling& gpu = filling(work.stream);
+  gpu.end_until(work.begin);
   const sim::Time let_in = std::min(longest_let_in, (work.end - work.begin) / 2);
-  auto lane = std::ranges::find_if(lanes, [&](const Lane& one) { return one.end <= work.begin + let_in; });
-  if (lane == lanes.end()) {
-    lane = lanes.insert(lanes.end(), Lane{});
-  } else {
-    node.begin = std::max(node.begin, lane->end);
-    bounds.push_back({Reason::stream, lane->node, lane->end, {}});
+  bool is_new = false;
+  const std::size_t place = lanes.free_at(work.begin + let_in, is_new);
+  const Lane before = lanes.all()[place];
+  if (!is_new) {
+    node.begin = std::max(node.begin, before.end);
+    bounds.push_back({Reason::stream, before.node, before.end, {}});
   }
   if (work.launch) bounds.push_back(host_at(Reason::launch, profile_.calls[*work.launch].begin));
   add_event_waits(work, bounds);
@@ -177,7 +282,16 @@ void Builder::add_work(std::size_t place) {
   }
   if (bounds.empty()) bounds.push_back({Reason::launch, 0, node.begin, node.begin - begin_});
   const std::size_t at = result_.nodes.size();
-  *lane = {at, node.end};
+  const auto fills = [this](std::size_t one) {
+    const WorkKind kind = profile_.work[one].kind;
+    return kind == WorkKind::matrix || kind == WorkKind::memory;
+  };
+  if (!is_new && fills(*result_.nodes[before.node].work)) {
+    const Node& last = result_.nodes[before.node];
+    gpu.end({last.begin, last.end, work.stream, place, before.node});
+  }
+  if (fills(of_work)) gpu.begin({node.begin, node.end, work.stream, place, at});
+  lanes.set(place, {at, node.end});
   if (work.launch) queue_[work.stream].push_back({profile_.calls[*work.launch].begin, at});
   ends_.emplace(node.end, at);
   while (ends_.begin()->first + event_reach < work.begin) ends_.erase(ends_.begin());
@@ -196,7 +310,7 @@ void Builder::add_return(std::size_t call) {
   if (waited) bounds.push_back({Reason::host, std::prev(ended)->second, std::prev(ended)->first, {}});
   if (one.name.ends_with("DeviceSynchronize")) {
     for (const auto& [stream, lanes] : lanes_) {
-      for (const Lane& lane : lanes) {
+      for (const Lane& lane : lanes.all()) {
         if (lane.end <= one.end) bounds.push_back({Reason::host, lane.node, lane.end, {}});
       }
     }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -31,51 +33,97 @@ std::optional<Beside> computes(const Piece& piece) {
 }
 
 // Pieces that run at once, and what they cost each other: of several, the slowest pair tells. That follows from how
-// many of a kind and of a collective a GPU has, which is all that is kept of them.
+// many of a kind and of a collective a GPU has. Those of one kind, or of one collective, on one GPU are slowed down
+// alike: they are a class, whose work alone that has been done so far is counted once for all of them.
 class Active {
  public:
   explicit Active(const Tenants& tenants) : tenants_(tenants) {}
 
-  const std::vector<std::size_t>& pieces() const { return pieces_; }
-  void begin(const std::vector<Piece>& all, std::size_t piece) {
-    pieces_.push_back(piece);
-    count(all[piece], 1);
-  }
-  void end(const std::vector<Piece>& all, std::size_t piece) {
-    std::erase(pieces_, piece);
-    count(all[piece], -1);
-  }
-  double slowdown(const Piece& piece) const {
-    const Gpu& gpu = gpus_.at(piece.device);
-    if (const std::optional<Beside> kind = computes(piece)) return gpu.slows[static_cast<std::size_t>(*kind)];
-    double most = 1.0;
-    for (std::size_t kind = 0; kind < besides && piece.collective; ++kind) {
-      if (gpu.computing[kind] > 0) most = std::max(most, tenants_[*piece.collective]->slowed[kind]);
+  struct Class {
+    std::size_t running = 0;  // pieces of it
+    double slowdown = 1.0;
+    double done = 0.0;  // ps of work alone, while any of it ran
+  };
+
+  // The class of a piece: a place, good for as long as this object.
+  std::size_t class_of(const Piece& piece) {
+    const std::optional<Beside> kind = computes(piece);
+    const std::size_t sort = kind               ? static_cast<std::size_t>(*kind)
+                             : piece.collective ? first_collective + *piece.collective
+                                                : besides;
+    const auto [at, is_new] = places_.try_emplace({piece.device, sort}, classes_.size());
+    if (is_new) {
+      classes_.emplace_back();
+      gpus_[piece.device].classes.try_emplace(sort, at->second);
     }
-    return most;
+    return at->second;
+  }
+  const Class& at(std::size_t place) const { return classes_[place]; }
+  // Of classes of which something runs.
+  const std::vector<std::size_t>& running() const { return running_; }
+
+  void begin(const Piece& piece) { count(piece, 1); }
+  void end(const Piece& piece) { count(piece, -1); }
+  // Time in which nothing begins or ends.
+  void pass(sim::Time time) {
+    const auto passed = static_cast<double>(time.count());
+    for (const std::size_t one : running_) classes_[one].done += passed / classes_[one].slowdown;
   }
 
  private:
+  // Places among sorts of a GPU: what computes, anything else, collectives.
+  static constexpr std::size_t first_collective = besides + 1;
   struct Gpu {
-    std::array<int, besides> computing{};
-    std::map<std::size_t, int> collectives{};     // how many run of each
-    std::array<double, besides> slows{1.0, 1.0};  // what computes, by these collectives
+    std::array<std::size_t, besides> computing{};
+    std::map<std::size_t, std::size_t> classes{};  // by sort
+    std::map<std::size_t, int> collectives{};      // how many run of each
   };
 
   void count(const Piece& piece, int by) {
+    const std::size_t place = class_of(piece);
+    Class& own = classes_[place];
+    by > 0 ? ++own.running : --own.running;
     Gpu& gpu = gpus_[piece.device];
-    if (const std::optional<Beside> kind = computes(piece)) gpu.computing[static_cast<std::size_t>(*kind)] += by;
-    if (!piece.collective) return;
-    if ((gpu.collectives[*piece.collective] += by) == 0) gpu.collectives.erase(*piece.collective);
-    gpu.slows = {1.0, 1.0};
+    if (by > 0 && own.running == 1) {
+      running_.push_back(place);
+    } else if (own.running == 0) {
+      std::erase(running_, place);
+    } else {
+      return;  // as many sorts as before
+    }
+    if (const std::optional<Beside> kind = computes(piece)) {
+      gpu.computing[static_cast<std::size_t>(*kind)] = own.running;
+    } else if (piece.collective) {
+      if (own.running > 0) {
+        gpu.collectives[*piece.collective] = 1;
+      } else {
+        gpu.collectives.erase(*piece.collective);
+      }
+    }
+    slow_down(gpu);
+  }
+
+  void slow_down(Gpu& gpu) {
+    std::array<double, besides> slows;
+    slows.fill(1.0);
     for (const auto& [collective, runs] : gpu.collectives) {
-      for (std::size_t kind = 0; kind < besides; ++kind)
-        gpu.slows[kind] = std::max(gpu.slows[kind], tenants_[collective]->slows[kind]);
+      double most = 1.0;
+      for (std::size_t kind = 0; kind < besides; ++kind) {
+        slows[kind] = std::max(slows[kind], tenants_[collective]->slows[kind]);
+        if (gpu.computing[kind] > 0) most = std::max(most, tenants_[collective]->slowed[kind]);
+      }
+      classes_[gpu.classes.at(first_collective + collective)].slowdown = most;
+    }
+    for (std::size_t kind = 0; kind < besides; ++kind) {
+      const auto known = gpu.classes.find(kind);
+      if (known != gpu.classes.end()) classes_[known->second].slowdown = slows[kind];
     }
   }
 
   const Tenants& tenants_;
-  std::vector<std::size_t> pieces_;  // by when they began
+  std::vector<Class> classes_;
+  std::map<std::pair<std::int64_t, std::size_t>, std::size_t> places_;  // by GPU and sort
+  std::vector<std::size_t> running_;
   std::map<std::int64_t, Gpu> gpus_;
 };
 
@@ -139,103 +187,139 @@ void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
     changes.push_back({pieces[i].end, false, i});
   }
   std::ranges::stable_sort(changes, {}, &Change::at);
-  std::vector<double> alone(pieces.size(), 0.0);
+  std::vector<double> begun_at(pieces.size(), 0.0);  // what its class had done
   Active active(tenants);
   sim::Time since{0};
   for (const Change& change : changes) {
-    const auto passed = static_cast<double>((change.at - since).count());
-    if (passed > 0.0) {
-      for (const std::size_t one : active.pieces()) alone[one] += passed / active.slowdown(pieces[one]);
-    }
+    active.pass(change.at - since);
     since = change.at;
+    Piece& piece = pieces[change.piece];
+    const double done = active.at(active.class_of(piece)).done;
     if (change.begins) {
-      active.begin(pieces, change.piece);
+      begun_at[change.piece] = done;
+      active.begin(piece);
     } else {
-      active.end(pieces, change.piece);
+      active.end(piece);
+      piece.alone = sim::Time(std::llround(done - begun_at[change.piece]));
     }
   }
-  for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i].alone = sim::Time(static_cast<std::int64_t>(alone[i]));
 }
 
 // Pieces that run, and those that wait for others or for their time.
 class Player {
  public:
-  Player(const std::vector<Piece>& pieces, const Tenants& tenants) : pieces_(pieces), active_(tenants) {
+  // `alone`: what each takes with nothing beside it. All of these outlive it.
+  Player(const std::vector<Piece>& pieces, const std::vector<sim::Time>& alone, const Tenants& tenants)
+      : pieces_(pieces), alone_(alone), active_(tenants) {
     now_ = pieces.front().begin;
-    followers_.resize(pieces.size());
-    beside_.resize(pieces.size());
+    for (const bool of_begin : {false, true}) {
+      std::vector<std::uint32_t>& first = of_begin ? first_beside_ : first_follower_;
+      first.assign(pieces.size() + 1, 0);
+      for (const Piece& piece : pieces) {
+        for (const After& after : piece.after) first[after.node + 1] += after.of_begin == of_begin ? 1 : 0;
+      }
+      std::partial_sum(first.begin(), first.end(), first.begin());
+      (of_begin ? beside_ : followers_).resize(first.back());
+    }
+    std::vector<std::uint32_t> next_follower(first_follower_.begin(), first_follower_.end() - 1);
+    std::vector<std::uint32_t> next_beside(first_beside_.begin(), first_beside_.end() - 1);
     waits_for_.resize(pieces.size());
-    left_.resize(pieces.size());
     played_.resize(pieces.size(), {sim::Time::min(), sim::Time::min()});
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      waits_for_[i] = pieces[i].after.size();
-      left_[i] = static_cast<double>(pieces[i].alone.count());
+      waits_for_[i] = static_cast<std::uint32_t>(pieces[i].after.size());
       for (const After& after : pieces[i].after) {
-        (after.of_begin ? beside_ : followers_)[after.node].push_back({i, after.lag});
+        Follower& one = after.of_begin ? beside_[next_beside[after.node]++] : followers_[next_follower[after.node]++];
+        one = {static_cast<std::uint32_t>(i), after.lag};
       }
       if (waits_for_[i] == 0) starts_.push({pieces[i].begin, i});
     }
   }
 
   std::vector<Played> play() && {
-    while (!starts_.empty() || !active_.pieces().empty()) {
-      const std::optional<std::pair<sim::Time, std::size_t>> next = next_end();
-      if (!starts_.empty() && (!next || starts_.top().first <= next->first)) {
+    while (true) {
+      const std::optional<End> next = next_end();
+      if (starts_.empty() && !next) break;
+      if (!starts_.empty() && (!next || starts_.top().first <= next->at)) {
         const auto [at, piece] = starts_.top();
         starts_.pop();
         pass(at);
         played_[piece].begin = at;
-        release(beside_[piece]);
-        if (pieces_[piece].alone == sim::Time(0)) {
+        release(beside_, first_beside_, piece);
+        if (alone_[piece] == sim::Time(0)) {
           end(piece);
         } else {
-          active_.begin(pieces_, piece);
+          begin(piece);
         }
         continue;
       }
-      pass(next->first);
-      active_.end(pieces_, next->second);
-      end(next->second);
+      pass(next->at);
+      running_[next->of_class].pop();
+      active_.end(pieces_[next->piece]);
+      end(next->piece);
     }
     return std::move(played_);
   }
 
  private:
-  std::optional<std::pair<sim::Time, std::size_t>> next_end() const {
-    std::optional<std::pair<sim::Time, std::size_t>> first;
-    for (const std::size_t one : active_.pieces()) {
-      const double length = std::max(0.0, left_[one]) * active_.slowdown(pieces_[one]);
-      const std::pair end(now_ + sim::Time(static_cast<std::int64_t>(length)), one);
+  struct Follower {
+    std::uint32_t piece = 0;
+    sim::Time lag{0};
+  };
+  struct End {
+    sim::Time at{0};
+    std::size_t piece = 0;
+    std::size_t of_class = 0;
+    auto operator<=>(const End&) const = default;
+  };
+
+  void begin(std::size_t piece) {
+    const std::size_t of_class = active_.class_of(pieces_[piece]);
+    if (of_class >= running_.size()) running_.resize(of_class + 1);
+    const double alone = static_cast<double>(alone_[piece].count());
+    running_[of_class].push({active_.at(of_class).done + alone, piece});
+    active_.begin(pieces_[piece]);
+  }
+  std::optional<End> next_end() const {
+    std::optional<End> first;
+    for (const std::size_t one : active_.running()) {
+      const Active::Class& all = active_.at(one);
+      const auto& [due, piece] = running_[one].top();
+      const double length = std::max(0.0, due - all.done) * all.slowdown;
+      const End end{now_ + sim::Time(static_cast<std::int64_t>(length)), piece, one};
       if (!first || end < *first) first = end;
     }
     return first;
   }
   void pass(sim::Time until) {
     if (until <= now_) return;
-    const auto passed = static_cast<double>((until - now_).count());
-    for (const std::size_t one : active_.pieces()) left_[one] -= passed / active_.slowdown(pieces_[one]);
+    active_.pass(until - now_);
     now_ = until;
   }
   // What waits starts when the last of all that it waits for lets it, and not in the past.
   void end(std::size_t piece) {
     played_[piece].end = now_;
-    release(followers_[piece]);
+    release(followers_, first_follower_, piece);
   }
-  void release(const std::vector<After>& followers) {
-    for (const After& follower : followers) {
-      sim::Time& from = played_[follower.node].begin;
+  void release(const std::vector<Follower>& followers, const std::vector<std::uint32_t>& first, std::size_t piece) {
+    for (std::uint32_t i = first[piece]; i < first[piece + 1]; ++i) {
+      const Follower& follower = followers[i];
+      sim::Time& from = played_[follower.piece].begin;
       from = std::max(from, now_ + follower.lag);
-      if (--waits_for_[follower.node] == 0) starts_.push({std::max(now_, from), follower.node});
+      if (--waits_for_[follower.piece] == 0) starts_.push({std::max(now_, from), follower.piece});
     }
   }
 
   const std::vector<Piece>& pieces_;
-  std::vector<std::vector<After>> followers_;  // of the end of each piece
-  std::vector<std::vector<After>> beside_;     // of its begin
-  std::vector<std::size_t> waits_for_;
-  std::vector<double> left_;  // ps alone
+  const std::vector<sim::Time>& alone_;
+  // Of the end and of the begin of each piece, from the places on that it has in the lists of first ones.
+  std::vector<Follower> followers_, beside_;
+  std::vector<std::uint32_t> first_follower_, first_beside_;
+  std::vector<std::uint32_t> waits_for_;
   std::vector<Played> played_;
   Active active_;
+  // By class, what its work done comes to when each of its pieces ends.
+  using Due = std::pair<double, std::size_t>;
+  std::vector<std::priority_queue<Due, std::vector<Due>, std::greater<>>> running_;
   using Start = std::pair<sim::Time, std::size_t>;
   std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
   sim::Time now_{0};
@@ -389,13 +473,15 @@ Run split(const Run& run, int count) {
 
 std::vector<Played> play(const Run& run, Contention& contention, Without without) {
   const Tenants tenants = tenants_of(run.collectives, contention);
-  std::vector<Piece> pieces = run.pieces;
-  for (Piece& piece : pieces) {
-    if (piece.collective && tenants[*piece.collective]->alone) piece.alone = *tenants[*piece.collective]->alone;
+  std::vector<sim::Time> alone;
+  alone.reserve(run.pieces.size());
+  for (const Piece& piece : run.pieces) {
+    const Tenant* const tenant = piece.collective ? tenants[*piece.collective] : nullptr;
     const bool waits = piece.kind == PieceKind::waiting && without.waits;
-    if (without.communication ? piece.communicates() : waits) piece.alone = sim::Time(0);
+    const bool is_left_out = without.communication ? piece.communicates() : waits;
+    alone.push_back(is_left_out ? sim::Time(0) : tenant && tenant->alone ? *tenant->alone : piece.alone);
   }
-  return Player(pieces, tenants).play();
+  return Player(run.pieces, alone, tenants).play();
 }
 
 }  // namespace c3sim::calibrate

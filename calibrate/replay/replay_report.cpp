@@ -312,6 +312,11 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
   return notes;
 }
 
+// Nothing where it stays in one: of millions of pieces a copy would be large.
+std::optional<Run> parts_of(const Run& run, int count) {
+  return count > 1 ? std::optional(split(run, count)) : std::nullopt;
+}
+
 }  // namespace
 
 Met play_unchanged(const Profile& profile, Contention& contention) {
@@ -334,15 +339,18 @@ Met play_unchanged(const Profile& profile, Contention& contention) {
 
 sim::Time predicted_time(const Profile& profile, Contention& before, Contention& after, const ReplayOptions& options) {
   const Run run = take_apart(profile, dependencies_of(profile), before);
-  const Run cut = split(run, options.split);
+  const std::optional<Run> parts = parts_of(run, options.split);
+  const Run& cut = parts ? *parts : run;
   return occupancy_of({"predicted", &cut, play(cut, after, {.communication = options.without_communication})}).span;
 }
 
 study::Results replay_results(const Profile& profile, Contention& before, Contention& after,
                               const ReplayOptions& options) {
-  const Dependencies dependencies = dependencies_of(profile);
+  Dependencies dependencies = dependencies_of(profile);
   const Run run = take_apart(profile, dependencies, before);
-  const Run cut = split(run, options.split);
+  dependencies.nodes = {};  // of millions, the memory is needed
+  const std::optional<Run> parts = parts_of(run, options.split);
+  const Run& cut = parts ? *parts : run;
   const bool none = options.without_communication;
   const Versions versions{as_traced(run),
                           {"replayed", &run, play(run, before)},

@@ -57,7 +57,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Other GPUs that compute prompts and hand over what they cache (0, the same GPUs do both, unless given)"},
       {"trace", [](auto& q) { return word_of(q.trace, "FILE"); },
        "Requests, in CSV: arrival_s, prompt_tokens, output_tokens and, of prompts that begin alike, prefix and "
-       "prefix_tokens (drawn unless given)"},
+       "prefix_tokens; or a trace of Azure, BurstGPT or Mooncake (drawn unless given)"},
       {"arrivals", [](auto& q) { return value_of(q.arrivals); },
        "How requests are drawn to arrive (poisson unless given)"},
       {"requests", [](auto& q) { return whole_of(q.requests, 1, most); }, "Requests (1000 unless given)"},

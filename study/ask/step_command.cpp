@@ -17,6 +17,7 @@
 #include "study/ask/words.h"
 #include "study/report/own_file.h"
 #include "study/run/testbed.h"
+#include "study/step/model_remarks.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
@@ -147,6 +148,8 @@ Results answer_step(Request& request) {
   add_question(results, result, words, platform, operators);
   warn_of_channels(results.warnings, works_of(result.question, platform, operators), platform.spec);
   if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
+  for (std::string& remark : remarks_of_model(request.text("model")).ignored)
+    results.warnings.push_back(std::move(remark));
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
@@ -171,6 +174,7 @@ StepQuestion read_step(const Request& request, Arguments& arguments) {
     arguments.check();
   }
   asked.model = read_model(asked.model_name, config_folders());
+  if (remarks_of_model(asked.model_name).fp8_weights && !request.says("dtype")) asked.dtype = models::Dtype::fp8;
   return asked;
 }
 

@@ -5,17 +5,23 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
-#include <fstream>
+#include <cstdio>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
+#include "sim/config/csv_lexer.h"
 #include "sim/config/files_read.h"
+#include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/quantity_text.h"
 #include "study/uncertainty/latin_hypercube.h"
@@ -77,122 +83,278 @@ class Drawn : public RequestSource {
   double arrival_ = 0.0;
 };
 
-constexpr std::array<std::string_view, 5> columns{"arrival_s", "prompt_tokens", "output_tokens", "prefix",
-                                                  "prefix_tokens"};
+// What traces call the columns of ours.
 constexpr std::size_t needed = 3;
-constexpr double latest = 1e6;  // seconds: eleven days
+struct TraceForm {
+  std::array<std::string_view, 5> columns;
+  bool is_public = false;  // arrivals are dates or seconds since any, and other columns say what is not asked
+};
+constexpr std::array trace_forms{
+    TraceForm{{"arrival_s", "prompt_tokens", "output_tokens", "prefix", "prefix_tokens"}},
+    TraceForm{{"TIMESTAMP", "ContextTokens", "GeneratedTokens", "", ""}, true},
+    TraceForm{{"Timestamp", "Request tokens", "Response tokens", "", ""}, true},
+};
+constexpr double latest = 8e6;  // seconds: three months
 
+// Seconds since 1970 of "2023-11-16 18:15:46.6805900" and the like, perhaps with what is added to UTC behind it.
+std::optional<double> seconds_of_date(const std::string& text) {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, end = 0;
+  double second = 0.0;
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2d%*1[T ]%2d:%2d:%lf%n", &year, &month, &day, &hour, &minute, &second,
+                  &end) != 6) {
+    return {};
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok() || second < 0.0 || second >= 61.0) return {};
+  constexpr double day_s = 86'400.0, hour_s = 3600.0, minute_s = 60.0;
+  double offset = 0.0;
+  const std::string rest = text.substr(static_cast<std::size_t>(end));
+  int hours = 0, minutes = 0;
+  char sign = '+';
+  if (!rest.empty() && rest != "Z") {
+    if (std::sscanf(rest.c_str(), "%c%2d:%2d", &sign, &hours, &minutes) != 3 || (sign != '+' && sign != '-')) return {};
+    offset = (sign == '-' ? -1.0 : 1.0) * (hours * hour_s + minutes * minute_s);
+  }
+  return static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count()) * day_s + hour * hour_s +
+         minute * minute_s + second - offset;
+}
+
+// Requests of a file, as far as they do not depend on its form.
 class Traced : public RequestSource {
  public:
   Traced(const std::filesystem::path& file, std::int64_t longest)
-      : name_(file.string()), text_(file), longest_(longest) {
-    if (!text_) fail("", "cannot be read");
+      : name_(file.string()), text_(sim::read_measurement_text(file)), longest_(longest) {
     sim::note_read(file);
-    std::string heading;
-    if (!line(heading)) fail("", fmt::format("is empty: a line with the columns {} is due", fmt::join(columns, ",")));
-    const std::vector<std::string_view> names = cells(heading);
-    for (const std::string_view name : names) {
-      const auto* const found = std::ranges::find(columns, name);
-      if (found == columns.end()) {
-        fail(std::string(name), "is no column of requests" + sim::name_hint(name, columns, std::identity()));
-      }
-      order_.push_back(static_cast<std::size_t>(found - columns.begin()));
-    }
-    for (std::size_t column = 0; column < needed; ++column) {
-      if (std::ranges::count(order_, column) != 1) fail(std::string(columns[column]), "is due once among the columns");
-    }
   }
 
   std::optional<ServeRequest> next() override {
-    std::string text;
-    if (!line(text)) {
-      if (requests_ == 0) fail("", "has no request");
-      return {};
+    while (std::optional<ServeRequest> request = read()) {
+      if (request->arrival < last_) {
+        fail(arrival_name(),
+             fmt::format("{:.9g} s lies before the request above, at {:.9g}: arrivals in order are accepted",
+                         sim::to_seconds(request->arrival).value(), sim::to_seconds(last_).value()));
+      }
+      last_ = request->arrival;
+      if (request->prompt + request->output <= longest_) {
+        ++served_;
+        return request;
+      }
+      constexpr std::size_t most_named = 3;
+      if (static_cast<std::size_t>(rejected_++) >= most_named) continue;
+      first_rejected_.push_back(fmt::format("{}:{} ({} tokens and {} of output)",
+                                            std::filesystem::path(name_).filename().string(), at_, request->prompt,
+                                            request->output));
     }
-    const std::vector<std::string_view> found = cells(text);
-    if (found.size() != order_.size()) {
-      fail("", fmt::format("has {} cells where {} columns are", found.size(), order_.size()));
-    }
-    std::array<double, columns.size()> numbers{0.0, 1.0, 1.0, -1.0, 0.0};
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (order_[i] >= needed && found[i].empty()) continue;
-      numbers[order_[i]] = number(order_[i], found[i]);
-    }
-    ++requests_;
-    return checked(numbers);
+    if (served_ > 0) return {};
+    at_ = 0;
+    if (rejected_ == 0) fail("", "has no request");
+    fail("", fmt::format("each of its {} requests is longer than the {} tokens that the model's context and the cache "
+                         "have room for, such as {}",
+                         rejected_, longest_, first_rejected_.front()));
   }
 
- private:
+ protected:
+  // The next request of the file, at line at_.
+  virtual std::optional<ServeRequest> read() = 0;
+  virtual std::string arrival_name() const = 0;
+
   [[noreturn]] void fail(const std::string& column, const std::string& what) const {
     throw sim::ConfigError({{at_ == 0 ? name_ : fmt::format("{}:{}", name_, at_), column, what}});
   }
-
-  bool line(std::string& text) {
-    while (text_.getline(line_.data(), std::ssize(line_)) || text_.gcount() > 0) {
-      ++at_;
-      text.assign(line_.data(), static_cast<std::size_t>(text_.gcount()));
-      if (text_.fail())
-        fail("", fmt::format("has {} characters or more: shorter lines are accepted", line_.size() - 1));
-      if (!text_.eof()) text.pop_back();
-      if (text.ends_with('\r')) text.pop_back();
-      if (!sim::trimmed(text).empty() && text.front() != '#') return true;
+  // Of a trace that counts from any moment, from its first request.
+  double since_first(double seconds) {
+    if (!first_) first_ = seconds;
+    return seconds - *first_;
+  }
+  ServeRequest checked(double arrival, const ServeRequest& request) {
+    if (!(arrival <= latest)) {
+      fail(arrival_name(), fmt::format("{:.9g} s behind the first: up to {:g} are accepted", arrival, latest));
     }
-    return false;
+    ServeRequest timed = request;
+    timed.arrival = arrival < 0.0 ? -sim::to_time(sim::Seconds(-arrival)) : sim::to_time(sim::Seconds(arrival));
+    return timed;
+  }
+  const std::string& text() const { return text_; }
+
+  std::int64_t at_ = 0;
+
+ private:
+  std::string name_;
+  std::string text_;
+  std::int64_t longest_;
+  std::int64_t served_ = 0;
+  sim::Time last_{0};
+  std::optional<double> first_;
+};
+
+class TracedRows : public Traced {
+ public:
+  TracedRows(const std::filesystem::path& file, std::int64_t longest) : Traced(file, longest), lexer_(text()) {
+    sim::CsvRow heading;
+    if (!lexer_.next(heading)) {
+      fail("", fmt::format("is empty: a line with the columns {} is due", fmt::join(trace_forms.front().columns, ",")));
+    }
+    at_ = heading.line;
+    const auto has = [&heading](std::string_view name) {
+      return std::ranges::find(heading.cells, name, &sim::CsvCell::text) != heading.cells.end();
+    };
+    const auto* const known = std::ranges::find_if(trace_forms, [&has](const TraceForm& form) {
+      return std::ranges::all_of(std::span(form.columns).first(needed), has);
+    });
+    if (known != trace_forms.end()) form_ = known;
+    for (const sim::CsvCell& cell : heading.cells) {
+      const auto* const found = std::ranges::find(form_->columns, cell.text);
+      if (found == form_->columns.end() && !form_->is_public) {
+        fail(std::string(cell.text),
+             "is no column of requests" + sim::name_hint(cell.text, form_->columns, std::identity()));
+      }
+      order_.push_back(static_cast<std::size_t>(found - form_->columns.begin()));
+    }
+    for (std::size_t column = 0; column < needed; ++column) {
+      if (std::ranges::count(order_, column) != 1) fail(name_of(column), "is due once among the columns");
+    }
   }
 
-  static std::vector<std::string_view> cells(std::string_view text) {
-    std::vector<std::string_view> found;
-    for (std::size_t comma = 0; comma != std::string_view::npos;
-         text.remove_prefix(std::min(comma, text.size() - 1) + 1)) {
-      comma = text.find(',');
-      found.push_back(sim::trimmed(text.substr(0, comma)));
-      if (comma == std::string_view::npos) break;
+ private:
+  std::optional<ServeRequest> read() override {
+    while (lexer_.next(row_)) {
+      at_ = row_.line;
+      if (row_.cells.size() == 1 && row_.cells.front().text.empty()) continue;
+      if (row_.bad_quote) fail("", std::string(row_.bad_quote->what));
+      if (row_.cells.size() != order_.size()) {
+        fail("", fmt::format("has {} cells where {} columns are", row_.cells.size(), order_.size()));
+      }
+      std::array<double, 5> numbers{0.0, 1.0, 1.0, -1.0, 0.0};
+      for (std::size_t i = 0; i < row_.cells.size(); ++i) {
+        const std::string_view text = row_.cells[i].text;
+        if (order_[i] == form_->columns.size() || (order_[i] >= needed && text.empty())) continue;
+        numbers[order_[i]] = order_[i] == 0 ? moment(text) : number(order_[i], text);
+      }
+      if (form_->is_public && (numbers[1] < 1.0 || numbers[2] < 1.0)) {
+        ++without_output_;
+        continue;
+      }
+      const auto whole = [&numbers](std::size_t column) { return static_cast<std::int64_t>(numbers[column]); };
+      const ServeRequest request{{}, whole(1), whole(2), whole(3), whole(4)};
+      if (request.prefix_tokens > request.prompt) {
+        fail("prefix_tokens", fmt::format("{} are more than the {} of the prompt that begins so", request.prefix_tokens,
+                                          request.prompt));
+      }
+      return checked(form_->is_public ? since_first(numbers[0]) : numbers[0], request);
     }
-    return found;
+    return {};
+  }
+  std::string arrival_name() const override { return name_of(0); }
+  std::string name_of(std::size_t column) const { return std::string(form_->columns[column]); }
+
+  double moment(std::string_view text) const {
+    if (form_->is_public) {
+      if (const std::optional<double> date = seconds_of_date(std::string(text))) return *date;
+    }
+    return number(0, text);
   }
 
   double number(std::size_t column, std::string_view text) const {
     const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::number);
     const bool whole = column == 0 || (parsed.ok() && parsed.value == std::floor(parsed.value));
-    const double least = column == 1 || column == 2 ? 1.0 : 0.0;
-    if (!parsed.ok() || !whole || parsed.value < least || parsed.value > (column == 0 ? latest : 1e15)) {
-      fail(std::string(columns[column]),
+    const double least = (column == 1 || column == 2) && !form_->is_public ? 1.0 : 0.0;
+    if (!parsed.ok() || !whole || parsed.value < least || parsed.value > 1e15) {
+      fail(name_of(column),
            fmt::format("'{}' is none: {} is accepted", text.substr(0, 40),
-                       column == 0 ? fmt::format("a number of seconds from 0 to {:g}", latest)
-                                   : fmt::format("a whole number from {:g}", least)));
+                       column > 0         ? fmt::format("a whole number from {:g}", least)
+                       : form_->is_public ? "a number of seconds, or a date such as 2023-11-16 18:15:46.68,"
+                                          : fmt::format("a number of seconds from 0 to {:g}", latest)));
     }
     return parsed.value;
   }
 
-  ServeRequest checked(const std::array<double, columns.size()>& numbers) {
-    const auto whole = [&numbers](std::size_t column) { return static_cast<std::int64_t>(numbers[column]); };
-    const ServeRequest request{sim::to_time(sim::Seconds(numbers[0])), whole(1), whole(2), whole(3), whole(4)};
-    if (request.arrival < last_) {
-      fail("arrival_s", fmt::format("{:.9g} lies before the request above, at {:.9g}: arrivals in order are accepted",
-                                    numbers[0], sim::to_seconds(last_).value()));
+  const TraceForm* form_ = &trace_forms.front();
+  sim::CsvLexer lexer_;
+  sim::CsvRow row_;
+  std::vector<std::size_t> order_;  // columns of ours, as the file has them; behind them for others
+};
+
+class TracedRecords : public Traced {
+ public:
+  TracedRecords(const std::filesystem::path& file, std::int64_t longest) : Traced(file, longest), rest_(text()) {
+    // How many requests begin as each id says.
+    for (std::optional<Json> record = next_record(); record; record = next_record()) {
+      for (const std::int64_t id : ids_of(*record)) ++uses_[id];
     }
-    last_ = request.arrival;
-    if (request.prefix_tokens > request.prompt) {
-      fail("prefix_tokens",
-           fmt::format("{} are more than the {} of the prompt that begins so", request.prefix_tokens, request.prompt));
-    }
-    if (request.prompt + request.output > longest_) {
-      fail("prompt_tokens",
-           fmt::format("{} and {} of output are more than the {} that the model's context and the cache have room for",
-                       request.prompt, request.output, longest_));
-    }
-    return request;
+    rest_ = text();
+    at_ = 0;
   }
 
-  std::string name_;
-  std::ifstream text_;
-  std::array<char, 4096> line_{};
-  std::int64_t longest_;
-  std::vector<std::size_t> order_;  // columns, as the file has them
-  std::int64_t at_ = 0;             // the line
-  std::int64_t requests_ = 0;
-  sim::Time last_{0};
+ private:
+  using Json = nlohmann::json;
+  static constexpr std::int64_t tokens_of_id = 512;  // github.com/kvcache-ai/Mooncake, FAST25-release/traces
+
+  std::optional<ServeRequest> read() override {
+    const std::optional<Json> record = next_record();
+    if (!record) return {};
+    const double arrival = since_first(number(*record, "timestamp", 0.0) * 1e-3);
+    ServeRequest request;
+    request.prompt = static_cast<std::int64_t>(number(*record, "input_length", 1.0));
+    request.output = static_cast<std::int64_t>(number(*record, "output_length", 0.0));
+    if (request.output == 0) {
+      ++without_output_;
+      return read();
+    }
+    const std::vector<std::int64_t> ids = ids_of(*record);
+    std::size_t shared = ids.size();
+    while (shared > 0 && uses_.at(ids[shared - 1]) < 2) --shared;
+    if (shared > 0) {
+      request.prefix = ids[shared - 1];
+      request.prefix_tokens = std::min(request.prompt, static_cast<std::int64_t>(shared) * tokens_of_id);
+    }
+    return checked(arrival, request);
+  }
+  std::string arrival_name() const override { return "timestamp"; }
+
+  std::optional<Json> next_record() {
+    while (!rest_.empty()) {
+      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+      std::string_view line = rest_.substr(0, end);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+      ++at_;
+      if (sim::trimmed(line).empty()) continue;
+      Json record = Json::parse(line, nullptr, false);
+      if (record.is_object()) return record;
+      fail("", "is no object of JSON: timestamp, input_length and output_length are accepted, a request in each line");
+    }
+    return {};
+  }
+
+  double number(const Json& record, const std::string& key, double least) const {
+    const auto found = record.find(key);
+    const bool is_one = found != record.end() && found->is_number();
+    const double value = is_one ? found->get<double>() : -1.0;
+    if (value < least || value > 1e15 || (key != "timestamp" && value != std::floor(value)))
+      fail(key, fmt::format("a {} from {:g} is due", key == "timestamp" ? "number of ms" : "whole number", least));
+    return value;
+  }
+
+  std::vector<std::int64_t> ids_of(const Json& record) const {
+    const auto found = record.find("hash_ids");
+    std::vector<std::int64_t> ids;
+    if (found == record.end()) return ids;
+    for (const Json& id : *found) {
+      if (!id.is_number_integer() || id.get<std::int64_t>() < 0) fail("hash_ids", "whole numbers from 0 are accepted");
+      ids.push_back(id.get<std::int64_t>());
+    }
+    return ids;
+  }
+
+  std::string_view rest_;
+  std::unordered_map<std::int64_t, std::int64_t> uses_;
 };
+
+bool begins_with_brace(const std::filesystem::path& file) {
+  const std::string text = sim::read_measurement_text(file);
+  return sim::trimmed(sim::without_byte_order_mark(text)).starts_with('{');
+}
 
 }  // namespace
 
@@ -201,7 +363,8 @@ std::unique_ptr<RequestSource> drawn_requests(const ServeQuestion& question, std
 }
 
 std::unique_ptr<RequestSource> traced_requests(const std::filesystem::path& file, std::int64_t longest) {
-  return std::make_unique<Traced>(file, longest);
+  if (begins_with_brace(file)) return std::make_unique<TracedRecords>(file, longest);
+  return std::make_unique<TracedRows>(file, longest);
 }
 
 }  // namespace c3sim::study

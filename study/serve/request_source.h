@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "sim/units.h"
 #include "study/serve/serve_question.h"
@@ -28,19 +30,33 @@ class RequestSource {
   virtual std::optional<ServeRequest> next() = 0;
   // How many so far were longer than there is room for, and were cut.
   std::int64_t cut() const { return cut_; }
+  // How many so far were longer than there is room for and were not served, and the first of them, by their places.
+  std::int64_t rejected() const { return rejected_; }
+  const std::vector<std::string>& first_rejected() const { return first_rejected_; }
+  // How many so far are of a trace that says that nothing came of them, and are left out.
+  std::int64_t without_output() const { return without_output_; }
 
  protected:
   std::int64_t cut_ = 0;
+  std::int64_t rejected_ = 0;
+  std::vector<std::string> first_rejected_;
+  std::int64_t without_output_ = 0;
 };
 
 // Drawn lengths have at most `longest` tokens, prompt and output together: outputs are cut, then prompts. The same seed
 // gives the same requests, and the same prompts in the same order at every rate.
 std::unique_ptr<RequestSource> drawn_requests(const ServeQuestion& question, std::int64_t longest);
 
-// A CSV file with the columns arrival_s, prompt_tokens and output_tokens, and, of prompts that begin as others do,
-// prefix and prefix_tokens; lines that begin with # are comments. Throws sim::ConfigError with line and column where a
-// number is none, an arrival lies before the last one or below 0, or a request has more than `longest` tokens: here for
-// the columns, and, line by line, when it is read.
+// A file of requests, compressed by gzip or not, in one of these forms. Requests of more than `longest` tokens are
+// rejected. Throws sim::ConfigError with line and column where a number is none, or an arrival lies before the last one
+// or below 0: here for the columns, and, line by line, when it is read; at the end where no request could be served.
+//   - CSV with the columns arrival_s, prompt_tokens and output_tokens, and, of prompts that begin as others do, prefix
+//     and prefix_tokens; lines that begin with # are comments;
+//   - CSV of Azure's traces of LLM inference (TIMESTAMP, ContextTokens, GeneratedTokens) and of BurstGPT (Timestamp,
+//     Request tokens, Response tokens): arrivals count from the first, requests without output are left out;
+//   - JSON lines as Mooncake's traces have them (timestamp in ms, input_length, output_length, hash_ids). An id stands
+//     for 512 tokens and all before them. A prompt's beginning is the longest that another request has as well, which
+//     leaves out that it may share a shorter one with others again.
 std::unique_ptr<RequestSource> traced_requests(const std::filesystem::path& file, std::int64_t longest);
 
 }  // namespace c3sim::study

@@ -90,12 +90,22 @@ ServeMachine::ServeMachine(const models::PlatformSpec& platform)
     : platform_(platform), operators_(read_operators(config_folders())) {}
 
 const ModelSpec& ServeMachine::model(const std::string& name) {
-  if (!models_.contains(name)) models_.emplace(name, read_model(name, config_folders()));
+  if (!models_.contains(name)) {
+    models_.emplace(name, read_model(name, config_folders()));
+    remarks_.emplace(name, remarks_of_model(name));
+  }
   return models_.at(name);
 }
 
-std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
+// With the model, and the format of its weights where none but the usual one is asked for.
+void ServeMachine::complete(ServeQuestion& question) {
   question.step.model = model(question.model);
+  const ModelRemarks& remarks = remarks_.at(question.model);
+  if (remarks.fp8_weights && question.step.dtype == models::Dtype::bf16) question.step.dtype = models::Dtype::fp8;
+}
+
+std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
+  complete(question);
   FaultList faults;
   const std::vector<StepQuestion> steps = steps_of(question);
   for (const StepQuestion& step : steps) {
@@ -108,8 +118,8 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   faults.add_if(question.apart + question.step.gpus() > platform_.gpus, "apart",
                 "{} GPUs that compute prompts and {} that decode are more than the {} of the node", question.apart,
                 question.step.gpus(), platform_.gpus);
-  faults.add_if(question.apart > 0 && question.fetch == Fetch::none, "fetch",
-                "GPUs that compute prompts hand over what they cache: any way but none is accepted");
+  faults.add_if(question.apart > 0 && question.fetch == Fetch::none, "apart",
+                "GPUs that compute prompts hand over what they cache: fetch, in any way but none, is due beside it");
   faults.add_if(question.fetch == Fetch::kernel && question.waits == Waits::request, "waits",
                 "a kernel that fetches takes the place of a batch: batch is accepted, which waits until it has ended");
   if (question.fetch != Fetch::none && faults.is_empty()) {
@@ -137,7 +147,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   if (std::vector<sim::Fault> faults = faults_of(question); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
-  question.step.model = model(question.model);
+  complete(question);
   const std::vector<StepQuestion> steps = steps_of(question);
   std::vector<ServingGroup> groups;
   std::vector<BatchTimes*> times;
@@ -178,6 +188,10 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   ServeResult result;
   result.served = serve(*source, groups, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
   result.cut = source->cut();
+  result.rejected = source->rejected();
+  result.first_rejected = source->first_rejected();
+  result.without_output = source->without_output();
+  result.remarks = remarks_.at(question.model).ignored;
   for (const auto& [batch, group] : drawn.batches()) {
     if (const std::optional<double> error = times[group]->error(batch)) result.errors.push_back(*error);
   }

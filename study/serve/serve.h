@@ -13,6 +13,7 @@
 #include "study/serve/fetch.h"
 #include "study/serve/serve_question.h"
 #include "study/serve/serving.h"
+#include "study/step/model_remarks.h"
 
 namespace c3sim::study {
 
@@ -24,6 +25,11 @@ struct ServeResult {
   double most_in_use = 0.0;  // the same at its most
   std::int64_t cache_tokens = 0;
   std::int64_t cut = 0;  // drawn requests that were longer than there is room for
+  // Requests of a trace that were, and so were not served; the first of them by their places.
+  std::int64_t rejected = 0;
+  std::vector<std::string> first_rejected;
+  std::vector<std::string> remarks;  // on the file of the model
+  std::int64_t without_output = 0;   // requests of a trace that nothing came of, which are left out
   // Of batches drawn from all that were computed, simulated themselves: how far off interpolating is, as a share.
   std::vector<double> errors;
 
@@ -47,12 +53,14 @@ class ServeMachine {
 
  private:
   const ModelSpec& model(const std::string& name);
+  void complete(ServeQuestion& question);
   BatchTimes& batch_times(const StepQuestion& step, std::int64_t budget);
   FetchTimes& fetch_times(Fetch fetch, Store store, const BlockCopies& copies);
 
   const models::PlatformSpec& platform_;
   std::vector<ElementwiseOperator> operators_;
   std::map<std::string, ModelSpec> models_;
+  std::map<std::string, ModelRemarks> remarks_;  // by the same names
   std::map<std::pair<StepQuestion, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -61,6 +63,7 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
       {{"reused_percent", "reused", "%", 0}, percent(&ServeResult::reused)},
       {{"preempted", "preempted", ""}, all(&ServerCounts::preempted)},
       {{"requests", "requests", "", 0, false}, [](R r) { return r.served.requests; }},
+      {{"rejected", "rejected", "", 0, false}, &ServeResult::rejected},
       {{"prompt_tokens", "prompts", "tokens", 0, false}, [](R r) { return r.served.prompt_tokens; }},
       {{"output_tokens", "output", "tokens", 0, false}, [](R r) { return r.served.output_tokens; }},
       {{"computed_tokens", "computed", "tokens", 0, false}, all(&ServerCounts::tokens)},
@@ -110,6 +113,23 @@ std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
                   "themselves, are {:.1f} % off in the mean, {:.1f} % at most.",
                   batches, batches == 0 ? 0.0 : in_percent * mean / static_cast<double>(batches), in_percent * most),
       fmt::format("Quantiles are within {:g} % of those of all requests.", in_percent * Latencies::largest_error)};
+  std::vector<std::string> told;  // once of points that serve the same trace
+  const auto tell = [&](std::string note) {
+    if (std::ranges::find(told, note) == told.end()) told.push_back(std::move(note));
+  };
+  for (const ServeResult& result : results) {
+    for (const std::string& remark : result.remarks) tell(remark);
+    if (result.rejected > 0) {
+      const std::string more = result.rejected > std::ssize(result.first_rejected) ? " and others" : "";
+      tell(fmt::format(
+          "Rejected: {} of {} requests, which are longer than the model's context and the cache have room "
+          "for: {}{}. The others are served.",
+          result.rejected, result.served.requests + result.rejected, fmt::join(result.first_rejected, ", "), more));
+    }
+    if (result.without_output > 0)
+      tell(fmt::format("Left out: {} requests of the trace of which nothing came back.", result.without_output));
+  }
+  notes.insert(notes.end(), told.begin(), told.end());
   if (cut > 0) {
     notes.push_back(fmt::format(
         "{} of {} requests were drawn longer than the model's context and the cache have room for, and cut to that.",

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/algorithm/string/case_conv.hpp>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,7 +11,9 @@
 #include <string_view>
 
 #include "sim/config/config_error.h"
+#include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
+#include "study/step/model_remarks.h"
 #include "study/step/model_spec.h"
 
 namespace c3sim::study {
@@ -19,18 +23,33 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Keys that tell nothing of how long a step takes: tokens, initial values, versions, what a library does with them.
-constexpr std::string_view ignored =
-    " torch_dtype dtype transformers_version bos_token_id eos_token_id pad_token_id "
-    "sep_token_id cls_token_id unk_token_id decoder_start_token_id initializer_range initializer_factor "
-    "rms_norm_eps layer_norm_eps layer_norm_epsilon layernorm_epsilon rope_theta rope_scaling rope_parameters "
-    "use_cache pretraining_tp attention_dropout attention_probs_dropout_prob "
-    "classifier_dropout gradient_checkpointing summary_type summary_use_proj summary_activation "
-    "summary_proj_to_labels summary_first_dropout task_specific_params id2label label2id output_router_logits "
-    "router_aux_loss_coef router_jitter_noise layer_types "
-    "reorder_and_upcast_attn scale_attn_weights scale_attn_by_inverse_layer_idx directionality "
-    "pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type "
-    "position_embedding_type auto_map _name_or_path _attn_implementation _attn_implementation_autoset "
-    "output_past add_cross_attention ";
+constexpr std::string_view told_of_all =
+    " torch_dtype dtype transformers_version bos_token_id eos_token_id pad_token_id sep_token_id cls_token_id "
+    "unk_token_id decoder_start_token_id initializer_range initializer_factor use_cache gradient_checkpointing "
+    "classifier_dropout id2label label2id auto_map _name_or_path _attn_implementation _attn_implementation_autoset "
+    "problem_type return_dict output_attentions output_hidden_states torchscript chunk_size_feed_forward "
+    "is_encoder_decoder ";
+// The same of one architecture each.
+constexpr std::string_view told_of_llama =
+    " rms_norm_eps rope_theta rope_scaling rope_parameters pretraining_tp layer_types "
+    "partial_rotary_factor ";
+constexpr std::string_view told_of_mixtral =
+    " rms_norm_eps rope_theta rope_scaling rope_parameters output_router_logits router_aux_loss_coef "
+    "router_jitter_noise ";
+constexpr std::string_view told_of_gpt2 =
+    " layer_norm_epsilon summary_type summary_use_proj summary_activation summary_proj_to_labels "
+    "summary_first_dropout task_specific_params reorder_and_upcast_attn scale_attn_weights "
+    "scale_attn_by_inverse_layer_idx output_past ";
+constexpr std::string_view told_of_bert =
+    " layer_norm_eps layernorm_epsilon directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
+    "pooler_size_per_head pooler_type gradient_checkpointing ";
+// Of positions in pictures, which cost no more.
+constexpr std::string_view told_of_others = " use_mrope mrope_section ";
+constexpr std::array all_told{told_of_all, told_of_llama, told_of_mixtral, told_of_gpt2, told_of_bert, told_of_others};
+
+bool is_among(std::string_view keys, const std::string& key) {
+  return keys.find(" " + key + " ") != std::string_view::npos;
+}
 
 // The object, read key by key; what is wrong is gathered.
 class ConfigJson {
@@ -78,14 +97,65 @@ class ConfigJson {
     if (!faults_.empty()) throw sim::ConfigError(faults_);
   }
 
-  // Throws where anything was found, keys that nobody read among it.
-  void finish() {
-    for (const auto& [key, _] : object_.items()) {
+  void remark(std::string_view key, const std::string& what) {
+    remarks_.push_back(fmt::format("{}: {}: {}", file_, key, what));
+  }
+
+  // Of a key that, where it is there, must say this and nothing else.
+  void require(std::string_view key, const Json& only) {
+    read_.emplace_back(key);
+    const auto found = object_.find(std::string(key));
+    if (found != object_.end() && !found->is_null() && *found != only)
+      fault(key, fmt::format("{} changes what is computed: {} is accepted", found->dump().substr(0, 60), only.dump()));
+  }
+
+  // Whether weights are of fp8; other formats are faults.
+  bool is_of_fp8() {
+    constexpr auto key = "quantization_config";
+    read_.emplace_back(key);
+    if (!says(key)) return false;
+    const Json& said = object_[key];
+    std::string method;
+    for (const char* const name : {"quant_method", "quant_algo"}) {
+      if (method.empty() && said.is_object() && said.contains(name) && said[name].is_string())
+        method = boost::to_lower_copy(said[name].get<std::string>());
+    }
+    bool is_fp8 = method.find("fp8") != std::string::npos;
+    if (method == "compressed-tensors" || method == "modelopt") {
+      const std::string text = boost::to_lower_copy(said.dump());
+      const bool is_float = text.find("\"type\":\"float\"") != std::string::npos;
+      const bool is_int = text.find("\"type\":\"int\"") != std::string::npos;
+      is_fp8 = text.find("\"quant_algo\":\"fp8") != std::string::npos ||
+               (is_float && !is_int && text.find("\"num_bits\":8") != std::string::npos &&
+                text.find("\"num_bits\":4") == std::string::npos);
+    }
+    if (!is_fp8) {
+      fault(key, fmt::format("'{}' is not accepted: fp8 is",
+                             method.empty() ? said.dump().substr(0, 60) : method.substr(0, 60)));
+    }
+    if (said.is_object() && said.contains("weight_block_size") && !said["weight_block_size"].is_null())
+      remark(key, "weight_block_size: scales by block are left out, weights are of one byte all the same");
+    return is_fp8;
+  }
+
+  // Throws where anything was found, keys among it that nobody read and that change what is computed, for all that is
+  // known: those that are switched off do not, nor do those that tell nothing of another architecture.
+  std::vector<std::string> finish(std::string_view told) {
+    for (const auto& [key, value] : object_.items()) {
       const bool is_read = std::ranges::find(read_, key) != read_.end();
-      if (is_read || ignored.find(" " + key + " ") != std::string_view::npos) continue;
-      fault(key, "is not known" + sim::name_hint(key, read_));
+      if (is_read || is_among(told_of_all, key) || is_among(told, key)) continue;
+      const bool is_off = value.is_null() || value == false || value == 0 || value == 0.0 || value == "" ||
+                          ((value.is_array() || value.is_object()) && value.empty());
+      const bool is_told = std::ranges::any_of(all_told, [&key](std::string_view keys) { return is_among(keys, key); });
+      if (is_off || is_told) {
+        remark(key, fmt::format("{} is ignored: {}", value.dump().substr(0, 60),
+                                is_off ? "it is not known, and switched off" : "it changes nothing here"));
+      } else {
+        fault(key, "is not known" + sim::name_hint(key, read_));
+      }
     }
     check();
+    return std::move(remarks_);
   }
 
  private:
@@ -108,6 +178,7 @@ class ConfigJson {
   std::string file_;
   std::vector<std::string> read_;
   std::vector<sim::Fault> faults_;
+  std::vector<std::string> remarks_;
 };
 
 // Of the last tokens, where all layers have it.
@@ -154,6 +225,8 @@ Feed feed_of(ConfigJson& keys, std::string_view key, const std::string& act) {
   if (act == "relu") return Feed::relu;
   if (!act.starts_with("gelu"))
     keys.fault(key, "'" + act.substr(0, 60) + "' is not accepted: gelu, gelu_new or relu is");
+  else if (act != "gelu")
+    keys.remark(key, "'" + act.substr(0, 60) + "' is taken for gelu, which moves as many bytes");
   return Feed::gelu;
 }
 
@@ -170,7 +243,7 @@ ModelSpec read_of_heads(ConfigJson& keys, std::string_view hidden, std::string_v
   return model;
 }
 
-ModelSpec read_gpt2(ConfigJson& keys) {
+ModelSpec read_gpt2(ConfigJson& keys, std::string_view) {
   ModelSpec model = read_of_heads(keys, "n_embd", "n_layer", "n_head");
   model.ffn = keys.integer("n_inner", most_features, 4 * model.hidden);
   model.vocabulary = keys.integer("vocab_size", most_words);
@@ -184,15 +257,18 @@ ModelSpec read_gpt2(ConfigJson& keys) {
   model.dropout = keys.share("resid_pdrop", 0.1);
   model.attention_dropout = keys.share("attn_pdrop", 0.1);
   keys.share("embd_pdrop", 0.1);
+  keys.require("add_cross_attention", false);
   return model;
 }
 
-ModelSpec read_bert(ConfigJson& keys) {
+ModelSpec read_bert(ConfigJson& keys, std::string_view) {
   ModelSpec model = read_of_heads(keys, "hidden_size", "num_hidden_layers", "num_attention_heads");
   model.ffn = keys.integer("intermediate_size", most_features);
   model.vocabulary = keys.integer("vocab_size", most_words);
   model.positions = keys.integer("max_position_embeddings", most_positions, 512);
   keys.integer("type_vocab_size", most_words, 2);
+  keys.require("position_embedding_type", "absolute");
+  keys.require("add_cross_attention", false);
   model.feed = feed_of(keys, "hidden_act", keys.text("hidden_act", "gelu"));
   model.causal = keys.flag("is_decoder", false);
   model.tied = keys.flag("tie_word_embeddings", true);
@@ -227,6 +303,18 @@ Json parse(std::string_view text, const std::string& file) {
   return object;
 }
 
+// Whose config.json are read: how, and which keys of theirs tell nothing.
+struct Architecture {
+  std::string_view type;
+  ModelSpec (*read)(ConfigJson& keys, std::string_view type);
+  std::string_view told;
+};
+constexpr std::array architectures{
+    Architecture{"llama", read_llama, told_of_llama}, Architecture{"mistral", read_llama, told_of_llama},
+    Architecture{"qwen2", read_llama, told_of_llama}, Architecture{"mixtral", read_llama, told_of_mixtral},
+    Architecture{"gpt2", read_gpt2, told_of_gpt2},    Architecture{"bert", read_bert, told_of_bert},
+};
+
 // What a key of our files is called.
 std::string_view key_of(std::string_view key, const std::string& type) {
   if (key == "heads") return type == "gpt2" ? "n_head" : "num_attention_heads";
@@ -234,26 +322,44 @@ std::string_view key_of(std::string_view key, const std::string& type) {
   return key == "experts_used" ? "num_experts_per_tok" : "max_position_embeddings";
 }
 
-}  // namespace
+struct ReadModel {
+  ModelSpec model;
+  ModelRemarks remarks;
+};
 
-ModelSpec read_hugging_face(std::string_view text, const std::string& file) {
+ReadModel read_whole(std::string_view text, const std::string& file) {
   const Json object = parse(text, file);
   ConfigJson keys(object, file);
   const std::string type = keys.text("model_type");
   keys.check();
-  const std::vector<std::string> known{"llama", "mistral", "qwen2", "mixtral", "gpt2", "bert"};
-  if (std::ranges::count(known, type) == 0) {
+  const auto* const known = std::ranges::find(architectures, type, &Architecture::type);
+  if (known == architectures.end()) {
     throw sim::ConfigError(
-        {{file, "model_type", "'" + type.substr(0, 60) + "' is not known" + sim::name_hint(type, known)}});
+        {{file, "model_type",
+          "'" + type.substr(0, 60) + "' is not known" + sim::name_hint(type, architectures, &Architecture::type)}});
   }
-  ModelSpec model = type == "gpt2" ? read_gpt2(keys) : type == "bert" ? read_bert(keys) : read_llama(keys, type);
-  model.name = type;
+  ReadModel read{known->read(keys, type), {}};
+  read.model.name = type;
+  read.remarks.fp8_weights = keys.is_of_fp8();
   keys.check_architectures(type);
-  for (const sim::Fault& one : contradictions(model, keys.says("head_dim"))) {
+  for (const sim::Fault& one : contradictions(read.model, keys.says("head_dim"))) {
     keys.fault(key_of(one.where, type), one.what);
   }
-  keys.finish();
-  return model;
+  read.remarks.ignored = keys.finish(known->told);
+  return read;
+}
+
+}  // namespace
+
+ModelSpec read_hugging_face(std::string_view text, const std::string& file) { return read_whole(text, file).model; }
+
+ModelRemarks remarks_of_hugging_face(std::string_view text, const std::string& file) {
+  return read_whole(text, file).remarks;
+}
+
+ModelRemarks remarks_of_model(const std::string& name_or_path) {
+  if (std::filesystem::path(name_or_path).extension() != ".json") return {};
+  return remarks_of_hugging_face(sim::read_measurement_text(name_or_path), name_or_path);
 }
 
 }  // namespace c3sim::study

@@ -375,6 +375,26 @@ TEST_F(ReaderOfFiles, KnowsTheGpuThatATableOfC3simMeasureNames) {
             "AMD Instinct MI300X");
 }
 
+// Whatever they are called: by their columns.
+TEST_F(ReaderOfFiles, ReadsStepsBlocksAndStreamsOfUsers) {
+  const auto read = [this](const std::string& text) {
+    const Reading reading = shipped().read(written("mine.csv", text));
+    return reading.format + ": " +
+           (reading.measurements.empty() ? "nothing" : study::to_string(reading.measurements.front().trial));
+  };
+  const std::string steps = "what,model,layers,gpus,batch,tokens,context,dtype,part,count,median_us,p10_us,p90_us\n";
+  EXPECT_EQ(read(steps + "tp_decode,llama8b,4,2,1,1,1024,bf16,step_graph,1,464.06,461.92,473.57\n"),
+            "whole_steps: decode of llama3-8b, 1 x 1 tokens, 1024 cached, 4 layers, tp 2, behind a pause of 1ms, from a "
+            "graph");
+  EXPECT_THAT(read(steps + "train,llama3-8b,4,8,1,1024,0,bf16,forward_backward,1,464.06,461.92,473.57\n"),
+              AllOf(HasSubstr("whole_steps: train of llama3-8b"), HasSubstr("dp 8")));
+  EXPECT_EQ(read("way,how,bytes,copies,median_us\nh2d,batch,4096,8,9.0\n"),
+            "copies_of_blocks: copy host to gpu0 of 4KiB, 8 blocks by batch");
+  EXPECT_THAT(read("stream,blocks_of_1024,copies,bytes,stream_GBps_gpu0,stream_GBps_gpu1,copies_GBps_gpu0,"
+                   "copies_GBps_gpu1\ncopy,16,both_ways,1048576,1001.2,1002.3,185.1,185.2\n"),
+              HasSubstr("stream_beside_copies: copies of 1MiB one after another both ways"));
+}
+
 TEST_F(ReaderOfFiles, RefusesAFolderAndAFileThatIsNotThere) {
   EXPECT_THROW(shipped().read(folder_), sim::ConfigError);
   EXPECT_THROW(shipped().read(folder_ / "no_such.csv"), sim::ConfigError);

@@ -53,6 +53,22 @@ TEST(Replay, KeepsAnUnchangedRunAsItWas) {
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
 }
 
+// Forty thousand kernels of a millisecond at once, half of them on one stream, half on one each, beside a collective:
+// all are slowed down alike, so that each takes what it took. Pair by pair this would take minutes.
+TEST(Replay, OfThousandsOfKernelsAtOnceTakesNoLonger) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  Trace trace;
+  trace.all_gather(1, 0, 2000, 0, 1 << 24);
+  constexpr int kernels = 20'000;
+  for (int i = 0; i < kernels; ++i) trace.kernel("gemm", 2, 100, 1000);
+  for (int i = 0; i < kernels; ++i) trace.kernel("fill", 3 + i, 100, 1000);
+  const Profile profile = trace.read();
+  const Met met = play_unchanged(profile, contention);
+  EXPECT_EQ(met.measured, microseconds(2000));
+  EXPECT_LE(beside(met.replayed, met.measured), rounding);
+}
+
 // What is left of it are the GEMMs and how promptly they begin: 100 + 3 + 0 + 4 + 100.
 TEST(Replay, TakesCommunicationOutOfAChain) {
   study::Testbed testbed = testbed_of("mi300x");

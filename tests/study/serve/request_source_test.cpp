@@ -122,20 +122,82 @@ TEST(Requests, OfAFileAreRefusedWithTheirPlace) {
   EXPECT_THAT(fault_of_trace(std::string(heading) + "1,10,1\n-2,10,1\n"),
               AllOf(HasSubstr("requests.csv:3: arrival_s: '-2'"), HasSubstr("seconds from 0")));
   EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10,1\n1,10,1\n"),
-              AllOf(HasSubstr("requests.csv:3: arrival_s: 1 lies before"), HasSubstr("arrivals in order")));
+              AllOf(HasSubstr("requests.csv:3: arrival_s: 1 s lies before"), HasSubstr("arrivals in order")));
   EXPECT_THAT(fault_of_trace(std::string(heading) + "2,9000,1\n"),
-              AllOf(HasSubstr("requests.csv:2: prompt_tokens: 9000 and 1"), HasSubstr("8192")));
+              AllOf(HasSubstr("each of its 1 requests is longer than the 8192 tokens"), HasSubstr("requests.csv:2")));
   EXPECT_THAT(fault_of_trace(std::string(heading) + "2,1.5,1\n"), HasSubstr("requests.csv:2: prompt_tokens: '1.5'"));
   EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10,0\n"), HasSubstr("output_tokens: '0'"));
   EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10\n"), HasSubstr("2 cells where 3 columns are"));
   EXPECT_THAT(fault_of_trace(heading), HasSubstr("has no request"));
   EXPECT_THAT(fault_of_trace(""), HasSubstr("is empty"));
-  EXPECT_THAT(fault_of_trace(std::string(heading) + std::string(5000, ' ')),
-              HasSubstr("requests.csv:2: has 4095 characters or more"));
+  EXPECT_THAT(fault_of_trace(std::string(heading) + std::string(5000, ' ')), HasSubstr("has no request"));
+  EXPECT_THAT(fault_of_trace(std::string(heading) + "\"1,10,1\n"), HasSubstr("never closed"));
   EXPECT_THAT(fault_of_trace("arrival_s,prompt_tokens\n"), HasSubstr("output_tokens: is due once"));
   EXPECT_THAT(fault_of_trace("arrivals,prompt_tokens\n"), HasSubstr("did you mean 'arrival_s'?"));
   EXPECT_THAT(fault_of_trace("arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n0,10,1,0,11\n"),
               HasSubstr("prefix_tokens: 11 are more than the 10"));
+}
+
+// Of 8192 tokens, one request asks for 8193: the others are served, and it is named.
+TEST(Requests, ThatAreTooLongAreRejectedAndNamed) {
+  const std::unique_ptr<RequestSource> source = traced_requests(
+      c3sim::written("requests.csv", std::string(heading) + "0,100,10\n1,8000,193\n2,8000,192\n"), 8192);
+  EXPECT_EQ(all(*source).size(), 2u);
+  EXPECT_EQ(source->rejected(), 1);
+  EXPECT_THAT(source->first_rejected(), ::testing::ElementsAre("requests.csv:3 (8000 tokens and 193 of output)"));
+}
+
+TEST(Requests, MayStandBehindAByteOrderMarkAndInQuotes) {
+  const std::vector<ServeRequest> requests = traced("\xEF\xBB\xBF" + std::string(heading) + "\"0\",\"100\",10\n");
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 100, 10}));
+}
+
+// 46.68 s past the minute, then 50.95 s: 4.27 s later. The third, at 18:16 UTC as well, is 9.27 s behind the first.
+TEST(Requests, OfAzureArriveByDates) {
+  const std::vector<ServeRequest> requests = traced(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+      "2023-11-16 18:15:46.6800000,374,44\n"
+      "2023-11-16 18:15:50.9500000,396,109\n"
+      "2023-11-16 20:15:55.950000+02:00,7,1\n");
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 374, 44}));
+  EXPECT_EQ(requests[1].prompt, 396);
+  EXPECT_EQ(requests[1].output, 109);
+  EXPECT_NEAR(seconds(requests[1].arrival), 4.27, 1e-6);
+  EXPECT_NEAR(seconds(requests[2].arrival), 9.27, 1e-6);
+  EXPECT_THAT(fault_of_trace("TIMESTAMP,ContextTokens,GeneratedTokens\n16 Nov,374,44\n"),
+              HasSubstr("requests.csv:2: TIMESTAMP: '16 Nov' is none"));
+}
+
+// Failed requests have no response.
+TEST(Requests, OfBurstGptAreThoseThatWereAnswered) {
+  const std::unique_ptr<RequestSource> source =
+      traced_requests(c3sim::written("burst.csv",
+                                     "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+                                     "5,ChatGPT,472,18,490,Conversation log\n"
+                                     "45,ChatGPT,1087,0,1087,Conversation log\n"
+                                     "118,GPT-4,417,276,693,API log\n"),
+                      8192);
+  const std::vector<ServeRequest> requests = all(*source);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[1], (ServeRequest{sim::to_time(sim::Seconds(113.0)), 417, 276}));
+  EXPECT_EQ(source->without_output(), 1);
+}
+
+// The first two begin with ids 0 and 1, of 512 tokens each; the third shares nothing. Of a prompt of 600 tokens all of
+// it may be shared.
+TEST(Requests, OfMooncakeShareBeginnings) {
+  const std::vector<ServeRequest> requests = traced(
+      "{\"timestamp\": 1000, \"input_length\": 2000, \"output_length\": 52, \"hash_ids\": [0, 1, 2, 3]}\n"
+      "{\"timestamp\": 1500, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [0, 1]}\n\n"
+      "{\"timestamp\": 1500, \"input_length\": 7, \"output_length\": 1, \"hash_ids\": [9]}\n");
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 2000, 52, 1, 1024}));
+  EXPECT_EQ(requests[1], (ServeRequest{sim::to_time(sim::Seconds(0.5)), 600, 5, 1, 600}));
+  EXPECT_EQ(requests[2], (ServeRequest{sim::to_time(sim::Seconds(0.5)), 7, 1}));
+  EXPECT_THAT(fault_of_trace("{\"timestamp\": 1}\n"), HasSubstr("requests.csv:1: input_length: a whole number"));
+  EXPECT_THAT(fault_of_trace("{\"timestamp\": 1\n"), HasSubstr("is no object of JSON"));
 }
 
 }  // namespace

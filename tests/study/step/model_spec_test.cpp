@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "sim/config/config_error.h"
+#include "study/step/model_remarks.h"
 #include "tests/config_folders.h"
 
 namespace c3sim::study {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 double billions(const std::string& name) { return static_cast<double>(read_model(name, folders).parameters()) * 1e-9; }
@@ -119,6 +121,52 @@ TEST(HuggingFace, ReadsTheDropoutOfGpt2) {
   EXPECT_EQ(read_with(gpt2, "\"n_ctx\": 1024", "\"attn_pdrop\": 0.25").attention_dropout, 0.25);
   EXPECT_EQ(read_hugging_face(gpt2, "config.json").dropout, 0.1);  // of class GPT2Config
   EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"attn_pdrop\": 1.5"), HasSubstr("attn_pdrop: 1.5 is not accepted"));
+}
+
+std::string sample_of(const std::string& name) { return C3SIM_SOURCE_DIR "/tests/data/models/" + name; }
+
+ModelRemarks remarks_with(std::string text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+  return remarks_of_hugging_face(text, "config.json");
+}
+
+// What is switched off, and what another architecture has without any effect, is told and not refused.
+TEST(HuggingFace, IgnoresWithARemarkWhatChangesNothing) {
+  const std::string qwen = sample_of("config_qwen2_use_mrope.json");
+  EXPECT_EQ(read_model(qwen, folders).layers, 24);
+  EXPECT_FALSE(remarks_of_model(qwen).fp8_weights);
+  EXPECT_THAT(remarks_of_model(qwen).ignored, ElementsAre(HasSubstr("use_mrope: false is ignored")));
+  const std::string size = "\"vocab_size\"";
+  EXPECT_THAT(remarks_with(llama, size, "\"use_new_thing\": false, " + size).ignored,
+              ElementsAre(AllOf(HasSubstr("use_new_thing"), HasSubstr("switched off"))));
+  EXPECT_THAT(remarks_with(llama, size, "\"layer_norm_eps\": 1e-5, " + size).ignored,
+              ElementsAre(HasSubstr("layer_norm_eps: 1e-05 is ignored: it changes nothing here")));
+  EXPECT_THAT(fault_of(llama, size, "\"use_new_thing\": true, " + size), HasSubstr("use_new_thing: is not known"));
+  EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"add_cross_attention\": true"),
+              HasSubstr("add_cross_attention: true changes what is computed: false is accepted"));
+  // Each architecture has a dropout of attention of its own name.
+  EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"attention_dropout\": 0.5"), HasSubstr("is not known"));
+}
+
+TEST(HuggingFace, TakesWeightsOfFp8FromTheQuantizationThatItNames) {
+  EXPECT_TRUE(remarks_of_model(sample_of("config_llama_fp8_quantization_config.json")).fp8_weights);
+  const std::string size = "\"vocab_size\"";
+  const auto with = [&size](const std::string& said) {
+    return std::string("\"quantization_config\": ") + said + ", " + size;
+  };
+  EXPECT_FALSE(remarks_with(llama, size, with("null")).fp8_weights);
+  EXPECT_TRUE(remarks_with(llama, size, with("{\"quant_method\": \"fbgemm_fp8\"}")).fp8_weights);
+  EXPECT_TRUE(remarks_with(llama, size,
+                           with("{\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"group_0\": "
+                                "{\"weights\": {\"num_bits\": 8, \"type\": \"float\"}}}}"))
+                  .fp8_weights);
+  EXPECT_THAT(remarks_with(llama, size, with("{\"quant_method\": \"fp8\", \"weight_block_size\": [128, 128]}")).ignored,
+              ElementsAre(HasSubstr("scales by block are left out")));
+  for (const char* const other : {"{\"quant_method\": \"gptq\", \"bits\": 4}", "{\"quant_method\": \"awq\"}", "3",
+                                  "{\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"g\": {\"weights\": "
+                                  "{\"num_bits\": 4, \"type\": \"int\"}}}}"}) {
+    EXPECT_THAT(fault_of(llama, size, with(other)), HasSubstr("is not accepted: fp8 is")) << other;
+  }
 }
 
 TEST(ModelSpec, ThatIsNotKnownHasANeighbour) {
