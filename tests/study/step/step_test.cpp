@@ -357,7 +357,7 @@ TEST(Step, AsAnExperimentTakesAsLong) {
   sharded.shard = Shard::full;
   StepQuestion by_engines_in_stages = stages_of_two;
   by_engines_in_stages.forward = true;
-  by_engines_in_stages.micro = by_engines_in_stages.batch = 4;
+  by_engines_in_stages.batch = by_engines_in_stages.micro = 4;
   by_engines_in_stages.collectives = models::Backend::sdma;
   const Platform platform = mi300x();
   const std::vector<ElementwiseOperator> operators = read_operators(folders);
