@@ -147,7 +147,8 @@ RC_GTEST_PROP(FullWhatIf, MoreTokensTakeNoLess, ()) {
   Words more = asked.words;
   more.back().value = std::to_string(few + *rc::gen::inRange(1, few + 2));
   const models::PlatformSpec& machine = platforms.base().spec;
-  RC_ASSERT(time_on(machine, asked.words, asked.ask) <= 1.03 * time_on(machine, more, asked.ask));
+  const double slack = machine.gpu.memory.has_cache() ? 1.05 : 1.15;  // of its products: gemm_shapes_test.cpp
+  RC_ASSERT(time_on(machine, asked.words, asked.ask) <= slack * time_on(machine, more, asked.ask));
 }
 
 // 16 tokens need no wider a tile than 17, and get one of another shape where that takes less.
