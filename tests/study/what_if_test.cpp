@@ -125,7 +125,7 @@ Asked anything() {
 }
 
 // What goes with the clock is stated per cycle: L2s, pipes and copy loops are as fast per cycle at any highest clock.
-// The governor leaves a clock alone that is within a thousandth of where it belongs.
+// A faster clock between products takes more power, for which a governor that holds a mean slows the products a little.
 RC_GTEST_PROP(FullWhatIf, AHigherClockHurtsNobody, ()) {
   const Platforms& platforms = any_platform();
   const Asked asked = anything();
@@ -135,7 +135,7 @@ RC_GTEST_PROP(FullWhatIf, AHigherClockHurtsNobody, ()) {
     const Words machine{{"gpu.power.highest_clock", fmt::format("{:.0f} MHz", megahertz)}};
     return time_on(platforms.with(machine), asked.words, asked.ask);
   };
-  RC_ASSERT(at(high) <= at(low) * 1.003);
+  RC_ASSERT(at(high) <= at(low) * 1.01);
 }
 
 // Of more than the few tokens for which cuBLAS was seen to split products that gain nothing by it.
@@ -147,7 +147,8 @@ RC_GTEST_PROP(FullWhatIf, MoreTokensTakeNoLess, ()) {
   Words more = asked.words;
   more.back().value = std::to_string(few + *rc::gen::inRange(1, few + 2));
   const models::PlatformSpec& machine = platforms.base().spec;
-  RC_ASSERT(time_on(machine, asked.words, asked.ask) <= 1.03 * time_on(machine, more, asked.ask));
+  const double slack = machine.gpu.memory.has_cache() ? 1.05 : 1.15;  // of its products: gemm_shapes_test.cpp
+  RC_ASSERT(time_on(machine, asked.words, asked.ask) <= slack * time_on(machine, more, asked.ask));
 }
 
 // 16 tokens need no wider a tile than 17, and get one of another shape where that takes less.
