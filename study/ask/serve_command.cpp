@@ -127,8 +127,8 @@ std::string name_of(const ServeStudy& study, const ServedPoint& point, std::stri
 }
 
 // What the batches of a question are: prompts of the mean length, and decoding behind them. On GPUs apart both do one.
-Fidelity fidelity_of(const ServeQuestion& question, const Platform& platform,
-                     std::span<const ElementwiseOperator> operators) {
+Fidelity serving_fidelity(const ServeQuestion& question, const Platform& platform,
+                          std::span<const ElementwiseOperator> operators) {
   StepQuestion step = question.step;
   step.graph = !question.by_op;
   Fidelity weakest = fidelity_of(step, platform, operators);
@@ -154,7 +154,7 @@ ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& po
     for (const std::size_t a : varying(study)) cells.emplace_back(point.labels[a]);
     const std::vector<Cell> answer = serve_cells(point.result);
     cells.insert(cells.end(), answer.begin(), answer.end());
-    cells.emplace_back(std::string(to_string(fidelity_of(point.result.question, platform, operators))));
+    cells.emplace_back(std::string(to_string(serving_fidelity(point.result.question, platform, operators))));
     table.add_row(std::move(cells));
     asked.push_back(asked_words(point.result.question));
   }

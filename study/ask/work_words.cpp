@@ -8,7 +8,7 @@ namespace {
 using enum Needed;
 
 constexpr int most_workgroups = 1'000'000;
-constexpr int most_pieces = 1024;
+constexpr int most_pieces_of_shard = 1024;
 constexpr int most = models::AttentionShape::largest_extent;
 constexpr sim::Limits<sim::Bytes> none_too{sim::Bytes(0.0), largest_array};
 constexpr sim::Limits<sim::Bytes> element_sizes{sim::Bytes(1.0), sim::Bytes(64.0)};
@@ -96,7 +96,7 @@ const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
       {"path", [](auto& s) { return value_of(s.path); }, "direct unless given"},
       {"trigger", [](auto& s) { return value_of(s.trigger); }, "how it is seen that a piece is complete", always},
       {"stores", [](auto& s) { return value_of(s.stores); }, "the first hop is stored by the GEMM itself"},
-      {"pieces", [](auto& s) { return whole_of(s.pieces, 1, most_pieces); }, "of each shard; 1 unless given"},
+      {"pieces", [](auto& s) { return whole_of(s.pieces, 1, most_pieces_of_shard); }, "of each shard; 1 unless given"},
       {"gpus", [](auto& s) { return whole_of(s.gpus, 2, all_gpus_of); },
        "the first of the node, that take part; all unless given", never, Whom::files}};
   return words;
