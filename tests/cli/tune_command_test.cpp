@@ -48,8 +48,12 @@ TEST_F(TuneCommandTest, CarriesItsQuestion) {
     EXPECT_EQ(row["layers"], 1);
     EXPECT_EQ(row["graph"], true);
     EXPECT_EQ(row["tp"].get<int>() * row["dp"].get<int>() * row["pp"].get<int>(), 2) << row;
-    if (row["collectives"] == "rccl") EXPECT_EQ(row["fidelity"], "extrapolated");
-    if (row["collectives"] == "one_shot") EXPECT_EQ(row["fidelity"], "assumed");  // nobody has measured it there
+    if (row["collectives"] == "rccl") {
+      EXPECT_EQ(row["fidelity"], "extrapolated");
+    }
+    if (row["collectives"] == "one_shot") {
+      EXPECT_EQ(row["fidelity"], "assumed");  // nobody has measured it there
+    }
   }
   EXPECT_THAT(out_of(asked), testing::StartsWith("What to choose for a step of llama3-8b: decode, asked with layers 1, "
                                                  "batch 4, context 64, tp 2, graph\n"));

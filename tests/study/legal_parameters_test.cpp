@@ -224,7 +224,7 @@ RC_GTEST_PROP(LegalParameters, AloneAndInPairsGiveAnAnswerOrAFault, ()) {
     }
     const auto asked = *rc::gen::inRange<std::size_t>(0, questions().size());
     std::string machine_words;
-    for (const auto& [name, value] : words) machine_words += " --set " + name + "=" + value;
+    for (const Assignment& word : words) machine_words += " --set " + word.name + "=" + word.value;
     RC_LOG() << to_string(questions()[asked].ask) << " " << asked << machine_words;
     RC_ASSERT(machines.wrong(words, questions()[asked]) == "");
   }

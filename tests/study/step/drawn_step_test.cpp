@@ -104,7 +104,9 @@ void try_drawn_steps(std::uint64_t count, std::uint64_t every) {
     for (const sim::Time part : {result->compute, result->exposed, result->host, idle}) EXPECT_GE(part, sim::Time(0));
     EXPECT_NEAR(micros(result->compute + result->exposed + result->host + idle), time, 1e-3 * time);
     EXPECT_LE(result->exposed, result->communication);
-    if (question.graph) EXPECT_EQ(result->host, sim::Time(0));
+    if (question.graph) {
+      EXPECT_EQ(result->host, sim::Time(0));
+    }
     if (answered % every != 0) continue;
     const double whole = micros(ask(platform.spec, result->question, machines.operators, {}, in_whole).time);
     EXPECT_NEAR(as_an_experiment(result->question, platform, machines.operators), whole, 1e-3 * whole);
