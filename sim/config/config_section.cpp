@@ -299,7 +299,10 @@ std::vector<std::string> Section::texts(std::string_view key) {
 
 ConfigPosition Section::position_of(std::string_view key) const {
   const ConfigEntry* const found = node_->find(key);
-  return found == nullptr ? position_ : found->position;
+  if (found == nullptr) return position_;
+  // An assignment replaces the value of a parameter and leaves the rest of it in its file.
+  const ConfigEntry* const value = found->node.find("value");
+  return value != nullptr && value->node.position.assignment != 0 ? value->node.position : found->position;
 }
 
 void Section::fault(std::string_view key, std::string what) {

@@ -78,10 +78,9 @@ std::string machine_lines(const Request& request) {
   return lines;
 }
 
-// Nothing else takes as much of its time.
-bool bound_by_host(const StepResult& result) {
-  return result.host > std::max({result.compute, result.exposed, result.idle()});
-}
+// While its GPU waits for the host, launches are on the critical path: a longer call makes the step as much longer. The
+// host of a step that waits for a tenth of its time is behind in the long run.
+bool bound_by_host(const StepResult& result) { return 10 * result.host > result.time; }
 
 // How much of the time the host decides, and what the platform file says of it.
 std::string word_of_host(const StepResult& result, const Platform& platform) {

@@ -365,7 +365,7 @@ TEST(CommandLineFaults, UnknownWordsGetTheNearestName) {
   expect_fault({"run"}, "error: run needs FILE\nfor example: c3sim run ");
   expect_fault({"gemm", "--gemm"}, "--gemm");
   expect_fault({"platform", "mi300"}, "did you mean 'mi300x'?");
-  expect_fault({"completion", "csh"}, "SHELL: 'csh' is not known; known are: bash, zsh, fish");
+  expect_fault({"completion", "powershell"}, "SHELL: 'powershell' is not known; known are: bash, zsh, fish");
   expect_fault(with(small_c3, {"--strategy", "concl"}), "--strategy: 'concl' is not known; did you mean 'conccl'?");
   expect_fault(with(small_c3, {"--without", "cu_los"}), "--without: 'cu_los' is not known; did you mean 'cu_loss'?");
   expect_fault(with(small_c3, {"--without", "l2,l2"}), "--without: 'l2' is named twice");

@@ -160,7 +160,10 @@ TEST(NeededColumns, OfRunsToComeTellNothingMeasured) {
 }
 
 TEST(TableFormat, IsOfOneMachineWhereItSetsWhatNoRowSays) {
-  EXPECT_TRUE(format_from("set: gpus=4\nrows: [{trial: rest, see: {time: '{t}us'}}]\n").is_of_one_machine());
+  EXPECT_TRUE(
+      format_from("set: gpu.power.cap=700W\nrows: [{trial: rest, see: {time: '{t}us'}}]\n").is_of_one_machine());
+  // How many GPUs a run has may follow from the columns of other tables of the form.
+  EXPECT_FALSE(format_from("set: gpus=4\nrows: [{trial: rest, see: {time: '{t}us'}}]\n").is_of_one_machine());
   EXPECT_FALSE(format_from("set: 'gpus={gpus}'\nrows: [{trial: rest, see: {time: '{t}us'}}]\n").is_of_one_machine());
 }
 

@@ -91,8 +91,12 @@ TEST(Results, SavingLeavesOneCsvPerTableTheJsonMarkdownAndThePageAndNothingElse)
   save(example_results(), origin, folder);
   EXPECT_EQ(content(folder / "results.csv"), "time_us\n1.5\n");
   EXPECT_EQ(content(folder / "raw.csv"), "detail\nx\n");
-  EXPECT_EQ(content(folder / "report.md"), written(example_results(), Format::markdown));
-  EXPECT_EQ(content(folder / "page.html"), to_html(results_page(example_results())));
+  EXPECT_EQ(content(folder / "report.md"),
+            written(example_results(), Format::markdown) + "\nAsked of c3sim 9.9: c3sim copy\n");
+  Page page = results_page(example_results());
+  page.version = origin.version;
+  page.command = origin.command;
+  EXPECT_EQ(content(folder / "page.html"), to_html(page));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 5);
 }
 

@@ -241,7 +241,7 @@ TEST(Serve, RefusesWhatContradictsItselfOrHasNoRoom) {
   EXPECT_THAT(fault_of(question),
               HasSubstr("apart: 8 GPUs that compute prompts and 1 that decode are more than the 8"));
   question.apart = 4;
-  EXPECT_THAT(fault_of(question), HasSubstr("fetch: GPUs that compute prompts hand over"));
+  EXPECT_THAT(fault_of(question), HasSubstr("apart: GPUs that compute prompts hand over"));
   EXPECT_THAT(fault_of(question_of("llama3-405b")), HasSubstr("GB are needed of a GPU's"));
 }
 
