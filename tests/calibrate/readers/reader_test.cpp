@@ -383,9 +383,10 @@ TEST_F(ReaderOfFiles, ReadsStepsBlocksAndStreamsOfUsers) {
            (reading.measurements.empty() ? "nothing" : study::to_string(reading.measurements.front().trial));
   };
   const std::string steps = "what,model,layers,gpus,batch,tokens,context,dtype,part,count,median_us,p10_us,p90_us\n";
-  EXPECT_EQ(read(steps + "tp_decode,llama8b,4,2,1,1,1024,bf16,step_graph,1,464.06,461.92,473.57\n"),
-            "whole_steps: decode of llama3-8b, 1 x 1 tokens, 1024 cached, 4 layers, tp 2, behind a pause of 1ms, from a "
-            "graph");
+  EXPECT_EQ(
+      read(steps + "tp_decode,llama8b,4,2,1,1,1024,bf16,step_graph,1,464.06,461.92,473.57\n"),
+      "whole_steps: decode of llama3-8b, 1 x 1 tokens, 1024 cached, 4 layers, tp 2, behind a pause of 1ms, from a "
+      "graph");
   EXPECT_THAT(read(steps + "train,llama3-8b,4,8,1,1024,0,bf16,forward_backward,1,464.06,461.92,473.57\n"),
               AllOf(HasSubstr("whole_steps: train of llama3-8b"), HasSubstr("dp 8")));
   EXPECT_EQ(read("way,how,bytes,copies,median_us\nh2d,batch,4096,8,9.0\n"),

@@ -278,8 +278,8 @@ TEST(Step, LaunchedOpByOpWaitsForItsHost) {
   EXPECT_GE(us(result.time), host);
   EXPECT_LT(us(result.time), host + 100.0);
   EXPECT_LT(result.compute, result.time);
-  // Whenever it computes nothing its GPU waits for the host, or lies in the gap before a kernel that was launched before
-  // its turn had come.
+  // Whenever it computes nothing its GPU waits for the host, or lies in the gap before a kernel that was launched
+  // before its turn had come.
   EXPECT_EQ(result.compute + result.host + result.idle(), result.time);
   EXPECT_LT(result.idle(), 4 * 13 * platform.host.framework_gap);
   EXPECT_GE(us(result.host), host - us(result.compute) - 4 * 13 * us(platform.host.framework_gap));
