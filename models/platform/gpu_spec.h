@@ -46,10 +46,10 @@ struct GpuSpec {
   double peak_flops(Dtype dtype = Dtype::bf16) const {
     return cus() * gemm.precision(dtype).value().flops_per_cycle_per_cu * power.highest_clock.value();
   }
-  // Of all L2s, for each cycle of the highest clock.
+  // All L2s load so many bytes in each cycle of the rated clock. Where their rate does not follow the clock, a faster
+  // clock meets their bandwidth, which the network keeps.
   double l2_bytes_per_cycle() const {
-    const sim::Hertz clock = memory.l2_follows_clock ? power.rated_clock : power.highest_clock;
-    return (memory.l2_rate / clock).value() * memory.xcds;
+    return (memory.l2_rate / power.rated_clock).value() * memory.xcds;
   }
 
   // Reads all of it, or those of its sections that are there: then the rest stays as it is. `gpus` is the size of the

@@ -146,7 +146,8 @@ class ConfigJson {
       if (is_read || is_among(told_of_all, key) || is_among(told, key)) continue;
       const bool is_off = value.is_null() || value == false || value == 0 || value == 0.0 || value == "" ||
                           ((value.is_array() || value.is_object()) && value.empty());
-      const bool is_told = std::ranges::any_of(all_told, [&key](std::string_view keys) { return is_among(keys, key); });
+      const bool is_told =
+          std::ranges::any_of(all_told, [&of = key](std::string_view keys) { return is_among(keys, of); });
       if (is_off || is_told) {
         remark(key, fmt::format("{} is ignored: {}", value.dump().substr(0, 60),
                                 is_off ? "it is not known, and switched off" : "it changes nothing here"));

@@ -96,7 +96,7 @@ TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.err, HasSubstr("\r["));  // the progress bar
   const auto rows = nlohmann::json::parse(answer.out)["sensitivity"];
-  ASSERT_GT(rows.size(), 50U);
+  ASSERT_GT(rows.size(), 20U);  // those that move anything
   EXPECT_TRUE(rows[0].contains("conccl_low_points"));
   EXPECT_FALSE(rows[0].contains("serial_low_points"));
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_GE(rows[i - 1]["swing_points"], rows[i]["swing_points"]);
