@@ -123,7 +123,8 @@ TEST(SdmaSpec, ASmallerNodeHasTheFirstRowsAndColumnsOfTheEngineMap) {
 }
 
 TEST(SdmaSpec, LinksNeedAnEngineOfTheirOwn) {
-  EXPECT_NE(faults_after("gpu.sdma.host_engines=16").find("fewer than the engines"), std::string::npos);
+  const std::vector<std::string> faults = all_faults({"gpu.sdma.host_engines=16"});
+  EXPECT_EQ(std::ranges::count(faults, "gpu.sdma.host_engines: fewer than the engines, some of which serve links"), 1);
 }
 
 TEST(SdmaSpec, AHostEngineThatDoesNotExistIsTheUsersFault) {
