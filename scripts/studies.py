@@ -61,6 +61,8 @@ def page(name, answer, drawn):
     inputs = ""
     if "inputs" in answer:  # parameters of the platform among the axes
         columns = ["parameter", "today", "kind", "range", "asked", "source"]
+        if "today" not in answer["inputs"][0]:  # of several platforms, each of which has a column
+            columns = list(answer["inputs"][0])
         inputs = f"""
 What was varied, and what is known of it today:
 

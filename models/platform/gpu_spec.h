@@ -48,9 +48,7 @@ struct GpuSpec {
   }
   // All L2s load so many bytes in each cycle of the rated clock. Where their rate does not follow the clock, a faster
   // clock meets their bandwidth, which the network keeps.
-  double l2_bytes_per_cycle() const {
-    return (memory.l2_rate / power.rated_clock).value() * memory.xcds;
-  }
+  double l2_bytes_per_cycle() const { return (memory.l2_rate / power.rated_clock).value() * memory.xcds; }
 
   // Reads all of it, or those of its sections that are there: then the rest stays as it is. `gpus` is the size of the
   // node.

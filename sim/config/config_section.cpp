@@ -302,7 +302,8 @@ ConfigPosition Section::position_of(std::string_view key) const {
   if (found == nullptr) return position_;
   // An assignment replaces the value of a parameter and leaves the rest of it in its file.
   const ConfigEntry* const value = found->node.find("value");
-  return value != nullptr && value->node.position.assignment != 0 ? value->node.position : found->position;
+  const ConfigPosition at = value == nullptr ? found->node.position : value->node.position;
+  return at.assignment != 0 ? at : found->position;
 }
 
 void Section::fault(std::string_view key, std::string what) {
