@@ -1,5 +1,5 @@
-// What running at once costs: how much longer than the longer of its operations alone a run takes, and how much longer
-// than alone each operation takes in it. Walls hide this cost wherever one operation is much the longer, so it is
+// Running at once has a cost: a run takes longer than the longer of its operations would take alone, and each operation
+// takes longer in it than alone. Walls hide this cost wherever one operation is much the longer, so it is
 // judged by itself: as a sum over the runs of a table, since the cost of a single run may be next to nothing.
 #pragma once
 
@@ -39,8 +39,8 @@ struct Cost {
   std::size_t walls() const;
   // Predicted over measured of these sums; none where the measured runs cost nothing.
   std::optional<double> ratio() const;
-  // Where that ratio lies in nine of ten samples of as many runs, drawn from these runs with replacement (the bootstrap
-  // of Efron, Annals of Statistics 7, 1979). The draws are the same every time. None for fewer than three runs.
+  // The ratio lies here in nine of ten samples of as many runs, drawn from these runs with replacement (the bootstrap
+  // of Efron, Annals of Statistics 7, 1979). The draws are the same every time. Fewer than three runs have no interval.
   std::optional<study::Interval> ratio_interval() const;
   // Means over the runs in which the operation's time was measured; none where there is no such run.
   std::optional<Beside> mean_stretch(std::optional<Beside> CostOfRun::*operation) const;

@@ -26,8 +26,8 @@ std::string architecture_in(std::string_view gpu) {
   return found.empty() ? std::string() : lower_case(found.front().text);
 }
 
-// Whether the name says a model, beside its architecture: any word but those that drivers put where they know none, as
-// in "AMD Radeon Graphics".
+// The name says a model, beside its architecture, if it has any word but those that drivers put where they know no
+// model, as in "AMD Radeon Graphics".
 bool names_model(std::string_view gpu) {
   static const LogPattern words(
       "(?i)\\b(?:amd|ati|nvidia|radeon|instinct|tesla|graphics|device|gpu|accelerator|unknown|none|corporation|"

@@ -1,5 +1,5 @@
-// What an answer, most often a fraction of ideal, owes to one thing about a platform: a mechanism of interference, or a
-// parameter that was assumed or fitted.
+// This file tells how much of an answer, most often of a fraction of ideal, is owed to one thing about a platform: to a
+// mechanism of interference, or to a parameter that was assumed or fitted.
 #pragma once
 
 #include <functional>

@@ -10,10 +10,10 @@
 
 namespace c3sim::study {
 
-// Of what backs least: its products and collectives as they would be alone; attention and kernels that go through
-// arrays as assumed where no parameter of theirs was measured or fitted on this platform; launches by the host, where
-// it launches op by op, likewise. Never better than extrapolated, as nothing was fitted to whole steps. The question
-// has no faults, and says what carries each collective.
+// A step is backed as far as the least backed of its parts. Its products and collectives count as they would alone.
+// Attention, kernels that go through arrays and, op by op, launches by the host are assumed where no parameter of
+// theirs was measured or fitted on this platform. No step is better than extrapolated, since nothing was fitted to
+// whole steps. The question must have no faults, and says what carries each collective.
 Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
                      std::span<const ElementwiseOperator> operators);
 

@@ -45,11 +45,11 @@ struct StepTuning {
   std::vector<StepUntried> untried;
 };
 
-// Of every split of the question's GPUs over tensors, replicas, sequences and stages of a pipeline, of its experts over
-// tensors and replicas, and of its sequences into micro-batches: by RCCL, and, where that could be the fastest, by
-// everything else that may carry its collectives, and in pieces that a prefill's products may gather and reduce. Throws
-// sim::ConfigError where no way is possible: the question's own faults. On so many threads; one per core where that is
-// 0.
+// Tries every split of the question's GPUs over tensors, replicas, sequences and stages of a pipeline, of its experts
+// over tensors and replicas, and of its sequences into micro-batches. Each split is tried by RCCL and, where it could
+// be the fastest, by everything else that may carry its collectives and in pieces that a prefill's products may gather
+// and reduce. Throws sim::ConfigError with the question's own faults where no way is possible. `jobs` is the number of
+// threads; 0 takes one per core.
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
                 std::span<const ElementwiseOperator> operators, const Progress& progress = {}, int jobs = 0);
 
