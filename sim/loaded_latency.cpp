@@ -18,7 +18,7 @@ double power(double base, double exponent) {
 Seconds LoadedLatency::at(double utilisation) const {
   const double load = std::min(1.0, utilisation / full_at);
   const double queue = power(load, exponent) / (1.0 - std::min(load, ceiling));
-  return to_seconds(unloaded) * (1.0 + factor * queue);
+  return to_seconds(unloaded) * (1.0 + factor * queue) + load * to_seconds(busy);
 }
 
 }  // namespace c3sim::sim

@@ -46,6 +46,7 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
   UsageList usages;
   if (demand.peer) add_peer(usages, node, gpu, *demand.peer);
   add_memory(usages, own, demand.own, portion.busiest_share);
+  if (demand.matrix_per_cycle > 0.0) own.add_bursts(usages, portion.busiest_share, demand.own.l2);
   const bool to_gpu = demand.peer && demand.peer->gpu != host_device;
   if (to_gpu) {
     const Memory& there = node.gpu(demand.peer->gpu).memory();
@@ -68,6 +69,7 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
   if (demand.waits_for_own) {
     path += own.latency(0.0);
     activity.latency_path = own.latency_path();
+    if (own.bursts()) activity.latency_path.push_back(*own.bursts());
   }
   if (to_gpu && demand.waits_for_peer) {
     const Memory& there = node.gpu(demand.peer->gpu).memory();

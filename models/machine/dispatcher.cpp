@@ -73,7 +73,8 @@ struct Dispatcher::Queue {
   CohortBody body;
   std::vector<int> pending;     // workgroups dealt to an XCD and not yet placed, by XCD
   int pool = 0;                 // pieces of work that any XCD may take
-  std::vector<int> staying;     // workgroups that have done a piece at this instant and stay for the next, by XCD
+  std::vector<Cohort::Run> staying;  // workgroups that have done a piece at this instant and stay for the next
+  std::vector<int> turn;        // in which place of the order of CUs the next workgroup is due, by XCD
   bool settled = false;         // no further workgroup comes
   std::vector<int> placed;      // workgroups placed so far, by XCD
   int unfinished = 0;           // workgroups that have not retired
@@ -140,6 +141,7 @@ Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int 
     : simulator_(simulator), spec_(spec), cus_per_xcd_(cus_per_xcd), cu_(cu), name_(std::move(name)) {
   const bool gemms = without.has(Mechanism::cu_loss);
   const bool collectives = without.has(Mechanism::dispatch_wait);
+  if (without.has(Mechanism::shader_engines)) spec_.shader_engines = 1;
   apart_ = gemms || collectives ? std::vector{gemms, collectives} : std::vector{false};
   xcds_.resize(static_cast<std::size_t>(xcds));
   for (Xcd& xcd : xcds_) xcd.room.assign(apart_.size(), CuRoom(cus_per_xcd, cu));
@@ -165,7 +167,7 @@ sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
   queue.pool = queue.kernel.workgroups - count;
   for (int xcd = 0; xcd < xcds(); ++xcd) queue.pending.push_back(count / xcds() + (xcd < count % xcds() ? 1 : 0));
   queue.placed.assign(xcds_.size(), 0);
-  queue.staying.assign(xcds_.size(), 0);
+  queue.turn.assign(xcds_.size(), 0);
   queue.unfinished = queue.kernel.workgroups;
   request_dispatch();
   co_await queue.done.wait();
@@ -195,14 +197,13 @@ void Dispatcher::dispatch() {
 
 void Dispatcher::dispatch_xcd(int index) {
   const std::size_t x = static_cast<std::size_t>(index);
-  // A CU on which a workgroup stays falls free for nobody else.
-  for (Queue& queue : queues_) place(queue, index, std::exchange(queue.staying[x], 0));
+  for (Queue& queue : queues_) place_staying(queue, index);
   Queue* holder = turn_holder(xcds_[x]);
   if (holder == nullptr) return;
-  place(*holder, index, holder->available(x));
+  place(*holder, index);
   // What the turn holder cannot use (nothing left to place, or no room for a workgroup of its size) goes to the others.
   for (Queue& queue : queues_) {
-    if (&queue != holder && queue.waits_for(x)) place(queue, index, queue.available(x));
+    if (&queue != holder && queue.waits_for(x)) place(queue, index);
   }
 }
 
@@ -234,13 +235,55 @@ std::size_t Dispatcher::view_of(const KernelSpec& kernel) const {
   return apart_.size() == 1 || !is_collective(kernel.tenant) ? 0 : 1;
 }
 
+// A CU on which a workgroup stays falls free for nobody else.
+void Dispatcher::place_staying(Queue& queue, int xcd_index) {
+  std::vector<std::size_t> on_cu(static_cast<std::size_t>(cus_per_xcd_), 0);  // workgroups that stay there, so far
+  for (const Cohort::Run& run : queue.staying) {
+    if (run.xcd != xcd_index) continue;
+    int left = std::min(run.count, queue.available(static_cast<std::size_t>(xcd_index)));
+    for (int i = 0; left > 0;) {
+      const int cu = run.at(i).cu;
+      const std::size_t cohort = on_cu[static_cast<std::size_t>(cu)];
+      int count = 0;
+      for (; left > 0 && run.at(i).cu == cu + count && on_cu[static_cast<std::size_t>(cu + count)] == cohort; ++i) {
+        ++on_cu[static_cast<std::size_t>(cu + count)];
+        ++count;
+        --left;
+      }
+      queue.place_next(cohort, xcd_index, cu, count);
+      add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
+    }
+  }
+  std::erase_if(queue.staying, [&](const Cohort::Run& run) { return run.xcd == xcd_index; });
+}
+
+int Dispatcher::engine_of(int cu) const {
+  const int engines = spec_.shader_engines;
+  const int even = cus_per_xcd_ / engines * engines;
+  return cu < even ? cu % engines : engines - (cus_per_xcd_ - cu);
+}
+
+void Dispatcher::deal_in_turn(Queue& queue, std::size_t xcd, const CuMask& allowed, int left) {
+  std::vector<int> room(static_cast<std::size_t>(spec_.shader_engines), 0);
+  for (const Place& place : places_) {
+    for (int cu = place.begin; cu < place.end; ++cu) room[static_cast<std::size_t>(engine_of(cu))] += place.fits;
+  }
+  due_.assign(room.size(), 0);
+  for (int& turn = queue.turn[xcd]; left > 0; --left) {
+    const std::size_t engine = static_cast<std::size_t>(engine_of(allowed.begin + turn));
+    if (due_[engine] == room[engine]) return;
+    ++due_[engine];
+    turn = (turn + 1) % (allowed.end - allowed.begin);
+  }
+}
+
 // Spreads the workgroups: one on each of the CUs with the most room that the mask allows, by index, then again.
-void Dispatcher::place(Queue& queue, int xcd_index, int most) {
+void Dispatcher::place(Queue& queue, int xcd_index) {
   const std::size_t x = static_cast<std::size_t>(xcd_index);
   const std::size_t view = view_of(queue.kernel);
   const CuMask mask = apart_[view] ? CuMask{} : queue.kernel.stream.mask;
   const CuMask allowed = mask.all() ? CuMask{0, cus_per_xcd_} : mask;
-  int left = std::min(most, queue.available(x));
+  int left = queue.available(x);
   if (left <= 0) return;
   places_.clear();
   for (const CuRoom::Stretch& stretch : xcds_[x].room[view].stretches()) {
@@ -248,16 +291,31 @@ void Dispatcher::place(Queue& queue, int xcd_index, int most) {
     const int end = std::min(stretch.end, allowed.end);
     if (begin < end) places_.push_back({begin, end, workgroups_that_fit(stretch.room, queue.kernel.workgroup)});
   }
+  const bool in_turn = spec_.shader_engines > 1;
+  if (in_turn) {
+    deal_in_turn(queue, x, allowed, left);
+    left = std::accumulate(due_.begin(), due_.end(), 0);
+  }
   for (std::size_t cohort = 0; left > 0; ++cohort) {
     const int fits = std::ranges::max_element(places_, {}, &Place::fits)->fits;
     if (fits <= 0) return;
     for (Place& place : places_) {
       if (place.fits != fits || left == 0) continue;
       --place.fits;
-      const int count = std::min(place.end - place.begin, left);
-      left -= count;
-      queue.place_next(cohort, xcd_index, place.begin, count);
-      add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
+      for (int cu = place.begin; cu < place.end && left > 0;) {
+        const int begin = cu;
+        while (cu < place.end && cu - begin < left && (!in_turn || due_[static_cast<std::size_t>(engine_of(cu))] > 0)) {
+          if (in_turn) --due_[static_cast<std::size_t>(engine_of(cu))];
+          ++cu;
+        }
+        if (cu == begin) {
+          ++cu;
+          continue;
+        }
+        left -= cu - begin;
+        queue.place_next(cohort, xcd_index, begin, cu - begin);
+        add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
+      }
     }
   }
 }
@@ -310,7 +368,7 @@ sim::Task<> Dispatcher::poll(const Queue& queue, const Cohort& cohort) {
 void Dispatcher::retire(Queue& queue, const Cohort& cohort) {
   for (const Cohort::Run& run : cohort.runs) {
     add_room(queue.kernel, run, queue.kernel.workgroup);
-    if (queue.kernel.dealing != Dealing::per_xcd) queue.staying[static_cast<std::size_t>(run.xcd)] += run.count;
+    if (queue.kernel.dealing != Dealing::per_xcd) queue.staying.push_back(run);
   }
   request_dispatch();
 }

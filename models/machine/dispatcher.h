@@ -44,8 +44,16 @@ class Dispatcher {
   // The room on the CUs is kept once; where a machine has it apart, once per view: as GEMMs see it, and as collectives
   // do.
   std::size_t view_of(const KernelSpec& kernel) const;
-  // As many workgroups as find room, but no more than `most`.
-  void place(Queue& queue, int xcd_index, int most);
+  // Workgroups that have done a piece go on with the next on the CU where they are.
+  void place_staying(Queue& queue, int xcd_index);
+  // As many workgroups as find room in their turn.
+  void place(Queue& queue, int xcd_index);
+  // Of `left` workgroups, how many go to each shader engine, by the room that places_ says; into due_. Turns count the
+  // CUs that the mask allows: a GEMM that is kept from 32 or 64 CUs loses what these are (ConCCL, Figure 5).
+  void deal_in_turn(Queue& queue, std::size_t xcd, const CuMask& allowed, int left);
+  // The shader engine of a CU: neighbours belong to different ones, and the last ones have one more where that does not
+  // come out even.
+  int engine_of(int cu) const;
   // So much more is free on each CU of the run; what its workgroups take is less than nothing.
   void add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
@@ -69,6 +77,7 @@ class Dispatcher {
     int fits;
   };
   std::vector<Place> places_;
+  std::vector<int> due_;  // workgroups to place, by shader engine
 };
 
 }  // namespace c3sim::models

@@ -65,6 +65,10 @@ Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std:
     levels_.push_back({level, add_resource(network, kind, of_level, level.rate.value(), {}, apart_here)});
     ports_ = add_resource(network, ResourceKind::xcd_ports, name + ".xcd_ports", spec.xcds * spec.port_rate.value(), {},
                           apart_here);
+    if (spec.l2_wait == sim::Time(0)) continue;
+    sim::LoadedLatency wait;
+    wait.busy = spec.l2_wait;
+    bursts_ = add_resource(network, ResourceKind::l2_bursts, of_level + ".bursts", level.rate.value(), wait, apart_here);
   }
   for (const Level& level : below_l2()) latency_path_.push_back(level.resource);
   if (spec.near_memory != NearMemory::none) {
@@ -104,7 +108,10 @@ MovedBytes Memory::moved() const {
 }
 
 void Memory::set_clock(double share) const {
-  if (spec_.l2_follows_clock) network_.set_capacity(l2(), share * spec_.xcds * spec_.l2_rate.value());
+  if (!spec_.l2_follows_clock) return;
+  const double rate = share * spec_.xcds * spec_.l2_rate.value();
+  network_.set_capacity(l2(), rate);
+  if (bursts_) network_.set_capacity(*bursts_, rate);
 }
 
 double Memory::collective_weight(double in_flight) const {
@@ -144,6 +151,10 @@ void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
   if (!meters_) return;
   usages.add(meters_->reads, reads);
   usages.add(meters_->writes, writes);
+}
+
+void Memory::add_bursts(UsageList& usages, double busiest_share, double l2_bytes) const {
+  if (bursts_) usages.add(*bursts_, busiest_share * spec_.xcds * l2_bytes);
 }
 
 void Memory::add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const {

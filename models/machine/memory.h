@@ -42,6 +42,8 @@ class Memory {
 
   // Traffic that starts below the L2s: copy engines, and what other GPUs read or write here.
   void add_below_l2(UsageList& usages, Traffic traffic) const;
+  // Loads of matrix kernels at the L2s, beside what add_from_xcds() adds.
+  void add_bursts(UsageList& usages, double busiest_share, double l2_bytes) const;
   // Traffic of workgroups: `l2_bytes` pass through the L2s, `beyond` leaves them. `busiest_share` of it comes from the
   // XCD that has most of it; evenly_spread() where all have the same.
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
@@ -77,6 +79,8 @@ class Memory {
   std::span<const Level> levels() const { return levels_; }
   sim::ResourceId hbm() const { return levels_.back().resource; }
   sim::ResourceId l2() const { return levels_.front().resource; }
+  // Where the loads of matrix kernels are counted that hold up those of other kernels; none where they hold up nobody.
+  std::optional<sim::ResourceId> bursts() const { return bursts_; }
   // The resources whose loaded latency a memory access sees, in order: those below the L2s.
   const std::vector<sim::ResourceId>& latency_path() const { return latency_path_; }
 
@@ -88,6 +92,7 @@ class Memory {
   std::vector<Level> levels_;
   std::vector<sim::ResourceId> latency_path_;
   sim::ResourceId ports_;
+  std::optional<sim::ResourceId> bursts_;
   std::optional<sim::ResourceId> adders_;
   struct Meters {
     sim::ResourceId reads, writes;

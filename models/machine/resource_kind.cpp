@@ -7,6 +7,7 @@ namespace c3sim::models {
 std::optional<Mechanism> mechanism_of(ResourceKind kind) {
   switch (kind) {
     case ResourceKind::l2:
+    case ResourceKind::l2_bursts:
     case ResourceKind::xcd_ports:
       return Mechanism::l2;
     case ResourceKind::infinity_cache:

@@ -15,6 +15,7 @@ namespace c3sim::models {
 
 enum class ResourceKind : std::uint32_t {
   l2,
+  l2_bursts,  // what kernels ask of the L2s many lines at a time: others wait behind it
   xcd_ports,
   infinity_cache,
   hbm,
@@ -28,7 +29,7 @@ enum class ResourceKind : std::uint32_t {
 };
 
 constexpr auto all_names(ResourceKind) {  // for people
-  return sim::names("L2", "XCD ports", "Infinity Cache", "HBM", "link", "reads of other GPUs under way", "host link",
+  return sim::names("L2", "bursts at the L2", "XCD ports", "Infinity Cache", "HBM", "link", "reads of other GPUs under way", "host link",
                     "engine payload rate", "turns of pulls", "adders near memory", "meter");
 }
 using sim::to_string;

@@ -9,6 +9,7 @@ DispatchSpec DispatchSpec::read(sim::Section section) {
   spec.policy = section.choice<DispatchPolicy>("policy", sim::choices_of<DispatchPolicy>());
   spec.quantum = section.time("quantum", limits::latency);
   spec.workgroup_launch = section.time("workgroup_launch", limits::latency);
+  spec.shader_engines = static_cast<int>(section.integer("shader_engines", 1, 64));
   return spec;
 }
 

@@ -25,6 +25,9 @@ struct DispatchSpec {
   DispatchPolicy policy = DispatchPolicy::oldest_first;
   sim::Time quantum{0};           // rotation: how long a queue keeps its turn while others wait
   sim::Time workgroup_launch{0};  // from the decision to place a cohort until its first instruction
+  // Of an XCD. Workgroups are dealt to them in turn, to each as often as it has CUs, and one that is due at a shader
+  // engine without room holds up those behind it (Otterness and Anderson, RTNS 2021, section 4).
+  int shader_engines = 1;
 
   static DispatchSpec read(sim::Section section);
 };

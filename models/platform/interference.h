@@ -47,17 +47,18 @@ enum class Mechanism {
   cold,            // a GEMM finds in caches what a loop of it would have left there
   undershoot,      // power meets its cap at once, whatever the run before has drawn
   cu_loss,         // a GEMM has all CUs, whatever a collective occupies or a mask keeps from it
+  shader_engines,  // workgroups go to any CU that has room, whichever shader engine's turn it is
   dispatch_wait,   // workgroups of a collective are placed at once, whatever a GEMM occupies or a mask allows
   l2,              // each tenant has L2s and XCD ports of its own: capacity and bandwidth
   infinity_cache,  // each tenant has an Infinity Cache of its own: capacity and bandwidth
   hbm,             // each tenant has the bandwidth of HBM to itself
-  loaded_latency,  // each tenant waits at the Infinity Cache and HBM as their load by itself alone makes it wait
+  loaded_latency,  // each tenant waits at L2s, Infinity Cache and HBM as its own load of them makes it wait
   link,            // each tenant has links of its own; a GEMM uses none
   clock,           // each tenant runs at the clock that its own power allows
 };
 constexpr auto all_names(Mechanism) {
-  return sim::names("awake", "cold", "undershoot", "cu_loss", "dispatch_wait", "l2", "infinity_cache", "hbm",
-                    "loaded_latency", "link", "clock");
+  return sim::names("awake", "cold", "undershoot", "cu_loss", "shader_engines", "dispatch_wait", "l2", "infinity_cache",
+                    "hbm", "loaded_latency", "link", "clock");
 }
 using sim::to_string;
 inline constexpr auto all_mechanisms = sim::all_of<Mechanism>();

@@ -37,6 +37,7 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.l2_capacity = l2.bytes("capacity", limits::capacity);
   spec.l2_rate = l2.rate("rate", limits::rate);
   spec.l2_follows_clock = l2.flag("follows_clock", false);
+  spec.l2_wait = l2.time("wait", limits::latency);
   spec.writeback_rate = l2.rate("writeback_rate", limits::rate);
   spec.port_rate = l2.rate("port_rate", limits::rate);
   if (section.has("infinity_cache")) {

@@ -25,6 +25,7 @@ constexpr int parts_of_a_cu = 720'720;
 
 DispatchSpec oldest_first() { return {DispatchPolicy::oldest_first, sim::Time(0), 1_us}; }
 DispatchSpec rotation(sim::Time quantum) { return {DispatchPolicy::rotation, quantum, 1_us}; }
+DispatchSpec in_turn(int shader_engines) { return {DispatchPolicy::oldest_first, sim::Time(0), 1_us, shader_engines}; }
 
 // What a workgroup needs of which so many fit a CU.
 CuResources one_of(int workgroups) { return {parts_of_a_cu / workgroups, 0, 0}; }
@@ -325,6 +326,54 @@ TEST(Dispatcher, RotationKeepsTheTurnUntilTheLastTickOfTheQuantum) {
   EXPECT_EQ(gpu.first_start("b"), 23_us);
 }
 
+// CUs 0 and 2 belong to one shader engine, 1 and 3 to the other. A workgroup of another kernel sits on CU 0 of each XCD.
+// Of the three that come to an XCD the first takes CU 2, the second CU 1. The third is due where there is no room, and
+// CU 3 stays idle until CU 2 falls free.
+TEST(Dispatcher, AWorkgroupThatIsDueWhereThereIsNoRoomWaits) {
+  for (const auto& [engines, end] : std::map<int, sim::Time>{{1, 12_us}, {2, 23_us}}) {
+    Gpu2x4 gpu(in_turn(engines));
+    gpu.launch(0_us, kernel("sits", 2), 100_us);
+    gpu.launch(1_us, kernel("dealt", 6), 10_us);
+    gpu.run();
+    EXPECT_EQ(gpu.end("dealt"), end) << engines << " shader engines";
+  }
+}
+
+// The same with 14 workgroups for each XCD: the shader engine with one CU left takes seven of them one after the other,
+// where three CUs would take five rounds.
+TEST(Dispatcher, TheFullestShaderEngineDecidesHowLongAKernelTakes) {
+  for (const auto& [engines, rounds] : std::map<int, int>{{1, 5}, {2, 7}}) {
+    Gpu2x4 gpu(in_turn(engines));
+    gpu.launch(0_us, kernel("sits", 2), 1000_us);
+    gpu.launch(1_us, kernel("dealt", 28), 10_us);
+    gpu.run();
+    EXPECT_EQ(gpu.end("dealt"), 1_us + rounds * 11_us) << engines << " shader engines";
+  }
+}
+
+// Turns follow the numbers of CUs, so nothing is held up where all are free, even if shader engines differ by a CU.
+TEST(Dispatcher, AFreeGpuTakesAWorkgroupForEachCuWhateverItsShaderEngines) {
+  for (const int engines : {1, 2, 3, 4}) {
+    Gpu2x4 gpu(in_turn(engines));
+    gpu.launch(0_us, kernel("a", 24), 10_us);
+    gpu.run();
+    EXPECT_EQ(gpu.end("a"), 33_us) << engines << " shader engines";
+  }
+}
+
+// Workgroups that stay take their next piece on the CU where they are, out of turn: three pieces a CU are three times
+// a piece. Those for which there was no room at the start have nothing to do.
+TEST(Dispatcher, WorkgroupsThatStayTakeNoTurn) {
+  Gpu2x4 gpu(in_turn(2));
+  gpu.launch(0_us, kernel("sits", 2), 1000_us);
+  KernelSpec stays = kernel("stays", 12);
+  stays.dealing = Dealing::resident;
+  gpu.launch(1_us, stays, 10_us);
+  gpu.run();
+  EXPECT_EQ(gpu.end("stays"), 1_us + 3 * 11_us);
+  for (const Cohort::Placement& placement : gpu.placements("stays")) EXPECT_TRUE(placement.cu == 1 || placement.cu == 2);
+}
+
 // With a quantum of one wave two kernels alternate: a at 0, b at 11, a at 22, b at 33 us.
 TEST(Dispatcher, RotationComesRoundToTheFirstQueue) {
   Gpu2x4 gpu(rotation(11_us));
@@ -400,7 +449,7 @@ std::vector<RandomKernel> random_kernels() {
 
 RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsOverfull, ()) {
   const std::vector<RandomKernel> kernels = random_kernels();
-  Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(7_us)));
+  Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(7_us), in_turn(2), in_turn(3)));
   std::vector<KernelSpec> specs;
   for (const RandomKernel& random : kernels) {
     KernelSpec spec = kernel("k" + std::to_string(specs.size()), random.workgroups);
@@ -434,7 +483,7 @@ RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsO
 RC_GTEST_PROP(DispatcherBandwidth, AKernelAloneTakesTheWavesOfItsBusiestXcd, ()) {
   const int workgroups = *rc::gen::inRange(1, 200);
   const int per_cu = *rc::gen::inRange(1, 17);
-  Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(1_us)));
+  Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(1_us), in_turn(2), in_turn(3), in_turn(4)));
   KernelSpec spec = kernel("a", workgroups);
   spec.workgroup = one_of(per_cu);
   gpu.launch(0_us, spec, 10_us);

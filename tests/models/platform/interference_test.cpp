@@ -125,7 +125,7 @@ TEST(Interference, ARealMachineHasAllMechanisms) {
 // workgroups of 20 us arrives behind it.
 struct OneCuPerXcd {
   explicit OneCuPerXcd(Mechanisms mechanisms)
-      : dispatcher(simulator, {DispatchPolicy::oldest_first, sim::Time(0), sim::Time(0)}, 2, 1, round_cu(), "gpu0",
+      : dispatcher(simulator, {DispatchPolicy::oldest_first, sim::Time(0), sim::Time(0), 1}, 2, 1, round_cu(), "gpu0",
                    mechanisms) {
     run("gemm", Tenant::gemm, 4, 10_us, gemm);
     run("rccl", Tenant::rccl, 2, 20_us, rccl);
